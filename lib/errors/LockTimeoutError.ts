@@ -1,0 +1,32 @@
+import { RedissonError } from './RedissonError';
+
+/**
+ * `acquire` or `withLock` did not get the lock within its `waitTime`. Nothing is held and nothing is left behind.
+ * (`tryLock` answers `false` instead, `tryAcquireHold` `null`.)
+ */
+export class LockTimeoutError extends RedissonError {
+  readonly code = 'LOCK_TIMEOUT';
+  /** The name of the lock, as given by the user. */
+  readonly lockName: string;
+  /** How long was waited for, in ms. */
+  readonly waitTime: number;
+
+  static {
+    this.prototype.name = 'LockTimeoutError';
+  }
+
+  /**
+   * @param lockName - the lock's name as given by the user
+   * @param waitTime - the time waited, in ms
+   * @param options - `cause`: the last error of an attempt, where there was one
+   */
+  constructor(lockName: string, waitTime: number, options?: ErrorOptions) {
+    super(
+      `Lock '${lockName}' was not acquired within ${waitTime} ms: somebody else holds it. ` +
+        `Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.`,
+      options,
+    );
+    this.lockName = lockName;
+    this.waitTime = waitTime;
+  }
+}

@@ -1,0 +1,14 @@
+export { CommandError } from './CommandError';
+export { CommandTimeoutError } from './CommandTimeoutError';
+export { ConfigError } from './ConfigError';
+export { ConnectionError } from './ConnectionError';
+export { IllegalMonitorStateError } from './IllegalMonitorStateError';
+export { LockLostError } from './LockLostError';
+export { LockTimeoutError } from './LockTimeoutError';
+export { NoSyncedReplicasError } from './NoSyncedReplicasError';
+export { PermitNotFoundError } from './PermitNotFoundError';
+export { RedissonError } from './RedissonError';
+export type { RedissonErrorCode } from './RedissonError';
+export { ShutdownError } from './ShutdownError';
+export { SubscriptionTimeoutError } from './SubscriptionTimeoutError';
+export { UnsupportedOperationError } from './UnsupportedOperationError';

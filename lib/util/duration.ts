@@ -1,0 +1,76 @@
+import { inspect } from 'node:util';
+import { TimeUnit } from './TimeUnit';
+
+/** The longest delay a Node timer takes, in ms (2^31 - 1, almost 25 days); a longer one fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** What a lease of "no lease, the watchdog keeps the lock" is, after {@link leaseMillis}. */
+export const NO_LEASE = -1;
+
+/**
+ * @param value - anything
+ * @returns whether it is a number that is neither `NaN` nor infinite
+ */
+export function isFiniteNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+/**
+ * @param value - anything
+ * @returns whether it is one of the seven units
+ */
+export function isTimeUnit(value: unknown): value is TimeUnit {
+  return value instanceof TimeUnit;
+}
+
+/**
+ * A duration argument of the public API in whole milliseconds.
+ *
+ * A positive duration never becomes 0: everywhere 0 means something else ("one attempt", "no lease"), so that
+ * 200 microseconds turn into 1 ms instead of into a lock without a lease. Otherwise it is rounded to the nearest ms.
+ *
+ * @param value - the duration, in `unit`; a negative one is passed through, callers give it its meaning
+ * @param unit - the unit; `undefined` is milliseconds
+ * @param what - the argument's name, for the error
+ * @returns whole milliseconds
+ * @throws RangeError for anything but a finite number, and beyond `Number.MAX_SAFE_INTEGER` ms
+ * @throws TypeError when `unit` is not a `TimeUnit`
+ */
+export function toMillis(value: number, unit: TimeUnit | undefined, what: string): number {
+  if (!isFiniteNumber(value)) throw new RangeError(`${what} must be a finite number, got ${inspect(value)}`);
+  const source: unknown = unit ?? TimeUnit.MILLISECONDS;
+  if (!isTimeUnit(source)) throw new TypeError(`the unit of ${what} must be a TimeUnit, got ${inspect(unit)}`);
+  const exact = source.toMillis(value);
+  if (Math.abs(exact) > Number.MAX_SAFE_INTEGER) {
+    throw new RangeError(
+      `${what} is too long: ${value} ${source.name} is more than ${Number.MAX_SAFE_INTEGER} milliseconds`,
+    );
+  }
+  if (exact < 0) return Math.floor(exact);
+  return exact === 0 ? 0 : Math.max(1, Math.round(exact));
+}
+
+/**
+ * A lease argument of the public API in whole milliseconds.
+ *
+ * @param value - the lease in `unit`; `undefined`, 0 and negative ones mean "no lease" (Redisson since 3.17.1)
+ * @param unit - the unit; `undefined` is milliseconds
+ * @param what - the argument's name, for the error
+ * @returns whole milliseconds, at least 1, or {@link NO_LEASE}
+ * @throws RangeError and TypeError as {@link toMillis}
+ */
+export function leaseMillis(value: number | undefined, unit?: TimeUnit, what = 'leaseTime'): number {
+  if (value === undefined) return NO_LEASE;
+  const ms = toMillis(value, unit, what);
+  return ms > 0 ? ms : NO_LEASE;
+}
+
+/**
+ * A delay that `setTimeout` can take: whole (a fraction would be cut off, and the timer fire early) and in range.
+ *
+ * @param ms - the wanted delay in ms; `Infinity` is allowed
+ * @returns 0 to {@link MAX_TIMER_MS}; whoever needs longer sets the next timer when this one fires
+ */
+export function clampTimer(ms: number): number {
+  return Math.min(MAX_TIMER_MS, Math.max(0, Math.ceil(ms)));
+}
