@@ -60,8 +60,6 @@ export class IllegalMonitorStateError extends RedissonError {
    * @param threadId - the thread that holds it already
    */
   static nonReentrant(rawName: string, threadId: number): IllegalMonitorStateError {
-    return new IllegalMonitorStateError(
-      `Lock '${rawName}' is non-reentrant and is already held by thread ${threadId}`,
-    );
+    return new IllegalMonitorStateError(`Lock '${rawName}' is non-reentrant and is already held by thread ${threadId}`);
   }
 }

@@ -1,12 +1,5 @@
 /** Names of the units, as in `java.util.concurrent.TimeUnit`. */
-export type TimeUnitName =
-  | 'NANOSECONDS'
-  | 'MICROSECONDS'
-  | 'MILLISECONDS'
-  | 'SECONDS'
-  | 'MINUTES'
-  | 'HOURS'
-  | 'DAYS';
+export type TimeUnitName = 'NANOSECONDS' | 'MICROSECONDS' | 'MILLISECONDS' | 'SECONDS' | 'MINUTES' | 'HOURS' | 'DAYS';
 
 /**
  * The unit of a duration argument: `lock.tryLock(10, 30, TimeUnit.SECONDS)`.

@@ -1,0 +1,134 @@
+import type { TimeUnit } from '../util/TimeUnit';
+import type { LockOptions } from './options';
+import type { RObject } from './RObject';
+
+/**
+ * A semaphore whose permits have ids and may have leases: a permit that is not given back in time comes back by itself.
+ * Ids are 32 lower-case hex characters. Negative permits are a `RangeError`; zero permits give `[]`.
+ *
+ * Source: `org.redisson.api.RPermitExpirableSemaphore`.
+ */
+export interface RPermitExpirableSemaphore extends RObject {
+  /**
+   * Takes a permit, waiting without limit.
+   *
+   * @param leaseTime - how long it is valid; -1: until it is given back. Default -1
+   * @param unit - the unit of `leaseTime`. Default milliseconds
+   * @param options - `signal` stops the waiting
+   * @returns its id
+   */
+  acquire(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<string>;
+
+  /**
+   * Takes several permits at once, waiting without limit.
+   *
+   * @param permits - how many
+   * @param leaseTime - how long they are valid; -1: until given back. Default -1
+   * @param unit - the unit of `leaseTime`. Default milliseconds
+   * @param options - `signal` stops the waiting
+   * @returns their ids
+   */
+  acquireMany(permits: number, leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<string[]>;
+
+  /**
+   * Takes a permit, waiting at most `waitTime`.
+   *
+   * @param waitTime - how long to wait. Default 0: one attempt
+   * @param leaseTime - how long it is valid; -1: until it is given back. Default -1
+   * @param unit - the unit of both times. Default milliseconds
+   * @param options - `signal` stops the waiting
+   * @returns its id, or `null` when none was to be had
+   */
+  tryAcquire(waitTime?: number, leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<string | null>;
+
+  /**
+   * Takes several permits at once, waiting at most `waitTime`.
+   *
+   * @param permits - how many
+   * @param waitTime - how long to wait. Default 0: one attempt
+   * @param leaseTime - how long they are valid; -1: until given back. Default -1
+   * @param unit - the unit of both times. Default milliseconds
+   * @param options - `signal` stops the waiting
+   * @returns their ids, or `[]` when there were not enough
+   */
+  tryAcquireMany(
+    permits: number,
+    waitTime?: number,
+    leaseTime?: number,
+    unit?: TimeUnit,
+    options?: LockOptions,
+  ): Promise<string[]>;
+
+  /**
+   * Gives a permit back.
+   *
+   * @param permitId - its id
+   * @throws PermitNotFoundError when it is not out any more
+   */
+  release(permitId: string): Promise<void>;
+
+  /**
+   * Gives permits back, all or none.
+   *
+   * @param permitIds - their ids, at least one
+   * @throws PermitNotFoundError when one of them is not out any more
+   */
+  releaseMany(permitIds: readonly string[]): Promise<void>;
+
+  /** As `release`. @returns whether it was still out, instead of rejecting */
+  tryRelease(permitId: string): Promise<boolean>;
+
+  /** As `releaseMany`. @returns how many were given back: all or 0, instead of rejecting */
+  tryReleaseMany(permitIds: readonly string[]): Promise<number>;
+
+  /** @returns how many permits can be taken now */
+  availablePermits(): Promise<number>;
+
+  /** @returns how many permits are out */
+  acquiredPermits(): Promise<number>;
+
+  /** @returns how many permits there are, taken or not */
+  getPermits(): Promise<number>;
+
+  /**
+   * Creates the semaphore, if there is none.
+   *
+   * @param permits - how many permits it has then
+   * @returns whether it was created
+   */
+  trySetPermits(permits: number): Promise<boolean>;
+
+  /**
+   * Sets how many permits there are, taken or not.
+   *
+   * @param permits - how many
+   */
+  setPermits(permits: number): Promise<void>;
+
+  /**
+   * Changes how many permits can be taken.
+   *
+   * @param permits - how many more; may be negative
+   */
+  addPermits(permits: number): Promise<void>;
+
+  /**
+   * Gives a permit a new lease, counted from now.
+   *
+   * @param permitId - its id
+   * @param leaseTime - how long it is valid from now; -1: until it is given back
+   * @param unit - the unit of `leaseTime`. Default milliseconds
+   * @returns whether it was still out
+   */
+  updateLeaseTime(permitId: string, leaseTime: number, unit?: TimeUnit): Promise<boolean>;
+
+  /**
+   * @param permitId - its id
+   * @returns how long it is still valid, in ms; -1 without lease
+   * @throws PermitNotFoundError when it is not out any more
+   */
+  getLeaseTime(permitId: string): Promise<number>;
+
+  /** Deletes the semaphore and all permits. @returns whether there was one */
+  delete(): Promise<boolean>;
+}

@@ -1,0 +1,105 @@
+import type { Settings } from '../config/Settings';
+import type { BackOff } from './BackOff';
+import type { LockLostListener } from './LockLostEvent';
+import type { RCountDownLatch } from './RCountDownLatch';
+import type { RFencedLock } from './RFencedLock';
+import type { RLock } from './RLock';
+import type { RPermitExpirableSemaphore } from './RPermitExpirableSemaphore';
+import type { RReadWriteLock } from './RReadWriteLock';
+import type { RSemaphore } from './RSemaphore';
+
+/**
+ * The client: makes handles of locks and synchronizers. What `Redisson.create()` returns.
+ *
+ * Making a handle is cheap: it touches neither Redis nor any shared state. An empty or non-string name is a
+ * `ConfigError`, thrown at once.
+ *
+ * Source: `org.redisson.api.RedissonClient`.
+ */
+export interface RedissonClient {
+  /** @param name - any text @returns the re-entrant lock of that name, served in no particular order */
+  getLock(name: string): RLock;
+
+  /** @param name - any text @returns the re-entrant lock of that name, served in the order of asking */
+  getFairLock(name: string): RLock;
+
+  /** @param name - any text @returns the re-entrant lock of that name, with a growing token for each hold */
+  getFencedLock(name: string): RFencedLock;
+
+  /**
+   * A lock whose waiters ask again and again instead of subscribing. For very many short-lived locks.
+   *
+   * @param name - any text
+   * @param backOff - the pauses between attempts. Default: exponential, from 1 ms to 128 ms
+   */
+  getSpinLock(name: string, backOff?: BackOff): RLock;
+
+  /** @param name - any text @returns the lock of that name, which its own holder cannot take again */
+  getNonReentrantLock(name: string): RLock;
+
+  /** @param name - any text @returns the same, served in the order of asking */
+  getNonReentrantFairLock(name: string): RLock;
+
+  /** @param name - any text @returns the pair of a read and a write lock of that name */
+  getReadWriteLock(name: string): RReadWriteLock;
+
+  /**
+   * Several locks as one: all or none.
+   *
+   * @param locks - at least one, from any clients
+   * @throws RangeError without locks
+   */
+  getMultiLock(...locks: readonly RLock[]): RLock;
+
+  /**
+   * Several locks, on independent servers, as one: the majority counts.
+   *
+   * @param locks - at least one, from any clients
+   * @throws RangeError without locks
+   */
+  getRedLock(...locks: readonly RLock[]): RLock;
+
+  /** @param name - any text @returns the semaphore of that name */
+  getSemaphore(name: string): RSemaphore;
+
+  /** @param name - any text @returns the semaphore of that name, whose permits have ids and leases */
+  getPermitExpirableSemaphore(name: string): RPermitExpirableSemaphore;
+
+  /** @param name - any text @returns the latch of that name */
+  getCountDownLatch(name: string): RCountDownLatch;
+
+  /** @returns the id of this client in every owner name it writes: a lower-case v4 UUID */
+  getId(): string;
+
+  /** @returns the frozen settings in use; passwords are left out when it is printed or turned into JSON */
+  getConfig(): Settings;
+
+  /**
+   * Runs `fn` as a new logical thread; everything it awaits or starts belongs to that thread.
+   * Inside another scope it is a new thread, too.
+   *
+   * @param fn - the work
+   * @returns what `fn` resolves to
+   */
+  runInThread<T>(fn: () => T | PromiseLike<T>): Promise<T>;
+
+  /** @returns the id of the running thread scope, or `undefined` outside one */
+  currentThreadId(): number | undefined;
+
+  /**
+   * Is told each time a hold of this client turns out to be lost.
+   *
+   * @param listener - called with the lock, the thread and the cause
+   * @returns removes the listener
+   */
+  onLockLost(listener: LockLostListener): () => void;
+
+  /**
+   * Rejects every waiter with `ShutdownError`, stops the watchdog and closes the connections this client opened.
+   * Idempotent. Locks still held are left to expire, as in Redisson.
+   */
+  shutdown(): Promise<void>;
+
+  /** `shutdown()` at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,0 +1,55 @@
+import type { TimeUnit } from '../util/TimeUnit';
+
+/**
+ * Who calls, and how to stop waiting. The last argument of the operations of locks and synchronizers.
+ */
+export interface ThreadOptions {
+  /**
+   * The logical thread that calls: a non-negative integer below 2^32.
+   * @default the running thread scope (`runInThread`, `withLock`), else the thread of the handle
+   */
+  readonly threadId?: number | undefined;
+  /**
+   * Aborts the waiting: the call rejects with `signal.reason` and leaves nothing behind (no hold, no queue entry, no
+   * subscription, no timer), also when the abort meets a request already on the wire.
+   * @default none
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The `options` argument of an operation: a thread id alone, or an object.
+ *
+ * Source: the `threadId` parameter of Redisson's `RLockAsync`.
+ */
+export type LockOptions = number | ThreadOptions;
+
+/**
+ * Options of `acquire`, `tryAcquireHold` and `withLock`.
+ *
+ * Outside a thread scope, and without `threadId`, each such call is a logical thread of its own, so that it is safe on
+ * a handle that many requests share.
+ */
+export interface AcquireOptions extends ThreadOptions {
+  /**
+   * How long to wait at most, in `unit`. Zero or less: one attempt.
+   * @default no limit for `acquire` and `withLock`, one attempt for `tryAcquireHold`
+   */
+  readonly waitTime?: number | undefined;
+  /**
+   * How long to hold at most, in `unit`; -1 keeps the lock for as long as this process lives and works (watchdog).
+   * @default -1
+   */
+  readonly leaseTime?: number | undefined;
+  /**
+   * The unit of `waitTime` and `leaseTime`.
+   * @default TimeUnit.MILLISECONDS
+   */
+  readonly unit?: TimeUnit | undefined;
+  /**
+   * How often the watchdog renews this hold before it gives it up: its signal then aborts with `LockLostError` and the
+   * lock is left to expire. 0: no limit. Only for holds without a lease.
+   * @default the setting `maxRenewTimes`
+   */
+  readonly maxRenewTimes?: number | undefined;
+}

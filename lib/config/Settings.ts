@@ -1,0 +1,104 @@
+import type { NameMapper } from './NameMapper';
+import type { Secret } from './Secret';
+import type { TlsSettings } from './TlsSettings';
+import type { Topology } from './Topology';
+
+/**
+ * Whether waiters are woken through sharded pub/sub (`SPUBLISH`, Redis 7 clusters). Clients that disagree do not wake
+ * each other; it must be what the Java peers use.
+ *
+ * Source: `org.redisson.config.ShardedSubscriptionMode`.
+ */
+export type ShardedSubscriptionMode = 'AUTO' | 'ON' | 'OFF';
+
+/**
+ * The settings that do not depend on how the servers are found. Times in ms.
+ *
+ * Source: the fields of the same names of `org.redisson.config.Config` and `BaseConfig`, where not told otherwise.
+ */
+export interface CommonSettings {
+  /**
+   * The lease of a hold taken without one; renewed every third of it. A holder that dies keeps the lock at most that long.
+   * @default 30000, Redisson's; it must be what the Java peers use only as far as dead holders should cost the same
+   */
+  readonly lockWatchdogTimeout: number;
+  /**
+   * How many locks one renewal command carries.
+   * @default 100, Redisson's: a script stays well under a millisecond
+   */
+  readonly lockWatchdogBatchSize: number;
+  /**
+   * How long a place in the queue of a fair lock outlives the time its owner is expected to get the lock.
+   * @default 300000, Redisson's (its documentation says 5 seconds, its code does not)
+   */
+  readonly fairLockWaitTimeout: number;
+  /**
+   * Whether an acquisition that no replica confirms is undone and fails.
+   * @default true, Redisson's: a failover could lose such a lock
+   */
+  readonly checkLockSyncedSlaves: boolean;
+  /**
+   * How long an acquisition waits for replicas to confirm it.
+   * @default 1000, Redisson's
+   */
+  readonly slavesSyncTimeout: number;
+  /**
+   * Translates names to keys.
+   * @default the identity
+   */
+  readonly nameMapper: NameMapper;
+  /**
+   * How often the watchdog renews one hold before it gives it up; 0: no limit.
+   * @default 0: a lock is kept for as long as its owner lives. Ours
+   */
+  readonly maxRenewTimes: number;
+  /**
+   * Whether re-entering a lock through a handle outside any thread scope is an error instead of a warning.
+   * @default false: Java code ported line by line does that. Ours
+   */
+  readonly strictThreads: boolean;
+  /**
+   * Whether waiters are woken through sharded pub/sub; only on clusters.
+   * @default 'AUTO': where the servers can, as Redisson
+   */
+  readonly shardedSubscriptionMode: ShardedSubscriptionMode;
+  /**
+   * How long a command may go unanswered.
+   * @default 3000, Redisson's
+   */
+  readonly timeout: number;
+  /**
+   * How long opening a connection may take.
+   * @default 10000, Redisson's
+   */
+  readonly connectTimeout: number;
+  /**
+   * How often a command is tried again that could not be sent, or may be sent twice.
+   * @default 4, Redisson's since 3.48
+   */
+  readonly retryAttempts: number;
+  /**
+   * How long a waiter without limit may take to become subscribed.
+   * @default 7500, Redisson's
+   */
+  readonly subscriptionTimeout: number;
+  /** The user to authenticate as. @default undefined: Redis' `default` user */
+  readonly username: string | undefined;
+  /** The password to authenticate with. @default undefined: no authentication */
+  readonly password: Secret | undefined;
+  /** The name of the connections in `CLIENT LIST`. @default undefined: none */
+  readonly clientName: string | undefined;
+  /** The number of the database. @default 0; a cluster has no other before Valkey 9 */
+  readonly database: number;
+  /** How to encrypt connections. @default undefined: not at all */
+  readonly tls: TlsSettings | undefined;
+}
+
+/**
+ * What a client works with: every setting, checked, with the defaults filled in, frozen all the way down.
+ * Safe to print: secrets read `[redacted]`.
+ */
+export interface Settings extends CommonSettings {
+  /** How the servers are found. */
+  readonly topology: Topology;
+}
