@@ -1,0 +1,64 @@
+import type { Script, ScriptArg } from '../scripts/Script';
+
+/** What a caller keeps of one command to learn how it fared, and to stop it from being sent again. */
+export interface CallToken {
+  /** Set by the caller: nobody waits any more, do not send it (again). */
+  cancelled: boolean;
+  /** How often it was written to a connection. */
+  sends: number;
+  /** The connection it was last written to, counted up with each reconnect. */
+  epoch: number;
+}
+
+/** A fresh token. */
+export function newCallToken(): CallToken {
+  return { cancelled: false, sends: 0, epoch: -1 };
+}
+
+/** What may be given to {@link CommandExecutor.run}. */
+export interface RunOptions {
+  /** What is being done, for errors, e.g. `acquire lock 'a'`. @default the script's name */
+  readonly what?: string;
+  /** The object's name as the user gave it, for errors. */
+  readonly name?: string;
+  /** KEYS beyond the named ones. */
+  readonly moreKeys?: readonly string[];
+  /** ARGV beyond the named ones. */
+  readonly moreArgs?: readonly ScriptArg[];
+  readonly token?: CallToken;
+}
+
+/**
+ * Runs scripts and reads on the master that owns a key. Everything above `connection/` sees Redis through this.
+ *
+ * Commands wait for a connection for a bounded time, are written in the order of the calls, get a reply or an error
+ * within the command time-out, and are sent again only where their script allows it.
+ */
+export interface CommandExecutor {
+  /**
+   * Runs a script.
+   * @throws ConnectionError, CommandTimeoutError (both tell whether it may have run), CommandError (Redis' own error as
+   *   `cause`), NoSyncedReplicasError, ShutdownError
+   */
+  run<K extends string, A extends string, R>(
+    script: Script<K, A, R>,
+    keys: Readonly<Record<K, string>>,
+    args: Readonly<Record<A, ScriptArg>>,
+    options?: RunOptions,
+  ): Promise<R>;
+
+  /** Sends a plain command that changes nothing, or changes the same when repeated. */
+  call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown>;
+
+  /** What must be equal for two keys to be in one command: the slot on a cluster, nothing otherwise. */
+  slotOf(key: string): number;
+
+  /** Counted up each time a connection is lost. */
+  readonly epoch: number;
+
+  /** Called after each reply, before its caller goes on. */
+  onReply: (() => void) | undefined;
+
+  /** Rejects what is under way with ShutdownError and closes the connections. */
+  close(): Promise<void>;
+}

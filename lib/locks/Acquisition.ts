@@ -1,0 +1,126 @@
+import { newCallToken } from '../connection/CommandExecutor';
+import type { Place } from '../pubsub/Place';
+import { confirmedUntil, type Hold } from '../renewal/Hold';
+import type { HoldTable } from '../renewal/HoldTable';
+import type { AcquireReply } from '../scripts/replies';
+import type { Attempt } from '../wait/Attempt';
+import type { Contest } from '../wait/acquireWithin';
+import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
+import { reclaim } from './Reclaimer';
+
+/** What a successful attempt brought. */
+export interface Acquired {
+  /** Monotonic time until which the lock is surely ours. */
+  readonly deadline: number;
+  /** The holds Redis counts, where they are not those expected. */
+  readonly holds: number | undefined;
+  /** The fencing token, from locks that have one. */
+  readonly token: bigint | undefined;
+}
+
+/** How an acquisition is wanted. */
+export interface Wish {
+  /** What each attempt sets as lease, in ms. */
+  readonly leaseMs: number;
+  /** How long the caller waits, in ms; `Infinity` without limit. */
+  readonly waitMs: number;
+  /** `false`: one attempt that queues nowhere. */
+  readonly queues: boolean;
+}
+
+/**
+ * One thread acquiring one lock once: what the waiting loop attempts, and what a holder hands the lock to.
+ *
+ * States: attempting <-> waiting -> acquired | given up (a ghost of it is undone in the background).
+ */
+export class Acquisition implements Contest<Acquired>, AttemptRequest {
+  readonly leaseMs: number;
+  readonly waitMs: number;
+  readonly queues: boolean;
+  readonly count: number;
+  readonly token = newCallToken();
+  readonly hold: Hold;
+  /** Its place among the waiters, while it has one. */
+  place: Place<Acquired> | undefined;
+  /** The ttl that the last attempt was answered with, in ms. */
+  ttl = -1;
+  /** Whether a predecessor ever made an attempt for it. */
+  #handed = false;
+  /** Its kind of lock; a predecessor hands over with it. */
+  readonly driver: LockDriver;
+  readonly #holds: HoldTable;
+
+  constructor(driver: LockDriver, holds: HoldTable, hold: Hold, wish: Wish) {
+    this.driver = driver;
+    this.#holds = holds;
+    this.hold = hold;
+    this.count = hold.grips.length + 1;
+    this.leaseMs = wish.leaseMs;
+    this.waitMs = wish.waitMs;
+    this.queues = wish.queues;
+  }
+
+  get name(): string {
+    return this.hold.name;
+  }
+
+  get rawName(): string {
+    return this.hold.rawName;
+  }
+
+  get threadId(): number {
+    return this.hold.threadId;
+  }
+
+  get owner(): string {
+    return this.hold.owner;
+  }
+
+  attempt(): Promise<Attempt<Acquired>> {
+    // An undo of an earlier acquisition of this thread must not meet this one.
+    if (this.hold.undoing !== undefined) return this.hold.undoing.then(() => this.attempt());
+    const sentAt = performance.now();
+    return this.driver.attempt(this).then((reply) => {
+      if (reply.acquired) this.place?.beginTurn(performance.now());
+      return this.#settle(reply, sentAt);
+    });
+  }
+
+  /** Reads the answer of an attempt, be it an own one or one that a predecessor made. */
+  #settle(reply: AcquireReply, sentAt: number): Attempt<Acquired> {
+    if (!reply.acquired) {
+      this.ttl = reply.ttl;
+      return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
+    }
+    const deadline = confirmedUntil(sentAt, this.leaseMs);
+    if (performance.now() >= deadline) {
+      // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
+      this.#reclaim();
+      return { ok: false, retryInMs: 1 };
+    }
+    this.place?.acquiredFor(this.leaseMs);
+    return { ok: true, value: { deadline, holds: reply.holds, token: reply.token } };
+  }
+
+  /** A predecessor hands the lock over with a command of its own, on the connection `epoch`. */
+  inherit(acquired: Promise<AcquireReply>, epoch: number): void {
+    const sentAt = performance.now();
+    this.#handed = true;
+    this.token.epoch = epoch;
+    this.place?.give(acquired.then((reply) => this.#settle(reply, sentAt)));
+  }
+
+  giveUp(pending: Promise<Attempt<Acquired>> | undefined, doubtful: boolean): void {
+    this.token.cancelled = true;
+    this.place?.acquiredFor(undefined);
+    pending?.catch(() => undefined);
+    if ((pending !== undefined || doubtful) && (this.token.sends > 0 || this.#handed)) {
+      this.#reclaim();
+    }
+    this.driver.abandon?.(this).catch(() => undefined);
+  }
+
+  #reclaim(): void {
+    reclaim({ hold: this.hold, driver: this.driver, leaseMs: this.leaseMs, token: this.token }, this.#holds);
+  }
+}

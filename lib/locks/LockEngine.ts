@@ -1,0 +1,213 @@
+import { newCallToken } from '../connection/CommandExecutor';
+import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
+import type { WakeQueue } from '../pubsub/WakeQueue';
+import type { Grip } from '../renewal/Hold';
+import type { ReleaseReply } from '../scripts/replies';
+import { NO_LEASE } from '../util/duration';
+import { acquireWithin } from '../wait/acquireWithin';
+import { Patience } from '../wait/Patience';
+import { Acquisition, type Acquired } from './Acquisition';
+import type { LockDriver, ReleaseRequest } from './drivers/LockDriver';
+import type { LockContext } from './LockContext';
+import { reclaim } from './Reclaimer';
+
+/**
+ * A process that has the lock hands it on among its own waiters at most so often ...
+ * The others wait meanwhile, so the number is small; each hand-over saves them a wake-up for nothing.
+ */
+const MAX_HANDOVERS = 16;
+/** ... and for at most so long, in ms, so that slow sections do not keep other processes waiting 16 times their length. */
+const HANDOVER_WINDOW_MS = 20;
+
+/** How a lock is wanted by a thread. */
+export interface Demand {
+  readonly threadId: number;
+  /** In ms; -1 = the watchdog keeps it. */
+  readonly leaseMs: number;
+  /** In ms; `Infinity` = without limit. */
+  readonly waitMs: number;
+  /** `false`: a single attempt. */
+  readonly queues: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** Whether a re-entry is suspicious: the thread is a handle's. */
+  readonly viaHandle: boolean;
+  /** @default the client's setting */
+  readonly maxRenewals?: number | undefined;
+  /** What the watchdog extends to, in ms. @default the client's setting */
+  readonly watchdogMs?: number | undefined;
+}
+
+/** What came of a demand. */
+export type Taken =
+  | { readonly ok: true; readonly grip: Grip; readonly token: bigint | undefined }
+  /** Not acquired; `ttl` as the last attempt read it. */
+  | { readonly ok: false; readonly ttl: number };
+
+/** One lock, whoever the thread: takes and gives back. Facades read the thread and the options and come here. */
+export class LockEngine {
+  readonly name: string;
+  readonly rawName: string;
+  readonly driver: LockDriver;
+  readonly context: LockContext;
+
+  constructor(context: LockContext, driver: LockDriver, name: string) {
+    this.context = context;
+    this.driver = driver;
+    this.name = name;
+    this.rawName = context.settings.nameMapper.map(name);
+  }
+
+  /**
+   * Acquires once more for a thread.
+   * @throws IllegalMonitorStateError when the thread is acquiring it already, or re-enters where that is forbidden;
+   *   the signal's reason; errors of the connection
+   */
+  async take(demand: Demand): Promise<Taken> {
+    const { context, driver } = this;
+    const owner = driver.ownerOf(demand.threadId);
+    const hold =
+      context.holds.get(this.rawName, owner) ??
+      context.holds.open({
+        name: this.name,
+        rawName: this.rawName,
+        threadId: demand.threadId,
+        owner,
+        renewal: driver.renewal,
+      });
+    if (hold.acquiring) throw IllegalMonitorStateError.acquisitionPending(this.name, demand.threadId);
+    const reentry = hold.grips.length > 0;
+    if (reentry && demand.viaHandle) {
+      if (context.settings.strictThreads) throw IllegalMonitorStateError.handleReentry(this.name, demand.threadId);
+      context.warnReentry(this.name);
+    }
+    const watchdogMs = demand.watchdogMs ?? context.settings.lockWatchdogTimeout;
+    const acquisition = new Acquisition(driver, context.holds, hold, {
+      leaseMs: demand.leaseMs === NO_LEASE ? watchdogMs : demand.leaseMs,
+      waitMs: demand.waitMs,
+      queues: demand.queues,
+    });
+    hold.acquiring = true;
+    try {
+      const acquired = await this.#contend(acquisition, demand, reentry);
+      if (acquired === undefined) return { ok: false, ttl: acquisition.ttl };
+      return { ok: true, grip: this.#hold(acquisition, acquired, demand, watchdogMs), token: acquired.token };
+    } finally {
+      hold.ended();
+      context.holds.tidy(hold);
+    }
+  }
+
+  /**
+   * Gives one hold of a thread back: that grip, or the last one it took.
+   * @throws IllegalMonitorStateError when the thread does not hold the lock; errors of the connection, after which the
+   *   release is tried on in the background
+   */
+  async give(threadId: number, grip?: Grip): Promise<void> {
+    const { context, driver } = this;
+    const owner = driver.ownerOf(threadId);
+    const hold = context.holds.get(this.rawName, owner);
+    if (hold !== undefined && hold.acquiring) {
+      if (hold.grips.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+      await hold.whenIdle();
+    }
+    // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
+    const given = hold === undefined ? undefined : context.holds.release(hold, grip);
+    if (grip !== undefined && given === undefined) return;
+    const left = given === undefined ? -1 : hold!.grips.length;
+    const token = newCallToken();
+    const request: ReleaseRequest = {
+      name: this.name,
+      rawName: this.rawName,
+      threadId,
+      owner,
+      left,
+      remainingMs: left > 0 ? hold!.remainingMs(performance.now()) : 0,
+      token,
+    };
+    let reply: ReleaseReply;
+    try {
+      reply = await this.#release(request);
+    } catch (error) {
+      if (hold !== undefined && (error instanceof CommandTimeoutError || error instanceof ConnectionError)) {
+        reclaim({ hold, driver, leaseMs: context.settings.lockWatchdogTimeout, token }, context.holds);
+      }
+      throw error;
+    }
+    // Gone although it was sent twice: the first send did it.
+    if (reply.kind !== 'notHeld' || token.sends > 1) return;
+    if (given !== undefined) context.holds.missed(hold!, given, 'the release found it gone (expired or deleted)');
+    throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+  }
+
+  /** Deletes the lock whoever holds it. @returns whether there was one */
+  async force(): Promise<boolean> {
+    const there = await this.driver.forceRelease(this.rawName, this.name);
+    if (there) this.context.holds.loseAll(this.rawName, 'it was released by force by this client');
+    return there;
+  }
+
+  #contend(acquisition: Acquisition, demand: Demand, reentry: boolean): Promise<Acquired | undefined> {
+    const { context, driver } = this;
+    const deadline = demand.waitMs === Infinity ? Infinity : performance.now() + demand.waitMs;
+    const patience = new Patience(demand.queues && demand.waitMs > 0 ? deadline : Infinity, demand.signal);
+    if (!demand.queues || demand.waitMs <= 0) return acquireWithin(acquisition, undefined, patience);
+    if (driver.wakeup !== undefined) return acquireWithin(acquisition, driver.wakeup(), patience);
+    const channel = driver.channelOf(acquisition.rawName, acquisition.owner);
+    // A re-entry does not queue behind those who wait for its own thread to leave.
+    const place = context.hub.join<Acquired>(channel, driver.wakeRule, reentry ? 'crowd' : driver.waiting, acquisition);
+    acquisition.place = place;
+    return acquireWithin(acquisition, place, patience);
+  }
+
+  #hold(acquisition: Acquisition, acquired: Acquired, demand: Demand, watchdogMs: number): Grip {
+    const { holds, settings } = this.context;
+    const { hold } = acquisition;
+    if (acquired.holds !== undefined && acquired.holds < acquisition.count) {
+      holds.lose(hold, 'a re-entry found it gone (expired or deleted)');
+    }
+    const grip: Grip = {
+      leaseMs: demand.leaseMs,
+      leaseEnd: demand.leaseMs === NO_LEASE ? Infinity : acquired.deadline,
+      watchdogMs,
+      maxRenewals: demand.maxRenewals ?? settings.maxRenewTimes,
+      renewals: 0,
+    };
+    holds.grip(hold, grip, acquired.deadline);
+    return grip;
+  }
+
+  /** One command: the unlock, or the hand-over to the process's own next waiter. */
+  async #release(request: ReleaseRequest): Promise<ReleaseReply> {
+    const channel = this.driver.channelOf(this.rawName, request.owner);
+    const queue = request.left === 0 ? this.context.hub.queue(channel) : undefined;
+    if (queue === undefined || queue.head === undefined) return this.driver.release(request);
+    const heir = this.#heir(queue);
+    if (heir !== undefined) {
+      queue.handOvers++;
+      const { released, acquired } = heir.driver.handOver!(request, heir.acquisition);
+      heir.acquisition.inherit(acquired, request.token.epoch);
+      return released;
+    }
+    queue.rotation.releasing();
+    let receivers = 0;
+    try {
+      const reply = await this.driver.release(request);
+      if (reply.kind === 'freed') receivers = reply.receivers;
+      return reply;
+    } finally {
+      queue.rotation.released(receivers);
+    }
+  }
+
+  /** Who gets the lock without Redis being asked to wake anybody: the sleeping head of the line, a few times in a row. */
+  #heir(queue: WakeQueue): { driver: LockDriver; acquisition: Acquisition } | undefined {
+    const head = queue.head;
+    if (!head?.asleep || head.banked || !(head.waiter instanceof Acquisition)) return undefined;
+    const acquisition = head.waiter;
+    if (acquisition.driver.handOver === undefined) return undefined;
+    if (queue.handOvers >= MAX_HANDOVERS) return undefined;
+    if (performance.now() - queue.turnStartedAt >= HANDOVER_WINDOW_MS) return undefined;
+    return { driver: acquisition.driver, acquisition };
+  }
+}
+

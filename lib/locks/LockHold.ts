@@ -1,0 +1,80 @@
+import type { LockHold as LockHoldApi } from '../api';
+import { IllegalMonitorStateError, LockLostError } from '../errors';
+import type { Grip } from '../renewal/Hold';
+import type { LockEngine } from './LockEngine';
+
+/**
+ * One hold as an object: what `acquire` resolves to.
+ *
+ * States: held -> released | lost. The signal aborts on the way to lost, and on no other.
+ */
+export class LockHold implements LockHoldApi {
+  readonly name: string;
+  readonly threadId: number;
+  readonly token?: bigint;
+  readonly #engine: LockEngine;
+  readonly #grip: Grip;
+  #controller: AbortController | undefined;
+  #lost: Error | undefined;
+  #released: Promise<void> | undefined;
+
+  /** @param grip - the acquisition that this object gives back */
+  constructor(engine: LockEngine, threadId: number, grip: Grip, token: bigint | undefined) {
+    this.name = engine.name;
+    this.threadId = threadId;
+    if (token !== undefined) this.token = token;
+    this.#engine = engine;
+    this.#grip = grip;
+    grip.onLost = (cause) => {
+      this.#lost = cause;
+      this.#controller?.abort(cause);
+    };
+  }
+
+  /** Made when first asked for: most holds are short and nobody listens. */
+  get signal(): AbortSignal {
+    this.#engine.context.watchdog.catchUp();
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#lost !== undefined) this.#controller.abort(this.#lost);
+    }
+    return this.#controller.signal;
+  }
+
+  get isHeld(): boolean {
+    this.#engine.context.watchdog.catchUp();
+    return this.#released === undefined && this.#lost === undefined;
+  }
+
+  /**
+   * Gives the hold back, once; later calls share the outcome of the first.
+   * @throws LockLostError when it was lost before
+   */
+  unlock(): Promise<void> {
+    this.#released ??= this.#give();
+    return this.#released;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.unlock().catch(() => undefined);
+  }
+
+  async #give(): Promise<void> {
+    this.#engine.context.watchdog.catchUp();
+    if (this.#lost === undefined) {
+      try {
+        await this.#engine.give(this.threadId, this.#grip);
+        return;
+      } catch (error) {
+        // `#lost` is set by then, if the release found it gone.
+        if (!(error instanceof IllegalMonitorStateError)) throw error;
+        throw this.#lostCause() ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error });
+      }
+    }
+    throw this.#lost;
+  }
+
+  #lostCause(): Error | undefined {
+    return this.#lost;
+  }
+}

@@ -1,0 +1,80 @@
+import type { CallToken, CommandExecutor } from '../../connection/CommandExecutor';
+import type { PlaceKind } from '../../pubsub/Place';
+import type { WakeRule } from '../../pubsub/wakeRules';
+import type { RenewalKind } from '../../renewal/RenewalKind';
+import type { AcquireReply, ReleaseReply } from '../../scripts/replies';
+import type { Wakeup } from '../../wait/Wakeup';
+
+/** Who acts on which lock. */
+export interface LockSubject {
+  /** The lock's name as the user gave it, for errors. */
+  readonly name: string;
+  /** The lock's key in Redis. */
+  readonly rawName: string;
+  readonly threadId: number;
+  /** The owner's field in the lock's hash. */
+  readonly owner: string;
+}
+
+/** One attempt. */
+export interface AttemptRequest extends LockSubject {
+  /** The lease in ms, for the watchdog its time-out. */
+  readonly leaseMs: number;
+  /** Known holds + 1: what the thread shall have afterwards. */
+  readonly count: number;
+  /** How long the caller is willing to wait in all, in ms; `Infinity` without limit. Fair locks put it on the wire. */
+  readonly waitMs: number;
+  /** `false`: a single attempt that queues nowhere. */
+  readonly queues: boolean;
+  readonly token: CallToken;
+}
+
+/** One release. */
+export interface ReleaseRequest extends LockSubject {
+  /** Holds to leave; -1 = one less than Redis has. */
+  readonly left: number;
+  /** What those holds have to live, in ms; 0 leaves the expiry alone. */
+  readonly remainingMs: number;
+  readonly token: CallToken;
+}
+
+/**
+ * What makes a kind of lock: its scripts and its key names. A driver has no state of its own; one object serves every
+ * lock of its kind in a client.
+ */
+export interface LockDriver {
+  /** For errors and listings, e.g. `lock`, `fair`. */
+  readonly kind: string;
+  /** Commands go through it. */
+  readonly executor: CommandExecutor;
+  /** How waiters of this process wait: in one line for exclusive locks, each for itself otherwise. */
+  readonly waiting: PlaceKind;
+  /** How its messages wake. */
+  readonly wakeRule: WakeRule;
+  /** How the watchdog keeps it. */
+  readonly renewal: RenewalKind;
+  /** The owner's field in the lock's hash. */
+  ownerOf(threadId: number): string;
+  /** The channel a waiter listens to. */
+  channelOf(rawName: string, owner: string): string;
+  /** How one acquisition waits, for a kind without messages. @default a place in the queue of the channel */
+  wakeup?<T>(): Wakeup<T>;
+  attempt(request: AttemptRequest): Promise<AcquireReply>;
+  release(request: ReleaseRequest): Promise<ReleaseReply>;
+  /** Hands the last hold of `from` to the waiter of `request`. Absent where the kind has an order of its own in Redis. */
+  handOver?(from: LockSubject, request: AttemptRequest): Handover;
+  /** A waiter leaves without the lock (Redisson: acquireFailed). Absent where Redis knows nothing of waiters. */
+  abandon?(request: AttemptRequest): Promise<unknown>;
+  forceRelease(rawName: string, name: string): Promise<boolean>;
+  isLocked(rawName: string, name: string): Promise<boolean>;
+  /** The holds of an owner. @returns 0 for none */
+  holdCount(rawName: string, owner: string, name: string): Promise<number>;
+  /** The pttl: -2 = free, -1 = no expiry. */
+  remainTimeToLive(rawName: string, name: string): Promise<number>;
+}
+
+/** One command that is the unlock of one thread and the acquisition of another. */
+export interface Handover {
+  readonly released: Promise<ReleaseReply>;
+  readonly acquired: Promise<AcquireReply>;
+}

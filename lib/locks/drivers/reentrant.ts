@@ -1,0 +1,66 @@
+import type { CommandExecutor } from '../../connection/CommandExecutor';
+import { lockWakeRule } from '../../pubsub/wakeRules';
+import type { RenewalKind } from '../../renewal/RenewalKind';
+import { acquireLock, forceReleaseLock, handOverLock, releaseLock } from '../../scripts/lock';
+import { ACQUIRED } from '../../scripts/replies';
+import { PUBLISH_COMMAND } from '../../scripts/Script';
+import { ownerName, prefixName } from '../../util/names';
+import type { LockDriver } from './LockDriver';
+import { exists, holds, timeToLive } from './reads';
+
+/** The channel of plain, fenced and non-reentrant locks: `redisson_lock__channel:{name}`. */
+export function lockChannel(rawName: string): string {
+  return prefixName('redisson_lock__channel', rawName);
+}
+
+/** The message of an unlock. */
+export const UNLOCK_MESSAGE = '0';
+
+/** The reentrant lock (Redisson: RedissonLock). Its data is drawn in `scripts/lock.ts`. */
+export function reentrantDriver(executor: CommandExecutor, clientId: string, renewal: RenewalKind): LockDriver {
+  return {
+    kind: 'lock',
+    executor,
+    waiting: 'line',
+    wakeRule: lockWakeRule,
+    renewal,
+    ownerOf: (threadId) => ownerName(clientId, threadId),
+    channelOf: lockChannel,
+    attempt: ({ rawName, owner, leaseMs, count, name, token }) =>
+      executor.run(
+        acquireLock,
+        { name: rawName },
+        { lease: leaseMs, owner, count },
+        { what: 'acquire lock', name, token },
+      ),
+    release: ({ rawName, owner, left, remainingMs, name, token }) =>
+      executor.run(
+        releaseLock,
+        { name: rawName, channel: lockChannel(rawName) },
+        { message: UNLOCK_MESSAGE, owner, left, remaining: remainingMs, publish: PUBLISH_COMMAND },
+        { what: 'release lock', name, token },
+      ),
+    handOver: (from, { rawName, owner, leaseMs, name, token }) => {
+      const released = executor.run(
+        handOverLock,
+        { name: rawName },
+        { owner: from.owner, heir: owner, lease: leaseMs },
+        { what: 'hand over lock', name, token },
+      );
+      const acquired = released.then((reply) =>
+        reply.kind === 'handed' ? ACQUIRED : ({ acquired: false, ttl: 0 } as const),
+      );
+      return { released, acquired };
+    },
+    forceRelease: (rawName, name) =>
+      executor.run(
+        forceReleaseLock,
+        { name: rawName, channel: lockChannel(rawName) },
+        { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
+        { what: 'force the release of lock', name },
+      ),
+    isLocked: (rawName, name) => exists(executor, rawName, name),
+    holdCount: (rawName, owner, name) => holds(executor, rawName, owner, name),
+    remainTimeToLive: (rawName, name) => timeToLive(executor, rawName, name),
+  };
+}

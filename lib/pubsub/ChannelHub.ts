@@ -1,0 +1,106 @@
+import type { Subscriber } from '../connection/Subscriber';
+import { ShutdownError, SubscriptionTimeoutError } from '../errors';
+import type { Place, PlaceKind } from './Place';
+import { WakeQueue, type QueueHost } from './WakeQueue';
+import type { WakeRule } from './wakeRules';
+
+/** Settings of the hub. */
+export interface HubSettings {
+  /** How long a waiter waits to become subscribed, in ms. */
+  readonly subscriptionTimeout: number;
+  /** How long the connection may be gone before waiters are sent to find out whether Redis is there, in ms. */
+  readonly timeout: number;
+}
+
+/**
+ * The table of subscriptions, the only one of the client: channel -> {@link WakeQueue}. A queue is there as long as
+ * somebody waits in it. SUBSCRIBE and UNSUBSCRIBE of a channel travel on one connection in the order they were decided,
+ * so a queue that follows an emptied one of the same channel cannot lose its subscription to it.
+ *
+ * States: open -> closed.
+ */
+export class ChannelHub implements QueueHost {
+  readonly #subscriber: Subscriber;
+  readonly #settings: HubSettings;
+  readonly #queues = new Map<string, WakeQueue>();
+  #outage: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** @param subscriber - listens for it; the hub becomes the receiver of its events */
+  constructor(subscriber: Subscriber, settings: HubSettings) {
+    this.#subscriber = subscriber;
+    this.#settings = settings;
+    subscriber.events = {
+      message: (channel, message) => this.#queues.get(channel)?.message(message),
+      interrupted: () => this.#interrupted(),
+      restored: () => this.#restored(),
+    };
+  }
+
+  /** How many channels have waiters. */
+  get size(): number {
+    return this.#queues.size;
+  }
+
+  /** The waiters of a channel, if there are any. */
+  queue(channel: string): WakeQueue | undefined {
+    return this.#queues.get(channel);
+  }
+
+  /**
+   * Takes a place among the waiters of a channel. Nothing is sent before somebody has to listen.
+   * @throws ShutdownError when the client is shut down
+   */
+  join<T>(channel: string, rule: WakeRule, kind: PlaceKind, waiter?: object): Place<T> {
+    if (this.#closed) throw new ShutdownError();
+    let queue = this.#queues.get(channel);
+    if (queue === undefined) this.#queues.set(channel, (queue = new WakeQueue(channel, rule, this)));
+    return queue.join<T>(kind, waiter);
+  }
+
+  /** Rejects every waiter and closes the subscriber. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#outage);
+    for (const queue of this.#queues.values()) queue.rejectAll(new ShutdownError());
+    this.#subscriber.close();
+  }
+
+  subscribe(channel: string): Promise<void> {
+    return this.#subscriber.subscribe(channel);
+  }
+
+  bounded(subscribed: Promise<void>, channel: string): Promise<void> {
+    const limit = this.#settings.subscriptionTimeout;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new SubscriptionTimeoutError(channel, limit)), limit);
+      subscribed.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
+  }
+
+  drop(queue: WakeQueue, subscribed: boolean): void {
+    if (this.#queues.get(queue.channel) === queue) this.#queues.delete(queue.channel);
+    if (subscribed && !this.#closed) this.#subscriber.unsubscribe(queue.channel);
+  }
+
+  #interrupted(): void {
+    if (this.#closed || this.#outage !== undefined) return;
+    // A short gap is healed by `restored`. A long one may be a dead server: the waiters' attempts find out, and reject
+    // with the connection's error when it is.
+    this.#outage = setTimeout(() => {
+      this.#outage = undefined;
+      this.#wakeAll();
+    }, this.#settings.timeout);
+    this.#outage.unref();
+  }
+
+  #restored(): void {
+    clearTimeout(this.#outage);
+    this.#outage = undefined;
+    this.#wakeAll();
+  }
+
+  #wakeAll(): void {
+    for (const queue of this.#queues.values()) queue.wakeAll();
+  }
+}

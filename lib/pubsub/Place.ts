@@ -1,0 +1,109 @@
+import pDefer, { type DeferredPromise } from 'p-defer';
+import type { Attempt } from '../wait/Attempt';
+import type { Wake, Wakeup } from '../wait/Wakeup';
+import { clampTimer } from '../util/duration';
+import type { WakeQueue } from './WakeQueue';
+
+/** How a waiter waits: `line` = one after the other, only the first attempts; `crowd` = each for itself. */
+export type PlaceKind = 'line' | 'crowd';
+
+/**
+ * The place of one waiter in a {@link WakeQueue}: a latch that banks one wake-up.
+ *
+ * States: trying (awake; a wake-up that comes now is banked) <-> asleep -> left.
+ */
+export class Place<T> implements Wakeup<T> {
+  readonly kind: PlaceKind;
+  readonly mayTryFirst: boolean;
+  /** Who waits here; the holder that hands the lock over reads it. */
+  readonly waiter: object | undefined;
+  readonly #queue: WakeQueue;
+  #sleeper: DeferredPromise<Wake<T>> | undefined;
+  #banked = false;
+  #timer: NodeJS.Timeout | undefined;
+  #leaseMs: number | undefined;
+
+  /** Made by {@link WakeQueue.join} only. */
+  constructor(queue: WakeQueue, kind: PlaceKind, mayTryFirst: boolean, waiter: object | undefined) {
+    this.#queue = queue;
+    this.kind = kind;
+    this.mayTryFirst = mayTryFirst;
+    this.waiter = waiter;
+  }
+
+  /** Whether it sleeps. */
+  get asleep(): boolean {
+    return this.#sleeper !== undefined;
+  }
+
+  /** Whether a wake-up came that it has not used. */
+  get banked(): boolean {
+    return this.#banked;
+  }
+
+  listen(): Promise<void> | undefined {
+    return this.#queue.listen();
+  }
+
+  sleep(retryInMs: number): Promise<Wake<T>> {
+    if (this.#banked) {
+      this.#banked = false;
+      return Promise.resolve(undefined);
+    }
+    const sleeper = pDefer<Wake<T>>();
+    this.#sleeper = sleeper;
+    if (this.kind === 'line') {
+      if (this.#queue.isHead(this)) this.#queue.recheckIn(retryInMs);
+    } else if (retryInMs !== Infinity) {
+      this.#timer = setTimeout(() => this.wake(), clampTimer(Math.max(1, Math.ceil(retryInMs))));
+    }
+    return sleeper.promise;
+  }
+
+  /** Wakes it, or banks the wake-up when it is not asleep. @returns whether it had none banked before */
+  wake(): boolean {
+    const sleeper = this.#rise();
+    if (sleeper !== undefined) {
+      sleeper.resolve(undefined);
+      return true;
+    }
+    const news = !this.#banked;
+    this.#banked = true;
+    return news;
+  }
+
+  /** Wakes it with an attempt that its predecessor makes for it. It must be asleep. */
+  give(attempt: Promise<Attempt<T>>): void {
+    this.#rise()?.resolve({ attempt });
+  }
+
+  /** Ends its sleep with an error. */
+  reject(error: Error): void {
+    this.#rise()?.reject(error);
+  }
+
+  /** It has acquired: whoever comes next need not look again before so many ms have passed, unless woken. */
+  acquiredFor(leaseMs: number | undefined): void {
+    this.#leaseMs = leaseMs;
+  }
+
+  /** It has acquired by an attempt of its own, not by a hand-over. */
+  beginTurn(now: number): void {
+    this.#queue.beginTurn(now);
+  }
+
+  leave(): void {
+    const awake = this.#sleeper === undefined;
+    this.#sleeper = undefined;
+    clearTimeout(this.#timer);
+    this.#queue.remove(this, awake, this.#leaseMs);
+  }
+
+  #rise(): DeferredPromise<Wake<T>> | undefined {
+    const sleeper = this.#sleeper;
+    this.#sleeper = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    return sleeper;
+  }
+}

@@ -1,0 +1,184 @@
+import { clampTimer } from '../util/duration';
+import { Place, type PlaceKind } from './Place';
+import { Rotation } from './Rotation';
+import type { WakeRule } from './wakeRules';
+
+/** What a queue needs of a place. */
+export interface Waiting {
+  readonly kind: PlaceKind;
+  readonly waiter: object | undefined;
+  readonly asleep: boolean;
+  readonly banked: boolean;
+  wake(): boolean;
+  reject(error: Error): void;
+}
+
+/** What a queue needs of its hub. */
+export interface QueueHost {
+  /** Subscribes the channel; bounded by the subscription time-out for each caller on its own. */
+  subscribe(channel: string): Promise<void>;
+  /** Bounds a caller's wait for a subscription that others wait for as well. */
+  bounded(subscribed: Promise<void>, channel: string): Promise<void>;
+  /** The queue is empty. @param subscribed - whether it had asked for a subscription */
+  drop(queue: WakeQueue, subscribed: boolean): void;
+}
+
+/**
+ * The waiters of one channel in this process.
+ *
+ * - The **line** (exclusive locks) is one waiter for Redis: its head attempts, listens and looks again when the ttl has
+ *   passed; the others sleep until it is their turn. A head that acquires leaves its successor asleep, to be handed the
+ *   lock or woken by the unlock; a head that gives up while awake hands the wake-up on.
+ * - The **crowd** (readers, semaphores, latches): each waiter attempts for itself.
+ *
+ * Invariants: 1. the queue is subscribed, or about to be, whenever anybody in it sleeps but who waits for its turn;
+ * 2. the head of the line is never asleep without a bound unless the lock has no expiry; 3. an empty queue is not in the hub.
+ */
+export class WakeQueue {
+  readonly channel: string;
+  /** Turns between this process and the others. */
+  readonly rotation = new Rotation(() => this.#head?.wake());
+  /** Hand-overs within this process since it got the lock. */
+  handOvers = 0;
+  /** Monotonic time at which this process got the lock from another one, or at which its first waiter came. */
+  turnStartedAt = performance.now();
+  readonly #host: QueueHost;
+  readonly #rule: WakeRule;
+  readonly #line = new Set<Waiting>();
+  readonly #crowd = new Set<Waiting>();
+  #head: Waiting | undefined;
+  #subscription: Promise<void> | undefined;
+  #live = false;
+  #recheckAt = Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+
+  /** Made by the hub only. */
+  constructor(channel: string, rule: WakeRule, host: QueueHost) {
+    this.channel = channel;
+    this.#rule = rule;
+    this.#host = host;
+  }
+
+  /** The first of the line. */
+  get head(): Waiting | undefined {
+    return this.#head;
+  }
+
+  /** How many wait, in the line and in the crowd. */
+  get size(): number {
+    return this.#line.size + this.#crowd.size;
+  }
+
+  /**
+   * Takes a place.
+   * @param waiter - who waits, for the holder that may hand the lock over
+   */
+  join<T>(kind: PlaceKind, waiter?: object): Place<T> {
+    const line = kind === 'line';
+    const place = new Place<T>(this, kind, !line || this.#line.size === 0, waiter);
+    (line ? this.#line : this.#crowd).add(place);
+    if (line) this.#head ??= place;
+    return place;
+  }
+
+  /** This process got the lock by an attempt of its own: a new turn begins. */
+  beginTurn(now: number): void {
+    this.handOvers = 0;
+    this.turnStartedAt = now;
+  }
+
+  /** Whether the place is the first of the line. */
+  isHead(place: Waiting): boolean {
+    return place === this.#head;
+  }
+
+  /** Subscribes unless done; the caller's wait is bounded, the subscription itself is shared. */
+  listen(): Promise<void> | undefined {
+    if (this.#live) return undefined;
+    if (this.#subscription === undefined) {
+      const subscription = this.#host.subscribe(this.channel);
+      this.#subscription = subscription;
+      subscription.then(
+        () => (this.#live = true),
+        // A failed subscription is forgotten, so that the next waiter asks anew and is not failed by this one.
+        () => (this.#subscription = undefined),
+      );
+    }
+    return this.#host.bounded(this.#subscription, this.channel);
+  }
+
+  /** A message of the channel. */
+  message(text: string): void {
+    const whom = this.#rule(text);
+    if (whom === 'none') return;
+    if (typeof whom === 'number') return this.wakeSome(whom);
+    for (const place of this.#crowd) place.wake();
+    if (this.rotation.message()) this.#head?.wake();
+  }
+
+  /** Wakes so many of the crowd who have no wake-up yet, the longest waiting first. */
+  wakeSome(count: number): void {
+    let left = count;
+    for (const place of this.#crowd) {
+      if (left === 0) return;
+      if (place.wake()) left--;
+    }
+  }
+
+  /** Messages may have been lost: everybody who may attempt looks again. */
+  wakeAll(): void {
+    for (const place of this.#crowd) place.wake();
+    this.#head?.wake();
+  }
+
+  /** Ends every wait with an error. */
+  rejectAll(error: Error): void {
+    for (const place of [...this.#line, ...this.#crowd]) place.reject(error);
+  }
+
+  /** The head looks again after so many ms. One timer serves the whole line, and is left alone while it fires early. */
+  recheckIn(ms: number): void {
+    this.#recheckAt = ms === Infinity ? Infinity : performance.now() + Math.max(1, ms);
+    if (this.#recheckAt < this.#timerAt) this.#arm();
+  }
+
+  /** A place is left. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
+  remove(place: Waiting, awake: boolean, leaseMs: number | undefined): void {
+    if (place.kind === 'crowd') {
+      if (this.#crowd.delete(place) && leaseMs === undefined && place.banked) this.wakeSome(1);
+    } else if (this.#line.delete(place) && place === this.#head) {
+      this.#head = this.#line.values().next().value;
+      this.#succeed(place, awake, leaseMs);
+    }
+    if (this.size === 0) this.#close();
+  }
+
+  #succeed(former: Waiting, awake: boolean, leaseMs: number | undefined): void {
+    if (leaseMs !== undefined) this.rotation.reset();
+    const head = this.#head;
+    if (head === undefined) return;
+    if (!this.#live || former.banked || (awake && leaseMs === undefined)) head.wake();
+    else if (leaseMs !== undefined) this.recheckIn(leaseMs);
+    // else: it gave up in its sleep, and its bound holds for the successor as well
+  }
+
+  #close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#timerAt = this.#recheckAt = Infinity;
+    this.rotation.reset();
+    this.#host.drop(this, this.#subscription !== undefined);
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    this.#timerAt = this.#recheckAt;
+    if (this.#recheckAt === Infinity) return;
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Infinity;
+      if (performance.now() >= this.#recheckAt) this.#head?.wake();
+      else this.#arm();
+    }, clampTimer(Math.ceil(this.#recheckAt - performance.now())));
+  }
+}

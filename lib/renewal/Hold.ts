@@ -1,0 +1,109 @@
+import pDefer, { type DeferredPromise } from 'p-defer';
+import type { RenewalKind } from './RenewalKind';
+
+/** One acquisition of a hold: what one `unlock` gives back. */
+export interface Grip {
+  /** Its explicit lease in ms; -1 = the watchdog keeps it. */
+  readonly leaseMs: number;
+  /** Monotonic end of the explicit lease; `Infinity` for the watchdog. */
+  readonly leaseEnd: number;
+  /** What the watchdog extends to, in ms. */
+  readonly watchdogMs: number;
+  /** After so many renewals it is given up; 0 = never. */
+  readonly maxRenewals: number;
+  /** Renewals so far. */
+  renewals: number;
+  /** Called once when the hold is lost while this grip is part of it. */
+  onLost?: (cause: Error) => void;
+}
+
+/** What identifies a hold and how it is renewed. */
+export interface HoldIdentity {
+  /** The lock's name as the user gave it. */
+  readonly name: string;
+  /** The lock's key in Redis. */
+  readonly rawName: string;
+  /** The logical thread. */
+  readonly threadId: number;
+  /** The owner's field in the lock's hash. */
+  readonly owner: string;
+  /** How the watchdog renews it. */
+  readonly renewal: RenewalKind;
+}
+
+/**
+ * All that one thread has of one lock, as far as this client knows.
+ *
+ * States: idle (no grips) -> acquiring -> held (1..n grips) -> idle; held -> lost (removed from the table).
+ */
+export class Hold implements HoldIdentity {
+  readonly name: string;
+  readonly rawName: string;
+  readonly threadId: number;
+  readonly owner: string;
+  readonly renewal: RenewalKind;
+  /** The acquisitions it consists of, in their order. */
+  readonly grips: Grip[] = [];
+  /** Monotonic time until which Redis keeps the lock for sure: counted from before the last confirmed command was sent. */
+  deadline = 0;
+  /** Whether an acquisition is under way; there is at most one. */
+  acquiring = false;
+  /** The undo of an acquisition nobody waited for; the next acquisition starts after it. */
+  undoing: Promise<unknown> | undefined;
+  /** Whether the last renewal failed and is to be repeated before its time. */
+  renewalFailed: Error | undefined;
+  /** Whether a renewal is under way. */
+  renewing = false;
+  #idle: DeferredPromise<void> | undefined;
+
+  constructor(identity: HoldIdentity) {
+    this.name = identity.name;
+    this.rawName = identity.rawName;
+    this.threadId = identity.threadId;
+    this.owner = identity.owner;
+    this.renewal = identity.renewal;
+  }
+
+  /** The longest watchdog time of its grips without lease, in ms; 0 where every grip has a lease. */
+  get watchdogMs(): number {
+    let longest = 0;
+    for (const grip of this.grips) {
+      if (grip.leaseMs === -1 && grip.watchdogMs > longest) longest = grip.watchdogMs;
+    }
+    return longest;
+  }
+
+  /** How long Redis must keep it for the grips it has, in ms from `now`; 0 without grips. */
+  remainingMs(now: number): number {
+    let end = 0;
+    for (const grip of this.grips) {
+      end = Math.max(end, grip.leaseMs === -1 ? now + grip.watchdogMs : grip.leaseEnd);
+    }
+    return Math.max(0, Math.ceil(end - now));
+  }
+
+  /** Resolves when no acquisition is under way. */
+  whenIdle(): Promise<void> {
+    if (!this.acquiring) return Promise.resolve();
+    this.#idle ??= pDefer<void>();
+    return this.#idle.promise;
+  }
+
+  /** The acquisition under way has ended. */
+  ended(): void {
+    this.acquiring = false;
+    this.#idle?.resolve();
+    this.#idle = undefined;
+  }
+}
+
+/**
+ * Until when a lease that was confirmed is surely ours: counted from before the command was sent, less a margin for two
+ * clocks that do not run alike and for a timer that fires late. Nobody else can hold the lock before that.
+ *
+ * @param sentAt - monotonic time just before the command was sent
+ * @param leaseMs - the lease it set, in ms
+ */
+export function confirmedUntil(sentAt: number, leaseMs: number): number {
+  return sentAt + leaseMs - Math.min(leaseMs / 10, 2 + leaseMs / 1_000);
+}

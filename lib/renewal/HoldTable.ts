@@ -1,0 +1,140 @@
+import { LockLostError } from '../errors';
+import { Hold, type Grip, type HoldIdentity } from './Hold';
+
+/** Somebody lost a lock (Redisson has no such event). */
+export interface LockLost {
+  readonly name: string;
+  readonly threadId: number;
+  readonly cause: LockLostError;
+}
+
+/**
+ * Who holds what in this client: (key, owner) -> {@link Hold}. The only mutable state of holds; facades and the watchdog
+ * share it. An entry exists while it has grips, an acquisition under way or an undo under way.
+ */
+export class HoldTable {
+  readonly #holds = new Map<string, Hold>();
+  readonly #listeners = new Set<(event: LockLost) => void>();
+  /** Told when a hold got its first grip or new grips, and when it has none any more. */
+  watcher: { changed(hold: Hold): void; ended(hold: Hold): void } | undefined;
+
+  /** How many holds there are. */
+  get size(): number {
+    return this.#holds.size;
+  }
+
+  /** The hold of an owner, if this client knows one. */
+  get(rawName: string, owner: string): Hold | undefined {
+    return this.#holds.get(keyOf(rawName, owner));
+  }
+
+  /** The hold of an owner, made where there is none. The caller gives it a grip or calls {@link tidy}. */
+  open(identity: HoldIdentity): Hold {
+    const key = keyOf(identity.rawName, identity.owner);
+    let hold = this.#holds.get(key);
+    if (hold === undefined) this.#holds.set(key, (hold = new Hold(identity)));
+    return hold;
+  }
+
+  /** Every hold there is. */
+  all(): IterableIterator<Hold> {
+    return this.#holds.values();
+  }
+
+  /**
+   * A hold was taken once more.
+   * @param deadline - monotonic time until which Redis keeps the lock at least
+   */
+  grip(hold: Hold, grip: Grip, deadline: number): void {
+    hold.grips.push(grip);
+    if (deadline > hold.deadline) hold.deadline = deadline;
+    this.watcher?.changed(hold);
+  }
+
+  /** One acquisition was given back: that grip, or the last one. @returns it, or `undefined` where there was none */
+  release(hold: Hold, grip?: Grip): Grip | undefined {
+    const index = grip === undefined ? hold.grips.length - 1 : hold.grips.indexOf(grip);
+    const [gone] = index < 0 ? [] : hold.grips.splice(index, 1);
+    if (gone !== undefined) this.#settle(hold);
+    return gone;
+  }
+
+  /** The lock turned out to be gone: aborts every grip, tells the listeners once, forgets the hold. */
+  lose(hold: Hold, why: string, options?: ErrorOptions): void {
+    if (hold.grips.length === 0) return;
+    this.#tell(hold, hold.grips.splice(0), new LockLostError(hold.name, hold.threadId, why, options));
+    this.#settle(hold);
+  }
+
+  /** One grip is given up although the lock is still there (its renewals are used up). */
+  surrender(hold: Hold, grip: Grip, why: string): void {
+    if (this.release(hold, grip) === undefined) return;
+    this.#tell(hold, [grip], new LockLostError(hold.name, hold.threadId, why));
+  }
+
+  /** A release found the lock gone: tells of the grip that was just given back. */
+  missed(hold: Hold, grip: Grip, why: string): void {
+    this.lose(hold, why);
+    this.#tell(hold, [grip], new LockLostError(hold.name, hold.threadId, why));
+  }
+
+  /** Loses every hold of a key (forceUnlock by this client). */
+  loseAll(rawName: string, why: string): void {
+    for (const hold of [...this.#holds.values()]) {
+      if (hold.rawName === rawName) this.lose(hold, why);
+    }
+  }
+
+  /** Forgets a hold that has nothing any more. */
+  tidy(hold: Hold): void {
+    if (hold.grips.length === 0 && !hold.acquiring && hold.undoing === undefined) {
+      this.#holds.delete(keyOf(hold.rawName, hold.owner));
+    }
+  }
+
+  /** Adds a listener. @returns what removes it */
+  onLost(listener: (event: LockLost) => void): () => void {
+    // A wrapper of its own, so that one function added twice is called twice and removed once.
+    const entry = (event: LockLost): void => listener(event);
+    this.#listeners.add(entry);
+    return () => {
+      this.#listeners.delete(entry);
+    };
+  }
+
+  /** Forgets everything, tells nobody: the client is shut down and its locks are left to expire. */
+  clear(): void {
+    for (const hold of this.#holds.values()) {
+      hold.grips.length = 0;
+      this.watcher?.ended(hold);
+    }
+    this.#holds.clear();
+  }
+
+  #settle(hold: Hold): void {
+    if (hold.grips.length > 0) {
+      this.watcher?.changed(hold);
+      return;
+    }
+    hold.deadline = 0;
+    hold.renewalFailed = undefined;
+    this.watcher?.ended(hold);
+    this.tidy(hold);
+  }
+
+  #tell(hold: Hold, grips: readonly Grip[], cause: LockLostError): void {
+    for (const grip of grips) grip.onLost?.(cause);
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener({ name: hold.name, threadId: hold.threadId, cause });
+      } catch (error) {
+        // A listener's error must reach its author but may not stop the watchdog, nor be thrown in a timer of ours.
+        process.emitWarning(`An onLockLost listener threw: ${String(error)}`, { code: 'IOREDISSON_LISTENER' });
+      }
+    }
+  }
+}
+
+function keyOf(rawName: string, owner: string): string {
+  return `${rawName}\u0000${owner}`;
+}

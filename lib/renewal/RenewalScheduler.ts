@@ -1,0 +1,195 @@
+import { runOutsideThreads } from '../thread/threadScope';
+import { clampTimer } from '../util/duration';
+import { confirmedUntil, type Grip, type Hold } from './Hold';
+import type { HoldTable } from './HoldTable';
+import type { RenewalKind } from './RenewalKind';
+
+/** Renewal happens this many times per watchdog time-out (Redisson: every third of it). */
+const RENEWALS_PER_TIMEOUT = 3;
+/** Renewals that failed are repeated this many times within a period, so that several fit into a lease. */
+const RETRIES_PER_PERIOD = 4;
+/** The longest pause before a renewal that failed is repeated, in ms. */
+const MAX_RETRY_PAUSE_MS = 1_000;
+
+/** Holds with the same watchdog time-out, renewed together. */
+interface Round {
+  readonly watchdogMs: number;
+  readonly holds: Set<Hold>;
+  nextAt: number;
+}
+
+/**
+ * The watchdog: one unref'd timer for all holds of a client. It renews the holds without lease in batches, every third
+ * of their watchdog time-out, and tells the loss of any hold as soon as its deadline has passed.
+ *
+ * Invariants: 1. a renewal that fails is repeated within the lease, whatever the error; 2. a hold past its deadline is
+ * lost, even if Redis should still have it: nobody may believe longer than is proved; 3. no hold, no timer.
+ *
+ * States: idle -> armed -> (due: losing, renewing) -> armed | idle; closed.
+ */
+export class RenewalScheduler {
+  readonly #table: HoldTable;
+  readonly #batchSize: number;
+  readonly #rounds = new Map<number, Round>();
+  readonly #held = new Set<Hold>();
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer is due; nothing is due before. */
+  #dueAt = Infinity;
+
+  /** @param batchSize - most holds of one renewal command (`lockWatchdogBatchSize`) */
+  constructor(table: HoldTable, batchSize: number) {
+    this.#table = table;
+    this.#batchSize = batchSize;
+    table.watcher = { changed: (hold) => this.#changed(hold), ended: (hold) => this.#ended(hold) };
+  }
+
+  /**
+   * Does now what is overdue. Called whenever a reply has come: after a stall of the event loop the reply may be there
+   * before the timer, and nobody may go on with a hold that has run out.
+   */
+  catchUp(): void {
+    if (performance.now() >= this.#dueAt) this.#due();
+  }
+
+  #changed(hold: Hold): void {
+    this.#held.add(hold);
+    const watchdogMs = hold.watchdogMs;
+    let dueAt = hold.deadline;
+    for (const round of this.#rounds.values()) {
+      if (round.watchdogMs !== watchdogMs) this.#quit(round, hold);
+    }
+    if (watchdogMs > 0) {
+      let round = this.#rounds.get(watchdogMs);
+      if (round === undefined) {
+        const nextAt = performance.now() + watchdogMs / RENEWALS_PER_TIMEOUT;
+        this.#rounds.set(watchdogMs, (round = { watchdogMs, holds: new Set(), nextAt }));
+      }
+      round.holds.add(hold);
+      dueAt = Math.min(dueAt, round.nextAt);
+    }
+    if (dueAt < this.#dueAt) this.#arm(dueAt);
+  }
+
+  #ended(hold: Hold): void {
+    this.#held.delete(hold);
+    for (const round of this.#rounds.values()) this.#quit(round, hold);
+    if (this.#held.size === 0) this.#arm(Infinity);
+  }
+
+  #quit(round: Round, hold: Hold): void {
+    if (round.holds.delete(hold) && round.holds.size === 0) this.#rounds.delete(round.watchdogMs);
+  }
+
+  #arm(dueAt: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#dueAt = dueAt;
+    if (dueAt === Infinity) return;
+    const pause = clampTimer(Math.max(0, Math.ceil(dueAt - performance.now())));
+    this.#timer = runOutsideThreads(() => setTimeout(() => this.#due(), pause));
+    this.#timer.unref();
+  }
+
+  #due(): void {
+    const now = performance.now();
+    for (const hold of this.#held) {
+      if (hold.deadline <= now) this.#expire(hold);
+    }
+    for (const round of this.#rounds.values()) {
+      if (round.nextAt <= now) {
+        this.#renew(round, [...round.holds]);
+        round.nextAt = now + round.watchdogMs / RENEWALS_PER_TIMEOUT;
+      } else {
+        this.#renew(
+          round,
+          [...round.holds].filter((hold) => hold.renewalFailed !== undefined),
+        );
+      }
+    }
+    this.#rearm();
+  }
+
+  #rearm(): void {
+    let dueAt = Infinity;
+    for (const hold of this.#held) dueAt = Math.min(dueAt, hold.deadline);
+    for (const round of this.#rounds.values()) {
+      dueAt = Math.min(dueAt, round.nextAt);
+      for (const hold of round.holds) {
+        if (hold.renewalFailed === undefined || hold.renewing) continue;
+        dueAt = Math.min(dueAt, performance.now() + retryPause(round.watchdogMs));
+        break;
+      }
+    }
+    this.#arm(dueAt);
+  }
+
+  #expire(hold: Hold): void {
+    const failure = hold.renewalFailed;
+    if (hold.watchdogMs === 0) this.#table.lose(hold, 'its lease has ended');
+    else if (failure === undefined)
+      this.#table.lose(hold, 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)');
+    else this.#table.lose(hold, 'its lease ran out because every renewal failed', { cause: failure });
+  }
+
+  #renew(round: Round, holds: readonly Hold[]): void {
+    const batches = new Map<RenewalKind, Map<string | number, Hold[]>>();
+    for (const hold of holds) {
+      if (hold.renewing || !this.#mayRenew(hold)) continue;
+      let kinds = batches.get(hold.renewal);
+      if (kinds === undefined) batches.set(hold.renewal, (kinds = new Map()));
+      const slot = hold.renewal.batchOf(hold);
+      const batch = kinds.get(slot);
+      if (batch === undefined) kinds.set(slot, [hold]);
+      else batch.push(hold);
+    }
+    for (const [kind, slots] of batches) {
+      for (const batch of slots.values()) {
+        for (let i = 0; i < batch.length; i += this.#batchSize) {
+          void this.#renewBatch(kind, batch.slice(i, i + this.#batchSize), round.watchdogMs);
+        }
+      }
+    }
+  }
+
+  /** Gives up the grips whose renewals are used up. @returns whether anything is left to renew */
+  #mayRenew(hold: Hold): boolean {
+    for (const grip of [...hold.grips]) {
+      if (grip.leaseMs !== -1 || grip.maxRenewals === 0 || grip.renewals < grip.maxRenewals) continue;
+      this.#table.surrender(hold, grip, `it was renewed ${grip.renewals} times, which is its limit (maxRenewTimes)`);
+    }
+    return hold.watchdogMs > 0;
+  }
+
+  async #renewBatch(kind: RenewalKind, batch: readonly Hold[], watchdogMs: number): Promise<void> {
+    const sentAt = performance.now();
+    const grips: (readonly Grip[])[] = batch.map((hold) => [...hold.grips]);
+    for (const hold of batch) hold.renewing = true;
+    try {
+      const alive = await kind.renew(batch, watchdogMs);
+      batch.forEach((hold, i) => {
+        hold.renewing = false;
+        // Released meanwhile, and perhaps taken again: the answer is about what is no more.
+        if (hold.grips.length === 0 || !grips[i]!.includes(hold.grips[0]!)) return;
+        if (alive[i] === true) this.#renewed(hold, grips[i]!, confirmedUntil(sentAt, watchdogMs));
+        else this.#table.lose(hold, 'the renewal found it gone (expired, deleted, or Redis lost it)');
+      });
+    } catch (error) {
+      for (const hold of batch) {
+        hold.renewing = false;
+        hold.renewalFailed = error instanceof Error ? error : new Error(String(error));
+      }
+    }
+    if (this.#held.size > 0) this.#rearm();
+  }
+
+  #renewed(hold: Hold, grips: readonly Grip[], deadline: number): void {
+    hold.renewalFailed = undefined;
+    if (deadline > hold.deadline) hold.deadline = deadline;
+    for (const grip of grips) grip.renewals++;
+  }
+}
+
+/** How long to wait before a failed renewal is repeated, in ms. */
+function retryPause(watchdogMs: number): number {
+  return Math.min(MAX_RETRY_PAUSE_MS, watchdogMs / RENEWALS_PER_TIMEOUT / RETRIES_PER_PERIOD);
+}

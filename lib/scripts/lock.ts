@@ -1,0 +1,153 @@
+import { defineScript } from './Script';
+import { decodeAcquire, decodeRelease, RELEASED_HANDED } from './replies';
+
+/*
+ * The reentrant lock (Redisson: RedissonLock).
+ *
+ * | Redis data                        | type | holds                                   |
+ * |-----------------------------------|------|-----------------------------------------|
+ * | `name`                            | hash | owner -> hold count, expires with lease |
+ * | `redisson_lock__channel:{name}`   | channel | `0` each time the lock becomes free  |
+ *
+ * Acquire and release say what hold count they leave behind instead of adding and subtracting. A command that Redis ran
+ * but whose reply was lost can so be sent again, and Redisson's unlock latch (two more writes per unlock) is not needed.
+ */
+
+/**
+ * One attempt to take the lock, or to take it once more.
+ *
+ * KEYS: name. ARGV: lease (ms), owner, count (the holds the owner shall have afterwards: known holds + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
+ * integer = held by another, its PTTL in ms (-1: no expiry).
+ */
+export const acquireLock = defineScript({
+  name: 'lock.acquire',
+  keys: ['name'],
+  args: ['lease', 'owner', 'count'],
+  resend: 'connection',
+  synced: true,
+  lua: `
+if redis.call('exists', name) == 0 then
+  redis.call('hset', name, owner, 1)
+  redis.call('pexpire', name, lease)
+  if count == '1' then return nil end
+  return {1}
+end
+local held = tonumber(redis.call('hget', name, owner))
+if not held then return redis.call('pttl', name) end
+local wanted = tonumber(count)
+if held < wanted then
+  held = redis.call('hincrby', name, owner, 1)
+end
+if redis.call('pttl', name) < tonumber(lease) then redis.call('pexpire', name, lease) end
+if held == wanted then return nil end
+return {held}
+`,
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives holds back: unlock, and the undo of an acquisition nobody waits for any more.
+ *
+ * KEYS: name, channel. ARGV: message, owner, left (holds to leave; -1: one less than found), remaining (ms of lease
+ * those have; 0 leaves the expiry alone), publish.
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told.
+ */
+export const releaseLock = defineScript({
+  name: 'lock.release',
+  keys: ['name', 'channel'],
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+local held = tonumber(redis.call('hget', name, owner))
+if not held then return nil end
+local keep = tonumber(left)
+if keep < 0 then keep = held - 1 end
+if held <= keep then return 0 end
+if keep > 0 then
+  redis.call('hset', name, owner, keep)
+  if remaining ~= '0' then redis.call('pexpire', name, remaining) end
+  return 0
+end
+redis.call('del', name)
+return 1 + redis.call(publish, channel, message)
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Hands the last hold of one owner to another owner of the same client in one step: nobody can get in between, so
+ * nobody needs to be woken.
+ *
+ * KEYS: name. ARGV: owner, heir, lease (ms, of the heir).
+ * Output: nil = the owner holds nothing and the heir neither; -1 = handed over (now, or by an earlier send).
+ */
+export const handOverLock = defineScript({
+  name: 'lock.handOver',
+  keys: ['name'],
+  args: ['owner', 'heir', 'lease'],
+  resend: 'always',
+  synced: true,
+  lua: `
+if redis.call('hexists', name, owner) == 0 then
+  if redis.call('hexists', name, heir) == 1 then return ${RELEASED_HANDED} end
+  return nil
+end
+-- the heir goes in first: an empty hash would vanish in between, with an event to whoever listens for it
+redis.call('hset', name, heir, 1)
+redis.call('hdel', name, owner)
+redis.call('pexpire', name, lease)
+return ${RELEASED_HANDED}
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Deletes the lock whoever holds it (Redisson: forceUnlock). HLEN comes first so that a key of another type is an
+ * error and stays.
+ *
+ * KEYS: name, channel. ARGV: message, publish. Output: 1 = there was a lock, 0 = there was none.
+ */
+export const forceReleaseLock = defineScript({
+  name: 'lock.forceRelease',
+  keys: ['name', 'channel'],
+  args: ['message', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+if redis.call('hlen', name) == 0 then return 0 end
+redis.call('del', name)
+redis.call(publish, channel, message)
+return 1
+`,
+  decode: (reply) => reply === 1,
+});
+
+/**
+ * Renews many locks of one slot (the watchdog). A lock that has longer to live keeps that.
+ *
+ * KEYS: the names. ARGV: lease (ms), then the owner of each name. Output: per name 1 = renewed, 0 = not held any more.
+ */
+export const renewLocks = defineScript({
+  name: 'lock.renew',
+  keys: [],
+  args: ['lease'],
+  resend: 'never',
+  synced: true,
+  lua: `
+local result = {}
+local period = tonumber(lease)
+for i = 1, #KEYS do
+  result[i] = 0
+  -- pcall: a name that now holds another type is one lost lock, not an error for the whole batch
+  if redis.pcall('hexists', KEYS[i], ARGV[moreArgs + i]) == 1 then
+    if redis.call('pttl', KEYS[i]) < period then redis.call('pexpire', KEYS[i], lease) end
+    result[i] = 1
+  end
+end
+return result
+`,
+  decode: (reply) => (Array.isArray(reply) ? reply.map((one) => one === 1) : []),
+});
+

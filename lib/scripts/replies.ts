@@ -1,0 +1,78 @@
+/** What one acquisition script answered. */
+export type AcquireReply =
+  /** Acquired; `holds` is set where the count differs from the one asked for (earlier holds were lost). */
+  | { readonly acquired: true; readonly holds?: number; readonly token?: bigint }
+  /** Held by somebody else for so many ms more; -1 = without expiry. */
+  | { readonly acquired: false; readonly ttl: number };
+
+/** What a release script answered. */
+export type ReleaseReply =
+  /** The owner held nothing. */
+  | { readonly kind: 'notHeld' }
+  /** The owner still has holds. */
+  | { readonly kind: 'kept' }
+  /** Free now; so many subscribers got the wake-up message. */
+  | { readonly kind: 'freed'; readonly receivers: number }
+  /** Now held by the heir; a fenced lock gave it a token. */
+  | { readonly kind: 'handed'; readonly token?: bigint };
+
+/** The integer by which a script says that it handed the lock over. */
+export const RELEASED_HANDED = -1;
+
+/** The usual answer of an acquisition, shared: it is the hot path. */
+export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
+
+const NOT_HELD: ReleaseReply = Object.freeze({ kind: 'notHeld' });
+const KEPT: ReleaseReply = Object.freeze({ kind: 'kept' });
+const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
+
+/** What one acquisition of a non-reentrant lock answered. */
+export type NonReentrantReply =
+  | AcquireReply
+  /** The owner itself holds it already; nothing was changed. */
+  | { readonly acquired: false; readonly reentry: true };
+
+const REENTRY: NonReentrantReply = Object.freeze({ acquired: false, reentry: true });
+
+/** Reads nil / `{holds}` / pttl. */
+export function decodeAcquire(reply: unknown): AcquireReply {
+  if (reply === null) return ACQUIRED;
+  if (Array.isArray(reply)) return { acquired: true, holds: Number(reply[0]) };
+  return { acquired: false, ttl: Number(reply) };
+}
+
+/** Reads nil / 0 / -1 / 1 + receivers. */
+export function decodeRelease(reply: unknown): ReleaseReply {
+  if (reply === null) return NOT_HELD;
+  const code = Number(reply);
+  if (code === 0) return KEPT;
+  if (code === RELEASED_HANDED) return HANDED;
+  return { kind: 'freed', receivers: code - 1 };
+}
+
+/** Reads `{token}` / `{token, holds}` / pttl. A token is text: beyond 2^53 a number of Lua is no longer exact. */
+export function decodeFencedAcquire(reply: unknown): AcquireReply {
+  if (!Array.isArray(reply)) return { acquired: false, ttl: Number(reply) };
+  const token = BigInt(String(reply[0]));
+  return reply.length > 1 ? { acquired: true, token, holds: Number(reply[1]) } : { acquired: true, token };
+}
+
+/** Reads nil / token. */
+export function decodeFencedHandOver(reply: unknown): ReleaseReply {
+  return reply === null ? NOT_HELD : { kind: 'handed', token: BigInt(String(reply)) };
+}
+
+/** Reads nil / `{0}` = the owner's own / pttl. */
+export function decodeNonReentrant(reply: unknown): NonReentrantReply {
+  return Array.isArray(reply) ? REENTRY : decodeAcquire(reply);
+}
+
+/** Reads 1 as yes, everything else as no. */
+export function decodeFlag(reply: unknown): boolean {
+  return reply === 1;
+}
+
+/** Reads a list of 1 and 0. */
+export function decodeFlags(reply: unknown): boolean[] {
+  return Array.isArray(reply) ? reply.map(decodeFlag) : [];
+}

@@ -1,0 +1,19 @@
+import type { Attempt } from './Attempt';
+
+/**
+ * Why a sleeper woke: `undefined` = something may have changed, attempt again; otherwise somebody made the attempt for
+ * it (a holder of the same process handed the lock over) and this is that attempt.
+ */
+export type Wake<T> = { readonly attempt: Promise<Attempt<T>> } | undefined;
+
+/** Where a waiter sleeps and what wakes it. The waiting loop knows no more of pub/sub than this. */
+export interface Wakeup<T> {
+  /** Whether the waiter may attempt at once; `false`: others wait before it, and it sleeps until its turn. */
+  readonly mayTryFirst: boolean;
+  /** After it no wake-up is missed. `undefined` where that is so already. */
+  listen(): Promise<void> | undefined;
+  /** Sleeps until woken, or until `retryInMs` milliseconds have passed. */
+  sleep(retryInMs: number): Promise<Wake<T>>;
+  /** Ends the wait; a wake-up that came and was not used goes to the next waiter. */
+  leave(): void;
+}
