@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { LockLostListener, RLock, RedissonOptions } from './api';
+import type { LockLostListener, RLock } from './api';
 import type { Config } from './config/Config';
+import type { RedissonOptions } from './config/RedissonOptions';
 import { resolveConfig } from './config/resolveConfig';
 import type { Settings } from './config/Settings';
 import { validateName } from './config/validateName';
