@@ -83,6 +83,7 @@ export interface ReplicatedTopology {
 /** An ioredis instance of the user, to be duplicated: never used, changed or closed. */
 export interface ClientTopology {
   readonly kind: 'client';
+  /** Not enumerable, since it holds its password in its options: printing and copying the topology leave it out. */
   readonly client: RedisClientLike;
 }
 

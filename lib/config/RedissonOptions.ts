@@ -1,0 +1,46 @@
+import type { NameMapper } from './NameMapper';
+import type { CommonSettings } from './Settings';
+import type { TlsSettings, TlsVersion } from './TlsSettings';
+import type { RedisClientLike } from './Topology';
+
+/** The common settings with a plain value, as they are given. */
+type PlainSettings = Omit<CommonSettings, 'nameMapper' | 'password' | 'username' | 'clientName' | 'tls'>;
+
+/**
+ * The common settings as they are given: each may be left out. What each means, and its default, is told at
+ * `CommonSettings`. Times in ms.
+ */
+export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSettings[K] | undefined } & {
+  /** Translates names to keys. @default the identity */
+  readonly nameMapper?: NameMapper | undefined;
+  /** The user to authenticate as. Not with `client`. @default none */
+  readonly username?: string | undefined;
+  /** The password to authenticate with. Not with `client`. @default none */
+  readonly password?: string | undefined;
+  /** The name of the connections in `CLIENT LIST`. @default none; with `client`, that of the client */
+  readonly clientName?: string | undefined;
+  /** How far to trust the server's certificate. Not with `client`. @default 'STRICT' */
+  readonly sslVerificationMode?: TlsSettings['verification'] | undefined;
+  /** `false` is `sslVerificationMode` `NONE`: the older name of it. Not with `client`. @default true */
+  readonly sslEnableEndpointIdentification?: boolean | undefined;
+  /** PEM file with the trusted certificates. Not with `client`. @default those Node brings along */
+  readonly sslTruststore?: string | URL | undefined;
+  /** Kept for Java's sake: PEM files have none. Not with `client`. */
+  readonly sslTruststorePassword?: string | undefined;
+  /** PKCS #12 or PEM file with our certificate and key. Not with `client`. @default none */
+  readonly sslKeystore?: string | URL | undefined;
+  /** Opens the keystore. Not with `client`. @default none */
+  readonly sslKeystorePassword?: string | undefined;
+  /** The allowed protocols. Not with `client`. @default Node's */
+  readonly sslProtocols?: readonly TlsVersion[] | undefined;
+  /** The allowed ciphers, in Java's or OpenSSL's names. Not with `client`. @default Node's */
+  readonly sslCiphers?: readonly string[] | undefined;
+};
+
+/** The options of `Redisson.create`: at most one of `client` and `url`, and common settings. */
+export type RedissonOptions = SettingsInput & {
+  /** An existing ioredis `Redis` or `Cluster`: duplicated, never used, changed or closed. Must not have a `keyPrefix`. */
+  readonly client?: RedisClientLike | undefined;
+  /** Where Redis is. @default the environment variable `REDIS_URL`, else `redis://127.0.0.1:6379` */
+  readonly url?: string | undefined;
+};

@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { isMap, isPair, isScalar, LineCounter, parse, parseDocument, type Scalar, visit } from 'yaml';
+import { ConfigError } from '../errors/ConfigError';
+import type { TextForm } from './parsers';
+import { Variables } from './Variables';
+
+/** How the text of each setting is to be read; settings without an entry are ignored ones. */
+export type FormOf = (key: string) => TextForm | undefined;
+
+/**
+ * Reads a YAML or JSON configuration (JSON is YAML) into plain objects.
+ *
+ * - Variables of the environment are filled in; those of ignored settings are left alone, as nobody needs their values.
+ * - A Java object, `!<org.redisson.X> {a: 1}`, becomes `{ class: 'org.redisson.X', a: 1 }`: what it is in JSON.
+ * - Text settings stay text (`password: 0123`), and numbers and flags may be quoted, as Redisson's reader has it.
+ *
+ * @param textOrPath - the text itself, or the path or `file:` URL of a file
+ * @param formOf - how to read each setting
+ * @param environment - normally `process.env`
+ * @throws ConfigError when it cannot be read; never shows the text, which may hold passwords
+ */
+export function readDocument(
+  textOrPath: string | URL,
+  formOf: FormOf,
+  environment: Readonly<Record<string, string | undefined>>,
+): Record<string, unknown> {
+  const { text, source } = load(textOrPath);
+  const variables = new Variables(environment);
+  const lines = new LineCounter();
+  const document = parseDocument(variables.mark(text), {
+    prettyErrors: false,
+    logLevel: 'silent',
+    merge: true,
+    lineCounter: lines,
+  });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const { line, col } = lines.linePos(error.pos[0]);
+    throw new ConfigError(`${source} is not valid YAML or JSON: ${error.code} in line ${line}, column ${col}`);
+  }
+  if (!isMap(document.contents)) throw new ConfigError(`${source} must hold settings, like singleServerConfig:`);
+  visit(document, {
+    Map: (_, node) => {
+      const className = javaClass(node.tag);
+      if (className === undefined) return;
+      node.set('class', className);
+      delete node.tag;
+    },
+    Scalar: (position, node, path) => {
+      if (position === 'key') return undefined;
+      const className = javaClass(node.tag);
+      if (className !== undefined) return document.createNode({ class: className });
+      const owner = ownerOf(path, formOf);
+      if (owner === undefined) return undefined;
+      const isWhole = isPair(path.at(-1));
+      node.value = scalarValue(node, owner, isWhole, variables);
+      return undefined;
+    },
+  });
+  return document.toJS() as Record<string, unknown>;
+}
+
+function load(textOrPath: string | URL): { readonly text: string; readonly source: string } {
+  const isText = typeof textOrPath === 'string' && /[\n{]|:\s|:$/.test(textOrPath);
+  if (isText) return { text: textOrPath, source: 'The configuration' };
+  if (textOrPath === '' || !(typeof textOrPath === 'string' || textOrPath instanceof URL)) {
+    throw new ConfigError('A configuration is the text itself or the path of a file');
+  }
+  const isUrl = textOrPath instanceof URL || textOrPath.startsWith('file://');
+  try {
+    return { text: readFileSync(isUrl ? fileURLToPath(textOrPath) : textOrPath, 'utf8'), source: String(textOrPath) };
+  } catch (cause) {
+    throw new ConfigError(`The configuration '${String(textOrPath)}' cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+interface Owner {
+  readonly key: string;
+  readonly form: TextForm;
+}
+
+/** The innermost known setting a value belongs to: `hostsMap` entries belong to their `natMapper`. */
+function ownerOf(path: readonly unknown[], formOf: FormOf): Owner | undefined {
+  for (const pair of path.toReversed()) {
+    if (!isPair(pair) || !isScalar(pair.key)) continue;
+    const key = String(pair.key.value);
+    const form = formOf(key);
+    if (form !== undefined) return { key, form };
+  }
+  return undefined;
+}
+
+function scalarValue(node: Scalar, { key, form }: Owner, isWhole: boolean, variables: Variables): unknown {
+  const raw = node.value;
+  const isFilled = typeof raw === 'string' && variables.isMarked(raw);
+  const value = isFilled ? variables.fill(raw, key) : raw;
+  if (typeof value !== 'string') {
+    // What YAML took for a number or a flag, e.g. a password of digits, is text where text is wanted.
+    const isText = form === 'text' || form === 'list';
+    return isText && value !== null ? (node.source ?? value) : value;
+  }
+  if (form === 'integer' && /^[+-]?\d[\d_]*$/.test(value)) return Number(value.replaceAll('_', ''));
+  if (form === 'boolean' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+  if (form === 'list' && isWhole && isFilled && value.startsWith('[')) return parseList(value, key);
+  // `timeout: ${T:-}` is a setting without a value.
+  return isFilled && isWhole && value === '' ? null : value;
+}
+
+/** A list that came out of a variable: `nodeAddresses: ${NODES}`. */
+function parseList(value: string, key: string): unknown {
+  try {
+    return parse(value, { prettyErrors: false });
+  } catch {
+    throw new ConfigError(`${key}: the environment variable does not hold a list like ["redis://host:6379"]`);
+  }
+}
+
+/** The class a value is tagged with, unless the tag is one of YAML's own. */
+function javaClass(tag: string | undefined): string | undefined {
+  return tag === undefined || tag.startsWith('tag:yaml.org,') ? undefined : tag.replace(/^!/, '');
+}

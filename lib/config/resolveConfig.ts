@@ -1,0 +1,99 @@
+import { inspect } from 'node:util';
+import { ConfigError } from '../errors/ConfigError';
+import { parseAddress } from './address';
+import { buildSettings } from './buildSettings';
+import { checkClient, isClient } from './checkClient';
+import { Config } from './Config';
+import { DEFAULT_URL, URL_VARIABLE } from './defaults';
+import { Draft } from './Draft';
+import { IGNORED_COMMON_KEYS, warnIgnored } from './ignoredKeys';
+import type { RedissonOptions } from './RedissonOptions';
+import { COMMON, type CommonValues, isSectionName } from './schema';
+import { sectionTopology } from './sectionTopology';
+import type { Settings } from './Settings';
+import type { ClientTopology } from './Topology';
+
+/** What belongs to a connection of its own, and cannot be changed on a client that exists. */
+const NOT_WITH_CLIENT = (Object.keys(COMMON) as (keyof typeof COMMON)[]).filter(
+  (key) => key === 'username' || key === 'password' || key === 'database' || key.startsWith('ssl'),
+);
+
+/**
+ * Turns the argument of `Redisson.create` into settings.
+ *
+ * @param input - nothing (`REDIS_URL`, else `redis://127.0.0.1:6379`), a URL, a `Config`, or options
+ * @param environment - normally `process.env`
+ * @returns complete, checked and frozen settings
+ * @throws ConfigError when something is missing, unknown, or does not fit
+ */
+export function resolveConfig(
+  input?: string | Config | RedissonOptions,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Settings {
+  if (input === undefined) return fromUrl(undefined, {}, environment);
+  if (typeof input === 'string') return fromUrl(input, {}, environment);
+  if (input instanceof Config) return fromConfig(input);
+  if (typeof input !== 'object' || (input as unknown) === null || Array.isArray(input)) {
+    throw new ConfigError(`The configuration must be a URL, a Config, or an object of options, got ${inspect(input)}`);
+  }
+  if (isClient(input)) throw new ConfigError('An ioredis client is given as an option: Redisson.create({ client })');
+  return fromOptions(input, environment);
+}
+
+function fromConfig(config: Config): Settings {
+  const { servers } = config;
+  if (servers === undefined) {
+    throw new ConfigError('The Config names no servers: call useSingleServer(), useClusterServers(), … on it');
+  }
+  const { topology, addresses } = sectionTopology(servers.section, servers.values);
+  return buildSettings(topology, { ...servers.values, ...config.commonValues }, addresses);
+}
+
+function fromOptions(options: RedissonOptions, environment: Readonly<Record<string, string | undefined>>): Settings {
+  const draft = new Draft(COMMON, IGNORED_COMMON_KEYS, '', ['client', 'url']);
+  const { client, url, ...settings } = options;
+  for (const [key, value] of Object.entries(settings)) {
+    if (isSectionName(key)) {
+      throw new ConfigError(`${key} belongs in a Config: use Config.fromJSON(), or new Config() and its setters`);
+    }
+    draft.set(key, value);
+  }
+  warnIgnored(draft.ignoredKeys);
+  // `client: undefined` on purpose or by a slip of the caller: both mean "none"; null is a slip.
+  if (client === undefined) return fromUrl(url, draft.values, environment);
+  if (url !== undefined) throw new ConfigError('client and url exclude each other: give one of them');
+  return fromClient(client, draft.values);
+}
+
+function fromClient(client: unknown, values: CommonValues): Settings {
+  const misplaced = NOT_WITH_CLIENT.filter((key) => values[key] !== undefined);
+  if (misplaced.length > 0) {
+    throw new ConfigError(`${misplaced.join(', ')} cannot be set together with client: they are the client's own`);
+  }
+  // Not enumerable: printed settings must not show the client, which holds its password in its options.
+  const topology = Object.defineProperty({ kind: 'client' }, 'client', { value: checkClient(client) });
+  return buildSettings(topology as ClientTopology, values, []);
+}
+
+function fromUrl(
+  url: string | undefined,
+  values: CommonValues,
+  environment: Readonly<Record<string, string | undefined>>,
+): Settings {
+  const variable = environment[URL_VARIABLE] ?? '';
+  const parsed =
+    url === undefined && variable !== ''
+      ? parseAddress(variable, `The environment variable ${URL_VARIABLE}`)
+      : parseAddress(url ?? DEFAULT_URL, 'url');
+  if (parsed.database !== undefined && values.database !== undefined && parsed.database !== values.database) {
+    throw new ConfigError(
+      `The url names database ${parsed.database}, the settings ${values.database}: give one of them`,
+    );
+  }
+  const database = values.database ?? parsed.database;
+  return buildSettings(
+    { kind: 'single', address: parsed.address },
+    { ...values, ...(database !== undefined && { database }) },
+    [parsed],
+  );
+}
