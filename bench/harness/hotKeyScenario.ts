@@ -1,0 +1,73 @@
+import { type ContentionLog, judgeContention } from './contention';
+import { type Plan } from './plan';
+import { defaultWatchdogMs, freshKey, type Sample, type Scenario, usualRounds, valueOf } from './scenario';
+import { type WorkerGroup } from './WorkerGroup';
+
+const processes = 4;
+const waitersPerProcess = 25;
+
+/** What tells the two hot-key scenarios apart. */
+export interface HotKeySettings {
+  readonly id: string;
+  readonly title: string;
+  /** Time each acquisition stays inside, in ms. */
+  readonly sectionMs: number;
+  windowMs(plan: Plan): number;
+}
+
+async function contend(
+  settings: HotKeySettings,
+  group: WorkerGroup,
+  waiters: number,
+  ms: number,
+  limitMs: number,
+): Promise<Sample> {
+  const parameters = { name: freshKey(settings.id), waiters, ms, sectionMs: settings.sectionMs };
+  const logs = (await group.startTogether(settings.id, 'contend', parameters)) as ContentionLog[];
+  const settled = (await group.callAll(settings.id, 'settle', { limitMs })).every(Boolean);
+  // Waiters that are still asleep would disturb the next round.
+  if (!settled) await group.restart();
+  const result = judgeContention(logs);
+  return { ...result, perSecond: (result.acquisitions / ms) * 1000, windowMs: ms, settled: settled ? 1 : 0 };
+}
+
+/** The hot-key scenario with that section. Its reference: the floor, alone, with the same section. */
+export function hotKeyScenario(settings: HotKeySettings): Scenario {
+  const inside = settings.sectionMs === 0 ? 'nothing' : `${settings.sectionMs} ms of waiting`;
+  return {
+    id: settings.id,
+    title: settings.title,
+    about:
+      `100 waiters in 4 processes take one lock again and again, with ${inside} inside. Ratio: acquisitions per second ` +
+      'to those of the floor, one process alone, with the same inside.',
+    metrics: [
+      { id: 'throughput', label: 'acquisitions / floor', unit: 'ratio', better: 'higher' },
+      { id: 'handoffs', label: 'hand-offs / floor', unit: 'ratio', better: 'higher' },
+      { id: 'commands', label: 'commands per acquisition', unit: 'commands', better: 'lower' },
+      { id: 'fairness', label: 'min/max per waiter', unit: 'share', better: 'higher' },
+      { id: 'longestWait', label: 'longest wait / window', unit: 'share', better: 'lower' },
+      { id: 'starved', label: 'waiters with 0 turns', unit: 'count', better: 'lower' },
+      { id: 'violations', label: 'two inside', unit: 'count', better: 'lower' },
+    ],
+    workers: processes,
+    freshWorkers: false,
+    watchdogMs: () => defaultWatchdogMs,
+    rounds: usualRounds,
+    accepts: (contestant) => contestant.waits,
+    measure: (group, plan) => contend(settings, group, waitersPerProcess, settings.windowMs(plan), plan.drainLimitMs),
+    reference: {
+      contestant: 'floor',
+      workers: 1,
+      measure: (group, plan) => contend(settings, group, 1, plan.hotKeyFloorMs, plan.drainLimitMs),
+    },
+    derive: (sample, reference) => ({
+      throughput: valueOf(sample, 'perSecond') / valueOf(reference, 'perSecond'),
+      handoffs: ((valueOf(sample, 'handoffs') / valueOf(sample, 'windowMs')) * 1000) / valueOf(reference, 'perSecond'),
+      commands: valueOf(sample, 'commands') / Math.max(1, valueOf(sample, 'acquisitions')),
+      fairness: valueOf(sample, 'fairness'),
+      longestWait: valueOf(sample, 'longestWaitMs') / valueOf(sample, 'windowMs'),
+      starved: valueOf(sample, 'starved'),
+      violations: valueOf(sample, 'violations'),
+    }),
+  };
+}

@@ -1,0 +1,90 @@
+/** How much is measured. Times in ms. */
+export interface Plan {
+  readonly name: 'full' | 'quick' | 'tiny' | 'warm-up';
+  /** Rounds for this package. */
+  readonly rounds: number;
+  /** Rounds for everybody else. */
+  readonly rivalRounds: number;
+  /** Rounds of the scenarios that take long or hardly vary. */
+  readonly longRounds: number;
+  /** One round of a throughput scenario. */
+  readonly throughputMs: number;
+  /** One round of the hot key with an empty section. */
+  readonly hotKeyMs: number;
+  /** One round of the hot key with 5 ms inside; the target is defined over 5 s. */
+  readonly hotKeySectionMs: number;
+  /** One round of the sequential floor that the hot key is compared with. */
+  readonly hotKeyFloorMs: number;
+  /** Hand-offs between two processes per round. */
+  readonly wakeUps: number;
+  /** A drain, or the rest of a hot key, that takes longer is given up. */
+  readonly drainLimitMs: number;
+  /** Life of an idle hold; the watchdog's period is a third of it. */
+  readonly idleHoldMs: number;
+  /** Periods over which renewals are counted. */
+  readonly idlePeriods: number;
+  /** Time over which the commands of idle waiters are counted. */
+  readonly idleWaitersMs: number;
+}
+
+/** Everything, about a quarter of an hour with all contestants. */
+export const fullPlan: Plan = {
+  name: 'full',
+  rounds: 5,
+  rivalRounds: 3,
+  longRounds: 3,
+  throughputMs: 1_500,
+  hotKeyMs: 5_000,
+  hotKeySectionMs: 5_000,
+  hotKeyFloorMs: 1_000,
+  wakeUps: 50,
+  drainLimitMs: 10_000,
+  idleHoldMs: 3_000,
+  idlePeriods: 6,
+  idleWaitersMs: 3_000,
+};
+
+/** `--quick`: the same targets with shorter rounds, 60 to 90 s with the contestants it picks. */
+export const quickPlan: Plan = {
+  ...fullPlan,
+  name: 'quick',
+  rounds: 3,
+  rivalRounds: 1,
+  longRounds: 1,
+  throughputMs: 400,
+  hotKeyMs: 1_500,
+  hotKeyFloorMs: 400,
+  wakeUps: 20,
+  drainLimitMs: 5_000,
+  idleHoldMs: 1_500,
+  idlePeriods: 5,
+  idleWaitersMs: 1_500,
+};
+
+/** `--tiny`: only shows that everything runs; the numbers mean nothing. */
+export const tinyPlan: Plan = {
+  ...quickPlan,
+  name: 'tiny',
+  rounds: 1,
+  throughputMs: 100,
+  hotKeyMs: 300,
+  hotKeySectionMs: 500,
+  hotKeyFloorMs: 100,
+  wakeUps: 3,
+  drainLimitMs: 2_000,
+  idleHoldMs: 900,
+  idleWaitersMs: 300,
+};
+
+/** What runs unmeasured before the first round of `plan`, so that code is compiled and connections are warm. */
+export function warmUpOf(plan: Plan): Plan {
+  return {
+    ...plan,
+    name: 'warm-up',
+    throughputMs: Math.min(plan.throughputMs, 400),
+    hotKeyMs: Math.min(plan.hotKeyMs, 400),
+    hotKeySectionMs: Math.min(plan.hotKeySectionMs, 400),
+    hotKeyFloorMs: Math.min(plan.hotKeyFloorMs, 400),
+    wakeUps: Math.min(plan.wakeUps, 8),
+  };
+}

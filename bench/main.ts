@@ -1,0 +1,77 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Redis } from 'ioredis';
+import { ensureBuilt } from '../test/support/buildOutput';
+import { RedisServer } from '../test/support/redisServer';
+import { compileWorkers } from './harness/compileWorkers';
+import { type Contestant } from './harness/contestant';
+import { installPeers } from './harness/installPeers';
+import { runScenario, type ScenarioReport } from './harness/runScenario';
+import { type BenchOptions, readOptions } from './options';
+import { scenarioTable, verdictTable } from './report/consoleTable';
+import { htmlReport } from './report/htmlReport';
+import { type RunReport, runReport } from './report/runReport';
+import { judgeTargets } from './targets';
+
+const resultsFolder = path.join(__dirname, 'results');
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** The built package, the workers, and the other libraries; resolves to the contestants that can run. */
+function prepare(options: BenchOptions): readonly Contestant[] {
+  const needsPackage = options.contestants.some(({ kind }) => kind === 'library');
+  if (needsPackage) ensureBuilt();
+  compileWorkers();
+  const peersThere = installPeers(say);
+  return options.contestants.filter(({ kind }) => kind !== 'peer' || peersThere);
+}
+
+async function serverVersion(url: string): Promise<string> {
+  const redis = new Redis(url);
+  const info = await redis.info('server');
+  await redis.quit();
+  return /redis_version:(\S+)/.exec(info)?.[1] ?? 'unknown';
+}
+
+async function measure(options: BenchOptions, contestants: readonly Contestant[], url: string): Promise<RunReport> {
+  const startedAt = new Date();
+  const reports: ScenarioReport[] = [];
+  for (const scenario of options.scenarios) {
+    const report = await runScenario(scenario, contestants, options.plan, url, say);
+    reports.push(report);
+    console.log(`\n${scenarioTable(report)}`);
+  }
+  const verdicts = contestants.some(({ kind }) => kind === 'library') ? judgeTargets(reports) : [];
+  return runReport(startedAt, options.plan.name, await serverVersion(url), reports, verdicts);
+}
+
+function writeFiles(report: RunReport): void {
+  fs.mkdirSync(resultsFolder, { recursive: true });
+  const name = report.startedAt.replace(/[:.]/g, '-');
+  for (const base of [name, 'latest']) {
+    fs.writeFileSync(path.join(resultsFolder, `${base}.json`), `${JSON.stringify(report, undefined, 1)}\n`);
+    fs.writeFileSync(path.join(resultsFolder, `${base}.html`), htmlReport(report));
+  }
+  say(`\nbench/results/latest.html and latest.json (also as ${name})`);
+}
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  const contestants = prepare(options);
+  const server = options.url === undefined ? await RedisServer.start() : undefined;
+  try {
+    const report = await measure(options, contestants, options.url ?? server?.url ?? '');
+    if (report.targets.length > 0) console.log(`\n${verdictTable(report.targets)}`);
+    writeFiles(report);
+    if (options.assert && report.targets.some(({ passed }) => !passed)) process.exitCode = 1;
+  } finally {
+    await server?.stop();
+  }
+}
+
+main().catch((error: unknown) => {
+  say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  process.exitCode = 1;
+});

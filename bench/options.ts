@@ -1,0 +1,75 @@
+import { Command, Option } from 'commander';
+import { type Contestant } from './harness/contestant';
+import { contestantById, contestants } from './harness/contestants';
+import { fullPlan, type Plan, quickPlan, tinyPlan } from './harness/plan';
+import { type Scenario } from './harness/scenario';
+import { scenarios } from './scenarios/all';
+
+/** What the command line asked for. */
+export interface BenchOptions {
+  readonly plan: Plan;
+  readonly scenarios: readonly Scenario[];
+  readonly contestants: readonly Contestant[];
+  /** Exit with 1 when a target is missed. */
+  readonly assert: boolean;
+  /** A server to use instead of one of our own. */
+  readonly url: string | undefined;
+}
+
+/** Whom `--quick` measures unless told otherwise: this package, the reference, and one of each way of waiting. */
+const quickContestants = ['ioredisson', 'raw-pubsub', 'seed-hash-50ms', 'node-redisson', 'redis-semaphore'];
+
+interface Flags {
+  readonly quick?: true;
+  readonly tiny?: true;
+  readonly only?: string;
+  readonly contestants?: string;
+  readonly assert?: true;
+  readonly url?: string;
+}
+
+/** Reads the command line; ends the process with a message when it makes no sense. */
+export function readOptions(argv: readonly string[]): BenchOptions {
+  const command = new Command('npm run bench --')
+    .description('Measures ioredisson against a raw ioredis floor and against other locks, as ratios within one run.')
+    .option('--quick', 'shorter rounds and fewer contestants, about 60 to 90 seconds')
+    .addOption(new Option('--tiny', 'only shows that everything runs').hideHelp())
+    .option('--only <scenarios>', `comma-separated, beginnings will do: ${scenarios.map(({ id }) => id).join(', ')}`)
+    .option('--contestants <names>', `comma-separated, or "all": ${contestants.map(({ id }) => id).join(', ')}`)
+    .option('--assert', 'exit with 1 when a target is missed')
+    .option('--url <redis url>', 'use this server (its keys bench.* are written) instead of one of our own');
+  command.parse([...argv], { from: 'user' });
+  const flags = command.opts<Flags>();
+  try {
+    return {
+      plan: flags.tiny ? tinyPlan : flags.quick ? quickPlan : fullPlan,
+      scenarios: pickScenarios(flags.only),
+      contestants: pickContestants(flags),
+      assert: flags.assert ?? false,
+      url: flags.url,
+    };
+  } catch (error) {
+    return command.error(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function pickScenarios(only: string | undefined): readonly Scenario[] {
+  if (only === undefined) return scenarios;
+  const wanted = only.split(',').map((name) => name.trim().toLowerCase());
+  const exact = scenarios.filter(({ id }) => wanted.includes(id.toLowerCase()));
+  const open = wanted.filter((name) => !exact.some(({ id }) => id.toLowerCase() === name));
+  for (const name of open) {
+    if (scenarios.some(({ id }) => id.toLowerCase().startsWith(name))) continue;
+    throw new Error(`unknown scenario "${name}"; known: ${scenarios.map(({ id }) => id).join(', ')}`);
+  }
+  return scenarios.filter(
+    (scenario) => exact.includes(scenario) || open.some((name) => scenario.id.toLowerCase().startsWith(name)),
+  );
+}
+
+function pickContestants(flags: Flags): readonly Contestant[] {
+  if (flags.contestants === 'all') return contestants;
+  const names = flags.contestants?.split(',').map((name) => name.trim());
+  if (names !== undefined) return names.map(contestantById);
+  return flags.quick || flags.tiny ? quickContestants.map(contestantById) : contestants;
+}
