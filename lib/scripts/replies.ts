@@ -16,6 +16,15 @@ export type ReleaseReply =
   /** Now held by the heir; a fenced lock gave it a token. */
   | { readonly kind: 'handed'; readonly token?: bigint };
 
+/** What became of one permit that was given back. */
+export type PermitReleaseReply =
+  /** Given back. */
+  | 'released'
+  /** Given back too late: its lease had passed. */
+  | 'expired'
+  /** There is no such permit (any more). */
+  | 'missing';
+
 /** The integer by which a script says that it handed the lock over. */
 export const RELEASED_HANDED = -1;
 
@@ -53,18 +62,18 @@ export function decodeRelease(reply: unknown): ReleaseReply {
 /** Reads `{token}` / `{token, holds}` / pttl. A token is text: beyond 2^53 a number of Lua is no longer exact. */
 export function decodeFencedAcquire(reply: unknown): AcquireReply {
   if (!Array.isArray(reply)) return { acquired: false, ttl: Number(reply) };
-  const token = BigInt(String(reply[0]));
+  const token = BigInt(reply[0] as string);
   return reply.length > 1 ? { acquired: true, token, holds: Number(reply[1]) } : { acquired: true, token };
 }
 
 /** Reads nil / token. */
 export function decodeFencedHandOver(reply: unknown): ReleaseReply {
-  return reply === null ? NOT_HELD : { kind: 'handed', token: BigInt(String(reply)) };
+  return reply === null ? NOT_HELD : { kind: 'handed', token: BigInt(reply as string) };
 }
 
-/** Reads nil / `{0}` = the owner's own / pttl. */
+/** Reads nil / `{holds}`, where 0 holds = a re-entry / pttl. */
 export function decodeNonReentrant(reply: unknown): NonReentrantReply {
-  return Array.isArray(reply) ? REENTRY : decodeAcquire(reply);
+  return Array.isArray(reply) && reply[0] === 0 ? REENTRY : decodeAcquire(reply);
 }
 
 /** Reads 1 as yes, everything else as no. */
@@ -75,4 +84,20 @@ export function decodeFlag(reply: unknown): boolean {
 /** Reads a list of 1 and 0. */
 export function decodeFlags(reply: unknown): boolean[] {
   return Array.isArray(reply) ? reply.map(decodeFlag) : [];
+}
+
+/** Reads 1 / -1 = too late / 0 = not there. */
+export function decodePermitRelease(reply: unknown): PermitReleaseReply {
+  if (reply === 1) return 'released';
+  return reply === -1 ? 'expired' : 'missing';
+}
+
+/** Reads an integer, given as a number or as text; nil = 0. */
+export function decodeCount(reply: unknown): number {
+  return reply === null ? 0 : Number(reply);
+}
+
+/** Reads ms / -1 = no lease / nil = nothing there. */
+export function decodeLeaseTime(reply: unknown): number | null {
+  return reply === null ? null : Number(reply);
 }

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Stands for the publish command of this deployment as a script argument: the executor replaces it with `PUBLISH`,
+ * or with `SPUBLISH` on a cluster with sharded pub/sub.
+ */
+export const PUBLISH_COMMAND: unique symbol = Symbol('publish command');
+
+/**
+ * Tells a script whether it may have run before, as an argument: the executor replaces it with `0` on the first send and
+ * with `1` on every later one. For the few scripts whose data cannot tell a repeat from a second wish.
+ */
+export const RESEND_FLAG: unique symbol = Symbol('resend flag');
+
+/** What a script argument may be; numbers travel as decimal text, Buffers as raw bytes. */
+export type ScriptArg = string | number | Buffer | typeof PUBLISH_COMMAND | typeof RESEND_FLAG;
+
+/**
+ * When a script may be sent a second time:
+ *
+ * - `always`: a repeat changes nothing that the first run did; sent again after a lost connection and after a time-out.
+ * - `connection`: as `always`, but a time-out is told to the caller at once, who undoes what a late run may do.
+ * - `never`: a repeat would count twice; any doubt is told to the caller.
+ */
+export type Resend = 'always' | 'connection' | 'never';
+
+/** The parts of a script a script file writes down. */
+export interface ScriptDefinition<K extends string, A extends string, R> {
+  /** For errors and docs, e.g. `lock.acquire`. */
+  readonly name: string;
+  /** Names of KEYS in order; the first one decides the slot. */
+  readonly keys: readonly K[];
+  /** Names of ARGV in order. */
+  readonly args: readonly A[];
+  /** The body; the named keys and args are local variables in it. */
+  readonly lua: string;
+  readonly resend: Resend;
+  /** Whether the result must have reached a replica (WAIT) where there are replicas. @default false */
+  readonly synced?: boolean;
+  /** Turns Redis' reply into the value of the script. It throws nothing. */
+  readonly decode: (reply: unknown) => R;
+}
+
+/** A script as a value: what the executor needs to send it and to read its reply. */
+export interface Script<K extends string, A extends string, R> extends Required<ScriptDefinition<K, A, R>> {
+  /** SHA-1 of {@link lua}, for EVALSHA. */
+  readonly sha: string;
+}
+
+/**
+ * Makes a script of its definition: names become local variables, so that no body indexes KEYS or ARGV by number.
+ * Elements beyond the named ones are at `KEYS[moreKeys + 1]` and `ARGV[moreArgs + 1]` onwards.
+ */
+export function defineScript<const K extends string, const A extends string, R>(
+  definition: ScriptDefinition<K, A, R>,
+): Script<K, A, R> {
+  const lua = [
+    bind(definition.keys, 'KEYS'),
+    bind(definition.args, 'ARGV'),
+    /\bmoreKeys\b/.test(definition.lua) ? `local moreKeys = ${definition.keys.length}` : '',
+    /\bmoreArgs\b/.test(definition.lua) ? `local moreArgs = ${definition.args.length}` : '',
+    definition.lua.trim(),
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
+  return Object.freeze({ synced: false, ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') });
+}
+
+function bind(names: readonly string[], table: 'KEYS' | 'ARGV'): string {
+  if (names.length === 0) return '';
+  return `local ${names.join(', ')} = ${names.map((_, i) => `${table}[${i + 1}]`).join(', ')}`;
+}

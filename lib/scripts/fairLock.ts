@@ -1,0 +1,145 @@
+import { PURGE, REENTER, SHIFT, WAKE, oneShotAcquire, queueingAcquire } from './fairQueue';
+import { decodeAcquire, decodeFlag, decodeRelease } from './replies';
+import { defineScript } from './Script';
+
+/*
+ * The fair lock (Redisson: RedissonFairLock).
+ *
+ * | Redis data                                | type    | holds                                                      |
+ * |-------------------------------------------|---------|------------------------------------------------------------|
+ * | `name`                                    | hash    | owner -> hold count, expires with the lease (as `lock.ts`) |
+ * | `redisson_lock_queue:{name}`              | list    | waiting owners, the head is next; gone when empty          |
+ * | `redisson_lock_timeout:{name}`            | zset    | waiting owner -> epoch ms (clients' clocks) at which it counts as dead |
+ * | `redisson_lock__channel:{name}:<owner>`   | channel | `0` when it is this waiter's turn                          |
+ *
+ * Where it differs from Redisson, all of it harmless to a Java peer in the same queue:
+ *
+ * - A live waiter is never purged for being patient: by coming back it moves its score, and those behind, to what they
+ *   would be had it queued now. A Java waiter behind it lives longer by as much.
+ * - A free lock whose head does not come is waited for until the head's score, and that is cut to `FAIR_CLAIM_MS` by
+ *   the first waiter who finds it so; Redisson answers 0 (try at once) or -2 until the score passes, minutes later.
+ * - Who leaves the queue while it is its turn passes the message on.
+ * - Releasing a lock that is gone still tells the head, but is not a success.
+ */
+
+/**
+ * One attempt that queues: every form that waits.
+ *
+ * KEYS: name, queue, timeouts. ARGV: lease (ms), owner, wait (ms this waiter may cost the others: its wait time, or
+ * fairLockWaitTimeout), now (epoch ms), count (the holds the owner shall have afterwards: known holds + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
+ * integer > 0 = queued, to be tried again after so many ms at the latest.
+ */
+export const acquireFairLock = defineScript({
+  name: 'fairLock.acquire',
+  keys: ['name', 'queue', 'timeouts'],
+  args: ['lease', 'owner', 'wait', 'now', 'count'],
+  resend: 'connection',
+  synced: true,
+  lua: queueingAcquire(REENTER),
+  decode: decodeAcquire,
+});
+
+/**
+ * One attempt that never queues: `tryLock()`, `tryAcquire()`. It passes nobody who waits.
+ *
+ * KEYS and ARGV: as {@link acquireFairLock}.
+ * Output: nil and `{n}` as there; integer = not acquired: the lock's PTTL in ms (-1: no expiry), or for how long the
+ * free lock is kept for the head of the queue.
+ */
+export const tryAcquireFairLock = defineScript({
+  name: 'fairLock.tryAcquire',
+  keys: ['name', 'queue', 'timeouts'],
+  args: ['lease', 'owner', 'wait', 'now', 'count'],
+  resend: 'connection',
+  synced: true,
+  lua: oneShotAcquire(REENTER),
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives holds back and tells the head of the queue.
+ *
+ * KEYS: name, queue, timeouts, channelBase (the channels are `channelBase:<owner>`). ARGV: message, owner, left (holds to
+ * leave; -1: one less than found), remaining (ms of lease those have; 0 leaves the expiry alone), now (epoch ms), publish.
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told.
+ */
+export const releaseFairLock = defineScript({
+  name: 'fairLock.release',
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  args: ['message', 'owner', 'left', 'remaining', 'now', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+local moment = tonumber(now)
+local held = tonumber(redis.call('hget', name, owner))
+${WAKE}${PURGE}
+if not held then
+  if redis.call('exists', name) == 0 then wake() end
+  return nil
+end
+local keep = tonumber(left)
+if keep < 0 then keep = held - 1 end
+if held <= keep then return 0 end
+if keep > 0 then
+  redis.call('hset', name, owner, keep)
+  if remaining ~= '0' then redis.call('pexpire', name, remaining) end
+  return 0
+end
+redis.call('del', name)
+return 1 + wake()
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Leaves the queue (Redisson: acquireFailed): for a waiter whose time is up, who is aborted, or whose attempt is in doubt.
+ * Whoever is behind moves up by this waiter's wait, and no more. `wait` must be the one it queued with.
+ *
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), publish.
+ * Output: 1 = it was queued, 0 = it was not.
+ */
+export const abandonFairLock = defineScript({
+  name: 'fairLock.abandon',
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  args: ['message', 'owner', 'wait', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+local held = redis.call('hlen', name)
+local head = redis.call('lindex', queue, 0)
+redis.call('zcard', timeouts)
+${SHIFT}${WAKE}
+shift(owner, -tonumber(wait))
+redis.call('zrem', timeouts, owner)
+local found = redis.call('lrem', queue, 0, owner)
+-- the message may have come to the one who leaves
+if held == 0 and head == owner then wake() end
+return math.min(found, 1)
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Deletes the lock whoever holds it and tells the head; the queue stays (Redisson: forceUnlock).
+ *
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), publish.
+ * Output: 1 = there was a lock, 0 = there was none.
+ */
+export const forceReleaseFairLock = defineScript({
+  name: 'fairLock.forceRelease',
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  args: ['message', 'now', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+local moment = tonumber(now)
+local held = redis.call('hlen', name)
+${WAKE}${PURGE}
+if held == 0 then return 0 end
+redis.call('del', name)
+wake()
+return 1
+`,
+  decode: decodeFlag,
+});

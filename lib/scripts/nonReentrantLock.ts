@@ -1,0 +1,85 @@
+import { oneShotAcquire, queueingAcquire } from './fairQueue';
+import { decodeNonReentrant } from './replies';
+import { defineScript } from './Script';
+
+/*
+ * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced release
+ * and renewal are those of `lock.ts` and `fairLock.ts`; only the acquisition differs:
+ *
+ * | the owner's field is there because of | `count` | `repeated` | answer   |
+ * |---------------------------------------|---------|------------|----------|
+ * | an earlier send of this acquisition   | 1       | 1          | acquired |
+ * | a hold this client knows of           | > 1     | any        | re-entry |
+ * | a hold this client does not know of   | 1       | 0          | re-entry |
+ *
+ * A re-entry is answered as `{0}` and not as an error as in Redisson: it is no fault of the script. It changes nothing.
+ */
+
+const WHEN_HELD = `
+if held then
+  if count ~= '1' or repeated ~= '1' then return {0} end
+  if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+  return nil
+end
+`;
+
+/**
+ * One attempt to take the lock.
+ *
+ * KEYS: name. ARGV: lease (ms), owner, count (known holds + 1), repeated (RESEND_FLAG).
+ * Output: nil = acquired; `{1}` = acquired, but the hold the client knew of was lost; `{0}` = this owner holds it already;
+ * integer = held by another, its PTTL in ms (-1: no expiry).
+ */
+export const acquireNonReentrantLock = defineScript({
+  name: 'nonReentrantLock.acquire',
+  keys: ['name'],
+  args: ['lease', 'owner', 'count', 'repeated'],
+  resend: 'connection',
+  synced: true,
+  lua: `
+local held = redis.call('hget', name, owner)
+local ttl = redis.call('pttl', name)
+${WHEN_HELD}
+if ttl ~= -2 then return ttl end
+redis.call('hset', name, owner, 1)
+redis.call('pexpire', name, lease)
+if count == '1' then return nil end
+return {1}
+`,
+  decode: decodeNonReentrant,
+});
+
+const FAIR_ARGS = ['lease', 'owner', 'wait', 'now', 'count', 'repeated'] as const;
+
+/**
+ * One attempt that queues, as `acquireFairLock`.
+ *
+ * KEYS: name, queue, timeouts. ARGV: lease (ms), owner, wait (ms), now (epoch ms), count (known holds + 1), repeated
+ * (RESEND_FLAG). Output: nil, `{1}` and `{0}` as in {@link acquireNonReentrantLock}; integer > 0 = queued, to be tried again
+ * after so many ms at the latest.
+ */
+export const acquireNonReentrantFairLock = defineScript({
+  name: 'nonReentrantFairLock.acquire',
+  keys: ['name', 'queue', 'timeouts'],
+  args: FAIR_ARGS,
+  resend: 'connection',
+  synced: true,
+  lua: queueingAcquire(WHEN_HELD),
+  decode: decodeNonReentrant,
+});
+
+/**
+ * One attempt that never queues, as `tryAcquireFairLock`.
+ *
+ * KEYS and ARGV: as {@link acquireNonReentrantFairLock}. Output: nil, `{1}` and `{0}` as there; integer = not acquired: the lock's
+ * PTTL in ms (-1: no expiry), or for how long the free lock is kept for the head of the queue.
+ */
+export const tryAcquireNonReentrantFairLock = defineScript({
+  name: 'nonReentrantFairLock.tryAcquire',
+  keys: ['name', 'queue', 'timeouts'],
+  args: FAIR_ARGS,
+  resend: 'connection',
+  synced: true,
+  lua: oneShotAcquire(WHEN_HELD),
+  decode: decodeNonReentrant,
+});

@@ -1,0 +1,174 @@
+import { LOOK, PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK } from './permitData';
+import { decodeAcquire, decodeCount, decodeFlag, decodeLeaseTime, decodePermitRelease } from './replies';
+import { defineScript } from './Script';
+
+/*
+ * The semaphore with leased permits (Redisson: RedissonPermitExpirableSemaphore). It is created by `trySetPermits` of
+ * `semaphore.ts`; what concerns the number of its permits is in `permitCounts.ts`.
+ *
+ * | Redis data            | type    | holds                                                                             |
+ * |-----------------------|---------|-----------------------------------------------------------------------------------|
+ * | `name`                | string  | permits available now, may be negative                                            |
+ * | `{name}:timeout`      | zset    | 16 raw bytes of a permit's id -> epoch ms (clients' clocks) at which its lease ends |
+ * | `redisson_sc:{name}`  | channel | permits available (after a release of several: their number; set and add: the number given) |
+ *
+ * A permit has an id, so that a repeat finds what the first run did. Permits whose lease has passed are put back by the
+ * scripts that come across them.
+ */
+
+/**
+ * Takes one permit per id if so many are there. Puts back at most as many expired ones as it wants, as Redisson.
+ *
+ * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, then the
+ * ids (16 raw bytes each). Output: nil = taken (by a repeat: those still missing); integer = fewer are there: ms until the
+ * next one expires, -1: none will.
+ */
+export const acquirePermits = defineScript({
+  name: 'permitExpirableSemaphore.acquire',
+  keys: ['name', 'permits', 'channel'],
+  args: ['expiry', 'now', 'publish'],
+  resend: 'connection',
+  synced: true,
+  lua: `
+${LOOK}
+local expired = math.min(redis.call('zcount', permits, '-inf', now), #ARGV - moreArgs)
+if expired > 0 then redis.call('zremrangebyrank', permits, 0, expired - 1) end
+${PUT_BACK}
+local missing = {}
+for i = moreArgs + 1, #ARGV do
+  if not redis.call('zscore', permits, ARGV[i]) then missing[#missing + 1] = ARGV[i] end
+end
+if #missing == 0 then return nil end
+if available and available >= #missing then
+  redis.call('decrby', name, #missing)
+  for _, id in ipairs(missing) do redis.call('zadd', permits, expiry, id) end
+  local ttl = redis.call('pttl', name)
+  if ttl > 0 then redis.call('pexpire', permits, ttl) end
+  return nil
+end
+local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
+if not nearest or nearest == '${PERMIT_WITHOUT_LEASE}' then return -1 end
+return math.max(math.ceil(nearest - now), 1)
+`,
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives one permit back.
+ *
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish, repeated (RESEND_FLAG).
+ * Output: 1 = given back; -1 = given back after its lease had passed; 0 = there is no such permit. A repeat that finds
+ * none answers 1: the first run gave it back.
+ */
+export const releasePermit = defineScript({
+  name: 'permitExpirableSemaphore.release',
+  keys: ['name', 'permits', 'channel'],
+  args: ['id', 'now', 'publish', 'repeated'],
+  resend: 'always',
+  synced: true,
+  lua: `
+${LOOK}
+local expiry = tonumber(redis.call('zscore', permits, id))
+if not expiry then return tonumber(repeated) end
+redis.call('zrem', permits, id)
+redis.call(publish, channel, redis.call('incrby', name, 1))
+return expiry > tonumber(now) and 1 or -1
+`,
+  decode: decodePermitRelease,
+});
+
+/**
+ * Gives several permits back: all of them, or none when one is missing or past its lease.
+ *
+ * KEYS: name, permits, channel. ARGV: now (epoch ms), publish, repeated (RESEND_FLAG), then the ids (16 raw bytes each).
+ * Output: how many were given back, an id named twice counts once; 0 = none. A repeat that finds none of them answers
+ * as the first run did.
+ */
+export const releasePermits = defineScript({
+  name: 'permitExpirableSemaphore.releaseMany',
+  keys: ['name', 'permits', 'channel'],
+  args: ['now', 'publish', 'repeated'],
+  resend: 'always',
+  synced: true,
+  lua: `
+local seen, ids, there, live = {}, {}, 0, 0
+for i = moreArgs + 1, #ARGV do
+  local id = ARGV[i]
+  if not seen[id] then
+    seen[id] = true
+    ids[#ids + 1] = id
+    local expiry = tonumber(redis.call('zscore', permits, id))
+    if expiry then there = there + 1 end
+    if expiry and expiry > tonumber(now) then live = live + 1 end
+  end
+end
+if there == 0 and repeated == '1' then return #ids end
+if live < #ids then return 0 end
+${PURGE}
+for _, id in ipairs(ids) do redis.call('zrem', permits, id) end
+redis.call('incrby', name, #ids)
+redis.call(publish, channel, #ids)
+return #ids
+`,
+  decode: decodeCount,
+});
+
+/**
+ * Gives a permit another lease, counted from now.
+ *
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms),
+ * publish. Output: 1 = done, 0 = there is no such permit (any more).
+ */
+export const updatePermitLease = defineScript({
+  name: 'permitExpirableSemaphore.updateLeaseTime',
+  keys: ['name', 'permits', 'channel'],
+  args: ['id', 'expiry', 'now', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `${PURGE}
+if not redis.call('zscore', permits, id) then return 0 end
+redis.call('zadd', permits, expiry, id)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * How long a permit's lease still lasts.
+ *
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish. Output: ms; -1: it has none; nil = there
+ * is no such permit (any more).
+ */
+export const getPermitLease = defineScript({
+  name: 'permitExpirableSemaphore.getLeaseTime',
+  keys: ['name', 'permits', 'channel'],
+  args: ['id', 'now', 'publish'],
+  resend: 'always',
+  lua: `${PURGE}
+local expiry = redis.call('zscore', permits, id)
+if not expiry then return nil end
+if expiry == '${PERMIT_WITHOUT_LEASE}' then return -1 end
+return expiry - now
+`,
+  decode: decodeLeaseTime,
+});
+
+/**
+ * Deletes the semaphore with its permits; nobody is told, as in Redisson.
+ *
+ * KEYS: name, permits. ARGV: none. Output: 1 = there was one, 0 = there was none.
+ */
+export const deletePermitSemaphore = defineScript({
+  name: 'permitExpirableSemaphore.delete',
+  keys: ['name', 'permits'],
+  args: [],
+  resend: 'always',
+  synced: true,
+  lua: `
+local available, taken = redis.call('get', name), redis.call('zcard', permits)
+if not available and taken == 0 then return 0 end
+redis.call('del', name, permits)
+return 1
+`,
+  decode: decodeFlag,
+});

@@ -1,0 +1,184 @@
+import { LONGEST_READ } from './readHolds';
+import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from './replies';
+import { defineScript } from './Script';
+
+/*
+ * The read half of the read/write lock (Redisson: RedissonReadLock); the write half is `writeLock.ts`.
+ *
+ * | Redis data                               | type    | holds                                                       |
+ * |------------------------------------------|---------|-------------------------------------------------------------|
+ * | `name`                                   | hash    | `mode` -> `read` or `write`; owner -> read holds; owner`:write` -> write holds |
+ * | `{name}:<owner>:rwlock_timeout:<i>`      | string  | `1`: the owner's i-th read hold, expires with its own lease |
+ * | `redisson_rwlock:{name}`                 | channel | `0` = a read hold was the last, `1` = a write lock was released |
+ *
+ * The hash lives as long as the longest hold. One hash cannot say which reader's lease that was, hence the key per hold:
+ * whoever releases reads from them how long the rest has, and deletes a lock of which only dead readers are left.
+ */
+
+/**
+ * One attempt to take a read hold, or one more. A writer may read under its own write lock.
+ *
+ * KEYS: name, timeoutPrefix (`{name}:<owner>:rwlock_timeout`). ARGV: lease (ms), owner, writer (the owner's name as a
+ * writer), count (the read holds the owner shall have afterwards: known holds + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
+ * integer = held by a writer, its PTTL in ms (-1: no expiry).
+ */
+export const acquireReadLock = defineScript({
+  name: 'readLock.acquire',
+  keys: ['name', 'timeoutPrefix'],
+  args: ['lease', 'owner', 'writer', 'count'],
+  resend: 'connection',
+  synced: true,
+  lua: `
+local mode = redis.call('hget', name, 'mode')
+local ttl = redis.call('pttl', name)
+-- a hash without a mode is a lock of another kind: as good as a writer
+if not mode and ttl ~= -2 then return ttl end
+if mode == 'write' and redis.call('hexists', name, writer) == 0 then return ttl end
+local held = tonumber(redis.call('hget', name, owner)) or 0
+local wanted = tonumber(count)
+local repeated = held >= wanted
+if not repeated then held = held + 1 end
+local hold = timeoutPrefix .. ':' .. held
+-- SET would replace a key of any type, GET does not
+local alive = redis.call('get', hold)
+if not mode then redis.call('hset', name, 'mode', 'read') end
+if not repeated then redis.call('hset', name, owner, held) end
+if not repeated or not alive or redis.call('pttl', hold) < tonumber(lease) then
+  redis.call('set', hold, '1', 'px', lease)
+end
+if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+if held == wanted then return nil end
+return {held}
+`,
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives read holds back, the youngest first. The hash then lives as long as the longest hold that is left; under the
+ * owner's write lock its life is never cut.
+ *
+ * KEYS: name, channel, timeoutPrefix (as in {@link acquireReadLock}), keyPrefix (`{name}`). ARGV: message, owner, left
+ * (holds to leave; -1: one less than found), publish.
+ * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
+ * 0 = it holds `left`, and it or another one goes on holding the lock; 1 + n = free, n subscribers were told.
+ */
+export const releaseReadLock = defineScript({
+  name: 'readLock.release',
+  keys: ['name', 'channel', 'timeoutPrefix', 'keyPrefix'],
+  args: ['message', 'owner', 'left', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+${LONGEST_READ}
+local mode = redis.call('hget', name, 'mode')
+if not mode then
+  if redis.call('exists', name) == 0 then redis.call(publish, channel, message) end
+  return nil
+end
+local held = tonumber(redis.call('hget', name, owner))
+if not held then return nil end
+local keep = tonumber(left)
+if keep < 0 then keep = held - 1 end
+if held <= keep then return 0 end
+if keep > 0 then redis.call('hset', name, owner, keep) else redis.call('hdel', name, owner) end
+for hold = keep + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
+if redis.call('hlen', name) > 1 then
+  local longest = longestRead()
+  if mode == 'write' then
+    if longest > redis.call('pttl', name) then redis.call('pexpire', name, longest) end
+    return 0
+  end
+  if longest > 0 then
+    redis.call('pexpire', name, longest)
+    return 0
+  end
+end
+redis.call('del', name)
+return 1 + redis.call(publish, channel, message)
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Deletes the lock if it is held for reading, whoever holds it (Redisson: RedissonReadLock.forceUnlock). The keys of the
+ * holds are left to expire.
+ *
+ * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held for reading, 0 = it was not.
+ */
+export const forceReleaseReadLock = defineScript({
+  name: 'readLock.forceRelease',
+  keys: ['name', 'channel'],
+  args: ['message', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+if redis.call('hget', name, 'mode') ~= 'read' then return 0 end
+redis.call('del', name)
+redis.call(publish, channel, message)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Whether anybody holds it for reading, the writer itself included.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = yes, 0 = no.
+ */
+export const isReadLocked = defineScript({
+  name: 'readLock.isLocked',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  lua: `
+local mode = redis.call('hget', name, 'mode')
+if mode == 'read' then return 1 end
+-- under a write lock: the mode and the writer are two fields
+if mode == 'write' and redis.call('hlen', name) > 2 then return 1 end
+return 0
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Renews the read holds of this client on many locks of one slot (the watchdog). Only the owners named get more time, so
+ * that dead readers die. What has longer to live keeps that. A hold whose key has expired gets it back as long as the
+ * owner's field is there: no writer can have been in between, and without the key the next reader to leave would delete
+ * the lock under this owner.
+ *
+ * KEYS: name1, keyPrefix1, name2, keyPrefix2, ... (keyPrefix: `{name}`). ARGV: lease (ms), then for each name: the number
+ * of its owners and the owners. Output: per owner, in that order, 1 = renewed, 0 = not held any more.
+ */
+export const renewReadLocks = defineScript({
+  name: 'readLock.renew',
+  keys: [],
+  args: ['lease'],
+  resend: 'never',
+  synced: true,
+  lua: `
+local period = tonumber(lease)
+local result = {}
+local at = moreArgs + 1
+for k = 1, #KEYS, 2 do
+  local name, keyPrefix, held = KEYS[k], KEYS[k + 1], false
+  for o = at + 1, at + tonumber(ARGV[at]) do
+    -- pcall: a name that now holds another type is lost, not an error for the whole batch
+    local count = redis.pcall('hget', name, ARGV[o])
+    local alive = type(count) == 'string'
+    result[#result + 1] = alive and 1 or 0
+    held = held or alive
+    for hold = 1, alive and tonumber(count) or 0 do
+      local key = keyPrefix .. ':' .. ARGV[o] .. ':rwlock_timeout:' .. hold
+      local ttl = redis.call('pttl', key)
+      if ttl == -2 then redis.call('set', key, '1', 'px', lease)
+      elseif ttl < period then redis.call('pexpire', key, lease) end
+    end
+  end
+  if held and redis.call('pttl', name) < period then redis.call('pexpire', name, lease) end
+  at = at + 1 + tonumber(ARGV[at])
+end
+return result
+`,
+  decode: decodeFlags,
+});

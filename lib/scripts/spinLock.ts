@@ -1,0 +1,58 @@
+import { decodeFlag, decodeRelease } from './replies';
+import { defineScript } from './Script';
+
+/*
+ * The spin lock (Redisson: RedissonSpinLock): the lock of `lock.ts` without its channel. Acquisition and renewal are those
+ * of `lock.ts`; nobody is told of a release, waiters come back by themselves.
+ *
+ * | Redis data | type | holds                                   |
+ * |------------|------|-----------------------------------------|
+ * | `name`     | hash | owner -> hold count, expires with lease |
+ */
+
+/**
+ * Gives holds back.
+ *
+ * KEYS: name. ARGV: owner, left (holds to leave; -1: one less than found), remaining (ms of lease those have; 0 leaves the
+ * expiry alone). Output: nil = the owner holds nothing; 0 = it holds `left`; 1 = free.
+ */
+export const releaseSpinLock = defineScript({
+  name: 'spinLock.release',
+  keys: ['name'],
+  args: ['owner', 'left', 'remaining'],
+  resend: 'always',
+  synced: true,
+  lua: `
+local held = tonumber(redis.call('hget', name, owner))
+if not held then return nil end
+local keep = tonumber(left)
+if keep < 0 then keep = held - 1 end
+if held <= keep then return 0 end
+if keep > 0 then
+  redis.call('hset', name, owner, keep)
+  if remaining ~= '0' then redis.call('pexpire', name, remaining) end
+  return 0
+end
+redis.call('del', name)
+return 1
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Deletes the lock whoever holds it. HLEN comes first so that a key of another type is an error and stays.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = there was a lock, 0 = there was none.
+ */
+export const forceReleaseSpinLock = defineScript({
+  name: 'spinLock.forceRelease',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  synced: true,
+  lua: `
+if redis.call('hlen', name) == 0 then return 0 end
+return redis.call('del', name)
+`,
+  decode: decodeFlag,
+});

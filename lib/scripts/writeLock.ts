@@ -1,0 +1,126 @@
+import { LONGEST_READ } from './readHolds';
+import { decodeAcquire, decodeFlag, decodeRelease } from './replies';
+import { defineScript } from './Script';
+
+/*
+ * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is drawn in `readLock.ts`; the owner of a
+ * write lock is written `<owner>:write`. Renewal is that of `lock.ts`, with that owner.
+ */
+
+/**
+ * One attempt to take the write lock, or to take it once more. Readers keep it out, the owner's own read holds as well:
+ * there is no upgrade. A re-entry adds its lease to what the lock has left, as in Redisson.
+ *
+ * KEYS: name. ARGV: lease (ms), owner (as a writer), count (the holds the owner shall have afterwards: known holds + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
+ * integer = held by others, its PTTL in ms (-1: no expiry).
+ */
+export const acquireWriteLock = defineScript({
+  name: 'writeLock.acquire',
+  keys: ['name'],
+  args: ['lease', 'owner', 'count'],
+  resend: 'connection',
+  synced: true,
+  lua: `
+local held = tonumber(redis.call('hget', name, owner))
+local ttl = redis.call('pttl', name)
+if not held and ttl ~= -2 then return ttl end
+local wanted = tonumber(count)
+if not held then
+  held = 1
+  redis.call('hset', name, 'mode', 'write', owner, 1)
+  redis.call('pexpire', name, lease)
+elseif held < wanted then
+  held = redis.call('hincrby', name, owner, 1)
+  redis.call('pexpire', name, math.max(ttl, 0) + lease)
+elseif ttl < tonumber(lease) then
+  -- a repeat: the lease was added by the first run
+  redis.call('pexpire', name, lease)
+end
+if held == wanted then return nil end
+return {held}
+`,
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives write holds back. With the last one the lock becomes free, or, where the owner reads too, a read lock (the
+ * downgrade), which lives as long as those read holds. Both are announced: readers who wait can come in after a
+ * downgrade as well (Redisson lets them sleep).
+ *
+ * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave; -1: one less than
+ * found), remaining (ms of lease those have; 0 leaves the expiry alone), publish.
+ * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
+ * 0 = it holds `left`; 1 + n = no writer any more, n subscribers were told.
+ */
+export const releaseWriteLock = defineScript({
+  name: 'writeLock.release',
+  keys: ['name', 'channel', 'keyPrefix'],
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+${LONGEST_READ}
+local held = tonumber(redis.call('hget', name, owner))
+if not held then
+  if redis.call('exists', name) == 0 then redis.call(publish, channel, message) end
+  return nil
+end
+local keep = tonumber(left)
+if keep < 0 then keep = held - 1 end
+if held <= keep then return 0 end
+if keep > 0 then
+  redis.call('hset', name, owner, keep)
+  if remaining ~= '0' then redis.call('pexpire', name, math.max(tonumber(remaining), longestRead())) end
+  return 0
+end
+local longest = longestRead()
+if longest > 0 then
+  redis.call('hset', name, 'mode', 'read')
+  redis.call('hdel', name, owner)
+  redis.call('pexpire', name, longest)
+else
+  redis.call('del', name)
+end
+return 1 + redis.call(publish, channel, message)
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Deletes the lock if it is held for writing, whoever holds it, and the writer's read holds with it (Redisson:
+ * RedissonWriteLock.forceUnlock).
+ *
+ * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held for writing, 0 = it was not.
+ */
+export const forceReleaseWriteLock = defineScript({
+  name: 'writeLock.forceRelease',
+  keys: ['name', 'channel'],
+  args: ['message', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: `
+if redis.call('hget', name, 'mode') ~= 'write' then return 0 end
+redis.call('del', name)
+redis.call(publish, channel, message)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Whether anybody holds it for writing.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = yes, 0 = no.
+ */
+export const isWriteLocked = defineScript({
+  name: 'writeLock.isLocked',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  lua: `
+if redis.call('hget', name, 'mode') == 'write' then return 1 end
+return 0
+`,
+  decode: decodeFlag,
+});
