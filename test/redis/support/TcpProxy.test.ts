@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import { Redis, type RedisOptions } from 'ioredis';
+import { monotonicNow, redisUrl, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
+
+describe('TcpProxy', () => {
+  let proxy: TcpProxy;
+
+  beforeEach(async () => {
+    proxy = trackClient(await TcpProxy.start(redisUrl()));
+  });
+
+  function connect(options: Pick<RedisOptions, 'commandTimeout' | 'retryStrategy' | 'lazyConnect'> = {}): Redis {
+    const client = trackClient(new Redis(proxy.url, { retryStrategy: null, commandTimeout: 100, ...options }));
+    client.on('error', () => undefined);
+    return client;
+  }
+
+  async function failureOf(promise: Promise<unknown>): Promise<string> {
+    return promise.then(String, (error: unknown) => `rejected: ${String(error)}`);
+  }
+
+  it('passes everything and counts it', async () => {
+    const client = connect();
+    expect(await client.echo('hello')).to.equal('hello');
+    expect(proxy.stats).to.include({ accepted: 1, open: 1 });
+    expect(proxy.stats.bytesUp).to.be.greaterThan(10);
+    expect(proxy.stats.bytesDown).to.be.greaterThan(10);
+    client.disconnect();
+    await sleepUntil(() => proxy.stats.open === 0);
+  });
+
+  it('passes replies larger than a chunk', async () => {
+    const big = 'x'.repeat(3_000_000);
+    expect(await connect({ commandTimeout: 5000 }).echo(big)).to.equal(big);
+  });
+
+  it('cuts open connections and serves new ones', async () => {
+    const client = connect({ retryStrategy: () => 1 });
+    await client.ping();
+    expect(proxy.cut()).to.equal(1);
+    await sleepUntil(() => proxy.stats.accepted === 2);
+    expect(await client.ping()).to.equal('PONG');
+  });
+
+  it('swallows bytes both ways in a black hole', async () => {
+    const client = connect();
+    await client.ping();
+    proxy.blackhole();
+    expect(await failureOf(client.ping())).to.match(/^rejected: .*timed out/i);
+    expect(proxy.stats.open).to.equal(1);
+  });
+
+  it('lets requests through when only the way down is a black hole', async () => {
+    const name = uniqueName();
+    const client = connect();
+    const direct = trackClient(new Redis(redisUrl()));
+    await client.ping();
+    proxy.blackhole('down');
+    expect(await failureOf(client.set(name, 'done', 'PX', 5000))).to.match(/^rejected/);
+    expect(await direct.get(name)).to.equal('done');
+  });
+
+  it('delays, and keeps the order', async () => {
+    const client = connect({ commandTimeout: 5000 });
+    await client.ping();
+    proxy.delay(40, 'down');
+    const started = monotonicNow();
+    const { bytesDown } = proxy.stats;
+    const slow = client.echo('slow');
+    await sleepUntil(() => proxy.stats.bytesDown > bytesDown);
+    proxy.delay(0);
+    expect(await Promise.all([slow, client.echo('fast')])).to.deep.equal(['slow', 'fast']);
+    expect(monotonicNow() - started).to.be.greaterThan(30);
+  });
+
+  it('refuses, and accepts again on the same port', async () => {
+    const client = connect();
+    await client.ping();
+    proxy.refuse();
+    const { port } = proxy;
+    expect(await failureOf(connect({ lazyConnect: true }).connect())).to.match(/ECONNREFUSED|closed/);
+    expect(await client.ping(), 'open connections stay').to.equal('PONG');
+    await proxy.pass();
+    expect(proxy.port).to.equal(port);
+    expect(await connect().ping()).to.equal('PONG');
+  });
+
+  for (const then of ['hang', 'cut'] as const) {
+    it(`loses exactly the reply of the chosen command, then: ${then}`, async () => {
+      const name = uniqueName();
+      const client = connect();
+      const direct = trackClient(new Redis(redisUrl()));
+      await client.ping();
+      const lost = proxy.swallowNextReply({ command: 'set', then });
+      const replies = [client.echo('before'), client.set(name, 'done', 'PX', 5000), client.echo('after')];
+      const [before, set, after] = await Promise.all(replies.map(failureOf));
+      await lost;
+      expect(before).to.equal('before');
+      expect(set).to.match(/^rejected/);
+      expect(after).to.match(/^rejected/);
+      expect(await direct.get(name)).to.equal('done');
+      expect(proxy.stats.open).to.equal(then === 'hang' ? 1 : 0);
+    });
+  }
+
+  it('loses a reply and goes on', async () => {
+    const client = connect();
+    await client.ping();
+    const lost = proxy.swallowNextReply({ command: /echo/i, then: 'pass' });
+    const replies = await Promise.all([client.echo('lost'), client.echo('shifted')].map(failureOf));
+    await lost;
+    expect(replies).to.have.lengthOf(2);
+    expect(replies[0]).to.equal('shifted');
+  });
+});

@@ -1,0 +1,111 @@
+import type * as net from 'node:net';
+import { laterForReal, monotonicNow } from './realTimers';
+import { RespFrames } from './respFrames';
+
+/** Which way bytes go: `up` to the server, `down` to the client. */
+export type Direction = 'up' | 'down';
+
+/** What a {@link ProxiedConnection} asks its proxy about each chunk. */
+export interface ProxyRules {
+  drops(direction: Direction): boolean;
+  delayMs(direction: Direction): number;
+  /** The swallow this command is the victim of, if any. */
+  claim(command: string): Swallow | undefined;
+  count(direction: Direction, bytes: number): void;
+}
+
+/** One reply that is to be lost: see `TcpProxy.swallowNextReply`. */
+export interface Swallow {
+  readonly then: 'hang' | 'cut' | 'pass';
+  done(): void;
+}
+
+/** A client's connection and ours to the server, with the faults of the proxy in between. */
+export class ProxiedConnection {
+  readonly #client: net.Socket;
+  readonly #server: net.Socket;
+  readonly #rules: ProxyRules;
+  readonly #commands = new RespFrames();
+  readonly #replies = new RespFrames();
+  /** One entry per command the server has yet to answer. */
+  readonly #unanswered: (Swallow | undefined)[] = [];
+  readonly #busyUntil = { up: 0, down: 0 };
+  readonly #timers = new Set<() => void>();
+  #hung = false;
+
+  constructor(client: net.Socket, server: net.Socket, rules: ProxyRules, onClose: () => void) {
+    this.#client = client;
+    this.#server = server;
+    this.#rules = rules;
+    client.on('data', (chunk: Buffer) => this.#fromClient(chunk));
+    server.on('data', (chunk: Buffer) => this.#fromServer(chunk));
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+    }
+    client.on('close', () => {
+      this.destroy();
+      onClose();
+    });
+    // What the server said last still has to reach the client; through a black hole not even its good-bye does.
+    server.on('close', () => {
+      if (!this.#hung && !rules.drops('down')) client.end();
+    });
+  }
+
+  /** Ends both sides at once. */
+  destroy(): void {
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+    this.#client.destroy();
+    this.#server.destroy();
+  }
+
+  #fromClient(chunk: Buffer): void {
+    this.#rules.count('up', chunk.length);
+    if (this.#rules.drops('up')) return;
+    for (const command of this.#commands.push(chunk)) {
+      this.#unanswered.push(this.#rules.claim(command.toString('latin1')));
+    }
+    this.#forward('up', this.#server, chunk);
+  }
+
+  #fromServer(chunk: Buffer): void {
+    this.#rules.count('down', chunk.length);
+    if (this.#rules.drops('down')) return;
+    for (const reply of this.#replies.push(chunk)) this.#reply(reply);
+  }
+
+  #reply(reply: Buffer): void {
+    if (this.#hung) return;
+    const swallow = isMessage(reply) ? undefined : this.#unanswered.shift();
+    if (swallow === undefined) {
+      this.#forward('down', this.#client, reply);
+      return;
+    }
+    this.#hung = swallow.then === 'hang';
+    if (swallow.then === 'cut') this.destroy();
+    swallow.done();
+  }
+
+  /** Keeps the order of the bytes, also when the delay changes meanwhile. */
+  #forward(direction: Direction, to: net.Socket, bytes: Buffer): void {
+    const now = monotonicNow();
+    const at = Math.max(now + this.#rules.delayMs(direction), this.#busyUntil[direction]);
+    this.#busyUntil[direction] = at;
+    if (at <= now) {
+      to.write(bytes);
+      return;
+    }
+    const cancel = laterForReal(() => {
+      this.#timers.delete(cancel);
+      to.write(bytes);
+    }, at - now);
+    this.#timers.add(cancel);
+  }
+}
+
+/** A published message answers no command. */
+function isMessage(reply: Buffer): boolean {
+  return /^[*>]\d+\r\n\$\d+\r\n[sp]?message\r\n/.test(reply.toString('latin1', 0, 40));
+}

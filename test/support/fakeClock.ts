@@ -1,0 +1,14 @@
+import * as sinon from 'sinon';
+
+/**
+ * Fakes the clock for a unit test; `leaks.ts` takes it back after the test.
+ * `setImmediate`, `nextTick` and microtasks stay real: a plain `useFakeTimers()` hangs ioredis and mocha alike.
+ * Never use it where a key must expire in Redis.
+ */
+export function fakeClock(now = 0): sinon.SinonFakeTimers {
+  return sinon.useFakeTimers({
+    now,
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
+    shouldClearNativeTimers: true,
+  });
+}

@@ -1,0 +1,10 @@
+export { fakeClock } from './fakeClock';
+export { allowLeftovers } from './leaks';
+export { monitor, type Monitor, type SeenCommand } from './monitor';
+export { monotonicNow, sleep, turn } from './realTimers';
+export { RedisServer, type RedisServerOptions, freePort } from './redisServer';
+export { redisUrl, sharedServer } from './sharedRedis';
+export { sleepUntil, type SleepUntilOptions } from './sleepUntil';
+export { TcpProxy } from './TcpProxy';
+export { trackClient } from './trackClient';
+export { uniqueName } from './uniqueName';

@@ -1,0 +1,26 @@
+import { monotonicNow, sleep } from './realTimers';
+
+/** How long, and for what, {@link sleepUntil} waits. */
+export interface SleepUntilOptions {
+  /** Gives up after so many milliseconds of real time. Default 5000. */
+  readonly timeout?: number;
+  /** Looks again after so many milliseconds. Default 5. */
+  readonly interval?: number;
+  /** Says in the error what never happened. */
+  readonly message?: string;
+}
+
+/** Waits until `condition` gives something truthy, which it resolves to; rejects past the time-out. */
+export async function sleepUntil<T>(
+  condition: () => T | PromiseLike<T>,
+  options: SleepUntilOptions = {},
+): Promise<NonNullable<T>> {
+  const { timeout = 5000, interval = 5, message = condition.toString() } = options;
+  const deadline = monotonicNow() + timeout;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (monotonicNow() >= deadline) throw new Error(`not within ${timeout} ms: ${message}`);
+    await sleep(interval);
+  }
+}
