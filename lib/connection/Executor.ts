@@ -112,12 +112,7 @@ export class Executor implements CommandExecutor {
     }
     this.#written.add(call);
     this.#watch(now + this.#settings.timeout);
-    const args = call.args.map((arg) => {
-      if (arg === PUBLISH_COMMAND) return this.#link.publishCommand;
-      if (arg === RESEND_FLAG) return call.sends > 1 ? '1' : '0';
-      return arg;
-    });
-    this.#link.send(call.command, args, call.key).then(
+    this.#link.send(call.command, this.#fill(call), call.key).then(
       (reply) => {
         this.#written.delete(call);
         this.#silentSince = undefined;
@@ -131,6 +126,17 @@ export class Executor implements CommandExecutor {
         this.#failed(call, error);
       },
     );
+  }
+
+  /** The arguments as they travel now: a copy, with the placeholders replaced. */
+  #fill(call: Call): (string | number | Buffer)[] {
+    const filled = call.args.slice();
+    for (let i = 0; i < filled.length; i++) {
+      const arg = filled[i];
+      if (arg === PUBLISH_COMMAND) filled[i] = this.#link.publishCommand;
+      else if (arg === RESEND_FLAG) filled[i] = call.sends > 1 ? '1' : '0';
+    }
+    return filled as (string | number | Buffer)[];
   }
 
   #failed(call: Call, error: Error): void {

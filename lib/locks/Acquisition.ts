@@ -1,4 +1,4 @@
-import { newCallToken } from '../connection/CommandExecutor';
+import type { CallToken } from '../connection/CommandExecutor';
 import type { Place } from '../pubsub/Place';
 import { confirmedUntil, type Hold } from '../renewal/Hold';
 import type { HoldTable } from '../renewal/HoldTable';
@@ -33,12 +33,14 @@ export interface Wish {
  *
  * States: attempting <-> waiting -> acquired | given up (a ghost of it is undone in the background).
  */
-export class Acquisition implements Contest<Acquired>, AttemptRequest {
+export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken {
   readonly leaseMs: number;
   readonly waitMs: number;
   readonly queues: boolean;
   readonly count: number;
-  readonly token = newCallToken();
+  cancelled = false;
+  sends = 0;
+  epoch = -1;
   readonly hold: Hold;
   /** Its place among the waiters, while it has one. */
   place: Place<Acquired> | undefined;
@@ -58,6 +60,11 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest {
     this.leaseMs = wish.leaseMs;
     this.waitMs = wish.waitMs;
     this.queues = wish.queues;
+  }
+
+  /** Itself: one object less per acquisition. */
+  get token(): CallToken {
+    return this;
   }
 
   get name(): string {
@@ -106,21 +113,21 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest {
   inherit(acquired: Promise<AcquireReply>, epoch: number): void {
     const sentAt = performance.now();
     this.#handed = true;
-    this.token.epoch = epoch;
+    this.epoch = epoch;
     this.place?.give(acquired.then((reply) => this.#settle(reply, sentAt)));
   }
 
   giveUp(pending: Promise<Attempt<Acquired>> | undefined, doubtful: boolean): void {
-    this.token.cancelled = true;
+    this.cancelled = true;
     this.place?.acquiredFor(undefined);
     pending?.catch(() => undefined);
-    if ((pending !== undefined || doubtful) && (this.token.sends > 0 || this.#handed)) {
+    if ((pending !== undefined || doubtful) && (this.sends > 0 || this.#handed)) {
       this.#reclaim();
     }
     this.driver.abandon?.(this).catch(() => undefined);
   }
 
   #reclaim(): void {
-    reclaim({ hold: this.hold, driver: this.driver, leaseMs: this.leaseMs, token: this.token }, this.#holds);
+    reclaim({ hold: this.hold, driver: this.driver, leaseMs: this.leaseMs, token: this }, this.#holds);
   }
 }

@@ -1,7 +1,7 @@
 import { newCallToken } from '../connection/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
 import type { WakeQueue } from '../pubsub/WakeQueue';
-import type { Grip } from '../renewal/Hold';
+import { holdKey, type Grip, type HoldIdentity } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
 import { NO_LEASE } from '../util/duration';
 import { acquireWithin } from '../wait/acquireWithin';
@@ -49,6 +49,7 @@ export class LockEngine {
   readonly rawName: string;
   readonly driver: LockDriver;
   readonly context: LockContext;
+  #last: HoldIdentity | undefined;
 
   constructor(context: LockContext, driver: LockDriver, name: string) {
     this.context = context;
@@ -64,16 +65,8 @@ export class LockEngine {
    */
   async take(demand: Demand): Promise<Taken> {
     const { context, driver } = this;
-    const owner = driver.ownerOf(demand.threadId);
-    const hold =
-      context.holds.get(this.rawName, owner) ??
-      context.holds.open({
-        name: this.name,
-        rawName: this.rawName,
-        threadId: demand.threadId,
-        owner,
-        renewal: driver.renewal,
-      });
+    const identity = this.#identify(demand.threadId);
+    const hold = context.holds.get(identity.key) ?? context.holds.open(identity);
     if (hold.acquiring) throw IllegalMonitorStateError.acquisitionPending(this.name, demand.threadId);
     const reentry = hold.grips.length > 0;
     if (reentry && demand.viaHandle) {
@@ -104,8 +97,8 @@ export class LockEngine {
    */
   async give(threadId: number, grip?: Grip): Promise<void> {
     const { context, driver } = this;
-    const owner = driver.ownerOf(threadId);
-    const hold = context.holds.get(this.rawName, owner);
+    const { key, owner } = this.#identify(threadId);
+    const hold = context.holds.get(key);
     if (hold !== undefined && hold.acquiring) {
       if (hold.grips.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
       await hold.whenIdle();
@@ -144,6 +137,15 @@ export class LockEngine {
     const there = await this.driver.forceRelease(this.rawName, this.name);
     if (there) this.context.holds.loseAll(this.rawName, 'it was released by force by this client');
     return there;
+  }
+
+  /** The names of a thread's hold; those of the last thread are kept, since most handles serve one thread. */
+  #identify(threadId: number): HoldIdentity {
+    if (this.#last?.threadId === threadId) return this.#last;
+    const { name, rawName, driver } = this;
+    const owner = driver.ownerOf(threadId);
+    this.#last = { key: holdKey(rawName, owner), name, rawName, threadId, owner, renewal: driver.renewal };
+    return this.#last;
   }
 
   #contend(acquisition: Acquisition, demand: Demand, reentry: boolean): Promise<Acquired | undefined> {

@@ -36,17 +36,18 @@ export interface QueueHost {
  */
 export class WakeQueue {
   readonly channel: string;
-  /** Turns between this process and the others. */
-  readonly rotation = new Rotation(() => this.#head?.wake());
   /** Hand-overs within this process since it got the lock. */
   handOvers = 0;
   /** Monotonic time at which this process got the lock from another one, or at which its first waiter came. */
   turnStartedAt = performance.now();
   readonly #host: QueueHost;
   readonly #rule: WakeRule;
-  readonly #line = new Set<Waiting>();
-  readonly #crowd = new Set<Waiting>();
+  // Made when needed: most queues live for one attempt of one waiter, on the hot path.
+  #rotation: Rotation | undefined;
   #head: Waiting | undefined;
+  /** The line behind its head. */
+  #rest: Set<Waiting> | undefined;
+  #crowd: Set<Waiting> | undefined;
   #subscription: Promise<void> | undefined;
   #live = false;
   #recheckAt = Infinity;
@@ -67,7 +68,13 @@ export class WakeQueue {
 
   /** How many wait, in the line and in the crowd. */
   get size(): number {
-    return this.#line.size + this.#crowd.size;
+    return (this.#head === undefined ? 0 : 1) + (this.#rest?.size ?? 0) + (this.#crowd?.size ?? 0);
+  }
+
+  /** Turns between this process and the others. */
+  get rotation(): Rotation {
+    this.#rotation ??= new Rotation(() => this.#head?.wake());
+    return this.#rotation;
   }
 
   /**
@@ -75,10 +82,10 @@ export class WakeQueue {
    * @param waiter - who waits, for the holder that may hand the lock over
    */
   join<T>(kind: PlaceKind, waiter?: object): Place<T> {
-    const line = kind === 'line';
-    const place = new Place<T>(this, kind, !line || this.#line.size === 0, waiter);
-    (line ? this.#line : this.#crowd).add(place);
-    if (line) this.#head ??= place;
+    const place = new Place<T>(this, kind, kind === 'crowd' || this.#head === undefined, waiter);
+    if (kind === 'crowd') (this.#crowd ??= new Set()).add(place);
+    else if (this.#head === undefined) this.#head = place;
+    else (this.#rest ??= new Set()).add(place);
     return place;
   }
 
@@ -113,14 +120,14 @@ export class WakeQueue {
     const whom = this.#rule(text);
     if (whom === 'none') return;
     if (typeof whom === 'number') return this.wakeSome(whom);
-    for (const place of this.#crowd) place.wake();
+    for (const place of this.#crowd ?? []) place.wake();
     if (this.rotation.message()) this.#head?.wake();
   }
 
   /** Wakes so many of the crowd who have no wake-up yet, the longest waiting first. */
   wakeSome(count: number): void {
     let left = count;
-    for (const place of this.#crowd) {
+    for (const place of this.#crowd ?? []) {
       if (left === 0) return;
       if (place.wake()) left--;
     }
@@ -128,13 +135,14 @@ export class WakeQueue {
 
   /** Messages may have been lost: everybody who may attempt looks again. */
   wakeAll(): void {
-    for (const place of this.#crowd) place.wake();
+    for (const place of this.#crowd ?? []) place.wake();
     this.#head?.wake();
   }
 
   /** Ends every wait with an error. */
   rejectAll(error: Error): void {
-    for (const place of [...this.#line, ...this.#crowd]) place.reject(error);
+    this.#head?.reject(error);
+    for (const place of [...(this.#rest ?? []), ...(this.#crowd ?? [])]) place.reject(error);
   }
 
   /** The head looks again after so many ms. One timer serves the whole line, and is left alone while it fires early. */
@@ -146,16 +154,17 @@ export class WakeQueue {
   /** A place is left. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
   remove(place: Waiting, awake: boolean, leaseMs: number | undefined): void {
     if (place.kind === 'crowd') {
-      if (this.#crowd.delete(place) && leaseMs === undefined && place.banked) this.wakeSome(1);
-    } else if (this.#line.delete(place) && place === this.#head) {
-      this.#head = this.#line.values().next().value;
+      if (this.#crowd?.delete(place) === true && leaseMs === undefined && place.banked) this.wakeSome(1);
+    } else if (place === this.#head) {
+      this.#head = this.#rest?.values().next().value;
+      if (this.#head !== undefined) this.#rest?.delete(this.#head);
       this.#succeed(place, awake, leaseMs);
-    }
+    } else this.#rest?.delete(place);
     if (this.size === 0) this.#close();
   }
 
   #succeed(former: Waiting, awake: boolean, leaseMs: number | undefined): void {
-    if (leaseMs !== undefined) this.rotation.reset();
+    if (leaseMs !== undefined) this.#rotation?.reset();
     const head = this.#head;
     if (head === undefined) return;
     if (!this.#live || former.banked || (awake && leaseMs === undefined)) head.wake();
@@ -167,7 +176,7 @@ export class WakeQueue {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#timerAt = this.#recheckAt = Infinity;
-    this.rotation.reset();
+    this.#rotation?.reset();
     this.#host.drop(this, this.#subscription !== undefined);
   }
 

@@ -1,6 +1,11 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { RenewalKind } from './RenewalKind';
 
+/** What identifies the hold of an owner on a key. */
+export function holdKey(rawName: string, owner: string): string {
+  return `${rawName}\u0000${owner}`;
+}
+
 /** One acquisition of a hold: what one `unlock` gives back. */
 export interface Grip {
   /** Its explicit lease in ms; -1 = the watchdog keeps it. */
@@ -17,8 +22,18 @@ export interface Grip {
   onLost?: (cause: Error) => void;
 }
 
+/** Holds with the same watchdog time-out, renewed together. */
+export interface Round {
+  readonly watchdogMs: number;
+  readonly holds: Set<Hold>;
+  /** Monotonic time of the next renewal; without meaning while it is empty. */
+  nextAt: number;
+}
+
 /** What identifies a hold and how it is renewed. */
 export interface HoldIdentity {
+  /** What the table knows it by: {@link holdKey}. */
+  readonly key: string;
   /** The lock's name as the user gave it. */
   readonly name: string;
   /** The lock's key in Redis. */
@@ -37,6 +52,7 @@ export interface HoldIdentity {
  * States: idle (no grips) -> acquiring -> held (1..n grips) -> idle; held -> lost (removed from the table).
  */
 export class Hold implements HoldIdentity {
+  readonly key: string;
   readonly name: string;
   readonly rawName: string;
   readonly threadId: number;
@@ -54,9 +70,12 @@ export class Hold implements HoldIdentity {
   renewalFailed: Error | undefined;
   /** Whether a renewal is under way. */
   renewing = false;
+  /** The round it is renewed in; the watchdog's. */
+  round: Round | undefined;
   #idle: DeferredPromise<void> | undefined;
 
   constructor(identity: HoldIdentity) {
+    this.key = identity.key;
     this.name = identity.name;
     this.rawName = identity.rawName;
     this.threadId = identity.threadId;

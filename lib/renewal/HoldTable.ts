@@ -23,16 +23,15 @@ export class HoldTable {
     return this.#holds.size;
   }
 
-  /** The hold of an owner, if this client knows one. */
-  get(rawName: string, owner: string): Hold | undefined {
-    return this.#holds.get(keyOf(rawName, owner));
+  /** The hold of {@link holdKey}, if this client knows one. */
+  get(key: string): Hold | undefined {
+    return this.#holds.get(key);
   }
 
-  /** The hold of an owner, made where there is none. The caller gives it a grip or calls {@link tidy}. */
+  /** Makes a hold where there is none. The caller gives it a grip or calls {@link tidy}. */
   open(identity: HoldIdentity): Hold {
-    const key = keyOf(identity.rawName, identity.owner);
-    let hold = this.#holds.get(key);
-    if (hold === undefined) this.#holds.set(key, (hold = new Hold(identity)));
+    const hold = new Hold(identity);
+    this.#holds.set(hold.key, hold);
     return hold;
   }
 
@@ -88,7 +87,7 @@ export class HoldTable {
   /** Forgets a hold that has nothing any more. */
   tidy(hold: Hold): void {
     if (hold.grips.length === 0 && !hold.acquiring && hold.undoing === undefined) {
-      this.#holds.delete(keyOf(hold.rawName, hold.owner));
+      this.#holds.delete(hold.key);
     }
   }
 
@@ -133,8 +132,4 @@ export class HoldTable {
       }
     }
   }
-}
-
-function keyOf(rawName: string, owner: string): string {
-  return `${rawName}\u0000${owner}`;
 }

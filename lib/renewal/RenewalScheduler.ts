@@ -1,6 +1,6 @@
 import { runOutsideThreads } from '../thread/threadScope';
 import { clampTimer } from '../util/duration';
-import { confirmedUntil, type Grip, type Hold } from './Hold';
+import { confirmedUntil, type Grip, type Hold, type Round } from './Hold';
 import type { HoldTable } from './HoldTable';
 import type { RenewalKind } from './RenewalKind';
 
@@ -10,13 +10,6 @@ const RENEWALS_PER_TIMEOUT = 3;
 const RETRIES_PER_PERIOD = 4;
 /** The longest pause before a renewal that failed is repeated, in ms. */
 const MAX_RETRY_PAUSE_MS = 1_000;
-
-/** Holds with the same watchdog time-out, renewed together. */
-interface Round {
-  readonly watchdogMs: number;
-  readonly holds: Set<Hold>;
-  nextAt: number;
-}
 
 /**
  * The watchdog: one unref'd timer for all holds of a client. It renews the holds without lease in batches, every third
@@ -55,16 +48,9 @@ export class RenewalScheduler {
     this.#held.add(hold);
     const watchdogMs = hold.watchdogMs;
     let dueAt = hold.deadline;
-    for (const round of this.#rounds.values()) {
-      if (round.watchdogMs !== watchdogMs) this.#quit(round, hold);
-    }
+    if (hold.round !== undefined && hold.round.watchdogMs !== watchdogMs) this.#quit(hold);
     if (watchdogMs > 0) {
-      let round = this.#rounds.get(watchdogMs);
-      if (round === undefined) {
-        const nextAt = performance.now() + watchdogMs / RENEWALS_PER_TIMEOUT;
-        this.#rounds.set(watchdogMs, (round = { watchdogMs, holds: new Set(), nextAt }));
-      }
-      round.holds.add(hold);
+      const round = hold.round ?? this.#enter(hold, watchdogMs);
       dueAt = Math.min(dueAt, round.nextAt);
     }
     if (dueAt < this.#dueAt) this.#arm(dueAt);
@@ -72,12 +58,23 @@ export class RenewalScheduler {
 
   #ended(hold: Hold): void {
     this.#held.delete(hold);
-    for (const round of this.#rounds.values()) this.#quit(round, hold);
+    this.#quit(hold);
     if (this.#held.size === 0) this.#arm(Infinity);
   }
 
-  #quit(round: Round, hold: Hold): void {
-    if (round.holds.delete(hold) && round.holds.size === 0) this.#rounds.delete(round.watchdogMs);
+  #enter(hold: Hold, watchdogMs: number): Round {
+    let round = this.#rounds.get(watchdogMs);
+    if (round === undefined) this.#rounds.set(watchdogMs, (round = { watchdogMs, holds: new Set(), nextAt: 0 }));
+    // The first one sets the beat; a round that has become empty is kept, but beats no more.
+    if (round.holds.size === 0) round.nextAt = performance.now() + watchdogMs / RENEWALS_PER_TIMEOUT;
+    round.holds.add(hold);
+    hold.round = round;
+    return round;
+  }
+
+  #quit(hold: Hold): void {
+    hold.round?.holds.delete(hold);
+    hold.round = undefined;
   }
 
   #arm(dueAt: number): void {
@@ -96,6 +93,7 @@ export class RenewalScheduler {
       if (hold.deadline <= now) this.#expire(hold);
     }
     for (const round of this.#rounds.values()) {
+      if (round.holds.size === 0) continue;
       if (round.nextAt <= now) {
         this.#renew(round, [...round.holds]);
         round.nextAt = now + round.watchdogMs / RENEWALS_PER_TIMEOUT;
@@ -113,7 +111,7 @@ export class RenewalScheduler {
     let dueAt = Infinity;
     for (const hold of this.#held) dueAt = Math.min(dueAt, hold.deadline);
     for (const round of this.#rounds.values()) {
-      dueAt = Math.min(dueAt, round.nextAt);
+      if (round.holds.size > 0) dueAt = Math.min(dueAt, round.nextAt);
       for (const hold of round.holds) {
         if (hold.renewalFailed === undefined || hold.renewing) continue;
         dueAt = Math.min(dueAt, performance.now() + retryPause(round.watchdogMs));
