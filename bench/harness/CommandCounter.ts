@@ -15,17 +15,17 @@ export class CommandCounter {
 
   /** Starts counting, on every socket of the process. Call it once, before a client is loaded. */
   install(): void {
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the replaced method has a `this` of its own
-    const counter = this;
     const parsers = new WeakMap<net.Socket, RequestParser>();
+    const count = (socket: net.Socket, data: unknown): void => {
+      // Standard output may be a socket too; it has no peer.
+      if (socket.remotePort === undefined) return;
+      let parser = parsers.get(socket);
+      if (parser === undefined) parsers.set(socket, (parser = new RequestParser()));
+      this.#sent += parser.read(asText(data));
+    };
     const write = net.Socket.prototype.write as (...args: unknown[]) => boolean;
     function countingWrite(this: net.Socket, ...args: unknown[]): boolean {
-      // Standard output may be a socket too; it has no peer.
-      if (this.remotePort !== undefined) {
-        let parser = parsers.get(this);
-        if (parser === undefined) parsers.set(this, (parser = new RequestParser()));
-        counter.#sent += parser.read(asText(args[0]));
-      }
+      count(this, args[0]);
       return write.apply(this, args);
     }
     net.Socket.prototype.write = countingWrite;

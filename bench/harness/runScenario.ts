@@ -1,4 +1,3 @@
-import { sleep } from './clock';
 import { type Contestant, type ContestantKind } from './contestant';
 import { contestantById } from './contestants';
 import { type Plan, warmUpOf } from './plan';
@@ -104,10 +103,14 @@ async function roundOf(
   return { sample, reference: await measureReference() };
 }
 
-function within<T>(measurement: Promise<T>): Promise<T> {
-  const limit = sleep(roundLimitMs).then(() => {
-    throw new Error(`a round took longer than ${roundLimitMs} ms`);
+async function within<T>(measurement: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`a round took longer than ${roundLimitMs} ms`)), roundLimitMs);
   });
-  limit.catch(() => undefined);
-  return Promise.race([measurement, limit]);
+  try {
+    return await Promise.race([measurement, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
