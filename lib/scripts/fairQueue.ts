@@ -112,18 +112,18 @@ end
  * given up, a queued one when the lock expires), but a second before the own score passes, or at half time.
  */
 const AWAIT_TURN = `
-local retry
-if score then
-  local left = score - moment
-  retry = math.max(left - 1000, left / 2)
-  if ttl >= 0 then retry = math.min(retry, ttl) end
-else
+local ahead = 0
+if not score then
   local last = redis.call('lindex', queue, -1)
-  local ahead = tonumber(last and redis.call('zscore', timeouts, last))
-  retry = math.max(ahead and ahead - moment or 0, ttl, 0)
-  redis.call('zadd', timeouts, moment + retry + patience, owner)
+  local patient = tonumber(last and redis.call('zscore', timeouts, last))
+  ahead = math.max(patient and patient - moment or 0, ttl, 0)
+  score = moment + ahead + patience
+  redis.call('zadd', timeouts, score, owner)
   redis.call('rpush', queue, owner)
 end
+local left = score - moment
+local retry = math.max(left - 1000, left / 2)
+if ahead > 0 then retry = ahead elseif ttl >= 0 then retry = math.min(retry, ttl) end
 if ttl == -2 then
   -- free, but the head's: it has a moment to come, and the next attempt is due when that has passed
   local turn = tonumber(redis.call('zscore', timeouts, head))

@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import {
+  abandonFairLock,
+  acquireFairLock,
+  forceReleaseFairLock,
+  releaseFairLock,
+  tryAcquireFairLock,
+} from '../../../lib/scripts/fairLock';
+import type { AcquireReply } from '../../../lib/scripts/replies';
+import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
+import { prefixName } from '../../../lib/util/names';
+import type { ScriptBench } from './ScriptBench';
+
+/** Numbers that stand for ms may be off by what the machine takes between two commands. */
+const TOLERANCE_MS = 250;
+
+/** The fair lock's scripts by short names, with a clock that stands still unless it is moved. */
+export class FairBench {
+  /** Epoch ms. */
+  now = Date.now();
+  wait = 5_000;
+  lease = 30_000;
+  readonly #bench: ScriptBench;
+
+  constructor(bench: ScriptBench) {
+    this.#bench = bench;
+  }
+
+  get queue(): string {
+    return prefixName('redisson_lock_queue', this.#bench.name);
+  }
+
+  get timeouts(): string {
+    return prefixName('redisson_lock_timeout', this.#bench.name);
+  }
+
+  get channelBase(): string {
+    return prefixName('redisson_lock__channel', this.#bench.name);
+  }
+
+  acquire(owner: string, count = 1): Promise<AcquireReply> {
+    const { lease, wait, now } = this;
+    return this.#bench.run(acquireFairLock, this.keys(), { lease, owner, wait, now, count });
+  }
+
+  tryAcquire(owner: string, count = 1): Promise<AcquireReply> {
+    const { lease, wait, now } = this;
+    return this.#bench.run(tryAcquireFairLock, this.keys(), { lease, owner, wait, now, count });
+  }
+
+  release(owner: string, left = -1, remaining = 0) {
+    const { now } = this;
+    const args = { message: '0', owner, left, remaining, now, publish: PUBLISH_COMMAND };
+    return this.#bench.run(releaseFairLock, this.keys(), args);
+  }
+
+  abandon(owner: string, wait = this.wait) {
+    return this.#bench.run(abandonFairLock, this.keys(), { message: '0', owner, wait, publish: PUBLISH_COMMAND });
+  }
+
+  force() {
+    const { now } = this;
+    return this.#bench.run(forceReleaseFairLock, this.keys(), { message: '0', now, publish: PUBLISH_COMMAND });
+  }
+
+  keys() {
+    const { queue, timeouts, channelBase } = this;
+    return { name: this.#bench.name, queue, timeouts, channelBase };
+  }
+
+  /** The lock is acquired, or the answer says so many ms. */
+  async expectAcquired(reply: Promise<AcquireReply>): Promise<void> {
+    expect(await reply).to.deep.equal({ acquired: true });
+  }
+
+  async expectTtl(reply: Promise<AcquireReply>, ttl: number): Promise<void> {
+    const answer = await reply;
+    expect(answer).to.include({ acquired: false });
+    expect(answer).to.have.property('ttl').closeTo(ttl, TOLERANCE_MS);
+  }
+
+  /** The queue holds these, in order, with scores so many ms after the clock's time. */
+  async expectQueue(expected: Readonly<Record<string, number>>): Promise<void> {
+    const { redis } = this.#bench;
+    expect(await redis.lrange(this.queue, 0, -1)).to.deep.equal(Object.keys(expected));
+    expect(await redis.zcard(this.timeouts)).to.equal(Object.keys(expected).length);
+    for (const [owner, ahead] of Object.entries(expected)) {
+      const score = Number(await redis.zscore(this.timeouts, owner));
+      expect(score - this.now, `score of ${owner}`).to.be.closeTo(ahead, TOLERANCE_MS);
+    }
+  }
+}
