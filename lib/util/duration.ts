@@ -38,7 +38,7 @@ export function isTimeUnit(value: unknown): value is TimeUnit {
  */
 export function toMillis(value: number, unit: TimeUnit | undefined, what: string): number {
   if (!isFiniteNumber(value)) throw new RangeError(`${what} must be a finite number, got ${inspect(value)}`);
-  const source: unknown = unit ?? TimeUnit.MILLISECONDS;
+  const source: unknown = unit === undefined ? TimeUnit.MILLISECONDS : unit;
   if (!isTimeUnit(source)) throw new TypeError(`the unit of ${what} must be a TimeUnit, got ${inspect(unit)}`);
   const exact = source.toMillis(value);
   if (Math.abs(exact) > Number.MAX_SAFE_INTEGER) {
@@ -46,8 +46,8 @@ export function toMillis(value: number, unit: TimeUnit | undefined, what: string
       `${what} is too long: ${value} ${source.name} is more than ${Number.MAX_SAFE_INTEGER} milliseconds`,
     );
   }
-  if (exact < 0) return Math.floor(exact);
-  return exact === 0 ? 0 : Math.max(1, Math.round(exact));
+  if (value <= 0) return value === 0 ? 0 : Math.floor(exact);
+  return Math.max(1, Math.round(exact));
 }
 
 /**
