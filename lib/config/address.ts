@@ -30,7 +30,7 @@ export const DEFAULT_SENTINEL_PORT = 26379;
  * @param text - an address, possibly a broken one
  */
 export function redactAddress(text: string): string {
-  return text.replace(/^([a-z+]+:\/*)?.*@/is, '$1***@').replace(/[?#].*$/s, '');
+  return text.replace(/^([a-z+]+:\/\/)?.*@/is, '$1***@').replace(/[?#].*$/s, '');
 }
 
 /**

@@ -1,0 +1,323 @@
+import { expect } from 'chai';
+import type { Cluster, Redis } from 'ioredis';
+import { inspect } from 'node:util';
+import { Config, PrefixNameMapper, type RedissonOptions, resolveConfig } from '../../../lib/config';
+import { captureWarnings, expectConfigError } from './support';
+
+const NO_ENV = {};
+const resolve = (input?: unknown, env: Record<string, string> = NO_ENV): ReturnType<typeof resolveConfig> =>
+  resolveConfig(input as RedissonOptions, env);
+
+function fakeClient(options: object = {}): RedissonOptions['client'] {
+  return { duplicate: () => undefined, options: { password: 'geheim', ...options } };
+}
+
+describe('resolveConfig', () => {
+  describe('defaults', () => {
+    const DEFAULTS: Readonly<Record<string, unknown>> = {
+      lockWatchdogTimeout: 30_000,
+      lockWatchdogBatchSize: 100,
+      fairLockWaitTimeout: 300_000,
+      checkLockSyncedSlaves: true,
+      slavesSyncTimeout: 1_000,
+      maxRenewTimes: 0,
+      strictThreads: false,
+      shardedSubscriptionMode: 'AUTO',
+      timeout: 3_000,
+      connectTimeout: 10_000,
+      retryAttempts: 4,
+      subscriptionTimeout: 7_500,
+      username: undefined,
+      password: undefined,
+      clientName: undefined,
+      database: 0,
+      tls: undefined,
+    };
+    for (const [key, value] of Object.entries(DEFAULTS)) {
+      it(`${key} is ${String(value)}`, () => {
+        expect(resolve()).to.have.property(key, value);
+      });
+    }
+
+    it('the name mapper changes nothing', () => {
+      const { nameMapper } = resolve();
+      expect(nameMapper.map('a')).to.equal('a');
+      expect(nameMapper.unmap('a')).to.equal('a');
+    });
+
+    it('there is no setting without a test above', () => {
+      expect(Object.keys(resolve()).toSorted()).to.deep.equal(
+        [...Object.keys(DEFAULTS), 'nameMapper', 'topology'].toSorted(),
+      );
+    });
+  });
+
+  describe('where Redis is', () => {
+    it('nothing said: here', () => {
+      expect(resolve().topology).to.deep.equal({ kind: 'single', address: { host: '127.0.0.1', port: 6379 } });
+    });
+
+    it('REDIS_URL, also for options without url', () => {
+      const env = { REDIS_URL: 'redis://bob:pw@h:7000/2' };
+      for (const settings of [resolve(undefined, env), resolve({}, env), resolve({ url: undefined }, env)]) {
+        expect(settings.topology).to.deep.equal({ kind: 'single', address: { host: 'h', port: 7000 } });
+        expect(settings.username).to.equal('bob');
+        expect(settings.password?.reveal()).to.equal('pw');
+        expect(settings.database).to.equal(2);
+      }
+    });
+
+    it('an empty REDIS_URL is none', () => {
+      expect(resolve(undefined, { REDIS_URL: '' }).topology).to.deep.include({ kind: 'single' });
+    });
+
+    it('a bad REDIS_URL is named as such', () => {
+      expectConfigError(
+        () => resolve(undefined, { REDIS_URL: 'nonsense' }),
+        /^The environment variable REDIS_URL 'nonsense'/,
+      );
+    });
+
+    it('a URL, alone or as option, before REDIS_URL', () => {
+      const env = { REDIS_URL: 'nonsense' };
+      for (const input of ['redis://h:7001', { url: 'redis://h:7001' }]) {
+        expect(resolve(input, env).topology).to.deep.equal({ kind: 'single', address: { host: 'h', port: 7001 } });
+      }
+    });
+
+    it('a client', () => {
+      const client = fakeClient();
+      const { topology } = resolve({ client });
+      expect(topology.kind).to.equal('client');
+      expect(topology.kind === 'client' && topology.client).to.equal(client);
+    });
+
+    it('the database of a URL, or the setting, but not two different ones', () => {
+      expect(resolve({ url: 'redis://h', database: 5 }).database).to.equal(5);
+      expect(resolve({ url: 'redis://h/5', database: 5 }).database).to.equal(5);
+      expectConfigError(() => resolve({ url: 'redis://h/4', database: 5 }), /database 4, the settings 5/);
+    });
+
+    it('user and password of a URL count before the settings', () => {
+      const settings = resolve({ url: 'redis://:pw@h', username: 'bob', password: 'other' });
+      expect(settings.username).to.equal('bob');
+      expect(settings.password?.reveal()).to.equal('pw');
+    });
+  });
+
+  describe('settings', () => {
+    const GIVEN = {
+      lockWatchdogTimeout: 1_500,
+      lockWatchdogBatchSize: 7,
+      fairLockWaitTimeout: 100,
+      checkLockSyncedSlaves: false,
+      slavesSyncTimeout: 2_000,
+      maxRenewTimes: 360,
+      strictThreads: true,
+      shardedSubscriptionMode: 'OFF',
+      timeout: 1_000,
+      connectTimeout: 2_000,
+      retryAttempts: 0,
+      subscriptionTimeout: 3_000,
+      clientName: 'me',
+    } as const;
+
+    it('are taken, with a URL and with a client', () => {
+      expect(resolve({ url: 'redis://h', ...GIVEN })).to.include(GIVEN);
+      expect(resolve({ client: fakeClient(), ...GIVEN })).to.include(GIVEN);
+    });
+
+    it('undefined and null mean "not given"', () => {
+      expect(resolve({ timeout: undefined, lockWatchdogTimeout: null })).to.include({
+        timeout: 3_000,
+        lockWatchdogTimeout: 30_000,
+      });
+    });
+
+    const times = ['timeout', 'connectTimeout', 'subscriptionTimeout', 'fairLockWaitTimeout', 'slavesSyncTimeout'];
+    for (const key of [...times, 'lockWatchdogTimeout', 'lockWatchdogBatchSize']) {
+      for (const bad of [0, -1, 1.5, NaN, Infinity, 2 ** 31, '3000', true, {}]) {
+        it(`${key} ${inspect(bad)} is refused`, () => {
+          expectConfigError(() => resolve({ [key]: bad }), new RegExp(`^${key} must be a whole number.*got `));
+        });
+      }
+    }
+
+    it('lockWatchdogTimeout must have a third', () => {
+      expectConfigError(
+        () => resolve({ lockWatchdogTimeout: 2 }),
+        'lockWatchdogTimeout must be a whole number of milliseconds from 3 to 2147483647, got 2',
+      );
+      expect(resolve({ lockWatchdogTimeout: 3 }).lockWatchdogTimeout).to.equal(3);
+    });
+
+    for (const key of ['retryAttempts', 'maxRenewTimes', 'database']) {
+      it(`${key} may be 0 but not less`, () => {
+        expect(resolve({ [key]: 0 })).to.have.property(key, 0);
+        expectConfigError(() => resolve({ [key]: -1 }), new RegExp(`^${key} must be a whole number from 0`));
+      });
+    }
+
+    for (const key of ['checkLockSyncedSlaves', 'strictThreads']) {
+      it(`${key} must be true or false`, () => {
+        expectConfigError(() => resolve({ [key]: 'true' }), `${key} must be true or false, got 'true'`);
+      });
+    }
+
+    it('shardedSubscriptionMode is one of three', () => {
+      expectConfigError(
+        () => resolve({ shardedSubscriptionMode: 'on' }),
+        "shardedSubscriptionMode must be one of AUTO, ON, OFF; got 'on'",
+      );
+    });
+
+    it('a password must be text, and is not shown when it is not', () => {
+      const { message } = expectConfigError(
+        () => resolve({ password: 4711 }),
+        'password must be a string, got a number',
+      );
+      expect(message).to.not.contain('4711');
+    });
+
+    it('an empty password or user is none', () => {
+      expect(resolve({ password: '', username: '', clientName: '' })).to.include({
+        password: undefined,
+        username: undefined,
+        clientName: undefined,
+      });
+    });
+
+    it('a name mapper has map and unmap', () => {
+      const mapper = { map: (name: string) => `a:${name}`, unmap: (name: string) => name.slice(2) };
+      expect(resolve({ nameMapper: mapper }).nameMapper).to.equal(mapper);
+      expect(resolve({ nameMapper: new PrefixNameMapper('a:') }).nameMapper.map('x')).to.equal('a:x');
+      for (const bad of ['a:', () => 'a', {}, { map: () => 'a' }, { map: 'a', unmap: 'b' }]) {
+        expectConfigError(
+          () => resolve({ nameMapper: bad }),
+          /^nameMapper must be an object with the functions map and unmap/,
+        );
+      }
+    });
+  });
+
+  describe('unknown settings', () => {
+    it('names the nearest known one', () => {
+      const pairs = { lockWatchDogTimeout: 'lockWatchdogTimeout', timout: 'timeout', passwort: 'password', uri: 'url' };
+      for (const [wrong, right] of Object.entries(pairs)) {
+        expectConfigError(() => resolve({ [wrong]: 1 }), `Unknown setting '${wrong}'; did you mean '${right}'?`);
+      }
+    });
+
+    it('is not fooled by the prototype of objects', () => {
+      for (const key of ['constructor', 'toString', 'hasOwnProperty']) {
+        expectConfigError(() => resolve({ [key]: 1 }), new RegExp(`^Unknown setting '${key}'`));
+      }
+    });
+
+    it('sections belong in a Config', () => {
+      expectConfigError(() => resolve({ singleServerConfig: {} }), /^singleServerConfig belongs in a Config/);
+    });
+
+    it('ignores settings of the Java client with one warning that lists them', () => {
+      const warnings = captureWarnings();
+      resolve({ url: 'redis://h', codec: 'x', nettyThreads: 3, threads: undefined });
+      expect(warnings).to.deep.equal(['Settings of the Java client without effect here: codec, nettyThreads']);
+    });
+  });
+
+  describe('what is no configuration', () => {
+    for (const bad of [null, 5, true, [], () => 1, Symbol('x')]) {
+      it(`refuses ${inspect(bad)}`, () => {
+        expectConfigError(() => resolve(bad), /^The configuration must be a URL, a Config, or an object/);
+      });
+    }
+
+    it('an empty URL', () => {
+      expectConfigError(() => resolve(''), /^url must be an address/);
+    });
+
+    it('a bare client', () => {
+      expectConfigError(() => resolve(fakeClient()), /Redisson\.create\(\{ client \}\)/);
+    });
+
+    it('a Config without servers', () => {
+      expectConfigError(() => resolve(new Config()), /names no servers/);
+    });
+
+    it('client and url', () => {
+      expectConfigError(() => resolve({ client: fakeClient(), url: 'redis://h' }), /exclude each other/);
+    });
+
+    for (const bad of [
+      null,
+      5,
+      'redis://h',
+      {},
+      new Map(),
+      { duplicate: () => 1 },
+      { options: {} },
+      { duplicate: 1, options: {} },
+    ]) {
+      it(`client ${inspect(bad)}`, () => {
+        expectConfigError(() => resolve({ client: bad }), /^client must be an ioredis Redis or Cluster, got/);
+      });
+    }
+
+    it('a client with keyPrefix, of a Redis and of a Cluster, with the way out', () => {
+      for (const options of [{ keyPrefix: 'app:' }, { redisOptions: { keyPrefix: 'app:' } }]) {
+        expectConfigError(
+          () => resolve({ client: fakeClient(options) }),
+          /^client has the keyPrefix 'app:'.*nameMapper: new PrefixNameMapper\('app:'\)/,
+        );
+      }
+    });
+
+    it('an empty keyPrefix is none', () => {
+      expect(resolve({ client: fakeClient({ keyPrefix: '', redisOptions: {} }) }).topology.kind).to.equal('client');
+    });
+
+    it('what is the own business of a client', () => {
+      for (const key of ['username', 'password', 'sslKeystorePassword', 'sslTruststore']) {
+        expectConfigError(
+          () => resolve({ client: fakeClient(), [key]: 'geheim' }),
+          `${key} cannot be set together with client: they are the client's own`,
+        );
+      }
+      expectConfigError(() => resolve({ client: fakeClient(), database: 1 }), /^database cannot be set together/);
+    });
+  });
+
+  describe('the settings', () => {
+    it('are frozen all the way down', () => {
+      const config = new Config();
+      config.useClusterServers().addNodeAddress('redis://a:1');
+      const settings = resolve(config);
+      expect(Object.isFrozen(settings)).to.equal(true);
+      expect(Object.isFrozen(settings.topology)).to.equal(true);
+      expect(settings.topology.kind === 'cluster' && Object.isFrozen(settings.topology.nodes)).to.equal(true);
+    });
+
+    it('show no secret, printed, copied or as JSON', () => {
+      const config = new Config().setPassword('geheim');
+      config.useSentinelServers().addSentinelAddress('redis://h').setMasterName('m').setSentinelPassword('geheim');
+      const all = [resolve('redis://bob:geheim@h'), resolve({ password: 'geheim' }), resolve(config), config];
+      for (const settings of [...all, resolve({ client: fakeClient() })]) {
+        const shown = [
+          inspect(settings, { depth: null, showHidden: false }),
+          JSON.stringify(settings),
+          JSON.stringify({ ...settings }),
+          inspect({ ...settings }, { depth: null }),
+          `${String((settings as { password?: unknown }).password)}`,
+        ].join('\n');
+        expect(shown).to.not.contain('geheim');
+      }
+      expect(inspect(resolve({ password: 'geheim' }))).to.contain('password: [redacted]');
+    });
+  });
+
+  it('takes the types of ioredis', () => {
+    // Compile-time only: both must fit `client` without a cast.
+    const options = (redis: Redis, cluster: Cluster): RedissonOptions[] => [{ client: redis }, { client: cluster }];
+    expect(options).to.be.a('function');
+  });
+});
