@@ -1,5 +1,5 @@
 import type * as net from 'node:net';
-import { laterForReal, monotonicNow } from './realTimers';
+import { DelayLine } from './DelayLine';
 import { RespFrames } from './respFrames';
 
 /** Which way bytes go: `up` to the server, `down` to the client. */
@@ -29,8 +29,7 @@ export class ProxiedConnection {
   readonly #replies = new RespFrames();
   /** One entry per command the server has yet to answer. */
   readonly #unanswered: (Swallow | undefined)[] = [];
-  readonly #busyUntil = { up: 0, down: 0 };
-  readonly #timers = new Set<() => void>();
+  readonly #queues = { up: new DelayLine(), down: new DelayLine() };
   #hung = false;
 
   constructor(client: net.Socket, server: net.Socket, rules: ProxyRules, onClose: () => void) {
@@ -55,8 +54,8 @@ export class ProxiedConnection {
 
   /** Ends both sides at once. */
   destroy(): void {
-    for (const cancel of this.#timers) cancel();
-    this.#timers.clear();
+    this.#queues.up.clear();
+    this.#queues.down.clear();
     this.#client.destroy();
     this.#server.destroy();
   }
@@ -88,20 +87,8 @@ export class ProxiedConnection {
     swallow.done();
   }
 
-  /** Keeps the order of the bytes, also when the delay changes meanwhile. */
   #forward(direction: Direction, to: net.Socket, bytes: Buffer): void {
-    const now = monotonicNow();
-    const at = Math.max(now + this.#rules.delayMs(direction), this.#busyUntil[direction]);
-    this.#busyUntil[direction] = at;
-    if (at <= now) {
-      to.write(bytes);
-      return;
-    }
-    const cancel = laterForReal(() => {
-      this.#timers.delete(cancel);
-      to.write(bytes);
-    }, at - now);
-    this.#timers.add(cancel);
+    this.#queues[direction].push(this.#rules.delayMs(direction), () => to.write(bytes));
   }
 }
 

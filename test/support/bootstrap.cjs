@@ -81,6 +81,7 @@ const commands = {
   ts: () => run(['--require', register, ...args]),
   clean: () => fs.rmSync(path.join(root, 'dist'), { recursive: true, force: true }),
   build: () => run(['--require', register, path.join('test', 'support', 'buildCommand.ts'), ...args]),
+  redis: () => run(['--require', register, path.join('test', 'support', 'redisCommand.ts'), ...args]),
   checkPackage: () => run(['--require', register, path.join('test', 'support', 'checkPackage.ts'), ...args]),
 };
 
