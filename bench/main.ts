@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { Redis } from 'ioredis';
 import { ensureBuilt } from '../test/support/buildOutput';
 import { RedisServer } from '../test/support/redisServer';
-import { compileWorkers } from './harness/compileWorkers';
+import { compileWorkers, copyBuiltPackage } from './harness/compileWorkers';
 import { type Contestant } from './harness/contestant';
 import { installPeers } from './harness/installPeers';
 import { runScenario, type ScenarioReport } from './harness/runScenario';
@@ -21,9 +21,11 @@ function say(line: string): void {
 
 /** The built package, the workers, and the other libraries; resolves to the contestants that can run. */
 function prepare(options: BenchOptions): readonly Contestant[] {
-  const needsPackage = options.contestants.some(({ kind }) => kind === 'library');
-  if (needsPackage) ensureBuilt();
   compileWorkers();
+  if (options.contestants.some(({ kind }) => kind === 'library')) {
+    ensureBuilt();
+    copyBuiltPackage();
+  }
   const peersThere = installPeers(say);
   return options.contestants.filter(({ kind }) => kind !== 'peer' || peersThere);
 }

@@ -1,8 +1,19 @@
 import { performance } from 'node:perf_hooks';
 
-// process.hrtime reads CLOCK_MONOTONIC, which all processes of a machine share; performance.now() reads the same clock
-// from a start of its own, is much cheaper to call, and so is moved onto the shared scale once.
-const offsetMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+/**
+ * What has to be added to performance.now() for process.hrtime's scale (CLOCK_MONOTONIC, which all processes of a
+ * machine share): the cheap clock is moved onto the shared scale once. A process that is interrupted between the two
+ * readings gets too small a difference, so the largest of many is the true one.
+ */
+function sharedOffsetMs(): number {
+  let offset = -Infinity;
+  for (let sample = 0; sample < 200; sample += 1) {
+    offset = Math.max(offset, Number(process.hrtime.bigint()) / 1e6 - performance.now());
+  }
+  return offset;
+}
+
+const offsetMs = sharedOffsetMs();
 
 /** Now, in ms on the monotonic clock that all processes of this machine share. */
 export function monotonicMs(): number {

@@ -9,6 +9,12 @@ const skipped = new Set(['node_modules', 'dist', 'results']);
 /** The compiled program of a worker process. */
 export const workerEntry = path.join(compiledFolder, 'harness', 'workerMain.js');
 
+/** Copies the built package to bench/dist/package, where this package's contestant loads it from. */
+export function copyBuiltPackage(): void {
+  const built = path.resolve(benchFolder, '..', 'dist');
+  fs.cpSync(built, path.join(compiledFolder, 'package'), { recursive: true });
+}
+
 /**
  * Translates every file of the bench to JavaScript under bench/dist, without type checks (`npm run check` does those),
  * so that a worker starts quickly and no compiler runs inside it.

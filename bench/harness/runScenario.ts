@@ -14,7 +14,7 @@ export interface Row {
   readonly kind: ContestantKind;
   /** Each metric over all rounds. */
   readonly metrics: Readonly<Record<string, Summary>>;
-  /** What was measured: the contestant's samples and the reference's next to each. */
+  /** What was measured: the contestant's samples, each with the mean of the reference's samples around it. */
   readonly rounds: readonly { readonly sample: Sample; readonly reference: Sample }[];
   /** Why there are no metrics, where there are none. */
   readonly error?: string;
@@ -30,8 +30,9 @@ export interface ScenarioReport {
 }
 
 /**
- * Runs one scenario for every contestant that can take part, one contestant after the other, each round next to a round
- * of the reference: a slow minute of the machine hits both sides of a ratio.
+ * Runs one scenario for every contestant that can take part, one contestant after the other. Rounds alternate with those
+ * of the reference (A B A B A) and each is compared with the mean of the two next to it, so that a slow minute of the
+ * machine hits both sides of a ratio.
  */
 export async function runScenario(
   scenario: Scenario,
@@ -66,15 +67,26 @@ async function rowOf(
 ): Promise<Row> {
   const { id, kind } = group.contestant;
   const rounds: Row['rounds'][number][] = [];
+  const measure = (how: Plan): Promise<Sample> => within(scenario.measure(group, how));
+  const measureReference = async (how: Plan): Promise<Sample> => {
+    if (scenario.reference === undefined || referenceGroup === undefined) return {};
+    if (scenario.freshWorkers) await referenceGroup.restart();
+    return within(scenario.reference.measure(referenceGroup, how));
+  };
   try {
     await group.restart();
-    if (!scenario.freshWorkers) await roundOf(scenario, warmUpOf(plan), group, referenceGroup, true);
+    if (!scenario.freshWorkers) {
+      await measureReference(warmUpOf(plan));
+      await measure(warmUpOf(plan));
+    }
+    let before = await measureReference(plan);
     const count = scenario.rounds(plan, group.contestant);
     for (let round = 0; round < count; round += 1) {
       if (scenario.freshWorkers && round > 0) await group.restart();
-      if (scenario.freshWorkers) await referenceGroup?.restart();
-      // A B, B A, A B ...: whoever comes first is not always the same.
-      rounds.push(await roundOf(scenario, plan, group, referenceGroup, round % 2 === 0));
+      const sample = await measure(plan);
+      const after = await measureReference(plan);
+      rounds.push({ sample, reference: meanOf(before, after) });
+      before = after;
     }
     const derived = rounds.map(({ sample, reference }) => scenario.derive(sample, reference));
     return { contestant: id, kind, metrics: summarizeRounds(derived), rounds };
@@ -85,22 +97,10 @@ async function rowOf(
   }
 }
 
-async function roundOf(
-  scenario: Scenario,
-  plan: Plan,
-  group: WorkerGroup,
-  referenceGroup: WorkerGroup | undefined,
-  referenceFirst: boolean,
-): Promise<{ sample: Sample; reference: Sample }> {
-  const { reference: definition } = scenario;
-  const measureReference = async (): Promise<Sample> =>
-    definition !== undefined && referenceGroup !== undefined ? within(definition.measure(referenceGroup, plan)) : {};
-  if (referenceFirst) {
-    const reference = await measureReference();
-    return { reference, sample: await within(scenario.measure(group, plan)) };
-  }
-  const sample = await within(scenario.measure(group, plan));
-  return { sample, reference: await measureReference() };
+function meanOf(before: Sample, after: Sample): Sample {
+  return Object.fromEntries(
+    Object.entries(before).map(([name, value]) => [name, (value + (after[name] ?? value)) / 2]),
+  );
 }
 
 async function within<T>(measurement: Promise<T>): Promise<T> {

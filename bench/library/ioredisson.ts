@@ -2,9 +2,9 @@ import * as path from 'node:path';
 import { type Redisson } from '../../lib';
 import { type LockSession, type SessionOptions } from '../harness/contestant';
 
-// The built package, as a user loads it. This file runs from bench/dist/library, hence three folders up; the package
-// cannot be required by name, since bench/ has a package.json of its own.
-const builtPackage = path.resolve(__dirname, '..', '..', '..', 'dist', 'index.js');
+// The copy of the built package that the launcher made (this file runs from bench/dist/library), so that a build that
+// happens meanwhile does not change what is measured.
+const builtPackage = path.resolve(__dirname, '..', 'package', 'index.js');
 
 /** This package: a handle of `getLock` per waiter, each a thread of its own; `lock()` and `unlock()` as they are. */
 export async function open(options: SessionOptions): Promise<LockSession> {
