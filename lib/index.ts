@@ -35,6 +35,31 @@ export type {
   RedissonClient,
   ThreadOptions,
 } from './api';
-export type { NameMapper } from './config/NameMapper';
-export type { RedissonOptions } from './config/RedissonOptions';
-export type { Settings } from './config/Settings';
+export { PrefixNameMapper } from './config/PrefixNameMapper';
+export type {
+  ClientTopology,
+  ClusterServersConfig,
+  ClusterTopology,
+  CommonSettings,
+  MasterSlaveServersConfig,
+  MasterSlaveTopology,
+  NameMapper,
+  NatMapper,
+  NodeAddress,
+  RedisClientLike,
+  RedissonOptions,
+  ReplicatedServersConfig,
+  ReplicatedTopology,
+  Secret,
+  SentinelServersConfig,
+  SentinelTopology,
+  ServersConfig,
+  Settings,
+  SettingsInput,
+  ShardedSubscriptionMode,
+  SingleServerConfig,
+  SingleTopology,
+  TlsSettings,
+  TlsVersion,
+  Topology,
+} from './config';

@@ -2,7 +2,7 @@ import { ConfigError } from '../errors/ConfigError';
 import { Draft } from './Draft';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from './ignoredKeys';
 import type { NameMapper } from './NameMapper';
-import { readDocument } from './readDocument';
+import type * as documents from './readDocument';
 import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from './schema';
 import { SectionBuilder } from './SectionBuilder';
 import type {
@@ -42,6 +42,9 @@ export class Config {
    */
   static fromYAML(textOrPath: string | URL): Config {
     const config = new Config();
+    // Loaded here and not above: the YAML library takes as long to load as ioredis, and most clients need none.
+    // eslint-disable-next-line @typescript-eslint/no-require-imports
+    const { readDocument } = require('./readDocument') as typeof documents;
     const raw = readDocument(textOrPath, formOf, process.env);
     for (const [key, value] of Object.entries(raw)) config.#load(key, value);
     warnIgnored([...config.#common.ignoredKeys, ...(config.#servers?.ignoredKeys ?? [])]);

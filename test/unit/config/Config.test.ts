@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { execFileSync } from 'node:child_process';
+import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Config, PrefixNameMapper, resolveConfig, type Settings } from '../../../lib/config';
 import { captureWarnings, expectConfigError, fixture, withEnvironment } from './support';
@@ -10,6 +12,19 @@ function fromYAML(text: string): Settings {
 const SINGLE = 'singleServerConfig: {address: "redis://h:1"}\n';
 
 describe('Config', () => {
+  it('does not load the YAML library before a file is to be read', function () {
+    // A process of its own, which has to load the compiler.
+    this.timeout(60_000);
+    const script = `
+      const { resolveConfig } = require('./lib/config');
+      resolveConfig('redis://h');
+      process.stdout.write(String(Object.keys(require.cache).some((file) => /node_modules.yaml./.test(file))));
+    `;
+    const root = path.join(__dirname, '..', '..', '..');
+    const output = execFileSync(process.execPath, ['-r', './test/support/register.cjs', '-e', script], { cwd: root });
+    expect(String(output)).to.equal('false');
+  });
+
   describe('builder', () => {
     it('one server, with every setter', () => {
       const config = new Config()
