@@ -1,5 +1,6 @@
 import { Command, type Redis } from 'ioredis';
 import type { Link, LinkEvents } from './Link';
+import { Outbox } from './Outbox';
 
 /** One connection to one server, or to the master that sentinels name. ioredis reconnects it; see {@link ownOptions}. */
 export class StandaloneLink implements Link {
@@ -7,6 +8,7 @@ export class StandaloneLink implements Link {
   readonly publishCommand = 'PUBLISH';
   readonly address: string;
   readonly #redis: Redis;
+  readonly #outbox: Outbox;
   #ready = false;
   #lastError: Error | undefined;
 
@@ -14,6 +16,7 @@ export class StandaloneLink implements Link {
   constructor(redis: Redis, address: string) {
     this.#redis = redis;
     this.address = address;
+    this.#outbox = new Outbox(() => this.#redis.stream);
     this.#ready = redis.status === 'ready';
     redis.on('ready', () => {
       this.#ready = true;
@@ -38,7 +41,8 @@ export class StandaloneLink implements Link {
 
   send(command: string, args: (string | number | Buffer)[]): Promise<unknown> {
     // A command object instead of redis.evalsha(): the same bytes, less work per call.
-    return this.#redis.sendCommand(new Command(command, args, { replyEncoding: 'utf8' })) as Promise<unknown>;
+    const sent = this.#redis.sendCommand(new Command(command, args, { replyEncoding: 'utf8' }), this.#outbox as never);
+    return sent as Promise<unknown>;
   }
 
   slotOf(): number {

@@ -1,11 +1,12 @@
 import type { CallToken } from '../connection/CommandExecutor';
 import type { Place } from '../pubsub/Place';
 import { confirmedUntil, type Hold } from '../renewal/Hold';
-import type { HoldTable } from '../renewal/HoldTable';
 import type { AcquireReply } from '../scripts/replies';
 import type { Attempt } from '../wait/Attempt';
 import type { Contest } from '../wait/acquireWithin';
+import type { Wakeup } from '../wait/Wakeup';
 import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
+import type { LockContext } from './LockContext';
 import { reclaim } from './Reclaimer';
 
 /** What a successful attempt brought. */
@@ -18,22 +19,13 @@ export interface Acquired {
   readonly token: bigint | undefined;
 }
 
-/** How an acquisition is wanted. */
-export interface Wish {
-  /** What each attempt sets as lease, in ms. */
-  readonly leaseMs: number;
-  /** How long the caller waits, in ms; `Infinity` without limit. */
-  readonly waitMs: number;
-  /** `false`: one attempt that queues nowhere. */
-  readonly queues: boolean;
-}
-
 /**
  * One thread acquiring one lock once: what the waiting loop attempts, and what a holder hands the lock to.
  *
  * States: attempting <-> waiting -> acquired | given up (a ghost of it is undone in the background).
  */
 export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken {
+  /** What each attempt sets as lease, in ms. */
   readonly leaseMs: number;
   readonly waitMs: number;
   readonly queues: boolean;
@@ -50,16 +42,35 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   #handed = false;
   /** Its kind of lock; a predecessor hands over with it. */
   readonly driver: LockDriver;
-  readonly #holds: HoldTable;
+  readonly #context: LockContext;
 
-  constructor(driver: LockDriver, holds: HoldTable, hold: Hold, wish: Wish) {
+  /**
+   * @param leaseMs - what each attempt sets as lease, in ms
+   * @param waitMs - how long the caller waits, in ms; `Infinity` without limit, 0 for one attempt
+   * @param queues - `false`: one attempt that queues nowhere
+   */
+  constructor(
+    context: LockContext,
+    driver: LockDriver,
+    hold: Hold,
+    leaseMs: number,
+    waitMs: number,
+    queues: boolean,
+  ) {
+    this.#context = context;
     this.driver = driver;
-    this.#holds = holds;
     this.hold = hold;
     this.count = hold.grips.length + 1;
-    this.leaseMs = wish.leaseMs;
-    this.waitMs = wish.waitMs;
-    this.queues = wish.queues;
+    this.leaseMs = leaseMs;
+    this.waitMs = waitMs;
+    this.queues = queues;
+  }
+
+  /** Whether it must not attempt before those who wait: not for a re-entry, whose own thread they wait for. */
+  get mustQueue(): boolean {
+    const { driver, hold } = this;
+    if (driver.waiting === 'crowd' || driver.wakeup !== undefined || !this.#waits || this.count > 1) return false;
+    return this.#context.hub.queue(driver.channelOf(hold.rawName, hold.owner))?.head !== undefined;
   }
 
   /** Itself: one object less per acquisition. */
@@ -109,6 +120,16 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     return { ok: true, value: { deadline, holds: reply.holds, token: reply.token } };
   }
 
+  join(): Wakeup<Acquired> | undefined {
+    if (!this.#waits) return undefined;
+    const { driver, hold } = this;
+    if (driver.wakeup !== undefined) return driver.wakeup<Acquired>();
+    const channel = driver.channelOf(hold.rawName, hold.owner);
+    const kind = this.count > 1 ? 'crowd' : driver.waiting;
+    this.place = this.#context.hub.join<Acquired>(channel, driver.wakeRule, kind, this);
+    return this.place;
+  }
+
   /** A predecessor hands the lock over with a command of its own, on the connection `epoch`. */
   inherit(acquired: Promise<AcquireReply>, epoch: number): void {
     const sentAt = performance.now();
@@ -127,7 +148,11 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     this.driver.abandon?.(this).catch(() => undefined);
   }
 
+  get #waits(): boolean {
+    return this.queues && this.waitMs > 0;
+  }
+
   #reclaim(): void {
-    reclaim({ hold: this.hold, driver: this.driver, leaseMs: this.leaseMs, token: this }, this.#holds);
+    reclaim({ hold: this.hold, driver: this.driver, leaseMs: this.leaseMs, token: this }, this.#context.holds);
   }
 }

@@ -12,14 +12,14 @@ export interface CallingThread {
  * call runs in, else the handle's. Read once per call, in the public method. The two halves of a read/write lock share one.
  */
 export class HandleThread {
-  #id: number | undefined;
+  #own: CallingThread | undefined;
 
   /** The thread of a call that names `given`. */
   of(given: number | undefined): CallingThread {
     if (given !== undefined) return { threadId: given, viaHandle: false };
     const scope = currentThreadId();
     if (scope !== undefined) return { threadId: scope, viaHandle: false };
-    this.#id ??= newThreadId();
-    return { threadId: this.#id, viaHandle: true };
+    this.#own ??= { threadId: newThreadId(), viaHandle: true };
+    return this.#own;
   }
 }

@@ -5,7 +5,7 @@ import { holdKey, type Grip, type HoldIdentity } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
 import { NO_LEASE } from '../util/duration';
 import { acquireWithin } from '../wait/acquireWithin';
-import { Patience } from '../wait/Patience';
+import { ENDLESS_PATIENCE, Patience } from '../wait/Patience';
 import { Acquisition, type Acquired } from './Acquisition';
 import type { LockDriver, ReleaseRequest } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
@@ -74,14 +74,11 @@ export class LockEngine {
       context.warnReentry(this.name);
     }
     const watchdogMs = demand.watchdogMs ?? context.settings.lockWatchdogTimeout;
-    const acquisition = new Acquisition(driver, context.holds, hold, {
-      leaseMs: demand.leaseMs === NO_LEASE ? watchdogMs : demand.leaseMs,
-      waitMs: demand.waitMs,
-      queues: demand.queues,
-    });
+    const leaseMs = demand.leaseMs === NO_LEASE ? watchdogMs : demand.leaseMs;
+    const acquisition = new Acquisition(context, driver, hold, leaseMs, demand.waitMs, demand.queues);
     hold.acquiring = true;
     try {
-      const acquired = await this.#contend(acquisition, demand, reentry);
+      const acquired = await acquireWithin(acquisition, patienceOf(demand));
       if (acquired === undefined) return { ok: false, ttl: acquisition.ttl };
       return { ok: true, grip: this.#hold(acquisition, acquired, demand, watchdogMs), token: acquired.token };
     } finally {
@@ -148,19 +145,6 @@ export class LockEngine {
     return this.#last;
   }
 
-  #contend(acquisition: Acquisition, demand: Demand, reentry: boolean): Promise<Acquired | undefined> {
-    const { context, driver } = this;
-    const deadline = demand.waitMs === Infinity ? Infinity : performance.now() + demand.waitMs;
-    const patience = new Patience(demand.queues && demand.waitMs > 0 ? deadline : Infinity, demand.signal);
-    if (!demand.queues || demand.waitMs <= 0) return acquireWithin(acquisition, undefined, patience);
-    if (driver.wakeup !== undefined) return acquireWithin(acquisition, driver.wakeup(), patience);
-    const channel = driver.channelOf(acquisition.rawName, acquisition.owner);
-    // A re-entry does not queue behind those who wait for its own thread to leave.
-    const place = context.hub.join<Acquired>(channel, driver.wakeRule, reentry ? 'crowd' : driver.waiting, acquisition);
-    acquisition.place = place;
-    return acquireWithin(acquisition, place, patience);
-  }
-
   #hold(acquisition: Acquisition, acquired: Acquired, demand: Demand, watchdogMs: number): Grip {
     const { holds, settings } = this.context;
     const { hold } = acquisition;
@@ -213,3 +197,8 @@ export class LockEngine {
   }
 }
 
+function patienceOf({ queues, waitMs, signal }: Demand): Patience {
+  const timed = queues && waitMs > 0 && waitMs !== Infinity;
+  if (!timed && signal === undefined) return ENDLESS_PATIENCE;
+  return new Patience(timed ? performance.now() + waitMs : Infinity, signal);
+}

@@ -14,7 +14,6 @@ export type PlaceKind = 'line' | 'crowd';
  */
 export class Place<T> implements Wakeup<T> {
   readonly kind: PlaceKind;
-  readonly mayTryFirst: boolean;
   /** Who waits here; the holder that hands the lock over reads it. */
   readonly waiter: object | undefined;
   readonly #queue: WakeQueue;
@@ -24,10 +23,9 @@ export class Place<T> implements Wakeup<T> {
   #leaseMs: number | undefined;
 
   /** Made by {@link WakeQueue.join} only. */
-  constructor(queue: WakeQueue, kind: PlaceKind, mayTryFirst: boolean, waiter: object | undefined) {
+  constructor(queue: WakeQueue, kind: PlaceKind, waiter: object | undefined) {
     this.#queue = queue;
     this.kind = kind;
-    this.mayTryFirst = mayTryFirst;
     this.waiter = waiter;
   }
 
@@ -39,6 +37,10 @@ export class Place<T> implements Wakeup<T> {
   /** Whether a wake-up came that it has not used. */
   get banked(): boolean {
     return this.#banked;
+  }
+
+  get isTurn(): boolean {
+    return this.kind === 'crowd' || this.#queue.isHead(this);
   }
 
   listen(): Promise<void> | undefined {

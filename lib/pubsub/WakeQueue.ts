@@ -82,7 +82,7 @@ export class WakeQueue {
    * @param waiter - who waits, for the holder that may hand the lock over
    */
   join<T>(kind: PlaceKind, waiter?: object): Place<T> {
-    const place = new Place<T>(this, kind, kind === 'crowd' || this.#head === undefined, waiter);
+    const place = new Place<T>(this, kind, waiter);
     if (kind === 'crowd') (this.#crowd ??= new Set()).add(place);
     else if (this.#head === undefined) this.#head = place;
     else (this.#rest ??= new Set()).add(place);

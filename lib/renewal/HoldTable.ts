@@ -52,8 +52,9 @@ export class HoldTable {
 
   /** One acquisition was given back: that grip, or the last one. @returns it, or `undefined` where there was none */
   release(hold: Hold, grip?: Grip): Grip | undefined {
-    const index = grip === undefined ? hold.grips.length - 1 : hold.grips.indexOf(grip);
-    const [gone] = index < 0 ? [] : hold.grips.splice(index, 1);
+    const { grips } = hold;
+    const index = grip === undefined ? grips.length - 1 : grips.lastIndexOf(grip);
+    const gone = index === grips.length - 1 ? grips.pop() : index < 0 ? undefined : grips.splice(index, 1)[0];
     if (gone !== undefined) this.#settle(hold);
     return gone;
   }

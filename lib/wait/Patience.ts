@@ -82,3 +82,6 @@ export class Patience {
     );
   }
 }
+
+/** For a wait without limit; it has no state, so one serves all. */
+export const ENDLESS_PATIENCE = new Patience(Infinity, undefined);

@@ -8,8 +8,8 @@ export type Wake<T> = { readonly attempt: Promise<Attempt<T>> } | undefined;
 
 /** Where a waiter sleeps and what wakes it. The waiting loop knows no more of pub/sub than this. */
 export interface Wakeup<T> {
-  /** Whether the waiter may attempt at once; `false`: others wait before it, and it sleeps until its turn. */
-  readonly mayTryFirst: boolean;
+  /** Whether the waiter may attempt; `false`: others stand before it in a line, and it sleeps until its turn. */
+  readonly isTurn: boolean;
   /** After it no wake-up is missed. `undefined` where that is so already. */
   listen(): Promise<void> | undefined;
   /** Sleeps until woken, or until `retryInMs` milliseconds have passed. */

@@ -8,8 +8,12 @@ const PAUSE_AFTER_TIMEOUT_MS = 500;
 
 /** Something to be acquired, as the waiting loop sees it. */
 export interface Contest<T> {
+  /** Whether others wait already, so that it must not attempt before its turn. */
+  readonly mustQueue: boolean;
   /** One try. A rejection ends the wait. */
   attempt(): Promise<Attempt<T>>;
+  /** Takes a place among the waiters. `undefined`: it does not wait, one attempt is all. */
+  join(): Wakeup<T> | undefined;
   /**
    * Called once, when the wait ends without success.
    * @param pending - the attempt that was under way, if one was; it may still succeed and is then undone
@@ -25,34 +29,34 @@ export interface Contest<T> {
  * Rules it keeps:
  * 1. It listens before the attempt whose failure sends it to sleep, so that no wake-up falls between the two.
  * 2. It starts no attempt after the deadline, and does not stay past it because an attempt hangs.
- * 3. A waiter that stands in a line attempts only when it is its turn.
+ * 3. A waiter that stands in a line attempts only when it is its turn. The very first attempt comes before all that,
+ *    unless others wait already: most locks are free.
  * 4. Whatever way it ends, it leaves its place, and an attempt whose end it did not see goes to `giveUp`.
  *
- * @param wakeup - where to wait; without it there is one attempt, whatever the deadline
  * @returns the acquired value, or `undefined` when the deadline passed
  * @throws the signal's reason when it aborted; what `attempt` or `listen` rejected with
  */
-export async function acquireWithin<T>(
-  contest: Contest<T>,
-  wakeup: Wakeup<T> | undefined,
-  patience: Patience,
-): Promise<T | undefined> {
+export async function acquireWithin<T>(contest: Contest<T>, patience: Patience): Promise<T | undefined> {
+  let wakeup: Wakeup<T> | undefined;
   let pending: Promise<Attempt<T>> | undefined;
   let doubtful = false;
   let acquired = false;
   try {
     if (patience.aborted) throw patience.reason;
-    // The very first attempt of one who need not queue comes before subscribing: most locks are free.
-    let listens = false;
     let wake: Wake<T> | typeof INTERRUPTED;
-    if (wakeup?.mayTryFirst === false) {
-      listens = true;
-      wake = await patience.orInterrupted(wakeup.sleep(Infinity));
-    }
+    /** How long to sleep, once an attempt has failed. */
+    let retryInMs: number | undefined;
     for (;;) {
+      if (wakeup === undefined && (contest.mustQueue || retryInMs !== undefined)) {
+        wakeup = contest.join();
+        if (wakeup === undefined) return undefined;
+        wake = wakeup.isTurn ? undefined : await patience.orInterrupted(wakeup.sleep(Infinity));
+      } else if (wakeup !== undefined && retryInMs !== undefined) {
+        wake = await patience.orInterrupted(wakeup.sleep(retryInMs));
+      }
       if (wake === INTERRUPTED) return expire(patience);
-      if (wake === undefined && listens) {
-        const listening = wakeup?.listen();
+      if (wakeup !== undefined && wake === undefined) {
+        const listening = wakeup.listen();
         if (listening !== undefined) await patience.orInterrupted(listening);
         if (patience.over) return expire(patience);
       }
@@ -65,7 +69,7 @@ export async function acquireWithin<T>(
         doubtful = true;
         // Who has a deadline is told "not acquired", as Redisson tells it since 4.7; who has none tries on: the next
         // attempt finds out whether this one succeeded, since a repeated attempt counts once.
-        if (!listens) throw error;
+        if (wakeup === undefined) throw error;
         if (patience.timed) return undefined;
         result = { ok: false, retryInMs: PAUSE_AFTER_TIMEOUT_MS };
       }
@@ -75,9 +79,7 @@ export async function acquireWithin<T>(
         acquired = true;
         return result.value;
       }
-      if (wakeup === undefined) return undefined;
-      wake = listens ? await patience.orInterrupted(wakeup.sleep(result.retryInMs)) : undefined;
-      listens = true;
+      retryInMs = result.retryInMs;
     }
   } finally {
     patience.end();
