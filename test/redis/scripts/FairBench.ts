@@ -50,8 +50,14 @@ export class FairBench {
 
   release(owner: string, left = -1, remaining = 0) {
     const { now } = this;
-    const args = { message: '0', owner, left, remaining, now, publish: PUBLISH_COMMAND };
-    return this.#bench.run(releaseFairLock, this.keys(), args);
+    return this.#bench.run(releaseFairLock, this.keys(), {
+      message: '0',
+      owner,
+      left,
+      remaining,
+      now,
+      publish: PUBLISH_COMMAND,
+    });
   }
 
   abandon(owner: string, wait = this.wait) {

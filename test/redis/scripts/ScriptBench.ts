@@ -57,10 +57,11 @@ export class ScriptBench {
     options: BenchOptions = {},
   ): Promise<R> {
     const allKeys = [...script.keys.map((key) => keys[key]), ...(options.moreKeys ?? [])];
-    const allArgs = [...script.args.map((arg) => args[arg]), ...(options.moreArgs ?? [])].map((arg) => {
+    const given: ScriptArg[] = [...script.args.map((arg) => args[arg]), ...(options.moreArgs ?? [])];
+    const allArgs = given.map((arg) => {
       if (arg === PUBLISH_COMMAND) return 'PUBLISH';
       if (arg === RESEND_FLAG) return options.resent ? '1' : '0';
-      return arg as string | number | Buffer;
+      return arg;
     });
     return script.decode(await this.redis.eval(script.lua, allKeys.length, ...allKeys, ...allArgs));
   }
@@ -99,7 +100,7 @@ export class ScriptBench {
     if (type === 'hash') return this.redis.hgetall(key);
     if (type === 'list') return this.redis.lrange(key, 0, -1);
     if (type === 'string') return (await this.redis.get(key)) ?? '';
-    const pairs = await this.redis.zrangeBuffer(key, 0, -1, 'WITHSCORES');
+    const pairs = (await this.redis.callBuffer('zrange', key, 0, -1, 'WITHSCORES')) as Buffer[];
     const content: Record<string, string> = {};
     for (let i = 0; i < pairs.length; i += 2) content[pairs[i]!.toString('latin1')] = pairs[i + 1]!.toString();
     return content;

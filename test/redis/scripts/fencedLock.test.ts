@@ -1,0 +1,95 @@
+import { expect } from 'chai';
+import { acquireFencedLock, handOverFencedLock } from '../../../lib/scripts/fencedLock';
+import { releaseLock } from '../../../lib/scripts/lock';
+import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
+import { useBench } from './ScriptBench';
+
+describe('fenced lock scripts', () => {
+  const bench = useBench();
+  const keys = () => ({ name: bench().name, token: `redisson_lock_token:{${bench().name}}` });
+  const acquire = (owner: string, count = 1, lease = 30_000) =>
+    bench().run(acquireFencedLock, keys(), { lease, owner, count });
+  const handOver = (owner: string, heir: string) =>
+    bench().run(handOverFencedLock, keys(), { owner, heir, lease: 5_000 });
+  const release = (owner: string) =>
+    bench().run(
+      releaseLock,
+      { name: bench().name, channel: 'unused' },
+      { message: '0', owner, left: -1, remaining: 0, publish: PUBLISH_COMMAND },
+    );
+  const pttl = () => bench().redis.pttl(bench().name);
+
+  it('gives a token with the lock; the token stays when the lock goes', async () => {
+    expect(await acquire('A')).to.deep.equal({ acquired: true, token: 1n });
+    expect(await pttl()).to.be.within(29_000, 30_000);
+    expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': '1', x: { A: '1' } });
+    expect(await bench().redis.pttl(keys().token)).to.equal(-1);
+    await release('A');
+    expect(await acquire('B')).to.deep.equal({ acquired: true, token: 2n });
+  });
+
+  it('G-06: takes another token for a re-entry, as Redisson', async () => {
+    await acquire('A');
+    expect(await acquire('A', 2, 100)).to.deep.equal({ acquired: true, token: 2n });
+    expect(await pttl()).to.be.within(29_000, 30_000);
+    expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': '2', x: { A: '2' } });
+  });
+
+  it('answers a repeat with the token it has, and takes no second one', async () => {
+    await acquire('A');
+    expect(await acquire('A')).to.deep.equal({ acquired: true, token: 1n });
+    await acquire('A', 2);
+    expect(await acquire('A', 2)).to.deep.equal({ acquired: true, token: 2n });
+    expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': '2', x: { A: '2' } });
+  });
+
+  it('takes no token where the lock is held by another', async () => {
+    await acquire('A');
+    const reply = await acquire('B');
+    expect(reply).to.include({ acquired: false });
+    expect(reply).to.have.property('ttl').within(29_000, 30_000);
+    expect(await bench().redis.get(keys().token)).to.equal('1');
+  });
+
+  it('says how many holds there are where earlier ones were lost', async () => {
+    expect(await acquire('A', 3)).to.deep.equal({ acquired: true, token: 1n, holds: 1 });
+  });
+
+  it('gives a new token where the counter was deleted meanwhile', async () => {
+    await acquire('A');
+    await bench().redis.del(keys().token);
+    expect(await acquire('A')).to.deep.equal({ acquired: true, token: 1n });
+  });
+
+  it('is exact beyond 2^53', async () => {
+    await bench().redis.set(keys().token, '9007199254740992');
+    expect(await acquire('A')).to.deep.equal({ acquired: true, token: 9007199254740993n });
+    expect(await acquire('A')).to.deep.equal({ acquired: true, token: 9007199254740993n });
+    expect(await handOver('A', 'B')).to.deep.equal({ kind: 'handed', token: 9007199254740994n });
+  });
+
+  for (const [what, value] of [
+    ['is no number', 'text'],
+    ['cannot grow', '9223372036854775807'],
+  ] as const) {
+    it(`changes nothing where the token ${what}`, async () => {
+      await bench().redis.set(keys().token, value);
+      const error = await acquire('A').then(
+        () => undefined,
+        (reason: Error) => reason,
+      );
+      expect(error?.message).to.match(/^ERR .*(integer|overflow)/);
+      expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': value });
+    });
+  }
+
+  it('hands the last hold over with a token for the heir, once', async () => {
+    expect(await handOver('A', 'B')).to.deep.equal({ kind: 'notHeld' });
+    await acquire('A');
+    expect(await handOver('A', 'B')).to.deep.equal({ kind: 'handed', token: 2n });
+    expect(await handOver('A', 'B')).to.deep.equal({ kind: 'handed', token: 2n });
+    expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': '2', x: { B: '1' } });
+    expect(await pttl()).to.be.within(4_000, 5_000);
+    expect(await bench().messages()).to.deep.equal([]);
+  });
+});
