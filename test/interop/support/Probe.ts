@@ -59,6 +59,16 @@ export class Probe {
     return plain[1] + sharded[1];
   }
 
+  /** Resolves as soon as nobody is subscribed to `channel` any more. */
+  async untilUnsubscribed(channel: string): Promise<void> {
+    await sleepUntil(async () => (await this.subscribers(channel)) === 0, { message: `nobody on ${channel}` });
+  }
+
+  /** The keys whose name contains `name`, sorted. */
+  async keysOf(name: string): Promise<string[]> {
+    return (await this.keys()).filter((key) => key.includes(name));
+  }
+
   /** Resolves as soon as the key is gone. */
   async untilGone(key: string): Promise<void> {
     await sleepUntil(async () => (await this.redis.exists(key)) === 0, { message: `no ${key}`, timeout: 20_000 });

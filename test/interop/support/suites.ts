@@ -1,9 +1,11 @@
 import { JavaRedisson } from './JavaRedisson';
+import { type Side, Stage } from './Stage';
 import { whyNoJava } from './toolchain';
 
 // A root hook: mocha reads the suites, which import this, while the root suite is the current one.
 after(async function () {
   this.timeout(30_000);
+  await Stage.closeShared();
   await JavaRedisson.closeShared();
 });
 
@@ -26,4 +28,14 @@ export function describeWithJava(title: string, suite: () => void, timeoutMs = 6
     this.slow(5000);
     suite();
   });
+}
+
+/** A test for each direction: the first side does it first, or holds; the second meets what the first has done. */
+export function bothWays(title: string, test: (first: Side, second: Side) => Promise<void>): void {
+  for (const [first, second] of [
+    ['java', 'node'],
+    ['node', 'java'],
+  ] as const) {
+    it(`${title} (${first}, then ${second})`, () => test(first, second));
+  }
 }
