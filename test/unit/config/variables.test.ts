@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { Config, resolveConfig, type Settings } from '../../../lib/config';
+import { captureWarnings, expectConfigError, withEnvironment } from './support';
+
+function fromYAML(text: string): Settings {
+  return resolveConfig(Config.fromYAML(text));
+}
+
+const SINGLE = 'singleServerConfig: {address: "redis://h:1"}\n';
+
+describe('Config from a file', () => {
+  describe('variables of the environment', () => {
+    const address = (text: string): unknown => {
+      const { topology } = fromYAML(`singleServerConfig:\n  address: ${text}\n`);
+      return topology.kind === 'single' && topology.address;
+    };
+    const env = { TEST_HOST: 'h', TEST_EMPTY: '', TEST_NONE: undefined };
+
+    it('are filled in, with and without quotes, several in one value', () => {
+      withEnvironment({ ...env, TEST_PORT: '7' }, () => {
+        expect(address('redis://${TEST_HOST}:${TEST_PORT}')).to.deep.equal({ host: 'h', port: 7 });
+        expect(address('"redis://${TEST_HOST}:7"')).to.deep.equal({ host: 'h', port: 7 });
+      });
+    });
+
+    it('have defaults for unset and empty ones', () => {
+      withEnvironment(env, () => {
+        expect(address('redis://${TEST_NONE:-d}:1')).to.deep.equal({ host: 'd', port: 1 });
+        expect(address('redis://${TEST_EMPTY:-d}:1')).to.deep.equal({ host: 'd', port: 1 });
+        expect(address('redis://${TEST_HOST:-d}:1')).to.deep.equal({ host: 'h', port: 1 });
+        expect(address('${TEST_NONE:-redis://x:1}')).to.deep.equal({ host: 'x', port: 1 });
+      });
+    });
+
+    it('become numbers, flags and lists where those are wanted', () => {
+      withEnvironment({ TEST_T: '1234', TEST_B: 'true', TEST_L: '["redis://a:1", "redis://b:2"]' }, () => {
+        const settings = fromYAML(
+          'clusterServersConfig:\n  nodeAddresses: ${TEST_L}\n  timeout: ${TEST_T}\nstrictThreads: ${TEST_B}',
+        );
+        expect(settings).to.include({ timeout: 1234, strictThreads: true });
+        expect(settings.topology.kind === 'cluster' && settings.topology.nodes.length).to.equal(2);
+      });
+    });
+
+    it('work in flow lists and in unquoted JSON', () => {
+      withEnvironment({ ...env, TEST_T: '5' }, () => {
+        expect(fromYAML('clusterServersConfig: {nodeAddresses: [redis://${TEST_HOST}:1]}').topology).to.deep.include({
+          nodes: [{ host: 'h', port: 1 }],
+        });
+        expect(fromYAML('{"singleServerConfig": {"address": "redis://h", "timeout": ${TEST_T}}}').timeout).to.equal(5);
+      });
+    });
+
+    it('are data, whatever they hold', () => {
+      for (const password of [
+        'a: b',
+        '# x',
+        '"',
+        "'",
+        '{',
+        '[1]',
+        '&a',
+        '*a',
+        '@x',
+        '123',
+        'null',
+        '~',
+        'a\nb: c',
+        '${TEST_HOST}',
+      ]) {
+        withEnvironment({ TEST_PW: password }, () => {
+          const settings = fromYAML('singleServerConfig:\n  address: redis://h\n  password: ${TEST_PW}\n');
+          expect(settings.password?.reveal()).to.equal(password);
+        });
+      }
+    });
+
+    it('an empty one is a setting that is not given', () => {
+      withEnvironment(env, () => {
+        const settings = fromYAML(`${SINGLE}password: \${TEST_EMPTY}\nlockWatchdogTimeout: \${TEST_NONE:-}`);
+        expect(settings).to.include({ password: undefined, lockWatchdogTimeout: 30_000 });
+      });
+    });
+
+    it('an unset one without default is an error that names it', () => {
+      withEnvironment(env, () => {
+        expectConfigError(
+          () => fromYAML('singleServerConfig:\n  password: ${TEST_NONE}'),
+          'password: the environment variable TEST_NONE is not set; set it, or give a default: ${TEST_NONE:-default}',
+        );
+      });
+    });
+
+    it('of ignored settings do not matter', () => {
+      captureWarnings();
+      withEnvironment(env, () => expect(fromYAML(`${SINGLE}threads: \${TEST_NONE}`).timeout).to.equal(3_000));
+    });
+
+    it('a list that is none', () => {
+      withEnvironment({ TEST_L: '[geheim' }, () => {
+        const { message } = expectConfigError(
+          () => fromYAML('clusterServersConfig:\n  nodeAddresses: ${TEST_L}'),
+          /^nodeAddresses: the environment variable does not hold a list/,
+        );
+        expect(message).to.not.contain('geheim');
+      });
+    });
+  });
+});
