@@ -5,14 +5,23 @@ import * as path from 'node:path';
 /** The checkout. */
 export const projectRoot = path.resolve(__dirname, '..', '..');
 
-/** Compiles lib/ into a fresh dist/ and makes the command executable. Throws when the compiler complains. */
+/**
+ * Compiles lib/ into dist/ and makes the command executable. Throws when the compiler complains, and leaves dist/ as it
+ * was then: whoever loads it meanwhile sees the old output or the new one, never half of it.
+ */
 export function build(): void {
   const dist = path.join(projectRoot, 'dist');
-  fs.rmSync(dist, { recursive: true, force: true });
+  const fresh = path.join(projectRoot, `dist-${process.pid}`);
   const tsc = path.join(projectRoot, 'node_modules', 'typescript', 'bin', 'tsc');
-  execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: projectRoot, stdio: 'inherit' });
-  const cli = path.join(dist, 'cli', 'main.js');
-  if (fs.existsSync(cli)) fs.chmodSync(cli, 0o755);
+  try {
+    const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh];
+    execFileSync(process.execPath, args, { cwd: projectRoot, stdio: 'inherit' });
+    fs.chmodSync(path.join(fresh, 'cli', 'main.js'), 0o755);
+    fs.rmSync(dist, { recursive: true, force: true });
+    fs.renameSync(fresh, dist);
+  } finally {
+    fs.rmSync(fresh, { recursive: true, force: true });
+  }
 }
 
 /** Builds only when dist/ is missing or older than a source file (or holds output of a source that is gone). */

@@ -1,0 +1,33 @@
+/** A fenced block of code. */
+export interface CodeBlock {
+  /** The line of the opening fence, from 1. */
+  readonly line: number;
+  /** Lower case; empty when none is given. */
+  readonly language: string;
+  readonly code: string;
+  /** What an HTML comment `<!-- snippet: ... -->` right above it says. */
+  readonly note: string | undefined;
+}
+
+/** The fenced blocks of a Markdown text, in order. */
+export function codeBlocks(markdown: string): CodeBlock[] {
+  const lines = markdown.split('\n');
+  const blocks: CodeBlock[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const fence = /^(\s*)(`{3,}|~{3,})\s*(\S*)/.exec(lines[at] ?? '');
+    if (fence === null) continue;
+    const [, indent = '', ticks = '', language = ''] = fence;
+    const end = lines.findIndex((line, index) => index > at && line.trim() === ticks);
+    if (end === -1) throw new Error(`line ${at + 1}: the block has no end`);
+    const code = lines.slice(at + 1, end).map((line) => line.slice(line.startsWith(indent) ? indent.length : 0));
+    blocks.push({ line: at + 1, language: language.toLowerCase(), code: code.join('\n'), note: noteAbove(lines, at) });
+    at = end;
+  }
+  return blocks;
+}
+
+function noteAbove(lines: readonly string[], at: number): string | undefined {
+  let above = at - 1;
+  while (above >= 0 && lines[above]?.trim() === '') above -= 1;
+  return /^<!--\s*snippet:\s*(.*?)\s*-->$/.exec(lines[above]?.trim() ?? '')?.[1];
+}
