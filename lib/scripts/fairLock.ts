@@ -80,9 +80,8 @@ if not held then
 end
 local keep = tonumber(left)
 if keep < 0 then keep = held - 1 end
-if held <= keep then return 0 end
 if keep > 0 then
-  redis.call('hset', name, owner, keep)
+  if held > keep then redis.call('hset', name, owner, keep) end
   if remaining ~= '0' then redis.call('pexpire', name, remaining) end
   return 0
 end

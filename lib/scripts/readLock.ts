@@ -59,14 +59,15 @@ return {held}
  * owner's write lock its life is never cut.
  *
  * KEYS: name, channel, timeoutPrefix (as in {@link acquireReadLock}), keyPrefix (`{name}`). ARGV: message, owner, left
- * (holds to leave; -1: one less than found), publish.
+ * (holds to leave; -1: one less than found), remaining (ms of lease those have, whichever of them was given back; 0 leaves
+ * the keys of those holds alone), publish.
  * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
  * 0 = it holds `left`, and it or another one goes on holding the lock; 1 + n = free, n subscribers were told.
  */
 export const releaseReadLock = defineScript({
   name: 'readLock.release',
   keys: ['name', 'channel', 'timeoutPrefix', 'keyPrefix'],
-  args: ['message', 'owner', 'left', 'publish'],
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
   resend: 'always',
   synced: true,
   lua: `
@@ -80,9 +81,15 @@ local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
 if keep < 0 then keep = held - 1 end
-if held <= keep then return 0 end
-if keep > 0 then redis.call('hset', name, owner, keep) else redis.call('hdel', name, owner) end
+if held <= keep and remaining == '0' then return 0 end
+if keep == 0 then redis.call('hdel', name, owner)
+elseif held > keep then redis.call('hset', name, owner, keep) end
 for hold = keep + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
+local rest = tonumber(remaining)
+for hold = 1, rest > 0 and math.min(keep, held) or 0 do
+  local key = timeoutPrefix .. ':' .. hold
+  if hold == math.min(keep, held) or redis.call('pttl', key) > rest then redis.call('set', key, '1', 'px', rest) end
+end
 if redis.call('hlen', name) > 1 then
   local longest = longestRead()
   if mode == 'write' then

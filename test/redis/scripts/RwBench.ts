@@ -33,11 +33,11 @@ export class RwBench {
     );
   }
 
-  unread(owner: string, left = -1): Promise<ReleaseReply> {
+  unread(owner: string, left = -1, remaining = 0): Promise<ReleaseReply> {
     return this.#bench.run(
       releaseReadLock,
       { ...this.#keys(), timeoutPrefix: this.#prefix(owner) },
-      { message: '0', owner, left, publish: PUBLISH_COMMAND },
+      { message: '0', owner, left, remaining, publish: PUBLISH_COMMAND },
     );
   }
 
