@@ -4,8 +4,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as ts from 'typescript';
 import { ensureBuilt, projectRoot } from '../support/buildOutput';
-import { ConsumerProject, typeErrors } from '../support/consumer';
+import { ConsumerProject } from '../support/ConsumerProject';
 import { packTarball } from '../support/packTarball';
+import { typeErrors } from '../support/typeErrors';
 
 const CONSUMER = `
 import { Redisson, TimeUnit, type RLock } from 'ioredisson';

@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import * as ts from 'typescript';
 import { RedisServer } from '../support';
 import { ensureBuilt, projectRoot } from '../support/buildOutput';
-import { ConsumerProject, typeErrors } from '../support/consumer';
+import { ConsumerProject } from '../support/ConsumerProject';
+import { typeErrors } from '../support/typeErrors';
 import { type CodeBlock, codeBlocks } from './markdown';
 
 /**

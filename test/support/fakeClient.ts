@@ -1,0 +1,108 @@
+import { resolveConfig } from '../../lib/config/resolveConfig';
+import type { Settings } from '../../lib/config/Settings';
+import type { LockDriver } from '../../lib/locks/drivers/LockDriver';
+import { lockChannel, reentrantDriver } from '../../lib/locks/drivers/reentrant';
+import { DistributedLock } from '../../lib/locks/DistributedLock';
+import { HandleThread } from '../../lib/locks/HandleThread';
+import type { LockContext } from '../../lib/locks/LockContext';
+import { LockEngine } from '../../lib/locks/LockEngine';
+import { ChannelHub } from '../../lib/pubsub/ChannelHub';
+import { hashRenewal } from '../../lib/renewal/hashRenewal';
+import { HoldTable, type LockLost } from '../../lib/renewal/HoldTable';
+import { RenewalScheduler } from '../../lib/renewal/RenewalScheduler';
+import { FakeRedis } from './fakeRedis';
+import { FakeExecutor, FakeSubscriber } from './fakes';
+
+/** The name of the lock of most tests. */
+export const NAME = 'a';
+/** Its channel. */
+export const CHANNEL = lockChannel(NAME);
+
+/** The settings a unit test may change. */
+export type FakeSettings = Partial<
+  Pick<
+    Settings,
+    | 'lockWatchdogTimeout'
+    | 'lockWatchdogBatchSize'
+    | 'maxRenewTimes'
+    | 'strictThreads'
+    | 'subscriptionTimeout'
+    | 'timeout'
+  >
+>;
+
+let clients = 0;
+
+/** A client as `Redisson.ts` composes it, on a fake server instead of connections. */
+export class FakeClient {
+  readonly id = `client-${(clients += 1)}`;
+  readonly redis: FakeRedis;
+  readonly executor: FakeExecutor;
+  readonly subscriber: FakeSubscriber;
+  readonly holds = new HoldTable();
+  readonly watchdog: RenewalScheduler;
+  readonly hub: ChannelHub;
+  readonly context: LockContext;
+  readonly driver: LockDriver;
+  /** What `onLockLost` was told. */
+  readonly lost: LockLost[] = [];
+  /** Names of locks that were re-entered through a handle. */
+  readonly reentries: string[] = [];
+
+  constructor(redis = new FakeRedis(), settings: FakeSettings = {}) {
+    const full = resolveConfig({ ...settings }, {});
+    this.redis = redis;
+    this.executor = new FakeExecutor(redis);
+    this.subscriber = new FakeSubscriber(redis);
+    this.watchdog = new RenewalScheduler(this.holds, full.lockWatchdogBatchSize);
+    this.executor.onReply = () => this.watchdog.catchUp();
+    this.hub = new ChannelHub(this.subscriber, full);
+    this.holds.onLost((event) => this.lost.push(event));
+    this.context = {
+      clientId: this.id,
+      settings: full,
+      holds: this.holds,
+      watchdog: this.watchdog,
+      hub: this.hub,
+      warnReentry: (name) => this.reentries.push(name),
+    };
+    this.driver = reentrantDriver(this.executor, this.id, hashRenewal(this.executor));
+  }
+
+  /** A fresh handle. */
+  lock(name = NAME, driver = this.driver): DistributedLock {
+    return new DistributedLock(new LockEngine(this.context, driver, name), new HandleThread());
+  }
+
+  /** The owner's field of a thread. */
+  owner(threadId: number): string {
+    return this.driver.ownerOf(threadId);
+  }
+
+  /** As `Redisson.shutdown`. */
+  async shutdown(): Promise<void> {
+    this.hub.close();
+    this.holds.clear();
+    await this.executor.close();
+  }
+}
+
+/** Follows a promise without waiting for it. */
+export class Outcome<T> {
+  state: 'pending' | 'resolved' | 'rejected' = 'pending';
+  value: T | undefined;
+  error: unknown;
+
+  constructor(promise: Promise<T>) {
+    promise.then(
+      (value) => {
+        this.state = 'resolved';
+        this.value = value;
+      },
+      (error: unknown) => {
+        this.state = 'rejected';
+        this.error = error;
+      },
+    );
+  }
+}

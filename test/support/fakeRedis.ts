@@ -1,0 +1,154 @@
+import type { FakeSubscriber } from './fakes';
+
+/** The hash of one lock. */
+interface FakeLock {
+  readonly holds: Map<string, number>;
+  /** Time of `performance.now()` at which it expires. */
+  until: number;
+}
+
+/** The arguments of a script by their names, as text. */
+export type NamedArgs = Readonly<Record<string, string>>;
+
+/**
+ * As much of Redis as the plain lock needs, in memory and on the (fake) clock of the test: what the scripts of
+ * `lib/scripts/lock.ts` do, in words of TypeScript. That both do the same is what the tests on a real server show.
+ */
+export class FakeRedis {
+  readonly subscribers = new Set<FakeSubscriber>();
+  readonly #locks = new Map<string, FakeLock>();
+  readonly #published: string[] = [];
+
+  /** Every message published so far, as `channel message`. */
+  get published(): readonly string[] {
+    return this.#published;
+  }
+
+  /** Whether there is a lock of that name. */
+  exists(name: string): boolean {
+    return this.#get(name) !== undefined;
+  }
+
+  /** The holds of an owner; 0 for none. */
+  holds(name: string, owner: string): number {
+    return this.#get(name)?.holds.get(owner) ?? 0;
+  }
+
+  /** Who holds it. */
+  owners(name: string): string[] {
+    return [...(this.#get(name)?.holds.keys() ?? [])];
+  }
+
+  /** The pttl: -2 = no such lock, -1 = no expiry. */
+  pttl(name: string): number {
+    const lock = this.#get(name);
+    if (lock === undefined) return -2;
+    return lock.until === Infinity ? -1 : Math.ceil(lock.until - performance.now());
+  }
+
+  /** Somebody else's client takes it. */
+  seize(name: string, owner: string, leaseMs = 30_000): void {
+    this.#locks.set(name, { holds: new Map([[owner, 1]]), until: performance.now() + leaseMs });
+  }
+
+  /** DEL, without a message. */
+  delete(name: string): boolean {
+    return this.#locks.delete(name);
+  }
+
+  /** Tells the subscribers. Returns how many there were. */
+  publish(channel: string, message: string): number {
+    this.#published.push(`${channel} ${message}`);
+    let receivers = 0;
+    for (const subscriber of this.subscribers) {
+      if (subscriber.receive(channel, message)) receivers += 1;
+    }
+    return receivers;
+  }
+
+  /** Runs a script. */
+  run(script: string, keys: readonly string[], args: NamedArgs, more: readonly string[]): unknown {
+    const [name = ''] = keys;
+    switch (script) {
+      case 'lock.acquire':
+        return this.#acquire(name, args);
+      case 'lock.release':
+        return this.#release(name, keys[1] ?? '', args);
+      case 'lock.handOver':
+        return this.#handOver(name, args);
+      case 'lock.forceRelease':
+        if (!this.delete(name)) return 0;
+        this.publish(keys[1] ?? '', args['message'] ?? '');
+        return 1;
+      case 'lock.renew':
+        return keys.map((key, i) => this.#renew(key, more[i] ?? '', Number(args['lease'])));
+      default:
+        throw new Error(`the fake Redis does not know the script ${script}`);
+    }
+  }
+
+  /** Runs a plain command. */
+  call(command: string, args: readonly string[]): unknown {
+    const [name = '', owner = ''] = args;
+    switch (command) {
+      case 'exists':
+        return this.exists(name) ? 1 : 0;
+      case 'hget':
+        return this.holds(name, owner) === 0 ? null : String(this.holds(name, owner));
+      case 'pttl':
+        return this.pttl(name);
+      default:
+        throw new Error(`the fake Redis does not know the command ${command}`);
+    }
+  }
+
+  #get(name: string): FakeLock | undefined {
+    const lock = this.#locks.get(name);
+    if (lock !== undefined && lock.until <= performance.now()) this.#locks.delete(name);
+    return this.#locks.get(name);
+  }
+
+  #acquire(name: string, { owner = '', lease = '', count = '' }: NamedArgs): unknown {
+    const until = performance.now() + Number(lease);
+    const lock = this.#get(name);
+    if (lock === undefined) {
+      this.#locks.set(name, { holds: new Map([[owner, 1]]), until });
+      return count === '1' ? null : [1];
+    }
+    let held = lock.holds.get(owner);
+    if (held === undefined) return this.pttl(name);
+    if (held < Number(count)) lock.holds.set(owner, (held += 1));
+    lock.until = Math.max(lock.until, until);
+    return held === Number(count) ? null : [held];
+  }
+
+  #release(name: string, channel: string, { owner = '', left = '', remaining = '', message = '' }: NamedArgs): unknown {
+    const lock = this.#get(name);
+    const held = lock?.holds.get(owner);
+    if (lock === undefined || held === undefined) return null;
+    const keep = Number(left) < 0 ? held - 1 : Number(left);
+    if (held <= keep) return 0;
+    if (keep === 0) {
+      this.#locks.delete(name);
+      return 1 + this.publish(channel, message);
+    }
+    lock.holds.set(owner, keep);
+    if (remaining !== '0') lock.until = performance.now() + Number(remaining);
+    return 0;
+  }
+
+  #handOver(name: string, { owner = '', heir = '', lease = '' }: NamedArgs): unknown {
+    const lock = this.#get(name);
+    if (lock?.holds.delete(owner) !== true) return lock?.holds.has(heir) === true ? -1 : null;
+    lock.holds.set(heir, 1);
+    lock.until = performance.now() + Number(lease);
+    return -1;
+  }
+
+  #renew(name: string, owner: string, leaseMs: number): number {
+    const lock = this.#get(name);
+    if (lock?.holds.has(owner) !== true) return 0;
+    lock.until = Math.max(lock.until, performance.now() + leaseMs);
+    return 1;
+  }
+}

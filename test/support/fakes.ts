@@ -1,0 +1,232 @@
+import pDefer, { type DeferredPromise } from 'p-defer';
+import type { CommandExecutor, RunOptions } from '../../lib/connection/CommandExecutor';
+import type { Subscriber, SubscriberEvents } from '../../lib/connection/Subscriber';
+import { ConnectionError, ShutdownError } from '../../lib/errors';
+import type { Script, ScriptArg } from '../../lib/scripts/Script';
+import { FakeRedis } from './fakeRedis';
+
+/** One command a {@link FakeExecutor} was given. */
+export interface SentCommand {
+  /** The script's name, e.g. `lock.acquire`, or the command. */
+  readonly name: string;
+  readonly keys: readonly string[];
+  readonly args: Readonly<Record<string, string>>;
+}
+
+interface Call {
+  readonly command: SentCommand;
+  readonly options: RunOptions | undefined;
+  readonly execute: () => unknown;
+  readonly reply: DeferredPromise<unknown>;
+  answer?: () => void;
+}
+
+interface Trap {
+  readonly name: string;
+  readonly error: Error;
+  readonly runs: boolean;
+  times: number;
+}
+
+/**
+ * A command connection to a {@link FakeRedis}: commands run and are answered in order, a microtask later, unless the
+ * test says otherwise.
+ *
+ * ```
+ * call ──► down? (not written) ──► frozen? (written, not executed) ──► executed ──► muted? (answered later) ──► answered
+ * ```
+ */
+export class FakeExecutor implements CommandExecutor {
+  onReply: (() => void) | undefined;
+  epoch = 0;
+  readonly redis: FakeRedis;
+  /** Every command that was written, in order. */
+  readonly sent: SentCommand[] = [];
+  readonly #unwritten: Call[] = [];
+  readonly #unexecuted: Call[] = [];
+  readonly #unanswered: Call[] = [];
+  readonly #traps: Trap[] = [];
+  #mode: 'up' | 'muted' | 'frozen' | 'down' = 'up';
+  #closed = false;
+
+  constructor(redis: FakeRedis) {
+    this.redis = redis;
+  }
+
+  /** The names of {@link sent}. */
+  get names(): string[] {
+    return this.sent.map(({ name }) => name);
+  }
+
+  /** How many commands of that name were written. */
+  count(name: string): number {
+    return this.names.filter((one) => one === name).length;
+  }
+
+  /** From now on commands are executed, but not answered. */
+  mute(): void {
+    this.#mode = 'muted';
+  }
+
+  /** From now on commands are written, but not executed: a server that hangs. */
+  freeze(): void {
+    this.#mode = 'frozen';
+  }
+
+  /** The connection is lost: commands are not even written. */
+  down(): void {
+    this.#mode = 'down';
+    this.epoch += 1;
+  }
+
+  /** Everything works again, and what waited is done, in order. */
+  resume(): void {
+    this.#mode = 'up';
+    for (const call of this.#unwritten.splice(0)) this.#write(call);
+    for (const call of this.#unexecuted.splice(0)) this.#execute(call);
+    for (const call of this.#unanswered.splice(0)) call.answer?.();
+  }
+
+  /** The next commands of that name are rejected, executed before (`runs`) or not. */
+  fail(name: string, error: Error, options: { readonly times?: number; readonly runs?: boolean } = {}): void {
+    this.#traps.push({ name, error, runs: options.runs === true, times: options.times ?? 1 });
+  }
+
+  run<K extends string, A extends string, R>(
+    script: Script<K, A, R>,
+    keys: Readonly<Record<K, string>>,
+    args: Readonly<Record<A, ScriptArg>>,
+    options?: RunOptions,
+  ): Promise<R> {
+    const names = [...script.keys.map((key) => keys[key]), ...(options?.moreKeys ?? [])];
+    const named = Object.fromEntries(script.args.map((arg) => [arg, String(args[arg])]));
+    const more = (options?.moreArgs ?? []).map(String);
+    const command = { name: script.name, keys: names, args: named };
+    const execute = () => this.redis.run(script.name, names, named, more);
+    return this.#start(command, options, execute).then((reply) => script.decode(reply));
+  }
+
+  call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown> {
+    const texts = args.map(String);
+    const sent = { name: command, keys: texts, args: {} };
+    return this.#start(sent, options, () => this.redis.call(command, texts));
+  }
+
+  slotOf(): number {
+    return 0;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const open = [...this.#unwritten.splice(0), ...this.#unexecuted.splice(0), ...this.#unanswered.splice(0)];
+    for (const call of open) call.reply.reject(new ShutdownError(call.command.name));
+  }
+
+  #start(command: SentCommand, options: RunOptions | undefined, execute: () => unknown): Promise<unknown> {
+    const call: Call = { command, options, execute, reply: pDefer() };
+    if (this.#closed) call.reply.reject(new ShutdownError(command.name));
+    else this.#write(call);
+    return call.reply.promise;
+  }
+
+  #write(call: Call): void {
+    if (this.#mode === 'down') {
+      this.#unwritten.push(call);
+      return;
+    }
+    const token = call.options?.token;
+    if (token?.cancelled === true) {
+      call.reply.reject(new ConnectionError('not sent: cancelled', false));
+      return;
+    }
+    if (token !== undefined) {
+      token.sends += 1;
+      token.epoch = this.epoch;
+    }
+    this.sent.push(call.command);
+    if (this.#mode === 'frozen') this.#unexecuted.push(call);
+    else this.#execute(call);
+  }
+
+  #execute(call: Call): void {
+    call.answer = this.#outcome(call);
+    if (this.#mode === 'muted') this.#unanswered.push(call);
+    else queueMicrotask(call.answer);
+  }
+
+  #outcome(call: Call): () => void {
+    const trap = this.#traps.find(({ name, times }) => name === call.command.name && times > 0);
+    if (trap !== undefined) trap.times -= 1;
+    const reply = trap === undefined || trap.runs ? call.execute() : undefined;
+    return () => {
+      this.onReply?.();
+      if (trap === undefined) call.reply.resolve(reply);
+      else call.reply.reject(trap.error);
+    };
+  }
+}
+
+/** A listening connection to a {@link FakeRedis}. Channels are live a microtask after they are asked for, unless held back. */
+export class FakeSubscriber implements Subscriber {
+  events: SubscriberEvents | undefined;
+  /** `SUB channel` and `UNSUB channel`, in order. */
+  readonly log: string[] = [];
+  /** Whether the test acknowledges subscriptions itself, by {@link acknowledge} or {@link refuse}. */
+  manual = false;
+  readonly #redis: FakeRedis;
+  readonly #live = new Set<string>();
+  readonly #asked = new Map<string, DeferredPromise<void>>();
+
+  constructor(redis: FakeRedis) {
+    this.#redis = redis;
+    redis.subscribers.add(this);
+  }
+
+  /** The channels it listens to. */
+  get channels(): string[] {
+    return [...this.#live];
+  }
+
+  subscribe(channel: string): Promise<void> {
+    this.log.push(`SUB ${channel}`);
+    const asked = pDefer<void>();
+    this.#asked.set(channel, asked);
+    if (!this.manual) queueMicrotask(() => this.acknowledge(channel));
+    return asked.promise;
+  }
+
+  unsubscribe(channel: string): void {
+    this.log.push(`UNSUB ${channel}`);
+    this.#live.delete(channel);
+    this.#asked.delete(channel);
+  }
+
+  close(): void {
+    for (const asked of this.#asked.values()) asked.reject(new ShutdownError());
+    this.#asked.clear();
+    this.#live.clear();
+    this.#redis.subscribers.delete(this);
+  }
+
+  /** The server has subscribed the channel, if it is still asked for. */
+  acknowledge(channel: string): void {
+    const asked = this.#asked.get(channel);
+    if (asked === undefined) return;
+    this.#asked.delete(channel);
+    this.#live.add(channel);
+    asked.resolve();
+  }
+
+  /** The server refuses the channel. */
+  refuse(channel: string, error: Error): void {
+    this.#asked.get(channel)?.reject(error);
+    this.#asked.delete(channel);
+  }
+
+  /** Used by {@link FakeRedis.publish}: the message comes a microtask later. Returns whether it will. */
+  receive(channel: string, message: string): boolean {
+    if (!this.#live.has(channel)) return false;
+    queueMicrotask(() => this.events?.message(channel, message));
+    return true;
+  }
+}

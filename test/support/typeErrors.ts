@@ -1,0 +1,38 @@
+import * as path from 'node:path';
+import * as ts from 'typescript';
+import { projectRoot } from './buildOutput';
+
+/**
+ * What the compiler, as strict as it gets, has to say about these files and about our declarations that they reach
+ * (of everybody else's only what it meets on the way: checking all of Node's takes long). `file(line): message`.
+ */
+export function typeErrors(files: readonly string[], options: ts.CompilerOptions): string[] {
+  const program = ts.createProgram([...files], {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts', 'lib.esnext.decorators.d.ts'],
+    types: ['node'],
+    ...options,
+  });
+  const ours = program.getSourceFiles().filter(({ fileName }) => files.includes(fileName) || isOurs(fileName));
+  const diagnostics = [
+    ...program.getOptionsDiagnostics(),
+    ...program.getGlobalDiagnostics(),
+    ...ours.flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]),
+  ];
+  return diagnostics.map(describe);
+}
+
+function isOurs(fileName: string): boolean {
+  return fileName.includes('/ioredisson/dist/') || fileName.startsWith(path.join(projectRoot, 'dist') + path.sep);
+}
+
+function describe(diagnostic: ts.Diagnostic): string {
+  const message = ts.flattenDiagnosticMessageText(diagnostic.messageText, '\n');
+  if (diagnostic.file === undefined) return message;
+  const { line } = diagnostic.file.getLineAndCharacterOfPosition(diagnostic.start ?? 0);
+  return `${path.basename(diagnostic.file.fileName)}(${line + 1}): ${message}`;
+}
