@@ -112,7 +112,7 @@ export class Redisson {
   }
 
   #lock(name: string, driver: LockDriver): DistributedLock {
-    validateName(name, 'lock name');
+    validateName(name, 'lock');
     return new DistributedLock(new LockEngine(this.#context, driver, name), new HandleThread());
   }
 

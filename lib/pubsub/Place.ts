@@ -2,28 +2,50 @@ import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Attempt } from '../wait/Attempt';
 import type { Wake, Wakeup } from '../wait/Wakeup';
 import { clampTimer } from '../util/duration';
-import type { WakeQueue } from './WakeQueue';
 
 /** How a waiter waits: `line` = one after the other, only the first attempts; `crowd` = each for itself. */
 export type PlaceKind = 'line' | 'crowd';
 
+/** What a queue needs of a place. */
+export interface Waiting {
+  readonly kind: PlaceKind;
+  readonly waiter: object | undefined;
+  readonly asleep: boolean;
+  readonly banked: boolean;
+  wake(): boolean;
+  reject(error: Error): void;
+}
+
+/** What a place needs of its queue. */
+export interface PlaceHost {
+  isHead(place: object): boolean;
+  /** See {@link Wakeup.listen}. */
+  listen(): Promise<void> | undefined;
+  /** The head of the line looks again after so many ms. */
+  recheckIn(ms: number): void;
+  /** This process got the lock by an attempt of its own. */
+  beginTurn(now: number): void;
+  /** It is left. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
+  remove(place: Waiting, awake: boolean, leaseMs: number | undefined): void;
+}
+
 /**
- * The place of one waiter in a {@link WakeQueue}: a latch that banks one wake-up.
+ * The place of one waiter in a queue: a latch that banks one wake-up.
  *
  * States: trying (awake; a wake-up that comes now is banked) <-> asleep -> left.
  */
-export class Place<T> implements Wakeup<T> {
+export class Place<T> implements Wakeup<T>, Waiting {
   readonly kind: PlaceKind;
   /** Who waits here; the holder that hands the lock over reads it. */
   readonly waiter: object | undefined;
-  readonly #queue: WakeQueue;
+  readonly #queue: PlaceHost;
   #sleeper: DeferredPromise<Wake<T>> | undefined;
   #banked = false;
   #timer: NodeJS.Timeout | undefined;
   #leaseMs: number | undefined;
 
-  /** Made by {@link WakeQueue.join} only. */
-  constructor(queue: WakeQueue, kind: PlaceKind, waiter: object | undefined) {
+  /** Made by the queue only. */
+  constructor(queue: PlaceHost, kind: PlaceKind, waiter: object | undefined) {
     this.#queue = queue;
     this.kind = kind;
     this.waiter = waiter;

@@ -1,17 +1,7 @@
 import { clampTimer } from '../util/duration';
-import { Place, type PlaceKind } from './Place';
+import { Place, type PlaceHost, type PlaceKind, type Waiting } from './Place';
 import { Rotation } from './Rotation';
 import type { WakeRule } from './wakeRules';
-
-/** What a queue needs of a place. */
-export interface Waiting {
-  readonly kind: PlaceKind;
-  readonly waiter: object | undefined;
-  readonly asleep: boolean;
-  readonly banked: boolean;
-  wake(): boolean;
-  reject(error: Error): void;
-}
 
 /** What a queue needs of its hub. */
 export interface QueueHost {
@@ -34,7 +24,7 @@ export interface QueueHost {
  * Invariants: 1. the queue is subscribed, or about to be, whenever anybody in it sleeps but who waits for its turn;
  * 2. the head of the line is never asleep without a bound unless the lock has no expiry; 3. an empty queue is not in the hub.
  */
-export class WakeQueue {
+export class WakeQueue implements PlaceHost {
   readonly channel: string;
   /** Hand-overs within this process since it got the lock. */
   handOvers = 0;
