@@ -18,6 +18,12 @@ export interface StageOptions {
 const open = new Map<string, Promise<Stage>>();
 
 /**
+ * `INTEROP_JAVA_ONLY=1` puts a second Java client where the Node client belongs: what then fails is the test's own
+ * fault, or a difference this package makes on purpose.
+ */
+const JAVA_ONLY = process.env['INTEROP_JAVA_ONLY'] === '1';
+
+/**
  * One Redis with a Java client, a Node client and a {@link Probe} that looks at it from outside.
  *
  * Stages with the same options are one stage: starting a server and a Java client takes longer than most tests, so
@@ -76,7 +82,11 @@ export class Stage {
     const [server, jvm] = await Promise.all([RedisServer.start(), JavaRedisson.shared(version)]);
     const config = { ...settings, addresses: [server.url] };
     const local = NodeRedisson.local();
-    const [probe, java, node] = await Promise.all([Probe.open(server.url), jvm.peer(config), local.peer(config)]);
+    const [probe, java, node] = await Promise.all([
+      Probe.open(server.url),
+      jvm.peer(config),
+      (JAVA_ONLY ? jvm : local).peer(config),
+    ]);
     return new Stage({ server, probe, java, node, config, jvm, local });
   }
 
@@ -93,13 +103,19 @@ export class Stage {
   /** One more client of that side, with other settings; the stage closes it. */
   async guest(side: Side, settings: Partial<PeerConfig> = {}): Promise<Peer> {
     const config = { ...this.#config, ...settings };
-    const guest = await (side === 'java' ? this.#jvm.peer(config) : this.#local.peer(config));
+    const guest = await (side === 'java' || JAVA_ONLY ? this.#jvm.peer(config) : this.#local.peer(config));
     this.#guests.push(guest);
     return guest;
   }
 
+  /** A process of that side with a client of the stage's settings, for the caller to pause, kill or close. */
+  async spawn(side: Side): Promise<{ readonly driver: JavaRedisson | NodeRedisson; readonly peer: Peer }> {
+    const driver = await (side === 'java' || JAVA_ONLY ? JavaRedisson.start() : NodeRedisson.start());
+    return { driver, peer: await driver.peer(this.#config) };
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.java, ...this.#guests].map((peer) => peer.shutdown().catch(() => undefined)));
+    await Promise.all([this.java, this.node, ...this.#guests].map((peer) => peer.shutdown().catch(() => undefined)));
     await this.#local.close();
     await this.probe.close();
     await this.server.stop();

@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import { sleepUntil } from '../support/sleepUntil';
+import { uniqueName } from '../support/uniqueName';
+import { at } from './support/paths';
+import type { PeerThread } from './support/PeerThread';
+import { type Side, Stage } from './support/Stage';
+import { bothWays, describeWithJava } from './support/suites';
+import { type Timed, WOKEN_MS } from './support/waiting';
+
+const WAIT = 3000;
+
+describeWithJava('interop: the queue of a fair lock', () => {
+  let stage: Stage;
+  let name: string;
+
+  before(async () => {
+    stage = await Stage.shared({ config: { lockWatchdogTimeout: 1500, fairLockWaitTimeout: WAIT } });
+  });
+
+  beforeEach(() => {
+    name = uniqueName();
+  });
+
+  const queue = (): string => `redisson_lock_queue:{${name}}`;
+  const timeouts = (): string => `redisson_lock_timeout:{${name}}`;
+
+  /** Queues the thread up behind all others. */
+  async function enqueue(
+    thread: PeerThread,
+    method: string,
+    ...args: unknown[]
+  ): Promise<{ done: Promise<Timed<unknown>>; owner: string }> {
+    const owner = await thread.owner();
+    const done = thread.timed(at.fair(name), method, ...args);
+    await sleepUntil(async () => (await stage.probe.redis.lrange(queue(), -1, -1))[0] === owner);
+    return { done, owner };
+  }
+
+  bothWays('serves waiters of both sides in the order of asking', async (first, second) => {
+    const holder = stage.peer(first).thread('holder');
+    await holder.call(at.fair(name), 'lock');
+    const sides: Side[] = [second, first, second, first, first, second];
+    const order: number[] = [];
+    const threads = sides.map((side, index) => stage.peer(side).thread(`waiter-${index}`));
+    const passing: Promise<void>[] = [];
+    const owners: string[] = [];
+    for (const [index, thread] of threads.entries()) {
+      const { done, owner } = await enqueue(thread, 'lock');
+      owners.push(owner);
+      passing.push(
+        done.then(async () => {
+          order.push(index);
+          await thread.call(at.fair(name), 'unlock');
+        }),
+      );
+    }
+    expect(await stage.probe.redis.lrange(queue(), 0, -1)).to.deep.equal(owners);
+    await holder.call(at.fair(name), 'unlock');
+    await Promise.all(passing);
+    expect(order).to.deep.equal(sides.map((_, index) => index));
+    expect(await stage.probe.keysOf(name)).to.deep.equal([]);
+  });
+
+  bothWays('a newcomer does not get past a queue, even when the lock is free', async (first, second) => {
+    const holder = stage.peer(first).thread('holder');
+    await holder.call(at.fair(name), 'lock');
+    const { done } = await enqueue(stage.peer(second).thread('queued'), 'lock');
+    // Deleted, not unlocked: nobody is told.
+    await stage.probe.redis.del(name);
+    expect(await stage.peer(first).thread('newcomer').call(at.fair(name), 'tryLock')).to.equal(false);
+    await done;
+    await stage.peer(second).thread('queued').call(at.fair(name), 'unlock');
+  });
+
+  bothWays('a waiter that gives up moves those behind it up by its own wait', async (first, second) => {
+    const holder = stage.peer(first).thread('holder');
+    await holder.call(at.fair(name), 'lock');
+    const leaving = await enqueue(stage.peer(second).thread('leaving'), 'tryLock', 600, 'MILLISECONDS');
+    const behind = await enqueue(stage.peer(first).thread('behind'), 'lock');
+    const before = Number(await stage.probe.redis.zscore(timeouts(), behind.owner));
+    expect((await leaving.done).result).to.equal(false);
+    await sleepUntil(async () => (await stage.probe.redis.llen(queue())) === 1);
+    const after = Number(await stage.probe.redis.zscore(timeouts(), behind.owner));
+    expect(before - after).to.equal(600);
+    const unlocked = await holder.timed(at.fair(name), 'unlock');
+    expect((await behind.done).endedAt - unlocked.startedAt).to.be.below(WOKEN_MS);
+    await stage.peer(first).thread('behind').call(at.fair(name), 'unlock');
+  });
+
+  bothWays('a killed waiter is passed over once its time is up', async (first, second) => {
+    const { driver, peer } = await stage.spawn(second);
+    const holder = stage.peer(first).thread('holder');
+    const behind = stage.peer(first).thread('behind');
+    await holder.call(at.fair(name), 'lock', 60, 'SECONDS');
+    // Its score: the time to live of the lock, so make that short, plus its wait.
+    await stage.probe.redis.pexpire(name, 500);
+    await enqueue(peer.thread('ghost'), 'lock');
+    const last = await enqueue(behind, 'lock');
+    await driver.kill();
+    const { endedAt, startedAt } = await last.done;
+    expect(endedAt - startedAt).to.be.within(WAIT - 500, 500 + WAIT + WOKEN_MS);
+    await behind.call(at.fair(name), 'unlock');
+    expect(await stage.probe.keysOf(name)).to.deep.equal([]);
+  });
+
+  bothWays('a lock forced open by the other side goes to the head of the queue', async (first, second) => {
+    await stage.peer(first).thread('holder').call(at.fair(name), 'lock');
+    const queued = stage.peer(first).thread('queued');
+    const { done } = await enqueue(queued, 'lock');
+    const forced = await stage.peer(second).thread().timed(at.fair(name), 'forceUnlock');
+    expect(forced.result).to.equal(true);
+    expect((await done).endedAt - forced.startedAt).to.be.below(WOKEN_MS);
+    await queued.call(at.fair(name), 'unlock');
+  });
+});
