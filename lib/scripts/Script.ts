@@ -35,8 +35,12 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
   /** The body; the named keys and args are local variables in it. */
   readonly lua: string;
   readonly resend: Resend;
-  /** Whether the result must have reached a replica (WAIT) where there are replicas. @default false */
-  readonly synced?: boolean;
+  /**
+   * Whether replicas are given time to confirm it (WAIT), where there are any. A function names the results that at
+   * least one must have confirmed: acquisitions, which a failover may not lose.
+   * @default false
+   */
+  readonly synced?: boolean | ((value: NoInfer<R>) => boolean);
   /** Turns Redis' reply into the value of the script. It throws nothing. */
   readonly decode: (reply: unknown) => R;
 }

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { sleep } from '../../support';
 import { FairBench } from './FairBench';
 import { useBench } from './ScriptBench';
 
@@ -60,130 +59,11 @@ describe('fair lock scripts', () => {
       await fair.expectQueue({ B: 35_000 });
     });
 
-    it('does not pass the head of a free lock, and says when to look again', async () => {
-      await fair.acquire('A');
-      await fair.acquire('B');
-      await fair.acquire('C');
-      await fair.release('A');
-      await fair.expectTtl(fair.acquire('C'), 3_000);
-      await fair.expectTtl(fair.acquire('D'), 3_000);
-      expect(await bench().redis.exists(bench().name)).to.equal(0);
-    });
-
-    it('gives the absent head of a free lock 3 s from the first one who notices, not its whole wait', async () => {
-      fair.wait = 300_000;
-      await fair.acquire('A');
-      await fair.acquire('dead');
-      await fair.acquire('dead too');
-      await fair.acquire('C');
-      await fair.release('A');
-      await fair.expectTtl(fair.acquire('C'), 3_000);
-      fair.now += 1_000;
-      await fair.expectTtl(fair.acquire('C'), 2_000);
-      fair.now += 2_000;
-      await fair.expectTtl(fair.acquire('C'), 3_000);
-      fair.now += 3_000;
-      await fair.expectAcquired(fair.acquire('C'));
-      await fair.expectQueue({});
-    });
-
-    it('lets a head that comes in its time have the lock', async () => {
-      await fair.acquire('A');
-      await fair.acquire('B');
-      await fair.acquire('C');
-      await fair.release('A');
-      await fair.acquire('C');
-      fair.now += 2_999;
-      await fair.expectAcquired(fair.acquire('B'));
-    });
-
-    it('heals a head that has no score, which would block the queue for ever', async () => {
-      await bench().redis.rpush(fair.queue, 'ghost');
-      await fair.expectTtl(fair.acquire('B'), 3_000);
-      fair.now += 3_000;
-      await fair.expectAcquired(fair.acquire('B'));
-      await fair.expectQueue({});
-    });
-
-    it('drops dead heads, one after the other, and leaves the scores of the others alone', async () => {
-      fair.wait = 100;
-      await fair.acquire('A');
-      await fair.acquire('B');
-      await fair.acquire('C');
-      fair.now += 30_150;
-      await fair.expectTtl(fair.acquire('D'), 30_000);
-      await fair.expectQueue({ C: 50, D: 30_100 });
-    });
-
     it('waits without limit of the lock for one that does not expire', async () => {
       await bench().redis.hset(bench().name, 'A', 1);
       await fair.acquire('B');
       await fair.expectQueue({ B: 5_000 });
       await fair.expectTtl(fair.acquire('B'), 4_000);
-    });
-  });
-
-  describe('a patient waiter', () => {
-    it('that comes back moves its score and those behind it, so that it is not purged, nor are they', async () => {
-      await fair.acquire('A');
-      await fair.acquire('B');
-      await fair.acquire('C');
-      // the holder goes on; 34 s later both scores would pass soon
-      fair.now += 34_000;
-      await fair.expectTtl(fair.acquire('B'), 30_000);
-      await fair.expectQueue({ B: 35_000, C: 40_000 });
-      await fair.expectTtl(fair.acquire('C'), 30_000);
-      await fair.expectQueue({ B: 35_000, C: 40_000 });
-    });
-
-    it('keeps its place even when it comes after its score has passed', async () => {
-      await fair.acquire('A');
-      await fair.acquire('B');
-      await fair.acquire('C');
-      fair.now += 100_000;
-      await fair.expectTtl(fair.acquire('B'), 30_000);
-      await fair.expectQueue({ B: 35_000, C: 40_000 });
-    });
-
-    it('is told to come back before its score passes', async () => {
-      for (const wait of [100, 1_000, 5_000, 300_000]) {
-        const { redis } = bench();
-        await redis.del(bench().name, fair.queue, fair.timeouts);
-        fair.wait = wait;
-        fair.lease = 1_000;
-        await fair.acquire('A');
-        await fair.acquire('B');
-        for (let round = 0; round < 5; round++) {
-          const reply = await fair.acquire('B');
-          if (reply.acquired) throw new Error('B got in');
-          const left = Number(await redis.zscore(fair.timeouts, 'B')) - fair.now;
-          expect(left - reply.ttl, `wait ${wait}`).to.be.at.least(Math.min(999, left / 2 - 1));
-          fair.now += reply.ttl;
-          await redis.pexpire(bench().name, 1_000);
-        }
-        expect(await redis.lrange(fair.queue, 0, -1)).to.deep.equal(['B']);
-      }
-    });
-
-    it('does not move its score while the prediction is good', async () => {
-      await fair.acquire('A');
-      await fair.acquire('B');
-      const score = await bench().redis.zscore(fair.timeouts, 'B');
-      fair.now += 2_000;
-      await fair.acquire('B');
-      expect(await bench().redis.zscore(fair.timeouts, 'B')).to.equal(score);
-    });
-
-    it('behind a dead one is not lifted by it', async () => {
-      await fair.acquire('A');
-      await fair.acquire('dead');
-      await fair.acquire('C');
-      fair.now += 34_000;
-      await fair.acquire('C');
-      await fair.expectQueue({ dead: 1_000, C: 35_000 });
-      fair.now += 1_300;
-      await fair.acquire('C');
-      expect(await bench().redis.lrange(fair.queue, 0, -1)).to.deep.equal(['C']);
     });
   });
 
@@ -327,62 +207,5 @@ describe('fair lock scripts', () => {
     await fair.expectQueue({ B: 35_000 });
     expect(await fair.force()).to.equal(false);
     expect(await bench().messages()).to.deep.equal([]);
-  });
-
-  describe('conformance', () => {
-    it('FL-05 testAcquireFailedTimeoutDrift_Descrete', async () => {
-      await fair.expectAcquired(fair.acquire('I'));
-      await fair.expectTtl(fair.acquire('W1'), 30_000);
-      await fair.expectTtl(fair.acquire('W2'), 35_000);
-      await fair.expectTtl(fair.acquire('W3'), 40_000);
-      await fair.expectTtl(fair.acquire('W4'), 45_000);
-      await fair.expectQueue({ W1: 35_000, W2: 40_000, W3: 45_000, W4: 50_000 });
-      await fair.abandon('W2', 5_000);
-      for (const owner of ['W1', 'W3', 'W4']) await fair.expectTtl(fair.acquire(owner), 30_000);
-      await fair.expectQueue({ W1: 35_000, W3: 40_000, W4: 45_000 });
-      expect(await fair.release('I')).to.include({ kind: 'freed' });
-      await fair.expectAcquired(fair.acquire('W1'));
-      for (const owner of ['W3', 'W4']) await fair.expectTtl(fair.acquire(owner), 30_000);
-      await fair.expectQueue({ W3: 35_000, W4: 40_000 });
-    });
-
-    it('FL-06 testLockAcquiredBooleanTimeoutDrift_Descrete', async () => {
-      fair.lease = 500;
-      await fair.expectAcquired(fair.tryAcquire('I'));
-      expect(await fair.tryAcquire('W1')).to.include({ acquired: false });
-      expect(await fair.tryAcquire('W2')).to.include({ acquired: false });
-      expect(await fair.release('I')).to.include({ kind: 'freed' });
-      await fair.expectAcquired(fair.tryAcquire('W1'));
-      for (const owner of ['W3', 'W2', 'W3']) expect(await fair.tryAcquire(owner)).to.include({ acquired: false });
-      await fair.expectQueue({});
-      await sleep(600);
-      await fair.expectAcquired(fair.tryAcquire('W3'));
-      await fair.expectQueue({});
-    });
-
-    it('FL-07 testLockAcquiredTimeoutDrift_Descrete', async () => {
-      fair.lease = 300_000;
-      await fair.expectAcquired(fair.acquire('I'));
-      await fair.expectTtl(fair.acquire('W1'), 300_000);
-      await fair.expectTtl(fair.acquire('W2'), 305_000);
-      expect(await fair.release('I')).to.include({ kind: 'freed' });
-      await fair.expectAcquired(fair.acquire('W1'));
-      await fair.expectTtl(fair.acquire('W3'), 305_000);
-      await fair.expectTtl(fair.acquire('W2'), 300_000);
-      await fair.expectTtl(fair.acquire('W3'), 300_000);
-    });
-
-    it('FL-08 testAbandonedTimeoutDrift_Descrete', async () => {
-      fair.lease = 500;
-      fair.wait = 100;
-      await fair.expectAcquired(fair.acquire('I'));
-      await fair.expectTtl(fair.acquire('W1'), 500);
-      await fair.expectTtl(fair.acquire('W2'), 600);
-      await fair.expectTtl(fair.acquire('W3'), 700);
-      await sleep(600);
-      fair.now += 800;
-      await fair.expectAcquired(fair.acquire('W3'));
-      await fair.expectQueue({});
-    });
   });
 });

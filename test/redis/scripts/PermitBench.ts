@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import {
+  acquiredPermits,
+  addPermits,
+  availableLeasedPermits,
+  getPermits,
+  setPermits,
+} from '../../../lib/scripts/permitCounts';
+import { PERMIT_WITHOUT_LEASE } from '../../../lib/scripts/permitData';
+import {
+  acquirePermits,
+  deletePermitSemaphore,
+  getPermitLease,
+  releasePermit,
+  releasePermits,
+  updatePermitLease,
+} from '../../../lib/scripts/permitExpirableSemaphore';
+import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
+import { trySetPermits } from '../../../lib/scripts/semaphore';
+import { prefixName, suffixName } from '../../../lib/util/names';
+import type { ScriptBench } from './ScriptBench';
+
+/** So many new ids. */
+export function ids(count: number): Buffer[] {
+  return Array.from({ length: count }, () => randomBytes(16));
+}
+
+/** Two new ids. */
+export function twoIds(): [Buffer, Buffer] {
+  return [randomBytes(16), randomBytes(16)];
+}
+
+/** The scripts of the permit-expirable semaphore by short names, with a clock that stands still unless it is moved. */
+export class PermitBench {
+  /** Epoch ms. */
+  now = Date.now();
+  readonly #bench: ScriptBench;
+
+  constructor(bench: ScriptBench) {
+    this.#bench = bench;
+  }
+
+  get permits(): string {
+    return suffixName(this.#bench.name, 'timeout');
+  }
+
+  set(permits: number) {
+    return this.#bench.run(trySetPermits, this.keys(), { permits, ttl: 0, publish: PUBLISH_COMMAND });
+  }
+
+  /** A lease of -1 is none. */
+  acquire(wanted: readonly Buffer[], lease = 30_000) {
+    const args = { expiry: this.#expiry(lease), ...this.#common() };
+    return this.#bench.run(acquirePermits, this.keys(), args, { moreArgs: wanted });
+  }
+
+  release(id: Buffer, resent = false) {
+    const args = { id, ...this.#common(), repeated: RESEND_FLAG } as const;
+    return this.#bench.run(releasePermit, this.keys(), args, { resent });
+  }
+
+  releaseMany(moreArgs: readonly Buffer[], resent = false) {
+    const args = { ...this.#common(), repeated: RESEND_FLAG } as const;
+    return this.#bench.run(releasePermits, this.keys(), args, { moreArgs, resent });
+  }
+
+  available(): Promise<number> {
+    return this.#bench.run(availableLeasedPermits, this.keys(), this.#common());
+  }
+
+  total(): Promise<number> {
+    return this.#bench.run(getPermits, this.keys(), this.#common());
+  }
+
+  taken(): Promise<number> {
+    return this.#bench.run(acquiredPermits, this.keys(), this.#common());
+  }
+
+  lease(id: Buffer): Promise<number | null> {
+    return this.#bench.run(getPermitLease, this.keys(), { id, ...this.#common() });
+  }
+
+  updateLease(id: Buffer, lease: number): Promise<boolean> {
+    return this.#bench.run(updatePermitLease, this.keys(), { id, expiry: this.#expiry(lease), ...this.#common() });
+  }
+
+  setTotal(total: number): Promise<boolean> {
+    return this.#bench.run(setPermits, this.keys(), { total, publish: PUBLISH_COMMAND });
+  }
+
+  add(added: number): Promise<number> {
+    return this.#bench.run(addPermits, this.keys(), { added, publish: PUBLISH_COMMAND });
+  }
+
+  remove(): Promise<boolean> {
+    return this.#bench.run(deletePermitSemaphore, this.keys(), {});
+  }
+
+  /** What was told since the last call. */
+  async messages(): Promise<string[]> {
+    return (await this.#bench.messages()).map((line) => line.replace('redisson_sc:{x} ', ''));
+  }
+
+  keys() {
+    const { name } = this.#bench;
+    return { name, permits: this.permits, channel: prefixName('redisson_sc', name) };
+  }
+
+  #common() {
+    return { now: this.now, publish: PUBLISH_COMMAND } as const;
+  }
+
+  #expiry(lease: number): string | number {
+    return lease < 0 ? PERMIT_WITHOUT_LEASE : this.now + lease;
+  }
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
+import * as path from 'node:path';
+import { expect } from 'chai';
+import { slotOf } from '../../../lib/util/slot';
+import { monitor, redisUrl, trackClient } from '../../support';
+import { type Sample, SAMPLES, keyOf } from './samples';
+import { type ScriptBench, useBench } from './ScriptBench';
+
+const folder = path.resolve(__dirname, '../../../lib/scripts');
+const load = createRequire(__filename);
+
+/** Every script that a file of lib/scripts exports. */
+function exportedScripts(): Sample['script'][] {
+  return fs
+    .readdirSync(folder)
+    .flatMap((file) => Object.values(load(path.join(folder, file)) as Record<string, unknown>))
+    .filter((value): value is Sample['script'] => typeof value === 'object' && value !== null && 'lua' in value);
+}
+
+function runSample(bench: ScriptBench, sample: Sample, name: string, resent = false) {
+  const { script, args, moreKeys, moreArgs = [] } = sample;
+  const keys = Object.fromEntries(script.keys.map((role) => [role, keyOf(role, name)]));
+  return bench.run(script, keys, args, { moreKeys: moreKeys?.(name) ?? [], moreArgs, resent });
+}
+
+async function layOut(bench: ScriptBench, { layout }: Sample, name: string): Promise<void> {
+  for (const [command, ...args] of layout(name)) await bench.redis.call(command, ...args);
+}
+
+describe('scripts', () => {
+  const bench = useBench();
+  const scripts = exportedScripts();
+
+  it('load, have the sha they say, and a name of their own', async () => {
+    for (const script of scripts) {
+      expect(await bench().redis.script('LOAD', script.lua), script.name).to.equal(script.sha);
+      expect(createHash('sha1').update(script.lua).digest('hex')).to.equal(script.sha);
+    }
+    expect(new Set(scripts.map(({ name }) => name)).size).to.equal(scripts.length);
+  });
+
+  it('are all sampled below', () => {
+    const sampled = new Set(SAMPLES.map(({ script }) => script.name));
+    expect(scripts.map(({ name }) => name).filter((name) => !sampled.has(name))).to.deep.equal([]);
+  });
+
+  it('read no key and no argument by a fixed number, but by name', () => {
+    for (const { name, keys, args, lua } of scripts) {
+      const body = lua
+        .split('\n')
+        .slice(keys.length > 0 ? 1 : 0)
+        .slice(args.length > 0 ? 1 : 0)
+        .join('\n');
+      expect(body, name).not.to.match(/\b(KEYS|ARGV)\[\d+\]/);
+    }
+  });
+
+  for (const sample of SAMPLES) {
+    for (const role of sample.guarded) {
+      const number = SAMPLES.filter(({ script }) => script === sample.script).indexOf(sample) + 1;
+      it(`${sample.script.name} (${number}) changes nothing where ${role} holds another type`, async () => {
+        const { name, redis } = bench();
+        await layOut(bench(), sample, name);
+        await redis.del(keyOf(role, name));
+        await redis.xadd(keyOf(role, name), '*', 'field', 'value');
+        const before = await bench().dump();
+        const error: unknown = await runSample(bench(), sample, name).then(
+          (value) => value,
+          (reason: unknown) => reason,
+        );
+        expect(error)
+          .to.have.property('message')
+          .that.matches(/^WRONGTYPE/);
+        expect(await bench().dump()).to.deep.equal(before);
+        expect(await bench().messages()).to.deep.equal([]);
+      });
+    }
+  }
+
+  for (const sample of SAMPLES.filter(({ script }) => script.resend !== 'never')) {
+    const number = SAMPLES.filter(({ script }) => script === sample.script).indexOf(sample) + 1;
+    it(`${sample.script.name} (${number}) changes nothing when it is sent again`, async () => {
+      const { name } = bench();
+      await layOut(bench(), sample, name);
+      await runSample(bench(), sample, name);
+      const once = await bench().dump();
+      await runSample(bench(), sample, name, true);
+      expect(await bench().dump()).to.deep.equal(once);
+    });
+  }
+
+  for (const form of ['NAME', 'a{NAME}b', 'a:b c:NAME', '{NAME}:ключ']) {
+    it(`stay on the slot of the name, channels too, for names like ${form}`, async () => {
+      const name = form.replace('NAME', bench().name);
+      const seen = trackClient(await monitor(redisUrl(), (command) => command.fromScript));
+      for (const sample of SAMPLES) {
+        await layOut(bench(), sample, name);
+        await runSample(bench(), sample, name);
+        await bench().redis.del(...(await bench().keys()), name);
+      }
+      const commands = await seen.commands();
+      expect(commands.length).to.be.greaterThan(SAMPLES.length);
+      for (const { name: command, args } of commands) {
+        const keys = command === 'del' ? args.slice(1) : args.slice(1, 2);
+        // MONITOR shows what is not ASCII escaped; the tag, which decides, is ASCII in those names
+        for (const key of keys) expect(slotOf(key), args.join(' ')).to.equal(slotOf(name));
+      }
+    });
+  }
+});

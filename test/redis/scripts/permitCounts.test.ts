@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { PermitBench, ids, twoIds } from './PermitBench';
+import { useBench } from './ScriptBench';
+
+describe('permit-expirable semaphore scripts: leases and counts', () => {
+  const bench = useBench();
+  let sem: PermitBench;
+  beforeEach(() => {
+    sem = new PermitBench(bench());
+  });
+
+  describe('lease', () => {
+    it('PE-28: tells what is left of it', async () => {
+      await sem.set(3);
+      const [some, none] = twoIds();
+      expect(await sem.lease(some)).to.equal(null);
+      await sem.acquire([some], 1_100);
+      await sem.acquire([none], -1);
+      sem.now += 100;
+      expect(await sem.lease(some)).to.equal(1_000);
+      expect(await sem.lease(none)).to.equal(-1);
+      sem.now += 1_000;
+      expect(await sem.lease(some)).to.equal(null);
+      expect(await sem.available()).to.equal(2);
+    });
+
+    it('PE-02: is changed while the permit is there', async () => {
+      await sem.set(1);
+      const one = randomBytes(16);
+      expect(await sem.updateLease(one, 1_000)).to.equal(false);
+      await sem.acquire([one], -1);
+      expect(await sem.updateLease(one, 1_000)).to.equal(true);
+      expect(await sem.updateLease(one, 1_000)).to.equal(true);
+      expect(await sem.lease(one)).to.equal(1_000);
+      expect(await sem.updateLease(one, -1)).to.equal(true);
+      expect(await sem.lease(one)).to.equal(-1);
+      await sem.updateLease(one, 1_000);
+      sem.now += 1_000;
+      expect(await sem.updateLease(one, 1_000)).to.equal(false);
+      expect(await sem.available()).to.equal(1);
+    });
+  });
+
+  describe('counts', () => {
+    it('PE-04, PE-05, PE-06: put expired permits back, and tell of it', async () => {
+      const counts = async () => [await sem.available(), await sem.taken(), await sem.total()];
+      expect(await counts()).to.deep.equal([0, 0, 0]);
+      await sem.set(2);
+      await sem.acquire(ids(1), 1_000);
+      await sem.acquire(ids(1), 2_000);
+      expect(await counts()).to.deep.equal([0, 2, 2]);
+      await sem.messages();
+      sem.now += 1_000;
+      expect(await counts()).to.deep.equal([1, 1, 2]);
+      sem.now += 1_000;
+      expect(await sem.total()).to.equal(2);
+      expect(await sem.messages()).to.deep.equal(['1', '2']);
+      expect(await bench().contents()).to.deep.equal({ x: '2' });
+    });
+
+    it('put 5000 expired permits back at once', async () => {
+      await sem.set(5_000);
+      expect(await sem.acquire(ids(5_000), 100)).to.deep.equal({ acquired: true });
+      sem.now += 100;
+      await sem.messages();
+      expect(await sem.available()).to.equal(5_000);
+      expect(await bench().contents()).to.deep.equal({ x: '5000' });
+      expect(await sem.messages()).to.deep.equal(['5000']);
+    });
+
+    it('give 5000 permits back at once, and take them from as many expired ones', async () => {
+      await sem.set(5_000);
+      const many = ids(5_000);
+      await sem.acquire(many);
+      expect(await sem.releaseMany(many)).to.equal(5_000);
+      await sem.acquire(many, 100);
+      sem.now += 100;
+      expect(await sem.acquire(ids(5_000))).to.deep.equal({ acquired: true });
+    });
+
+    it('are set to a total, once', async () => {
+      expect(await sem.setTotal(3)).to.equal(true);
+      await sem.acquire(ids(2));
+      expect(await sem.setTotal(5)).to.equal(true);
+      expect(await sem.setTotal(5)).to.equal(false);
+      expect([await sem.available(), await sem.total()]).to.deep.equal([3, 5]);
+      expect(await sem.setTotal(1)).to.equal(true);
+      expect([await sem.available(), await sem.total()]).to.deep.equal([-1, 1]);
+      expect(await sem.messages()).to.deep.equal(['3', '5', '1']);
+    });
+
+    it('PE-12: are changed, and only more is told, as a difference', async () => {
+      await sem.set(10);
+      await bench().redis.pexpire(bench().name, 20_000);
+      await sem.messages();
+      expect(await sem.add(5)).to.equal(15);
+      expect(await bench().redis.pttl(bench().name)).to.equal(-1);
+      expect(await sem.add(-10)).to.equal(5);
+      expect(await sem.add(-10)).to.equal(-5);
+      expect(await sem.messages()).to.deep.equal(['5']);
+    });
+  });
+});

@@ -1,0 +1,188 @@
+import { type Script, type ScriptArg, PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
+import * as countDownLatch from '../../../lib/scripts/countDownLatch';
+import * as fairLock from '../../../lib/scripts/fairLock';
+import * as fencedLock from '../../../lib/scripts/fencedLock';
+import * as lock from '../../../lib/scripts/lock';
+import * as nonReentrantLock from '../../../lib/scripts/nonReentrantLock';
+import * as permitCounts from '../../../lib/scripts/permitCounts';
+import * as permits from '../../../lib/scripts/permitExpirableSemaphore';
+import * as readLock from '../../../lib/scripts/readLock';
+import * as semaphore from '../../../lib/scripts/semaphore';
+import * as spinLock from '../../../lib/scripts/spinLock';
+import * as writeLock from '../../../lib/scripts/writeLock';
+import { prefixName, suffixName } from '../../../lib/util/names';
+
+/** A write command that lays data out. */
+export type Layout = readonly [command: string, key: string, ...args: (string | number)[]];
+
+/** Data on which a script has as much to write as it ever has, and a call of it. */
+export interface Sample {
+  readonly script: Script<string, string, unknown>;
+  readonly layout: (name: string) => readonly Layout[];
+  readonly args: Readonly<Record<string, ScriptArg>>;
+  readonly moreKeys?: (name: string) => readonly string[];
+  readonly moreArgs?: readonly ScriptArg[];
+  /** Roles of keys that hold data: of another type, they must be an error. */
+  readonly guarded: readonly string[];
+}
+
+const NOW = 1_800_000_000_000;
+const OWNER = 'uuid:1';
+const HOLD = `${OWNER}:rwlock_timeout`;
+const ID = '0123456789abcdef';
+
+/** Every argument a script may ask for, and what it is in the samples. */
+const ARGS: Readonly<Record<string, ScriptArg>> = {
+  lease: 30_000,
+  owner: OWNER,
+  writer: `${OWNER}:write`,
+  heir: 'uuid:9',
+  count: 1,
+  repeated: RESEND_FLAG,
+  wait: 5_000,
+  now: NOW,
+  message: '0',
+  left: -1,
+  remaining: 0,
+  publish: PUBLISH_COMMAND,
+  permits: 1,
+  ttl: 0,
+  total: 7,
+  added: 2,
+  id: ID,
+  expiry: NOW + 1_000,
+};
+
+/** The key or channel that plays a role for the object `name`. */
+export function keyOf(role: string, name: string): string {
+  switch (role) {
+    case 'name':
+      return name;
+    case 'queue':
+      return prefixName('redisson_lock_queue', name);
+    case 'timeouts':
+      return prefixName('redisson_lock_timeout', name);
+    case 'channel':
+    case 'channelBase':
+      return prefixName('redisson_lock__channel', name);
+    case 'token':
+      return prefixName('redisson_lock_token', name);
+    case 'timeoutPrefix':
+      return suffixName(name, HOLD);
+    case 'hold':
+      return `${suffixName(name, HOLD)}:1`;
+    case 'keyPrefix':
+      return name.includes('{') ? name : `{${name}}`;
+    case 'permits':
+      return suffixName(name, 'timeout');
+    default:
+      throw new Error(`no such role: ${role}`);
+  }
+}
+
+const none = () => [];
+const held = (name: string): Layout[] => [['hset', name, OWNER, 1]];
+const number = (name: string): Layout[] => [['set', name, 3]];
+const fenced = (name: string): Layout[] => [...held(name), ['set', keyOf('token', name), 5]];
+/** A dead head, a patient waiter, one behind. */
+const queue = (name: string): Layout[] => [
+  ['rpush', keyOf('queue', name), 'dead', OWNER, 'uuid:2'],
+  ['zadd', keyOf('timeouts', name), NOW - 1, 'dead', NOW, OWNER, NOW + 1, 'uuid:2'],
+];
+const fair = (name: string): Layout[] => [...held(name), ...queue(name)];
+const fairOfOther = (name: string): Layout[] => [['hset', name, 'uuid:3', 1], ...queue(name)];
+const reading = (name: string): Layout[] => [
+  ['hset', name, 'mode', 'read', OWNER, 1, 'uuid:2', 1],
+  ['set', keyOf('hold', name), 1],
+];
+const writing = (name: string): Layout[] => [
+  ['hset', name, 'mode', 'write', `${OWNER}:write`, 1, OWNER, 1],
+  ['set', keyOf('hold', name), 1],
+];
+/** One permit that has expired, and ours. */
+const leased = (name: string): Layout[] => [
+  ...number(name),
+  ['zadd', keyOf('permits', name), 1, 'expired permit ..', NOW + 1, ID],
+];
+
+function sample(
+  script: unknown,
+  layout: Sample['layout'],
+  guarded: string,
+  more: Partial<Pick<Sample, 'args' | 'moreKeys' | 'moreArgs'>> = {},
+): Sample {
+  return {
+    script: script as Sample['script'],
+    layout,
+    guarded: guarded.split(' ').filter((role) => role !== ''),
+    ...more,
+    args: { ...ARGS, ...more.args },
+  };
+}
+
+const WRITER = { args: { owner: `${OWNER}:write` } };
+const IDS = { moreArgs: [ID] };
+const QUEUE = 'name queue timeouts';
+
+/** At least one for every script of `lib/scripts`. */
+export const SAMPLES: readonly Sample[] = [
+  sample(lock.acquireLock, none, 'name'),
+  sample(lock.acquireLock, held, 'name', { args: { count: 2 } }),
+  sample(lock.releaseLock, held, 'name'),
+  sample(lock.handOverLock, held, 'name'),
+  sample(lock.forceReleaseLock, held, 'name'),
+  sample(lock.renewLocks, held, '', { moreKeys: (name) => [name], moreArgs: [OWNER] }),
+  sample(fairLock.acquireFairLock, queue, QUEUE),
+  sample(fairLock.acquireFairLock, fairOfOther, QUEUE),
+  sample(fairLock.acquireFairLock, fairOfOther, QUEUE, { args: { owner: 'uuid:7' } }),
+  sample(fairLock.tryAcquireFairLock, queue, QUEUE),
+  sample(fairLock.releaseFairLock, fair, QUEUE),
+  sample(fairLock.releaseFairLock, queue, QUEUE),
+  sample(fairLock.abandonFairLock, queue, QUEUE),
+  sample(fairLock.forceReleaseFairLock, fair, QUEUE),
+  sample(fencedLock.acquireFencedLock, none, 'name token'),
+  sample(fencedLock.acquireFencedLock, fenced, 'name token', { args: { count: 2 } }),
+  sample(fencedLock.handOverFencedLock, fenced, 'name token'),
+  sample(readLock.acquireReadLock, none, 'name hold'),
+  sample(readLock.acquireReadLock, reading, 'name hold'),
+  sample(readLock.releaseReadLock, reading, 'name'),
+  sample(readLock.forceReleaseReadLock, reading, 'name'),
+  sample(readLock.isReadLocked, reading, 'name'),
+  sample(readLock.renewReadLocks, reading, '', {
+    moreKeys: (name) => [name, keyOf('keyPrefix', name)],
+    moreArgs: [1, OWNER],
+  }),
+  sample(writeLock.acquireWriteLock, none, 'name', WRITER),
+  sample(writeLock.releaseWriteLock, writing, 'name', WRITER),
+  sample(writeLock.forceReleaseWriteLock, writing, 'name', WRITER),
+  sample(writeLock.isWriteLocked, writing, 'name'),
+  sample(spinLock.releaseSpinLock, held, 'name'),
+  sample(spinLock.forceReleaseSpinLock, held, 'name'),
+  sample(nonReentrantLock.acquireNonReentrantLock, none, 'name'),
+  sample(nonReentrantLock.acquireNonReentrantFairLock, queue, QUEUE),
+  sample(nonReentrantLock.acquireNonReentrantFairLock, fairOfOther, QUEUE),
+  sample(nonReentrantLock.tryAcquireNonReentrantFairLock, queue, QUEUE),
+  sample(semaphore.acquireSemaphore, number, 'name'),
+  sample(semaphore.releaseSemaphore, number, 'name'),
+  sample(semaphore.releaseSemaphoreIfExists, number, 'name'),
+  sample(semaphore.trySetPermits, none, 'name'),
+  sample(semaphore.addSemaphorePermits, number, 'name'),
+  sample(semaphore.drainPermits, number, 'name'),
+  sample(semaphore.availablePermits, number, 'name'),
+  sample(semaphore.deleteSemaphore, number, 'name'),
+  sample(permits.acquirePermits, leased, 'name permits', { moreArgs: ['another permit..'] }),
+  sample(permits.releasePermit, leased, 'name permits'),
+  sample(permits.releasePermits, leased, 'name permits', IDS),
+  sample(permits.updatePermitLease, leased, 'name permits'),
+  sample(permits.getPermitLease, leased, 'name permits'),
+  sample(permits.deletePermitSemaphore, leased, 'name permits'),
+  sample(permitCounts.availableLeasedPermits, leased, 'name permits'),
+  sample(permitCounts.getPermits, leased, 'name permits'),
+  sample(permitCounts.acquiredPermits, leased, 'name permits'),
+  sample(permitCounts.setPermits, leased, 'name permits'),
+  sample(permitCounts.addPermits, leased, 'name'),
+  sample(countDownLatch.trySetCount, none, 'name'),
+  sample(countDownLatch.countDownLatch, number, 'name'),
+  sample(countDownLatch.getLatchCount, number, 'name'),
+  sample(countDownLatch.deleteLatch, number, 'name'),
+];
