@@ -18,7 +18,7 @@ export class WorkerProcess {
   /** Starts the process; see {@link ready}. */
   constructor(start: WorkerStart) {
     this.#child = fork(workerEntry, [JSON.stringify(start)], {
-      execArgv: ['--expose-gc'],
+      execArgv: ['--expose-gc', '--no-warnings'],
       serialization: 'advanced',
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

@@ -43,10 +43,10 @@ export function hotKeyScenario(settings: HotKeySettings): Scenario {
     metrics: [
       { id: 'throughput', label: 'acquisitions / floor', unit: 'ratio', better: 'higher' },
       { id: 'handoffs', label: 'hand-offs / floor', unit: 'ratio', better: 'higher' },
-      { id: 'commands', label: 'commands per acquisition', unit: 'commands', better: 'lower' },
-      { id: 'fairness', label: 'min/max per waiter', unit: 'share', better: 'higher' },
+      { id: 'commands', label: 'commands per acquisition', unit: 'commands', better: 'lower', charted: true },
+      { id: 'fairness', label: 'min/max per waiter', unit: 'share', better: 'higher', charted: true },
       { id: 'longestWait', label: 'longest wait / window', unit: 'share', better: 'lower' },
-      { id: 'starved', label: 'waiters with 0 turns', unit: 'count', better: 'lower' },
+      { id: 'starved', label: 'waiters with 0 turns', unit: 'count', better: 'lower', charted: true },
       { id: 'violations', label: 'two inside', unit: 'count', better: 'lower' },
     ],
     workers: processes,

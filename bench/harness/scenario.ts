@@ -12,6 +12,8 @@ export interface Metric {
   /** `ratio`: to the reference of the same run; `share`: of something within the scenario. */
   readonly unit: 'ratio' | 'share' | 'commands' | 'bytes' | 'count';
   readonly better: 'higher' | 'lower';
+  /** The page draws it; it always draws the first one of a scenario. */
+  readonly charted?: true;
 }
 
 /** A question the bench asks every contestant. */

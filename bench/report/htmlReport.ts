@@ -9,6 +9,7 @@ import { type RunReport } from './runReport';
 
 /** What the charts of the page are drawn from. */
 export interface ChartData {
+  readonly scenario: string;
   readonly id: string;
   readonly label: string;
   readonly names: readonly string[];
@@ -55,9 +56,10 @@ function readChartLibrary(): string | undefined {
 }
 
 function chartsOf(report: ScenarioReport, verdicts: readonly Verdict[]): ChartData[] {
-  const [headline] = report.metrics;
   const rows = report.rows.filter((row) => row.error === undefined);
-  return headline === undefined ? [] : [chartOf(report, headline, rows, verdicts)];
+  return report.metrics
+    .filter((metric, index) => index === 0 || metric.charted)
+    .map((metric) => chartOf(report, metric, rows, verdicts));
 }
 
 function chartOf(
@@ -69,7 +71,8 @@ function chartOf(
   const summaries = rows.map((row) => row.metrics[metric.id] ?? { median: NaN, min: NaN, max: NaN });
   const verdict = verdicts.find(({ target }) => target.scenario === report.id && target.metric === metric.id);
   return {
-    id: report.id,
+    scenario: report.id,
+    id: `${report.id}-${metric.id}`,
     label: formatHeading(metric),
     names: rows.map((row) => row.contestant),
     kinds: rows.map((row) => row.kind),
@@ -91,11 +94,9 @@ function verdictSection(verdicts: readonly Verdict[]): string {
 }
 
 function scenarioSection(report: ScenarioReport, charts: readonly ChartData[]): string {
-  const chart = charts.find(({ id }) => id === report.id);
-  const height = 60 + 26 * (chart?.names.length ?? 0);
-  const canvas = chart
-    ? `<div class="chart" style="height:${height}px"><canvas id="chart-${report.id}"></canvas></div>`
-    : '';
+  const canvases = charts
+    .filter(({ scenario }) => scenario === report.id)
+    .map(({ id, names }) => `<div style="height:${70 + 24 * names.length}px"><canvas id="chart-${id}"></canvas></div>`);
   const head = report.metrics.map((metric) => `<th>${escapeHtml(formatHeading(metric))}</th>`).join('');
   const body = report.rows.map((row) => {
     const cells =
@@ -104,7 +105,7 @@ function scenarioSection(report: ScenarioReport, charts: readonly ChartData[]): 
         : `<td class="fail" colspan="${report.metrics.length}">${escapeHtml(row.error.split('\n')[0] ?? '')}</td>`;
     return `<tr class="${row.kind}"><td>${escapeHtml(row.contestant)}</td>${cells}</tr>`;
   });
-  return `<h2>${escapeHtml(report.title)}</h2><p>${escapeHtml(report.about)}</p>${canvas}
+  return `<h2>${escapeHtml(report.title)}</h2><p>${escapeHtml(report.about)}</p><div class="charts">${canvases.join('')}</div>
 <table><thead><tr><th></th>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
 }
 

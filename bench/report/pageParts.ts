@@ -10,10 +10,12 @@ h1 { margin: 0 0 4px; } h2 { margin: 40px 0 4px; font-size: 19px; }
 p { margin: 4px 0 12px; max-width: 80ch; } .meta, dd { color: var(--soft); }
 table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--line); padding: 4px 8px; text-align: right; vertical-align: bottom; }
-th:first-child, td:first-child { text-align: left; } th { font-weight: 600; }
+th:first-child, td:first-child { text-align: left; white-space: nowrap; } th { font-weight: 600; }
 tr.library td { background: var(--mine); font-weight: 600; }
 .pass { color: #1a8a4c; } .fail { color: #c5352b; text-align: left; }
-.chart { position: relative; margin: 8px 0 12px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(460px, 1fr)); gap: 12px 24px; margin: 8px 0 12px; }
+.charts > div { position: relative; min-width: 0; }
+@media (max-width: 520px) { .charts { grid-template-columns: 1fr; } main { overflow-x: auto; } }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; } dt { font-weight: 600; } dd { margin: 0; }
 `;
 
@@ -59,7 +61,12 @@ for (const data of JSON.parse(document.getElementById('charts').textContent)) {
       data, indexAxis: 'y', animation: false, maintainAspectRatio: false,
       plugins: { legend: { display: false } },
       scales: {
-        x: { type: wide ? 'logarithmic' : 'linear', title: { display: true, text: data.label + (wide ? ', logarithmic' : '') } },
+        x: {
+          type: wide ? 'logarithmic' : 'linear',
+          title: { display: true, text: data.label + (wide ? ', logarithmic' : '') },
+          ticks: { callback: (value) => (wide && !/^[15]/.test(String(value).replace(/[0.]/g, '')) ? '' : value), maxRotation: 0 },
+          suggestedMax: data.target === null || wide ? undefined : data.target * 1.05,
+        },
       },
     },
     plugins: [marks],

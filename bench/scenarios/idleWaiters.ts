@@ -60,7 +60,7 @@ export const scenario: Scenario = {
     'heap per waiter after garbage collection (handle, promise and place in the line). Ratio: to raw pub/sub waiting.',
   metrics: [
     { id: 'commandsPerSecond', label: 'commands per second', unit: 'commands', better: 'lower' },
-    { id: 'bytesPerWaiter', label: 'heap per waiter', unit: 'bytes', better: 'lower' },
+    { id: 'bytesPerWaiter', label: 'heap per waiter', unit: 'bytes', better: 'lower', charted: true },
     { id: 'ratio', label: 'heap / raw pub/sub', unit: 'ratio', better: 'lower' },
   ],
   workers: 2,
