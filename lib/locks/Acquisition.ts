@@ -49,14 +49,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
    * @param waitMs - how long the caller waits, in ms; `Infinity` without limit, 0 for one attempt
    * @param queues - `false`: one attempt that queues nowhere
    */
-  constructor(
-    context: LockContext,
-    driver: LockDriver,
-    hold: Hold,
-    leaseMs: number,
-    waitMs: number,
-    queues: boolean,
-  ) {
+  constructor(context: LockContext, driver: LockDriver, hold: Hold, leaseMs: number, waitMs: number, queues: boolean) {
     this.#context = context;
     this.driver = driver;
     this.hold = hold;
@@ -76,6 +69,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   /** Itself: one object less per acquisition. */
   get token(): CallToken {
     return this;
+  }
+
+  get repeated(): boolean {
+    return this.sends > 0 || this.#handed;
   }
 
   get name(): string {
@@ -113,7 +110,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     const deadline = confirmedUntil(sentAt, this.leaseMs);
     if (performance.now() >= deadline) {
       // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
-      this.#reclaim();
+      this.#reclaim(true, false);
       return { ok: false, retryInMs: 1 };
     }
     this.place?.acquiredFor(this.leaseMs);
@@ -123,7 +120,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   join(): Wakeup<Acquired> | undefined {
     if (!this.#waits) return undefined;
     const { driver, hold } = this;
-    if (driver.wakeup !== undefined) return driver.wakeup<Acquired>();
+    if (driver.wakeup !== undefined) return driver.wakeup();
     const channel = driver.channelOf(hold.rawName, hold.owner);
     const kind = this.count > 1 ? 'crowd' : driver.waiting;
     this.place = this.#context.hub.join<Acquired>(channel, driver.wakeRule, kind, this);
@@ -142,17 +139,20 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     this.cancelled = true;
     this.place?.acquiredFor(undefined);
     pending?.catch(() => undefined);
-    if ((pending !== undefined || doubtful) && (this.sends > 0 || this.#handed)) {
-      this.#reclaim();
-    }
-    this.driver.abandon?.(this).catch(() => undefined);
+    if (this.repeated) this.#reclaim(pending !== undefined || doubtful, true);
   }
 
   get #waits(): boolean {
     return this.queues && this.waitMs > 0;
   }
 
-  #reclaim(): void {
-    reclaim({ hold: this.hold, driver: this.driver, leaseMs: this.leaseMs, token: this }, this.#context.holds);
+  /** @param doubtful - it may have acquired @param leaves - it waits no longer */
+  #reclaim(doubtful: boolean, leaves: boolean): void {
+    const { hold, driver, leaseMs, waitMs } = this;
+    const waiter = leaves && this.#waits && driver.abandon !== undefined ? this : undefined;
+    if (!doubtful && waiter === undefined) return;
+    const { holds, settings } = this.#context;
+    const queuedMs = waiter === undefined ? 0 : waitMs === Infinity ? settings.fairLockWaitTimeout : waitMs;
+    reclaim({ hold, driver, token: this, doubtful, waiter, leaseMs, queuedMs }, holds);
   }
 }

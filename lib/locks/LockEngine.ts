@@ -1,7 +1,8 @@
+import { mapName } from '../config/validateName';
 import { newCallToken } from '../connection/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
 import type { WakeQueue } from '../pubsub/WakeQueue';
-import { holdKey, type Grip, type HoldIdentity } from '../renewal/Hold';
+import { confirmedUntil, holdKey, type Grip, type HoldIdentity } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
 import { NO_LEASE } from '../util/duration';
 import { acquireWithin } from '../wait/acquireWithin';
@@ -24,9 +25,9 @@ export interface Demand {
   readonly threadId: number;
   /** In ms; -1 = the watchdog keeps it. */
   readonly leaseMs: number;
-  /** In ms; `Infinity` = without limit. */
+  /** In ms; `Infinity` = without limit; 0 or less: a single attempt. */
   readonly waitMs: number;
-  /** `false`: a single attempt. */
+  /** `false`: a single attempt that queues nowhere; a positive `waitMs` then limits the wait for its answer. */
   readonly queues: boolean;
   readonly signal: AbortSignal | undefined;
   /** Whether a re-entry is suspicious: the thread is a handle's. */
@@ -55,7 +56,7 @@ export class LockEngine {
     this.context = context;
     this.driver = driver;
     this.name = name;
-    this.rawName = context.settings.nameMapper.map(name);
+    this.rawName = mapName(name, context.settings.nameMapper);
   }
 
   /**
@@ -68,8 +69,7 @@ export class LockEngine {
     const identity = this.#identify(demand.threadId);
     const hold = context.holds.get(identity.key) ?? context.holds.open(identity);
     if (hold.acquiring) throw IllegalMonitorStateError.acquisitionPending(this.name, demand.threadId);
-    const reentry = hold.grips.length > 0;
-    if (reentry && demand.viaHandle) {
+    if (hold.grips.length > 0 && demand.viaHandle && driver.reentrant) {
       if (context.settings.strictThreads) throw IllegalMonitorStateError.handleReentry(this.name, demand.threadId);
       context.warnReentry(this.name);
     }
@@ -119,7 +119,8 @@ export class LockEngine {
       reply = await this.#release(request);
     } catch (error) {
       if (hold !== undefined && (error instanceof CommandTimeoutError || error instanceof ConnectionError)) {
-        reclaim({ hold, driver, leaseMs: context.settings.lockWatchdogTimeout, token }, context.holds);
+        const leaseMs = context.settings.lockWatchdogTimeout;
+        reclaim({ hold, driver, token, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context.holds);
       }
       throw error;
     }
@@ -127,6 +128,28 @@ export class LockEngine {
     if (reply.kind !== 'notHeld' || token.sends > 1) return;
     if (given !== undefined) context.holds.missed(hold!, given, 'the release found it gone (expired or deleted)');
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+  }
+
+  /**
+   * Gives a grip another lease, counted from now, whatever it had.
+   * @param leaseMs - in ms
+   * @returns whether it is still held
+   * @throws errors of the connection; the lease is then in doubt, and nobody believes in more than it
+   */
+  async relet(threadId: number, grip: Grip, leaseMs: number): Promise<boolean> {
+    const { context, driver, name, rawName } = this;
+    const { key, owner } = this.#identify(threadId);
+    const hold = context.holds.get(key);
+    if (hold === undefined || !hold.grips.includes(grip)) return false;
+    const sentAt = performance.now();
+    // Before anything is sent: a renewal behind it would undo it.
+    context.holds.relet(hold, grip, leaseMs, confirmedUntil(sentAt, leaseMs));
+    const remainingMs = Math.max(leaseMs, hold.remainingMs(sentAt));
+    const left = hold.grips.length;
+    const reply = await driver.release({ name, rawName, threadId, owner, left, remainingMs, token: newCallToken() });
+    if (reply.kind === 'notHeld') context.holds.lose(hold, 'it was gone when its lease was set (expired or deleted)');
+    else context.holds.confirm(hold, Math.min(hold.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+    return hold.grips.includes(grip);
   }
 
   /** Deletes the lock whoever holds it. @returns whether there was one */
@@ -179,6 +202,7 @@ export class LockEngine {
     try {
       const reply = await this.driver.release(request);
       if (reply.kind === 'freed') receivers = reply.receivers;
+      else if (reply.kind === 'kept') receivers = -1;
       return reply;
     } finally {
       queue.rotation.released(receivers);
@@ -197,8 +221,8 @@ export class LockEngine {
   }
 }
 
-function patienceOf({ queues, waitMs, signal }: Demand): Patience {
-  const timed = queues && waitMs > 0 && waitMs !== Infinity;
+function patienceOf({ waitMs, signal }: Demand): Patience {
+  const timed = waitMs > 0 && waitMs !== Infinity;
   if (!timed && signal === undefined) return ENDLESS_PATIENCE;
   return new Patience(timed ? performance.now() + waitMs : Infinity, signal);
 }

@@ -1,67 +1,86 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newCallToken, type CallToken } from '../connection/CommandExecutor';
-import { ShutdownError } from '../errors';
+import { CommandError, ShutdownError } from '../errors';
 import type { Hold } from '../renewal/Hold';
 import type { HoldTable } from '../renewal/HoldTable';
-import type { LockDriver } from './drivers/LockDriver';
+import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
 
 /** First pause between two tries of an undo, in ms; it doubles. */
 const FIRST_PAUSE_MS = 200;
 /** Longest such pause, in ms. */
 const MAX_PAUSE_MS = 2_000;
 
-/** A command that may have taken, or may still take, a hold nobody wants. */
+/** What an acquisition or a release may have left in Redis, or may still leave there, and nobody wants. */
 export interface Ghost {
   readonly hold: Hold;
   readonly driver: LockDriver;
-  /** The lease it sets, in ms. */
-  readonly leaseMs: number;
+  /** Of the command that may have run, or may still run. */
   readonly token: CallToken;
+  /** Whether there is such a command: the holds in Redis are in doubt. */
+  readonly doubtful: boolean;
+  /** The waiter that leaves a queue in Redis. */
+  readonly waiter: AttemptRequest | undefined;
+  /** How long Redis keeps such a hold by itself, in ms. */
+  readonly leaseMs: number;
+  /** How long Redis keeps such a waiter by itself, in ms; 0 without one. */
+  readonly queuedMs: number;
 }
 
+/** What a try of an undo came to: Redis answered behind the ghost, or on another connection, or not at all. */
+type Undone = 'surely' | 'probably' | 'unknown';
+
 /**
- * Undoes, in the background, acquisitions and releases whose end nobody saw: sets the holds in Redis back to what the
- * thread is known to have. The first try is written at once, behind the ghost on its connection. If the ghost's
- * connection broke, what was in its socket may still run later, so the undo is repeated until the ghost's lease would
- * have passed; it stops early when the thread takes the lock again, whose count then says what is right.
+ * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets holds
+ * whose end nobody saw back to what the thread is known to have. The first try is written at once, behind the ghost on its
+ * connection. If the ghost's connection broke, what was in its socket may still run later, so the undo is repeated until
+ * Redis would have forgotten it by itself; it stops early when the thread takes the lock again, whose count then says what
+ * is right.
  */
 export function reclaim(ghost: Ghost, holds: HoldTable): void {
   const { hold } = ghost;
   const first = undo(ghost);
   hold.undoing = first;
   void first
-    .then(async (certain) => {
+    .then(async (undone) => {
       if (hold.undoing === first) hold.undoing = undefined;
       holds.tidy(hold);
-      if (!certain) await repeat(ghost);
+      if (undone !== 'surely') await repeat(ghost);
     })
     .catch(() => undefined);
 }
 
 async function repeat(ghost: Ghost): Promise<void> {
-  const until = performance.now() + ghost.leaseMs;
-  for (let ms = FIRST_PAUSE_MS; performance.now() < until; ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
+  const startedAt = performance.now();
+  let livesMs = Math.max(ghost.leaseMs, ghost.queuedMs);
+  for (let ms = FIRST_PAUSE_MS; performance.now() < startedAt + livesMs; ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
     await pause(ms, undefined, { ref: false });
     if (ghost.hold.acquiring || ghost.hold.grips.length > 0) return;
-    await undo(ghost);
+    const undone = await undo(ghost);
+    if (undone === 'surely') return;
+    // The waiter is off its queue: what may still come out of the broken socket is worth a lease, not a wait.
+    if (undone === 'probably') livesMs = ghost.leaseMs;
   }
 }
 
-/** @returns whether the ghost is certainly gone: the undo ran behind it on the same connection */
-async function undo({ hold, driver, token: ghost }: Ghost): Promise<boolean> {
-  const token = newCallToken();
+async function undo({ hold, driver, token: ghost, doubtful, waiter }: Ghost): Promise<Undone> {
+  const commands: Promise<unknown>[] = [];
+  const tokens: CallToken[] = [];
+  const newToken = (): CallToken => {
+    const token = newCallToken();
+    tokens.push(token);
+    return token;
+  };
+  if (waiter !== undefined) commands.push(driver.abandon!(waiter, newToken()));
+  if (doubtful) {
+    const { name, rawName, threadId, owner, grips } = hold;
+    const left = grips.length;
+    commands.push(driver.release({ name, rawName, threadId, owner, left, remainingMs: 0, token: newToken() }));
+  }
   try {
-    await driver.release({
-      name: hold.name,
-      rawName: hold.rawName,
-      threadId: hold.threadId,
-      owner: hold.owner,
-      left: hold.grips.length,
-      remainingMs: 0,
-      token,
-    });
-    return token.epoch === ghost.epoch;
+    await Promise.all(commands);
+    return !doubtful || tokens.every(({ epoch }) => epoch === ghost.epoch) ? 'surely' : 'probably';
   } catch (error) {
-    return error instanceof ShutdownError;
+    // Refused for good, or nobody is left to do it.
+    return error instanceof ShutdownError || error instanceof CommandError ? 'surely' : 'unknown';
   }
 }

@@ -34,10 +34,16 @@ export class Rotation {
 
   /**
    * That unlock was answered.
-   * @param receivers - how many subscribers were told, this process among them; 0 when unknown
+   * @param receivers - how many subscribers were told, this process among them; 0 when unknown; -1 when nobody was told,
+   *   since the lock is not free
    */
   released(receivers: number): void {
     this.#releasing--;
+    if (receivers < 0) {
+      // Messages that came meanwhile were not ours.
+      if (this.#seen > 0) this.#wake();
+      return;
+    }
     this.#skip = Math.max(0, receivers - 1 - this.#seen);
     if (this.#skip === 0) this.#wake();
     else this.#arm();

@@ -9,9 +9,9 @@ export function holdKey(rawName: string, owner: string): string {
 /** One acquisition of a hold: what one `unlock` gives back. */
 export interface Grip {
   /** Its explicit lease in ms; -1 = the watchdog keeps it. */
-  readonly leaseMs: number;
+  leaseMs: number;
   /** Monotonic end of the explicit lease; `Infinity` for the watchdog. */
-  readonly leaseEnd: number;
+  leaseEnd: number;
   /** What the watchdog extends to, in ms. */
   readonly watchdogMs: number;
   /** After so many renewals it is given up; 0 = never. */
@@ -90,6 +90,13 @@ export class Hold implements HoldIdentity {
       if (grip.leaseMs === -1 && grip.watchdogMs > longest) longest = grip.watchdogMs;
     }
     return longest;
+  }
+
+  /** Monotonic end of the longest lease of its grips; `Infinity` where the watchdog keeps one. */
+  get leaseEnd(): number {
+    let end = 0;
+    for (const grip of this.grips) if (grip.leaseEnd > end) end = grip.leaseEnd;
+    return end;
   }
 
   /** How long Redis must keep it for the grips it has, in ms from `now`; 0 without grips. */

@@ -59,6 +59,25 @@ export class HoldTable {
     return gone;
   }
 
+  /**
+   * A grip has another lease from now on, whatever it had. Redis is told afterwards, so nobody may believe in more than
+   * the shorter of both until it has answered ({@link confirm}).
+   * @param leaseEnd - monotonic end of the lease
+   */
+  relet(hold: Hold, grip: Grip, leaseMs: number, leaseEnd: number): void {
+    grip.leaseMs = leaseMs;
+    grip.leaseEnd = leaseEnd;
+    this.#shorten(hold);
+    this.watcher?.changed(hold);
+  }
+
+  /** Redis confirmed that it keeps the lock until `deadline` (monotonic). */
+  confirm(hold: Hold, deadline: number): void {
+    if (hold.grips.length === 0 || deadline <= hold.deadline) return;
+    hold.deadline = deadline;
+    this.watcher?.changed(hold);
+  }
+
   /** The lock turned out to be gone: aborts every grip, tells the listeners once, forgets the hold. */
   lose(hold: Hold, why: string, options?: ErrorOptions): void {
     if (hold.grips.length === 0) return;
@@ -113,6 +132,7 @@ export class HoldTable {
 
   #settle(hold: Hold): void {
     if (hold.grips.length > 0) {
+      this.#shorten(hold);
       this.watcher?.changed(hold);
       return;
     }
@@ -120,6 +140,11 @@ export class HoldTable {
     hold.renewalFailed = undefined;
     this.watcher?.ended(hold);
     this.tidy(hold);
+  }
+
+  /** Nobody may believe in the lock longer than what is left of it lasts. */
+  #shorten(hold: Hold): void {
+    hold.deadline = Math.min(hold.deadline, hold.leaseEnd);
   }
 
   #tell(hold: Hold, grips: readonly Grip[], cause: LockLostError): void {

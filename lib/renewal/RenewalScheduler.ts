@@ -134,7 +134,7 @@ export class RenewalScheduler {
     for (const hold of holds) {
       if (hold.renewing || !this.#mayRenew(hold)) continue;
       let kinds = batches.get(hold.renewal);
-      if (kinds === undefined) batches.set(hold.renewal, (kinds = new Map()));
+      if (kinds === undefined) batches.set(hold.renewal, (kinds = new Map<string | number, Hold[]>()));
       const slot = hold.renewal.batchOf(hold);
       const batch = kinds.get(slot);
       if (batch === undefined) kinds.set(slot, [hold]);
@@ -182,7 +182,8 @@ export class RenewalScheduler {
 
   #renewed(hold: Hold, grips: readonly Grip[], deadline: number): void {
     hold.renewalFailed = undefined;
-    if (deadline > hold.deadline) hold.deadline = deadline;
+    // What the watchdog kept was given back meanwhile, and a shorter lease set behind this renewal.
+    if (hold.watchdogMs > 0 && deadline > hold.deadline) hold.deadline = deadline;
     for (const grip of grips) grip.renewals++;
   }
 }

@@ -1,4 +1,4 @@
-import { CommandTimeoutError } from '../errors';
+import { CommandError, CommandTimeoutError, IllegalMonitorStateError } from '../errors';
 import type { Attempt } from './Attempt';
 import { INTERRUPTED, type Patience } from './Patience';
 import type { Wake, Wakeup } from './Wakeup';
@@ -65,6 +65,8 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
       try {
         result = await patience.orInterrupted(pending);
       } catch (error) {
+        // A refusal is an answer: nothing was acquired, nothing is to be undone.
+        if (error instanceof CommandError || error instanceof IllegalMonitorStateError) pending = undefined;
         if (!(error instanceof CommandTimeoutError)) throw error;
         doubtful = true;
         // Who has a deadline is told "not acquired", as Redisson tells it since 4.7; who has none tries on: the next

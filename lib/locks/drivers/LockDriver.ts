@@ -26,6 +26,8 @@ export interface AttemptRequest extends LockSubject {
   readonly waitMs: number;
   /** `false`: a single attempt that queues nowhere. */
   readonly queues: boolean;
+  /** Whether an earlier attempt of this acquisition may have succeeded unseen: a hold that is found may be its own. */
+  readonly repeated: boolean;
   readonly token: CallToken;
 }
 
@@ -45,6 +47,8 @@ export interface ReleaseRequest extends LockSubject {
 export interface LockDriver {
   /** For errors and listings, e.g. `lock`, `fair`. */
   readonly kind: string;
+  /** Whether its holder may take it once more. */
+  readonly reentrant: boolean;
   /** Commands go through it. */
   readonly executor: CommandExecutor;
   /** How waiters of this process wait: in one line for exclusive locks, each for itself otherwise. */
@@ -55,16 +59,21 @@ export interface LockDriver {
   readonly renewal: RenewalKind;
   /** The owner's field in the lock's hash. */
   ownerOf(threadId: number): string;
+  /** Every key and channel of a lock, or one like it: on a cluster they must be on one slot. */
+  keysOf(rawName: string): readonly string[];
   /** The channel a waiter listens to. */
   channelOf(rawName: string, owner: string): string;
   /** How one acquisition waits, for a kind without messages. @default a place in the queue of the channel */
-  wakeup?<T>(): Wakeup<T>;
+  wakeup?(): Wakeup<never>;
   attempt(request: AttemptRequest): Promise<AcquireReply>;
   release(request: ReleaseRequest): Promise<ReleaseReply>;
   /** Hands the last hold of `from` to the waiter of `request`. Absent where the kind has an order of its own in Redis. */
   handOver?(from: LockSubject, request: AttemptRequest): Handover;
-  /** A waiter leaves without the lock (Redisson: acquireFailed). Absent where Redis knows nothing of waiters. */
-  abandon?(request: AttemptRequest): Promise<unknown>;
+  /**
+   * A waiter leaves without the lock (Redisson: acquireFailed). Absent where Redis knows nothing of waiters.
+   * @param token - of this command, not of the attempts
+   */
+  abandon?(request: AttemptRequest, token: CallToken): Promise<unknown>;
   forceRelease(rawName: string, name: string): Promise<boolean>;
   isLocked(rawName: string, name: string): Promise<boolean>;
   /** The holds of an owner. @returns 0 for none */

@@ -2,7 +2,7 @@ import type { CommandExecutor } from '../../connection/CommandExecutor';
 import { lockWakeRule } from '../../pubsub/wakeRules';
 import type { RenewalKind } from '../../renewal/RenewalKind';
 import { acquireLock, forceReleaseLock, handOverLock, releaseLock } from '../../scripts/lock';
-import { ACQUIRED } from '../../scripts/replies';
+import { ACQUIRED, type AcquireReply } from '../../scripts/replies';
 import { PUBLISH_COMMAND } from '../../scripts/Script';
 import { ownerName, prefixName } from '../../util/names';
 import type { LockDriver } from './LockDriver';
@@ -16,15 +16,20 @@ export function lockChannel(rawName: string): string {
 /** The message of an unlock. */
 export const UNLOCK_MESSAGE = '0';
 
-/** The reentrant lock (Redisson: RedissonLock). Its data is drawn in `scripts/lock.ts`. */
-export function reentrantDriver(executor: CommandExecutor, clientId: string, renewal: RenewalKind): LockDriver {
+/** The holder had lost the lock, so the heir got nothing and looks for itself. */
+export const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
+
+/** What the kinds have in common: the lock of {@link reentrantDriver} that is never handed over. */
+export function commonDriver(executor: CommandExecutor, clientId: string, renewal: RenewalKind): LockDriver {
   return {
     kind: 'lock',
+    reentrant: true,
     executor,
     waiting: 'line',
     wakeRule: lockWakeRule,
     renewal,
     ownerOf: (threadId) => ownerName(clientId, threadId),
+    keysOf: (rawName) => [rawName, lockChannel(rawName)],
     channelOf: lockChannel,
     attempt: ({ rawName, owner, leaseMs, count, name, token }) =>
       executor.run(
@@ -40,18 +45,6 @@ export function reentrantDriver(executor: CommandExecutor, clientId: string, ren
         { message: UNLOCK_MESSAGE, owner, left, remaining: remainingMs, publish: PUBLISH_COMMAND },
         { what: 'release lock', name, token },
       ),
-    handOver: (from, { rawName, owner, leaseMs, name, token }) => {
-      const released = executor.run(
-        handOverLock,
-        { name: rawName },
-        { owner: from.owner, heir: owner, lease: leaseMs },
-        { what: 'hand over lock', name, token },
-      );
-      const acquired = released.then((reply) =>
-        reply.kind === 'handed' ? ACQUIRED : ({ acquired: false, ttl: 0 } as const),
-      );
-      return { released, acquired };
-    },
     forceRelease: (rawName, name) =>
       executor.run(
         forceReleaseLock,
@@ -62,5 +55,22 @@ export function reentrantDriver(executor: CommandExecutor, clientId: string, ren
     isLocked: (rawName, name) => exists(executor, rawName, name),
     holdCount: (rawName, owner, name) => holds(executor, rawName, owner, name),
     remainTimeToLive: (rawName, name) => timeToLive(executor, rawName, name),
+  };
+}
+
+/** The reentrant lock (Redisson: RedissonLock). Its data is drawn in `scripts/lock.ts`. */
+export function reentrantDriver(executor: CommandExecutor, clientId: string, renewal: RenewalKind): LockDriver {
+  return {
+    ...commonDriver(executor, clientId, renewal),
+    handOver: (from, { rawName, owner, leaseMs, name, token }) => {
+      const released = executor.run(
+        handOverLock,
+        { name: rawName },
+        { owner: from.owner, heir: owner, lease: leaseMs },
+        { what: 'hand over lock', name, token },
+      );
+      const acquired = released.then((reply) => (reply.kind === 'handed' ? ACQUIRED : NOT_HANDED));
+      return { released, acquired };
+    },
   };
 }

@@ -1,0 +1,110 @@
+import type { CommandExecutor } from '../../connection/CommandExecutor';
+import type { RenewalKind } from '../../renewal/RenewalKind';
+import {
+  abandonFairLock,
+  acquireFairLock,
+  forceReleaseFairLock,
+  releaseFairLock,
+  tryAcquireFairLock,
+} from '../../scripts/fairLock';
+import { PUBLISH_COMMAND } from '../../scripts/Script';
+import { prefixName } from '../../util/names';
+import type { AttemptRequest, LockDriver } from './LockDriver';
+import { lockChannel, commonDriver, UNLOCK_MESSAGE } from './reentrant';
+
+/** The keys of a fair lock. */
+export interface FairKeys {
+  readonly name: string;
+  readonly queue: string;
+  readonly timeouts: string;
+}
+
+/** `name`, `redisson_lock_queue:{name}`, `redisson_lock_timeout:{name}`. */
+export function fairKeys(rawName: string): FairKeys {
+  return {
+    name: rawName,
+    queue: prefixName('redisson_lock_queue', rawName),
+    timeouts: prefixName('redisson_lock_timeout', rawName),
+  };
+}
+
+/** Whether the attempt is that of a waiter; a single attempt must not leave a place in the queue behind. */
+export function joinsQueue(request: AttemptRequest): boolean {
+  return request.queues && request.waitMs > 0;
+}
+
+/**
+ * What a waiter may cost the others, in ms: the same number each time one acquisition speaks to Redis, since it is added
+ * and subtracted.
+ * @param unlimitedMs - that of a waiter without limit (`fairLockWaitTimeout`)
+ */
+export function waitOnWire({ waitMs }: AttemptRequest, unlimitedMs: number): number {
+  return waitMs > 0 && waitMs !== Infinity ? waitMs : unlimitedMs;
+}
+
+/**
+ * The fair lock (Redisson: RedissonFairLock): the lock of `reentrant.ts` with a queue in Redis, in which each waiter has a
+ * channel of its own. Its data is drawn in `scripts/fairLock.ts`.
+ *
+ * @param waitTimeoutMs - `fairLockWaitTimeout`
+ */
+export function fairDriver(
+  executor: CommandExecutor,
+  clientId: string,
+  renewal: RenewalKind,
+  waitTimeoutMs: number,
+): LockDriver {
+  return {
+    // The order is that of Redis: no hand-over within the process.
+    ...commonDriver(executor, clientId, renewal),
+    kind: 'fair',
+    waiting: 'crowd',
+    keysOf: (rawName) => {
+      const { name, queue, timeouts } = fairKeys(rawName);
+      return [name, queue, timeouts, lockChannel(rawName)];
+    },
+    channelOf: (rawName, owner) => `${lockChannel(rawName)}:${owner}`,
+    attempt: (request) => {
+      const { rawName, owner, leaseMs, count, name, token } = request;
+      return executor.run(
+        joinsQueue(request) ? acquireFairLock : tryAcquireFairLock,
+        fairKeys(rawName),
+        { lease: leaseMs, owner, wait: waitOnWire(request, waitTimeoutMs), now: Date.now(), count },
+        { what: 'acquire fair lock', name, token },
+      );
+    },
+    release: ({ rawName, owner, left, remainingMs, name, token }) =>
+      executor.run(
+        releaseFairLock,
+        { ...fairKeys(rawName), channelBase: lockChannel(rawName) },
+        {
+          message: UNLOCK_MESSAGE,
+          owner,
+          left,
+          remaining: remainingMs,
+          now: Date.now(),
+          publish: PUBLISH_COMMAND,
+        },
+        { what: 'release fair lock', name, token },
+      ),
+    abandon: (request, token) =>
+      executor.run(
+        abandonFairLock,
+        { ...fairKeys(request.rawName), channelBase: lockChannel(request.rawName) },
+        {
+          message: UNLOCK_MESSAGE,
+          owner: request.owner,
+          wait: waitOnWire(request, waitTimeoutMs),
+          publish: PUBLISH_COMMAND,
+        },
+        { what: 'leave the queue of fair lock', name: request.name, token },
+      ),
+    forceRelease: (rawName, name) =>
+      executor.run(
+        forceReleaseFairLock,
+        { ...fairKeys(rawName), channelBase: lockChannel(rawName) },
+        { message: UNLOCK_MESSAGE, now: Date.now(), publish: PUBLISH_COMMAND },
+        { what: 'force the release of fair lock', name },
+      ),
+  };
+}

@@ -1,0 +1,42 @@
+import type { CommandExecutor } from '../../connection/CommandExecutor';
+import type { RenewalKind } from '../../renewal/RenewalKind';
+import { acquireNonReentrantFairLock, tryAcquireNonReentrantFairLock } from '../../scripts/nonReentrantLock';
+import { fairDriver, fairKeys, joinsQueue, waitOnWire } from './fair';
+import type { LockDriver } from './LockDriver';
+import { refuseReentry, repeatFlag } from './nonReentrant';
+
+/**
+ * The non-reentrant fair lock (Redisson: RedissonNonReentrantFairLock): the lock of `fair.ts`, which its holder cannot take
+ * again. Data and messages are the same.
+ *
+ * @param waitTimeoutMs - `fairLockWaitTimeout`
+ */
+export function nonReentrantFairDriver(
+  executor: CommandExecutor,
+  clientId: string,
+  renewal: RenewalKind,
+  waitTimeoutMs: number,
+): LockDriver {
+  return {
+    ...fairDriver(executor, clientId, renewal, waitTimeoutMs),
+    kind: 'nonReentrantFair',
+    reentrant: false,
+    attempt: async (request) => {
+      const { rawName, owner, leaseMs, count, name, token } = request;
+      const reply = await executor.run(
+        joinsQueue(request) ? acquireNonReentrantFairLock : tryAcquireNonReentrantFairLock,
+        fairKeys(rawName),
+        {
+          lease: leaseMs,
+          owner,
+          wait: waitOnWire(request, waitTimeoutMs),
+          now: Date.now(),
+          count,
+          repeated: repeatFlag(request),
+        },
+        { what: 'acquire non-reentrant fair lock', name, token },
+      );
+      return refuseReentry(reply, request);
+    },
+  };
+}
