@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Redis } from 'ioredis';
-import { ensureBuilt } from '../test/support/buildOutput';
+import { ensureBuilt, projectRoot } from '../test/support/buildOutput';
 import { RedisServer } from '../test/support/redisServer';
 import { compileWorkers, copyBuiltPackage } from './harness/compileWorkers';
 import { type Contestant } from './harness/contestant';
@@ -23,8 +23,8 @@ function say(line: string): void {
 function prepare(options: BenchOptions): readonly Contestant[] {
   compileWorkers();
   if (options.contestants.some(({ kind }) => kind === 'library')) {
-    ensureBuilt();
-    copyBuiltPackage();
+    if (options.build === undefined) ensureBuilt();
+    copyBuiltPackage(options.build ?? path.join(projectRoot, 'dist'));
   }
   const peersThere = installPeers(say);
   return options.contestants.filter(({ kind }) => kind !== 'peer' || peersThere);

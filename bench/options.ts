@@ -14,6 +14,8 @@ export interface BenchOptions {
   readonly assert: boolean;
   /** A server to use instead of one of our own. */
   readonly url: string | undefined;
+  /** A compiled ioredisson to measure instead of that of the checkout. */
+  readonly build: string | undefined;
 }
 
 /** Whom `--quick` measures unless told otherwise: this package, the reference, and one of each way of waiting. */
@@ -26,6 +28,7 @@ interface Flags {
   readonly contestants?: string;
   readonly assert?: true;
   readonly url?: string;
+  readonly build?: string;
 }
 
 /** Reads the command line; ends the process with a message when it makes no sense. */
@@ -38,6 +41,7 @@ export function readOptions(argv: readonly string[]): BenchOptions {
     .option('--contestants <names>', `comma-separated, or "all": ${contestants.map(({ id }) => id).join(', ')}`)
     .option('--assert', 'exit with 1 when a target is missed')
     .option('--url <redis url>', 'use this server (its keys bench.* are written) instead of one of our own');
+  command.option('--build <folder>', 'measure this compiled ioredisson instead of dist/ (which is built when needed)');
   command.parse([...argv], { from: 'user' });
   const flags = command.opts<Flags>();
   try {
@@ -47,6 +51,7 @@ export function readOptions(argv: readonly string[]): BenchOptions {
       contestants: pickContestants(flags),
       assert: flags.assert ?? false,
       url: flags.url,
+      build: flags.build,
     };
   } catch (error) {
     return command.error(error instanceof Error ? error.message : String(error));

@@ -9,10 +9,9 @@ const skipped = new Set(['node_modules', 'dist', 'results']);
 /** The compiled program of a worker process. */
 export const workerEntry = path.join(compiledFolder, 'harness', 'workerMain.js');
 
-/** Copies the built package to bench/dist/package, where this package's contestant loads it from. */
-export function copyBuiltPackage(): void {
-  const built = path.resolve(benchFolder, '..', 'dist');
-  fs.cpSync(built, path.join(compiledFolder, 'package'), { recursive: true });
+/** Copies the built package in `folder` to bench/dist/package, where this package's contestant loads it from. */
+export function copyBuiltPackage(folder: string): void {
+  fs.cpSync(folder, path.join(compiledFolder, 'package'), { recursive: true });
 }
 
 /**
