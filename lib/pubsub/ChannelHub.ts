@@ -1,5 +1,6 @@
 import type { Subscriber } from '../connection/Subscriber';
-import { ShutdownError, SubscriptionTimeoutError } from '../errors';
+import { ShutdownError } from '../errors';
+import { clampTimer } from '../util/duration';
 import type { Place, PlaceKind } from './Place';
 import { WakeQueue, type QueueHost } from './WakeQueue';
 import type { WakeRule } from './wakeRules';
@@ -8,7 +9,7 @@ import type { WakeRule } from './wakeRules';
 export interface HubSettings {
   /** How long a waiter waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
-  /** How long the connection may be gone before waiters are sent to find out whether Redis is there, in ms. */
+  /** After how long without the connection, and how often then, waiters are sent to find out what became of Redis, in ms. */
   readonly timeout: number;
 }
 
@@ -37,6 +38,10 @@ export class ChannelHub implements QueueHost {
     };
   }
 
+  get subscriptionTimeout(): number {
+    return this.#settings.subscriptionTimeout;
+  }
+
   /** How many channels have waiters. */
   get size(): number {
     return this.#queues.size;
@@ -61,21 +66,13 @@ export class ChannelHub implements QueueHost {
   /** Rejects every waiter and closes the subscriber. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#outage);
+    clearInterval(this.#outage);
     for (const queue of this.#queues.values()) queue.rejectAll(new ShutdownError());
     this.#subscriber.close();
   }
 
   subscribe(channel: string): Promise<void> {
     return this.#subscriber.subscribe(channel);
-  }
-
-  bounded(subscribed: Promise<void>, channel: string): Promise<void> {
-    const limit = this.#settings.subscriptionTimeout;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new SubscriptionTimeoutError(channel, limit)), limit);
-      subscribed.then(resolve, reject).finally(() => clearTimeout(timer));
-    });
   }
 
   drop(queue: WakeQueue, subscribed: boolean): void {
@@ -86,16 +83,13 @@ export class ChannelHub implements QueueHost {
   #interrupted(): void {
     if (this.#closed || this.#outage !== undefined) return;
     // A short gap is healed by `restored`. A long one may be a dead server: the waiters' attempts find out, and reject
-    // with the connection's error when it is.
-    this.#outage = setTimeout(() => {
-      this.#outage = undefined;
-      this.#wakeAll();
-    }, this.#settings.timeout);
+    // with the connection's error when it is. Where only this connection is gone, nobody else would wake them.
+    this.#outage = setInterval(() => this.#wakeAll(), clampTimer(this.#settings.timeout));
     this.#outage.unref();
   }
 
   #restored(): void {
-    clearTimeout(this.#outage);
+    clearInterval(this.#outage);
     this.#outage = undefined;
     this.#wakeAll();
   }

@@ -1,4 +1,5 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
+import { SubscriptionTimeoutError } from '../errors';
 import type { Attempt } from '../wait/Attempt';
 import type { Wake, Wakeup } from '../wait/Wakeup';
 import { clampTimer } from '../util/duration';
@@ -12,14 +13,18 @@ export interface Waiting {
   readonly waiter: object | undefined;
   readonly asleep: boolean;
   readonly banked: boolean;
+  readonly woken: boolean;
   wake(): boolean;
   reject(error: Error): void;
 }
 
 /** What a place needs of its queue. */
 export interface PlaceHost {
+  readonly channel: string;
+  /** How long a place waits to become subscribed, in ms. */
+  readonly subscriptionTimeout: number;
   isHead(place: object): boolean;
-  /** See {@link Wakeup.listen}. */
+  /** Subscribes, for all its places together, unless that is done: `undefined`. */
   listen(): Promise<void> | undefined;
   /** The head of the line looks again after so many ms. */
   recheckIn(ms: number): void;
@@ -41,7 +46,10 @@ export class Place<T> implements Wakeup<T>, Waiting {
   readonly #queue: PlaceHost;
   #sleeper: DeferredPromise<Wake<T>> | undefined;
   #banked = false;
+  #woken = false;
+  #rejected: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #subscribing: NodeJS.Timeout | undefined;
   #leaseMs: number | undefined;
 
   /** Made by the queue only. */
@@ -61,17 +69,33 @@ export class Place<T> implements Wakeup<T>, Waiting {
     return this.#banked;
   }
 
+  /** Whether it was woken, and has not gone back to sleep. */
+  get woken(): boolean {
+    return this.#woken;
+  }
+
   get isTurn(): boolean {
     return this.kind === 'crowd' || this.#queue.isHead(this);
   }
 
+  /** The subscription is shared; how long this one waits for it is its own affair, and so is failing over it. */
   listen(): Promise<void> | undefined {
-    return this.#queue.listen();
+    const subscribed = this.#queue.listen();
+    if (subscribed === undefined) return undefined;
+    const { channel, subscriptionTimeout } = this.#queue;
+    return new Promise((resolve, reject) => {
+      const expire = (): void => reject(new SubscriptionTimeoutError(channel, subscriptionTimeout));
+      this.#subscribing = setTimeout(expire, clampTimer(subscriptionTimeout));
+      subscribed.then(resolve, reject).finally(() => clearTimeout(this.#subscribing));
+    });
   }
 
   sleep(retryInMs: number): Promise<Wake<T>> {
+    if (this.#rejected !== undefined) return Promise.reject(this.#rejected);
+    this.#woken = false;
     if (this.#banked) {
       this.#banked = false;
+      this.#woken = true;
       return Promise.resolve(undefined);
     }
     const sleeper = pDefer<Wake<T>>();
@@ -88,6 +112,7 @@ export class Place<T> implements Wakeup<T>, Waiting {
   wake(): boolean {
     const sleeper = this.#rise();
     if (sleeper !== undefined) {
+      this.#woken = true;
       sleeper.resolve(undefined);
       return true;
     }
@@ -101,8 +126,9 @@ export class Place<T> implements Wakeup<T>, Waiting {
     this.#rise()?.resolve({ attempt });
   }
 
-  /** Ends its sleep with an error. */
+  /** Ends its sleep with an error: this one, or the one it is about to begin. */
   reject(error: Error): void {
+    this.#rejected = error;
     this.#rise()?.reject(error);
   }
 
@@ -120,6 +146,7 @@ export class Place<T> implements Wakeup<T>, Waiting {
     const awake = this.#sleeper === undefined;
     this.#sleeper = undefined;
     clearTimeout(this.#timer);
+    clearTimeout(this.#subscribing);
     this.#queue.remove(this, awake, this.#leaseMs);
   }
 

@@ -20,6 +20,7 @@ export class Rotation {
   #seen = 0;
   #skip = 0;
   #timer: NodeJS.Timeout | undefined;
+  #closed = false;
 
   /** @param wake - wakes the head of the line */
   constructor(wake: () => void) {
@@ -61,7 +62,13 @@ export class Rotation {
     return false;
   }
 
-  /** The head of the line has acquired, or the line is empty: nothing to give way for any more. */
+  /** The queue is no more; an unlock of this process may still be under way. */
+  close(): void {
+    this.#closed = true;
+    this.reset();
+  }
+
+  /** The head of the line has acquired: nothing to give way for any more. */
   reset(): void {
     this.#skip = 0;
     clearTimeout(this.#timer);
@@ -70,6 +77,7 @@ export class Rotation {
 
   #arm(): void {
     clearTimeout(this.#timer);
+    if (this.#closed) return;
     this.#timer = setTimeout(this.#wake, GIVE_WAY_MS);
   }
 }

@@ -5,10 +5,10 @@ import type { WakeRule } from './wakeRules';
 
 /** What a queue needs of its hub. */
 export interface QueueHost {
-  /** Subscribes the channel; bounded by the subscription time-out for each caller on its own. */
+  /** How long a waiter waits to become subscribed, in ms. */
+  readonly subscriptionTimeout: number;
+  /** Subscribes the channel, however long it takes. */
   subscribe(channel: string): Promise<void>;
-  /** Bounds a caller's wait for a subscription that others wait for as well. */
-  bounded(subscribed: Promise<void>, channel: string): Promise<void>;
   /** The queue is empty. @param subscribed - whether it had asked for a subscription */
   drop(queue: WakeQueue, subscribed: boolean): void;
 }
@@ -90,7 +90,10 @@ export class WakeQueue implements PlaceHost {
     return place === this.#head;
   }
 
-  /** Subscribes unless done; the caller's wait is bounded, the subscription itself is shared. */
+  get subscriptionTimeout(): number {
+    return this.#host.subscriptionTimeout;
+  }
+
   listen(): Promise<void> | undefined {
     if (this.#live) return undefined;
     if (this.#subscription === undefined) {
@@ -102,7 +105,7 @@ export class WakeQueue implements PlaceHost {
         () => (this.#subscription = undefined),
       );
     }
-    return this.#host.bounded(this.#subscription, this.channel);
+    return this.#subscription;
   }
 
   /** A message of the channel. */
@@ -144,7 +147,9 @@ export class WakeQueue implements PlaceHost {
   /** A place is left. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
   remove(place: Waiting, awake: boolean, leaseMs: number | undefined): void {
     if (place.kind === 'crowd') {
-      if (this.#crowd?.delete(place) === true && leaseMs === undefined && place.banked) this.wakeSome(1);
+      // A wake-up it did not use, or used in vain, is somebody else's.
+      const handsOn = place.banked || (place.woken && leaseMs === undefined);
+      if (this.#crowd?.delete(place) === true && handsOn) this.wakeSome(1);
     } else if (place === this.#head) {
       this.#head = this.#rest?.values().next().value;
       if (this.#head !== undefined) this.#rest?.delete(this.#head);
@@ -166,7 +171,7 @@ export class WakeQueue implements PlaceHost {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#timerAt = this.#recheckAt = Infinity;
-    this.#rotation?.reset();
+    this.#rotation?.close();
     this.#host.drop(this, this.#subscription !== undefined);
   }
 
@@ -174,10 +179,13 @@ export class WakeQueue implements PlaceHost {
     clearTimeout(this.#timer);
     this.#timerAt = this.#recheckAt;
     if (this.#recheckAt === Infinity) return;
-    this.#timer = setTimeout(() => {
-      this.#timerAt = Infinity;
-      if (performance.now() >= this.#recheckAt) this.#head?.wake();
-      else this.#arm();
-    }, clampTimer(Math.ceil(this.#recheckAt - performance.now())));
+    this.#timer = setTimeout(
+      () => {
+        this.#timerAt = Infinity;
+        if (performance.now() >= this.#recheckAt) this.#head?.wake();
+        else this.#arm();
+      },
+      clampTimer(Math.ceil(this.#recheckAt - performance.now())),
+    );
   }
 }

@@ -3,7 +3,7 @@ import type { CommandExecutor, RunOptions } from '../../lib/connection/CommandEx
 import type { Subscriber, SubscriberEvents } from '../../lib/connection/Subscriber';
 import { ConnectionError, ShutdownError } from '../../lib/errors';
 import type { Script, ScriptArg } from '../../lib/scripts/Script';
-import { FakeRedis } from './fakeRedis';
+import { type FakeRedis } from './fakeRedis';
 
 /** One command a {@link FakeExecutor} was given. */
 export interface SentCommand {

@@ -1,0 +1,189 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import { ShutdownError, SubscriptionTimeoutError } from '../../../lib/errors';
+import { ChannelHub } from '../../../lib/pubsub/ChannelHub';
+import type { Place } from '../../../lib/pubsub/Place';
+import { lockWakeRule } from '../../../lib/pubsub/wakeRules';
+import { fakeClock, turn } from '../../support';
+import { Outcome } from '../../support/fakeClient';
+import { FakeRedis } from '../../support/fakeRedis';
+import { FakeSubscriber } from '../../support/fakes';
+
+describe('ChannelHub', () => {
+  let clock: SinonFakeTimers;
+  let redis: FakeRedis;
+  let subscriber: FakeSubscriber;
+  let hub: ChannelHub;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    redis = new FakeRedis();
+    subscriber = new FakeSubscriber(redis);
+    hub = new ChannelHub(subscriber, { subscriptionTimeout: 1_000, timeout: 3_000 });
+  });
+
+  function join(channel = 'a', kind: 'line' | 'crowd' = 'crowd'): Place<string> {
+    return hub.join(channel, lockWakeRule, kind);
+  }
+
+  function listen(place: Place<string>): Outcome<void> {
+    return new Outcome(place.listen() ?? Promise.resolve());
+  }
+
+  it('sends nothing before somebody has to listen', async () => {
+    join().leave();
+    await turn();
+    expect(subscriber.log).to.deep.equal([]);
+    expect(hub.size).to.equal(0);
+  });
+
+  it('subscribes once for all waiters of a channel, and unsubscribes after the last', async () => {
+    const places = [join(), join(), join()];
+    places.forEach(listen);
+    await turn();
+    expect(places.map((place) => place.listen())).to.deep.equal([undefined, undefined, undefined]);
+    places[0]!.leave();
+    places[2]!.leave();
+    expect(subscriber.log).to.deep.equal(['SUB a']);
+    places[1]!.leave();
+    expect(subscriber.log).to.deep.equal(['SUB a', 'UNSUB a']);
+    expect(hub.size).to.equal(0);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('makes a fresh queue after the last waiter has left', async () => {
+    const first = join();
+    listen(first);
+    await turn();
+    const queue = hub.queue('a');
+    first.leave();
+    const second = join();
+    expect(hub.queue('a')).not.to.equal(queue);
+    const listening = listen(second);
+    await turn();
+    expect(listening.state).to.equal('resolved');
+    expect(subscriber.log).to.deep.equal(['SUB a', 'UNSUB a', 'SUB a']);
+    second.leave();
+  });
+
+  it('does not take the acknowledgement of an abandoned subscription for that of its successor', async () => {
+    subscriber.manual = true;
+    const first = join();
+    listen(first);
+    first.leave();
+    const second = listen(join());
+    await turn();
+    expect(second.state).to.equal('pending');
+    subscriber.acknowledge('a');
+    await turn();
+    expect(second.state).to.equal('resolved');
+  });
+
+  it('keeps channels apart', async () => {
+    const [a, b] = [join('a'), join('b')];
+    listen(a);
+    listen(b);
+    await turn();
+    const [sleepA, sleepB] = [new Outcome(a.sleep(Infinity)), new Outcome(b.sleep(Infinity))];
+    redis.publish('b', '0');
+    await turn();
+    expect([sleepA.state, sleepB.state]).to.deep.equal(['pending', 'resolved']);
+    a.leave();
+    expect(subscriber.channels).to.deep.equal(['b']);
+  });
+
+  it("PS-01: one waiter's time-out fails no other, and the next one gets a promise that can be kept", async () => {
+    subscriber.manual = true;
+    const early = join();
+    const failing = listen(early);
+    await clock.tickAsync(600);
+    const late = join();
+    const waiting = listen(late);
+    await clock.tickAsync(400);
+    expect(failing.error).to.be.instanceOf(SubscriptionTimeoutError);
+    expect(waiting.state).to.equal('pending');
+    early.leave();
+    expect(subscriber.log).to.deep.equal(['SUB a']);
+    const third = listen(join());
+    subscriber.acknowledge('a');
+    await turn();
+    expect([waiting.state, third.state]).to.deep.equal(['resolved', 'resolved']);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('PS-02: a subscription that is refused fails those who wait for it, and holds up nobody after them', async () => {
+    subscriber.manual = true;
+    const places = [join(), join()];
+    const failed = places.map(listen);
+    await turn();
+    subscriber.refuse('a', new Error('NOPERM'));
+    await turn();
+    expect(failed.map(({ error }) => (error as Error).message)).to.deep.equal(['NOPERM', 'NOPERM']);
+    const next = listen(join());
+    subscriber.acknowledge('a');
+    await turn();
+    expect(next.state).to.equal('resolved');
+    expect(subscriber.log).to.deep.equal(['SUB a', 'SUB a']);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('leaves no timer of a waiter that leaves while it subscribes', async () => {
+    subscriber.manual = true;
+    const [first, second] = [join(), join()];
+    listen(first);
+    listen(second);
+    expect(clock.countTimers()).to.equal(2);
+    first.leave();
+    expect(clock.countTimers()).to.equal(1);
+    second.leave();
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('wakes every waiter that may attempt after a resubscription', async () => {
+    const places = [join('a', 'line'), join('a', 'line'), join('a'), join('b', 'line')];
+    places.forEach(listen);
+    await turn();
+    const sleeps = places.map((place) => new Outcome(place.sleep(Infinity)));
+    subscriber.events?.interrupted();
+    await clock.tickAsync(10);
+    subscriber.events?.restored();
+    await turn();
+    expect(sleeps.map(({ state }) => state)).to.deep.equal(['resolved', 'pending', 'resolved', 'resolved']);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('sends waiters to find out what became of Redis while the connection stays away', async () => {
+    const place = join('a', 'line');
+    listen(place);
+    await turn();
+    const first = new Outcome(place.sleep(Infinity));
+    subscriber.events?.interrupted();
+    await clock.tickAsync(2_999);
+    expect(first.state).to.equal('pending');
+    await clock.tickAsync(1);
+    expect(first.state).to.equal('resolved');
+    // The command connection is well, so it sleeps again; nobody but the hub can wake it.
+    const second = new Outcome(place.sleep(Infinity));
+    await clock.tickAsync(3_000);
+    expect(second.state).to.equal('resolved');
+    place.leave();
+    subscriber.events?.restored();
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('AS-08: close rejects the waiters: those asleep, those who subscribe, and those who are about to sleep', async () => {
+    subscriber.manual = true;
+    const [asleep, behind, subscribing, attempting] = [join('a', 'line'), join('a', 'line'), join('b'), join('c')];
+    const outcomes = [asleep.sleep(1_000), behind.sleep(Infinity), subscribing.listen()!].map(
+      (one) => new Outcome(one),
+    );
+    hub.close();
+    outcomes.push(new Outcome(attempting.sleep(1_000)));
+    await turn();
+    for (const { error } of outcomes) expect(error).to.be.instanceOf(ShutdownError);
+    expect(() => join('d')).to.throw(ShutdownError);
+    for (const place of [asleep, behind, subscribing, attempting]) place.leave();
+    expect(hub.size).to.equal(0);
+    expect(clock.countTimers()).to.equal(0);
+  });
+});
