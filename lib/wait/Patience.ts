@@ -1,11 +1,12 @@
 import { clampTimer } from '../util/duration';
+import { AbortWatch } from './AbortWatch';
 
 /** Stands for "the wait ended before this did". */
 export const INTERRUPTED: unique symbol = Symbol('interrupted');
 
 /**
- * How long a caller is willing to wait: a deadline, an AbortSignal, both or neither. One timer and one listener per
- * wait, none at all for a wait without limit.
+ * How long a caller is willing to wait: a deadline, an AbortSignal, both or neither. At most one timer
+ * per wait, and one listener per signal; none at all for a wait without limit.
  *
  * States: waiting -> over (deadline passed or signal aborted) | ended.
  */
@@ -23,7 +24,7 @@ export class Patience {
     this.#deadline = deadline;
     this.#signal = signal;
     if (deadline !== Infinity) this.#arm();
-    signal?.addEventListener('abort', this.#stop);
+    if (signal !== undefined) AbortWatch.of(signal).add(this.#stop);
   }
 
   /** Whether the wait has a deadline. */
@@ -62,7 +63,7 @@ export class Patience {
   /** Frees the timer and the listener. */
   end(): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#stop);
+    if (this.#signal !== undefined) AbortWatch.of(this.#signal).delete(this.#stop);
     this.#interrupt = undefined;
   }
 
