@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { sleep } from '../harness/clock';
+import { monotonicMs, sleep } from '../harness/clock';
 import { type Plan } from '../harness/plan';
 import { freshKey, type Sample, type Scenario, valueOf } from '../harness/scenario';
 import { numberOf, type Task, textOf } from '../harness/task';
@@ -21,8 +21,14 @@ export const tasks: Record<string, Task> = {
     );
   },
   watch: async ({ counter }, parameters) => {
+    const periodMs = numberOf(parameters, 'periodMs');
+    // The window begins half a period after a renewal, so that none of them falls on one of its ends.
+    const idle = counter.sent;
+    const giveUpAt = monotonicMs() + 1.5 * periodMs;
+    while (counter.sent === idle && monotonicMs() < giveUpAt) await sleep(periodMs / 50);
+    await sleep(periodMs / 2);
     const before = counter.sent;
-    await sleep(numberOf(parameters, 'ms'));
+    await sleep(periodMs * numberOf(parameters, 'periods'));
     return counter.sent - before;
   },
   alive: async ({ options }, parameters) => {
@@ -37,8 +43,8 @@ export const tasks: Record<string, Task> = {
 async function measure(group: WorkerGroup, plan: Plan): Promise<Sample> {
   const name = freshKey('idleHolds');
   await group.call(0, 'idleHolds', 'hold', { name });
-  const ms = (plan.idleHoldMs / 3) * plan.idlePeriods;
-  const commands = (await group.call(0, 'idleHolds', 'watch', { ms })) as number;
+  const parameters = { periodMs: plan.idleHoldMs / 3, periods: plan.idlePeriods };
+  const commands = (await group.call(0, 'idleHolds', 'watch', parameters)) as number;
   const alive = (await group.call(0, 'idleHolds', 'alive', { name })) as number;
   return { commandsPerPeriod: commands / plan.idlePeriods, alive };
 }
