@@ -129,6 +129,17 @@ describe('fair lock scripts', () => {
       expect(await bench().contents()).to.deep.equal({});
     });
 
+    it('sets the lease alone where all holds are left, on the lock only', async () => {
+      await fair.acquire('A');
+      await fair.acquire('B');
+      expect(await fair.release('A', 1, 60_000)).to.deep.equal({ kind: 'kept' });
+      expect(await pttl()).to.be.within(59_000, 60_000);
+      await fair.expectQueue({ B: 35_000 });
+      expect(await bench().redis.pttl(fair.queue)).to.equal(-1);
+      expect(await bench().redis.pttl(fair.timeouts)).to.equal(-1);
+      expect(await bench().messages()).to.deep.equal([]);
+    });
+
     it('G-07: repeated, it leaves the next holder alone', async () => {
       await fair.acquire('A');
       await fair.acquire('B');

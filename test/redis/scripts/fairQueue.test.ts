@@ -109,6 +109,33 @@ describe('fair lock scripts: the queue', () => {
       }
     });
 
+    it('gets in in its turn however long the holder goes on, by its own attempts alone', async () => {
+      fair.wait = 300;
+      fair.lease = 300;
+      fair.now = Date.now();
+      await fair.acquire('A');
+      const entered: string[] = [];
+      const comeBackUntilIn = async (owner: string): Promise<void> => {
+        fair.now = Date.now();
+        const reply = await fair.acquire(owner);
+        if (!reply.acquired) return sleep(reply.ttl).then(() => comeBackUntilIn(owner));
+        entered.push(owner);
+        await fair.release(owner);
+      };
+      const owners = ['B', 'C', 'D'];
+      const inside = Promise.all(owners.map(comeBackUntilIn));
+      // the last one's score would have passed after 1.2 s
+      for (let renewal = 0; renewal < 16; renewal++) {
+        await bench().redis.pexpire(bench().name, fair.lease);
+        await sleep(100);
+      }
+      expect(await bench().redis.lrange(fair.queue, 0, -1)).to.deep.equal(owners);
+      fair.now = Date.now();
+      await fair.release('A');
+      await inside;
+      expect(entered).to.deep.equal(owners);
+    });
+
     it('does not move its score while the prediction is good', async () => {
       await fair.acquire('A');
       await fair.acquire('B');

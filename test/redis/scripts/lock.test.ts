@@ -95,6 +95,19 @@ describe('lock scripts', () => {
     expect(await bench().contents()).to.deep.equal({ x: { A: '1' } });
   });
 
+  it('sets the lease alone where all holds are left', async () => {
+    await acquire('A', 1, 5_000);
+    expect(await release('A', 1, 60_000)).to.deep.equal({ kind: 'kept' });
+    expect(await bench().contents()).to.deep.equal({ x: { A: '1' } });
+    expect(await pttl()).to.be.within(59_000, 60_000);
+    expect(await release('A', 1, 2_000)).to.deep.equal({ kind: 'kept' });
+    expect(await pttl()).to.be.within(1_000, 2_000);
+    expect(await release('A', 1)).to.deep.equal({ kind: 'kept' });
+    expect(await pttl()).to.be.within(1_000, 2_000);
+    expect(await release('B', 1, 60_000)).to.deep.equal({ kind: 'notHeld' });
+    expect(await pttl()).to.be.within(1_000, 2_000);
+  });
+
   it('G-07: a repeated release leaves the next holder alone', async () => {
     await acquire('A');
     await release('A', 0);

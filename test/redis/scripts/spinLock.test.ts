@@ -27,6 +27,13 @@ describe('spin lock scripts', () => {
     expect(await bench().contents()).to.deep.equal({});
   });
 
+  it('sets the lease alone where all holds are left', async () => {
+    await acquire('A');
+    expect(await release('A', 1, 60_000)).to.deep.equal({ kind: 'kept' });
+    expect(await bench().contents()).to.deep.equal({ x: { A: '1' } });
+    expect(await bench().redis.pttl(bench().name)).to.be.within(59_000, 60_000);
+  });
+
   it('G-07: a repeated release leaves the next holder alone', async () => {
     await acquire('A');
     await release('A', 0);

@@ -54,6 +54,13 @@ describe('write lock scripts', () => {
       expect(await bench().messages()).to.deep.equal([]);
     });
 
+    it('sets the lease alone where all holds are left', async () => {
+      await rw.write('W', 1, 60_000);
+      expect(await rw.unwrite('W', 1, 5_000)).to.deep.equal({ kind: 'kept' });
+      expect(await bench().contents()).to.deep.equal({ x: { mode: 'write', 'W:write': '1' } });
+      expect(await rw.pttl()).to.be.within(4_000, 5_000);
+    });
+
     it('gives one hold back without cutting the life of a read hold that lasts longer', async () => {
       await rw.write('W');
       await rw.write('W', 2);
