@@ -15,6 +15,8 @@ export interface RedisServerOptions {
   readonly port?: number;
   /** More arguments for `redis-server`, after ours, so that they win: `['--maxmemory', '1mb']`. */
   readonly args?: readonly string[];
+  /** Lines of a configuration file, for what arguments cannot say (a Sentinel keeps its state in it). */
+  readonly config?: readonly string[];
   /** `requirepass`. */
   readonly password?: string;
   /** Serve TLS on the port instead of plain TCP. Paths of PEM files. Clients need no certificate of their own. */
@@ -131,9 +133,10 @@ export class RedisServer {
   }
 
   #arguments(): string[] {
-    const { password, tls: secure, args = [] } = this.#options;
+    const { password, tls: secure, args = [], config } = this.#options;
     const port = String(this.port);
     return [
+      ...(config === undefined ? [] : [this.#writeConfig(config)]),
       ...(secure === undefined ? ['--port', port] : ['--port', '0', '--tls-port', port, '--tls-auth-clients', 'no']),
       ...(secure === undefined
         ? []
@@ -143,6 +146,13 @@ export class RedisServer {
       ...(password === undefined ? [] : ['--requirepass', password]),
       ...args,
     ];
+  }
+
+  /** Only once: after a restart the file is what the server has made of it. */
+  #writeConfig(lines: readonly string[]): string {
+    const file = path.join(this.#folder, 'redis.conf');
+    if (!fs.existsSync(file)) fs.writeFileSync(file, `${lines.join('\n')}\n`);
+    return file;
   }
 
   async #answers(): Promise<void> {
