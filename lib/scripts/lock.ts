@@ -149,4 +149,3 @@ return result
 `,
   decode: (reply) => (Array.isArray(reply) ? reply.map((one) => one === 1) : []),
 });
-
