@@ -1,4 +1,5 @@
 import type { CallToken } from '../connection/CommandExecutor';
+import { ConnectionError } from '../errors';
 import type { Place } from '../pubsub/Place';
 import { confirmedUntil, type Hold } from '../renewal/Hold';
 import type { AcquireReply } from '../scripts/replies';
@@ -18,6 +19,9 @@ export interface Acquired {
   /** The fencing token, from locks that have one. */
   readonly token: bigint | undefined;
 }
+
+/** Nobody waited for it any more when it was about to be sent. */
+const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
 
 /**
  * One thread acquiring one lock once: what the waiting loop attempts, and what a holder hands the lock to.
@@ -40,6 +44,8 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   ttl = -1;
   /** Whether a predecessor ever made an attempt for it. */
   #handed = false;
+  /** Whether that attempt is under way. */
+  #inheriting = false;
   /** Its kind of lock; a predecessor hands over with it. */
   readonly driver: LockDriver;
   readonly #context: LockContext;
@@ -92,13 +98,19 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   }
 
   attempt(): Promise<Attempt<Acquired>> {
-    // An undo of an earlier acquisition of this thread must not meet this one.
-    if (this.hold.undoing !== undefined) return this.hold.undoing.then(() => this.attempt());
+    if (this.hold.releasing) return this.hold.whenReleased().then(() => (this.cancelled ? NOT_TRIED : this.attempt()));
     const sentAt = performance.now();
-    return this.driver.attempt(this).then((reply) => {
-      if (reply.acquired) this.place?.beginTurn(performance.now());
-      return this.#settle(reply, sentAt);
-    });
+    return this.driver.attempt(this).then(
+      (reply) => {
+        if (reply.acquired) this.place?.beginTurn(performance.now());
+        return this.#settle(reply, sentAt);
+      },
+      (error: unknown) => {
+        // The others of the line would find out one after the other, each after a time-out of its own.
+        if (error instanceof ConnectionError) this.place?.alarm();
+        throw error;
+      },
+    );
   }
 
   /** Reads the answer of an attempt, be it an own one or one that a predecessor made. */
@@ -110,7 +122,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     const deadline = confirmedUntil(sentAt, this.leaseMs);
     if (performance.now() >= deadline) {
       // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
-      this.#reclaim(true, false);
+      if (!this.cancelled) this.#reclaim(true, false);
       return { ok: false, retryInMs: 1 };
     }
     this.place?.acquiredFor(this.leaseMs);
@@ -131,15 +143,22 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   inherit(acquired: Promise<AcquireReply>, epoch: number): void {
     const sentAt = performance.now();
     this.#handed = true;
+    this.#inheriting = true;
     this.epoch = epoch;
-    this.place?.give(acquired.then((reply) => this.#settle(reply, sentAt)));
+    const attempt = acquired.then((reply) => {
+      this.#inheriting = false;
+      return this.#settle(reply, sentAt);
+    });
+    // Nobody takes it where the wait ended in this very turn; the end of the wait sees to that.
+    attempt.catch(() => undefined);
+    this.place?.give(attempt);
   }
 
   giveUp(pending: Promise<Attempt<Acquired>> | undefined, doubtful: boolean): void {
     this.cancelled = true;
     this.place?.acquiredFor(undefined);
     pending?.catch(() => undefined);
-    if (this.repeated) this.#reclaim(pending !== undefined || doubtful, true);
+    if (this.repeated) this.#reclaim(pending !== undefined || this.#inheriting || doubtful, true);
   }
 
   get #waits(): boolean {

@@ -2,7 +2,7 @@ import { mapName } from '../config/validateName';
 import { newCallToken } from '../connection/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
 import type { WakeQueue } from '../pubsub/WakeQueue';
-import { confirmedUntil, holdKey, type Grip, type HoldIdentity } from '../renewal/Hold';
+import { confirmedUntil, holdKey, type Grip, type Hold, type HoldIdentity } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
 import { NO_LEASE } from '../util/duration';
 import { acquireWithin } from '../wait/acquireWithin';
@@ -93,13 +93,27 @@ export class LockEngine {
    *   release is tried on in the background
    */
   async give(threadId: number, grip?: Grip): Promise<void> {
-    const { context, driver } = this;
+    const { context } = this;
     const { key, owner } = this.#identify(threadId);
-    const hold = context.holds.get(key);
-    if (hold !== undefined && hold.acquiring) {
+    let hold = context.holds.get(key);
+    while (hold?.acquiring === true) {
       if (hold.grips.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
       await hold.whenIdle();
+      hold = context.holds.get(key);
     }
+    hold?.beginRelease();
+    try {
+      await this.#giveBack(hold, threadId, owner, grip);
+    } finally {
+      if (hold !== undefined) {
+        hold.endRelease();
+        context.holds.tidy(hold);
+      }
+    }
+  }
+
+  async #giveBack(hold: Hold | undefined, threadId: number, owner: string, grip: Grip | undefined): Promise<void> {
+    const { context, driver } = this;
     // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
     const given = hold === undefined ? undefined : context.holds.release(hold, grip);
     if (grip !== undefined && given === undefined) return;
@@ -119,7 +133,7 @@ export class LockEngine {
       reply = await this.#release(request);
     } catch (error) {
       if (hold !== undefined && (error instanceof CommandTimeoutError || error instanceof ConnectionError)) {
-        const leaseMs = context.settings.lockWatchdogTimeout;
+        const leaseMs = Math.max(context.settings.lockWatchdogTimeout, given?.leaseMs ?? 0);
         reclaim({ hold, driver, token, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context.holds);
       }
       throw error;
@@ -215,6 +229,8 @@ export class LockEngine {
     if (!head?.asleep || head.banked || !(head.waiter instanceof Acquisition)) return undefined;
     const acquisition = head.waiter;
     if (acquisition.driver.handOver === undefined) return undefined;
+    // What a release of the heir's takes away, if it is repeated, must not be this.
+    if (acquisition.hold.releasing) return undefined;
     if (queue.handOvers >= MAX_HANDOVERS) return undefined;
     if (performance.now() - queue.turnStartedAt >= HANDOVER_WINDOW_MS) return undefined;
     return { driver: acquisition.driver, acquisition };

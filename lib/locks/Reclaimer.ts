@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { newCallToken, type CallToken } from '../connection/CommandExecutor';
 import { CommandError, ShutdownError } from '../errors';
 import type { Hold } from '../renewal/Hold';
@@ -33,28 +32,28 @@ type Undone = 'surely' | 'probably' | 'unknown';
  * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets holds
  * whose end nobody saw back to what the thread is known to have. The first try is written at once, behind the ghost on its
  * connection. If the ghost's connection broke, what was in its socket may still run later, so the undo is repeated until
- * Redis would have forgotten it by itself; it stops early when the thread takes the lock again, whose count then says what
- * is right.
+ * Redis would have forgotten it by itself. While the thread has the lock, or asks for it, there is nothing to undo: its
+ * count says what is right.
  */
 export function reclaim(ghost: Ghost, holds: HoldTable): void {
   const { hold } = ghost;
-  const first = undo(ghost);
-  hold.undoing = first;
-  void first
-    .then(async (undone) => {
-      if (hold.undoing === first) hold.undoing = undefined;
-      holds.tidy(hold);
-      if (undone !== 'surely') await repeat(ghost);
-    })
-    .catch(() => undefined);
+  hold.ghosts++;
+  void lay(ghost).finally(() => {
+    hold.ghosts--;
+    holds.tidy(hold);
+  });
+}
+
+async function lay(ghost: Ghost): Promise<void> {
+  if ((await undo(ghost)) !== 'surely') await repeat(ghost);
 }
 
 async function repeat(ghost: Ghost): Promise<void> {
   const startedAt = performance.now();
   let livesMs = Math.max(ghost.leaseMs, ghost.queuedMs);
   for (let ms = FIRST_PAUSE_MS; performance.now() < startedAt + livesMs; ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
-    await pause(ms, undefined, { ref: false });
-    if (ghost.hold.acquiring || ghost.hold.grips.length > 0) return;
+    await pause(ms);
+    if (ghost.hold.acquiring || ghost.hold.grips.length > 0) continue;
     const undone = await undo(ghost);
     if (undone === 'surely') return;
     // The waiter is off its queue: what may still come out of the broken socket is worth a lease, not a wait.
@@ -70,17 +69,27 @@ async function undo({ hold, driver, token: ghost, doubtful, waiter }: Ghost): Pr
     tokens.push(token);
     return token;
   };
-  if (waiter !== undefined) commands.push(driver.abandon!(waiter, newToken()));
-  if (doubtful) {
-    const { name, rawName, threadId, owner, grips } = hold;
-    const left = grips.length;
-    commands.push(driver.release({ name, rawName, threadId, owner, left, remainingMs: 0, token: newToken() }));
-  }
+  hold.beginRelease();
   try {
+    if (waiter !== undefined) commands.push(driver.abandon!(waiter, newToken()));
+    if (doubtful) {
+      const { name, rawName, threadId, owner, grips } = hold;
+      const left = grips.length;
+      commands.push(driver.release({ name, rawName, threadId, owner, left, remainingMs: 0, token: newToken() }));
+    }
     await Promise.all(commands);
     return !doubtful || tokens.every(({ epoch }) => epoch === ghost.epoch) ? 'surely' : 'probably';
   } catch (error) {
     // Refused for good, or nobody is left to do it.
     return error instanceof ShutdownError || error instanceof CommandError ? 'surely' : 'unknown';
+  } finally {
+    hold.endRelease();
   }
+}
+
+/** It alone does not keep the process alive. */
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 }

@@ -28,6 +28,8 @@ export interface PlaceHost {
   listen(): Promise<void> | undefined;
   /** The head of the line looks again after so many ms. */
   recheckIn(ms: number): void;
+  /** See {@link Place.alarm}. */
+  alarm(): void;
   /** This process got the lock by an attempt of its own. */
   beginTurn(now: number): void;
   /** It is left. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
@@ -140,6 +142,11 @@ export class Place<T> implements Wakeup<T>, Waiting {
   /** It has acquired by an attempt of its own, not by a hand-over. */
   beginTurn(now: number): void {
     this.#queue.beginTurn(now);
+  }
+
+  /** Redis cannot be reached: everybody in the queue finds out for itself, and now. */
+  alarm(): void {
+    this.#queue.alarm();
   }
 
   leave(): void {

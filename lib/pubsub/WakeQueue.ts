@@ -132,6 +132,11 @@ export class WakeQueue implements PlaceHost {
     this.#head?.wake();
   }
 
+  alarm(): void {
+    this.wakeAll();
+    for (const place of this.#rest ?? []) place.wake();
+  }
+
   /** Ends every wait with an error. */
   rejectAll(error: Error): void {
     this.#head?.reject(error);

@@ -64,8 +64,8 @@ export class Hold implements HoldIdentity {
   deadline = 0;
   /** Whether an acquisition is under way; there is at most one. */
   acquiring = false;
-  /** The undo of an acquisition nobody waited for; the next acquisition starts after it. */
-  undoing: Promise<unknown> | undefined;
+  /** Acquisitions and releases whose end nobody saw, and whose undo is not over: it is one and the same hold until then. */
+  ghosts = 0;
   /** Whether the last renewal failed and is to be repeated before its time. */
   renewalFailed: Error | undefined;
   /** Whether a renewal is under way. */
@@ -73,6 +73,8 @@ export class Hold implements HoldIdentity {
   /** The round it is renewed in; the watchdog's. */
   round: Round | undefined;
   #idle: DeferredPromise<void> | undefined;
+  #releases = 0;
+  #released: DeferredPromise<void> | undefined;
 
   constructor(identity: HoldIdentity) {
     this.key = identity.key;
@@ -106,6 +108,45 @@ export class Hold implements HoldIdentity {
       end = Math.max(end, grip.leaseMs === -1 ? now + grip.watchdogMs : grip.leaseEnd);
     }
     return Math.max(0, Math.ceil(end - now));
+  }
+
+  /**
+   * Monotonic time until which Redis keeps it at least, once it was told which grips are left.
+   * @param now - monotonic time before Redis is told
+   */
+  keptUntil(now: number): number {
+    let end = 0;
+    for (const grip of this.grips) {
+      end = Math.max(end, grip.leaseMs === -1 ? confirmedUntil(now, grip.watchdogMs) : grip.leaseEnd);
+    }
+    return end;
+  }
+
+  /**
+   * Whether a release of it is under way. The next acquisition is sent when none is: a release that is repeated, because
+   * its answer is late, would take away what the acquisition brings.
+   */
+  get releasing(): boolean {
+    return this.#releases > 0;
+  }
+
+  /** A release is about to be sent. */
+  beginRelease(): void {
+    this.#releases++;
+  }
+
+  /** A release has ended, however. */
+  endRelease(): void {
+    if (--this.#releases > 0) return;
+    this.#released?.resolve();
+    this.#released = undefined;
+  }
+
+  /** Resolves when no release is under way. */
+  whenReleased(): Promise<void> {
+    if (!this.releasing) return Promise.resolve();
+    this.#released ??= pDefer<void>();
+    return this.#released.promise;
   }
 
   /** Resolves when no acquisition is under way. */

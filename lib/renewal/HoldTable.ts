@@ -10,7 +10,7 @@ export interface LockLost {
 
 /**
  * Who holds what in this client: (key, owner) -> {@link Hold}. The only mutable state of holds; facades and the watchdog
- * share it. An entry exists while it has grips, an acquisition under way or an undo under way.
+ * share it. An entry exists while it has grips, or an acquisition, a release or an undo under way.
  */
 export class HoldTable {
   readonly #holds = new Map<string, Hold>();
@@ -93,8 +93,8 @@ export class HoldTable {
 
   /** A release found the lock gone: tells of the grip that was just given back. */
   missed(hold: Hold, grip: Grip, why: string): void {
-    this.lose(hold, why);
-    this.#tell(hold, [grip], new LockLostError(hold.name, hold.threadId, why));
+    this.#tell(hold, [...hold.grips.splice(0), grip], new LockLostError(hold.name, hold.threadId, why));
+    this.#settle(hold);
   }
 
   /** Loses every hold of a key (forceUnlock by this client). */
@@ -106,9 +106,8 @@ export class HoldTable {
 
   /** Forgets a hold that has nothing any more. */
   tidy(hold: Hold): void {
-    if (hold.grips.length === 0 && !hold.acquiring && hold.undoing === undefined) {
-      this.#holds.delete(hold.key);
-    }
+    if (hold.grips.length > 0 || hold.acquiring || hold.releasing || hold.ghosts > 0) return;
+    if (this.#holds.get(hold.key) === hold) this.#holds.delete(hold.key);
   }
 
   /** Adds a listener. @returns what removes it */
@@ -144,7 +143,7 @@ export class HoldTable {
 
   /** Nobody may believe in the lock longer than what is left of it lasts. */
   #shorten(hold: Hold): void {
-    hold.deadline = Math.min(hold.deadline, hold.leaseEnd);
+    hold.deadline = Math.min(hold.deadline, hold.keptUntil(performance.now()));
   }
 
   #tell(hold: Hold, grips: readonly Grip[], cause: LockLostError): void {

@@ -44,7 +44,7 @@ export class Patience {
 
   /** Why the signal aborted. */
   get reason(): unknown {
-    return this.#signal?.reason;
+    return this.#signal?.reason as unknown;
   }
 
   /** The outcome of `work`, or {@link INTERRUPTED} as soon as the wait is over. At most one at a time. */

@@ -127,12 +127,11 @@ export class FakeRedis {
     const held = lock?.holds.get(owner);
     if (lock === undefined || held === undefined) return null;
     const keep = Number(left) < 0 ? held - 1 : Number(left);
-    if (held <= keep) return 0;
-    if (keep === 0) {
+    if (keep <= 0) {
       this.#locks.delete(name);
       return 1 + this.publish(channel, message);
     }
-    lock.holds.set(owner, keep);
+    lock.holds.set(owner, Math.min(held, keep));
     if (remaining !== '0') lock.until = performance.now() + Number(remaining);
     return 0;
   }

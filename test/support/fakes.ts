@@ -25,6 +25,7 @@ interface Trap {
   readonly name: string;
   readonly error: Error;
   readonly runs: boolean;
+  readonly breaks: boolean;
   times: number;
 }
 
@@ -82,14 +83,17 @@ export class FakeExecutor implements CommandExecutor {
   /** Everything works again, and what waited is done, in order. */
   resume(): void {
     this.#mode = 'up';
-    for (const call of this.#unwritten.splice(0)) this.#write(call);
+    for (const call of this.#unwritten.splice(0)) {
+      if (call.options?.token?.cancelled !== true) this.#write(call);
+      else call.reply.reject(new ConnectionError('not sent: cancelled', false));
+    }
     for (const call of this.#unexecuted.splice(0)) this.#execute(call);
     for (const call of this.#unanswered.splice(0)) call.answer?.();
   }
 
-  /** The next commands of that name are rejected, executed before (`runs`) or not. */
-  fail(name: string, error: Error, options: { readonly times?: number; readonly runs?: boolean } = {}): void {
-    this.#traps.push({ name, error, runs: options.runs === true, times: options.times ?? 1 });
+  /** The next commands of that name are rejected, executed before (`runs`) or not, with the connection (`breaks`) or not. */
+  fail(name: string, error: Error, how: Partial<Omit<Trap, 'name' | 'error'>> = {}): void {
+    this.#traps.push({ name, error, runs: false, breaks: false, times: 1, ...how });
   }
 
   run<K extends string, A extends string, R>(
@@ -135,10 +139,6 @@ export class FakeExecutor implements CommandExecutor {
       return;
     }
     const token = call.options?.token;
-    if (token?.cancelled === true) {
-      call.reply.reject(new ConnectionError('not sent: cancelled', false));
-      return;
-    }
     if (token !== undefined) {
       token.sends += 1;
       token.epoch = this.epoch;
@@ -159,6 +159,7 @@ export class FakeExecutor implements CommandExecutor {
     if (trap !== undefined) trap.times -= 1;
     const reply = trap === undefined || trap.runs ? call.execute() : undefined;
     return () => {
+      if (trap?.breaks === true) this.epoch += 1;
       this.onReply?.();
       if (trap === undefined) call.reply.resolve(reply);
       else call.reply.reject(trap.error);
@@ -171,6 +172,8 @@ export class FakeSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
   /** `SUB channel` and `UNSUB channel`, in order. */
   readonly log: string[] = [];
+  /** How often it was asked whether the servers are still there. */
+  probes = 0;
   /** Whether the test acknowledges subscriptions itself, by {@link acknowledge} or {@link refuse}. */
   manual = false;
   readonly #redis: FakeRedis;
@@ -199,6 +202,10 @@ export class FakeSubscriber implements Subscriber {
     this.log.push(`UNSUB ${channel}`);
     this.#live.delete(channel);
     this.#asked.delete(channel);
+  }
+
+  probe(): void {
+    this.probes += 1;
   }
 
   close(): void {

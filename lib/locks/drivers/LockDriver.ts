@@ -67,8 +67,11 @@ export interface LockDriver {
   wakeup?(): Wakeup<never>;
   attempt(request: AttemptRequest): Promise<AcquireReply>;
   release(request: ReleaseRequest): Promise<ReleaseReply>;
-  /** Hands the last hold of `from` to the waiter of `request`. Absent where the kind has an order of its own in Redis. */
-  handOver?(from: LockSubject, request: AttemptRequest): Handover;
+  /**
+   * Hands the last hold of `from` to the waiter of `request`. Absent where the kind has an order of its own in Redis.
+   * The command is the release of `from` and goes by its token: whether it is sent again is not for the heir to say.
+   */
+  handOver?(from: ReleaseRequest, request: AttemptRequest): Handover;
   /**
    * A waiter leaves without the lock (Redisson: acquireFailed). Absent where Redis knows nothing of waiters.
    * @param token - of this command, not of the attempts

@@ -26,12 +26,12 @@ export function fencedDriver(executor: CommandExecutor, clientId: string, renewa
         { lease: leaseMs, owner, count },
         { what: 'acquire fenced lock', name, token },
       ),
-    handOver: (from, { rawName, owner, leaseMs, name, token }) => {
+    handOver: (from, { rawName, owner, leaseMs, name }) => {
       const released = executor.run(
         handOverFencedLock,
         { name: rawName, token: tokenKey(rawName) },
         { owner: from.owner, heir: owner, lease: leaseMs },
-        { what: 'hand over fenced lock', name, token },
+        { what: 'hand over fenced lock', name, token: from.token },
       );
       const acquired = released.then((reply) =>
         reply.kind === 'handed' && reply.token !== undefined

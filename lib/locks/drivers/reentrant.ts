@@ -62,12 +62,12 @@ export function commonDriver(executor: CommandExecutor, clientId: string, renewa
 export function reentrantDriver(executor: CommandExecutor, clientId: string, renewal: RenewalKind): LockDriver {
   return {
     ...commonDriver(executor, clientId, renewal),
-    handOver: (from, { rawName, owner, leaseMs, name, token }) => {
+    handOver: (from, { rawName, owner, leaseMs, name }) => {
       const released = executor.run(
         handOverLock,
         { name: rawName },
         { owner: from.owner, heir: owner, lease: leaseMs },
-        { what: 'hand over lock', name, token },
+        { what: 'hand over lock', name, token: from.token },
       );
       const acquired = released.then((reply) => (reply.kind === 'handed' ? ACQUIRED : NOT_HANDED));
       return { released, acquired };

@@ -174,8 +174,8 @@ describe('ChannelHub', () => {
   it('AS-08: close rejects the waiters: those asleep, those who subscribe, and those who are about to sleep', async () => {
     subscriber.manual = true;
     const [asleep, behind, subscribing, attempting] = [join('a', 'line'), join('a', 'line'), join('b'), join('c')];
-    const outcomes = [asleep.sleep(1_000), behind.sleep(Infinity), subscribing.listen()!].map(
-      (one) => new Outcome(one),
+    const outcomes = [asleep.sleep(1_000), behind.sleep(Infinity), subscribing.listen()].map(
+      (one) => new Outcome<unknown>(Promise.resolve(one)),
     );
     hub.close();
     outcomes.push(new Outcome(attempting.sleep(1_000)));

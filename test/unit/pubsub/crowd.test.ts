@@ -28,7 +28,7 @@ describe('WakeQueue: the crowd', () => {
     ttl = Infinity,
   ): Promise<{ places: Place<string>[]; sleeps: Outcome<unknown>[] }> {
     const places = Array.from({ length }, () => hub.join<string>(CHANNEL, rule, 'crowd'));
-    await Promise.all(places.map((place) => place.listen()));
+    for (const place of places) await place.listen();
     const sleeps = places.map((place) => new Outcome(place.sleep(ttl)));
     await turn();
     return { places, sleeps };
@@ -116,11 +116,10 @@ describe('WakeQueue: the crowd', () => {
   });
 
   it('AS-03: a chain of 300 waiters, each waking the next, neither overflows nor strands anybody', async () => {
-    const { places, sleeps } = await crowd(semaphoreWakeRule, 300);
+    const places = Array.from({ length: 300 }, () => hub.join<string>(CHANNEL, semaphoreWakeRule, 'crowd'));
     for (const place of places) void place.sleep(Infinity).then(() => place.leave());
     places[0]!.wake();
     await turn();
-    expect(sleeps).to.have.length(300);
     expect(hub.size).to.equal(0);
   });
 

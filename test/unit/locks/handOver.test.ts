@@ -1,0 +1,166 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import type { AttemptRequest, LockDriver, ReleaseRequest } from '../../../lib/locks/drivers/LockDriver';
+import { fakeClock, turn } from '../../support';
+import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
+
+describe('handing over within a process', () => {
+  let clock: SinonFakeTimers;
+  let client: FakeClient;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    client = new FakeClient();
+  });
+
+  /** Threads 1..n ask in this order; 1 gets it. */
+  async function contenders(count: number): Promise<Outcome<void>[]> {
+    const locks: Outcome<void>[] = [];
+    for (let threadId = 1; threadId <= count; threadId++) {
+      locks.push(new Outcome(client.lock().lock(-1, undefined, threadId)));
+      await turn();
+    }
+    return locks;
+  }
+
+  function inside(locks: Outcome<void>[]): number[] {
+    return locks.flatMap(({ state }, i) => (state === 'resolved' ? [i + 1] : []));
+  }
+
+  it('gives the lock to the next waiter in one command, without a message', async () => {
+    const locks = await contenders(3);
+    const before = client.executor.sent.length;
+    await client.lock().unlock(1);
+    await turn();
+    expect(inside(locks)).to.deep.equal([1, 2]);
+    expect(client.executor.names.slice(before)).to.deep.equal(['lock.handOver']);
+    expect(client.redis.published).to.deep.equal([]);
+    expect(client.redis.owners(NAME)).to.deep.equal([client.owner(2)]);
+  });
+
+  it('keeps the order of asking', async () => {
+    const locks = await contenders(5);
+    const order: number[] = [];
+    for (let turnOf = 1; turnOf <= 5; turnOf++) {
+      order.push(inside(locks).at(-1)!);
+      await client.lock().unlock(turnOf);
+      await turn();
+    }
+    expect(order).to.deep.equal([1, 2, 3, 4, 5]);
+    expect(client.redis.exists(NAME)).to.equal(false);
+    expect([client.hub.size, client.holds.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+  });
+
+  it('gives the heir its own lease, counted from the hand-over', async () => {
+    await client.lock().lock(-1, undefined, 1);
+    const second = new Outcome(client.lock().lock(5_000, undefined, 2));
+    await turn();
+    await clock.tickAsync(10);
+    await client.lock().unlock(1);
+    await turn();
+    expect(second.state).to.equal('resolved');
+    expect(client.redis.pttl(NAME)).to.equal(5_000);
+    expect(client.executor.count('lock.renew')).to.equal(0);
+    await clock.tickAsync(5_000);
+    expect(client.lost.map(({ threadId }) => threadId)).to.deep.equal([2]);
+  });
+
+  it('really unlocks after 16 times in a row, so that other processes get their turn', async () => {
+    await contenders(20);
+    for (let threadId = 1; threadId <= 17; threadId++) {
+      await client.lock().unlock(threadId);
+      await turn();
+    }
+    expect(client.executor.count('lock.handOver')).to.equal(16);
+    expect(client.redis.published).to.deep.equal([`${CHANNEL} 0`]);
+  });
+
+  it('really unlocks when the process has had the lock for 20 ms', async () => {
+    await contenders(3);
+    await clock.tickAsync(19);
+    await client.lock().unlock(1);
+    expect(client.executor.count('lock.handOver')).to.equal(1);
+    await clock.tickAsync(1);
+    await client.lock().unlock(2);
+    expect(client.executor.count('lock.handOver')).to.equal(1);
+    expect(client.redis.published).to.deep.equal([`${CHANNEL} 0`]);
+  });
+
+  it('begins a new turn when it has got the lock from Redis again', async () => {
+    const locks = await contenders(4);
+    await clock.tickAsync(20);
+    await client.lock().unlock(1);
+    await turn();
+    // Nobody else is subscribed: there is nobody to give way to.
+    expect(inside(locks)).to.deep.equal([1, 2]);
+    await client.lock().unlock(2);
+    await turn();
+    expect(inside(locks)).to.deep.equal([1, 2, 3]);
+    expect(client.executor.count('lock.handOver')).to.equal(1);
+  });
+
+  it('does not happen while a thread gives back one of several holds', async () => {
+    const locks = await contenders(2);
+    await client.lock().lock(-1, undefined, 1);
+    await client.lock().unlock(1);
+    await turn();
+    expect(inside(locks)).to.deep.equal([1]);
+    expect(client.executor.count('lock.handOver')).to.equal(0);
+    await client.lock().unlock(1);
+    await turn();
+    expect(inside(locks)).to.deep.equal([1, 2]);
+  });
+
+  it('lets the heir look for itself when the holder has lost the lock', async () => {
+    const locks = await contenders(2);
+    client.redis.seize(NAME, 'other', 1_000);
+    const unlock = new Outcome(client.lock().unlock(1));
+    await turn();
+    expect((unlock.error as Error).message).to.contain('not locked by current thread');
+    expect(inside(locks)).to.deep.equal([1]);
+    await clock.tickAsync(1_000);
+    expect(inside(locks)).to.deep.equal([1, 2]);
+  });
+
+  it('does not go to a thread whose own release is under way', async () => {
+    await contenders(1);
+    const held = client.holds.get([...client.holds.all()][0]!.key)!;
+    const waiter = new Outcome(client.lock().lock(-1, undefined, 2));
+    await turn();
+    const heir = [...client.holds.all()].find((hold) => hold !== held)!;
+    heir.beginRelease();
+    await client.lock().unlock(1);
+    await turn();
+    expect(client.executor.count('lock.handOver')).to.equal(0);
+    heir.endRelease();
+    await clock.tickAsync(30_000);
+    expect(waiter.state).to.equal('resolved');
+  });
+
+  it('is the release of the holder: the heir cannot call it off', async () => {
+    const requests: { from: ReleaseRequest; heir: AttemptRequest }[] = [];
+    const driver: LockDriver = {
+      ...client.driver,
+      handOver: (from, heir) => {
+        requests.push({ from, heir });
+        return client.driver.handOver!(from, heir);
+      },
+    };
+    await client.lock(NAME, driver).lock(-1, undefined, 1);
+    const stop = new AbortController();
+    const waiter = client.lock(NAME, driver).lock(-1, undefined, { threadId: 2, signal: stop.signal });
+    const second = new Outcome(waiter);
+    await turn();
+    client.executor.mute();
+    void client.lock(NAME, driver).unlock(1);
+    stop.abort();
+    await turn();
+    expect(second.state).to.equal('rejected');
+    const [{ from, heir }] = requests as [(typeof requests)[0]];
+    expect([from.token.cancelled, heir.token.cancelled]).to.deep.equal([false, true]);
+    expect(from.token.sends).to.equal(1);
+    client.executor.resume();
+    await turn();
+    expect(client.redis.exists(NAME)).to.equal(false);
+  });
+});
