@@ -31,6 +31,24 @@ let observer: Redis | undefined;
 let before: Inventory | undefined;
 let allowed: Leftovers = {};
 
+/**
+ * Rejections nobody handled, by their promise: mocha hears of each, passes it on to whoever listens too, and fails
+ * nothing by itself; so without this map they would go unnoticed, and with mocha's they come twice.
+ */
+const unhandled = new Map<unknown, unknown>();
+process.on('unhandledRejection', (reason, promise) => unhandled.set(promise, reason));
+process.on('rejectionHandled', (promise) => unhandled.delete(promise));
+
+function takeUnhandled(): string[] {
+  const problems = [...unhandled.values()].map((reason) => `unhandled rejection: ${describeReason(reason)}`);
+  unhandled.clear();
+  return problems;
+}
+
+function describeReason(reason: unknown): string {
+  return reason instanceof Error ? (reason.stack ?? String(reason)) : String(reason);
+}
+
 /** Says what the running test leaves behind on purpose. */
 export function allowLeftovers(leftovers: Leftovers): void {
   allowed = { ...allowed, ...leftovers };
@@ -48,7 +66,7 @@ export async function stopLeakChecks(): Promise<string[]> {
   const problems = await closeSuiteScope();
   observer?.disconnect();
   observer = undefined;
-  return problems;
+  return [...problems, ...takeUnhandled()];
 }
 
 /** Root hook, before each test. */
@@ -64,12 +82,13 @@ export async function beginTest(): Promise<void> {
  */
 export async function endTest(failed: boolean): Promise<string[]> {
   sinon.restore();
-  // An unhandled rejection shows itself after a full turn; mocha then fails the test that is running.
+  // An unhandled rejection shows itself after a full turn.
   await turn();
   const subscribed = failed ? [] : await settle(leftSubscriptions);
   const closing = await closeTestScope();
   const left = failed ? [] : await settle(leftOpen);
-  return failed ? [] : [...subscribed, ...closing, ...left];
+  const rejections = takeUnhandled();
+  return failed ? [] : [...rejections, ...subscribed, ...closing, ...left];
 }
 
 /** Asks again until nothing is left or the grace has passed. */
