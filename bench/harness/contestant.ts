@@ -42,6 +42,8 @@ export interface Contestant {
   readonly module: string;
   /** It can wait for a lock that somebody else holds. */
   readonly waits: boolean;
+  /** Longest pause between two looks at the lock while it waits, in ms; 0 when a message wakes it. */
+  readonly pollMs: number;
   /** It renews a lock that is held without a lease, at a rate that follows `watchdogMs`. */
   readonly renews: boolean;
 }

@@ -5,9 +5,9 @@ function entry(
   kind: ContestantKind,
   module: string,
   about: string,
-  abilities: { waits?: boolean; renews?: boolean } = {},
+  abilities: Partial<Pick<Contestant, 'waits' | 'renews' | 'pollMs'>> = {},
 ): Contestant {
-  return { id, kind, module, about, waits: abilities.waits ?? true, renews: abilities.renews ?? false };
+  return { id, kind, module, about, waits: true, renews: false, pollMs: 0, ...abilities };
 }
 
 /** Everybody who can be measured, in the order of the report. */
@@ -19,21 +19,44 @@ export const contestants: readonly Contestant[] = [
   entry('raw-pubsub', 'reference', 'references/rawPubSub', 'the floor plus the smallest possible pub/sub waiting'),
   entry('seed-hash-50ms', 'baseline', 'baselines/pollingHash', 'reentrant hash, polled every 50 ms, renewed once', {
     renews: true,
+    pollMs: 50,
   }),
-  entry('seed-setnx-del', 'baseline', 'baselines/setnxDel', 'SETNX, then DEL; polled every 50 ms'),
-  entry('seed-compare-del', 'baseline', 'baselines/compareDelete', 'SET NX PX, compare-and-delete; polled every 50 ms'),
+  entry('seed-setnx-del', 'baseline', 'baselines/setnxDel', 'SETNX, then DEL; polled every 50 ms', { pollMs: 50 }),
+  entry(
+    'seed-compare-del',
+    'baseline',
+    'baselines/compareDelete',
+    'SET NX PX, compare-and-delete; polled every 50 ms',
+    {
+      pollMs: 50,
+    },
+  ),
   entry('seed-renewal-map', 'baseline', 'baselines/renewalMap', 'SET NX PX, a timer per lock, renewals capped', {
     renews: true,
+    pollMs: 50,
   }),
-  entry('seed-thread-10ms', 'baseline', 'baselines/renewalThread', 'polled every 10 ms, one global 3 s renewal timer'),
+  entry('seed-thread-10ms', 'baseline', 'baselines/renewalThread', 'polled every 10 ms, one global 3 s renewal timer', {
+    pollMs: 10,
+  }),
   entry('node-redisson', 'peer', 'peers/nodeRedisson', 'npm node-redisson: pub/sub, a timer per lock', {
     renews: true,
   }),
-  entry('redlock', 'peer', 'peers/redlock', 'npm redlock: SET NX PX in Lua, polled every 200 ms +- 100'),
+  entry('redlock', 'peer', 'peers/redlock', 'npm redlock: SET NX PX in Lua, polled every 200 ms +- 100', {
+    pollMs: 300,
+  }),
   entry('redis-semaphore', 'peer', 'peers/redisSemaphore', 'npm redis-semaphore (Mutex): polled every 10 ms, renews', {
     renews: true,
+    pollMs: 10,
   }),
-  entry('redlock-universal', 'peer', 'peers/redlockUniversal', 'npm redlock-universal: SET NX PX, polled every 100 ms'),
+  entry(
+    'redlock-universal',
+    'peer',
+    'peers/redlockUniversal',
+    'npm redlock-universal: SET NX PX, polled every 100 ms',
+    {
+      pollMs: 100,
+    },
+  ),
   entry('simple-redis-mutex', 'peer', 'peers/simpleRedisMutex', 'npm simple-redis-mutex: one pub/sub channel for all'),
 ];
 

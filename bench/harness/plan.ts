@@ -15,8 +15,10 @@ export interface Plan {
   readonly hotKeySectionMs: number;
   /** One round of the sequential floor that the hot key is compared with. */
   readonly hotKeyFloorMs: number;
-  /** Hand-offs between two processes per round. */
+  /** Hand-offs between two processes per round ... */
   readonly wakeUps: number;
+  /** ... or as many as fit into this, where a poller takes its time. */
+  readonly wakeUpMs: number;
   /** A drain, or the rest of a hot key, that takes longer is given up. */
   readonly drainLimitMs: number;
   /** Life of an idle hold; the watchdog's period is a third of it. */
@@ -37,7 +39,8 @@ export const fullPlan: Plan = {
   hotKeyMs: 5_000,
   hotKeySectionMs: 5_000,
   hotKeyFloorMs: 1_000,
-  wakeUps: 50,
+  wakeUps: 150,
+  wakeUpMs: 4_000,
   drainLimitMs: 10_000,
   idleHoldMs: 3_000,
   idlePeriods: 6,
@@ -54,7 +57,8 @@ export const quickPlan: Plan = {
   throughputMs: 400,
   hotKeyMs: 1_500,
   hotKeyFloorMs: 400,
-  wakeUps: 20,
+  wakeUps: 60,
+  wakeUpMs: 1_500,
   drainLimitMs: 5_000,
   idleHoldMs: 1_500,
   idlePeriods: 5,
@@ -71,6 +75,7 @@ export const tinyPlan: Plan = {
   hotKeySectionMs: 500,
   hotKeyFloorMs: 100,
   wakeUps: 3,
+  wakeUpMs: 200,
   drainLimitMs: 2_000,
   idleHoldMs: 900,
   idleWaitersMs: 300,
@@ -85,6 +90,7 @@ export function warmUpOf(plan: Plan): Plan {
     hotKeyMs: Math.min(plan.hotKeyMs, 400),
     hotKeySectionMs: Math.min(plan.hotKeySectionMs, 400),
     hotKeyFloorMs: Math.min(plan.hotKeyFloorMs, 400),
-    wakeUps: Math.min(plan.wakeUps, 8),
+    // The code on this path is compiled only when it is hot, and each hand-off is over before it can be.
+    wakeUps: plan.wakeUps * 4,
   };
 }

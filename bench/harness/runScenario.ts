@@ -71,7 +71,7 @@ async function rowOf(
   const measureReference = async (how: Plan): Promise<Sample> => {
     if (scenario.reference === undefined || referenceGroup === undefined) return {};
     if (scenario.freshWorkers) await referenceGroup.restart();
-    return within(scenario.reference.measure(referenceGroup, how));
+    return within(scenario.reference.measure(referenceGroup, how, group.contestant));
   };
   try {
     await group.restart();

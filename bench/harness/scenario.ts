@@ -41,7 +41,8 @@ export interface Scenario {
   readonly reference?: {
     readonly contestant: string;
     readonly workers: number;
-    measure(group: WorkerGroup, plan: Plan): Promise<Sample>;
+    /** One round; `beside`: the contestant it is measured for. */
+    measure(group: WorkerGroup, plan: Plan, beside: Contestant): Promise<Sample>;
   };
   /** The metrics of one round. `reference` is the sample taken next to it (empty without a reference). */
   derive(sample: Sample, reference: Sample): Sample;

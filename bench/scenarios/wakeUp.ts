@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { monotonicMs, sleep } from '../harness/clock';
-import { type LockHandle } from '../harness/contestant';
+import { type Contestant, type LockHandle } from '../harness/contestant';
 import { type Plan } from '../harness/plan';
 import { defaultWatchdogMs, freshKey, type Sample, type Scenario, usualRounds, valueOf } from '../harness/scenario';
 import { percentile } from '../harness/statistics';
@@ -10,10 +10,12 @@ import { channelOf, LockScripts } from '../references/lockScripts';
 
 const holder = 0;
 const waiter = 1;
-/** The waiter sleeps this long before it is woken, plus up to {@link phaseMs} more, in ms. */
-const asleepMs = 20;
-/** Spreads the wake-ups evenly over the periods of those who poll, in ms. */
-const phaseMs = 50;
+/** The waiter sleeps this long before it is woken, in ms: enough to have subscribed, ... */
+const asleepMs = 6;
+/** ... and up to this, or the pause of one that polls, more: its wake-ups are spread evenly over its pauses. */
+const phaseMs = 4;
+/** A round has at least so many hand-offs. */
+const fewestWakeUps = 3;
 
 /** The raw hand-off's own connections, opened once per worker. */
 interface Raw {
@@ -88,17 +90,22 @@ function latencies(values: readonly number[]): Sample {
   return { p50: percentile(values, 0.5), p99: percentile(values, 0.99), max: Math.max(...values) };
 }
 
-function fallAsleep(): Promise<void> {
-  return sleep(asleepMs + Math.random() * phaseMs);
+function fallAsleep(contestant: Contestant): Promise<void> {
+  return sleep(asleepMs + Math.random() * Math.max(phaseMs, contestant.pollMs));
+}
+
+function enough(done: number, plan: Plan, startedAt: number): boolean {
+  return done >= plan.wakeUps || (done >= fewestWakeUps && monotonicMs() - startedAt > plan.wakeUpMs);
 }
 
 async function measure(group: WorkerGroup, plan: Plan): Promise<Sample> {
   const values: number[] = [];
-  for (let index = 0; index < plan.wakeUps; index += 1) {
+  const startedAt = monotonicMs();
+  while (!enough(values.length, plan, startedAt)) {
     const name = freshKey('wakeUp');
     await group.call(holder, 'wakeUp', 'hold', { name });
     await group.call(waiter, 'wakeUp', 'wait', { name });
-    await fallAsleep();
+    await fallAsleep(group.contestant);
     const releasedAt = (await group.call(holder, 'wakeUp', 'release')) as number;
     values.push(((await group.call(waiter, 'wakeUp', 'entered')) as number) - releasedAt);
     if (values.at(-1) === Infinity) {
@@ -109,12 +116,13 @@ async function measure(group: WorkerGroup, plan: Plan): Promise<Sample> {
   return latencies(values);
 }
 
-async function measureRaw(group: WorkerGroup, plan: Plan): Promise<Sample> {
+async function measureRaw(group: WorkerGroup, plan: Plan, beside: Contestant): Promise<Sample> {
   const values: number[] = [];
-  for (let index = 0; index < plan.wakeUps; index += 1) {
+  const startedAt = monotonicMs();
+  while (!enough(values.length, plan, startedAt)) {
     const name = freshKey('wakeUp');
     await group.call(waiter, 'wakeUp', 'rawWait', { name });
-    await fallAsleep();
+    await fallAsleep(beside);
     const publishedAt = (await group.call(holder, 'wakeUp', 'rawPublish', { name })) as number;
     values.push(((await group.call(waiter, 'wakeUp', 'rawEntered', { name })) as number) - publishedAt);
   }
