@@ -1,29 +1,35 @@
 import type { Resend, ScriptArg } from '../scripts/Script';
 import type { CallToken, RunOptions } from './CommandExecutor';
+import type { Receipt } from './Link';
 
 /** What a call needs of its script. */
 export interface CalledScript {
   readonly name: string;
   readonly lua: string;
   readonly resend: Resend;
-  readonly synced: boolean;
+  readonly synced: boolean | ((value: never) => boolean);
   readonly decode: (reply: unknown) => unknown;
 }
 
 /** One command on its way, see {@link Executor} for its states. Settles once. */
-export class Call {
+export class Call implements Receipt {
   command: string;
   readonly args: ScriptArg[];
   readonly key: string | undefined;
   readonly resend: Resend;
   /** When it was last written (monotonic). */
   writtenAt = 0;
-  /** Until when it waits for a connection (monotonic). */
-  waitUntil: number | undefined;
+  /** Until when it waits, for a connection or for its answer (monotonic). */
+  deadline = 0;
   /** How often it was written and may have run. */
   sends = 0;
-  /** How often a server could not serve it. */
+  /** How often it was written at all: what comes of an earlier writing does not matter any more. */
+  writings = 0;
+  /** How often servers could not serve it ... */
   refusals = 0;
+  /** ... and since when (monotonic). */
+  refusedAt: number | undefined;
+  acked: number | Error | undefined;
   settled = false;
   readonly #script: CalledScript | undefined;
   readonly #options: RunOptions | undefined;
@@ -63,9 +69,9 @@ export class Call {
     return this.#options?.name;
   }
 
-  /** Whether its result must have reached a replica. */
-  get synced(): boolean {
-    return this.#script?.synced === true;
+  /** Where the link writes down how many replicas have it, if that matters. */
+  get receipt(): Receipt | undefined {
+    return this.#script === undefined || this.#script.synced === false ? undefined : this;
   }
 
   /** What is being done, for errors. */
@@ -88,10 +94,22 @@ export class Call {
     if (this.token !== undefined) this.token.sends--;
   }
 
-  succeed(reply: unknown): void {
-    if (this.settled) return;
+  /**
+   * The reply has come; succeeds unless a replica should have it and none does.
+   * @param checked - whether that matters
+   * @returns in that case what is known: 0 replicas, or why nobody knows
+   */
+  answer(reply: unknown, checked: boolean): 0 | Error | undefined {
+    if (this.settled) return undefined;
+    const script = this.#script;
+    const value = script === undefined ? reply : script.decode(reply);
+    const { acked } = this;
+    if (checked && (acked === 0 || acked instanceof Error) && typeof script?.synced === 'function') {
+      if (script.synced(value as never)) return acked;
+    }
     this.settled = true;
-    this.#resolve(this.#script === undefined ? reply : this.#script.decode(reply));
+    this.#resolve(value);
+    return undefined;
   }
 
   fail(error: Error): void {

@@ -1,10 +1,27 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Redis } from 'ioredis';
 import { ShutdownError } from '../errors';
+import { HandshakeGuard } from './HandshakeGuard';
+import { classify, isReply } from './replyErrors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
+/** A connection that listens and hears nothing is asked so often whether it is alive, in ms (Redisson: pingConnectionInterval). */
+const HEARTBEAT_MS = 30_000;
+/** Pause before channels are subscribed again that a server could not take, in ms. */
+const RETRY_MS = 200;
+/** ioredis 5 mistakes a server's own "you are unsubscribed" for an answer, and has lost count after that. */
+const OUT_OF_STEP = 'Command queue state error';
+
+/** How a connection listens. */
+export interface ListenOptions {
+  /** Longest time for a reply, in ms. */
+  readonly timeout: number;
+  /** Set for sharded pub/sub: told of each channel whose slot is on another node, after it is forgotten here. */
+  readonly moved?: (channel: string, error: Error) => void;
+}
+
 /**
- * Listens on one connection of its own.
+ * Listens on one connection of its own, to classic channels or to those of one shard.
  *
  * A channel is: wanted (asked for, not acknowledged) -> live -> (connection lost) wanted -> live ... -> forgotten.
  * While the connection is down channels are only noted; when it is back, all that are wanted are subscribed at once.
@@ -12,63 +29,136 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
 export class ConnectionSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
   readonly #redis: Redis;
+  readonly #options: ListenOptions;
+  readonly #guard: HandshakeGuard;
   /** Every channel somebody listens to, and who waits for its acknowledgement. */
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
   #ready: boolean;
   #closed = false;
+  #retry: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #probe: NodeJS.Timeout | undefined;
 
   /** @param redis - a connection of ours, made with `ownOptions` */
-  constructor(redis: Redis) {
+  constructor(redis: Redis, options: ListenOptions) {
     this.#redis = redis;
+    this.#options = options;
+    this.#guard = new HandshakeGuard(redis, options.timeout);
     this.#ready = redis.status === 'ready';
-    redis.on('message', (channel: string, message: string) => this.events?.message(channel, message));
+    redis.on(this.#sharded ? 'smessage' : 'message', (channel: string, message: string) =>
+      this.events?.message(channel, message),
+    );
     redis.on('ready', () => {
+      this.#guard.done();
       this.#ready = true;
       this.#restore();
     });
     redis.on('close', () => {
+      this.#quiet();
       if (this.#ready && this.#wanted.size > 0) this.events?.interrupted();
       this.#ready = false;
     });
-    // The command connection reports the same trouble to the callers.
-    redis.on('error', () => undefined);
+    // ioredis 6: the server has dropped a channel whose slot it gave away. Asking again tells which, and where it is.
+    if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#restoreIn(0));
+    redis.on('error', (error: Error) => {
+      // The command connection reports everything else to the callers.
+      if (error.message.startsWith(OUT_OF_STEP)) redis.disconnect(true);
+    });
   }
 
   subscribe(channel: string): Promise<void> {
     if (this.#closed) return Promise.reject(new ShutdownError());
     const waiting = this.#wanted.get(channel) ?? pDefer<void>();
     this.#wanted.set(channel, waiting);
-    if (this.#ready) this.#send([channel], false);
+    this.#heartbeat ??= setInterval(() => this.probe(), HEARTBEAT_MS).unref();
+    if (this.#ready) void this.#send([channel]);
     return waiting.promise;
   }
 
   unsubscribe(channel: string): void {
-    this.#wanted.delete(channel);
-    if (this.#ready) this.#redis.unsubscribe(channel).catch(() => undefined);
+    this.#forget(channel);
+    if (!this.#ready) return;
+    const sent = this.#sharded ? this.#redis.sunsubscribe(channel) : this.#redis.unsubscribe(channel);
+    sent.catch(() => undefined);
+  }
+
+  probe(): void {
+    if (!this.#ready || this.#wanted.size === 0 || this.#probe !== undefined) return;
+    this.#probe = setTimeout(() => this.#redis.disconnect(true), this.#options.timeout).unref();
+    const answered = (): void => {
+      clearTimeout(this.#probe);
+      this.#probe = undefined;
+    };
+    this.#redis.ping().then(answered, answered);
+  }
+
+  /** Commands go to that server: listens there, too. @param endpoint - as of {@link endpointOf} */
+  follow(endpoint: string): void {
+    if (this.#ready && endpointOf(this.#redis) !== endpoint) this.#redis.disconnect(true);
   }
 
   close(): void {
     this.#closed = true;
+    this.#quiet();
+    this.#guard.done();
+    clearInterval(this.#heartbeat);
     for (const waiting of this.#wanted.values()) waiting?.reject(new ShutdownError());
     this.#wanted.clear();
     this.#redis.disconnect();
   }
 
-  #restore(): void {
-    if (this.#wanted.size > 0) this.#send([...this.#wanted.keys()], true);
+  get #sharded(): boolean {
+    return this.#options.moved !== undefined;
   }
 
-  #send(channels: string[], restoring: boolean): void {
-    this.#redis.subscribe(...channels).then(
-      () => {
-        for (const channel of channels) this.#live(channel);
-        if (restoring) this.events?.restored();
-      },
-      // Lost on the way: the next `ready` subscribes what is still wanted. Refused (ACL): the waiters are told.
-      (error: Error) => {
-        if (this.#ready && this.#redis.status === 'ready') for (const channel of channels) this.#refuse(channel, error);
-      },
-    );
+  #forget(channel: string): void {
+    this.#wanted.delete(channel);
+    if (this.#wanted.size > 0) return;
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = undefined;
+  }
+
+  /** Nothing can be sent any more. */
+  #quiet(): void {
+    clearTimeout(this.#retry);
+    clearTimeout(this.#probe);
+    this.#retry = this.#probe = undefined;
+  }
+
+  #restoreIn(ms: number): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      if (this.#ready) this.#restore();
+    }, ms).unref();
+  }
+
+  #restore(): void {
+    if (this.#wanted.size === 0) return;
+    void this.#send([...this.#wanted.keys()]).then((sent) => {
+      if (sent) this.events?.restored();
+    });
+  }
+
+  /** @returns whether the connection held until all were answered */
+  async #send(channels: string[]): Promise<boolean> {
+    if (!this.#sharded) return this.#settle(this.#redis.subscribe(...channels), channels);
+    // One command for each: those of one command must be of one slot.
+    const sent = channels.map((channel) => this.#settle(this.#redis.ssubscribe(channel), [channel]));
+    return (await Promise.all(sent)).every((held) => held);
+  }
+
+  async #settle(sent: Promise<unknown>, channels: readonly string[]): Promise<boolean> {
+    try {
+      await sent;
+    } catch (error) {
+      const failure = classify(error as Error);
+      // The next `ready` subscribes what is still wanted.
+      if (failure === 'lost' || failure === 'unsent') return false;
+      for (const channel of channels) this.#failed(channel, error as Error, failure === 'unavailable');
+      return true;
+    }
+    for (const channel of channels) this.#live(channel);
+    return true;
   }
 
   #live(channel: string): void {
@@ -78,9 +168,22 @@ export class ConnectionSubscriber implements Subscriber {
     waiting.resolve();
   }
 
-  #refuse(channel: string, error: Error): void {
+  #failed(channel: string, error: Error, forNow: boolean): void {
+    if (!this.#wanted.has(channel)) return;
     const waiting = this.#wanted.get(channel);
-    this.#wanted.delete(channel);
-    waiting?.reject(error);
+    if (isReply(error) && error.message.startsWith('MOVED')) {
+      this.#forget(channel);
+      this.#options.moved?.(channel, error);
+    } else if (forNow || waiting === undefined) {
+      this.#restoreIn(RETRY_MS);
+    } else {
+      this.#forget(channel);
+      waiting.reject(error);
+    }
   }
+}
+
+/** The address and port a connection leads to, as the operating system has them. */
+export function endpointOf(redis: Redis): string {
+  return `${redis.stream?.remoteAddress}:${redis.stream?.remotePort}`;
 }

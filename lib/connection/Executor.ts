@@ -1,19 +1,20 @@
-import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../errors';
+import { CommandError, CommandTimeoutError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
-import { clampTimer } from '../util/duration';
 import { Call } from './Call';
 import type { CommandExecutor, RunOptions } from './CommandExecutor';
+import { connectionError } from './connectionError';
+import { DeadlineQueue } from './DeadlineQueue';
 import type { Link } from './Link';
 import { classify } from './replyErrors';
 
-/** Pause between two tries of a command that a server could not serve, per attempt, in ms. */
-const RETRY_PAUSE_MS = 200;
-/** How long a command waits for a connection beyond the command time-out, per retry attempt, in ms. */
-const CONNECT_PATIENCE_MS = 1_000;
-/** After so many command time-outs without a single byte the connection is given up. */
-const SILENT_TIMEOUTS = 2;
-/** Pause before a connection that refused a command is tried again, in ms: its close event is still to come. */
-const UNSENT_PAUSE_MS = 10;
+/** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
+const FIRST_PAUSE_MS = 25;
+/** Longest such pause, in ms: so much later than possible a command runs after a failover. */
+const MAX_PAUSE_MS = 400;
+/** A command that is sent from one node to the next goes at once so many times: a view of a cluster settles in fewer. */
+const FREE_REDIRECTS = 3;
+/** How long a command waits for a server that can serve it beyond the command time-out, per retry attempt, in ms. */
+const PATIENCE_MS = 1_000;
 /** More commands than this do not wait for a connection: they are refused, so that an outage cannot eat the memory. */
 const MAX_PENDING = 100_000;
 
@@ -23,25 +24,33 @@ export interface ExecutorSettings {
   readonly timeout: number;
   /** How often a command that may be repeated is sent again. */
   readonly retryAttempts: number;
+  /** How long replicas may take to confirm a command, in ms. */
+  readonly slavesSyncTimeout: number;
+  /** Whether an acquisition that none confirms has failed. */
+  readonly checkLockSyncedSlaves: boolean;
+}
+
+/** The executor of a link. @param replicated - whether replies may have to wait for replicas */
+export function executorFor(link: Link, settings: ExecutorSettings, replicated: boolean): Executor {
+  const timeout = settings.timeout + (replicated ? settings.slavesSyncTimeout : 0);
+  const { retryAttempts, slavesSyncTimeout, checkLockSyncedSlaves } = settings;
+  return new Executor(link, { timeout, retryAttempts, slavesSyncTimeout, checkLockSyncedSlaves });
 }
 
 /**
  * The command side of a client.
  *
- * A call is: waiting (no connection) -> written -> answered | in doubt -> waiting again (where its script allows it) |
- * settled. Replies come in the order of writing and all have the same time-out, so one timer watches the oldest call.
+ * A call is: waiting (nobody to send it to) -> written -> answered | refused for now (pausing, then sent again) | in
+ * doubt (sent again where its script allows it) | settled.
  */
 export class Executor implements CommandExecutor {
   onReply: (() => void) | undefined;
   readonly #link: Link;
   readonly #settings: ExecutorSettings;
-  readonly #written = new Set<Call>();
-  readonly #waiting = new Set<Call>();
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Infinity;
+  readonly #written = new DeadlineQueue<Call>((call) => this.#timedOut(call));
+  readonly #waiting = new DeadlineQueue<Call>((call) => call.fail(connectionError(call, this.#link)));
+  readonly #pausing = new Map<Call, NodeJS.Timeout>();
   #epoch = 0;
-  /** Since when commands are written and nothing at all comes back (monotonic). */
-  #silentSince: number | undefined;
   #closed = false;
 
   constructor(link: Link, settings: ExecutorSettings) {
@@ -52,6 +61,7 @@ export class Executor implements CommandExecutor {
       lost: () => {
         this.#epoch++;
       },
+      refused: (error) => this.#refused(error),
     };
   }
 
@@ -68,11 +78,13 @@ export class Executor implements CommandExecutor {
     const flat: ScriptArg[] = [script.sha, 0];
     for (const key of script.keys) flat.push(keys[key]);
     if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
-    flat[1] = flat.length - 2;
+    const count = flat.length - 2;
+    flat[1] = count;
     for (const arg of script.args) flat.push(args[arg]);
     if (options?.moreArgs !== undefined) for (const arg of options.moreArgs) flat.push(arg);
+    const key = count === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
-      this.#start(new Call('evalsha', flat, flat[2] as string | undefined, script, options, resolve as never, reject));
+      this.#start(new Call('evalsha', flat, key, script, options, resolve as never, reject));
     });
   }
 
@@ -88,16 +100,16 @@ export class Executor implements CommandExecutor {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
-    for (const call of [...this.#waiting, ...this.#written]) call.fail(new ShutdownError(call.what));
-    this.#waiting.clear();
-    this.#written.clear();
+    for (const timer of this.#pausing.values()) clearTimeout(timer);
+    const open = [...this.#pausing.keys(), ...this.#waiting, ...this.#written];
+    for (const calls of [this.#pausing, this.#waiting, this.#written]) calls.clear();
+    for (const call of open) call.fail(new ShutdownError(call.what));
     await this.#link.close();
   }
 
   #start(call: Call): void {
     if (this.#closed) call.fail(new ShutdownError(call.what));
-    else if (this.#link.ready) this.#write(call);
+    else if (this.#link.canSend(call.key)) this.#write(call);
     else this.#park(call);
   }
 
@@ -105,26 +117,16 @@ export class Executor implements CommandExecutor {
     const now = performance.now();
     call.writtenAt = now;
     call.sends++;
+    const writing = ++call.writings;
     const token = call.token;
     if (token !== undefined) {
       token.sends++;
       token.epoch = this.#epoch;
     }
-    this.#written.add(call);
-    this.#watch(now + this.#settings.timeout);
-    this.#link.send(call.command, this.#fill(call), call.key).then(
-      (reply) => {
-        this.#written.delete(call);
-        this.#silentSince = undefined;
-        this.onReply?.();
-        call.succeed(reply);
-      },
-      (error: Error) => {
-        this.#written.delete(call);
-        this.#silentSince = undefined;
-        this.onReply?.();
-        this.#failed(call, error);
-      },
+    this.#written.add(call, now + this.#settings.timeout);
+    this.#link.send(call.command, this.#fill(call), call.key, call.receipt).then(
+      (reply) => this.#answered(call, reply),
+      (error: Error) => this.#failed(call, writing, error),
     );
   }
 
@@ -139,108 +141,109 @@ export class Executor implements CommandExecutor {
     return filled as (string | number | Buffer)[];
   }
 
-  #failed(call: Call, error: Error): void {
-    if (call.settled) return;
-    if (this.#closed) return call.fail(new ShutdownError(call.what));
+  #answered(call: Call, reply: unknown): void {
+    this.#written.delete(call);
+    this.onReply?.();
+    const doubt = call.answer(reply, this.#settings.checkLockSyncedSlaves);
+    if (doubt === undefined) return;
+    if (doubt === 0) call.fail(new NoSyncedReplicasError(call.what, this.#settings.slavesSyncTimeout));
+    else this.#lost(call, doubt);
+  }
+
+  #failed(call: Call, writing: number, error: Error): void {
+    // An earlier writing of a call that was written again: the later one decides.
+    if (call.settled || writing !== call.writings) return;
+    this.#written.delete(call);
+    this.onReply?.();
+    switch (classify(error)) {
+      case 'noScript':
+        call.useText();
+        return this.#restart(call);
+      case 'redirected':
+        call.unsend();
+        return call.refusals < FREE_REDIRECTS ? this.#again(call) : this.#later(call, error);
+      case 'unsent':
+      case 'unavailable':
+        call.unsend();
+        return this.#later(call, error);
+      case 'lost':
+        return this.#lost(call, error);
+      case 'wrongType':
+      case 'refused':
+        call.unsend();
+        return call.fail(this.#denial(call, error));
+    }
+  }
+
+  /** It did not run, this time. */
+  #denial(call: Call, error: Error): Error {
     const failure = classify(error);
-    if (failure === 'noScript') {
-      call.useText();
-      return this.#again(call);
-    }
-    if (failure === 'unsent') {
-      call.unsend();
-      this.#park(call);
-      setTimeout(() => this.#flush(), UNSENT_PAUSE_MS).unref();
-      return;
-    }
-    if (failure === 'lost') {
-      const again = call.resend !== 'never' && call.sends <= this.#settings.retryAttempts && !call.cancelled;
-      return again ? this.#start(call) : call.fail(this.#connectionError(call, error));
-    }
-    if (failure === 'unavailable' && !call.cancelled && call.refusals < this.#settings.retryAttempts) {
-      call.refusals++;
-      setTimeout(() => this.#again(call), RETRY_PAUSE_MS * call.refusals);
-      return;
-    }
-    call.fail(
-      failure === 'wrongType' && call.name !== undefined
-        ? CommandError.wrongType(call.name, error)
-        : new CommandError(call.what, error),
-    );
+    if (call.sends > 0 || failure === 'unsent' || failure === 'redirected')
+      return connectionError(call, this.#link, error);
+    if (failure === 'wrongType' && call.name !== undefined) return CommandError.wrongType(call.name, error);
+    return new CommandError(call.what, error);
+  }
+
+  #lost(call: Call, error: Error): void {
+    if (call.resend !== 'never' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#start(call);
+    else call.fail(connectionError(call, this.#link, error));
   }
 
   #again(call: Call): void {
-    if (call.settled) return;
-    if (call.cancelled) call.fail(this.#connectionError(call, undefined));
+    call.refusals++;
+    call.refusedAt ??= performance.now();
+    this.#restart(call);
+  }
+
+  #restart(call: Call): void {
+    if (call.cancelled) call.fail(connectionError(call, this.#link));
     else this.#start(call);
   }
 
+  /** It did not run and may later: tries as long as a call waits for a connection. */
+  #later(call: Call, error: Error): void {
+    const now = performance.now();
+    call.refusedAt ??= now;
+    if (call.cancelled || now - call.refusedAt >= this.#patience) return call.fail(this.#denial(call, error));
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(call.refusals, 10), MAX_PAUSE_MS);
+    const timer = setTimeout(() => {
+      this.#pausing.delete(call);
+      this.#again(call);
+    }, pause);
+    timer.unref();
+    this.#pausing.set(call, timer);
+  }
+
   #park(call: Call): void {
-    if (this.#waiting.size >= MAX_PENDING) return call.fail(this.#connectionError(call, undefined));
-    const patience = this.#settings.timeout + this.#settings.retryAttempts * CONNECT_PATIENCE_MS;
-    call.waitUntil ??= performance.now() + patience;
-    this.#waiting.add(call);
-    this.#watch(call.waitUntil);
+    const hopeless = this.#link.refusal !== undefined || this.#waiting.size + this.#pausing.size >= MAX_PENDING;
+    if (hopeless) return call.fail(connectionError(call, this.#link));
+    this.#waiting.add(call, performance.now() + this.#patience);
   }
 
   #flush(): void {
     for (const call of this.#waiting) {
-      if (!this.#link.ready) return;
+      if (!this.#link.canSend(call.key)) continue;
       this.#waiting.delete(call);
-      call.waitUntil = undefined;
-      if (call.cancelled) call.fail(this.#connectionError(call, undefined));
-      else this.#write(call);
+      this.#restart(call);
     }
   }
 
-  #connectionError(call: Call, cause: Error | undefined): ConnectionError {
-    const reason = cause ?? this.#link.lastError;
-    const where = `Redis at ${this.#link.address}`;
-    const message =
-      call.sends > 0
-        ? `The connection to ${where} was lost before the answer came (${call.what}); it may have been done or not.`
-        : `${where} cannot be reached (${call.what})${reason === undefined ? '' : `: ${reason.message}`}. Is it running, and is the address right?`;
-    return new ConnectionError(message, call.sends > 0, reason === undefined ? undefined : { cause: reason });
-  }
-
-  /** Makes sure that the timer fires at `at` or before. */
-  #watch(at: number): void {
-    if (at >= this.#timerAt) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = at;
-    this.#timer = setTimeout(() => this.#tick(), clampTimer(Math.max(1, Math.ceil(at - performance.now()))));
-    // Sockets keep the process alive while somebody waits for them; this timer alone shall not.
-    this.#timer.unref();
-  }
-
-  #tick(): void {
-    this.#timerAt = Infinity;
-    const now = performance.now();
+  #refused(error: Error): void {
     for (const call of this.#waiting) {
-      if (call.waitUntil! > now) break;
+      if (this.#link.canSend(call.key)) continue;
       this.#waiting.delete(call);
-      call.fail(this.#connectionError(call, undefined));
+      call.fail(connectionError(call, this.#link, error));
     }
-    for (const call of this.#written) {
-      if (call.writtenAt + this.#settings.timeout > now) break;
-      this.#written.delete(call);
-      this.#timedOut(call, now);
-    }
-    const [waiting] = this.#waiting;
-    const [written] = this.#written;
-    if (waiting !== undefined) this.#watch(waiting.waitUntil!);
-    if (written !== undefined) this.#watch(written.writtenAt + this.#settings.timeout);
   }
 
-  #timedOut(call: Call, now: number): void {
-    const timeout = this.#settings.timeout;
-    this.#silentSince ??= call.writtenAt;
-    if (now - this.#silentSince >= SILENT_TIMEOUTS * timeout) {
-      // The connection looks open but is dead (a cable, a firewall): only a new one can help.
-      this.#silentSince = undefined;
-      this.#link.reconnect();
-    }
-    if (call.resend === 'always' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#again(call);
-    else call.fail(new CommandTimeoutError(call.what, timeout, true));
+  /** How long a call waits for a server that can serve it, in ms. */
+  get #patience(): number {
+    return this.#settings.timeout + this.#settings.retryAttempts * PATIENCE_MS;
+  }
+
+  #timedOut(call: Call): void {
+    this.#link.unanswered(call.key, call.writtenAt);
+    if (call.resend === 'always' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#start(call);
+    else call.fail(new CommandTimeoutError(call.what, this.#settings.timeout, true));
   }
 }

@@ -1,33 +1,48 @@
-import type { Redis } from 'ioredis';
-
 /** What a link tells its executor. */
 export interface LinkEvents {
-  /** Commands can be written. */
+  /** Commands that could not be sent can be now: all of them, or some. */
   ready(): void;
-  /** A connection was lost; what was written to it and not answered is in doubt. */
+  /** A connection was lost, or another server took over: what was sent and not answered is in doubt. */
   lost(): void;
+  /** The servers refuse us whatever we ask: password, database, certificate. */
+  refused(error: Error): void;
+}
+
+/** How many replicas have a write. The link fills it in before it hands out the reply. */
+export interface Receipt {
+  /** Replicas that confirmed; an error when nobody knows; `undefined` where none was asked. */
+  acked: number | Error | undefined;
 }
 
 /** The way to the servers: one connection, or a cluster's. It routes and reports, and repeats nothing by itself. */
 export interface Link {
   events: LinkEvents | undefined;
-  /** Whether a command can be written now. */
-  readonly ready: boolean;
+  /** Whether a command can be sent now. @param key - decides the node on a cluster */
+  canSend(key: string | undefined): boolean;
+  /** Why no server lets us in, while none does. */
+  readonly refusal: Error | undefined;
   /** Why there is no connection, if that is known. */
   readonly lastError: Error | undefined;
   /** Where it leads, for errors; without credentials. */
   readonly address: string;
-  /** `SPUBLISH` on a cluster with sharded pub/sub, else `PUBLISH`. */
+  /** `SPUBLISH` on a cluster with sharded pub/sub, else `PUBLISH`. Known once anything can be sent. */
   readonly publishCommand: 'PUBLISH' | 'SPUBLISH';
-  /** Writes a command; `key` decides the node on a cluster. Rejects with ioredis' errors. */
-  send(command: string, args: (string | number | Buffer)[], key: string | undefined): Promise<unknown>;
+  /**
+   * Sends a command.
+   * @param key - decides the node on a cluster
+   * @param receipt - given when replicas shall confirm the command, where there are any
+   * @returns the reply; rejects with ioredis' errors, or with those of `replyErrors.ts`
+   */
+  send(
+    command: string,
+    args: (string | number | Buffer)[],
+    key: string | undefined,
+    receipt: Receipt | undefined,
+  ): Promise<unknown>;
   /** See {@link CommandExecutor.slotOf}. */
   slotOf(key: string): number;
-  /** Drops the connections and connects anew: they are open, but nothing comes back. */
-  reconnect(): void;
+  /** A command was not answered in time. @param sentAt - monotonic time at which it was sent */
+  unanswered(key: string | undefined, sentAt: number): void;
   /** Closes for good. */
   close(): Promise<void>;
 }
-
-/** The part of an ioredis connection that this package uses. */
-export type Connection = Redis;

@@ -13,10 +13,10 @@ export interface Sink {
  */
 export class Outbox {
   readonly #sink: () => Sink | undefined;
-  readonly #flush = (): void => this.flush();
   #text = '';
   #commands = 0;
   #scheduled = false;
+  #last: (() => void) | undefined;
 
   /** @param sink - the socket as it is at the time of writing */
   constructor(sink: () => Sink | undefined) {
@@ -32,20 +32,36 @@ export class Outbox {
     }
     this.#text += data;
     if (++this.#commands >= MAX_COMMANDS) this.flush();
-    else if (!this.#scheduled) {
-      this.#scheduled = true;
-      process.nextTick(this.#flush);
-    }
+    else this.#schedule();
     return true;
+  }
+
+  /** Has `action` send what comes after everything else of this turn. One at a time. */
+  last(action: () => void): void {
+    this.#last = action;
+    this.#schedule();
   }
 
   /** Writes what there is. */
   flush(): void {
-    this.#scheduled = false;
     if (this.#commands === 0) return;
     const text = this.#text;
     this.#text = '';
     this.#commands = 0;
     this.#sink()?.write(text);
   }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    process.nextTick(this.#endTurn);
+  }
+
+  readonly #endTurn = (): void => {
+    const last = this.#last;
+    this.#last = undefined;
+    last?.();
+    this.#scheduled = false;
+    this.flush();
+  };
 }

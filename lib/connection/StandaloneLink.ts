@@ -1,60 +1,176 @@
 import { Command, type Redis } from 'ioredis';
-import type { Link, LinkEvents } from './Link';
+import { HandshakeGuard } from './HandshakeGuard';
+import type { Link, LinkEvents, Receipt } from './Link';
 import { Outbox } from './Outbox';
+import { Replicas, type Confirmation } from './Replicas';
+import { isRefusal, unsent } from './replyErrors';
 
-/** One connection to one server, or to the master that sentinels name. ioredis reconnects it; see {@link ownOptions}. */
+/** A connection is given up when commands have timed out on it for so many times the command time-out. */
+const SILENT_TIMEOUTS = 2;
+
+/** What a link to one server needs to know. */
+export interface StandaloneOptions {
+  /** Where it leads, for errors. */
+  readonly address: string;
+  /** Longest time for a reply, in ms. */
+  readonly timeout: number;
+  /** How long replicas may take to confirm, in ms. 0 or `undefined`: they are never asked. */
+  readonly syncTimeout: number | undefined;
+  /** Asks the server so often whether it is the master, in ms, and leaves it when it is not. @default never */
+  readonly roleInterval?: number;
+  /** Called when a command went unanswered: other connections that lead there may be dead, too. */
+  readonly onSilence?: () => void;
+}
+
+/**
+ * One connection to one server: the only one, the master that others name, or a node of a cluster. ioredis reconnects
+ * it; see {@link ownOptions}.
+ *
+ * States: connecting -> open (replicas are counted) -> ready -> (lost) connecting ...; refused while no one lets us in.
+ */
 export class StandaloneLink implements Link {
   events: LinkEvents | undefined;
   readonly publishCommand = 'PUBLISH';
   readonly address: string;
   readonly #redis: Redis;
   readonly #outbox: Outbox;
+  readonly #options: StandaloneOptions;
+  readonly #guard: HandshakeGuard;
+  readonly #replicas: Replicas | undefined;
   #ready = false;
+  #roleTimer: NodeJS.Timeout | undefined;
+  /** Counts the connections, so that what belonged to an earlier one is told apart. */
+  #connection = 0;
   #lastError: Error | undefined;
+  #refusal: Error | undefined;
+  /** Since when (monotonic) commands have been sent and nothing at all has come back after these bytes. */
+  #silence: { readonly since: number; readonly bytes: number } | undefined;
 
   /** @param redis - a connection of ours, made with {@link ownOptions} */
-  constructor(redis: Redis, address: string) {
+  constructor(redis: Redis, options: StandaloneOptions) {
     this.#redis = redis;
-    this.address = address;
+    this.#options = options;
+    this.address = options.address;
     this.#outbox = new Outbox(() => this.#redis.stream);
-    this.#ready = redis.status === 'ready';
-    redis.on('ready', () => {
-      this.#ready = true;
-      this.#lastError = undefined;
-      this.events?.ready();
-    });
-    redis.on('close', () => {
-      if (this.#ready) this.events?.lost();
-      this.#ready = false;
-    });
+    this.#guard = new HandshakeGuard(redis, options.timeout);
+    if (options.syncTimeout !== undefined && options.syncTimeout > 0) {
+      const channel = {
+        send: (command: string, args: (string | number)[]) => this.#write(command, args),
+        last: (action: () => void) => this.#outbox.last(action),
+      };
+      this.#replicas = new Replicas(channel, options.syncTimeout);
+    }
+    redis.on('connect', () => (this.#refusal = undefined));
+    redis.on('ready', () => this.#opened());
+    redis.on('close', () => this.#closed());
     // Without a listener ioredis prints to the console; the error is the cause of what the callers get.
-    redis.on('error', (error: Error) => (this.#lastError = error));
+    redis.on('error', (error: Error) => this.#trouble(error));
   }
 
+  /** Whether it can be used. */
   get ready(): boolean {
-    return this.#ready && this.#redis.status === 'ready';
+    return this.#ready && this.#redis.status === 'ready' && this.#redis.stream.writable;
+  }
+
+  get refusal(): Error | undefined {
+    return this.#refusal;
   }
 
   get lastError(): Error | undefined {
     return this.#lastError;
   }
 
-  send(command: string, args: (string | number | Buffer)[]): Promise<unknown> {
-    // A command object instead of redis.evalsha(): the same bytes, less work per call.
-    const sent = this.#redis.sendCommand(new Command(command, args, { replyEncoding: 'utf8' }), this.#outbox as never);
-    return sent as Promise<unknown>;
+  canSend(): boolean {
+    return this.ready;
+  }
+
+  send(command: string, args: (string | number | Buffer)[], _key?: string, receipt?: Receipt): Promise<unknown> {
+    if (!this.ready) return Promise.reject(unsent());
+    const reply = this.#write(command, args);
+    const confirmed = receipt === undefined ? undefined : this.#replicas?.confirm();
+    return confirmed === undefined ? reply : acknowledged(reply, confirmed, receipt!);
+  }
+
+  /** Sends a command to a node that is about to take over its slot: in one write with the word that allows it. */
+  ask(command: string, args: (string | number | Buffer)[], receipt: Receipt | undefined): Promise<unknown> {
+    if (this.ready) this.#write('asking', []).catch(() => undefined);
+    return this.send(command, args, undefined, receipt);
   }
 
   slotOf(): number {
     return 0;
   }
 
-  reconnect(): void {
+  unanswered(_key: string | undefined, sentAt: number): void {
+    const bytes = this.#redis.stream?.bytesRead ?? 0;
+    if (this.#silence?.bytes !== bytes) this.#silence = { since: sentAt, bytes };
+    this.#options.onSilence?.();
+    if (performance.now() - this.#silence.since < SILENT_TIMEOUTS * this.#options.timeout) return;
+    // It looks open but is dead (a cable, a firewall, a process that hangs): only a new one can help.
+    this.#silence = undefined;
     this.#redis.disconnect(true);
   }
 
   close(): Promise<void> {
+    this.#guard.done();
+    clearInterval(this.#roleTimer);
     this.#redis.disconnect();
     return Promise.resolve();
   }
+
+  #write(command: string, args: (string | number | Buffer)[]): Promise<unknown> {
+    // A command object instead of redis.evalsha(): the same bytes, less work per call.
+    const sent = new Command(command, args, { replyEncoding: 'utf8' });
+    return this.#redis.sendCommand(sent, this.#outbox as never) as Promise<unknown>;
+  }
+
+  #opened(): void {
+    // A database that does not exist: ioredis goes on in database 0, where other people's locks are.
+    if (this.#refusal !== undefined) return;
+    if (this.#replicas === undefined) return this.#usable();
+    const connection = this.#connection;
+    void this.#replicas.read().then(() => {
+      if (connection === this.#connection && this.#redis.status === 'ready') this.#usable();
+    });
+  }
+
+  #usable(): void {
+    this.#guard.done();
+    this.#ready = true;
+    this.#lastError = undefined;
+    const { roleInterval } = this.#options;
+    if (roleInterval !== undefined) this.#roleTimer = setInterval(() => void this.#checkRole(), roleInterval).unref();
+    this.events?.ready();
+  }
+
+  async #checkRole(): Promise<void> {
+    if (this.ready && (await this.#replicas?.read()) === 'slave') this.#redis.disconnect(true);
+  }
+
+  #closed(): void {
+    clearInterval(this.#roleTimer);
+    this.#connection++;
+    this.#replicas?.lost();
+    this.#silence = undefined;
+    if (!this.#ready) return;
+    this.#ready = false;
+    this.events?.lost();
+  }
+
+  #trouble(error: Error): void {
+    this.#lastError = error;
+    if (!isRefusal(error)) return;
+    this.#refusal = error;
+    this.events?.refused(error);
+  }
+}
+
+async function acknowledged(
+  reply: Promise<unknown>,
+  confirmed: Promise<Confirmation>,
+  receipt: Receipt,
+): Promise<unknown> {
+  const value = await reply;
+  receipt.acked = await confirmed;
+  return value;
 }

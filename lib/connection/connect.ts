@@ -1,56 +1,95 @@
-import { Redis } from 'ioredis';
+import { Redis, type Cluster } from 'ioredis';
 import type { Settings } from '../config/Settings';
-import { tlsOptions } from '../config/tlsOptions';
-import { ConnectionSubscriber } from './ConnectionSubscriber';
-import { Executor } from './Executor';
-import type { CommandExecutor } from './CommandExecutor';
+import type { NodeAddress } from '../config/Topology';
+import { chosenConnector } from './chosenConnector';
+import { connectCluster, connectClusterCopy } from './connectCluster';
+import { connectionOptions, nameOption, nodeKey, sentinelOptions } from './connectionOptions';
+import type { Connections } from './Connections';
+import { ConnectionSubscriber, endpointOf } from './ConnectionSubscriber';
+import { executorFor } from './Executor';
+import { MasterFinder } from './MasterFinder';
 import { ownOptions } from './ownOptions';
 import { StandaloneLink } from './StandaloneLink';
-import type { Subscriber } from './Subscriber';
 
-/** The connections of one client: one for commands, one that listens. */
-export interface Connections {
-  readonly executor: CommandExecutor;
-  readonly subscriber: Subscriber;
+/** Pause between two rounds of looking for the master among a master and its slaves, in ms (as replicated servers). */
+const MASTER_SLAVE_SCAN_MS = 1_000;
+
+/** What makes a server more than a single one. */
+interface Deployment {
+  /** Whether the master has replicas that confirm writes, and another one may take its place. */
+  readonly replicated: boolean;
+  /** How often to ask it whether it still is the master, in ms. @default never */
+  readonly roleInterval?: number;
 }
+
+const SINGLE: Deployment = { replicated: false };
+const REPLICATED: Deployment = { replicated: true };
+
+export type { Connections };
 
 /** Opens the connections in the background; commands and subscriptions wait for them. */
 export function connect(settings: Settings): Connections {
   const { topology } = settings;
   switch (topology.kind) {
     case 'single': {
-      const { host, port } = topology.address;
-      const open = (): Redis => new Redis({ ...redisOptions(settings), host, port });
-      return standalone(settings, open, `${host}:${port}`);
+      const options = { ...connectionOptions(settings), ...topology.address };
+      return connectServer(settings, () => new Redis(options), nodeKey(topology.address), SINGLE);
     }
-    case 'client': {
-      const client = topology.client as Redis;
-      const { host, port } = client.options;
-      const open = (): Redis => client.duplicate({ ...ownOptions, ...nameOption(settings) });
-      return standalone(settings, open, `${host ?? 'localhost'}:${port ?? 6379}`);
+    case 'sentinel': {
+      const options = { ...connectionOptions(settings), ...sentinelOptions(settings, topology) };
+      const address = `${topology.masterName} of the sentinels ${topology.sentinels.map(nodeKey).join(', ')}`;
+      return connectServer(settings, () => new Redis(options), address, REPLICATED);
     }
-    default:
-      throw new Error(`not connected yet: ${topology.kind}`);
+    case 'masterSlave':
+      return connectFound(settings, [topology.master, ...topology.slaves], MASTER_SLAVE_SCAN_MS, REPLICATED);
+    case 'replicated': {
+      const { nodes, scanInterval } = topology;
+      return connectFound(settings, nodes, scanInterval, { replicated: true, roleInterval: scanInterval });
+    }
+    case 'cluster':
+      return connectCluster(settings, topology);
+    case 'client':
+      return connectCopy(settings, topology.client as unknown as Redis | Cluster);
   }
 }
 
-function standalone(settings: Settings, open: () => Redis, address: string): Connections {
-  const executor = new Executor(new StandaloneLink(open(), address), settings);
-  return { executor, subscriber: new ConnectionSubscriber(open()) };
+/** Connects as the user's own client does. */
+function connectCopy(settings: Settings, client: Redis | Cluster): Connections {
+  if (client.isCluster) return connectClusterCopy(settings, client as Cluster);
+  const redis = client as Redis;
+  const { host, port, path, sentinels, name } = redis.options;
+  const open = (): Redis => redis.duplicate({ ...ownOptions, ...nameOption(settings) });
+  if (sentinels !== undefined && sentinels !== null)
+    return connectServer(settings, open, `${name} of the client's sentinels`, REPLICATED);
+  return connectServer(settings, open, path ?? `${host ?? 'localhost'}:${port ?? 6379}`, SINGLE);
 }
 
-function redisOptions(settings: Settings) {
-  return {
-    ...ownOptions,
-    ...nameOption(settings),
-    connectTimeout: settings.connectTimeout,
-    db: settings.database,
-    ...(settings.username === undefined ? {} : { username: settings.username }),
-    ...(settings.password === undefined ? {} : { password: settings.password.reveal() }),
-    ...(settings.tls === undefined ? {} : { tls: tlsOptions(settings.tls) }),
-  };
+/** Connects to the one of some servers that is the master. */
+function connectFound(
+  settings: Settings,
+  nodes: readonly NodeAddress[],
+  pause: number,
+  deployment: Deployment,
+): Connections {
+  const options = connectionOptions(settings);
+  const finder = new MasterFinder(nodes, { connection: options, timeout: settings.timeout, pause });
+  const Connector = chosenConnector((trouble, wanted) => finder.find(trouble, wanted), true);
+  const open = (): Redis => new Redis({ ...options, Connector });
+  return connectServer(settings, open, nodes.map(nodeKey).join(', '), deployment);
 }
 
-function nameOption(settings: Settings): { connectionName?: string } {
-  return settings.clientName === undefined ? {} : { connectionName: settings.clientName };
+/** @param open - makes a connection to the (present) master @param address - for errors */
+function connectServer(settings: Settings, open: () => Redis, address: string, deployment: Deployment): Connections {
+  const { replicated, ...more } = deployment;
+  const subscriber = new ConnectionSubscriber(open(), settings);
+  const commands = open();
+  if (replicated) commands.on('ready', () => subscriber.follow(endpointOf(commands)));
+  const link = new StandaloneLink(commands, {
+    ...more,
+    address,
+    timeout: settings.timeout,
+    syncTimeout: replicated ? settings.slavesSyncTimeout : undefined,
+    onSilence: () => subscriber.probe(),
+  });
+  return { executor: executorFor(link, settings, replicated), subscriber };
 }

@@ -2,8 +2,10 @@
 export type Failure =
   /** The connection is gone: it may have run. */
   | 'lost'
-  /** The connection refused it: it was not written. */
+  /** It was not written to any connection. */
   | 'unsent'
+  /** The key is on another node by now, and the link knows which: it did not run, and can at once. */
+  | 'redirected'
   /** The script is not cached on that server: it did not run. */
   | 'noScript'
   /** The server cannot serve now (failing over, loading, busy): it did not run, and may later. */
@@ -13,18 +15,50 @@ export type Failure =
   /** Redis refuses it, now and later. */
   | 'refused';
 
-/** Replies of a server that did not run the command and will be able to, or another one in its place. */
-const UNAVAILABLE = /^(READONLY|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|UNBLOCKED|NOREPLICAS)\b|Too many Cluster redirections/;
-const LOST = /Connection is closed|closed by|ECONNRESET|EPIPE|ETIMEDOUT|Reached the max retries|aborted due to connection/i;
-const UNSENT = /isn't writeable|None of startup nodes is available|Failed to refresh slots cache|Cluster is (disconnect|ended)/i;
+/** Error codes of a server that did not run the command and will be able to, or another one in its place. */
+const UNAVAILABLE = new Set(['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS']);
+/** ioredis, and {@link unsent}. */
+const UNSENT = /isn't writeable/;
+const REDIRECTED = 'The cluster sends it from node to node';
+/** Redis before 7 wraps what a command said to a script: `ERR Error running script (…): @user_script:3: -READONLY …`. */
+const IN_SCRIPT = /@user_script: ?\d+: -?([A-Z]+ .*)/;
+/** Whoever is told this will be told so again. */
+const NO_ENTRY =
+  /\b(NOAUTH|WRONGPASS)\b|invalid password|DB index is out of range|SELECT is not allowed|certificate|\bERR_TLS_CERT/i;
 
-/** Sorts an error of ioredis. */
+/** What a link rejects with when it has no connection to write to. */
+export function unsent(): Error {
+  return new Error("The connection isn't writeable");
+}
+
+/** What a link rejects with when it has learned of another way. */
+export function redirected(): Error {
+  return new Error(REDIRECTED);
+}
+
+/** Whether an error is Redis' answer, and not a connection's end. */
+export function isReply(error: Error): boolean {
+  return error.name === 'ReplyError';
+}
+
+/** The reply's text, also where an old Redis wraps it. */
+export function replyText(error: Error): string {
+  return IN_SCRIPT.exec(error.message)?.[1] ?? error.message;
+}
+
+/** Sorts an error of ioredis, or of a link. */
 export function classify(error: Error): Failure {
-  const { message } = error;
-  if (message.startsWith('NOSCRIPT')) return 'noScript';
-  if (message.startsWith('WRONGTYPE') || message.includes('WRONGTYPE')) return 'wrongType';
-  if (UNAVAILABLE.test(message)) return 'unavailable';
-  if (UNSENT.test(message)) return 'unsent';
-  if (LOST.test(message) || error.name === 'MaxRetriesPerRequestError' || error.name === 'AbortError') return 'lost';
-  return 'refused';
+  if (!isReply(error)) {
+    if (error.message === REDIRECTED) return 'redirected';
+    return UNSENT.test(error.message) ? 'unsent' : 'lost';
+  }
+  const [code = ''] = replyText(error).split(' ', 1);
+  if (code === 'NOSCRIPT') return 'noScript';
+  if (code === 'WRONGTYPE') return 'wrongType';
+  return UNAVAILABLE.has(code) ? 'unavailable' : 'refused';
+}
+
+/** Whether the server turned us away for good. @param error - an `error` event of a connection */
+export function isRefusal(error: Error): boolean {
+  return NO_ENTRY.test(error.message) || NO_ENTRY.test((error as NodeJS.ErrnoException).code ?? '');
 }

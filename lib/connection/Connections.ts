@@ -1,0 +1,8 @@
+import type { CommandExecutor } from './CommandExecutor';
+import type { Subscriber } from './Subscriber';
+
+/** The connections of one client: for commands, and to listen. */
+export interface Connections {
+  readonly executor: CommandExecutor;
+  readonly subscriber: Subscriber;
+}

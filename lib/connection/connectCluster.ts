@@ -1,0 +1,106 @@
+import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import type { Settings } from '../config/Settings';
+import type { ClusterTopology, NodeAddress } from '../config/Topology';
+import { chosenConnector } from './chosenConnector';
+import { ClusterLink } from './ClusterLink';
+import { ClusterSubscriber } from './ClusterSubscriber';
+import { ClusterView } from './ClusterView';
+import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from './connectionOptions';
+import type { Connections } from './Connections';
+import { ConnectionSubscriber } from './ConnectionSubscriber';
+import { executorFor } from './Executor';
+import { ownOptions, type OwnRedisOptions } from './ownOptions';
+import { ShardedSubscriber } from './ShardedSubscriber';
+import { StandaloneLink, type StandaloneOptions } from './StandaloneLink';
+
+/** How often the cluster of a user's own client is looked at, in ms, unless that client says how often (Redisson's default). */
+const SCAN_INTERVAL_MS = 5_000;
+
+/** What is known of a cluster before it is asked. */
+interface ClusterSource {
+  /** For errors. */
+  readonly address: string;
+  readonly seeds: () => Promise<readonly NodeAddress[]>;
+  /** The options of the connections to a node. */
+  readonly optionsOf: (address: NodeAddress) => OwnRedisOptions;
+  readonly translate: (address: NodeAddress) => NodeAddress;
+  readonly scanInterval: number;
+}
+
+/** Connects to a cluster. */
+export function connectCluster(settings: Settings, topology: ClusterTopology): Connections {
+  const options = connectionOptions(settings);
+  return join(settings, {
+    address: topology.nodes.map(nodeKey).join(', '),
+    seeds: () => Promise.resolve(topology.nodes),
+    optionsOf: () => options,
+    translate: translator(topology.natMapper),
+    scanInterval: topology.scanInterval,
+  });
+}
+
+/**
+ * Connects to the cluster of a user's own client, with that client's options. The client's nodes are taken from a copy
+ * of it that never connects: it resolves them as the client would (SRV records, a look-up of its own).
+ */
+export function connectClusterCopy(settings: Settings, client: Cluster): Connections {
+  const { redisOptions, natMap, slotsRefreshInterval } = client.options;
+  const copy = client.duplicate([], { lazyConnect: true }) as unknown as {
+    resolveStartupNodeHostnames(): Promise<(NodeAddress & RedisOptions)[]>;
+  };
+  const common = { ...redisOptions, ...ownOptions, ...nameOption(settings) };
+  const special = new Map<string, RedisOptions>();
+  return join(settings, {
+    address: 'the cluster of the given client',
+    async seeds() {
+      const nodes = await copy.resolveStartupNodeHostnames();
+      for (const node of nodes) special.set(nodeKey(node), node);
+      return nodes;
+    },
+    optionsOf: (address) => ({ ...special.get(nodeKey(address)), ...common }),
+    translate(address) {
+      const key = nodeKey(address);
+      const mapped = typeof natMap === 'function' ? natMap(key) : natMap?.[key];
+      return mapped ?? parseNodeKey(key);
+    },
+    scanInterval: slotsRefreshInterval ?? SCAN_INTERVAL_MS,
+  });
+}
+
+function join(settings: Settings, source: ClusterSource): Connections {
+  const node: Omit<StandaloneOptions, 'address'> = {
+    timeout: settings.timeout,
+    syncTimeout: settings.slavesSyncTimeout,
+    onSilence: () => subscriber.probe(),
+  };
+  const open = (address: NodeAddress, more?: Pick<RedisOptions, 'Connector'>): Redis =>
+    new Redis({ ...source.optionsOf(address), host: address.host, port: address.port, ...more });
+  const view = new ClusterView({
+    ...source,
+    connect: (address) => new StandaloneLink(open(address), { ...node, address: nodeKey(address) }),
+    shardedSubscriptionMode: settings.shardedSubscriptionMode,
+  });
+  const subscriber = new ClusterSubscriber(view.known, (sharded) => {
+    if (!sharded) return new ConnectionSubscriber(openAnywhere(view, open), settings);
+    return new ShardedSubscriber(
+      view,
+      (address, moved) => new ConnectionSubscriber(open(address), { timeout: settings.timeout, moved }),
+    );
+  });
+  return { executor: executorFor(new ClusterLink(view, source.address), settings, true), subscriber };
+}
+
+/** A connection to some node of a cluster, each time to another one: a classic message reaches all of them. */
+function openAnywhere(
+  view: ClusterView,
+  open: (address: NodeAddress, more: Pick<RedisOptions, 'Connector'>) => Redis,
+): Redis {
+  const first = view.someNode(undefined)!;
+  let last: string | undefined;
+  const Connector = chosenConnector(() => {
+    const node = view.someNode(last) ?? first;
+    last = nodeKey(node);
+    return Promise.resolve(node);
+  }, false);
+  return open(first, { Connector });
+}
