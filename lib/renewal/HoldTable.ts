@@ -1,4 +1,5 @@
-import { LockLostError } from '../errors';
+import { LockLostError, ShutdownError } from '../errors';
+import { runOutsideThreads } from '../thread/threadScope';
 import { Hold, type Grip, type HoldIdentity } from './Hold';
 
 /** Somebody lost a lock (Redisson has no such event). */
@@ -120,13 +121,22 @@ export class HoldTable {
     };
   }
 
-  /** Forgets everything, tells nobody: the client is shut down and its locks are left to expire. */
+  /**
+   * Forgets everything: the client is shut down and its locks are left to expire. Nobody watches over the grips any more,
+   * so each is told that it may be lost; the listeners of the client are not, since they know.
+   */
   clear(): void {
-    for (const hold of this.#holds.values()) {
-      hold.grips.length = 0;
-      this.watcher?.ended(hold);
-    }
+    const holds = [...this.#holds.values()];
     this.#holds.clear();
+    for (const hold of holds) {
+      const grips = hold.grips.splice(0);
+      this.watcher?.ended(hold);
+      if (grips.length === 0) continue;
+      const cause = new LockLostError(hold.name, hold.threadId, 'its client was shut down, and nothing renews it', {
+        cause: new ShutdownError(),
+      });
+      runOutsideThreads(() => grips.forEach((grip) => grip.onLost?.(cause)));
+    }
   }
 
   #settle(hold: Hold): void {
@@ -146,15 +156,18 @@ export class HoldTable {
     hold.deadline = Math.min(hold.deadline, hold.keptUntil(performance.now()));
   }
 
+  /** Outside any thread scope: it is by chance that a loss shows itself in that of some thread. */
   #tell(hold: Hold, grips: readonly Grip[], cause: LockLostError): void {
-    for (const grip of grips) grip.onLost?.(cause);
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener({ name: hold.name, threadId: hold.threadId, cause });
-      } catch (error) {
-        // A listener's error must reach its author but may not stop the watchdog, nor be thrown in a timer of ours.
-        process.emitWarning(`An onLockLost listener threw: ${String(error)}`, { code: 'IOREDISSON_LISTENER' });
+    runOutsideThreads(() => {
+      for (const grip of grips) grip.onLost?.(cause);
+      for (const listener of [...this.#listeners]) {
+        try {
+          listener({ name: hold.name, threadId: hold.threadId, cause });
+        } catch (error) {
+          // A listener's error must reach its author but may not stop the watchdog, nor be thrown in a timer of ours.
+          process.emitWarning(`An onLockLost listener threw: ${String(error)}`, { code: 'IOREDISSON_LISTENER' });
+        }
       }
-    }
+    });
   }
 }

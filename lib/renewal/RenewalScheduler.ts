@@ -41,7 +41,8 @@ export class RenewalScheduler {
    * before the timer, and nobody may go on with a hold that has run out.
    */
   catchUp(): void {
-    if (performance.now() >= this.#dueAt) this.#due();
+    // The reply belongs to somebody's thread; what is overdue does not.
+    if (performance.now() >= this.#dueAt) runOutsideThreads(() => this.#due());
   }
 
   #changed(hold: Hold): void {
@@ -89,6 +90,8 @@ export class RenewalScheduler {
 
   #due(): void {
     const now = performance.now();
+    // Whoever is told of a loss may look at other holds, and so come back here.
+    this.#dueAt = Infinity;
     for (const hold of this.#held) {
       if (hold.deadline <= now) this.#expire(hold);
     }

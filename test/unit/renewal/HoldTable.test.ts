@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import { LockLostError } from '../../../lib/errors';
+import { fakeClock } from '../../support';
+import { FakeHolds } from './fakeHolds';
+
+describe('HoldTable', () => {
+  let holds: FakeHolds;
+
+  beforeEach(() => {
+    fakeClock();
+    holds = new FakeHolds();
+  });
+
+  it('tells of a loss once, however many grips there are', () => {
+    const told: string[] = [];
+    holds.take('a').onLost = () => told.push('outer');
+    holds.take('a').onLost = () => told.push('inner');
+    holds.table.lose(holds.hold('a'), 'gone');
+    holds.table.lose(holds.hold('a'), 'gone');
+    expect(told).to.deep.equal(['outer', 'inner']);
+    expect(holds.lost).to.have.length(1);
+    expect(holds.lost[0]!.cause).to.be.instanceOf(LockLostError);
+  });
+
+  it('tells of a loss that a release found once, too: the grip given back, those left, the listeners', () => {
+    const told: string[] = [];
+    holds.take('a').onLost = () => told.push('outer');
+    const inner = holds.take('a');
+    inner.onLost = () => told.push('inner');
+    const hold = holds.hold('a');
+    holds.table.release(hold, inner);
+    holds.table.missed(hold, inner, 'gone');
+    expect(told).to.have.members(['outer', 'inner']);
+    expect(holds.lost).to.have.length(1);
+    expect(holds.table.size).to.equal(0);
+  });
+
+  it('gives back the grip that is named, else the last one, and nothing twice', () => {
+    const [outer, middle] = [holds.take('a'), holds.take('a'), holds.take('a')];
+    const hold = holds.hold('a');
+    expect(holds.table.release(hold, middle)).to.equal(middle);
+    expect(holds.table.release(hold, middle)).to.equal(undefined);
+    expect(holds.table.release(hold)).not.to.equal(outer);
+    expect(holds.table.release(hold)).to.equal(outer);
+    expect(holds.table.release(hold)).to.equal(undefined);
+    expect(holds.table.size).to.equal(0);
+  });
+
+  it('loses every hold of a name that was released by force, and no other', () => {
+    holds.take('a', { thread: 1 });
+    holds.take('a', { thread: 2 });
+    holds.take('b');
+    holds.table.loseAll('a', 'by force');
+    expect(holds.lost.map(({ name, threadId }) => `${name} ${threadId}`)).to.deep.equal(['a 1', 'a 2']);
+    expect(holds.table.size).to.equal(1);
+  });
+
+  it('keeps a hold while anything of it is under way, and forgets no other in its place', () => {
+    const hold = holds.hold('a');
+    hold.acquiring = true;
+    holds.table.tidy(hold);
+    expect(holds.table.size).to.equal(1);
+    hold.ended();
+    hold.beginRelease();
+    holds.table.tidy(hold);
+    expect(holds.table.size).to.equal(1);
+    hold.endRelease();
+    hold.ghosts = 1;
+    holds.table.tidy(hold);
+    expect(holds.table.size).to.equal(1);
+    hold.ghosts = 0;
+    holds.table.tidy(hold);
+    expect(holds.table.size).to.equal(0);
+    holds.take('a');
+    holds.table.tidy(hold);
+    expect(holds.table.size).to.equal(1);
+  });
+
+  it('warns of a listener that throws, and tells the others', () => {
+    const warnings: string[] = [];
+    const original = process.emitWarning;
+    process.emitWarning = (message: string) => warnings.push(message);
+    try {
+      holds.table.onLost(() => {
+        throw new Error('bug');
+      });
+      let told = 0;
+      holds.table.onLost(() => (told += 1));
+      holds.take('a');
+      holds.table.lose(holds.hold('a'), 'gone');
+      expect(told).to.equal(1);
+    } finally {
+      process.emitWarning = original;
+    }
+    expect(warnings).to.have.length(1);
+    expect(warnings[0]).to.contain('bug');
+  });
+
+  it('calls a listener that was added twice twice, and removes it once', () => {
+    let told = 0;
+    const listener = (): void => void (told += 1);
+    const remove = holds.table.onLost(listener);
+    holds.table.onLost(listener);
+    holds.take('a');
+    holds.table.lose(holds.hold('a'), 'gone');
+    expect(told).to.equal(2);
+    remove();
+    remove();
+    holds.take('a');
+    holds.table.lose(holds.hold('a'), 'gone');
+    expect(told).to.equal(3);
+  });
+
+  it('resolves who waits for the end of an acquisition, or of all releases', async () => {
+    const hold = holds.hold('a');
+    await hold.whenIdle();
+    await hold.whenReleased();
+    hold.acquiring = true;
+    hold.beginRelease();
+    hold.beginRelease();
+    const events: string[] = [];
+    const idle = hold.whenIdle().then(() => events.push('idle'));
+    const released = hold.whenReleased().then(() => events.push('released'));
+    hold.endRelease();
+    hold.ended();
+    await idle;
+    expect(events).to.deep.equal(['idle']);
+    hold.endRelease();
+    await released;
+    expect(events).to.deep.equal(['idle', 'released']);
+  });
+});

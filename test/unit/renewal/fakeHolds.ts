@@ -1,0 +1,73 @@
+import { type Hold, holdKey, type Grip } from '../../../lib/renewal/Hold';
+import { HoldTable, type LockLost } from '../../../lib/renewal/HoldTable';
+import type { RenewalKind } from '../../../lib/renewal/RenewalKind';
+import { RenewalScheduler } from '../../../lib/renewal/RenewalScheduler';
+import { turn } from '../../support';
+
+/** One renewal command. */
+export interface Batch {
+  readonly names: readonly string[];
+  readonly leaseMs: number;
+  readonly at: number;
+}
+
+/** A watchdog, its table and a kind of lock that answers what the test says. */
+export class FakeHolds {
+  readonly table = new HoldTable();
+  readonly watchdog: RenewalScheduler;
+  readonly batches: Batch[] = [];
+  readonly lost: LockLost[] = [];
+  /** What a renewal comes to. Default: every lock is still held. */
+  answer: (batch: readonly Hold[]) => Promise<boolean[]> = async (batch) => batch.map(() => true);
+  /** The slot of a hold. */
+  slot: (hold: Hold) => number = () => 0;
+  readonly kind: RenewalKind = {
+    renew: (holds, leaseMs) => {
+      this.batches.push({ names: holds.map(({ name }) => name), leaseMs, at: performance.now() });
+      return this.answer(holds);
+    },
+    batchOf: (hold) => this.slot(hold),
+  };
+
+  constructor(batchSize = 100) {
+    this.watchdog = new RenewalScheduler(this.table, batchSize);
+    this.table.onLost((event) => this.lost.push(event));
+  }
+
+  /** A thread takes a lock, once more where it has it. Without `leaseMs` the watchdog keeps it. */
+  take(name: string, how: { leaseMs?: number; watchdogMs?: number; maxRenewals?: number; thread?: number } = {}): Grip {
+    const { leaseMs = -1, watchdogMs = 30_000, maxRenewals = 0, thread = 1 } = how;
+    const now = performance.now();
+    const end = now + (leaseMs === -1 ? watchdogMs : leaseMs);
+    const grip: Grip = { leaseMs, leaseEnd: leaseMs === -1 ? Infinity : end, watchdogMs, maxRenewals, renewals: 0 };
+    this.table.grip(this.hold(name, thread), grip, end);
+    return grip;
+  }
+
+  /** The hold of a thread, made where there is none. */
+  hold(name: string, thread = 1): Hold {
+    const owner = `client:${thread}`;
+    const key = holdKey(name, owner);
+    return (
+      this.table.get(key) ?? this.table.open({ key, name, rawName: name, threadId: thread, owner, renewal: this.kind })
+    );
+  }
+
+  /** The thread gives a grip back, or the last one. */
+  giveBack(name: string, grip?: Grip, thread = 1): void {
+    this.table.release(this.hold(name, thread), grip);
+  }
+
+  /** When renewal commands were sent. */
+  get times(): number[] {
+    return this.batches.map(({ at }) => at);
+  }
+
+  /** Why holds were lost. */
+  get reasons(): string[] {
+    return this.lost.map(({ cause }) => cause.message);
+  }
+}
+
+/** Lets the answers of renewals arrive. */
+export const settled = turn;
