@@ -28,9 +28,9 @@ describe('the packed package', function () {
   let installed: string;
 
   before(() => {
-    ensureBuilt();
     const { dependencies } = readPackage(projectRoot);
     project = new ConsumerProject([...Object.keys(dependencies), 'ioredis', '@types/node', 'undici-types']);
+    ensureBuilt();
     installed = path.join(project.folder, 'node_modules', 'ioredisson');
     fs.mkdirSync(installed);
     const tarball = packTarball();
