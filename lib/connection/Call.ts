@@ -35,6 +35,9 @@ export class Call implements Receipt {
   readonly #options: RunOptions | undefined;
   readonly #resolve: (value: unknown) => void;
   readonly #reject: (error: Error) => void;
+  /** What came although the caller is about to be told an error: no replica has it. */
+  #unconfirmed: { readonly value: unknown } | undefined;
+  #failed = false;
 
   constructor(
     command: string,
@@ -100,12 +103,19 @@ export class Call implements Receipt {
    * @returns in that case what is known: 0 replicas, or why nobody knows
    */
   answer(reply: unknown, checked: boolean): 0 | Error | undefined {
-    if (this.settled) return undefined;
+    if (this.settled && !this.#failed) return undefined;
     const script = this.#script;
     const value = script === undefined ? reply : script.decode(reply);
+    if (this.settled) {
+      this.#options?.late?.(value);
+      return undefined;
+    }
     const { acked } = this;
     if (checked && (acked === 0 || acked instanceof Error) && typeof script?.synced === 'function') {
-      if (script.synced(value as never)) return acked;
+      if (script.synced(value as never)) {
+        this.#unconfirmed = { value };
+        return acked;
+      }
     }
     this.settled = true;
     this.#resolve(value);
@@ -114,7 +124,8 @@ export class Call implements Receipt {
 
   fail(error: Error): void {
     if (this.settled) return;
-    this.settled = true;
+    this.settled = this.#failed = true;
     this.#reject(error);
+    if (this.#unconfirmed !== undefined) this.#options?.late?.(this.#unconfirmed.value);
   }
 }

@@ -16,7 +16,7 @@ export function newCallToken(): CallToken {
 }
 
 /** What may be given to {@link CommandExecutor.run}. */
-export interface RunOptions {
+export interface RunOptions<R = unknown> {
   /** What is being done, for errors, e.g. `acquire lock 'a'`. @default the script's name */
   readonly what?: string;
   /** The object's name as the user gave it, for errors. */
@@ -26,6 +26,11 @@ export interface RunOptions {
   /** ARGV beyond the named ones. */
   readonly moreArgs?: readonly ScriptArg[];
   readonly token?: CallToken;
+  /**
+   * Given the value of a script whose caller has been told an error: the reply came after the command time-out, or no
+   * replica confirmed it.
+   */
+  late?(value: R): void;
 }
 
 /**
@@ -44,7 +49,7 @@ export interface CommandExecutor {
     script: Script<K, A, R>,
     keys: Readonly<Record<K, string>>,
     args: Readonly<Record<A, ScriptArg>>,
-    options?: RunOptions,
+    options?: RunOptions<R>,
   ): Promise<R>;
 
   /** Sends a plain command that changes nothing, or changes the same when repeated. */

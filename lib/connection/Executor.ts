@@ -73,7 +73,7 @@ export class Executor implements CommandExecutor {
     script: Script<K, A, R>,
     keys: Readonly<Record<K, string>>,
     args: Readonly<Record<A, ScriptArg>>,
-    options?: RunOptions,
+    options?: RunOptions<R>,
   ): Promise<R> {
     const flat: ScriptArg[] = [script.sha, 0];
     for (const key of script.keys) flat.push(keys[key]);

@@ -54,13 +54,14 @@ export class ChannelHub implements QueueHost {
 
   /**
    * Takes a place among the waiters of a channel. Nothing is sent before somebody has to listen.
+   * @param need - how many permits it waits for. @default 1
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(channel: string, rule: WakeRule, kind: PlaceKind, waiter?: object): Place<T> {
+  join<T>(channel: string, rule: WakeRule, kind: PlaceKind, waiter?: object, need?: number): Place<T> {
     if (this.#closed) throw new ShutdownError();
     let queue = this.#queues.get(channel);
     if (queue === undefined) this.#queues.set(channel, (queue = new WakeQueue(channel, rule, this)));
-    return queue.join<T>(kind, waiter);
+    return queue.join<T>(kind, waiter, need);
   }
 
   /** Rejects every waiter and closes the subscriber. */

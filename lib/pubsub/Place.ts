@@ -14,6 +14,7 @@ export interface Waiting {
   readonly asleep: boolean;
   readonly banked: boolean;
   readonly woken: boolean;
+  readonly need: number;
   wake(): boolean;
   reject(error: Error): void;
 }
@@ -30,6 +31,8 @@ export interface PlaceHost {
   recheckIn(ms: number): void;
   /** See {@link Place.alarm}. */
   alarm(): void;
+  /** Wakes those of the crowd whom so many permits are enough for. */
+  wakeFitting(permits: number): void;
   /** This process got the lock by an attempt of its own. */
   beginTurn(now: number): void;
   /** It is left. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
@@ -45,6 +48,8 @@ export class Place<T> implements Wakeup<T>, Waiting {
   readonly kind: PlaceKind;
   /** Who waits here; the holder that hands the lock over reads it. */
   readonly waiter: object | undefined;
+  /** How many permits it waits for. */
+  readonly need: number;
   readonly #queue: PlaceHost;
   #sleeper: DeferredPromise<Wake<T>> | undefined;
   #banked = false;
@@ -55,10 +60,11 @@ export class Place<T> implements Wakeup<T>, Waiting {
   #leaseMs: number | undefined;
 
   /** Made by the queue only. */
-  constructor(queue: PlaceHost, kind: PlaceKind, waiter: object | undefined) {
+  constructor(queue: PlaceHost, kind: PlaceKind, waiter: object | undefined, need: number) {
     this.#queue = queue;
     this.kind = kind;
     this.waiter = waiter;
+    this.need = need;
   }
 
   /** Whether it sleeps. */
@@ -94,6 +100,8 @@ export class Place<T> implements Wakeup<T>, Waiting {
 
   sleep(retryInMs: number): Promise<Wake<T>> {
     if (this.#rejected !== undefined) return Promise.reject(this.#rejected);
+    // Woken in vain: there are fewer permits than it needs, but perhaps enough for those who need fewer.
+    if (this.#woken && this.need > 1) this.#queue.wakeFitting(this.need - 1);
     this.#woken = false;
     if (this.#banked) {
       this.#banked = false;

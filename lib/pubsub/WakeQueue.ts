@@ -70,9 +70,10 @@ export class WakeQueue implements PlaceHost {
   /**
    * Takes a place.
    * @param waiter - who waits, for the holder that may hand the lock over
+   * @param need - how many permits it waits for
    */
-  join<T>(kind: PlaceKind, waiter?: object): Place<T> {
-    const place = new Place<T>(this, kind, waiter);
+  join<T>(kind: PlaceKind, waiter?: object, need = 1): Place<T> {
+    const place = new Place<T>(this, kind, waiter, need);
     if (kind === 'crowd') (this.#crowd ??= new Set()).add(place);
     else if (this.#head === undefined) this.#head = place;
     else (this.#rest ??= new Set()).add(place);
@@ -113,6 +114,7 @@ export class WakeQueue implements PlaceHost {
     const whom = this.#rule(text);
     if (whom === 'none') return;
     if (typeof whom === 'number') return this.wakeSome(whom);
+    if (typeof whom === 'object') return this.wakeFitting(whom.permits);
     for (const place of this.#crowd ?? []) place.wake();
     if (this.rotation.message()) this.#head?.wake();
   }
@@ -123,6 +125,15 @@ export class WakeQueue implements PlaceHost {
     for (const place of this.#crowd ?? []) {
       if (left === 0) return;
       if (place.wake()) left--;
+    }
+  }
+
+  /** Wakes those of the crowd whom so many permits are enough for, the longest waiting first. */
+  wakeFitting(permits: number): void {
+    let left = permits;
+    for (const place of this.#crowd ?? []) {
+      if (left === 0) return;
+      if (place.need <= left && place.wake()) left -= place.need;
     }
   }
 

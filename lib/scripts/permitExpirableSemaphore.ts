@@ -20,28 +20,27 @@ import { defineScript } from './Script';
  * Takes one permit per id if so many are there. Puts back at most as many expired ones as it wants, as Redisson.
  *
  * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, then the
- * ids (16 raw bytes each). Output: nil = taken (by a repeat: those still missing); integer = fewer are there: ms until the
- * next one expires, -1: none will.
+ * ids (16 raw bytes each). Output: nil = taken (a repeat takes those still missing and gives all of them its expiry);
+ * integer = fewer are there: ms until the next one expires, -1: none will.
  */
 export const acquirePermits = defineScript({
   name: 'permitExpirableSemaphore.acquire',
   keys: ['name', 'permits', 'channel'],
   args: ['expiry', 'now', 'publish'],
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: `
 ${LOOK}
 local expired = math.min(redis.call('zcount', permits, '-inf', now), #ARGV - moreArgs)
 if expired > 0 then redis.call('zremrangebyrank', permits, 0, expired - 1) end
 ${PUT_BACK}
-local missing = {}
+local missing = 0
 for i = moreArgs + 1, #ARGV do
-  if not redis.call('zscore', permits, ARGV[i]) then missing[#missing + 1] = ARGV[i] end
+  if not redis.call('zscore', permits, ARGV[i]) then missing = missing + 1 end
 end
-if #missing == 0 then return nil end
-if available and available >= #missing then
-  redis.call('decrby', name, #missing)
-  for _, id in ipairs(missing) do redis.call('zadd', permits, expiry, id) end
+if missing == 0 or (available and available >= missing) then
+  if missing > 0 then redis.call('decrby', name, missing) end
+  for i = moreArgs + 1, #ARGV do redis.call('zadd', permits, expiry, ARGV[i]) end
   local ttl = redis.call('pttl', name)
   if ttl > 0 then redis.call('pexpire', permits, ttl) end
   return nil

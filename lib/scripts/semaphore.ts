@@ -23,7 +23,7 @@ export const acquireSemaphore = defineScript({
   keys: ['name'],
   args: ['permits'],
   resend: 'never',
-  synced: true,
+  synced: (taken) => taken,
   lua: `
 local available = redis.call('get', name)
 -- text that is no number goes on to DECRBY, whose error says so

@@ -10,6 +10,11 @@ const PAUSE_AFTER_TIMEOUT_MS = 500;
 export interface Contest<T> {
   /** Whether others wait already, so that it must not attempt before its turn. */
   readonly mustQueue: boolean;
+  /**
+   * Whether another attempt may follow one that got no answer, since a repeat counts once. Otherwise the caller is told.
+   * @default true
+   */
+  readonly repeatable?: boolean;
   /** One try. A rejection ends the wait. */
   attempt(): Promise<Attempt<T>>;
   /** Takes a place among the waiters. `undefined`: it does not wait, one attempt is all. */
@@ -71,7 +76,7 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
         doubtful = true;
         // Who has a deadline is told "not acquired", as Redisson tells it since 4.7; who has none tries on: the next
         // attempt finds out whether this one succeeded, since a repeated attempt counts once.
-        if (wakeup === undefined) throw error;
+        if (wakeup === undefined || contest.repeatable === false) throw error;
         if (patience.timed) return undefined;
         result = { ok: false, retryInMs: PAUSE_AFTER_TIMEOUT_MS };
       }

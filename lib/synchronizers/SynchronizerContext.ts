@@ -1,0 +1,12 @@
+import type { Settings } from '../config/Settings';
+import type { CommandExecutor } from '../connection/CommandExecutor';
+import type { ChannelHub } from '../pubsub/ChannelHub';
+
+/** What all synchronizers of one client share. */
+export interface SynchronizerContext {
+  readonly settings: Settings;
+  /** Commands go through it. */
+  readonly executor: CommandExecutor;
+  /** Waiters sleep in it. */
+  readonly hub: ChannelHub;
+}

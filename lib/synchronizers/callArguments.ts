@@ -1,0 +1,56 @@
+import { inspect } from 'node:util';
+import type { LockOptions } from '../api';
+import { ConfigError } from '../errors';
+import { NO_LEASE, toMillis } from '../util/duration';
+import type { TimeUnit } from '../util/TimeUnit';
+
+/**
+ * A number of permits, or a count.
+ *
+ * @param what - the argument's name, for the error
+ * @throws RangeError unless it is an integer from 0 to `Number.MAX_SAFE_INTEGER`
+ */
+export function checkCount(value: unknown, what = 'permits'): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new RangeError(`${what} must be a non-negative integer, got ${inspect(value)}`);
+}
+
+/**
+ * A change of a number of permits, up or down.
+ *
+ * @throws RangeError unless it is an integer
+ */
+export function checkChange(value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  throw new RangeError(`permits must be an integer, got ${inspect(value)}`);
+}
+
+/**
+ * The signal of `options`. A thread id says nothing here: permits and counts have no owners.
+ *
+ * @throws ConfigError for anything but a number, or an object whose `signal` is an AbortSignal
+ */
+export function readSignal(options: LockOptions | undefined): AbortSignal | undefined {
+  if (options === undefined || typeof options === 'number') return undefined;
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigError(`options must be a thread id or an object, got ${inspect(options)}`);
+  }
+  const { signal } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new ConfigError('options.signal must be an AbortSignal');
+  }
+  return signal;
+}
+
+/**
+ * The lease of a permit in ms. Only -1 is no lease: whoever computes what is left of a lease and gets 0 or less must not
+ * be given a permit for ever (as in Redisson, and unlike the leases of locks).
+ *
+ * @returns ms, which may be 0 or negative: over at once; {@link NO_LEASE} for -1
+ * @throws RangeError, TypeError as `toMillis`
+ */
+export function permitLease(leaseTime: number, unit: TimeUnit | undefined): number {
+  const ms = toMillis(leaseTime, unit, 'leaseTime');
+  if (leaseTime === -1) return NO_LEASE;
+  return ms < 0 ? 0 : ms;
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+
+/** Bytes of an id in Redis; in the API it is twice as many hex digits. */
+const ID_BYTES = 16;
+const ID_TEXT = /^[0-9a-f]{32}$/i;
+/** More ids than this would not fit into one command (Redis takes 1024 * 1024 arguments). */
+const MAX_IDS = 1_000_000;
+
+/**
+ * New ids, as Redis stores them.
+ *
+ * @param count - how many
+ * @throws RangeError when they do not fit into one command
+ */
+export function newPermitIds(count: number): Buffer[] {
+  if (count > MAX_IDS) throw new RangeError(`permits must be at most ${MAX_IDS} at once, got ${count}`);
+  const random = randomBytes(count * ID_BYTES);
+  return Array.from({ length: count }, (_, i) => random.subarray(i * ID_BYTES, (i + 1) * ID_BYTES));
+}
+
+/** The id as the API shows it: 32 lower-case hex digits. */
+export function permitIdText(id: Buffer): string {
+  return id.toString('hex');
+}
+
+/**
+ * The id as Redis stores it.
+ *
+ * @returns `undefined` for a text that cannot be an id: there is no such permit
+ * @throws TypeError unless it is a text
+ */
+export function parsePermitId(permitId: unknown): Buffer | undefined {
+  if (typeof permitId !== 'string') throw new TypeError('a permit id must be a string');
+  return ID_TEXT.test(permitId) ? Buffer.from(permitId, 'hex') : undefined;
+}
