@@ -1,0 +1,323 @@
+import { expect } from 'chai';
+import pDefer, { type DeferredPromise } from 'p-defer';
+import type { SinonFakeTimers } from 'sinon';
+import { CommandError, CommandTimeoutError, ConnectionError } from '../../../lib/errors';
+import { acquireWithin, type Contest } from '../../../lib/wait/acquireWithin';
+import type { Attempt } from '../../../lib/wait/Attempt';
+import { Patience } from '../../../lib/wait/Patience';
+import type { Wake, Wakeup } from '../../../lib/wait/Wakeup';
+import { fakeClock, turn } from '../../support';
+import { Outcome } from '../../support/fakeClient';
+
+const YES: Attempt<string> = { ok: true, value: 'mine' };
+
+function no(retryInMs = 1_000): Attempt<string> {
+  return { ok: false, retryInMs };
+}
+
+/** Something to be acquired that answers what the test says, and writes down what happens. */
+class FakeContest implements Contest<string>, Wakeup<string> {
+  readonly log: string[] = [];
+  /** What attempts come to; the last one is repeated. */
+  answers: (Attempt<string> | Error | Promise<Attempt<string>>)[] = [no()];
+  mustQueue = false;
+  isTurn = true;
+  waits = true;
+  repeatable = true;
+  listening: Promise<void> | undefined;
+  gaveUp: { pending: boolean; doubtful: boolean } | undefined;
+  sleeper: DeferredPromise<Wake<string>> | undefined;
+
+  attempt(): Promise<Attempt<string>> {
+    this.log.push('attempt');
+    const answer = this.answers.length > 1 ? this.answers.shift()! : this.answers[0]!;
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  }
+
+  join(): Wakeup<string> | undefined {
+    this.log.push('join');
+    return this.waits ? this : undefined;
+  }
+
+  giveUp(pending: Promise<Attempt<string>> | undefined, doubtful: boolean): void {
+    this.log.push('giveUp');
+    this.gaveUp = { pending: pending !== undefined, doubtful };
+  }
+
+  listen(): Promise<void> | undefined {
+    this.log.push('listen');
+    return this.listening;
+  }
+
+  sleep(retryInMs: number): Promise<Wake<string>> {
+    this.log.push(`sleep ${retryInMs}`);
+    this.sleeper = pDefer();
+    return this.sleeper.promise;
+  }
+
+  leave(): void {
+    this.log.push('leave');
+  }
+}
+
+describe('acquireWithin', () => {
+  let clock: SinonFakeTimers;
+  let contest: FakeContest;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    contest = new FakeContest();
+  });
+
+  function acquire(waitMs = Infinity, signal?: AbortSignal): Outcome<string | undefined> {
+    return new Outcome(acquireWithin(contest, new Patience(waitMs, signal)));
+  }
+
+  async function wake(how?: Wake<string>): Promise<void> {
+    contest.sleeper!.resolve(how);
+    await turn();
+  }
+
+  afterEach(() => {
+    expect(clock.countTimers(), 'timers left').to.equal(0);
+  });
+
+  it('takes what is free with one attempt and nothing else', async () => {
+    contest.answers = [YES];
+    const lock = acquire();
+    await turn();
+    expect(lock.value).to.equal('mine');
+    expect(contest.log).to.deep.equal(['attempt']);
+  });
+
+  it('makes one attempt where nobody waits', async () => {
+    contest.waits = false;
+    const lock = acquire();
+    await turn();
+    expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
+    expect(contest.log).to.deep.equal(['attempt', 'join', 'giveUp']);
+  });
+
+  it('subscribes before the second attempt, and sleeps for what that one was told', async () => {
+    contest.answers = [no(9_000), no(400), YES];
+    const lock = acquire();
+    await turn();
+    expect(contest.log).to.deep.equal(['attempt', 'join', 'listen', 'attempt', 'sleep 400']);
+    await wake();
+    expect(lock.value).to.equal('mine');
+    expect(contest.log.slice(5)).to.deep.equal(['listen', 'attempt', 'leave']);
+  });
+
+  it('waits for the subscription before the second attempt', async () => {
+    const subscribed = pDefer<void>();
+    contest.listening = subscribed.promise;
+    acquire();
+    await turn();
+    expect(contest.log).to.deep.equal(['attempt', 'join', 'listen']);
+    subscribed.resolve();
+    await turn();
+    expect(contest.log.slice(3)).to.deep.equal(['attempt', 'sleep 1000']);
+  });
+
+  it('attempts once per wake-up and sleeps again when that fails', async () => {
+    acquire();
+    await turn();
+    for (let i = 0; i < 3; i++) await wake();
+    expect(contest.log.slice(5)).to.deep.equal([
+      ...['listen', 'attempt', 'sleep 1000'],
+      ...['listen', 'attempt', 'sleep 1000'],
+      ...['listen', 'attempt', 'sleep 1000'],
+    ]);
+  });
+
+  it('makes no attempt at all where others wait already, until it is woken', async () => {
+    contest.mustQueue = true;
+    contest.isTurn = false;
+    contest.answers = [YES];
+    const lock = acquire();
+    await turn();
+    expect(contest.log).to.deep.equal(['join', 'sleep Infinity']);
+    await wake();
+    expect(lock.value).to.equal('mine');
+    expect(contest.log.slice(2)).to.deep.equal(['listen', 'attempt', 'leave']);
+  });
+
+  it('sleeps without an attempt when it finds others in line after its first one', async () => {
+    contest.isTurn = false;
+    acquire();
+    await turn();
+    expect(contest.log).to.deep.equal(['attempt', 'join', 'sleep Infinity']);
+  });
+
+  it('takes the attempt that somebody made for it, without one of its own', async () => {
+    const lock = acquire();
+    await turn();
+    await wake({ attempt: Promise.resolve(YES) });
+    expect(lock.value).to.equal('mine');
+    expect(contest.log.slice(5)).to.deep.equal(['leave']);
+  });
+
+  it('goes on when the attempt that somebody made for it failed', async () => {
+    const lock = acquire();
+    await turn();
+    await wake({ attempt: Promise.resolve(no(1)) });
+    expect(lock.state).to.equal('pending');
+    expect(contest.log.slice(5)).to.deep.equal(['sleep 1']);
+  });
+
+  describe('a deadline', () => {
+    it('ends the sleep, however long the ttl, and is followed by no attempt', async () => {
+      const lock = acquire(500);
+      await clock.tickAsync(499);
+      expect(lock.state).to.equal('pending');
+      const attempts = contest.log.length;
+      await clock.tickAsync(1);
+      expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
+      expect(contest.log.slice(attempts)).to.deep.equal(['giveUp', 'leave']);
+      expect(contest.gaveUp).to.deep.equal({ pending: false, doubtful: false });
+    });
+
+    it('that has passed when it is woken allows no attempt', async () => {
+      const lock = acquire(500);
+      await turn();
+      const attempts = contest.log.filter((event) => event === 'attempt').length;
+      clock.setSystemTime(0);
+      contest.sleeper!.resolve(undefined);
+      clock.jump(500);
+      await turn();
+      expect(lock.state).to.equal('resolved');
+      expect(contest.log.filter((event) => event === 'attempt')).to.have.length(attempts);
+    });
+
+    it('ends the wait for a subscription', async () => {
+      contest.listening = new Promise(() => undefined);
+      const lock = acquire(500);
+      await clock.tickAsync(500);
+      expect(lock.value).to.equal(undefined);
+      expect(contest.log.slice(-2)).to.deep.equal(['giveUp', 'leave']);
+    });
+
+    it('does not wait for an attempt that hangs, and has it undone', async () => {
+      contest.answers = [new Promise(() => undefined)];
+      const lock = acquire(500);
+      await clock.tickAsync(500);
+      expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
+      expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: false });
+    });
+
+    it('ends a wait behind others', async () => {
+      contest.mustQueue = true;
+      contest.isTurn = false;
+      const lock = acquire(500);
+      await clock.tickAsync(500);
+      expect(lock.value).to.equal(undefined);
+      expect(contest.log).to.deep.equal(['join', 'sleep Infinity', 'giveUp', 'leave']);
+    });
+  });
+
+  describe('a signal', () => {
+    const reason = new Error('stop');
+
+    it('that has aborted before allows nothing', async () => {
+      const lock = acquire(Infinity, AbortSignal.abort(reason));
+      await turn();
+      expect(lock.error).to.equal(reason);
+      expect(contest.log).to.deep.equal(['giveUp']);
+    });
+
+    for (const [when, prepare] of [
+      ['during an attempt', (): void => void (contest.answers = [new Promise(() => undefined)])],
+      ['while it subscribes', (): void => void (contest.listening = new Promise(() => undefined))],
+      ['during the sleep', (): void => undefined],
+      ['behind others', (): void => void ([contest.mustQueue, contest.isTurn] = [true, false])],
+    ] as const) {
+      it(`ends the wait ${when}, with its reason`, async () => {
+        prepare();
+        const stop = new AbortController();
+        const lock = acquire(60_000, stop.signal);
+        await turn();
+        expect(lock.state).to.equal('pending');
+        stop.abort(reason);
+        await turn();
+        expect(lock.error).to.equal(reason);
+        expect(contest.log.filter((event) => event === 'giveUp')).to.have.length(1);
+        expect(contest.gaveUp!.pending).to.equal(when === 'during an attempt');
+      });
+    }
+  });
+
+  describe('an error', () => {
+    it('of a first attempt ends the wait; whether it ran is for giveUp to judge', async () => {
+      const error = new ConnectionError('lost', true);
+      contest.answers = [error];
+      const lock = acquire();
+      await turn();
+      expect(lock.error).to.equal(error);
+      expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: false });
+    });
+
+    it('that is an answer of Redis leaves nothing to undo', async () => {
+      contest.answers = [no(), new CommandError('acquire', new Error('NOPERM'))];
+      const lock = acquire();
+      await turn();
+      expect(lock.error).to.be.instanceOf(CommandError);
+      expect(contest.gaveUp).to.deep.equal({ pending: false, doubtful: false });
+      expect(contest.log.at(-1)).to.equal('leave');
+    });
+
+    it('of the subscription ends the wait', async () => {
+      contest.listening = Promise.reject(new Error('refused'));
+      const lock = acquire();
+      await turn();
+      expect(lock.error).to.have.property('message', 'refused');
+      expect(contest.log.slice(-2)).to.deep.equal(['giveUp', 'leave']);
+    });
+
+    it('of an attempt that nobody waits for any more is nobody’s', async () => {
+      const late = pDefer<Attempt<string>>();
+      contest.answers = [late.promise];
+      const lock = acquire(100);
+      await clock.tickAsync(100);
+      expect(lock.value).to.equal(undefined);
+      late.reject(new Error('late'));
+      await turn();
+    });
+  });
+
+  describe('an attempt without an answer', () => {
+    const timeout = new CommandTimeoutError('acquire', 3_000, true);
+
+    it('is told where it was the first', async () => {
+      contest.answers = [timeout];
+      const lock = acquire();
+      await turn();
+      expect(lock.error).to.equal(timeout);
+      expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: true });
+    });
+
+    it('means "not acquired" to who has a deadline', async () => {
+      contest.answers = [no(), timeout];
+      const lock = acquire(60_000);
+      await turn();
+      expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
+      expect(contest.gaveUp!.doubtful).to.equal(true);
+    });
+
+    it('is followed by another after a pause where there is no deadline', async () => {
+      contest.answers = [no(), timeout, YES];
+      const lock = acquire();
+      await turn();
+      expect(contest.log.at(-1)).to.equal('sleep 500');
+      await wake();
+      expect(lock.value).to.equal('mine');
+    });
+
+    it('is told where a repeat would count twice', async () => {
+      contest.repeatable = false;
+      contest.answers = [no(), timeout];
+      const lock = acquire(60_000);
+      await turn();
+      expect(lock.error).to.equal(timeout);
+    });
+  });
+});
