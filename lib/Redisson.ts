@@ -1,22 +1,53 @@
 import { randomUUID } from 'node:crypto';
-import type { LockLostListener, RLock } from './api';
+import type {
+  BackOff,
+  LockLostListener,
+  RCountDownLatch,
+  RFencedLock,
+  RLock,
+  RPermitExpirableSemaphore,
+  RReadWriteLock,
+  RSemaphore,
+} from './api';
 import type { Config } from './config/Config';
 import type { RedissonOptions } from './config/RedissonOptions';
 import { resolveConfig } from './config/resolveConfig';
 import type { Settings } from './config/Settings';
 import { validateName } from './config/validateName';
-import { connect, type Connections } from './connection/connect';
+import { connect } from './connection/connect';
+import type { Connections } from './connection/Connections';
+import { checkSlots } from './locks/checkSlots';
 import { DistributedLock } from './locks/DistributedLock';
+import { fairDriver } from './locks/drivers/fair';
+import { fencedDriver } from './locks/drivers/fenced';
 import type { LockDriver } from './locks/drivers/LockDriver';
+import { nonReentrantDriver } from './locks/drivers/nonReentrant';
+import { nonReentrantFairDriver } from './locks/drivers/nonReentrantFair';
+import { readDriver } from './locks/drivers/read';
+import { readKeyPrefix } from './locks/drivers/readWriteKeys';
 import { reentrantDriver } from './locks/drivers/reentrant';
+import { spinDriver } from './locks/drivers/spin';
+import { writeDriver } from './locks/drivers/write';
+import { FencedLock } from './locks/FencedLock';
 import { HandleThread } from './locks/HandleThread';
 import type { LockContext } from './locks/LockContext';
 import { LockEngine } from './locks/LockEngine';
+import { MultiLock } from './locks/MultiLock';
+import { ALL, MAJORITY } from './locks/quorum';
+import { ReadWriteLock } from './locks/ReadWriteLock';
 import { ChannelHub } from './pubsub/ChannelHub';
 import { hashRenewal } from './renewal/hashRenewal';
 import { HoldTable } from './renewal/HoldTable';
+import { readRenewal } from './renewal/readRenewal';
 import { RenewalScheduler } from './renewal/RenewalScheduler';
+import { CountDownLatch } from './synchronizers/CountDownLatch';
+import { latchKeys, permitKeys, semaphoreKeys, type ObjectKeys } from './synchronizers/objectKeys';
+import { PermitExpirableSemaphore } from './synchronizers/PermitExpirableSemaphore';
+import { RedisObject } from './synchronizers/RedisObject';
+import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, newThreadId, runAsThread } from './thread/threadScope';
+import { ExponentialBackOff } from './util/ExponentialBackOff';
+import { BackOffWakeup } from './wait/BackOffWakeup';
 
 /**
  * The client and composition root: everything of one client is made here and handed down.
@@ -28,7 +59,7 @@ export class Redisson {
   readonly #settings: Settings;
   readonly #connections: Connections;
   readonly #context: LockContext;
-  readonly #drivers: { readonly lock: LockDriver };
+  readonly #drivers;
   #reentryWarned = false;
   #shutdown: Promise<void> | undefined;
 
@@ -48,7 +79,17 @@ export class Redisson {
       warnReentry: (name) => this.#warnReentry(name),
     };
     const renewal = hashRenewal(executor);
-    this.#drivers = { lock: reentrantDriver(executor, this.#id, renewal) };
+    const queueing = settings.fairLockWaitTimeout;
+    this.#drivers = {
+      lock: reentrantDriver(executor, this.#id, renewal),
+      fair: fairDriver(executor, this.#id, renewal, queueing),
+      fenced: fencedDriver(executor, this.#id, renewal),
+      nonReentrant: nonReentrantDriver(executor, this.#id, renewal),
+      nonReentrantFair: nonReentrantFairDriver(executor, this.#id, renewal, queueing),
+      read: readDriver(executor, this.#id, readRenewal(executor, readKeyPrefix)),
+      write: writeDriver(executor, this.#id, renewal),
+      spin: (backOff: BackOff) => spinDriver(executor, this.#id, renewal, () => new BackOffWakeup(backOff.create())),
+    };
   }
 
   /**
@@ -64,6 +105,61 @@ export class Redisson {
   /** The re-entrant lock of that name (Redisson: RLock). @throws ConfigError unless the name is a non-empty string */
   getLock(name: string): RLock {
     return this.#lock(name, this.#drivers.lock);
+  }
+
+  /** As {@link getLock}, served in the order of asking. */
+  getFairLock(name: string): RLock {
+    return this.#lock(name, this.#drivers.fair);
+  }
+
+  /** As {@link getLock}, with a growing token for each hold (Redisson: RFencedLock). */
+  getFencedLock(name: string): RFencedLock {
+    return new FencedLock(this.#lock(name, this.#drivers.fenced));
+  }
+
+  /** As {@link getLock}; waiters ask again and again. @param backOff - their pauses. @default exponential, 1 to 128 ms */
+  getSpinLock(name: string, backOff: BackOff = new ExponentialBackOff()): RLock {
+    return this.#lock(name, this.#drivers.spin(backOff));
+  }
+
+  /** The lock of that name, which its own holder cannot take again. */
+  getNonReentrantLock(name: string): RLock {
+    return this.#lock(name, this.#drivers.nonReentrant);
+  }
+
+  /** As {@link getNonReentrantLock}, served in the order of asking. */
+  getNonReentrantFairLock(name: string): RLock {
+    return this.#lock(name, this.#drivers.nonReentrantFair);
+  }
+
+  /** The pair of a read and a write lock of that name (Redisson: RReadWriteLock). */
+  getReadWriteLock(name: string): RReadWriteLock {
+    return new ReadWriteLock(this.#engine(name, this.#drivers.read), this.#engine(name, this.#drivers.write));
+  }
+
+  /** Several locks as one, all or none. @throws ConfigError without locks, or for anything that is no lock */
+  getMultiLock(...locks: readonly RLock[]): RLock {
+    return new MultiLock(locks, ALL);
+  }
+
+  /** Several locks, on independent servers, as one: the majority counts. @throws as {@link getMultiLock} */
+  getRedLock(...locks: readonly RLock[]): RLock {
+    return new MultiLock(locks, MAJORITY);
+  }
+
+  /** The semaphore of that name (Redisson: RSemaphore). */
+  getSemaphore(name: string): RSemaphore {
+    return new Semaphore(this.#object('semaphore', name, semaphoreKeys));
+  }
+
+  /** The semaphore of that name whose permits have ids and leases (Redisson: RPermitExpirableSemaphore). */
+  getPermitExpirableSemaphore(name: string): RPermitExpirableSemaphore {
+    return new PermitExpirableSemaphore(this.#object('semaphore', name, permitKeys));
+  }
+
+  /** The latch of that name (Redisson: RCountDownLatch). */
+  getCountDownLatch(name: string): RCountDownLatch {
+    return new CountDownLatch(this.#object('latch', name, latchKeys));
   }
 
   /** The client id: a lower-case v4 UUID, the first part of every owner name. */
@@ -108,12 +204,27 @@ export class Redisson {
   async #close(): Promise<void> {
     this.#context.hub.close();
     this.#context.holds.clear();
+    // The waiters just rejected leave their queues in Redis: what they send in this turn is still written.
+    await new Promise(setImmediate);
     await this.#connections.executor.close();
   }
 
   #lock(name: string, driver: LockDriver): DistributedLock {
-    validateName(name, 'lock');
-    return new DistributedLock(new LockEngine(this.#context, driver, name), new HandleThread());
+    return new DistributedLock(this.#engine(name, driver), new HandleThread());
+  }
+
+  #engine(name: string, driver: LockDriver): LockEngine {
+    const engine = new LockEngine(this.#context, driver, validateName(name, 'lock'));
+    checkSlots(driver.executor, name, driver.keysOf(engine.rawName));
+    return engine;
+  }
+
+  #object<K extends ObjectKeys>(kind: string, name: string, keysOf: (rawName: string) => K): RedisObject<K> {
+    const { executor } = this.#connections;
+    const context = { settings: this.#settings, executor, hub: this.#context.hub };
+    const object = new RedisObject(context, kind, validateName(name, kind), keysOf);
+    checkSlots(executor, name, object.allKeys);
+    return object;
   }
 
   #warnReentry(name: string): void {

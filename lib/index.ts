@@ -1,5 +1,7 @@
 export { Redisson } from './Redisson';
 export { Config } from './config/Config';
+export { ConstantBackOff } from './util/ConstantBackOff';
+export { ExponentialBackOff } from './util/ExponentialBackOff';
 export { TimeUnit } from './util/TimeUnit';
 export {
   CommandError,

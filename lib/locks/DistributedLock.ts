@@ -1,12 +1,13 @@
-import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, RLock, ThreadOptions } from '../api';
-import { LockTimeoutError } from '../errors';
-import { currentThreadId, newThreadId, runAsThread } from '../thread/threadScope';
-import { leaseMillis, toMillis } from '../util/duration';
+import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ThreadOptions } from '../api';
+import { currentThreadId, newThreadId } from '../thread/threadScope';
+import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { checkThreadId, readCaller, readTryLock } from './callArguments';
 import type { HandleThread } from './HandleThread';
-import type { Demand, LockEngine, Taken } from './LockEngine';
+import { acquireHold, tryAcquireHold, withHold } from './holdOperations';
+import type { LockEngine, Taken } from './LockEngine';
 import { LockHold } from './LockHold';
+import type { InnerDemand, MemberLock } from './MemberLock';
 
 /**
  * What the user holds: the `RLock` of every kind that has one key. It reads the thread and the options, once per call,
@@ -14,7 +15,7 @@ import { LockHold } from './LockHold';
  *
  * Re-entrant for its thread; whoever else asks waits. What the kinds differ in is in their drivers.
  */
-export class DistributedLock implements RLock {
+export class DistributedLock implements MemberLock {
   /** For the facades composed around this one. */
   readonly engine: LockEngine;
   /** For the facades composed around this one. */
@@ -27,6 +28,10 @@ export class DistributedLock implements RLock {
 
   get name(): string {
     return this.engine.name;
+  }
+
+  get sortKey(): string {
+    return this.engine.rawName;
   }
 
   getName(): string {
@@ -87,30 +92,16 @@ export class DistributedLock implements RLock {
     return driver.remainTimeToLive(rawName, name);
   }
 
-  async acquire(options?: AcquireOptions): Promise<LockHoldApi> {
-    const waitMs = options?.waitTime === undefined ? Infinity : toMillis(options.waitTime, options.unit, 'waitTime');
-    const hold = await this.takeHold(waitMs, options);
-    if (hold === undefined) throw new LockTimeoutError(this.name, waitMs);
-    return hold;
+  acquire(options?: AcquireOptions): Promise<LockHoldApi> {
+    return acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options));
   }
 
-  async tryAcquireHold(options?: AcquireOptions): Promise<LockHoldApi | null> {
-    const waitMs = options?.waitTime === undefined ? 0 : toMillis(options.waitTime, options.unit, 'waitTime');
-    return (await this.takeHold(waitMs, options)) ?? null;
+  tryAcquireHold(options?: AcquireOptions): Promise<LockHoldApi | null> {
+    return tryAcquireHold(options, (waitMs) => this.takeHold(waitMs, options));
   }
 
-  async withLock<T>(fn: (hold: LockHoldApi) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    if (typeof fn !== 'function') throw new TypeError('withLock needs a function to run');
-    const hold = await this.acquire(options);
-    let result: T;
-    try {
-      result = await runAsThread(hold.threadId, () => fn(hold));
-    } catch (error) {
-      await hold.unlock().catch(() => undefined);
-      throw error;
-    }
-    await hold.unlock();
-    return result;
+  withLock<T>(fn: (hold: LockHoldApi) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    return withHold(fn, () => this.acquire(options));
   }
 
   /** Takes the lock for the thread of this call. @param queues - `false`: a single attempt that queues nowhere */
@@ -120,15 +111,11 @@ export class DistributedLock implements RLock {
     return this.engine.take({ threadId, leaseMs, waitMs, queues, signal: caller.signal, viaHandle });
   }
 
-  /**
-   * As `acquire`, but resolves `undefined` where that rejects for time.
-   * @param extra - what only the package itself may ask for
-   */
   async takeHold(
     waitMs: number,
     options: AcquireOptions | undefined,
-    extra?: Pick<Demand, 'watchdogMs'>,
-  ): Promise<LockHoldApi | undefined> {
+    inner?: InnerDemand,
+  ): Promise<LockHold | undefined> {
     const caller = readCaller(options);
     // Outside a scope each call is a thread of its own, so that requests may share a handle.
     const threadId = caller.threadId ?? currentThreadId() ?? newThreadId();
@@ -140,7 +127,7 @@ export class DistributedLock implements RLock {
       signal: caller.signal,
       viaHandle: false,
       maxRenewals: readMaxRenewTimes(options),
-      ...extra,
+      ...inner,
     });
     return taken.ok ? new LockHold(this.engine, threadId, taken.grip, taken.token) : undefined;
   }

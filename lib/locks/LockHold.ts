@@ -1,14 +1,14 @@
-import type { LockHold as LockHoldApi } from '../api';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
 import type { Grip } from '../renewal/Hold';
 import type { LockEngine } from './LockEngine';
+import type { MemberHold } from './MemberLock';
 
 /**
  * One hold as an object: what `acquire` resolves to.
  *
  * States: held -> released | lost. The signal aborts on the way to lost, and on no other.
  */
-export class LockHold implements LockHoldApi {
+export class LockHold implements MemberHold {
   readonly name: string;
   readonly threadId: number;
   readonly token?: bigint;
@@ -55,6 +55,10 @@ export class LockHold implements LockHoldApi {
     return this.#released;
   }
 
+  async relet(leaseMs: number): Promise<boolean> {
+    return this.isHeld && this.#engine.relet(this.threadId, this.#grip, leaseMs);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.unlock().catch(() => undefined);
   }
@@ -68,7 +72,10 @@ export class LockHold implements LockHoldApi {
       } catch (error) {
         // `#lost` is set by then, if the release found it gone.
         if (!(error instanceof IllegalMonitorStateError)) throw error;
-        throw this.#lostCause() ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error });
+        throw (
+          this.#lostCause() ??
+          new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error })
+        );
       }
     }
     throw this.#lost;

@@ -1,0 +1,128 @@
+import type { AcquireOptions, LockHold, LockOptions, RFencedLock, ThreadOptions } from '../api';
+import { leaseMillis } from '../util/duration';
+import type { TimeUnit } from '../util/TimeUnit';
+import { readTryLock } from './callArguments';
+import type { DistributedLock } from './DistributedLock';
+import { readToken } from './drivers/fenced';
+import type { InnerDemand, MemberHold, MemberLock } from './MemberLock';
+
+/**
+ * The fenced lock: a {@link DistributedLock} over the fenced driver, and the tokens that it brings back.
+ *
+ * Redisson's `lockAndGetToken(lease)` forgets the lease, and its `tryLockAndGetToken()` waits; this one does neither.
+ */
+export class FencedLock implements RFencedLock, MemberLock {
+  readonly #lock: DistributedLock;
+
+  /** @param lock - over an engine with the fenced driver */
+  constructor(lock: DistributedLock) {
+    this.#lock = lock;
+  }
+
+  get name(): string {
+    return this.#lock.name;
+  }
+
+  get sortKey(): string {
+    return this.#lock.sortKey;
+  }
+
+  getName(): string {
+    return this.#lock.name;
+  }
+
+  async lockAndGetToken(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<bigint> {
+    // Without limit and not aborted: it has been taken.
+    return (await this.#token(leaseMillis(leaseTime, unit), Infinity, true, options))!;
+  }
+
+  async tryLockAndGetToken(
+    first?: number | ThreadOptions,
+    second?: number | TimeUnit,
+    unit?: TimeUnit,
+    options?: LockOptions,
+  ): Promise<bigint | null> {
+    const call = readTryLock(first, second, unit, options);
+    return this.#token(leaseMillis(call.leaseTime, call.unit), call.waitMs, call.waits, call.options);
+  }
+
+  async getToken(): Promise<bigint> {
+    const { driver, rawName, name } = this.#lock.engine;
+    return readToken(driver.executor, rawName, name);
+  }
+
+  lock(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    return this.#lock.lock(leaseTime, unit, options);
+  }
+
+  lockInterruptibly(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    return this.#lock.lock(leaseTime, unit, options);
+  }
+
+  tryLock(
+    first?: number | ThreadOptions,
+    second?: number | TimeUnit,
+    unit?: TimeUnit,
+    options?: LockOptions,
+  ): Promise<boolean> {
+    return this.#lock.tryLock(first, second, unit, options);
+  }
+
+  tryAcquire(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<number | null> {
+    return this.#lock.tryAcquire(leaseTime, unit, options);
+  }
+
+  unlock(options?: LockOptions): Promise<void> {
+    return this.#lock.unlock(options);
+  }
+
+  forceUnlock(): Promise<boolean> {
+    return this.#lock.forceUnlock();
+  }
+
+  isLocked(): Promise<boolean> {
+    return this.#lock.isLocked();
+  }
+
+  isHeldByCurrentThread(): Promise<boolean> {
+    return this.#lock.isHeldByCurrentThread();
+  }
+
+  isHeldByThread(threadId: number): Promise<boolean> {
+    return this.#lock.isHeldByThread(threadId);
+  }
+
+  getHoldCount(): Promise<number> {
+    return this.#lock.getHoldCount();
+  }
+
+  remainTimeToLive(): Promise<number> {
+    return this.#lock.remainTimeToLive();
+  }
+
+  acquire(options?: AcquireOptions): Promise<LockHold> {
+    return this.#lock.acquire(options);
+  }
+
+  tryAcquireHold(options?: AcquireOptions): Promise<LockHold | null> {
+    return this.#lock.tryAcquireHold(options);
+  }
+
+  withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    return this.#lock.withLock(fn, options);
+  }
+
+  takeHold(waitMs: number, options: AcquireOptions | undefined, inner?: InnerDemand): Promise<MemberHold | undefined> {
+    return this.#lock.takeHold(waitMs, options, inner);
+  }
+
+  async #token(
+    leaseMs: number,
+    waitMs: number,
+    queues: boolean,
+    options: LockOptions | undefined,
+  ): Promise<bigint | null> {
+    const taken = await this.#lock.take(leaseMs, waitMs, queues, options);
+    return taken.ok ? taken.token! : null;
+  }
+}

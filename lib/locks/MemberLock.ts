@@ -1,0 +1,28 @@
+import type { AcquireOptions, LockHold, RLock } from '../api';
+import type { Demand } from './LockEngine';
+
+/** What only the package itself may ask for. */
+export type InnerDemand = Partial<Pick<Demand, 'queues' | 'viaHandle' | 'watchdogMs'>>;
+
+/** What a multi-lock needs of the locks it is made of. Every lock of this package has it, multi-locks too. */
+export interface MemberLock extends RLock {
+  /** Its place in the order in which the members of a multi-lock are taken: the key in Redis. */
+  readonly sortKey: string;
+  /** As `tryAcquireHold`. @param waitMs - in ms; `Infinity` without limit */
+  takeHold(waitMs: number, options: AcquireOptions | undefined, inner?: InnerDemand): Promise<MemberHold | undefined>;
+}
+
+/** A hold of a member. */
+export interface MemberHold extends LockHold {
+  /**
+   * Gives it another lease, counted from now, whatever it had.
+   * @param leaseMs - in ms
+   * @returns whether it is still held
+   */
+  relet(leaseMs: number): Promise<boolean>;
+}
+
+/** Whether a value is a lock of this package. */
+export function isMemberLock(value: unknown): value is MemberLock {
+  return typeof value === 'object' && value !== null && 'takeHold' in value && typeof value.takeHold === 'function';
+}

@@ -1,0 +1,173 @@
+import type { AcquireOptions, LockHold, LockOptions, ThreadOptions } from '../api';
+import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError } from '../errors';
+import { currentThreadId, newThreadId } from '../thread/threadScope';
+import { leaseMillis } from '../util/duration';
+import type { TimeUnit } from '../util/TimeUnit';
+import { checkThreadId, readCaller, readTryLock } from './callArguments';
+import { Gathering, type GatheringDemand } from './Gathering';
+import { HandleThread } from './HandleThread';
+import { acquireHold, tryAcquireHold, withHold } from './holdOperations';
+import { isMemberLock, type InnerDemand, type MemberLock } from './MemberLock';
+import { MultiHold } from './MultiHold';
+import { ALL, settleQuorum, type Quorum } from './quorum';
+
+/**
+ * Several locks as one, of any kinds and any clients: all of them, or a majority. It has nothing in Redis but its members.
+ *
+ * - Re-entrant as its members are, and for the same thread: every member knows it by one thread id.
+ * - Its members are taken in the order of their keys, whatever the order in which they were given. See {@link Gathering}.
+ * - The lease of a hold begins for all members when the last one has been taken.
+ *
+ * Source: `org.redisson.RedissonMultiLock`, `org.redisson.RedissonRedLock`.
+ */
+export class MultiLock implements MemberLock {
+  readonly #members: readonly MemberLock[];
+  readonly #quorum: Quorum;
+  readonly #thread = new HandleThread();
+  /** Threads that are acquiring it through this handle: each at most once at a time. */
+  readonly #acquiring = new Set<number>();
+
+  /** @throws ConfigError without locks, or for anything that is no lock of this package */
+  constructor(locks: readonly unknown[], quorum: Quorum) {
+    if (locks.length === 0) throw new ConfigError('Lock objects are not defined');
+    const members = locks.flatMap((lock) => {
+      if (!isMemberLock(lock)) throw new ConfigError(`A ${quorum.kind} is made of locks, not of ${String(lock)}`);
+      // "All of all" is all: so that one order holds for those inside as well.
+      return quorum === ALL && lock instanceof MultiLock && lock.#quorum === ALL ? lock.#members : [lock];
+    });
+    this.#members = members.sort((a, b) => (a.sortKey < b.sortKey ? -1 : a.sortKey > b.sortKey ? 1 : 0));
+    this.#quorum = quorum;
+  }
+
+  /** The names of its locks: for messages, it has none of its own. */
+  get name(): string {
+    return this.#members.map(({ name }) => name).join(', ');
+  }
+
+  get sortKey(): string {
+    return this.#members[0]!.sortKey;
+  }
+
+  getName(): string {
+    throw this.#unsupported('getName');
+  }
+
+  async lock(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    await this.#take(leaseMillis(leaseTime, unit), Infinity, options);
+  }
+
+  lockInterruptibly(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    return this.lock(leaseTime, unit, options);
+  }
+
+  async tryLock(
+    first?: number | ThreadOptions,
+    second?: number | TimeUnit,
+    unit?: TimeUnit,
+    options?: LockOptions,
+  ): Promise<boolean> {
+    const call = readTryLock(first, second, unit, options);
+    return (await this.#take(leaseMillis(call.leaseTime, call.unit), call.waitMs, call.options)) instanceof MultiHold;
+  }
+
+  async tryAcquire(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<number | null> {
+    const taken = await this.#take(leaseMillis(leaseTime, unit), 0, options);
+    if (taken instanceof MultiHold) return null;
+    // A member may have become free meanwhile, or have no such time (a multi-lock in a multi-lock).
+    return Math.max(-1, await taken.remainTimeToLive().catch(() => -1));
+  }
+
+  async unlock(options?: LockOptions): Promise<void> {
+    const { threadId } = this.#thread.of(readCaller(options).threadId);
+    await settleQuorum(
+      this.#members.map((lock) => lock.unlock({ threadId })),
+      this.#needed,
+    );
+  }
+
+  async isHeldByCurrentThread(): Promise<boolean> {
+    return this.isHeldByThread(this.#thread.of(undefined).threadId);
+  }
+
+  async isHeldByThread(threadId: number): Promise<boolean> {
+    checkThreadId(threadId);
+    const answers = await Promise.allSettled(this.#members.map((lock) => lock.isHeldByThread(threadId)));
+    const held = answers.filter((answer) => answer.status === 'fulfilled' && answer.value).length;
+    const failed = answers.filter((answer) => answer.status === 'rejected');
+    if (held < this.#needed && held + failed.length >= this.#needed) throw failed[0]!.reason;
+    return held >= this.#needed;
+  }
+
+  forceUnlock(): Promise<boolean> {
+    return Promise.reject(this.#unsupported('forceUnlock'));
+  }
+
+  isLocked(): Promise<boolean> {
+    return Promise.reject(this.#unsupported('isLocked'));
+  }
+
+  getHoldCount(): Promise<number> {
+    return Promise.reject(this.#unsupported('getHoldCount'));
+  }
+
+  remainTimeToLive(): Promise<number> {
+    return Promise.reject(this.#unsupported('remainTimeToLive'));
+  }
+
+  acquire(options?: AcquireOptions): Promise<LockHold> {
+    return acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options));
+  }
+
+  tryAcquireHold(options?: AcquireOptions): Promise<LockHold | null> {
+    return tryAcquireHold(options, (waitMs) => this.takeHold(waitMs, options));
+  }
+
+  withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    return withHold(fn, () => this.acquire(options));
+  }
+
+  async takeHold(
+    waitMs: number,
+    options: AcquireOptions | undefined,
+    inner?: InnerDemand,
+  ): Promise<MultiHold | undefined> {
+    const { threadId, signal } = readCaller(options);
+    const taken = await this.#gather({
+      threadId: threadId ?? currentThreadId() ?? newThreadId(),
+      leaseMs: leaseMillis(options?.leaseTime, options?.unit),
+      waitMs: inner?.queues === false ? 0 : waitMs,
+      signal,
+      viaHandle: inner?.viaHandle ?? false,
+      watchdogMs: inner?.watchdogMs,
+      maxRenewTimes: options?.maxRenewTimes,
+    });
+    return taken instanceof MultiHold ? taken : undefined;
+  }
+
+  get #needed(): number {
+    return this.#quorum.needed(this.#members.length);
+  }
+
+  #take(leaseMs: number, waitMs: number, options: LockOptions | undefined): Promise<MultiHold | MemberLock> {
+    const caller = readCaller(options);
+    const { threadId, viaHandle } = this.#thread.of(caller.threadId);
+    return this.#gather({ threadId, leaseMs, waitMs, signal: caller.signal, viaHandle });
+  }
+
+  /** @returns the hold, or the member that was not to be had */
+  async #gather(demand: GatheringDemand): Promise<MultiHold | MemberLock> {
+    const { threadId } = demand;
+    if (this.#acquiring.has(threadId)) throw IllegalMonitorStateError.acquisitionPending(this.name, threadId);
+    this.#acquiring.add(threadId);
+    try {
+      const gathered = await new Gathering(this.#members, this.#needed, demand).run();
+      return 'takeHold' in gathered ? gathered : new MultiHold(this.name, threadId, gathered, this.#needed);
+    } finally {
+      this.#acquiring.delete(threadId);
+    }
+  }
+
+  #unsupported(operation: string): UnsupportedOperationError {
+    return new UnsupportedOperationError(this.#quorum.kind, operation, 'ask its locks');
+  }
+}

@@ -1,0 +1,46 @@
+/** How many members of a multi-lock make the lock. */
+export interface Quorum {
+  /** For errors. */
+  readonly kind: string;
+  /** @returns how many of so many members are needed */
+  needed(members: number): number;
+}
+
+/** Every member (Redisson: RedissonMultiLock). */
+export const ALL: Quorum = { kind: 'MultiLock', needed: (members) => members };
+
+/** More than half of them (Redisson: RedissonRedLock). */
+export const MAJORITY: Quorum = { kind: 'RedLock', needed: (members) => Math.floor(members / 2) + 1 };
+
+/** How long an outcome that is certain already waits for those that are still to come, in ms. */
+const LATECOMER_MS = 1_500;
+
+/**
+ * Waits for all of several operations. Once `needed` have succeeded, the rest has {@link LATECOMER_MS}: a server that is
+ * down shall not hold up what the others have done; it goes on in the background.
+ * @throws the first error in the order of the list, when fewer than `needed` succeeded
+ */
+export async function settleQuorum(operations: readonly Promise<unknown>[], needed: number): Promise<void> {
+  let succeeded = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((resolve) => {
+    for (const operation of operations) {
+      operation.then(
+        () => {
+          if (++succeeded === needed && needed < operations.length) timer = setTimeout(resolve, LATECOMER_MS);
+        },
+        () => undefined,
+      );
+    }
+    if (needed === 0) timer = setTimeout(resolve, LATECOMER_MS);
+  });
+  const all = Promise.allSettled(operations);
+  try {
+    const results = await Promise.race([all, enough]);
+    if (results === undefined || succeeded >= needed) return;
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  } finally {
+    clearTimeout(timer);
+  }
+}
