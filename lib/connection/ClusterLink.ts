@@ -12,13 +12,18 @@ import { isReply, redirected, unsent } from './replyErrors';
  */
 export class ClusterLink implements Link {
   readonly address: string;
+  readonly syncTimeout: number;
   readonly #view: ClusterView;
   #events: LinkEvents | undefined;
 
-  /** @param address - where the cluster was told to be, for errors */
-  constructor(view: ClusterView, address: string) {
+  /**
+   * @param address - where the cluster was told to be, for errors
+   * @param syncTimeout - how long replicas may take to confirm, in ms
+   */
+  constructor(view: ClusterView, address: string, syncTimeout: number) {
     this.#view = view;
     this.address = address;
+    this.syncTimeout = syncTimeout;
   }
 
   get events(): LinkEvents | undefined {

@@ -30,13 +30,6 @@ export interface ExecutorSettings {
   readonly checkLockSyncedSlaves: boolean;
 }
 
-/** The executor of a link. @param replicated - whether replies may have to wait for replicas */
-export function executorFor(link: Link, settings: ExecutorSettings, replicated: boolean): Executor {
-  const timeout = settings.timeout + (replicated ? settings.slavesSyncTimeout : 0);
-  const { retryAttempts, slavesSyncTimeout, checkLockSyncedSlaves } = settings;
-  return new Executor(link, { timeout, retryAttempts, slavesSyncTimeout, checkLockSyncedSlaves });
-}
-
 /**
  * The command side of a client.
  *
@@ -76,11 +69,12 @@ export class Executor implements CommandExecutor {
     options?: RunOptions<R>,
   ): Promise<R> {
     const flat: ScriptArg[] = [script.sha, 0];
-    for (const key of script.keys) flat.push(keys[key]);
+    for (const key of script.realKeys) flat.push(keys[key]);
     if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
     const count = flat.length - 2;
     flat[1] = count;
     for (const arg of script.args) flat.push(args[arg]);
+    for (const channel of script.channels) flat.push(keys[channel]);
     if (options?.moreArgs !== undefined) for (const arg of options.moreArgs) flat.push(arg);
     const key = count === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
@@ -123,7 +117,7 @@ export class Executor implements CommandExecutor {
       token.sends++;
       token.epoch = this.#epoch;
     }
-    this.#written.add(call, now + this.#settings.timeout);
+    this.#written.add(call, now + this.#settings.timeout + this.#link.syncTimeout);
     this.#link.send(call.command, this.#fill(call), call.key, call.receipt).then(
       (reply) => this.#answered(call, reply),
       (error: Error) => this.#failed(call, writing, error),

@@ -27,6 +27,8 @@ export interface Link {
   readonly address: string;
   /** `SPUBLISH` on a cluster with sharded pub/sub, else `PUBLISH`. Known once anything can be sent. */
   readonly publishCommand: 'PUBLISH' | 'SPUBLISH';
+  /** How much longer than usual a reply may take since replicas may be asked, in ms. */
+  readonly syncTimeout: number;
   /**
    * Sends a command.
    * @param key - decides the node on a cluster

@@ -14,8 +14,8 @@ export interface StandaloneOptions {
   readonly address: string;
   /** Longest time for a reply, in ms. */
   readonly timeout: number;
-  /** How long replicas may take to confirm, in ms. 0 or `undefined`: they are never asked. */
-  readonly syncTimeout: number | undefined;
+  /** How long replicas may take to confirm, in ms; 0: they are never asked. */
+  readonly syncTimeout: number;
   /** Asks the server so often whether it is the master, in ms, and leaves it when it is not. @default never */
   readonly roleInterval?: number;
   /** Called when a command went unanswered: other connections that lead there may be dead, too. */
@@ -53,7 +53,7 @@ export class StandaloneLink implements Link {
     this.address = options.address;
     this.#outbox = new Outbox(() => this.#redis.stream);
     this.#guard = new HandshakeGuard(redis, options.timeout);
-    if (options.syncTimeout !== undefined && options.syncTimeout > 0) {
+    if (options.syncTimeout > 0) {
       const channel = {
         send: (command: string, args: (string | number)[]) => this.#write(command, args),
         last: (action: () => void) => this.#outbox.last(action),
@@ -95,6 +95,10 @@ export class StandaloneLink implements Link {
   ask(command: string, args: (string | number | Buffer)[], receipt: Receipt | undefined): Promise<unknown> {
     if (this.ready) this.#write('asking', []).catch(() => undefined);
     return this.send(command, args, undefined, receipt);
+  }
+
+  get syncTimeout(): number {
+    return this.#options.syncTimeout;
   }
 
   slotOf(): number {

@@ -6,7 +6,7 @@ import { connectCluster, connectClusterCopy } from './connectCluster';
 import { connectionOptions, nameOption, nodeKey, sentinelOptions } from './connectionOptions';
 import type { Connections } from './Connections';
 import { ConnectionSubscriber, endpointOf } from './ConnectionSubscriber';
-import { executorFor } from './Executor';
+import { Executor } from './Executor';
 import { MasterFinder } from './MasterFinder';
 import { ownOptions } from './ownOptions';
 import { StandaloneLink } from './StandaloneLink';
@@ -88,8 +88,8 @@ function connectServer(settings: Settings, open: () => Redis, address: string, d
     ...more,
     address,
     timeout: settings.timeout,
-    syncTimeout: replicated ? settings.slavesSyncTimeout : undefined,
+    syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
     onSilence: () => subscriber.probe(),
   });
-  return { executor: executorFor(link, settings, replicated), subscriber };
+  return { executor: new Executor(link, settings), subscriber };
 }

@@ -8,7 +8,7 @@ import { ClusterView } from './ClusterView';
 import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from './connectionOptions';
 import type { Connections } from './Connections';
 import { ConnectionSubscriber } from './ConnectionSubscriber';
-import { executorFor } from './Executor';
+import { Executor } from './Executor';
 import { ownOptions, type OwnRedisOptions } from './ownOptions';
 import { ShardedSubscriber } from './ShardedSubscriber';
 import { StandaloneLink, type StandaloneOptions } from './StandaloneLink';
@@ -87,7 +87,8 @@ function join(settings: Settings, source: ClusterSource): Connections {
       (address, moved) => new ConnectionSubscriber(open(address), { timeout: settings.timeout, moved }),
     );
   });
-  return { executor: executorFor(new ClusterLink(view, source.address), settings, true), subscriber };
+  const link = new ClusterLink(view, source.address, settings.slavesSyncTimeout);
+  return { executor: new Executor(link, settings), subscriber };
 }
 
 /** A connection to some node of a cluster, each time to another one: a classic message reaches all of them. */

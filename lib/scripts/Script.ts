@@ -28,9 +28,15 @@ export type Resend = 'always' | 'connection' | 'never';
 export interface ScriptDefinition<K extends string, A extends string, R> {
   /** For errors and docs, e.g. `lock.acquire`. */
   readonly name: string;
-  /** Names of KEYS in order; the first one decides the slot. */
+  /** Names of the keys in order; the first one decides the slot. */
   readonly keys: readonly K[];
-  /** Names of ARGV in order. */
+  /**
+   * Those of {@link keys} that are channels. They are given like keys, so that all names of an object stand together,
+   * but travel as arguments: a cluster that is moving a slot refuses commands of several keys unless it finds them all,
+   * and a channel is never found. @default none
+   */
+  readonly channels?: readonly NoInfer<K>[];
+  /** Names of the arguments in order; {@link channels} follow them. */
   readonly args: readonly A[];
   /** The body; the named keys and args are local variables in it. */
   readonly lua: string;
@@ -47,6 +53,8 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
 
 /** A script as a value: what the executor needs to send it and to read its reply. */
 export interface Script<K extends string, A extends string, R> extends Required<ScriptDefinition<K, A, R>> {
+  /** Names of KEYS in order: {@link keys} without {@link channels}. */
+  readonly realKeys: readonly K[];
   /** SHA-1 of {@link lua}, for EVALSHA. */
   readonly sha: string;
 }
@@ -58,16 +66,20 @@ export interface Script<K extends string, A extends string, R> extends Required<
 export function defineScript<const K extends string, const A extends string, R>(
   definition: ScriptDefinition<K, A, R>,
 ): Script<K, A, R> {
+  const { channels = [] } = definition;
+  const realKeys = definition.keys.filter((key) => !channels.includes(key));
+  const args = [...definition.args, ...channels];
   const lua = [
-    bind(definition.keys, 'KEYS'),
-    bind(definition.args, 'ARGV'),
-    /\bmoreKeys\b/.test(definition.lua) ? `local moreKeys = ${definition.keys.length}` : '',
-    /\bmoreArgs\b/.test(definition.lua) ? `local moreArgs = ${definition.args.length}` : '',
+    bind(realKeys, 'KEYS'),
+    bind(args, 'ARGV'),
+    /\bmoreKeys\b/.test(definition.lua) ? `local moreKeys = ${realKeys.length}` : '',
+    /\bmoreArgs\b/.test(definition.lua) ? `local moreArgs = ${args.length}` : '',
     definition.lua.trim(),
   ]
     .filter((line) => line !== '')
     .join('\n');
-  return Object.freeze({ synced: false, ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') });
+  const sha = createHash('sha1').update(lua).digest('hex');
+  return Object.freeze({ synced: false, ...definition, channels, realKeys, lua, sha });
 }
 
 function bind(names: readonly string[], table: 'KEYS' | 'ARGV'): string {

@@ -16,11 +16,12 @@ import { defineScript } from './Script';
 /**
  * Sets the count unless there is one.
  *
- * KEYS: name, channel. ARGV: message, count, publish. Output: 1 = set, 0 = there was a count.
+ * KEYS: name. Channels: channel. ARGV: message, count, publish. Output: 1 = set, 0 = there was a count.
  */
 export const trySetCount = defineScript({
   name: 'countDownLatch.trySetCount',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['message', 'count', 'publish'],
   resend: 'never',
   lua: `
@@ -35,11 +36,12 @@ return 1
 /**
  * Counts down by one. At zero the key goes and everybody is told; without a latch nothing happens.
  *
- * KEYS: name, channel. ARGV: message, publish. Output: the count that is left, at least 0.
+ * KEYS: name. Channels: channel. ARGV: message, publish. Output: the count that is left, at least 0.
  */
 export const countDownLatch = defineScript({
   name: 'countDownLatch.countDown',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['message', 'publish'],
   resend: 'never',
   lua: `
@@ -70,11 +72,12 @@ export const getLatchCount = defineScript({
 /**
  * Deletes the latch.
  *
- * KEYS: name, channel. ARGV: message, publish. Output: 1 = there was one, 0 = there was none.
+ * KEYS: name. Channels: channel. ARGV: message, publish. Output: 1 = there was one, 0 = there was none.
  */
 export const deleteLatch = defineScript({
   name: 'countDownLatch.delete',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['message', 'publish'],
   resend: 'always',
   lua: `

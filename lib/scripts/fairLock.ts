@@ -35,7 +35,7 @@ export const acquireFairLock = defineScript({
   keys: ['name', 'queue', 'timeouts'],
   args: ['lease', 'owner', 'wait', 'now', 'count'],
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: queueingAcquire(REENTER),
   decode: decodeAcquire,
 });
@@ -52,7 +52,7 @@ export const tryAcquireFairLock = defineScript({
   keys: ['name', 'queue', 'timeouts'],
   args: ['lease', 'owner', 'wait', 'now', 'count'],
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(REENTER),
   decode: decodeAcquire,
 });

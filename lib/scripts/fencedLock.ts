@@ -29,7 +29,7 @@ export const acquireFencedLock = defineScript({
   keys: ['name', 'token'],
   args: ['lease', 'owner', 'count'],
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: `
 local held = tonumber(redis.call('hget', name, owner))
 local current = redis.call('get', token)

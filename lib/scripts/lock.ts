@@ -25,7 +25,7 @@ export const acquireLock = defineScript({
   keys: ['name'],
   args: ['lease', 'owner', 'count'],
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: `
 if redis.call('exists', name) == 0 then
   redis.call('hset', name, owner, 1)
@@ -49,13 +49,14 @@ return {held}
 /**
  * Gives holds back: unlock, and the undo of an acquisition nobody waits for any more.
  *
- * KEYS: name, channel. ARGV: message, owner, left (holds to leave; -1: one less than found), remaining (ms of lease
+ * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave; -1: one less than found), remaining (ms of lease
  * those have; 0 leaves the expiry alone), publish.
  * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told.
  */
 export const releaseLock = defineScript({
   name: 'lock.release',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['message', 'owner', 'left', 'remaining', 'publish'],
   resend: 'always',
   synced: true,
@@ -106,11 +107,12 @@ return ${RELEASED_HANDED}
  * Deletes the lock whoever holds it (Redisson: forceUnlock). HLEN comes first so that a key of another type is an
  * error and stays.
  *
- * KEYS: name, channel. ARGV: message, publish. Output: 1 = there was a lock, 0 = there was none.
+ * KEYS: name. Channels: channel. ARGV: message, publish. Output: 1 = there was a lock, 0 = there was none.
  */
 export const forceReleaseLock = defineScript({
   name: 'lock.forceRelease',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['message', 'publish'],
   resend: 'always',
   synced: true,

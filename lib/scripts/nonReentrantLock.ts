@@ -35,7 +35,7 @@ export const acquireNonReentrantLock = defineScript({
   keys: ['name'],
   args: ['lease', 'owner', 'count', 'repeated'],
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: `
 local held = redis.call('hget', name, owner)
 local ttl = redis.call('pttl', name)
@@ -63,7 +63,7 @@ export const acquireNonReentrantFairLock = defineScript({
   keys: ['name', 'queue', 'timeouts'],
   args: FAIR_ARGS,
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: queueingAcquire(WHEN_HELD),
   decode: decodeNonReentrant,
 });
@@ -79,7 +79,7 @@ export const tryAcquireNonReentrantFairLock = defineScript({
   keys: ['name', 'queue', 'timeouts'],
   args: FAIR_ARGS,
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(WHEN_HELD),
   decode: decodeNonReentrant,
 });

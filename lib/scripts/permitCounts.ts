@@ -86,11 +86,12 @@ return 1
  * Changes the number of permits, by a negative number too. The number of those available then no longer expires, as in
  * Redisson.
  *
- * KEYS: name, channel. ARGV: added (any sign), publish. Output: the permits available now, expired ones not counted.
+ * KEYS: name. Channels: channel. ARGV: added (any sign), publish. Output: the permits available now, expired ones not counted.
  */
 export const addPermits = defineScript({
   name: 'permitExpirableSemaphore.addPermits',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['added', 'publish'],
   resend: 'never',
   synced: true,

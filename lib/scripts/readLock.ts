@@ -28,7 +28,7 @@ export const acquireReadLock = defineScript({
   keys: ['name', 'timeoutPrefix'],
   args: ['lease', 'owner', 'writer', 'count'],
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: `
 local mode = redis.call('hget', name, 'mode')
 local ttl = redis.call('pttl', name)

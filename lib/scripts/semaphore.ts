@@ -37,11 +37,12 @@ return 1
 /**
  * Gives permits back, also to a semaphore that does not exist yet.
  *
- * KEYS: name, channel. ARGV: permits (> 0), publish. Output: the permits available now.
+ * KEYS: name. Channels: channel. ARGV: permits (> 0), publish. Output: the permits available now.
  */
 export const releaseSemaphore = defineScript({
   name: 'semaphore.release',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['permits', 'publish'],
   resend: 'never',
   synced: true,
@@ -56,11 +57,12 @@ return available
 /**
  * Gives permits back if the semaphore exists.
  *
- * KEYS: name, channel. ARGV: permits (> 0), publish. Output: 1 = given back, 0 = there is no semaphore.
+ * KEYS: name. Channels: channel. ARGV: permits (> 0), publish. Output: 1 = given back, 0 = there is no semaphore.
  */
 export const releaseSemaphoreIfExists = defineScript({
   name: 'semaphore.releaseIfExists',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['permits', 'publish'],
   resend: 'never',
   synced: true,
@@ -75,12 +77,13 @@ return 1
 /**
  * Sets the number of permits unless there is one. Serves the permit-expirable semaphore too.
  *
- * KEYS: name, channel. ARGV: permits, ttl (ms the semaphore lives; 0: without limit), publish.
+ * KEYS: name. Channels: channel. ARGV: permits, ttl (ms the semaphore lives; 0: without limit), publish.
  * Output: 1 = set, 0 = there was a semaphore.
  */
 export const trySetPermits = defineScript({
   name: 'semaphore.trySetPermits',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['permits', 'ttl', 'publish'],
   resend: 'never',
   synced: true,
@@ -96,11 +99,12 @@ return 1
 /**
  * Changes the number of permits, by a negative number too. The semaphore then no longer expires, as in Redisson.
  *
- * KEYS: name, channel. ARGV: permits (any sign), publish. Output: the permits available now.
+ * KEYS: name. Channels: channel. ARGV: permits (any sign), publish. Output: the permits available now.
  */
 export const addSemaphorePermits = defineScript({
   name: 'semaphore.addPermits',
   keys: ['name', 'channel'],
+  channels: ['channel'],
   args: ['permits', 'publish'],
   resend: 'never',
   synced: true,

@@ -20,7 +20,7 @@ export const acquireWriteLock = defineScript({
   keys: ['name'],
   args: ['lease', 'owner', 'count'],
   resend: 'connection',
-  synced: true,
+  synced: ({ acquired }) => acquired,
   lua: `
 local held = tonumber(redis.call('hget', name, owner))
 local ttl = redis.call('pttl', name)

@@ -56,8 +56,9 @@ export class ScriptBench {
     args: Readonly<Record<A, ScriptArg>>,
     options: BenchOptions = {},
   ): Promise<R> {
-    const allKeys = [...script.keys.map((key) => keys[key]), ...(options.moreKeys ?? [])];
-    const given: ScriptArg[] = [...script.args.map((arg) => args[arg]), ...(options.moreArgs ?? [])];
+    const allKeys = [...script.realKeys.map((key) => keys[key]), ...(options.moreKeys ?? [])];
+    const channels = script.channels.map((channel) => keys[channel]);
+    const given: ScriptArg[] = [...script.args.map((arg) => args[arg]), ...channels, ...(options.moreArgs ?? [])];
     const allArgs = given.map((arg) => {
       if (arg === PUBLISH_COMMAND) return 'PUBLISH';
       if (arg === RESEND_FLAG) return options.resent ? '1' : '0';
