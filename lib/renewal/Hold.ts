@@ -1,5 +1,5 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
-import type { RenewalKind } from './RenewalKind';
+import type { Renewable, RenewalKind } from './RenewalKind';
 
 /** What identifies the hold of an owner on a key. */
 export function holdKey(rawName: string, owner: string): string {
@@ -31,17 +31,13 @@ export interface Round {
 }
 
 /** What identifies a hold and how it is renewed. */
-export interface HoldIdentity {
+export interface HoldIdentity extends Renewable {
   /** What the table knows it by: {@link holdKey}. */
   readonly key: string;
   /** The lock's name as the user gave it. */
   readonly name: string;
-  /** The lock's key in Redis. */
-  readonly rawName: string;
   /** The logical thread. */
   readonly threadId: number;
-  /** The owner's field in the lock's hash. */
-  readonly owner: string;
   /** How the watchdog renews it. */
   readonly renewal: RenewalKind;
 }

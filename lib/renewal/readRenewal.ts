@@ -1,7 +1,6 @@
 import type { CommandExecutor } from '../connection/CommandExecutor';
 import { renewReadLocks } from '../scripts/readLock';
-import type { Hold } from './Hold';
-import type { RenewalKind } from './RenewalKind';
+import type { Renewable, RenewalKind } from './RenewalKind';
 
 /**
  * Renews read locks: the hash and the keys of the owners' own holds (Redisson: ReadLockTask). Other readers' holds are left
@@ -13,7 +12,7 @@ import type { RenewalKind } from './RenewalKind';
 export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: string) => string): RenewalKind {
   return {
     async renew(holds, leaseMs) {
-      const byName = new Map<string, Hold[]>();
+      const byName = new Map<string, Renewable[]>();
       for (const hold of holds) {
         const readers = byName.get(hold.rawName);
         if (readers === undefined) byName.set(hold.rawName, [hold]);
