@@ -7,6 +7,13 @@ import { NEWEST } from './toolchain';
 
 export type Side = 'java' | 'node';
 
+/** What makes the clients of the Node side; see {@link JAVA_ONLY}. */
+export async function openNodeSide(): Promise<Pick<NodeRedisson, 'peer' | 'close'>> {
+  if (!JAVA_ONLY) return NodeRedisson.local();
+  const jvm = await JavaRedisson.shared();
+  return { peer: (config) => jvm.peer(config), close: () => Promise.resolve() };
+}
+
 /** What differs from one stage to the next. */
 export interface StageOptions {
   /** Of the Java side. Default: the newest. */

@@ -1,0 +1,50 @@
+import { Redis } from 'ioredis';
+import type { RedisCluster } from '../../support/RedisCluster';
+
+/** Looks at all nodes of a cluster from outside of both clients. */
+export class ClusterProbe {
+  readonly #clients: readonly Redis[];
+
+  private constructor(clients: readonly Redis[]) {
+    this.#clients = clients;
+  }
+
+  static async open(cluster: RedisCluster): Promise<ClusterProbe> {
+    const probe = new ClusterProbe(cluster.nodes.map((node) => new Redis(node.url)));
+    await probe.#onEach((redis) => redis.ping());
+    return probe;
+  }
+
+  async close(): Promise<void> {
+    await this.#onEach((redis) => redis.quit());
+  }
+
+  /** The number of connections subscribed to the channel, over all nodes; sharded or not. */
+  async subscribers(channel: string): Promise<number> {
+    const counts = await this.#onEach(async (redis) => {
+      const [, plain] = (await redis.pubsub('NUMSUB', channel)) as [string, number];
+      const [, sharded] = (await redis.call('PUBSUB', 'SHARDNUMSUB', channel)) as [string, number];
+      return plain + sharded;
+    });
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Whether any node has a subscriber of that sharded channel. */
+  async isSharded(channel: string): Promise<boolean> {
+    const lists = await this.#onEach((redis) => redis.call('PUBSUB', 'SHARDCHANNELS', channel) as Promise<string[]>);
+    return lists.flat().includes(channel);
+  }
+
+  /** All keys of all nodes, sorted; without the unlock-latch keys of Java, which live for an instant. */
+  async keys(): Promise<string[]> {
+    const keys = await this.#onEach((redis) => redis.keys('*'));
+    return keys
+      .flat()
+      .filter((key) => !key.startsWith('redisson_unlock_latch:'))
+      .sort();
+  }
+
+  #onEach<T>(action: (redis: Redis) => Promise<T>): Promise<T[]> {
+    return Promise.all(this.#clients.map(action));
+  }
+}
