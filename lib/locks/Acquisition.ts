@@ -117,6 +117,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   #settle(reply: AcquireReply, sentAt: number): Attempt<Acquired> {
     if (!reply.acquired) {
       this.ttl = reply.ttl;
+      if (this.count > 1) this.#context.holds.lose(this.hold, 'a re-entry found it with another owner');
       return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
     }
     const deadline = confirmedUntil(sentAt, this.leaseMs);

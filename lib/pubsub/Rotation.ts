@@ -46,7 +46,8 @@ export class Rotation {
       return;
     }
     this.#skip = Math.max(0, receivers - 1 - this.#seen);
-    if (this.#skip === 0) this.#wake();
+    // Nobody else was told, or all of them have had their turn already. Our own message is one of those seen or to come.
+    if (receivers <= 1 || this.#seen >= receivers) this.#wake();
     else this.#arm();
   }
 

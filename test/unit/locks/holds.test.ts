@@ -1,0 +1,210 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import { LockLostError, LockTimeoutError, ShutdownError } from '../../../lib/errors';
+import { TimeUnit } from '../../../lib/util/TimeUnit';
+import { fakeClock, turn } from '../../support';
+import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
+
+describe('LockHold and withLock', () => {
+  let clock: SinonFakeTimers;
+  let client: FakeClient;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    client = new FakeClient();
+  });
+
+  it('knows its lock and its thread, and has no token', async () => {
+    const hold = await client.lock().acquire({ threadId: 5 });
+    expect([hold.name, hold.threadId, hold.token, hold.isHeld]).to.deep.equal([NAME, 5, undefined, true]);
+    expect(hold.signal.aborted).to.equal(false);
+    await hold.unlock();
+    expect([hold.isHeld, hold.signal.aborted]).to.deep.equal([false, false]);
+    expect(client.redis.exists(NAME)).to.equal(false);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('gives back what it took, once, whatever else the thread holds', async () => {
+    const lock = client.lock();
+    const first = await lock.acquire({ threadId: 1 });
+    const second = await lock.acquire({ threadId: 1 });
+    await first.unlock();
+    await Promise.all([first.unlock(), first.unlock()]);
+    expect(client.redis.holds(NAME, client.owner(1))).to.equal(1);
+    await second.unlock();
+    expect(client.redis.exists(NAME)).to.equal(false);
+  });
+
+  it('acquire rejects past its wait time, tryAcquireHold resolves null, both without a trace', async () => {
+    client.redis.seize(NAME, 'other');
+    const acquire = new Outcome(client.lock().acquire({ waitTime: 2, unit: TimeUnit.SECONDS }));
+    const hold = new Outcome(client.lock().tryAcquireHold({ waitTime: 500 }));
+    const single = new Outcome(client.lock().tryAcquireHold());
+    await clock.tickAsync(500);
+    expect([single.value, hold.value, acquire.state]).to.deep.equal([null, null, 'pending']);
+    await clock.tickAsync(1_500);
+    expect(acquire.error).to.be.instanceOf(LockTimeoutError);
+    expect(acquire.error).to.include({ lockName: NAME, waitTime: 2_000 });
+    expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+  });
+
+  it('a wait time of zero is one attempt', async () => {
+    client.redis.seize(NAME, 'other');
+    const acquire = new Outcome(client.lock().acquire({ waitTime: 0 }));
+    await turn();
+    expect(acquire.error).to.be.instanceOf(LockTimeoutError);
+    expect(client.executor.sent).to.have.length(1);
+  });
+
+  it('aborts when the renewal finds the lock gone, and unlock tells it then', async () => {
+    const hold = await client.lock().acquire();
+    client.redis.delete(NAME);
+    await clock.tickAsync(10_000);
+    expect(hold.signal.reason).to.be.instanceOf(LockLostError);
+    expect(hold.isHeld).to.equal(false);
+    const unlock = new Outcome(hold.unlock());
+    await turn();
+    expect(unlock.error).to.equal(hold.signal.reason);
+    await hold[Symbol.asyncDispose]();
+  });
+
+  it('aborts when it is asked only after it was lost', async () => {
+    const hold = await client.lock().acquire({ leaseTime: 500 });
+    await clock.tickAsync(500);
+    expect(hold.signal.aborted).to.equal(true);
+    expect(hold.signal.reason).to.be.instanceOf(LockLostError);
+  });
+
+  it('is not believed in past its deadline, before the timer has fired', async () => {
+    const hold = await client.lock().acquire({ leaseTime: 1_000 });
+    const { now } = performance;
+    performance.now = () => 1_001;
+    try {
+      expect(hold.isHeld).to.equal(false);
+      expect(hold.signal.aborted).to.equal(true);
+    } finally {
+      performance.now = now;
+    }
+  });
+
+  it('aborts before Redis lets the lock go', async () => {
+    const hold = await client.lock().acquire({ leaseTime: 10_000 });
+    let held = false;
+    hold.signal.addEventListener('abort', () => (held = client.redis.exists(NAME)));
+    await clock.tickAsync(10_000);
+    expect(held).to.equal(true);
+  });
+
+  it('is told by its release when nobody had noticed the loss', async () => {
+    const hold = await client.lock().acquire();
+    client.redis.seize(NAME, 'other');
+    const unlock = new Outcome(hold.unlock());
+    await turn();
+    expect(unlock.error).to.be.instanceOf(LockLostError);
+    expect(hold.signal.reason).to.equal(unlock.error);
+    expect(client.lost).to.have.length(1);
+    expect(client.redis.owners(NAME)).to.deep.equal(['other']);
+  });
+
+  it('is told by a re-entry that finds the lock gone; the new hold stands', async () => {
+    const outer = await client.lock().acquire({ threadId: 1 });
+    client.redis.delete(NAME);
+    const inner = await client.lock().acquire({ threadId: 1 });
+    expect([outer.isHeld, inner.isHeld]).to.deep.equal([false, true]);
+    expect(client.lost).to.have.length(1);
+    await inner.unlock();
+    expect(client.redis.exists(NAME)).to.equal(false);
+  });
+
+  it('is told by a re-entry that finds the lock with somebody else', async () => {
+    const outer = await client.lock().acquire({ threadId: 1 });
+    client.redis.seize(NAME, 'other');
+    expect(await client.lock().tryLock({ threadId: 1 })).to.equal(false);
+    expect([outer.isHeld, client.lost.length]).to.deep.equal([false, 1]);
+  });
+
+  it('gives up after maxRenewTimes and leaves the lock to expire', async () => {
+    const hold = await client.lock().acquire({ maxRenewTimes: 1 });
+    await clock.tickAsync(20_000);
+    expect(hold.signal.aborted).to.equal(true);
+    expect(client.redis.exists(NAME)).to.equal(true);
+    await clock.tickAsync(20_000);
+    expect(client.redis.exists(NAME)).to.equal(false);
+    const limited = new FakeClient(client.redis, { maxRenewTimes: 1 });
+    const other = await limited.lock().acquire();
+    await clock.tickAsync(20_000);
+    expect(other.isHeld).to.equal(false);
+  });
+
+  it('aborts when the client is shut down: nobody renews it any more', async () => {
+    const hold = await client.lock().acquire();
+    const { signal } = hold;
+    await client.shutdown();
+    expect([hold.isHeld, signal.aborted]).to.deep.equal([false, true]);
+    expect((signal.reason as Error).cause).to.be.instanceOf(ShutdownError);
+    expect(client.redis.exists(NAME)).to.equal(true);
+  });
+
+  describe('withLock', () => {
+    it('resolves to what the work resolves to, and releases', async () => {
+      expect(await client.lock().withLock((hold) => hold.isHeld)).to.equal(true);
+      expect(client.redis.exists(NAME)).to.equal(false);
+    });
+
+    it('rejects with the error of the work, thrown or rejected, also when the release fails', async () => {
+      for (const fail of [
+        () => Promise.reject(new Error('work')),
+        () => {
+          throw new Error('work');
+        },
+      ]) {
+        const done = new Outcome(
+          client.lock().withLock(() => {
+            client.redis.delete(NAME);
+            return fail();
+          }),
+        );
+        await turn();
+        expect(done.error).to.have.property('message', 'work');
+      }
+    });
+
+    it('rejects with LockLostError where the work was done but the lock was gone', async () => {
+      const done = new Outcome(client.lock().withLock(() => client.redis.delete(NAME)));
+      await turn();
+      expect(done.error).to.be.instanceOf(LockLostError);
+    });
+
+    it('does not run the work without the lock', async () => {
+      client.redis.seize(NAME, 'other');
+      let ran = false;
+      const done = new Outcome(client.lock().withLock(() => (ran = true), { waitTime: 100 }));
+      await clock.tickAsync(100);
+      expect(done.error).to.be.instanceOf(LockTimeoutError);
+      expect(ran).to.equal(false);
+    });
+
+    it('wants a function', async () => {
+      const done = new Outcome(client.lock().withLock(undefined as never));
+      await turn();
+      expect(done.error).to.be.instanceOf(TypeError);
+      expect(client.executor.sent).to.deep.equal([]);
+    });
+  });
+
+  it('await using releases at the end of the block, and hides no error of it', async () => {
+    {
+      await using hold = await client.lock().acquire();
+      expect(hold.isHeld).to.equal(true);
+    }
+    expect(client.redis.exists(NAME)).to.equal(false);
+    const block = async (): Promise<void> => {
+      await using _hold = await client.lock().acquire();
+      client.redis.delete(NAME);
+      throw new Error('block');
+    };
+    const done = new Outcome(block());
+    await turn();
+    expect(done.error).to.have.property('message', 'block');
+  });
+});
