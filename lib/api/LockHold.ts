@@ -24,6 +24,11 @@ export interface LockHold {
   /** Whether it is held, as far as this process knows, without asking Redis: neither released nor lost. */
   readonly isHeld: boolean;
   /**
+   * How long it is surely held, in ms, as far as this process knows: what is left of the last confirmed lease. 0 once it
+   * is released or lost. A hold without lease gets more of it with each renewal.
+   */
+  readonly remainingLeaseMs: number;
+  /**
    * Gives the hold back. Idempotent: later calls return the first one's promise.
    *
    * @returns resolves when Redis has released it

@@ -1,5 +1,5 @@
 import { IllegalMonitorStateError, LockLostError } from '../errors';
-import type { Grip } from '../renewal/Hold';
+import { holdKey, type Grip } from '../renewal/Hold';
 import type { LockEngine } from './LockEngine';
 import type { MemberHold } from './MemberLock';
 
@@ -44,6 +44,13 @@ export class LockHold implements MemberHold {
   get isHeld(): boolean {
     this.#engine.context.watchdog.catchUp();
     return this.#released === undefined && this.#lost === undefined;
+  }
+
+  get remainingLeaseMs(): number {
+    if (!this.isHeld) return 0;
+    const { context, driver, rawName } = this.#engine;
+    const deadline = context.holds.get(holdKey(rawName, driver.ownerOf(this.threadId)))?.deadline ?? 0;
+    return Math.max(0, Math.min(deadline, this.#grip.leaseEnd) - performance.now());
   }
 
   /**

@@ -42,6 +42,13 @@ export class MultiHold implements MemberHold {
     return this.#released === undefined && this.#holds.filter((hold) => hold.isHeld).length >= this.#needed;
   }
 
+  /** What is left when so many leases have ended that too few remain. */
+  get remainingLeaseMs(): number {
+    if (this.#released !== undefined) return 0;
+    const leases = this.#holds.map((hold) => hold.remainingLeaseMs).sort((a, b) => b - a);
+    return leases[this.#needed - 1] ?? 0;
+  }
+
   unlock(): Promise<void> {
     this.#released ??= settleQuorum(
       this.#holds.map((hold) => hold.unlock()),

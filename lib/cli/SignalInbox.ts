@@ -1,0 +1,22 @@
+/** The signals that ask a command to end, or tell it something. */
+const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+/** Ctrl-Z stops nobody: it would stop the renewals, while the command, a session of its own, runs on. */
+const IGNORED = ['SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const;
+
+/** Receives the signals sent to this process, instead of dying of them. Until it is closed, none has another effect. */
+export class SignalInbox {
+  readonly #listener: (signal: NodeJS.Signals) => void;
+  readonly #ignore = (): void => undefined;
+
+  /** @param listener - called for each signal that is to be passed on */
+  constructor(listener: (signal: NodeJS.Signals) => void) {
+    this.#listener = listener;
+    for (const signal of PASSED_ON) process.on(signal, this.#listener);
+    for (const signal of IGNORED) process.on(signal, this.#ignore);
+  }
+
+  close(): void {
+    for (const signal of PASSED_ON) process.off(signal, this.#listener);
+    for (const signal of IGNORED) process.off(signal, this.#ignore);
+  }
+}

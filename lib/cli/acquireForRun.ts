@@ -1,0 +1,42 @@
+import type { LockHold, RLock } from '../index';
+import { LockTimeoutError } from '../index';
+import { ExitCode } from './exitCodes';
+import { Failure, messageOf } from './failure';
+import { FAREWELL_MS, within } from './output';
+
+/** How the lock is wanted. Times in ms. */
+interface Wish {
+  /** `undefined` = without limit; 0 = one attempt. */
+  readonly waitMs: number | undefined;
+  /** `undefined` = the watchdog keeps the lock. */
+  readonly leaseMs: number | undefined;
+}
+
+/**
+ * Takes the lock.
+ *
+ * @returns `undefined` when somebody else has it for all of that time
+ * @throws what the lock's `acquire` throws; a {@link Failure} when the time was over and Redis gave no answer in it
+ */
+export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal): Promise<LockHold | undefined> {
+  const options = { leaseTime: wish.leaseMs ?? -1, signal };
+  if (wish.waitMs === 0) return (await lock.tryAcquireHold(options)) ?? undefined;
+  try {
+    return await lock.acquire(wish.waitMs === undefined ? options : { ...options, waitTime: wish.waitMs });
+  } catch (error) {
+    if (!(error instanceof LockTimeoutError)) throw error;
+    await askForLife(lock);
+    return undefined;
+  }
+}
+
+/** Who waits for a limited time is not told whether there was anybody to wait for. */
+async function askForLife(lock: RLock): Promise<void> {
+  let answer: { readonly value: boolean } | undefined;
+  try {
+    answer = await within(lock.isLocked(), FAREWELL_MS);
+  } catch (error) {
+    throw new Failure(messageOf(error), ExitCode.unavailable, { cause: error });
+  }
+  if (answer === undefined) throw new Failure('Redis cannot be reached, or does not answer', ExitCode.unavailable);
+}

@@ -1,0 +1,34 @@
+import { Redisson } from '../index';
+import { type ClientOptions, readClientOptions } from './clientOptions';
+import { LockedRun } from './LockedRun';
+import { type LockKind, lockOfKind } from './lockKinds';
+import { FAREWELL_MS, within } from './output';
+
+/** The options of `run`, as commander reads them. Times in ms. */
+export interface RunOptions extends ClientOptions {
+  readonly wait?: number;
+  readonly nonblock?: true;
+  readonly lease?: number;
+  readonly type: LockKind;
+  readonly conflictExitCode: number;
+  readonly grace: number;
+}
+
+/** `ioredisson run`. @returns the exit code */
+export async function run(name: string, command: readonly string[], options: RunOptions): Promise<number> {
+  const client = Redisson.create(readClientOptions(options));
+  try {
+    const [file = '', ...args] = command;
+    const locked = new LockedRun(client, lockOfKind(client, options.type, name), {
+      command: file,
+      args,
+      waitMs: options.nonblock === true ? 0 : options.wait,
+      leaseMs: options.lease,
+      graceMs: options.grace,
+      conflictExitCode: options.conflictExitCode,
+    });
+    return await locked.run();
+  } finally {
+    await within(client.shutdown(), FAREWELL_MS);
+  }
+}

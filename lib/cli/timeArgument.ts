@@ -1,0 +1,57 @@
+import { InvalidArgumentError } from 'commander';
+import { TimeUnit } from '../index';
+
+const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
+  ['ms', TimeUnit.MILLISECONDS],
+  ['s', TimeUnit.SECONDS],
+  ['m', TimeUnit.MINUTES],
+  ['h', TimeUnit.HOURS],
+  ['d', TimeUnit.DAYS],
+]);
+
+/**
+ * Reads a time of the command line: `500ms`, `10s`, `1.5s`, `2m`, `1h`, `1d`, or `0`.
+ *
+ * Other numbers need a unit: flock counts in seconds, this package in milliseconds.
+ *
+ * @returns whole milliseconds
+ * @throws InvalidArgumentError (commander's) for anything else
+ */
+export function timeArgument(text: string): number {
+  if (text === '0') return 0;
+  const [, number, unit] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
+  if (number === undefined || unit === undefined) throw new InvalidArgumentError(`'${text}' is no time like 10s.`);
+  const known = UNITS.get(unit);
+  if (known === undefined) {
+    const units = [...UNITS.keys()].join(', ');
+    throw new InvalidArgumentError(unit === '' ? `'${text}' needs a unit: ${units}.` : `The units are ${units}.`);
+  }
+  const ms = Math.ceil(known.toMillis(Number(number)));
+  if (ms > Number.MAX_SAFE_INTEGER) throw new InvalidArgumentError(`'${text}' is too long.`);
+  return ms;
+}
+
+/** As {@link timeArgument}, but not 0. */
+export function positiveTimeArgument(text: string): number {
+  const ms = timeArgument(text);
+  if (ms === 0) throw new InvalidArgumentError('It must be longer than 0.');
+  return ms;
+}
+
+/** An exit code, 0 to 255. @throws InvalidArgumentError for anything else */
+export function exitCodeArgument(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) throw new InvalidArgumentError('It must be 0 to 255.');
+  return Number(text);
+}
+
+/** A time as people read it: `850 ms`, `29.4 s`, `4 m 10 s`, `2 h 5 m`, `3 d 4 h`. @param ms - not negative */
+export function readableTime(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3_600) return `${Math.floor(whole / 60)} m ${whole % 60} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+  return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`;
+}
