@@ -18,7 +18,7 @@ describe('RenewalScheduler: batches', () => {
     const holds = new FakeHolds(50);
     const names = lockNames(120);
     for (const name of names) holds.take(name);
-    holds.answer = async (batch) => batch.map(({ name }) => name !== 'lock-60');
+    holds.answer = async (batch) => batch.map(({ rawName }) => rawName !== 'lock-60');
     await clock.tickAsync(10_000);
     expect(holds.batches.map((batch) => batch.names.length)).to.deep.equal([50, 50, 20]);
     expect(holds.batches.flatMap((batch) => batch.names)).to.have.members(names);
@@ -31,7 +31,7 @@ describe('RenewalScheduler: batches', () => {
 
   it('G-12: holds of different slots are never in one command', async () => {
     const holds = new FakeHolds(50);
-    holds.slot = ({ name }) => Number(name.slice(5)) % 3;
+    holds.slot = ({ rawName }) => Number(rawName.slice(5)) % 3;
     for (const name of lockNames(120)) holds.take(name);
     await clock.tickAsync(10_000);
     expect(holds.batches.map((batch) => batch.names.length)).to.deep.equal([40, 40, 40]);
@@ -45,7 +45,7 @@ describe('RenewalScheduler: batches', () => {
     for (const name of lockNames(100)) holds.take(name);
     let failures = 1;
     holds.answer = async (batch) => {
-      if (batch[0]!.name === 'lock-50' && failures-- > 0) throw new Error('down');
+      if (batch[0]!.rawName === 'lock-50' && failures-- > 0) throw new Error('down');
       return batch.map(() => true);
     };
     await clock.tickAsync(15_000);

@@ -1,6 +1,6 @@
 import { type Hold, holdKey, type Grip } from '../../../lib/renewal/Hold';
 import { HoldTable, type LockLost } from '../../../lib/renewal/HoldTable';
-import type { RenewalKind } from '../../../lib/renewal/RenewalKind';
+import type { Renewable, RenewalKind } from '../../../lib/renewal/RenewalKind';
 import { RenewalScheduler } from '../../../lib/renewal/RenewalScheduler';
 import { turn } from '../../support';
 
@@ -18,12 +18,12 @@ export class FakeHolds {
   readonly batches: Batch[] = [];
   readonly lost: LockLost[] = [];
   /** What a renewal comes to. Default: every lock is still held. */
-  answer: (batch: readonly Hold[]) => Promise<boolean[]> = async (batch) => batch.map(() => true);
+  answer: (batch: readonly Renewable[]) => Promise<boolean[]> = async (batch) => batch.map(() => true);
   /** The slot of a hold. */
-  slot: (hold: Hold) => number = () => 0;
+  slot: (hold: Renewable) => number = () => 0;
   readonly kind: RenewalKind = {
     renew: (holds, leaseMs) => {
-      this.batches.push({ names: holds.map(({ name }) => name), leaseMs, at: performance.now() });
+      this.batches.push({ names: holds.map(({ rawName }) => rawName), leaseMs, at: performance.now() });
       return this.answer(holds);
     },
     batchOf: (hold) => this.slot(hold),
