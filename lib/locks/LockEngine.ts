@@ -1,7 +1,6 @@
 import { mapName } from '../config/validateName';
 import { newCallToken } from '../connection/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
-import type { WakeQueue } from '../pubsub/WakeQueue';
 import { confirmedUntil, holdKey, type Grip, type Hold, type HoldIdentity } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
 import { NO_LEASE } from '../util/duration';
@@ -11,14 +10,7 @@ import { Acquisition, type Acquired } from './Acquisition';
 import type { LockDriver, ReleaseRequest } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
 import { reclaim } from './Reclaimer';
-
-/**
- * A process that has the lock hands it on among its own waiters at most so often ...
- * The others wait meanwhile, so the number is small; each hand-over saves them a wake-up for nothing.
- */
-const MAX_HANDOVERS = 16;
-/** ... and for at most so long, in ms, so that slow sections do not keep other processes waiting 16 times their length. */
-const HANDOVER_WINDOW_MS = 20;
+import { releaseOrHandOver } from './releaseOrHandOver';
 
 /** How a lock is wanted by a thread. */
 export interface Demand {
@@ -95,12 +87,11 @@ export class LockEngine {
   async give(threadId: number, grip?: Grip): Promise<void> {
     const { context } = this;
     const { key, owner } = this.#identify(threadId);
-    let hold = context.holds.get(key);
-    while (hold?.acquiring === true) {
-      if (hold.grips.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
-      await hold.whenIdle();
-      hold = context.holds.get(key);
+    const known = context.holds.get(key);
+    if (known?.acquiring === true && known.grips.length === 0) {
+      throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
     }
+    const hold = known?.acquiring === true ? await this.#idleHold(key) : known;
     hold?.beginRelease();
     try {
       await this.#giveBack(hold, threadId, owner, grip);
@@ -130,7 +121,7 @@ export class LockEngine {
     };
     let reply: ReleaseReply;
     try {
-      reply = await this.#release(request);
+      reply = await releaseOrHandOver(driver, context.hub, request);
     } catch (error) {
       if (hold !== undefined && (error instanceof CommandTimeoutError || error instanceof ConnectionError)) {
         const leaseMs = Math.max(context.settings.lockWatchdogTimeout, given?.leaseMs ?? 0);
@@ -151,19 +142,36 @@ export class LockEngine {
    * @throws errors of the connection; the lease is then in doubt, and nobody believes in more than it
    */
   async relet(threadId: number, grip: Grip, leaseMs: number): Promise<boolean> {
-    const { context, driver, name, rawName } = this;
+    const { driver, name, rawName } = this;
+    const { holds } = this.context;
     const { key, owner } = this.#identify(threadId);
-    const hold = context.holds.get(key);
-    if (hold === undefined || !hold.grips.includes(grip)) return false;
+    const hold = await this.#idleHold(key);
+    if (hold?.grips.includes(grip) !== true) return false;
     const sentAt = performance.now();
     // Before anything is sent: a renewal behind it would undo it.
-    context.holds.relet(hold, grip, leaseMs, confirmedUntil(sentAt, leaseMs));
+    holds.relet(hold, grip, leaseMs, confirmedUntil(sentAt, leaseMs));
     const remainingMs = Math.max(leaseMs, hold.remainingMs(sentAt));
     const left = hold.grips.length;
-    const reply = await driver.release({ name, rawName, threadId, owner, left, remainingMs, token: newCallToken() });
-    if (reply.kind === 'notHeld') context.holds.lose(hold, 'it was gone when its lease was set (expired or deleted)');
-    else context.holds.confirm(hold, Math.min(hold.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+    // A release that leaves everything; as any other, it must not be repeated behind an acquisition.
+    hold.beginRelease();
+    try {
+      const reply = await driver.release({ name, rawName, threadId, owner, left, remainingMs, token: newCallToken() });
+      if (reply.kind === 'notHeld') holds.lose(hold, 'it was gone when its lease was set (expired or deleted)');
+      else holds.confirm(hold, Math.min(hold.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+    } finally {
+      hold.endRelease();
+      holds.tidy(hold);
+    }
     return hold.grips.includes(grip);
+  }
+
+  /** The hold once no acquisition of it is under way. */
+  async #idleHold(key: string): Promise<Hold | undefined> {
+    const { holds } = this.context;
+    for (let hold = holds.get(key); ; hold = holds.get(key)) {
+      if (hold?.acquiring !== true) return hold;
+      await hold.whenIdle();
+    }
   }
 
   /** Deletes the lock whoever holds it. @returns whether there was one */
@@ -197,43 +205,6 @@ export class LockEngine {
     };
     holds.grip(hold, grip, acquired.deadline);
     return grip;
-  }
-
-  /** One command: the unlock, or the hand-over to the process's own next waiter. */
-  async #release(request: ReleaseRequest): Promise<ReleaseReply> {
-    const channel = this.driver.channelOf(this.rawName, request.owner);
-    const queue = request.left === 0 ? this.context.hub.queue(channel) : undefined;
-    if (queue === undefined || queue.head === undefined) return this.driver.release(request);
-    const heir = this.#heir(queue);
-    if (heir !== undefined) {
-      queue.handOvers++;
-      const { released, acquired } = heir.driver.handOver!(request, heir.acquisition);
-      heir.acquisition.inherit(acquired, request.token.epoch);
-      return released;
-    }
-    queue.rotation.releasing();
-    let receivers = 0;
-    try {
-      const reply = await this.driver.release(request);
-      if (reply.kind === 'freed') receivers = reply.receivers;
-      else if (reply.kind === 'kept') receivers = -1;
-      return reply;
-    } finally {
-      queue.rotation.released(receivers);
-    }
-  }
-
-  /** Who gets the lock without Redis being asked to wake anybody: the sleeping head of the line, a few times in a row. */
-  #heir(queue: WakeQueue): { driver: LockDriver; acquisition: Acquisition } | undefined {
-    const head = queue.head;
-    if (!head?.asleep || head.banked || !(head.waiter instanceof Acquisition)) return undefined;
-    const acquisition = head.waiter;
-    if (acquisition.driver.handOver === undefined) return undefined;
-    // What a release of the heir's takes away, if it is repeated, must not be this.
-    if (acquisition.hold.releasing) return undefined;
-    if (queue.handOvers >= MAX_HANDOVERS) return undefined;
-    if (performance.now() - queue.turnStartedAt >= HANDOVER_WINDOW_MS) return undefined;
-    return { driver: acquisition.driver, acquisition };
   }
 }
 
