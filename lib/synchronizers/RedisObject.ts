@@ -15,7 +15,7 @@ import type { SynchronizerContext } from './SynchronizerContext';
 export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   /** As the user gave it. */
   readonly name: string;
-  /** Every key and channel; on a cluster they must be on one slot. */
+  /** By their names in the scripts. */
   readonly keys: Keys;
   readonly context: SynchronizerContext;
   readonly #kind: string;
@@ -31,6 +31,11 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     this.name = name;
     this.keys = keysOf(mapName(name, context.settings.nameMapper, kind));
     this.#kind = kind;
+  }
+
+  /** Every key and channel; on a cluster they must be on one slot. */
+  get allKeys(): readonly string[] {
+    return Object.values(this.keys as unknown as Readonly<Record<string, string>>);
   }
 
   /**
