@@ -21,6 +21,8 @@ export interface RunOptions<R = unknown> {
   readonly what?: string;
   /** The object's name as the user gave it, for errors. */
   readonly name?: string;
+  /** The key whose slot decides the node on a cluster, for plain commands without one. @default their first argument */
+  readonly routeBy?: string;
   /** KEYS beyond the named ones. */
   readonly moreKeys?: readonly string[];
   /** ARGV beyond the named ones. */

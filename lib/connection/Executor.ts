@@ -83,8 +83,9 @@ export class Executor implements CommandExecutor {
   }
 
   call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown> {
+    const key = options?.routeBy ?? String(args[0]);
     return new Promise((resolve, reject) => {
-      this.#start(new Call(command, [...args], String(args[0]), undefined, options, resolve, reject));
+      this.#start(new Call(command, [...args], key, undefined, options, resolve, reject));
     });
   }
 

@@ -12,7 +12,8 @@ const MAX_LINES = 250;
  */
 const BASE = ['errors', 'util'];
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  cli: ['index.ts'],
+  cli: ['index.ts', 'inspection'],
+  inspection: ['scripts', 'connection', 'config', ...BASE],
   'index.ts': ['Redisson.ts', 'decorators', 'config', ...BASE],
   decorators: ['Redisson.ts', 'config', ...BASE],
   'Redisson.ts': [
