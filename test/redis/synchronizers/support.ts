@@ -1,0 +1,57 @@
+import { Redis } from 'ioredis';
+import { Redisson, type RedissonOptions } from '../../../lib';
+import { redisUrl, sleepUntil, trackClient } from '../../support';
+
+/** A client of the shared server, closed after the test. */
+export function newClient(options: RedissonOptions = {}): Redisson {
+  return trackClient(Redisson.create({ url: redisUrl(), ...options }));
+}
+
+/** A bare connection, closed after the test. */
+export function bareClient(url = redisUrl()): Redis {
+  const redis = new Redis(url, { lazyConnect: false });
+  redis.on('error', () => undefined);
+  return trackClient(redis);
+}
+
+/** How many clients listen to a channel. */
+export async function listeners(redis: Redis, channel: string): Promise<number> {
+  const [, count] = (await redis.pubsub('NUMSUB', channel)) as [string, number];
+  return count;
+}
+
+/** Resolves when so many clients listen to a channel: 0 = nobody any more. */
+export async function untilListening(redis: Redis, channel: string, count = 1): Promise<void> {
+  await sleepUntil(async () => (await listeners(redis, channel)) === count, {
+    message: `${count} subscriber(s) of ${channel}`,
+  });
+}
+
+/** What a promise rejects with; fails when it does not. */
+export async function rejection(promise: Promise<unknown>): Promise<Error> {
+  return promise.then(
+    (value) => {
+      throw new Error(`resolved to ${String(value)}`);
+    },
+    (error: Error) => error,
+  );
+}
+
+/** Counts who is inside and remembers the most at once, with a pause between reading and writing. */
+export class Inside {
+  /** Sections run so far. */
+  runs = 0;
+  /** Most at once. */
+  most = 0;
+  #now = 0;
+
+  async run(ms = 1): Promise<void> {
+    const { runs } = this;
+    this.#now += 1;
+    this.most = Math.max(this.most, this.#now);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    this.#now -= 1;
+    // Not atomic on purpose: two inside at once lose a count.
+    this.runs = runs + 1;
+  }
+}
