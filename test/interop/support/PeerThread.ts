@@ -1,5 +1,6 @@
 import type { Path } from './paths';
 import type { Peer } from './Peer';
+import type { DriverRequest } from './Transport';
 
 /** One entry of the reply to {@link PeerThread.batch}. */
 export interface BatchEntry {
@@ -22,9 +23,21 @@ export class PeerThread {
   /** Within the driver. */
   readonly name: string;
 
-  constructor(peer: Peer, name: string) {
+  readonly #keepsHandles: boolean;
+
+  /**
+   * @param keepsHandles - whether calls on one path share one object. Redisson keeps the last lease in the lock object,
+   *   so this makes a difference to Java
+   */
+  constructor(peer: Peer, name: string, keepsHandles = false) {
     this.peer = peer;
     this.name = name;
+    this.#keepsHandles = keepsHandles;
+  }
+
+  /** The same thread, with one object for each path. */
+  withHandles(): PeerThread {
+    return new PeerThread(this.peer, this.name, true);
   }
 
   /** The number in its owner name. */
@@ -39,7 +52,7 @@ export class PeerThread {
 
   /** Calls a method of the object at the path, on this thread; rejects with `RemoteError`. */
   call<T = unknown>(object: Path, method: string, ...args: readonly unknown[]): Promise<T> {
-    return this.peer.request<T>({ op: 'call', thread: this.name, object, method, args });
+    return this.peer.request<T>(this.#request(object, method, args));
   }
 
   /** As {@link call}, with the times (epoch ms) at which the call began and ended on its side. */
@@ -48,7 +61,7 @@ export class PeerThread {
     method: string,
     ...args: readonly unknown[]
   ): Promise<{ result: T; startedAt: number; endedAt: number }> {
-    return this.peer.timed<T>({ op: 'call', thread: this.name, object, method, args });
+    return this.peer.timed<T>(this.#request(object, method, args));
   }
 
   /** Many calls, one after the other; one that fails stops nothing. */
@@ -59,5 +72,10 @@ export class PeerThread {
   /** Java: `Thread.interrupt()` of the call under way. Node: aborts the waiting of it. */
   async interrupt(): Promise<void> {
     await this.peer.request({ op: 'interrupt', thread: this.name });
+  }
+
+  #request(object: Path, method: string, args: readonly unknown[]): DriverRequest {
+    const handle = this.#keepsHandles ? { handle: `${this.name} ${JSON.stringify(object)}` } : {};
+    return { op: 'call', thread: this.name, object, method, args, ...handle };
   }
 }

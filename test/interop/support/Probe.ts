@@ -69,6 +69,11 @@ export class Probe {
     return (await this.keys()).filter((key) => key.includes(name));
   }
 
+  /** Resolves as soon as there is a key that matches. */
+  async untilKey(pattern: RegExp): Promise<void> {
+    await sleepUntil(async () => (await this.keys()).some((key) => pattern.test(key)), { message: `key ${pattern}` });
+  }
+
   /** Resolves as soon as the key is gone. */
   async untilGone(key: string): Promise<void> {
     await sleepUntil(async () => (await this.redis.exists(key)) === 0, { message: `no ${key}`, timeout: 20_000 });

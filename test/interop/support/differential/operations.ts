@@ -1,0 +1,123 @@
+import { at, type Path } from '../paths';
+import { type Random, seededRandom } from './random';
+
+/** Stands for the id of a permit acquired earlier: the n-th, counted round and round. */
+export interface PermitReference {
+  readonly permit: number;
+}
+
+/** One step of a sequence: a call on one of two threads, or a key that runs out. */
+export type Operation =
+  | { readonly thread: string; readonly object: Path; readonly method: string; readonly args: readonly unknown[] }
+  | { readonly expire: number };
+
+type Call = readonly [method: string, ...args: unknown[]];
+
+const MS = 'MILLISECONDS';
+
+/** One lease for each lock, because Redisson keeps the last one in the lock object: see docs/interop.md. */
+const LEASES = [-1, 20_000, 60_000] as const;
+
+const LOCKS: readonly ((name: string) => Path)[] = [
+  at.lock,
+  at.fair,
+  at.fenced,
+  at.read,
+  at.write,
+  at.spin,
+  at.nonReentrant,
+  at.nonReentrantFair,
+];
+
+/** A random sequence of calls that never wait for anybody. */
+export function randomOperations(seed: number, length: number): Operation[] {
+  const random = seededRandom(seed);
+  const objects = chooseObjects(random);
+  return Array.from({ length }, () => {
+    if (random.chance(4)) return { expire: random.below(1000) };
+    const { object, calls } = random.pick(objects);
+    const [method, ...args] = calls(random);
+    return { thread: random.pick(['t1', 't2']), object, method, args };
+  });
+}
+
+interface Choice {
+  readonly object: Path;
+  readonly calls: (random: Random) => Call;
+}
+
+/** A few objects, so that their calls meet; the read and the write lock of a name come together. */
+function chooseObjects(random: Random): Choice[] {
+  const locks = LOCKS.filter(() => random.chance(50)).map((path) => {
+    const lease = random.pick(LEASES);
+    const name = path === at.read || path === at.write ? 'rw' : `n${LOCKS.indexOf(path)}`;
+    return { object: path(name), calls: (r: Random) => lockCall(r, lease) };
+  });
+  const others = [
+    { object: at.semaphore('s'), calls: semaphoreCall },
+    { object: at.permits('p'), calls: permitCall },
+    { object: at.latch('l'), calls: latchCall },
+  ].filter(() => random.chance(60));
+  return [...locks, ...others, { object: at.lock('x'), calls: (r: Random) => lockCall(r, -1) }];
+}
+
+function lockCall(random: Random, lease: number): Call {
+  return random.pick<Call>([
+    ['tryLock', 0, lease, MS],
+    ['tryLock', 0, lease, MS],
+    lease === -1 ? ['tryLock'] : ['tryLock', 0, lease, MS],
+    ['unlock'],
+    ['unlock'],
+    ['isLocked'],
+    ['getHoldCount'],
+    ['isHeldByCurrentThread'],
+    ['remainTimeToLive'],
+    random.chance(30) ? ['forceUnlock'] : ['unlock'],
+  ]);
+}
+
+function semaphoreCall(random: Random): Call {
+  return random.pick<Call>([
+    ['trySetPermits', random.below(5)],
+    ['tryAcquire', random.below(3)],
+    ['tryAcquire'],
+    ['release'],
+    ['release', random.below(3)],
+    ['releaseIfExists', random.below(3)],
+    ['addPermits', random.below(5) - 2],
+    ['drainPermits'],
+    ['availablePermits'],
+    random.chance(30) ? ['delete'] : ['trySetPermits', 2, { durationMs: 60_000 }],
+  ]);
+}
+
+function permitCall(random: Random): Call {
+  const permit = (): PermitReference => ({ permit: random.below(10) });
+  return random.pick<Call>([
+    ['trySetPermits', random.below(4)],
+    ['tryAcquire'],
+    ['tryAcquire', 1 + random.below(3)],
+    ['tryAcquire', 0, 30_000, MS],
+    ['tryRelease', permit()],
+    ['release', permit()],
+    ['tryRelease', [permit(), permit()]],
+    ['availablePermits'],
+    ['acquiredPermits'],
+    ['getPermits'],
+    ['setPermits', random.below(5)],
+    ['addPermits', random.below(4) - 1],
+    ['updateLeaseTime', permit(), 50_000, MS],
+    ['getLeaseTime', permit()],
+    random.chance(20) ? ['delete'] : ['availablePermits'],
+  ]);
+}
+
+function latchCall(random: Random): Call {
+  return random.pick<Call>([
+    ['trySetCount', random.below(4)],
+    ['countDown'],
+    ['countDown'],
+    ['getCount'],
+    random.chance(30) ? ['delete'] : ['getCount'],
+  ]);
+}
