@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import { Rotation } from '../../../lib/pubsub/Rotation';
+import { fakeClock } from '../../support';
+
+describe('Rotation', () => {
+  let clock: SinonFakeTimers;
+  let wakes: number;
+  let rotation: Rotation;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    wakes = 0;
+    rotation = new Rotation(() => (wakes += 1));
+  });
+
+  function messages(count: number): boolean[] {
+    return Array.from({ length: count }, () => rotation.message());
+  }
+
+  it('tries at every message while this process has not unlocked', () => {
+    expect(messages(3)).to.deep.equal([true, true, true]);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('tries at once after an unlock that nobody else heard', () => {
+    rotation.releasing();
+    rotation.released(1);
+    expect(wakes).to.equal(1);
+    rotation.releasing();
+    rotation.released(0);
+    expect(wakes).to.equal(2);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  for (const processes of [2, 3, 4]) {
+    it(`lets ${processes - 1} others unlock first when ${processes} processes wait; its own message comes last`, () => {
+      rotation.releasing();
+      rotation.released(processes);
+      // Its own, then those of the others; the last of them begins its turn.
+      expect(messages(processes)).to.deep.equal([...Array<boolean>(processes - 1).fill(false), true]);
+      expect(wakes).to.equal(0);
+    });
+
+    it(`lets ${processes - 1} others unlock first when ${processes} processes wait; its own message comes first`, () => {
+      rotation.releasing();
+      expect(rotation.message()).to.equal(false);
+      rotation.released(processes);
+      expect(messages(processes - 1)).to.deep.equal([...Array<boolean>(processes - 2).fill(false), true]);
+      expect(wakes).to.equal(0);
+    });
+  }
+
+  it('tries at once when all the others have had their turn before its unlock was answered', () => {
+    rotation.releasing();
+    messages(3);
+    rotation.released(3);
+    expect(wakes).to.equal(1);
+  });
+
+  it('falls back after 5 ms of silence: the others may be dead', () => {
+    rotation.releasing();
+    rotation.released(4);
+    clock.tick(4);
+    expect(wakes).to.equal(0);
+    clock.tick(1);
+    expect(wakes).to.equal(1);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('counts the 5 ms from the last message', () => {
+    rotation.releasing();
+    rotation.released(4);
+    clock.tick(4);
+    rotation.message();
+    clock.tick(4);
+    expect(wakes).to.equal(0);
+    clock.tick(1);
+    expect(wakes).to.equal(1);
+  });
+
+  it('gives way to nobody any more once it has acquired', () => {
+    rotation.releasing();
+    rotation.released(4);
+    rotation.reset();
+    expect(messages(1)).to.deep.equal([true]);
+    clock.tick(100);
+    expect(wakes).to.equal(0);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('heeds messages that came during an unlock that freed nothing', () => {
+    rotation.releasing();
+    rotation.released(-1);
+    expect(wakes).to.equal(0);
+    rotation.releasing();
+    rotation.message();
+    rotation.released(-1);
+    expect(wakes).to.equal(1);
+  });
+
+  it('sets no timer when it is closed', () => {
+    rotation.releasing();
+    rotation.close();
+    rotation.released(4);
+    rotation.message();
+    expect(clock.countTimers()).to.equal(0);
+  });
+});
