@@ -150,6 +150,7 @@ describe('a waiter, when the server', () => {
     await server.restart();
     const hold = await within(SOON_MS, 'the waiter gets in', waiting);
     await hold.unlock();
+    await gone(direct, name);
   });
 
   it('is away for a while, waits on and is woken afterwards', async () => {

@@ -1,0 +1,182 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { ConnectionError, type Redisson } from '../../lib';
+import { redisUrl, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { client, connection, LONG_LEASE_MS, openScene, SOON_MS, subscribers, within } from './scene';
+
+/** Something with one permit, or one gate, that a waiter waits for. */
+interface Gate {
+  readonly title: string;
+  /** Makes it, with nothing to be had. */
+  shut(client: Redisson, name: string): Promise<unknown>;
+  /** Makes it available. */
+  open(client: Redisson, name: string): Promise<unknown>;
+  /** Waits until it is there. */
+  pass(client: Redisson, name: string, signal?: AbortSignal): Promise<unknown>;
+  /** Removes it. */
+  delete(client: Redisson, name: string): Promise<unknown>;
+}
+
+const GATES: readonly Gate[] = [
+  {
+    title: 'semaphore',
+    shut: (client, name) => client.getSemaphore(name).trySetPermits(0),
+    open: (client, name) => client.getSemaphore(name).release(),
+    pass: (client, name, signal) => client.getSemaphore(name).acquire(1, signal && { signal }),
+    delete: (client, name) => client.getSemaphore(name).delete(),
+  },
+  {
+    title: 'permit-expirable semaphore',
+    shut: (client, name) => client.getPermitExpirableSemaphore(name).trySetPermits(0),
+    open: (client, name) => client.getPermitExpirableSemaphore(name).addPermits(1),
+    pass: (client, name, signal) =>
+      client.getPermitExpirableSemaphore(name).acquire(LONG_LEASE_MS, undefined, signal && { signal }),
+    delete: (client, name) => client.getPermitExpirableSemaphore(name).delete(),
+  },
+  {
+    title: 'count-down latch',
+    shut: (client, name) => client.getCountDownLatch(name).trySetCount(1),
+    open: (client, name) => client.getCountDownLatch(name).countDown(),
+    pass: (client, name, signal) => client.getCountDownLatch(name).await(SOON_MS * 2, undefined, signal && { signal }),
+    delete: (client, name) => client.getCountDownLatch(name).delete(),
+  },
+];
+
+async function untilSubscribed(direct: Redis, name: string): Promise<void> {
+  await sleepUntil(async () => (await subscribers(direct, name)) > 0, { message: 'the waiter is subscribed' });
+}
+
+for (const gate of GATES) {
+  describe(`${gate.title}, under faults`, () => {
+    let name: string;
+
+    beforeEach(() => {
+      name = uniqueName('gate');
+    });
+
+    it('wakes a waiter whose subscriber was killed and who missed the message', async () => {
+      const { proxy, direct, url } = await openScene();
+      const other = client(url);
+      await gate.shut(other, name);
+      const waiting = gate.pass(client(proxy.url), name);
+      await untilSubscribed(direct, name);
+      proxy.refuse();
+      await direct.client('KILL', 'TYPE', 'pubsub');
+      await gate.open(other, name);
+      await proxy.accept();
+      await within(SOON_MS, 'the waiter gets in', waiting);
+      await gate.delete(other, name);
+    });
+
+    it('lets a waiter in that found it opened after a restart', async () => {
+      const server = trackClient(await RedisServer.start());
+      const direct = connection(server.url);
+      const other = client(server.url);
+      await gate.shut(other, name);
+      const waiting = gate.pass(client(server.url), name);
+      await untilSubscribed(direct, name);
+      await server.restart();
+      await gate.shut(other, name);
+      await gate.open(other, name);
+      await within(SOON_MS, 'the waiter gets in', waiting);
+      await direct.ping();
+    });
+
+    it('leaves an aborted waiter without a subscription, and the others with theirs', async () => {
+      const { direct, url } = await openScene();
+      const other = client(url);
+      await gate.shut(other, name);
+      const redisson = client(url);
+      const controller = new AbortController();
+      const aborted = gate.pass(redisson, name, controller.signal).catch((error: unknown) => error);
+      const waiting = gate.pass(redisson, name);
+      await untilSubscribed(direct, name);
+      controller.abort('enough');
+      expect(await aborted).to.equal('enough');
+      await gate.open(other, name);
+      await within(SOON_MS, 'the waiter gets in', waiting);
+      await gate.delete(other, name);
+    });
+  });
+}
+
+describe('a lost reply to a synchronizer', () => {
+  it('costs a plain semaphore one permit at most: it is told, since nobody can ask who has it', async () => {
+    const { proxy, url } = await openScene();
+    const name = uniqueName('semaphore');
+    const other = client(url).getSemaphore(name);
+    await other.trySetPermits(5);
+    const semaphore = client(proxy.url).getSemaphore(name);
+    await semaphore.acquire();
+    const lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
+    const error = await semaphore.acquire().catch((reason: unknown) => reason);
+    await lost;
+    expect(error).to.be.instanceOf(ConnectionError).with.property('mayHaveRun', true);
+    expect(await other.availablePermits()).to.equal(3);
+    await other.delete();
+  });
+
+  it('gives the permit of a plain semaphore back that came too late', async () => {
+    const { proxy, url } = await openScene();
+    const name = uniqueName('semaphore');
+    const other = client(url).getSemaphore(name);
+    await other.trySetPermits(5);
+    const semaphore = client(proxy.url).getSemaphore(name);
+    await semaphore.acquire();
+    await semaphore.release();
+    proxy.delay(200);
+    expect(await semaphore.tryAcquire(1, 100)).to.be.false;
+    await proxy.pass();
+    await sleep(500);
+    await sleepUntil(async () => (await other.availablePermits()) === 5, { timeout: SOON_MS, message: 'given back' });
+    await other.delete();
+  });
+
+  it('leads to one permit with an id, which can be released', async () => {
+    const { proxy, url } = await openScene();
+    const name = uniqueName('semaphore');
+    const other = client(url).getPermitExpirableSemaphore(name);
+    await other.trySetPermits(5);
+    const semaphore = client(proxy.url).getPermitExpirableSemaphore(name);
+    await semaphore.release(await semaphore.acquire());
+    let lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
+    const id = await semaphore.acquire(LONG_LEASE_MS);
+    await lost;
+    expect(await other.availablePermits()).to.equal(4);
+    lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
+    await semaphore.release(id);
+    await lost;
+    expect(await other.availablePermits()).to.equal(5);
+    await other.delete();
+  });
+
+  it('leaves no permit with an id behind when its waiter was aborted', async () => {
+    const { proxy, url } = await openScene();
+    const name = uniqueName('semaphore');
+    const other = client(url).getPermitExpirableSemaphore(name);
+    await other.trySetPermits(5);
+    const semaphore = client(proxy.url).getPermitExpirableSemaphore(name);
+    await semaphore.release(await semaphore.acquire());
+    proxy.delay(200);
+    expect(await semaphore.tryAcquire(100, LONG_LEASE_MS)).to.equal(null);
+    await proxy.pass();
+    await sleep(500);
+    await sleepUntil(async () => (await other.availablePermits()) === 5, { timeout: SOON_MS, message: 'given back' });
+    await other.delete();
+  });
+
+  it('counts a latch down once at most: it is told, since a repeat would count twice', async () => {
+    const { proxy } = await openScene();
+    const name = uniqueName('latch');
+    const other = client(redisUrl()).getCountDownLatch(name);
+    await other.trySetCount(5);
+    const latch = client(proxy.url).getCountDownLatch(name);
+    await latch.countDown();
+    const lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
+    const error = await latch.countDown().catch((reason: unknown) => reason);
+    await lost;
+    expect(error).to.be.instanceOf(ConnectionError).with.property('mayHaveRun', true);
+    expect(await other.getCount()).to.equal(3);
+    await other.delete();
+  });
+});
