@@ -1,0 +1,56 @@
+import type { Redis } from 'ioredis';
+import { prefixName } from '../../../lib/util/names';
+import { sleepUntil } from '../../support';
+
+/** The queue of a fair lock, seen from outside. */
+export class FairQueue {
+  readonly #redis: Redis;
+  readonly #queue: string;
+  readonly #timeouts: string;
+
+  /** @param rawName - the lock's key */
+  constructor(redis: Redis, rawName: string) {
+    this.#redis = redis;
+    this.#queue = prefixName('redisson_lock_queue', rawName);
+    this.#timeouts = prefixName('redisson_lock_timeout', rawName);
+  }
+
+  /** The thread ids of those who wait, in their order. */
+  async threads(): Promise<number[]> {
+    return (await this.owners()).map((owner) => Number(owner.split(':')[1]));
+  }
+
+  owners(): Promise<string[]> {
+    return this.#redis.lrange(this.#queue, 0, -1);
+  }
+
+  /** Owner -> ms until it counts as dead. */
+  async deadlines(): Promise<Map<string, number>> {
+    const pairs = await this.#redis.zrange(this.#timeouts, 0, -1, 'WITHSCORES');
+    const now = Date.now();
+    return new Map(pairs.flatMap((owner, i) => (i % 2 === 0 ? [[owner, Number(pairs[i + 1]) - now] as const] : [])));
+  }
+
+  /** The deadline of one thread, in ms from now. */
+  async deadlineOf(threadId: number): Promise<number> {
+    const found = [...(await this.deadlines())].find(([owner]) => owner.endsWith(`:${threadId}`));
+    if (found === undefined) throw new Error(`thread ${threadId} is not queued`);
+    return found[1];
+  }
+
+  /** Puts somebody in it who will never come: a waiter that was killed. @param waitMs - what it may cost the others */
+  async addDead(owner: string, waitMs: number): Promise<void> {
+    await this.#redis.rpush(this.#queue, owner);
+    await this.#redis.zadd(this.#timeouts, Date.now() + waitMs, owner);
+  }
+
+  /** Resolves when so many wait. */
+  async untilLength(length: number): Promise<void> {
+    await sleepUntil(async () => (await this.#redis.llen(this.#queue)) === length, { message: `${length} queued` });
+  }
+
+  /** Whether nothing is left of it. */
+  async isEmpty(): Promise<boolean> {
+    return (await this.#redis.exists(this.#queue, this.#timeouts)) === 0;
+  }
+}
