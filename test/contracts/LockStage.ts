@@ -1,0 +1,154 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { IllegalMonitorStateError, type Redisson, type RedissonOptions, type RLock } from '../../lib';
+import { bareClient, newClient } from '../redis/synchronizers/support';
+import { allowLeftovers, sleepUntil, uniqueName } from '../support';
+import type { LockKind } from './lockContract';
+
+/** The watchdog time-out of the clients of the contract, in ms: long enough for a busy machine, short enough to wait for. */
+export const WATCHDOG_MS = 900;
+
+/** What a test of the contract works with: one lock name, a client, another client, a bare connection. */
+export class LockStage {
+  readonly kind: LockKind;
+  readonly name: string;
+  readonly client: Redisson;
+  readonly other: Redisson;
+  /** One that dies. */
+  readonly mortal: Redisson;
+  readonly redis: Redis;
+  /** Whether the test leaves keys behind on purpose. */
+  leavesKeys = false;
+
+  constructor(kind: LockKind) {
+    this.kind = kind;
+    this.name = uniqueName('contract');
+    this.redis = bareClient();
+    this.client = this.newClient();
+    this.other = this.newClient();
+    this.mortal = this.newClient();
+  }
+
+  /** One more client. */
+  newClient(options: RedissonOptions = {}): Redisson {
+    return newClient({ lockWatchdogTimeout: WATCHDOG_MS, ...options });
+  }
+
+  /** A fresh handle. */
+  lock(client = this.client): RLock {
+    return this.kind.make(client, this.name);
+  }
+
+  /** A handle of the other client for a lock that excludes the one under test. */
+  blocker(client = this.other): RLock {
+    return (this.kind.blocker ?? this.kind.make)(client, this.name);
+  }
+
+  /** The keys that are there while it is held. */
+  get keys(): string[] {
+    return this.kind.keys?.(this.name) ?? [this.name];
+  }
+
+  /** Whether the lock is held by anybody, as Redis sees it. */
+  async isLocked(): Promise<boolean> {
+    return (await this.redis.exists(...this.keys)) > 0;
+  }
+
+  /** Resolves when nobody holds it any more. */
+  async untilFree(timeout = 5_000): Promise<void> {
+    await sleepUntil(async () => !(await this.isLocked()), { timeout, message: `${this.name} is free` });
+  }
+
+  /** Resolves when somebody waits for it: subscribed, or for a kind without messages after a moment. */
+  async untilWaiting(): Promise<void> {
+    if (this.kind.traits.pubsub) {
+      await sleepUntil(async () => (await this.channels()).length > 0, { message: 'a waiter listens' });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+
+  /** The channels of this lock that somebody listens to. */
+  async channels(): Promise<string[]> {
+    return (await this.redis.pubsub('CHANNELS', `*${this.name}*`)) as string[];
+  }
+
+  /** The lock vanishes under its holder. */
+  async vanish(): Promise<void> {
+    await this.redis.del(...this.keys);
+  }
+
+  /** Fails unless the thread does not hold it. */
+  async expectNotOwner(unlock: Promise<unknown>): Promise<void> {
+    const error: unknown = await unlock.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(IllegalMonitorStateError);
+  }
+
+  /** Every key whose name contains the lock's, but those that stay by design. */
+  async leftKeys(): Promise<string[]> {
+    const persistent = this.kind.persistentKeys?.(this.name) ?? [];
+    return (await this.redis.keys(`*${this.name}*`)).filter((key) => !persistent.includes(key));
+  }
+
+  /** After each test: no key and no subscription of this lock is left. */
+  async end(passed: boolean): Promise<void> {
+    try {
+      if (passed && !this.leavesKeys) {
+        await sleepUntil(async () => (await this.leftKeys()).length === 0, {
+          timeout: 2_000,
+          message: `no key left of ${this.name}`,
+        });
+      }
+      if (passed) await sleepUntil(async () => (await this.channels()).length === 0, { message: 'no channel left' });
+    } finally {
+      const keys = await this.redis.keys(`*${this.name}*`);
+      if (keys.length > 0) await this.redis.del(...keys);
+    }
+  }
+}
+
+/** A stage for each test of a `describe`. */
+export function useStage(kind: LockKind): () => LockStage {
+  let stage: LockStage | undefined;
+  beforeEach(() => {
+    stage = new LockStage(kind);
+  });
+  afterEach(async function () {
+    await stage!.end(this.currentTest?.state === 'passed');
+  });
+  return () => stage!;
+}
+
+/** What happens on a stage. It makes no client and no server of its own: those would be closed with another test. */
+export type Scenario = (stage: LockStage) => Promise<void>;
+
+/** Scenarios that mostly wait, by the names of their tests: they begin together, and each test waits for its own. */
+export function together(kind: LockKind, scenarios: Readonly<Record<string, Scenario>>): void {
+  const running = new Map<string, Promise<void>>();
+  const stages: LockStage[] = [];
+
+  before(() => {
+    for (const [title, scenario] of Object.entries(scenarios)) {
+      const stage = new LockStage(kind);
+      stages.push(stage);
+      const done = scenario(stage).finally(() => stage.end(true));
+      done.catch(() => undefined);
+      running.set(title, done);
+    }
+  });
+  for (const title of Object.keys(scenarios)) {
+    it(title, () => {
+      // What the others are doing meanwhile is theirs; each scenario looks for its own leftovers when it ends.
+      allowLeftovers({ channels: true, connections: true, keys: true, timers: true });
+      return running.get(title);
+    });
+  }
+  after(async () => {
+    await Promise.allSettled(running.values());
+    await Promise.all(
+      stages.flatMap(({ client, other, mortal }) => [client, other, mortal].map((one) => one.shutdown())),
+    );
+  });
+}

@@ -1,0 +1,107 @@
+import { expect } from 'chai';
+import { LockLostError, LockTimeoutError, TimeUnit } from '../../lib';
+import { rejection } from '../redis/synchronizers/support';
+import { monotonicNow, sleep } from '../support';
+import type { LockKind } from './lockContract';
+import { useStage } from './LockStage';
+
+/** acquire, tryAcquireHold, withLock, LockHold, await using. */
+export function lockHolds(kind: LockKind): void {
+  const stage = useStage(kind);
+  const { traits } = kind;
+
+  describe('holds as objects', () => {
+    it('acquire gives a hold, which gives the lock back once', async () => {
+      const hold = await stage().lock().acquire();
+      expect(hold.isHeld).to.equal(true);
+      expect(hold.signal.aborted).to.equal(false);
+      expect(typeof hold.token).to.equal(traits.fenced === true ? 'bigint' : 'undefined');
+      expect(await stage().lock().isHeldByThread(hold.threadId)).to.equal(true);
+      await hold.unlock();
+      await hold.unlock();
+      expect(hold.isHeld).to.equal(false);
+      expect(hold.signal.aborted).to.equal(false);
+      expect(await stage().isLocked()).to.equal(false);
+    });
+
+    it('acquire rejects when its wait time has passed, tryAcquireHold gives null', async () => {
+      await stage().blocker().lock(30_000, undefined, 1);
+      const startedAt = monotonicNow();
+      expect(await stage().lock().tryAcquireHold()).to.equal(null);
+      expect(await rejection(stage().lock().acquire({ waitTime: 0.2, unit: TimeUnit.SECONDS }))).to.be.instanceOf(
+        LockTimeoutError,
+      );
+      expect(await stage().lock().tryAcquireHold({ waitTime: 100 })).to.equal(null);
+      expect(monotonicNow() - startedAt).to.be.within(298, 2_000);
+      await stage().blocker().unlock(1);
+      const hold = await stage().lock().tryAcquireHold({ leaseTime: 5_000 });
+      expect(await stage().redis.pttl(stage().keys[0]!)).to.be.within(3_000, 5_000);
+      await hold!.unlock();
+    });
+
+    it('await using gives it back at the end of the block', async () => {
+      {
+        await using hold = await stage().lock().acquire();
+        expect(hold.isHeld).to.equal(true);
+        expect(await stage().isLocked()).to.equal(true);
+      }
+      expect(await stage().isLocked()).to.equal(false);
+    });
+
+    it('withLock runs the work in a thread of its own, resolves to what it resolves to, and gives back', async () => {
+      const { client } = stage();
+      const result = await stage()
+        .lock()
+        .withLock(async (hold) => {
+          expect(client.currentThreadId()).to.equal(hold.threadId);
+          expect(await stage().lock().isHeldByCurrentThread()).to.equal(true);
+          await sleep(5);
+          expect(client.currentThreadId()).to.equal(hold.threadId);
+          return 'done';
+        });
+      expect(result).to.equal('done');
+      expect(await stage().isLocked()).to.equal(false);
+      expect(client.currentThreadId()).to.equal(undefined);
+    });
+
+    it('withLock rejects with the error of the work, whatever became of the lock', async () => {
+      const fail = async (): Promise<void> => {
+        throw new Error('work');
+      };
+      expect((await rejection(stage().lock().withLock(fail))).message).to.equal('work');
+      const gone = stage()
+        .lock()
+        .withLock(async () => {
+          await stage().vanish();
+          await fail();
+        });
+      expect((await rejection(gone)).message).to.equal('work');
+    });
+
+    it('withLock rejects with LockLostError when the lock was gone before the work ended', async () => {
+      const gone = stage()
+        .lock()
+        .withLock(() => stage().vanish());
+      expect(await rejection(gone)).to.be.instanceOf(LockLostError);
+    });
+
+    it('a shared handle is safe: each acquire is a thread of its own', async () => {
+      const lock = stage().lock();
+      const holds = await Promise.all([lock.acquire(), traits.shared === true ? lock.acquire() : undefined]);
+      if (traits.shared !== true) expect(await lock.tryAcquireHold()).to.equal(null);
+      else expect(holds[0].threadId).not.to.equal(holds[1]!.threadId);
+      for (const hold of holds) await hold?.unlock();
+    });
+
+    if (traits.reentrant) {
+      it('holds of one thread are given back each for itself, in any order', async () => {
+        const outer = await stage().lock().acquire({ threadId: 7 });
+        const inner = await stage().lock().acquire({ threadId: 7 });
+        await outer.unlock();
+        expect([outer.isHeld, inner.isHeld]).to.deep.equal([false, true]);
+        expect(await stage().blocker().tryLock()).to.equal(false);
+        await inner.unlock();
+      });
+    }
+  });
+}
