@@ -34,6 +34,59 @@ The exit code is that of the command, 128+n where signal n ended it, or:
   69    Redis is unreachable                   127   no such command
 `;
 
+/** What `list` tells, for the help. */
+export const LIST_NOTES = `
+The keys are walked over with SCAN. WAITERS is the length of a fair lock's
+queue, else the number of connections that listen for the release. A semaphore
+or latch is listed while somebody waits for it: any counter looks like one.
+
+--json prints an array of what inspect --json prints.
+`;
+
+/** What `inspect` tells, for the help. */
+export const INSPECT_NOTES = `
+The client of an owner is a Node client where the thread id is one that only
+this package gives; other ids may be Java's, or explicit ones.
+
+Exit code 1: there is nothing by that name.
+
+--json prints one object. Times are milliseconds.
+  name, key     as given to getLock; the key in Redis
+  kind          lock, fair, fenced, readWrite, semaphore,
+                permitExpirableSemaphore, countDownLatch, number, none
+  mode          read or write; of a read/write lock
+  ttlMs         until the key expires; -1 without expiry, -2 without key
+  holders       array of owner, clientId, threadId (text), client (node or
+                unknown), holdCount; of a read/write lock mode and leasesMs
+  waiters       see list --help
+  queue         of a fair lock: array of owner, clientId, threadId, client,
+                remainingMs (null: unknown), listening
+  token         of a fenced lock: the last one given, as text
+  value         permits left, count of a latch, or the number
+  acquired      of a semaphore with leases: permits that are out
+  permits       of a semaphore with leases, at most 1000: array of id,
+                remainingMs (null: no lease)
+  channels      array of name, subscribers
+`;
+
+/** What `unlock` promises, for the help. */
+export const UNLOCK_NOTES = `
+A holder that is alive goes on until its next renewal, at most a third of
+lockWatchdogTimeout later: make sure that it is gone. A read lock is taken from
+all its readers.
+
+Exit code 1: it was not locked. 65: it is no lock.
+
+--json prints name, kind, released, and the holders as inspect --json has them.
+`;
+
+/** What `top` does, for the help. */
+export const TOP_NOTES = `
+Each look is one page of SCAN: a large keyspace takes several until all of it
+has been seen. Where stdout is no terminal the frames are printed one after the
+other.
+`;
+
 const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: string])[]>> = {
   run: [
     ['one backup at a time in the fleet; the others skip theirs', 'ioredisson run -n backup -- /usr/local/bin/backup'],
@@ -41,6 +94,22 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: 
     ['several commands', "ioredisson run deploy -- sh -c 'git pull && make install'"],
     ['the order of asking decides', 'ioredisson run -t fair reports -- ./report.sh'],
     ['the configuration of a Java service', 'ioredisson run -c redisson.yaml orders -- ./import.sh'],
+  ],
+  list: [
+    ['all', 'ioredisson list'],
+    ['of one service', "ioredisson list 'order:*'"],
+    ['names only', "ioredisson list --json | jq -r '.[].name'"],
+  ],
+  inspect: [
+    ['who has it, who waits', 'ioredisson inspect backup'],
+    ['its owners', "ioredisson inspect --json backup | jq -r '.holders[].owner'"],
+  ],
+  unlock: [
+    ['its holder has crashed, and nobody wants to wait for the lease to end', 'ioredisson unlock --force backup'],
+  ],
+  top: [
+    ['watch', 'ioredisson top'],
+    ['a look every ten seconds, into a file', "ioredisson top -i 10s 'order:*' >> locks.log"],
   ],
 };
 

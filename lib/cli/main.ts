@@ -5,8 +5,23 @@ import { join } from 'node:path';
 import { ExitCode } from './exitCodes';
 import { exitCodeOf, messageOf } from './failure';
 import { say } from './output';
-import { createProgram } from './program';
+import { type Actions, createProgram } from './program';
+import type * as inspectModule from './inspect';
+import type * as listModule from './list';
 import { run } from './run';
+import type * as topModule from './top';
+import type * as unlockModule from './unlock';
+
+// Loaded when asked for: `run` starts as fast as it can.
+/* eslint-disable @typescript-eslint/no-require-imports */
+const actions: Actions = {
+  run,
+  list: (...args) => (require('./list') as typeof listModule).list(...args),
+  inspect: (...args) => (require('./inspect') as typeof inspectModule).inspect(...args),
+  unlock: (...args) => (require('./unlock') as typeof unlockModule).unlock(...args),
+  top: (...args) => (require('./top') as typeof topModule).top(...args),
+};
+/* eslint-enable @typescript-eslint/no-require-imports */
 
 /** Reads the command line and does what it says. @returns the exit code */
 async function main(): Promise<number> {
@@ -15,7 +30,7 @@ async function main(): Promise<number> {
     version: string;
     description: string;
   };
-  const program = createProgram(about, { run }, (code) => (exitCode = code));
+  const program = createProgram(about, actions, (code) => (exitCode = code));
   try {
     await program.parseAsync();
     return exitCode;

@@ -1,19 +1,31 @@
 import { Command, Option } from 'commander';
 import { addClientOptions } from './clientOptions';
 import { ExitCode } from './exitCodes';
-import { examplesOf, EXIT_CODES, RUN_NOTES } from './helpTexts';
+import { examplesOf, EXIT_CODES, INSPECT_NOTES, LIST_NOTES, RUN_NOTES, TOP_NOTES, UNLOCK_NOTES } from './helpTexts';
 import { LOCK_KINDS } from './lockKinds';
 import { oneLine } from './output';
+import type { ReportOptions } from './inspecting';
 import type { RunOptions } from './run';
-import { exitCodeArgument, positiveTimeArgument, timeArgument } from './timeArgument';
+import type { TopOptions } from './top';
+import type { UnlockOptions } from './unlock';
+import { countArgument, exitCodeArgument, positiveTimeArgument, timeArgument } from './timeArgument';
 
 /** What the commands do; each resolves to the exit code. */
 export interface Actions {
   run(name: string, command: readonly string[], options: RunOptions): Promise<number>;
+  list(pattern: string | undefined, options: ReportOptions): Promise<number>;
+  inspect(name: string, options: ReportOptions): Promise<number>;
+  unlock(name: string, options: UnlockOptions): Promise<number>;
+  top(pattern: string | undefined, options: TopOptions): Promise<number>;
 }
 
 /** Default of `--grace`, in ms. */
 const DEFAULT_GRACE_MS = 5_000;
+/** Default of `top --interval`, in ms. */
+const DEFAULT_INTERVAL_MS = 1_000;
+
+/** Takes the exit code of the command that was run. */
+type Done = (exitCode: number) => void;
 
 /**
  * The command line: arguments, options, help.
@@ -25,7 +37,7 @@ const DEFAULT_GRACE_MS = 5_000;
 export function createProgram(
   about: { readonly version: string; readonly description: string },
   actions: Actions,
-  done: (exitCode: number) => void,
+  done: Done,
 ): Command {
   const program = new Command('ioredisson')
     .description('A lock for the shell: run commands while holding a lock of Redisson, and see who holds what.')
@@ -37,10 +49,14 @@ export function createProgram(
     .configureOutput({ outputError: (text, write) => write(usageError(text)) })
     .addHelpText('after', EXIT_CODES);
   addRun(program, actions, done);
+  addList(program, actions, done);
+  addInspect(program, actions, done);
+  addUnlock(program, actions, done);
+  addTop(program, actions, done);
   return program;
 }
 
-function addRun(program: Command, actions: Actions, done: (exitCode: number) => void): void {
+function addRun(program: Command, actions: Actions, done: Done): void {
   const command = program
     .command('run')
     .summary('run a command while holding a lock')
@@ -72,6 +88,63 @@ function addRun(program: Command, actions: Actions, done: (exitCode: number) => 
       if (!isSeparated(program, rest)) command.error("error: put '--' between the name and the command");
       done(await actions.run(name, rest, options));
     });
+}
+
+function addList(program: Command, actions: Actions, done: Done): void {
+  const command = program
+    .command('list')
+    .summary('list the locks there are')
+    .description('Lists locks and synchronizers: kind, owner, holds, time to live, waiters. Changes nothing.')
+    .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*");
+  addClientOptions(command)
+    .option('--json', 'print JSON')
+    .addHelpText('after', LIST_NOTES + examplesOf('list'))
+    .action(async (pattern: string | undefined, options: ReportOptions) => done(await actions.list(pattern, options)));
+}
+
+function addInspect(program: Command, actions: Actions, done: Done): void {
+  const command = program
+    .command('inspect')
+    .summary('show all about one lock')
+    .description('Shows a lock or synchronizer: who holds it, who waits, for how long. Changes nothing.')
+    .argument('<name>', 'its name');
+  addClientOptions(command)
+    .option('--json', 'print JSON')
+    .addHelpText('after', INSPECT_NOTES + examplesOf('inspect'))
+    .action(async (name: string, options: ReportOptions) => done(await actions.inspect(name, options)));
+}
+
+function addUnlock(program: Command, actions: Actions, done: Done): void {
+  const command = program
+    .command('unlock')
+    .summary('release a lock, whoever holds it')
+    .description('Releases a lock, whoever holds it, and wakes those who wait. The holder is not asked.')
+    .argument('<name>', 'its name');
+  addClientOptions(command)
+    .option('--force', 'yes, I mean it (required)')
+    .option('--json', 'print JSON')
+    .addHelpText('after', UNLOCK_NOTES + examplesOf('unlock'))
+    .action(async (name: string, options: UnlockOptions) => {
+      if (options.force !== true) command.error('error: only --force takes a lock away from its holder');
+      done(await actions.unlock(name, options));
+    });
+}
+
+function addTop(program: Command, actions: Actions, done: Done): void {
+  const command = program
+    .command('top')
+    .summary('watch the locks')
+    .description('A live view of locks and synchronizers, the most waited for first. q or Ctrl-C ends it.')
+    .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*");
+  addClientOptions(command)
+    .addOption(
+      new Option('-i, --interval <time>', 'between two looks')
+        .argParser(positiveTimeArgument)
+        .default(DEFAULT_INTERVAL_MS, '1s'),
+    )
+    .addOption(new Option('--count <n>', 'end after so many looks').argParser(countArgument))
+    .addHelpText('after', TOP_NOTES + examplesOf('top'))
+    .action(async (pattern: string | undefined, options: TopOptions) => done(await actions.top(pattern, options)));
 }
 
 /** Whether the command, and nothing else, stands behind `--`: a forgotten name must not make a lock of the command. */

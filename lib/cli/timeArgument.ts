@@ -44,6 +44,12 @@ export function exitCodeArgument(text: string): number {
   return Number(text);
 }
 
+/** A number from 1 on. @throws InvalidArgumentError for anything else */
+export function countArgument(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 on.');
+  return Number(text);
+}
+
 /** A time as people read it: `850 ms`, `29.4 s`, `4 m 10 s`, `2 h 5 m`, `3 d 4 h`. @param ms - not negative */
 export function readableTime(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;

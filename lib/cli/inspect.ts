@@ -1,0 +1,82 @@
+import type { ObjectReport } from '../inspection';
+import { ExitCode } from './exitCodes';
+import { inspecting, printJson, type ReportOptions } from './inspecting';
+import { oneLine } from './output';
+import { clientText, kindText, leasesText, listeningText, remainingText, table, ttlText } from './tables';
+
+/** `ioredisson inspect`. @returns the exit code */
+export async function inspect(name: string, options: ReportOptions): Promise<number> {
+  const report = await inspecting(options, (inspector) => inspector.inspect(name));
+  if (options.json === true) printJson(report);
+  else process.stdout.write(`${paragraphs(report).join('\n\n')}\n`);
+  return report.kind === 'none' ? ExitCode.no : ExitCode.ok;
+}
+
+/** The object as text. */
+function paragraphs(report: ObjectReport): string[] {
+  const parts = [facts(report)];
+  const { holders, queue = [], permits = [], channels } = report;
+  if (holders.length > 0) {
+    const rows = holders.map((one) => [one.owner, clientText(one), String(one.holdCount), leasesText(one)]);
+    parts.push(titled('Held by', ['OWNER', 'CLIENT', 'HOLDS', 'LEASES'], rows));
+  }
+  if (queue.length > 0) {
+    const rows = queue.map((one, i) => [
+      String(i + 1),
+      one.owner,
+      clientText(one),
+      remainingText(one.remainingMs),
+      listeningText(one),
+    ]);
+    parts.push(titled('Queue', ['', 'OWNER', 'CLIENT', 'PLACE KEPT FOR', 'LISTENS'], rows));
+  }
+  if (permits.length > 0) {
+    const rows = permits.map(({ id, remainingMs }) => [id, remainingText(remainingMs)]);
+    parts.push(titled('Permits', ['ID', 'LEASE'], rows));
+  }
+  if (channels.length > 0) {
+    const rows = channels.map(({ name, subscribers }) => [name, String(subscribers)]);
+    parts.push(titled('Channels', ['CHANNEL', 'SUBSCRIBERS'], rows));
+  }
+  return parts;
+}
+
+function facts(report: ObjectReport): string {
+  const lines: (readonly [string, string | undefined])[] = [
+    ['Name', report.name],
+    ['Key', report.key === report.name ? undefined : report.key],
+    ['Kind', report.kind === 'number' ? 'a number (semaphore, latch or counter)' : kindText(report)],
+    ['State', stateOf(report)],
+    ['TTL', report.kind === 'none' ? undefined : ttlText(report.ttlMs)],
+    ['Token', report.token],
+    ['Value', report.value?.toString()],
+    ['Permits out', report.acquired?.toString()],
+    ['Waiters', report.kind === 'none' ? undefined : String(report.waiters)],
+  ];
+  return lines
+    .filter((line): line is readonly [string, string] => line[1] !== undefined)
+    .map(([what, value]) => `${`${what}:`.padEnd(13)}${oneLine(value)}`)
+    .join('\n');
+}
+
+function stateOf({ kind, holders }: ObjectReport): string | undefined {
+  switch (kind) {
+    case 'lock':
+    case 'fair':
+    case 'fenced':
+    case 'readWrite':
+      return holders.length > 0 ? 'held' : 'free';
+    case 'none':
+      return 'nothing is held by that name';
+    case 'semaphore':
+    case 'permitExpirableSemaphore':
+    case 'countDownLatch':
+    case 'number':
+      return undefined;
+  }
+}
+
+function titled(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = table(head, rows).split('\n');
+  return [title, ...lines.map((line) => `  ${line}`)].join('\n');
+}

@@ -1,0 +1,23 @@
+import { Inspector } from '../inspection';
+import { type ClientOptions, readClientOptions } from './clientOptions';
+import { FAREWELL_MS, within } from './output';
+
+/** Options of the commands that look at what is there. */
+export interface ReportOptions extends ClientOptions {
+  readonly json?: true;
+}
+
+/** Connects, does something, and disconnects, whatever becomes of it. */
+export async function inspecting<T>(options: ClientOptions, act: (inspector: Inspector) => Promise<T>): Promise<T> {
+  const inspector = Inspector.open(readClientOptions(options));
+  try {
+    return await act(inspector);
+  } finally {
+    await within(inspector.close(), FAREWELL_MS);
+  }
+}
+
+/** Prints something as JSON. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,157 @@
+import type { Config } from '../config/Config';
+import type { NameMapper } from '../config/NameMapper';
+import type { RedissonOptions } from '../config/RedissonOptions';
+import { resolveConfig } from '../config/resolveConfig';
+import { mapName, validateName } from '../config/validateName';
+import { connect } from '../connection/connect';
+import type { CommandExecutor } from '../connection/CommandExecutor';
+import { describeLock, type LockDraft } from './describeLock';
+import { describeNumber, type NumberDraft } from './describeNumber';
+import { globTest } from './glob';
+import { permitReports } from './permits';
+import { RedisView } from './RedisView';
+import type { ObjectReport } from './reports';
+
+/** What a page of the keys brought. */
+export interface InspectionPage {
+  readonly reports: readonly ObjectReport[];
+  /** Whether every key has been seen once (more). */
+  readonly last: boolean;
+}
+
+type Draft = { readonly lock: LockDraft } | { readonly number: NumberDraft };
+
+/** Keys that lead to the name of an object. */
+const QUEUE = /^redisson_lock_queue:(.*)$/s;
+const PERMITS = /^(.*):timeout$/s;
+/** Keys that are part of an object. */
+const PART = /^redisson_(?:lock_timeout|lock_token|unlock_latch):|:rwlock_timeout:\d+$/s;
+
+/** Looks at the locks and synchronizers in Redis. Changes nothing, and asks for no key but those it is shown. */
+export class Inspector {
+  readonly #redis: RedisView;
+  readonly #executor: CommandExecutor;
+  readonly #mapper: NameMapper;
+
+  private constructor(executor: CommandExecutor, mapper: NameMapper) {
+    this.#executor = executor;
+    this.#redis = new RedisView(executor);
+    this.#mapper = mapper;
+  }
+
+  /** Connects in the background. @param config - as for `Redisson.create` @throws ConfigError */
+  static open(config?: string | Config | RedissonOptions): Inspector {
+    const settings = resolveConfig(config);
+    return new Inspector(connect(settings).executor, settings.nameMapper);
+  }
+
+  /** Closes the connections. */
+  close(): Promise<void> {
+    return this.#executor.close();
+  }
+
+  /** All objects, by name. Numbers that nobody waits for are left out: any counter looks like that. */
+  async list(pattern?: string): Promise<readonly ObjectReport[]> {
+    const found = new Map<string, ObjectReport>();
+    for await (const { reports, last } of this.pages(pattern)) {
+      for (const report of reports) found.set(report.key, report);
+      if (last) break;
+    }
+    return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  }
+
+  /** As {@link list}, a page of the keyspace at a time, for ever: after the last page the first comes again. */
+  async *pages(pattern?: string): AsyncGenerator<InspectionPage, never> {
+    const matches = pattern === undefined ? () => true : globTest(pattern);
+    // The keys around a lock have its name in them.
+    const scan = this.#redis.pages(pattern === undefined ? undefined : `*${pattern}*`);
+    for (;;) {
+      const { keys, last } = (await scan.next()).value;
+      const reports = await this.#report(await this.#candidates(keys));
+      yield { reports: reports.filter(({ kind, name }) => kind !== 'number' && matches(name)), last };
+    }
+  }
+
+  /** One object, as fully as possible. @throws ConfigError for an empty name */
+  async inspect(name: string): Promise<ObjectReport> {
+    const key = mapName(validateName(name, 'lock'), this.#mapper);
+    const [report] = await this.#report([key]);
+    if (report?.kind !== 'permitExpirableSemaphore') {
+      return report ?? { name, key, kind: 'none', ttlMs: -2, holders: [], waiters: 0, channels: [] };
+    }
+    return { ...report, permits: await permitReports(this.#redis, key) };
+  }
+
+  /** The keys of the objects that these keys belong to. */
+  async #candidates(keys: readonly string[]): Promise<readonly string[]> {
+    const types = await Promise.all(keys.map((key) => this.#redis.read('type', key)));
+    const candidates = await Promise.all(
+      keys.map(async (key, i) => {
+        const type = types[i];
+        if (type === 'hash' || (type === 'string' && !PART.test(key))) return key;
+        const around = type === 'list' ? QUEUE.exec(key) : type === 'zset' ? PERMITS.exec(key) : null;
+        return around === null ? undefined : this.#owningKey(around[1]!, type === 'list' ? 'hash' : 'string');
+      }),
+    );
+    return [...new Set(candidates)].filter((key) => key !== undefined && this.#isOurs(key)) as string[];
+  }
+
+  /** The key of the object that a part, `{name}` or a name with braces of its own, belongs to. */
+  async #owningKey(part: string, type: string): Promise<string> {
+    const inner = /^\{([^{]+)\}$/s.exec(part)?.[1];
+    if (inner === undefined) return part;
+    const [ofInner, ofPart] = await Promise.all([this.#redis.read('type', inner), this.#redis.read('type', part)]);
+    return ofInner !== type && ofPart === type ? part : inner;
+  }
+
+  /** Whether the mapper can have made it: keys without its prefix are somebody else's. */
+  #isOurs(key: string): boolean {
+    const name = this.#mapper.unmap(key);
+    return name !== '' && this.#mapper.map(name) === key;
+  }
+
+  async #report(keys: readonly string[]): Promise<readonly ObjectReport[]> {
+    const drafts = (await Promise.all(keys.map((key) => this.#draft(key)))).filter((draft) => draft !== undefined);
+    const channels = drafts.flatMap((one) => ('lock' in one ? one.lock : one.number).channelNames);
+    const subscribers = await this.#redis.subscribers(channels);
+    return drafts.map((one) =>
+      'lock' in one ? this.#lockReport(one.lock, subscribers) : this.#numberReport(one.number, subscribers),
+    );
+  }
+
+  async #draft(key: string): Promise<Draft | undefined> {
+    const type = await this.#redis.read('type', key);
+    if (type === 'string') {
+      const number = await describeNumber(this.#redis, key);
+      return number && { number };
+    }
+    if (type !== 'hash' && type !== 'none') return undefined;
+    const lock = await describeLock(this.#redis, key);
+    return lock && { lock };
+  }
+
+  #lockReport(draft: LockDraft, subscribers: ReadonlyMap<string, number>): ObjectReport {
+    const { queued, channelNames, ...lock } = draft;
+    const channels = channelNames.map((name) => ({ name, subscribers: subscribers.get(name) ?? 0 }));
+    const name = this.#mapper.unmap(lock.key);
+    const listening = channels.reduce((sum, channel) => sum + channel.subscribers, 0);
+    if (lock.kind !== 'fair') return { name, ...lock, waiters: listening, channels };
+    const queue = queued.map((one, i) => ({ ...one, listening: channels[i]!.subscribers > 0 }));
+    return { name, ...lock, waiters: queue.length, queue, channels };
+  }
+
+  #numberReport(draft: NumberDraft, subscribers: ReadonlyMap<string, number>): ObjectReport {
+    const { channelNames, acquired, key, ttlMs, value } = draft;
+    const [semaphore, latch] = channelNames.map((name) => ({ name, subscribers: subscribers.get(name) ?? 0 })) as [
+      ObjectReport['channels'][number],
+      ObjectReport['channels'][number],
+    ];
+    const base = { name: this.#mapper.unmap(key), key, ttlMs, holders: [], value };
+    const ofSemaphore = { ...base, waiters: semaphore.subscribers, channels: [semaphore] };
+    if (acquired !== undefined) return { ...ofSemaphore, kind: 'permitExpirableSemaphore', acquired };
+    if (semaphore.subscribers > 0) return { ...ofSemaphore, kind: 'semaphore' };
+    if (latch.subscribers > 0)
+      return { ...base, kind: 'countDownLatch', waiters: latch.subscribers, channels: [latch] };
+    return { ...base, kind: 'number', waiters: 0, channels: [] };
+  }
+}

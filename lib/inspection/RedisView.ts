@@ -1,0 +1,90 @@
+import type { CommandExecutor } from '../connection/CommandExecutor';
+import { CommandError } from '../errors';
+
+/** One page of a scan. */
+export interface ScanPage {
+  readonly keys: readonly string[];
+  /** Whether it was the last page of the last server. */
+  readonly last: boolean;
+}
+
+/** How many keys Redis looks at for one page: about a millisecond of its time. */
+const PAGE_SIZE = 1_000;
+
+/** What is read of Redis: single keys, all keys page by page on every master, and who listens. */
+export class RedisView {
+  readonly executor: CommandExecutor;
+
+  constructor(executor: CommandExecutor) {
+    this.executor = executor;
+  }
+
+  /** A command about one key. Commands sent in one turn travel together. */
+  read(command: string, key: string, ...args: (string | number)[]): Promise<unknown> {
+    return this.executor.call(command, [key, ...args]);
+  }
+
+  /** Walks over the keys of all masters, for ever: after the last page the first comes again. */
+  async *pages(match: string | undefined): AsyncGenerator<ScanPage, never> {
+    for (;;) {
+      const servers = await this.#servers();
+      for (const [i, routeBy] of servers.entries()) {
+        let cursor = '0';
+        do {
+          const args = [cursor, ...(match === undefined ? [] : ['MATCH', match]), 'COUNT', PAGE_SIZE];
+          const [next, keys] = (await this.executor.call('scan', args, { routeBy })) as [string, string[]];
+          cursor = next;
+          yield { keys, last: cursor === '0' && i === servers.length - 1 };
+        } while (cursor !== '0');
+      }
+    }
+  }
+
+  /** How many connections listen on each channel. */
+  async subscribers(channels: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const counts = new Map<string, number>(channels.map((channel) => [channel, 0]));
+    if (channels.length === 0) return counts;
+    const add = (reply: unknown): void => {
+      const pairs = reply as (string | number)[];
+      for (let i = 0; i + 1 < pairs.length; i += 2) {
+        const channel = String(pairs[i]);
+        counts.set(channel, (counts.get(channel) ?? 0) + Number(pairs[i + 1]));
+      }
+    };
+    const asked = (await this.#servers()).map((routeBy) =>
+      this.executor.call('pubsub', ['NUMSUB', ...channels], { routeBy }).then(add),
+    );
+    if (this.#isCluster) {
+      for (const channel of channels) {
+        const sharded = this.executor.call('pubsub', ['SHARDNUMSUB', channel], { routeBy: channel }).then(add);
+        asked.push(sharded.catch(beforeRedis7));
+      }
+    }
+    await Promise.all(asked);
+    return counts;
+  }
+
+  get #isCluster(): boolean {
+    return this.executor.slotOf('a') !== this.executor.slotOf('b');
+  }
+
+  /** A key on each master: any, where there is only one. */
+  async #servers(): Promise<readonly string[]> {
+    if (!this.#isCluster) return ['a'];
+    const ranges = (await this.executor.call('cluster', ['SLOTS'])) as [number, number, [string, number, string]][];
+    const firstSlots = new Map<string, number>();
+    for (const [first, , [host, port, id]] of ranges) {
+      const master = id ?? `${host}:${port}`;
+      if (!firstSlots.has(master)) firstSlots.set(master, Number(first));
+    }
+    return [...firstSlots.values()].map((slot) => this.#keyIn(slot));
+  }
+
+  #keyIn(slot: number): string {
+    for (let i = 0; ; i++) if (this.executor.slotOf(String(i)) === slot) return String(i);
+  }
+}
+
+function beforeRedis7(error: unknown): void {
+  if (!(error instanceof CommandError)) throw error;
+}

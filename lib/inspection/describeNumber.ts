@@ -1,0 +1,28 @@
+import { channelOf } from './channels';
+import { permitsKey } from './permits';
+import type { RedisView } from './RedisView';
+
+/** What there is of a semaphore or a latch, without the subscribers of its channels. */
+export interface NumberDraft {
+  readonly key: string;
+  readonly ttlMs: number;
+  readonly value: number;
+  /** How many permits are out; `undefined` where it has no permits with leases. */
+  readonly acquired: number | undefined;
+  readonly channelNames: readonly [semaphore: string, latch: string];
+}
+
+/** Reads the number of a key. @returns `undefined` where there is none */
+export async function describeNumber(redis: RedisView, key: string): Promise<NumberDraft | undefined> {
+  const [text, ttl, acquired] = await Promise.all([
+    // Enough to tell a number, and little of a value that is none.
+    redis.read('getrange', key, 0, 20).catch(() => ''),
+    redis.read('pttl', key),
+    redis.read('zcard', permitsKey(key)).catch(() => 0),
+  ]);
+  const permits = Number(acquired) > 0 ? Number(acquired) : undefined;
+  const isNumber = /^-?\d{1,19}$/.test(text as string);
+  if (!isNumber && permits === undefined) return undefined;
+  const channelNames = [channelOf.semaphore(key), channelOf.latch(key)] as const;
+  return { key, ttlMs: Number(ttl), value: isNumber ? Number(text) : 0, acquired: permits, channelNames };
+}

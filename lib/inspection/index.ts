@@ -1,0 +1,2 @@
+export { Inspector, type InspectionPage } from './Inspector';
+export type { HolderReport, ObjectKind, ObjectReport, OwnerReport, PermitReport, WaiterReport } from './reports';
