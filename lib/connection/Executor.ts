@@ -1,5 +1,5 @@
 import { CommandError, CommandTimeoutError, NoSyncedReplicasError, ShutdownError } from '../errors';
-import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
+import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../scripts/Script';
 import { Call } from './Call';
 import type { CommandExecutor, RunOptions } from './CommandExecutor';
 import { connectionError } from './connectionError';
@@ -119,19 +119,20 @@ export class Executor implements CommandExecutor {
       token.epoch = this.#epoch;
     }
     this.#written.add(call, now + this.#settings.timeout + this.#link.syncTimeout);
-    this.#link.send(call.command, this.#fill(call), call.key, call.receipt).then(
+    this.#link.send(call.command, this.#fill(call), call.key, call.receipt, this.#written.size === 1).then(
       (reply) => this.#answered(call, reply),
       (error: Error) => this.#failed(call, writing, error),
     );
   }
 
-  /** The arguments as they travel now: a copy, with the placeholders replaced. */
+  /** The arguments as they travel now, with the placeholders replaced; a copy where there are any. */
   #fill(call: Call): (string | number | Buffer)[] {
-    const filled = call.args.slice();
-    for (let i = 0; i < filled.length; i++) {
-      const arg = filled[i];
-      if (arg === PUBLISH_COMMAND) filled[i] = this.#link.publishCommand;
-      else if (arg === RESEND_FLAG) filled[i] = call.sends > 1 ? '1' : '0';
+    const { args } = call;
+    let filled = args;
+    for (let i = 0; i < args.length; i++) {
+      if (typeof args[i] !== 'symbol') continue;
+      if (filled === args) filled = args.slice();
+      filled[i] = args[i] === PUBLISH_COMMAND ? this.#link.publishCommand : call.sends > 1 ? '1' : '0';
     }
     return filled as (string | number | Buffer)[];
   }

@@ -33,6 +33,7 @@ export interface Link {
    * Sends a command.
    * @param key - decides the node on a cluster
    * @param receipt - given when replicas shall confirm the command, where there are any
+   * @param alone - no other command is under way, so that there is none to write it with
    * @returns the reply; rejects with ioredis' errors, or with those of `replyErrors.ts`
    */
   send(
@@ -40,6 +41,7 @@ export interface Link {
     args: (string | number | Buffer)[],
     key: string | undefined,
     receipt: Receipt | undefined,
+    alone: boolean,
   ): Promise<unknown>;
   /** See {@link CommandExecutor.slotOf}. */
   slotOf(key: string): number;

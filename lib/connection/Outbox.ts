@@ -8,25 +8,39 @@ export interface Sink {
 
 /**
  * Collects the commands that one turn of the event loop sends and writes them together: a system call costs as much as
- * the making of a command. Given to ioredis as the stream of a command. A single command waits for nothing but the end
- * of the running callbacks.
+ * the making of a command. Given to ioredis as the stream of a command.
+ *
+ * A command that is alone on the connection is not kept, unless something must travel with it: nothing can be saved, and
+ * the server works on it while this process finishes the turn.
  */
 export class Outbox {
   readonly #sink: () => Sink | undefined;
+  readonly #keepsAll: boolean;
   #text = '';
   #commands = 0;
   #scheduled = false;
   #last: (() => void) | undefined;
+  /** Whether the next command is alone on the connection. */
+  alone = false;
 
-  /** @param sink - the socket as it is at the time of writing */
-  constructor(sink: () => Sink | undefined) {
+  /**
+   * @param sink - the socket as it is at the time of writing
+   * @param keepsAll - whether a command that is alone is kept as well
+   */
+  constructor(sink: () => Sink | undefined, keepsAll = false) {
     this.#sink = sink;
+    this.#keepsAll = keepsAll;
   }
 
   /** Takes one command. */
   write(data: string | Buffer): boolean {
     if (typeof data !== 'string') {
       this.flush();
+      this.#sink()?.write(data);
+      return true;
+    }
+    if (this.alone && this.#commands === 0 && !this.#keepsAll) {
+      this.alone = false;
       this.#sink()?.write(data);
       return true;
     }

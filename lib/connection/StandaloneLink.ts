@@ -51,7 +51,7 @@ export class StandaloneLink implements Link {
     this.#redis = redis;
     this.#options = options;
     this.address = options.address;
-    this.#outbox = new Outbox(() => this.#redis.stream);
+    this.#outbox = new Outbox(() => this.#redis.stream, options.syncTimeout > 0);
     this.#guard = new HandshakeGuard(redis, options.timeout);
     if (options.syncTimeout > 0) {
       const channel = {
@@ -84,8 +84,15 @@ export class StandaloneLink implements Link {
     return this.ready;
   }
 
-  send(command: string, args: (string | number | Buffer)[], _key?: string, receipt?: Receipt): Promise<unknown> {
+  send(
+    command: string,
+    args: (string | number | Buffer)[],
+    _key?: string,
+    receipt?: Receipt,
+    alone = false,
+  ): Promise<unknown> {
     if (!this.ready) return Promise.reject(unsent());
+    this.#outbox.alone = alone;
     const reply = this.#write(command, args);
     const confirmed = receipt === undefined ? undefined : this.#replicas?.confirm();
     return confirmed === undefined ? reply : acknowledged(reply, confirmed, receipt!);

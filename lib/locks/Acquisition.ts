@@ -69,7 +69,8 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   get mustQueue(): boolean {
     const { driver, hold } = this;
     if (driver.waiting === 'crowd' || driver.wakeup !== undefined || !this.#waits || this.count > 1) return false;
-    return this.#context.hub.queue(driver.channelOf(hold.rawName, hold.owner))?.head !== undefined;
+    const { hub } = this.#context;
+    return hub.size > 0 && hub.queue(driver.channelOf(hold.rawName, hold.owner))?.head !== undefined;
   }
 
   /** Itself: one object less per acquisition. */

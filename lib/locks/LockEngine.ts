@@ -1,13 +1,13 @@
 import { mapName } from '../config/validateName';
 import { newCallToken } from '../connection/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
-import { confirmedUntil, holdKey, type Grip, type Hold, type HoldIdentity } from '../renewal/Hold';
+import { confirmedUntil, Hold, holdKey, type Grip } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
 import { NO_LEASE } from '../util/duration';
 import { acquireWithin } from '../wait/acquireWithin';
 import { ENDLESS_PATIENCE, Patience } from '../wait/Patience';
 import { Acquisition, type Acquired } from './Acquisition';
-import type { LockDriver, ReleaseRequest } from './drivers/LockDriver';
+import type { LockDriver } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
 import { reclaim } from './Reclaimer';
 import { releaseOrHandOver } from './releaseOrHandOver';
@@ -42,7 +42,7 @@ export class LockEngine {
   readonly rawName: string;
   readonly driver: LockDriver;
   readonly context: LockContext;
-  #last: HoldIdentity | undefined;
+  #last: Hold | undefined;
 
   constructor(context: LockContext, driver: LockDriver, name: string) {
     this.context = context;
@@ -92,35 +92,28 @@ export class LockEngine {
       throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
     }
     const hold = known?.acquiring === true ? await this.#idleHold(key) : known;
-    hold?.beginRelease();
+    if (hold === undefined) return this.#release(undefined, threadId, owner, undefined);
+    if (grip !== undefined && !hold.grips.includes(grip)) return;
+    // Before the grip goes: the hold must stay the one the next acquisition of this thread waits for.
+    hold.beginRelease();
     try {
-      await this.#giveBack(hold, threadId, owner, grip);
+      // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
+      await this.#release(hold, threadId, owner, context.holds.release(hold, grip));
     } finally {
-      if (hold !== undefined) {
-        hold.endRelease();
-        context.holds.tidy(hold);
-      }
+      hold.endRelease();
+      context.holds.tidy(hold);
     }
   }
 
-  async #giveBack(hold: Hold | undefined, threadId: number, owner: string, grip: Grip | undefined): Promise<void> {
-    const { context, driver } = this;
-    // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
-    const given = hold === undefined ? undefined : context.holds.release(hold, grip);
-    if (grip !== undefined && given === undefined) return;
+  /** @param given - the grip that is given back; `undefined`: this client knows of none */
+  async #release(hold: Hold | undefined, threadId: number, owner: string, given: Grip | undefined): Promise<void> {
+    const { context, driver, name, rawName } = this;
     const left = given === undefined ? -1 : hold!.grips.length;
+    const remainingMs = left > 0 ? hold!.remainingMs(performance.now()) : 0;
     const token = newCallToken();
-    const request: ReleaseRequest = {
-      name: this.name,
-      rawName: this.rawName,
-      threadId,
-      owner,
-      left,
-      remainingMs: left > 0 ? hold!.remainingMs(performance.now()) : 0,
-      token,
-    };
     let reply: ReleaseReply;
     try {
+      const request = { name, rawName, threadId, owner, left, remainingMs, token };
       reply = await releaseOrHandOver(driver, context.hub, request);
     } catch (error) {
       if (hold !== undefined && (error instanceof CommandTimeoutError || error instanceof ConnectionError)) {
@@ -181,12 +174,16 @@ export class LockEngine {
     return there;
   }
 
-  /** The names of a thread's hold; those of the last thread are kept, since most handles serve one thread. */
-  #identify(threadId: number): HoldIdentity {
+  /**
+   * What a thread's hold would be, were it not in the table; that of the last thread is kept, since most handles serve
+   * one thread. A hold outside the table has nothing, so it can be put back into it.
+   */
+  #identify(threadId: number): Hold {
     if (this.#last?.threadId === threadId) return this.#last;
     const { name, rawName, driver } = this;
     const owner = driver.ownerOf(threadId);
-    this.#last = { key: holdKey(rawName, owner), name, rawName, threadId, owner, renewal: driver.renewal };
+    const key = holdKey(rawName, owner);
+    this.#last = new Hold({ key, name, rawName, threadId, owner, renewal: driver.renewal });
     return this.#last;
   }
 

@@ -13,12 +13,9 @@ const MAX_HANDOVERS = 16;
 const HANDOVER_WINDOW_MS = 20;
 
 /** One command: the unlock, or the hand-over to the process's own next waiter. @param driver - of the lock that is released */
-export async function releaseOrHandOver(
-  driver: LockDriver,
-  hub: ChannelHub,
-  request: ReleaseRequest,
-): Promise<ReleaseReply> {
-  const queue = request.left === 0 ? hub.queue(driver.channelOf(request.rawName, request.owner)) : undefined;
+export function releaseOrHandOver(driver: LockDriver, hub: ChannelHub, request: ReleaseRequest): Promise<ReleaseReply> {
+  const contended = request.left === 0 && hub.size > 0;
+  const queue = contended ? hub.queue(driver.channelOf(request.rawName, request.owner)) : undefined;
   if (queue === undefined || queue.head === undefined) return driver.release(request);
   const heir = findHeir(queue);
   if (heir !== undefined) {
@@ -27,6 +24,11 @@ export async function releaseOrHandOver(
     heir.inherit(acquired, request.token.epoch);
     return released;
   }
+  return releaseToAll(driver, queue, request);
+}
+
+/** A real unlock: every process that waits is told, and this one gives way to the others. */
+async function releaseToAll(driver: LockDriver, queue: WakeQueue, request: ReleaseRequest): Promise<ReleaseReply> {
   queue.rotation.releasing();
   let receivers = 0;
   try {

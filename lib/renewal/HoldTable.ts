@@ -29,9 +29,9 @@ export class HoldTable {
     return this.#holds.get(key);
   }
 
-  /** Makes a hold where there is none. The caller gives it a grip or calls {@link tidy}. */
+  /** Takes a hold in where there is none of its key. The caller gives it a grip or calls {@link tidy}. */
   open(identity: HoldIdentity): Hold {
-    const hold = new Hold(identity);
+    const hold = identity instanceof Hold ? identity : new Hold(identity);
     this.#holds.set(hold.key, hold);
     return hold;
   }

@@ -60,7 +60,7 @@ export function toMillis(value: number, unit: TimeUnit | undefined, what: string
  * @throws RangeError and TypeError as {@link toMillis}
  */
 export function leaseMillis(value: number | undefined, unit?: TimeUnit, what = 'leaseTime'): number {
-  if (value === undefined) return NO_LEASE;
+  if (value === undefined || (value === NO_LEASE && unit === undefined)) return NO_LEASE;
   const ms = toMillis(value, unit, what);
   return ms > 0 ? ms : NO_LEASE;
 }
