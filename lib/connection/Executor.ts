@@ -3,6 +3,7 @@ import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../scripts/Script'
 import { Call } from './Call';
 import type { CommandExecutor, RunOptions } from './CommandExecutor';
 import { connectionError } from './connectionError';
+import type { ReplySink } from './directCommand';
 import { DeadlineQueue } from './DeadlineQueue';
 import type { Link } from './Link';
 import { classify } from './replyErrors';
@@ -42,6 +43,10 @@ export class Executor implements CommandExecutor {
   readonly #settings: ExecutorSettings;
   readonly #written = new DeadlineQueue<Call>((call) => this.#timedOut(call));
   readonly #waiting = new DeadlineQueue<Call>((call) => call.fail(connectionError(call, this.#link)));
+  readonly #sink: ReplySink<Call> = {
+    replied: (call, reply) => this.#answered(call, reply),
+    failed: (call, writing, error) => this.#failed(call, writing, error),
+  };
   readonly #pausing = new Map<Call, NodeJS.Timeout>();
   #epoch = 0;
   #closed = false;
@@ -119,7 +124,10 @@ export class Executor implements CommandExecutor {
       token.epoch = this.#epoch;
     }
     this.#written.add(call, now + this.#settings.timeout + this.#link.syncTimeout);
-    this.#link.send(call.command, this.#fill(call), call.key, call.receipt, this.#written.size === 1).then(
+    const args = this.#fill(call);
+    const alone = this.#written.size === 1;
+    if (this.#link.post?.(call.command, args, alone, this.#sink, call, writing) === true) return;
+    this.#link.send(call.command, args, call.key, call.receipt, alone).then(
       (reply) => this.#answered(call, reply),
       (error: Error) => this.#failed(call, writing, error),
     );

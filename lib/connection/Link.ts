@@ -1,3 +1,4 @@
+import type { ReplySink } from './directCommand';
 /** What a link tells its executor. */
 export interface LinkEvents {
   /** Commands that could not be sent can be now: all of them, or some. */
@@ -43,6 +44,18 @@ export interface Link {
     receipt: Receipt | undefined,
     alone: boolean,
   ): Promise<unknown>;
+  /**
+   * Sends a command that no replica has to confirm, and tells `sink` of its outcome: {@link send} with less work.
+   * @returns `false` where it cannot; nothing is sent then
+   */
+  post?<C>(
+    command: string,
+    args: (string | number | Buffer)[],
+    alone: boolean,
+    sink: ReplySink<C>,
+    call: C,
+    writing: number,
+  ): boolean;
   /** See {@link CommandExecutor.slotOf}. */
   slotOf(key: string): number;
   /** A command was not answered in time. @param sentAt - monotonic time at which it was sent */

@@ -1,4 +1,5 @@
 import { Command, type Redis } from 'ioredis';
+import { directCommand, directCommands, type ReplySink } from './directCommand';
 import { HandshakeGuard } from './HandshakeGuard';
 import type { Link, LinkEvents, Receipt } from './Link';
 import { Outbox } from './Outbox';
@@ -96,6 +97,20 @@ export class StandaloneLink implements Link {
     const reply = this.#write(command, args);
     const confirmed = receipt === undefined ? undefined : this.#replicas?.confirm();
     return confirmed === undefined ? reply : acknowledged(reply, confirmed, receipt!);
+  }
+
+  post<C>(
+    command: string,
+    args: (string | number | Buffer)[],
+    alone: boolean,
+    sink: ReplySink<C>,
+    call: C,
+    writing: number,
+  ): boolean {
+    if (!directCommands || this.#replicas !== undefined || !this.ready) return false;
+    this.#outbox.alone = alone;
+    void this.#redis.sendCommand(directCommand(command, args, sink, call, writing), this.#outbox as never);
+    return true;
   }
 
   /** Sends a command to a node that is about to take over its slot: in one write with the word that allows it. */

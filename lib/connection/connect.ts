@@ -13,6 +13,8 @@ import { StandaloneLink } from './StandaloneLink';
 
 /** Pause between two rounds of looking for the master among a master and its slaves, in ms (as replicated servers). */
 const MASTER_SLAVE_SCAN_MS = 1_000;
+/** How often a master with replicas is asked whether it still is the master, in ms: nobody else would tell a waiter. */
+const MASTER_SLAVE_ROLE_MS = 5_000;
 
 /** What makes a server more than a single one. */
 interface Deployment {
@@ -40,8 +42,11 @@ export function connect(settings: Settings): Connections {
       const address = `${topology.masterName} of the sentinels ${topology.sentinels.map(nodeKey).join(', ')}`;
       return connectServer(settings, () => new Redis(options), address, REPLICATED);
     }
-    case 'masterSlave':
-      return connectFound(settings, [topology.master, ...topology.slaves], MASTER_SLAVE_SCAN_MS, REPLICATED);
+    case 'masterSlave': {
+      const nodes = [topology.master, ...topology.slaves];
+      const deployment = { replicated: true, roleInterval: MASTER_SLAVE_ROLE_MS };
+      return connectFound(settings, nodes, MASTER_SLAVE_SCAN_MS, deployment);
+    }
     case 'replicated': {
       const { nodes, scanInterval } = topology;
       return connectFound(settings, nodes, scanInterval, { replicated: true, roleInterval: scanInterval });

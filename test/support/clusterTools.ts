@@ -1,0 +1,118 @@
+import { Redis } from 'ioredis';
+import { slotOf } from '../../lib/util/slot';
+import type { RedisCluster } from './RedisCluster';
+import type { RedisServer } from './redisServer';
+import { sleepUntil } from './sleepUntil';
+import { uniqueName } from './uniqueName';
+
+const PATIENTLY = { timeout: 30_000, interval: 20 };
+
+/** Asks one server something on a connection of its own. */
+export async function askServer<T>(server: RedisServer, question: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(server.url, { enableReadyCheck: false });
+  client.on('error', () => undefined);
+  try {
+    return await question(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** The node that owns the slot of a key, as the nodes that run say. */
+export async function ownerOf(cluster: RedisCluster, key: string): Promise<RedisServer> {
+  const slot = slotOf(key);
+  return sleepUntil(async () => (await ranges(cluster)).find(({ from, to }) => from <= slot && slot <= to)?.master, {
+    ...PATIENTLY,
+    message: `slot ${slot} has an owner`,
+  });
+}
+
+/** The nodes that own slots, as one that runs says. */
+export async function mastersOf(cluster: RedisCluster): Promise<RedisServer[]> {
+  return [...new Set((await ranges(cluster)).map(({ master }) => master))];
+}
+
+/** A name whose slot that node owns. */
+export async function nameOn(cluster: RedisCluster, owner: RedisServer, prefix?: string): Promise<string> {
+  for (;;) {
+    const name = uniqueName(prefix);
+    if ((await ownerOf(cluster, name)) === owner) return name;
+  }
+}
+
+/** Moving the slot of a key to another master, step by step. */
+export interface SlotMigration {
+  readonly from: RedisServer;
+  readonly to: RedisServer;
+  /** Moves the keys of the slot: from now on the old owner answers `ASK`. */
+  moveKeys(): Promise<void>;
+  /** Tells all nodes who the owner is: from now on the others answer `MOVED`. */
+  finish(): Promise<void>;
+}
+
+/** Begins to move the slot of a key to another master, by default to the next one. */
+export async function beginMigration(cluster: RedisCluster, key: string, target?: RedisServer): Promise<SlotMigration> {
+  const slot = slotOf(key);
+  const from = await ownerOf(cluster, key);
+  const others = (await mastersOf(cluster)).filter((node) => node !== from);
+  const to = target ?? others[0]!;
+  const [fromId, toId] = await Promise.all([from, to].map(idOf));
+  await askServer(to, (client) => client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId!));
+  await askServer(from, (client) => client.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId!));
+  return {
+    from,
+    to,
+    moveKeys: () =>
+      askServer(from, async (client) => {
+        const keys = (await client.call('CLUSTER', 'GETKEYSINSLOT', slot, 1000)) as string[];
+        if (keys.length > 0) await client.call('MIGRATE', to.host, to.port, '', 0, 5000, 'KEYS', ...keys);
+      }),
+    async finish() {
+      for (const node of [to, from, ...others.filter((other) => other !== to)]) {
+        await askServer(node, (client) => client.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId!));
+      }
+    },
+  };
+}
+
+/** Moves the slot of a key with its keys to another master, by default to the next one. */
+export async function migrateSlot(cluster: RedisCluster, key: string, target?: RedisServer): Promise<SlotMigration> {
+  const migration = await beginMigration(cluster, key, target);
+  await migration.moveKeys();
+  await migration.finish();
+  return migration;
+}
+
+/** Resolves to the new owner of the slot of a key, once another node than that has taken over and serves. */
+export async function untilOwnerIsNot(cluster: RedisCluster, key: string, former: RedisServer): Promise<RedisServer> {
+  return sleepUntil(async () => {
+    const owner = await ownerOf(cluster, key);
+    if (owner === former || !owner.isRunning) return undefined;
+    const state = await askServer(owner, (client) => client.call('CLUSTER', 'INFO'));
+    return String(state).includes('cluster_state:ok') ? owner : undefined;
+  }, PATIENTLY);
+}
+
+/** Makes a replica of the owner of a key's slot take over without losing anything, and resolves to it. */
+export async function failOver(cluster: RedisCluster, key: string): Promise<RedisServer> {
+  const owner = await ownerOf(cluster, key);
+  const id = await idOf(owner);
+  const lines = String(await askServer(owner, (client) => client.cluster('NODES'))).split('\n');
+  const port = Number(/:(\d+)@/.exec(lines.find((line) => line.includes(`slave ${id}`)) ?? '')?.[1]);
+  const replica = cluster.nodes.find((node) => node.port === port);
+  if (replica === undefined) throw new Error('the owner has no replica');
+  await askServer(replica, (client) => client.call('CLUSTER', 'FAILOVER'));
+  return untilOwnerIsNot(cluster, key, owner);
+}
+
+async function idOf(server: RedisServer): Promise<string> {
+  return askServer(server, async (client) => String(await client.cluster('MYID')));
+}
+
+async function ranges(cluster: RedisCluster): Promise<{ from: number; to: number; master: RedisServer }[]> {
+  const running = cluster.nodes.find((node) => node.isRunning);
+  if (running === undefined) throw new Error('no node of the cluster runs');
+  type Range = [from: number, to: number, master: [host: string, port: number]];
+  const slots = (await askServer(running, (client) => client.call('CLUSTER', 'SLOTS'))) as Range[];
+  return slots.map(([from, to, [, port]]) => ({ from, to, master: cluster.nodes.find((node) => node.port === port)! }));
+}

@@ -1,0 +1,143 @@
+import { expect } from 'chai';
+import { Config } from '../../lib/config/Config';
+import { Redisson } from '../../lib/Redisson';
+import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
+import { sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { askServer, beginMigration, migrateSlot, nameOn, ownerOf } from '../support/clusterTools';
+import { RedisCluster } from '../support/RedisCluster';
+import { clusterConfig } from '../support/topologyConfigs';
+import { failure, SOON_MS, within } from './helpers';
+
+async function listens(cluster: RedisCluster, list: string, name: string): Promise<boolean> {
+  const found = await Promise.all(
+    cluster.masters.map((node) => askServer(node, (client) => client.call('PUBSUB', list, `*${name}*`))),
+  );
+  return found.flat().length > 0;
+}
+
+describe('cluster', () => {
+  let cluster: RedisCluster;
+
+  before(async function () {
+    this.timeout(60_000);
+    cluster = trackClient(await RedisCluster.start());
+  });
+
+  for (const mode of ['AUTO', 'ON', 'OFF'] as ShardedSubscriptionMode[]) {
+    describe(`shardedSubscriptionMode ${mode}`, () => {
+      const list = mode === 'OFF' ? 'CHANNELS' : 'SHARDCHANNELS';
+      let one: Redisson;
+      let other: Redisson;
+
+      beforeEach(() => {
+        one = trackClient(Redisson.create(clusterConfig(cluster, mode)));
+        other = trackClient(Redisson.create(clusterConfig(cluster, mode)));
+      });
+
+      /** One holds, the other waits and listens. */
+      async function heldAndWaitedFor(name: string) {
+        const held = one.getLock(name);
+        const waited = other.getLock(name);
+        await held.lock();
+        const waiting = waited.lock();
+        await sleepUntil(() => listens(cluster, list, name), { message: `somebody listens for ${name}` });
+        return { held, waited, waiting };
+      }
+
+      it('L-11 B-CLUSTER: lock, isLocked, unlock', async () => {
+        for (const name of ['myLock', uniqueName(), uniqueName()]) {
+          const lock = one.getLock(name);
+          await lock.lock();
+          expect(await lock.isLocked()).to.equal(true);
+          await lock.unlock();
+          expect(await lock.isLocked()).to.equal(false);
+        }
+      });
+
+      it('hands locks of every shard from one client to the other', async () => {
+        for (const master of cluster.masters) {
+          const { held, waited, waiting } = await heldAndWaitedFor(await nameOn(cluster, master));
+          await held.unlock();
+          await within(SOON_MS, waiting);
+          expect(await waited.isHeldByCurrentThread()).to.equal(true);
+          await waited.unlock();
+        }
+        await sleepUntil(async () => !(await listens(cluster, list, 'redisson')), { message: 'nobody listens' });
+      });
+
+      it('follows a slot that moves while its lock is held and waited for', async () => {
+        const name = uniqueName();
+        const { held, waited, waiting } = await heldAndWaitedFor(name);
+        const { to } = await migrateSlot(cluster, name);
+        await held.unlock();
+        await within(SOON_MS, waiting);
+        expect(await ownerOf(cluster, name)).to.equal(to);
+        expect(await askServer(to, (client) => client.exists(name))).to.equal(1);
+        await waited.unlock();
+        expect(await askServer(to, (client) => client.exists(name))).to.equal(0);
+      });
+
+      it('serves a lock all the time while its slot is on the way', async () => {
+        const name = uniqueName();
+        const { held, waited, waiting } = await heldAndWaitedFor(name);
+        const migration = await beginMigration(cluster, name);
+        await held.unlock();
+        await within(SOON_MS, waiting);
+        const again = held.lock();
+        await migration.moveKeys();
+        // The old owner answers ASK from now on.
+        expect(await waited.isLocked()).to.equal(true);
+        await waited.unlock();
+        await migration.finish();
+        await within(SOON_MS, again);
+        await held.unlock();
+        expect(await held.isLocked()).to.equal(false);
+      });
+
+      it('wakes a waiter whose listening connection was killed while the lock was freed', async () => {
+        const { held, waited, waiting } = await heldAndWaitedFor(uniqueName());
+        for (const node of cluster.masters) {
+          await askServer(node, (client) => client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
+        }
+        await held.unlock();
+        await within(SOON_MS, waiting);
+        await waited.unlock();
+      });
+
+      it('renews locks of every shard', async () => {
+        const config = clusterConfig(cluster, mode).setLockWatchdogTimeout(900);
+        const client = trackClient(Redisson.create(config));
+        const locks = await Promise.all(
+          cluster.masters.map(async (master) => client.getLock(await nameOn(cluster, master))),
+        );
+        await Promise.all(locks.map((lock) => lock.lock()));
+        await sleep(1_500);
+        for (const lock of locks) expect(await lock.isLocked(), lock.name).to.equal(true);
+        await Promise.all(locks.map((lock) => lock.unlock()));
+      });
+    });
+  }
+
+  it('decides for sharded pub/sub where the servers have it', async () => {
+    const client = trackClient(Redisson.create(clusterConfig(cluster)));
+    const name = uniqueName();
+    const holder = client.getLock(name);
+    await holder.lock();
+    const waiting = client.getLock(name).tryLock(500);
+    await sleepUntil(() => listens(cluster, 'SHARDCHANNELS', name), { timeout: 400, interval: 2 });
+    expect(await listens(cluster, 'CHANNELS', name)).to.equal(false);
+    expect(await waiting).to.equal(false);
+    await holder.unlock();
+  });
+
+  it('says where it cannot reach anybody', async () => {
+    const nowhere = trackClient(await RedisCluster.start({ masters: 1 }));
+    const config = new Config();
+    config.useClusterServers().addNodeAddress(nowhere.urls[0]!).setTimeout(300).setRetryAttempts(0);
+    await nowhere.stop();
+    const client = trackClient(Redisson.create(config));
+    const error = await failure(client.getLock(uniqueName()).lock());
+    expect(error.code).to.equal('CONNECTION');
+    expect(error.message).to.contain(nowhere.masters[0]!.port).and.contain('ECONNREFUSED');
+  });
+});
