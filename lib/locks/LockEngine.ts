@@ -12,6 +12,9 @@ import type { LockContext } from './LockContext';
 import { reclaim } from './Reclaimer';
 import { releaseOrHandOver } from './releaseOrHandOver';
 
+/** Redis says how many holds there are. */
+const NOTHING_KNOWN = Object.freeze({ left: -1, remainingMs: 0 });
+
 /** How a lock is wanted by a thread. */
 export interface Demand {
   readonly threadId: number;
@@ -108,8 +111,7 @@ export class LockEngine {
   /** @param given - the grip that is given back; `undefined`: this client knows of none */
   async #release(hold: Hold | undefined, threadId: number, owner: string, given: Grip | undefined): Promise<void> {
     const { context, driver, name, rawName } = this;
-    const left = given === undefined ? -1 : hold!.grips.length;
-    const remainingMs = left > 0 ? hold!.remainingMs(performance.now()) : 0;
+    const { left, remainingMs } = given === undefined ? NOTHING_KNOWN : hold!.rest(performance.now());
     const token = newCallToken();
     let reply: ReleaseReply;
     try {

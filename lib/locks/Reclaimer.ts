@@ -73,9 +73,10 @@ async function undo({ hold, driver, token: ghost, doubtful, waiter }: Ghost): Pr
   try {
     if (waiter !== undefined) commands.push(driver.abandon!(waiter, newToken()));
     if (doubtful) {
-      const { name, rawName, threadId, owner, grips } = hold;
-      const left = grips.length;
-      commands.push(driver.release({ name, rawName, threadId, owner, left, remainingMs: 0, token: newToken() }));
+      const { name, rawName, threadId, owner } = hold;
+      // With its lease: the ghost of a re-entry may have set a longer one.
+      const rest = hold.rest(performance.now());
+      commands.push(driver.release({ name, rawName, threadId, owner, ...rest, token: newToken() }));
     }
     await Promise.all(commands);
     return !doubtful || tokens.every(({ epoch }) => epoch === ghost.epoch) ? 'surely' : 'probably';

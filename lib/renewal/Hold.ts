@@ -107,6 +107,16 @@ export class Hold implements HoldIdentity {
   }
 
   /**
+   * What a release leaves: so many holds, for so long, in ms. Grips whose leases have all run out are nothing to leave:
+   * Redis would keep them for as long as a longer lease, which is given back, had set.
+   * @param now - monotonic time
+   */
+  rest(now: number): { readonly left: number; readonly remainingMs: number } {
+    const remainingMs = this.remainingMs(now);
+    return { left: remainingMs > 0 ? this.grips.length : 0, remainingMs };
+  }
+
+  /**
    * Monotonic time until which Redis keeps it at least, once it was told which grips are left.
    * @param now - monotonic time before Redis is told
    */

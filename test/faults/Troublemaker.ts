@@ -1,0 +1,105 @@
+import type { Redis } from 'ioredis';
+import type { Random } from './Random';
+import type { RedisServer, TcpProxy } from '../support';
+import { sleep } from '../support';
+
+/** One thing that goes wrong. */
+interface Trouble {
+  readonly title: string;
+  make(): unknown;
+}
+
+/** Makes trouble for a server and its proxies, one after the other, and takes it all back in the end. */
+export class Troublemaker {
+  readonly #random: Random;
+  readonly #server: RedisServer;
+  readonly #proxies: readonly TcpProxy[];
+  readonly #direct: Redis;
+  /** What it did, for whoever looks for the cause. */
+  readonly log: string[] = [];
+
+  constructor(random: Random, server: RedisServer, proxies: readonly TcpProxy[], direct: Redis) {
+    this.#random = random;
+    this.#server = server;
+    this.#proxies = proxies;
+    this.#direct = direct;
+  }
+
+  /** For about so many ms; afterwards everything works again. */
+  async rage(ms: number): Promise<void> {
+    const endsAt = performance.now() + ms;
+    try {
+      while (performance.now() < endsAt) {
+        const trouble = this.#random.of(this.#troubles(this.#random.of(this.#proxies)));
+        this.log.push(trouble.title);
+        await trouble.make();
+        await sleep(this.#random.between(5, 150));
+      }
+    } finally {
+      this.#server.resume();
+      for (const proxy of this.#proxies) await this.#heal(proxy);
+    }
+  }
+
+  #troubles(proxy: TcpProxy): Trouble[] {
+    const between = (low: number, high: number): number => this.#random.between(low, high);
+    const direction = this.#random.of(['both', 'up', 'down'] as const);
+    return [
+      { title: 'cut', make: () => proxy.cut() },
+      { title: 'cut', make: () => proxy.cut() },
+      {
+        title: `blackhole ${direction}`,
+        make: async () => {
+          proxy.blackhole(direction);
+          await sleep(between(50, 900));
+          await this.#heal(proxy);
+        },
+      },
+      {
+        title: 'delay',
+        make: async () => {
+          proxy.delay(between(1, 300), direction);
+          await sleep(between(50, 600));
+          proxy.delay(0);
+        },
+      },
+      ...(['cut', 'hang'] as const).map((then) => ({
+        title: `swallow, ${then}`,
+        make: () => void proxy.swallowNextReply({ command: /eval/i, then }),
+      })),
+      {
+        title: 'refuse',
+        make: async () => {
+          proxy.refuse();
+          proxy.cut();
+          await sleep(between(50, 700));
+          await proxy.accept();
+        },
+      },
+      { title: 'kill subscribers', make: () => this.#direct.client('KILL', 'TYPE', 'pubsub') },
+      { title: 'kill everybody', make: () => this.#killEverybody() },
+      { title: 'flush scripts', make: () => this.#direct.script('FLUSH') },
+      {
+        title: 'pause the server',
+        make: async () => {
+          this.#server.pause();
+          await sleep(between(20, 600));
+          this.#server.resume();
+        },
+      },
+    ];
+  }
+
+  /** Everybody but the connections of the tests, which have a name. */
+  async #killEverybody(): Promise<void> {
+    const list = (await this.#direct.client('LIST', 'TYPE', 'normal')) as string;
+    const ids = [...list.matchAll(/^id=(\d+) .* name= /gm)].map(([, id]) => id!);
+    await Promise.all(ids.map((id) => this.#direct.client('KILL', 'ID', id)));
+  }
+
+  /** Bytes that a black hole ate are gone for good, so its connections are, too. */
+  async #heal(proxy: TcpProxy): Promise<void> {
+    proxy.cut();
+    await proxy.pass();
+  }
+}

@@ -1,0 +1,128 @@
+import type { LockHold, Redisson, RLock } from '../../lib';
+import { monotonicNow, sleep } from '../support';
+import type { Checker } from './Checker';
+import { LOCK_KINDS } from './kinds';
+import type { Random } from './Random';
+import { LONG_LEASE_MS } from './scene';
+
+/** What faults may end an operation with; anything else is a bug. */
+const EXPECTED = new Set(['CONNECTION', 'COMMAND_TIMEOUT', 'LOCK_LOST', 'LOCK_TIMEOUT', 'SUBSCRIPTION_TIMEOUT']);
+/** A wait with a limit ends so much after it at most: the machine may be busy, Redis may not matter. */
+const OVERTIME_MS = 2_000;
+/** What a signal of the crowd aborts with. */
+const ENOUGH = new Error('enough');
+
+/** Something the crowd competes for. */
+export interface Prize {
+  readonly name: string;
+  readonly shared: boolean;
+  readonly reentrant: boolean;
+  of(client: Redisson): RLock;
+}
+
+/** One prize of every kind of lock; both halves of a read/write lock are one. @param prefix - of the names */
+export function prizes(prefix: string): Prize[] {
+  return LOCK_KINDS.map((kind) => {
+    const shared = kind.title === 'read lock';
+    const name = `${prefix}:${shared || kind.title === 'write lock' ? 'rw' : kind.title.replaceAll(' ', '-')}`;
+    return { name, shared, reentrant: kind.reentrant, of: (client) => kind.of(client, name) };
+  });
+}
+
+/** When to stop. */
+export interface Ending {
+  stopping: boolean;
+  /** What each of the crowd is about, for the report on those who come to no end. */
+  readonly doing: Set<string>;
+}
+
+/** One of the crowd: takes one lock after the other, in all ways there are, and tells the checker what it sees. */
+export async function compete(
+  client: Redisson,
+  all: readonly Prize[],
+  random: Random,
+  checker: Checker,
+  ending: Ending,
+): Promise<void> {
+  while (!ending.stopping) {
+    const prize = random.of(all);
+    try {
+      const hold = await doing(ending, `taking ${prize.name}`, client, () =>
+        take(prize.of(client), prize, random, checker),
+      );
+      if (hold !== null) {
+        await doing(ending, `in ${prize.name}`, client, () => stay(client, prize, hold, random, checker));
+      }
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (error !== ENOUGH && !EXPECTED.has(code ?? '')) checker.violation(`${prize.name}: ${describe(error)}`);
+      // Nobody tries on at once when Redis is away.
+      await sleep(random.between(1, 50));
+    }
+  }
+}
+
+let tasks = 0;
+
+/** Has it known for as long as it takes what is being done. */
+export async function doing<T>(ending: Ending, what: string, client: Redisson, work: () => Promise<T>): Promise<T> {
+  const entry = `${what} by ${client.getId()} (${++tasks})`;
+  ending.doing.add(entry);
+  try {
+    return await work();
+  } finally {
+    ending.doing.delete(entry);
+  }
+}
+
+async function take(lock: RLock, prize: Prize, random: Random, checker: Checker): Promise<LockHold | null> {
+  // No test waits for the end of the long one: whoever leaves such a hold behind is found out.
+  const leaseTime = random.of([-1, -1, LONG_LEASE_MS, LONG_LEASE_MS, random.between(150, 900)]);
+  const way = random.below(4);
+  if (way === 0) return lock.acquire({ leaseTime });
+  if (way === 1) return lock.tryAcquireHold({ leaseTime });
+  const startedAt = monotonicNow();
+  const ms = random.between(1, 700);
+  if (way === 2) {
+    const hold = await lock.tryAcquireHold({ leaseTime, waitTime: ms });
+    checker.woken(`tryLock of ${prize.name}`, monotonicNow() - startedAt, ms + OVERTIME_MS);
+    return hold;
+  }
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(ENOUGH), ms);
+  try {
+    return await lock.acquire({ leaseTime, signal: controller.signal });
+  } finally {
+    clearTimeout(timer);
+    checker.woken(`abort of ${prize.name}`, monotonicNow() - startedAt, ms + OVERTIME_MS);
+  }
+}
+
+async function stay(client: Redisson, prize: Prize, hold: LockHold, random: Random, checker: Checker): Promise<void> {
+  const ms = random.chance(4) ? random.between(200, 1_200) : random.between(0, 12);
+  const reenters = prize.reentrant && random.chance(15);
+  try {
+    await checker.visit(prize.name, hold, prize.shared, async () => {
+      if (reenters) await reenter(prize.of(client), hold, ms, checker);
+      else await sleep(ms);
+    });
+  } finally {
+    await hold.unlock();
+  }
+}
+
+async function reenter(lock: RLock, outer: LockHold, ms: number, checker: Checker): Promise<void> {
+  const held = outer.isHeld;
+  const inner = await lock.tryAcquireHold({ threadId: outer.threadId, waitTime: 500, leaseTime: LONG_LEASE_MS });
+  if (inner === null) {
+    // Somebody else has it: the outer hold must know that it is lost.
+    if (held && outer.isHeld) checker.violation(`${outer.name}: no re-entry although it is held`);
+    return;
+  }
+  await sleep(ms);
+  await inner.unlock();
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+}

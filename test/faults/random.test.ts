@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import type { Redisson } from '../../lib';
+import { monotonicNow, RedisServer, sleep, TcpProxy, trackClient } from '../support';
+import { Checker } from './Checker';
+import { compete, prizes, type Ending } from './crowd';
+import { permitsOf } from './permits';
+import { Random } from './Random';
+import { client, within } from './scene';
+import { Troublemaker } from './Troublemaker';
+
+/*
+ * Clients, kinds of locks, waits, leases, aborts and faults, all mixed at random, in rounds: trouble, then calm, then
+ * everybody has to come to an end, and nothing may be left.
+ *
+ *   FAULTS_SECONDS=600 npm run test:faults        longer than the 60 s of a usual run
+ *   FAULTS_SEED=12345 npm run test:faults         the same choices once more (the order of events is the machine's)
+ */
+const SECONDS = Number(process.env['FAULTS_SECONDS'] ?? 60);
+const SEED = Number(process.env['FAULTS_SEED'] ?? (Date.now() % 0x7fffffff) + 1);
+
+const PROXIES = 3;
+const CLIENTS = 6;
+const WORKERS = 4;
+const RAGE_MS = 3_000;
+/** Far less than the long lease of the crowd: what was forgotten does not go away by itself in that time. */
+const DRAIN_MS = 15_000;
+
+describe('a crowd under random faults', () => {
+  it(`is never two inside, waits for nothing in vain and leaves nothing behind, for ${SECONDS} s`, async function () {
+    this.timeout((SECONDS + 120) * 1_000);
+    const random = new Random(SEED);
+    const server = trackClient(await RedisServer.start());
+    const direct = named(server.url);
+    const proxies = await Promise.all(Array.from({ length: PROXIES }, () => TcpProxy.start(server.url)));
+    proxies.forEach((proxy) => trackClient(proxy));
+    const settings = { timeout: 300, retryAttempts: 2, lockWatchdogTimeout: 1_500, fairLockWaitTimeout: 5_000 };
+    const clients = Array.from({ length: CLIENTS }, (_, i) => client(proxies[i % PROXIES]!.url, settings));
+    const checker = new Checker(direct);
+    const endsAt = monotonicNow() + SECONDS * 1_000;
+    let round = 0;
+    try {
+      while (monotonicNow() < endsAt && checker.findings.violations.length === 0) {
+        const trouble = new Troublemaker(random.fork(), server, proxies, named(server.url));
+        await playRound(round++, clients, trouble, random.fork(), checker, direct);
+        if (checker.findings.violations.length > 0) console.log(`round ${round}: ${trouble.log.join(', ')}`);
+      }
+    } finally {
+      checker.close();
+    }
+    const { violations, visits, losses } = checker.findings;
+    console.log(`        ${round} rounds, ${visits} visits, ${losses} losses that were told`);
+    expect(violations, `FAULTS_SEED=${SEED}`).to.deep.equal([]);
+    expect(visits, `FAULTS_SEED=${SEED}`).to.be.greaterThan(round * 10);
+    for (const redisson of clients) await redisson.shutdown();
+    await direct.ping();
+  });
+});
+
+async function playRound(
+  round: number,
+  clients: readonly Redisson[],
+  trouble: Troublemaker,
+  random: Random,
+  checker: Checker,
+  direct: Redis,
+): Promise<void> {
+  const prefix = `round${round}`;
+  const all = prizes(prefix);
+  const permits = await permitsOf(direct, `${prefix}:permits`, checker);
+  const ending: Ending = { stopping: false, doing: new Set() };
+  const crowd = clients.flatMap((one) =>
+    Array.from({ length: WORKERS }, (_, i) =>
+      i === 0 ? permits.compete(one, random.fork(), ending) : compete(one, all, random.fork(), checker, ending),
+    ),
+  );
+  await trouble.rage(RAGE_MS);
+  await sleep(300);
+  ending.stopping = true;
+  const drained = within(DRAIN_MS, 'everybody comes to an end when all is well again', Promise.all(crowd));
+  await drained.catch(async (error: Error) => {
+    checker.violation(`${error.message}: ${[...ending.doing].join(', ')}; ${await checker.shown([prefix])}`);
+  });
+  await permits.end();
+  // What stays on purpose: the counters of the tokens.
+  await checker.nothingLeft([prefix], DRAIN_MS, /redisson_lock_token/);
+}
+
+/** A connection that no fault is for. */
+function named(url: string): Redis {
+  const redis = trackClient(new Redis(url, { connectionName: 'checker' }));
+  redis.on('error', () => undefined);
+  return redis;
+}
