@@ -26,9 +26,11 @@ export class FairQueue {
 
   /** Owner -> ms until it counts as dead. */
   async deadlines(): Promise<Map<string, number>> {
-    const pairs = await this.#redis.zrange(this.#timeouts, 0, -1, 'WITHSCORES');
+    const pairs = (await this.#redis.call('zrange', this.#timeouts, 0, -1, 'WITHSCORES')) as string[];
     const now = Date.now();
-    return new Map(pairs.flatMap((owner, i) => (i % 2 === 0 ? [[owner, Number(pairs[i + 1]) - now] as const] : [])));
+    const deadlines = new Map<string, number>();
+    for (let i = 0; i < pairs.length; i += 2) deadlines.set(pairs[i]!, Number(pairs[i + 1]) - now);
+    return deadlines;
   }
 
   /** The deadline of one thread, in ms from now. */
