@@ -131,8 +131,9 @@ export class Probe {
   }
 }
 
+/** A little more than a multiple is that multiple: a lease may have been rounded up, and clocks are not one. */
 function ceil(ms: number, { ttlClassMs = 5000 }: SnapshotOptions): number {
-  return Math.ceil(ms / ttlClassMs) * ttlClassMs;
+  return Math.ceil((ms - 50) / ttlClassMs) * ttlClassMs;
 }
 
 function rename(value: unknown, { names = [] }: SnapshotOptions): unknown {

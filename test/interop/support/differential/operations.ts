@@ -6,10 +6,10 @@ export interface PermitReference {
   readonly permit: number;
 }
 
-/** One step of a sequence: a call on one of two threads, or a key that runs out. */
+/** One step of a sequence: a call on one of two threads, or an object whose time has run out. */
 export type Operation =
   | { readonly thread: string; readonly object: Path; readonly method: string; readonly args: readonly unknown[] }
-  | { readonly expire: number };
+  | { readonly expire: string };
 
 type Call = readonly [method: string, ...args: unknown[]];
 
@@ -34,8 +34,8 @@ export function randomOperations(seed: number, length: number): Operation[] {
   const random = seededRandom(seed);
   const objects = chooseObjects(random);
   return Array.from({ length }, () => {
-    if (random.chance(4)) return { expire: random.below(1000) };
     const { object, calls } = random.pick(objects);
+    if (random.chance(4)) return { expire: String(object[0]?.[1]) };
     const [method, ...args] = calls(random);
     return { thread: random.pick(['t1', 't2']), object, method, args };
   });
@@ -84,7 +84,7 @@ function semaphoreCall(random: Random): Call {
     ['release'],
     ['release', random.below(3)],
     ['releaseIfExists', random.below(3)],
-    ['addPermits', random.below(5) - 2],
+    ['addPermits', random.pick([-2, -1, 1, 2])],
     ['drainPermits'],
     ['availablePermits'],
     random.chance(30) ? ['delete'] : ['trySetPermits', 2, { durationMs: 60_000 }],
@@ -105,7 +105,7 @@ function permitCall(random: Random): Call {
     ['acquiredPermits'],
     ['getPermits'],
     ['setPermits', random.below(5)],
-    ['addPermits', random.below(4) - 1],
+    ['addPermits', random.pick([-1, 1, 2])],
     ['updateLeaseTime', permit(), 50_000, MS],
     ['getLeaseTime', permit()],
     random.chance(20) ? ['delete'] : ['availablePermits'],

@@ -16,7 +16,7 @@ export interface Step {
 const TTL_CLASS_MS = 5000;
 
 /** Errors that mean the same and are named after their language. */
-const SAME_ERRORS: Readonly<Record<string, string>> = { IllegalArgument: 'PermitNotFound' };
+const SAME_ERRORS: Readonly<Record<string, string>> = { IllegalArgument: 'PermitNotFound', Redis: 'PermitNotFound' };
 
 /** Runs the operations, one after the other, on an empty server. */
 export async function traceOperations(peer: Peer, probe: Probe, operations: readonly Operation[]): Promise<Step[]> {
@@ -55,14 +55,11 @@ export async function traceOperations(peer: Peer, probe: Probe, operations: read
     return comparable(method, result);
   }
 
-  /** The same key on both sides disappears, as at the end of its time. */
-  async function expire(which: number): Promise<string> {
-    const keys = (await probe.keys()).map((key) => ({ key, name: renamed(key) }));
-    keys.sort((a, b) => (a.name < b.name ? -1 : 1));
-    const chosen = keys[which % Math.max(1, keys.length)];
-    if (chosen === undefined) return 'nothing to expire';
-    await probe.redis.del(chosen.key);
-    return chosen.name;
+  /** As at the end of its time: the key of the object, and those of its read holds, which never outlive it. */
+  async function expire(name: string): Promise<number> {
+    const keys = await probe.keys();
+    const gone = keys.filter((key) => key === name || (key.startsWith(`{${name}}:`) && key.includes('rwlock_timeout')));
+    return gone.length === 0 ? 0 : probe.redis.del(...gone);
   }
 
   function permitOf(arg: unknown): unknown {
@@ -80,7 +77,7 @@ export async function traceOperations(peer: Peer, probe: Probe, operations: read
     }
     if (typeof result === 'string') return SAME_ERRORS[result] ?? result;
     if (/^(remainTimeToLive|getLeaseTime)$/.test(method) && typeof result === 'number' && result > 0) {
-      return Math.ceil(result / TTL_CLASS_MS) * TTL_CLASS_MS;
+      return Math.ceil((result - 50) / TTL_CLASS_MS) * TTL_CLASS_MS;
     }
     return result;
   }
