@@ -1,3 +1,4 @@
+import type { ConnectionError } from '../errors';
 import type { Script, ScriptArg } from '../scripts/Script';
 
 /** What a caller keeps of one command to learn how it fared, and to stop it from being sent again. */
@@ -56,6 +57,12 @@ export interface CommandExecutor {
 
   /** Sends a plain command that changes nothing, or changes the same when repeated. */
   call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown>;
+
+  /**
+   * Why no command for this key can be sent now; `undefined` when it can.
+   * @param what - what cannot be done, for the error
+   */
+  outage(key: string, what: string): ConnectionError | undefined;
 
   /** What must be equal for two keys to be in one command: the slot on a cluster, nothing otherwise. */
   slotOf(key: string): number;

@@ -1,4 +1,10 @@
-import { CommandError, CommandTimeoutError, NoSyncedReplicasError, ShutdownError } from '../errors';
+import {
+  CommandError,
+  CommandTimeoutError,
+  type ConnectionError,
+  NoSyncedReplicasError,
+  ShutdownError,
+} from '../errors';
 import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../scripts/Script';
 import { Call } from './Call';
 import type { CommandExecutor, RunOptions } from './CommandExecutor';
@@ -92,6 +98,10 @@ export class Executor implements CommandExecutor {
     return new Promise((resolve, reject) => {
       this.#start(new Call(command, [...args], key, undefined, options, resolve, reject));
     });
+  }
+
+  outage(key: string, what: string): ConnectionError | undefined {
+    return this.#link.canSend(key) ? undefined : connectionError({ what, sends: 0 }, this.#link);
   }
 
   slotOf(key: string): number {

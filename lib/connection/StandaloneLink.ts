@@ -40,6 +40,7 @@ export class StandaloneLink implements Link {
   readonly #replicas: Replicas | undefined;
   #ready = false;
   #roleTimer: NodeJS.Timeout | undefined;
+  #probe: NodeJS.Timeout | undefined;
   /** Counts the connections, so that what belonged to an earlier one is told apart. */
   #connection = 0;
   #lastError: Error | undefined;
@@ -137,8 +138,21 @@ export class StandaloneLink implements Link {
     this.#redis.disconnect(true);
   }
 
+  /** Finds out whether the server is still there: another connection to it is not answered. */
+  probe(): void {
+    if (!this.ready || this.#probe !== undefined) return;
+    this.#probe = setTimeout(() => this.#redis.disconnect(true), this.#options.timeout).unref();
+    this.#write('ping', []).then(this.#alive, this.#alive);
+  }
+
+  readonly #alive = (): void => {
+    clearTimeout(this.#probe);
+    this.#probe = undefined;
+  };
+
   close(): Promise<void> {
     this.#guard.done();
+    this.#alive();
     clearInterval(this.#roleTimer);
     this.#redis.disconnect();
     return Promise.resolve();
@@ -175,6 +189,7 @@ export class StandaloneLink implements Link {
 
   #closed(): void {
     clearInterval(this.#roleTimer);
+    this.#alive();
     this.#connection++;
     this.#replicas?.lost();
     this.#silence = undefined;

@@ -6,12 +6,12 @@ import type { Link } from './Link';
  * The error of a call that nobody could be reached for, or whose connection broke.
  * @param cause - what happened to it, where that is known better than by the link's last error
  */
-export function connectionError(call: Call, link: Link, cause?: Error): ConnectionError {
+export function connectionError(call: Pick<Call, 'what' | 'sends'>, link: Link, cause?: Error): ConnectionError {
   const reason = cause ?? link.refusal ?? link.lastError;
   return new ConnectionError(message(call, link, reason), call.sends > 0, reason && { cause: reason });
 }
 
-function message(call: Call, link: Link, reason: Error | undefined): string {
+function message(call: Pick<Call, 'what' | 'sends'>, link: Link, reason: Error | undefined): string {
   const where = `Redis at ${link.address}`;
   if (call.sends > 0) {
     return `The connection to ${where} was lost before the answer came (${call.what}); it may have been done or not.`;
