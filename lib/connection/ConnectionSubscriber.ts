@@ -5,8 +5,11 @@ import { HandshakeGuard } from './HandshakeGuard';
 import { classify, isReply } from './replyErrors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
-/** A connection that listens and hears nothing is asked so often whether it is alive, in ms (Redisson: pingConnectionInterval). */
-const HEARTBEAT_MS = 30_000;
+/**
+ * A connection that listens is asked whether it is alive each time so many command time-outs have passed: it may hear
+ * nothing for hours, and only an answer tells silence from death. (Redisson: pingConnectionInterval, 30 s.)
+ */
+const HEARTBEAT_TIMEOUTS = 3;
 /** Pause before channels are subscribed again that a server could not take, in ms. */
 const RETRY_MS = 200;
 /** ioredis 5 mistakes a server's own "you are unsubscribed" for an answer, and has lost count after that. */
@@ -16,6 +19,8 @@ const OUT_OF_STEP = 'Command queue state error';
 export interface ListenOptions {
   /** Longest time for a reply, in ms. */
   readonly timeout: number;
+  /** Called when the server does not answer any more: other connections that lead there may be dead, too. */
+  readonly onSilence?: () => void;
   /** Set for sharded pub/sub: told of each channel whose slot is on another node, after it is forgotten here. */
   readonly moved?: (channel: string, error: Error) => void;
 }
@@ -70,7 +75,7 @@ export class ConnectionSubscriber implements Subscriber {
     if (this.#closed) return Promise.reject(new ShutdownError());
     const waiting = this.#wanted.get(channel) ?? pDefer<void>();
     this.#wanted.set(channel, waiting);
-    this.#heartbeat ??= setInterval(() => this.probe(), HEARTBEAT_MS).unref();
+    this.#heartbeat ??= setInterval(() => this.probe(), HEARTBEAT_TIMEOUTS * this.#options.timeout).unref();
     if (this.#ready) void this.#send([channel]);
     return waiting.promise;
   }
@@ -84,7 +89,10 @@ export class ConnectionSubscriber implements Subscriber {
 
   probe(): void {
     if (!this.#ready || this.#wanted.size === 0 || this.#probe !== undefined) return;
-    this.#probe = setTimeout(() => this.#redis.disconnect(true), this.#options.timeout).unref();
+    this.#probe = setTimeout(() => {
+      this.#redis.disconnect(true);
+      this.#options.onSilence?.();
+    }, this.#options.timeout).unref();
     const answered = (): void => {
       clearTimeout(this.#probe);
       this.#probe = undefined;

@@ -86,13 +86,14 @@ function connectFound(
 /** @param open - makes a connection to the (present) master @param address - for errors */
 function connectServer(settings: Settings, open: () => Redis, address: string, deployment: Deployment): Connections {
   const { replicated, ...more } = deployment;
-  const subscriber = new ConnectionSubscriber(open(), settings);
+  const { timeout } = settings;
+  const subscriber = new ConnectionSubscriber(open(), { timeout, onSilence: () => link.probe() });
   const commands = open();
   if (replicated) commands.on('ready', () => subscriber.follow(endpointOf(commands)));
   const link = new StandaloneLink(commands, {
     ...more,
     address,
-    timeout: settings.timeout,
+    timeout,
     syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
     onSilence: () => subscriber.probe(),
   });

@@ -80,11 +80,12 @@ function join(settings: Settings, source: ClusterSource): Connections {
     connect: (address) => new StandaloneLink(open(address), { ...node, address: nodeKey(address) }),
     shardedSubscriptionMode: settings.shardedSubscriptionMode,
   });
+  const listening = { timeout: settings.timeout, onSilence: () => view.trouble() };
   const subscriber = new ClusterSubscriber(view.known, (sharded) => {
-    if (!sharded) return new ConnectionSubscriber(openAnywhere(view, open), settings);
+    if (!sharded) return new ConnectionSubscriber(openAnywhere(view, open), listening);
     return new ShardedSubscriber(
       view,
-      (address, moved) => new ConnectionSubscriber(open(address), { timeout: settings.timeout, moved }),
+      (address, moved) => new ConnectionSubscriber(open(address), { ...listening, moved }),
     );
   });
   const link = new ClusterLink(view, source.address, settings.slavesSyncTimeout);

@@ -12,9 +12,9 @@ export function clusterConfig(cluster: RedisCluster, mode: ShardedSubscriptionMo
 }
 
 /** The configuration of a client that asks the sentinels of that group for the master. */
-export function sentinelConfig(group: ReplicatedRedis): Config {
+export function sentinelConfig(group: ReplicatedRedis, { timeout = 3_000 } = {}): Config {
   const config = new Config();
-  const servers = config.useSentinelServers().setMasterName(group.masterName);
+  const servers = config.useSentinelServers().setMasterName(group.masterName).setTimeout(timeout);
   for (const sentinel of group.sentinels) servers.addSentinelAddress(sentinel.url);
   return config;
 }

@@ -1,0 +1,83 @@
+import { expect } from 'chai';
+import { Redisson } from '../../lib/Redisson';
+import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
+import { sleep, trackClient, uniqueName } from '../support';
+import { failOver, ownerOf, untilOwnerIsNot } from '../support/clusterTools';
+import { RedisCluster } from '../support/RedisCluster';
+import { clusterConfig } from '../support/topologyConfigs';
+import { SOON_MS, within } from './helpers';
+
+/** What a failover takes here: the cluster's node time-out of 2 s, an election, and a slow machine. */
+const FAILOVER_MS = 20_000;
+
+describe('cluster failover', function () {
+  this.timeout(60_000);
+  let cluster: RedisCluster;
+
+  before(async () => {
+    cluster = trackClient(await RedisCluster.start({ replicas: 1 }));
+  });
+
+  it('L-17: nothing throws while a master is killed between the locks and unlocks', async () => {
+    const client = trackClient(Redisson.create(clusterConfig(cluster)));
+    const name = uniqueName();
+    const lock = client.getLock(name);
+    const master = await ownerOf(cluster, name);
+    let held = 0;
+    for (let round = 0; round < 30; round++) {
+      // In the middle of a round, so that it meets commands on their way.
+      const killed = round === 10 ? master.kill() : undefined;
+      if (await lock.tryLock()) {
+        held++;
+        await lock.unlock();
+      }
+      await killed;
+    }
+    expect(held).to.be.at.least(29);
+    expect(await lock.isLocked()).to.equal(false);
+    expect(await ownerOf(cluster, name)).not.to.equal(master);
+    await master.restart();
+  });
+
+  for (const mode of ['ON', 'OFF'] as ShardedSubscriptionMode[]) {
+    it(`a lock that is held and waited for survives the death of its master (sharded ${mode})`, async () => {
+      const one = trackClient(Redisson.create(clusterConfig(cluster, mode).setLockWatchdogTimeout(20_000)));
+      const other = trackClient(Redisson.create(clusterConfig(cluster, mode)));
+      const lost: unknown[] = [];
+      one.onLockLost((event) => lost.push(event));
+      const name = uniqueName();
+      const held = await one.getLock(name).acquire();
+      const waited = other.getLock(name);
+      const waiting = waited.lock();
+      await sleep(100);
+      const master = await ownerOf(cluster, name);
+      await master.kill();
+      await untilOwnerIsNot(cluster, name, master);
+      expect(held.isHeld).to.equal(true);
+      expect(await waited.isLocked()).to.equal(true);
+      await held.unlock();
+      await within(SOON_MS, waiting);
+      expect(await waited.isHeldByCurrentThread()).to.equal(true);
+      await waited.unlock();
+      expect(lost).to.deep.equal([]);
+      await master.restart();
+    });
+  }
+
+  it('a lock is handed on while its master makes room for a replica', async () => {
+    const one = trackClient(Redisson.create(clusterConfig(cluster)));
+    const other = trackClient(Redisson.create(clusterConfig(cluster)));
+    const name = uniqueName();
+    const held = one.getLock(name);
+    const waited = other.getLock(name);
+    await held.lock();
+    const waiting = waited.lock();
+    await sleep(100);
+    const switched = failOver(cluster, name);
+    await held.unlock();
+    await within(FAILOVER_MS, waiting);
+    await switched;
+    await waited.unlock();
+    expect(await held.isLocked()).to.equal(false);
+  });
+});

@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { Redisson } from '../../lib/Redisson';
+import { sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { askServer } from '../support/clusterTools';
+import { ReplicatedRedis } from '../support/ReplicatedRedis';
+import { sentinelConfig } from '../support/topologyConfigs';
+import { SOON_MS, within } from './helpers';
+
+/** What TP-01 tolerates: a lock that the replica has not got yet is not there after the failover. */
+const TOLERATED = /READONLY|attempt to unlock lock|replicas confirmed|lost before the answer|ERR WAIT/;
+
+function isInSync(info: string): boolean {
+  return info.split('state=online').length === 3;
+}
+
+describe('sentinels', function () {
+  this.timeout(60_000);
+  let group: ReplicatedRedis;
+
+  beforeEach(async () => {
+    group = trackClient(await ReplicatedRedis.start({ replicas: 2, sentinels: 3 }));
+  });
+
+  it('a lock that is held and waited for survives the death of the master', async () => {
+    const one = trackClient(Redisson.create(sentinelConfig(group)));
+    const other = trackClient(Redisson.create(sentinelConfig(group)));
+    const lost: unknown[] = [];
+    one.onLockLost((event) => lost.push(event));
+    const name = uniqueName();
+    const held = await one.getLock(name).acquire();
+    const waited = other.getLock(name);
+    const waiting = waited.lock();
+    await sleep(100);
+    await group.master.kill();
+    await group.untilMasterIsNot(group.master.port);
+    expect(held.isHeld).to.equal(true);
+    expect(await waited.isLocked()).to.equal(true);
+    await held.unlock();
+    await within(SOON_MS, waiting);
+    await waited.unlock();
+    expect(lost).to.deep.equal([]);
+  });
+
+  it('a lock that is held and waited for survives a master that hangs', async () => {
+    const settings = { timeout: 500 };
+    const one = trackClient(Redisson.create(sentinelConfig(group, settings)));
+    const other = trackClient(Redisson.create(sentinelConfig(group, settings)));
+    const name = uniqueName();
+    const held = await one.getLock(name).acquire();
+    const waited = other.getLock(name);
+    const waiting = waited.lock();
+    await sleep(100);
+    group.master.pause();
+    await group.untilMasterIsNot(group.master.port);
+    expect(held.isHeld).to.equal(true);
+    await within(SOON_MS, held.unlock());
+    // Nothing tells the waiter that its connections lead nowhere, except that nobody answers there.
+    await within(SOON_MS, waiting);
+    expect(await waited.isHeldByCurrentThread()).to.equal(true);
+    await waited.unlock();
+  });
+
+  it('TP-01: keeps going while the master dies', async () => {
+    const client = trackClient(Redisson.create(sentinelConfig(group)));
+    const errors: string[] = [];
+    let succeeded = 0;
+    let last: string | undefined;
+    let stopped = false;
+    const names = Array.from({ length: 100 }, () => uniqueName());
+    const worker = async (): Promise<void> => {
+      while (!stopped) {
+        const lock = client.getLock(names[Math.floor(Math.random() * names.length)]!);
+        try {
+          await lock.lock(10_000);
+          await lock.unlock();
+          succeeded++;
+          last = undefined;
+        } catch (error) {
+          last = (error as Error).message;
+          errors.push(last);
+        }
+        await sleep(20);
+      }
+    };
+    const workers = Array.from({ length: 5 }, worker);
+    await sleep(500);
+    await group.master.kill();
+    await group.untilMasterIsNot(group.master.port);
+    const before = succeeded;
+    await sleep(1_500);
+    stopped = true;
+    await within(20_000, Promise.all(workers));
+    expect(errors.filter((message) => !TOLERATED.test(message))).to.deep.equal([]);
+    expect(succeeded).to.be.greaterThan(before);
+    expect(last).to.equal(undefined);
+  });
+
+  it('a planned failover hands a waited-for lock on', async () => {
+    const one = trackClient(Redisson.create(sentinelConfig(group)));
+    const other = trackClient(
+      Redisson.create({
+        client: trackClient(
+          new Redis({
+            name: group.masterName,
+            sentinels: group.sentinels.map(({ host, port }) => ({ host, port })),
+            lazyConnect: true,
+          }),
+        ),
+      }),
+    );
+    const name = uniqueName();
+    const held = one.getLock(name);
+    const waited = other.getLock(name);
+    await held.lock();
+    const waiting = waited.lock();
+    await sleep(100);
+    const master = await group.failover();
+    // Until a replica has caught up, nobody can confirm that the waiter has got the lock.
+    await sleepUntil(() => askServer(master, (client) => client.info('replication').then(isInSync)), {
+      timeout: 20_000,
+      message: 'the new master has its replicas',
+    });
+    await held.unlock();
+    await within(SOON_MS, waiting);
+    await waited.unlock();
+    expect(await held.isLocked()).to.equal(false);
+  });
+});
