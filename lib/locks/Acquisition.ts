@@ -131,6 +131,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     return { ok: true, value: { deadline, holds: reply.holds, token: reply.token } };
   }
 
+  outage(): Error | undefined {
+    return this.driver.executor.outage(this.rawName, `acquire lock '${this.name}'`);
+  }
+
   join(): Wakeup<Acquired> | undefined {
     if (!this.#waits) return undefined;
     const { driver, hold } = this;

@@ -69,6 +69,10 @@ export class PermitAcquisition implements Contest<string[]> {
     return { ok: true, value: this.#ids.map(permitIdText) };
   }
 
+  outage(): Error | undefined {
+    return this.#object.outage('acquire permits of');
+  }
+
   join(): Wakeup<string[]> | undefined {
     if (!this.#waits) return undefined;
     this.#place = this.#object.join<string[]>(permitWakeRule, this.#ids.length);

@@ -58,6 +58,11 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     });
   }
 
+  /** Why nothing of it can be sent now. @param what - as for {@link run} */
+  outage(what: string): Error | undefined {
+    return this.context.executor.outage(this.allKeys[0]!, `${what} ${this.#kind} '${this.name}'`);
+  }
+
   /**
    * Takes a place among its waiters, each of whom waits for itself.
    * @param need - how many permits it waits for

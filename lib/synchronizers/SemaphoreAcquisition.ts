@@ -56,6 +56,10 @@ export class SemaphoreAcquisition implements Contest<true> {
     return TAKEN;
   }
 
+  outage(): Error | undefined {
+    return this.#object.outage('acquire permits of');
+  }
+
   join(): Wakeup<true> | undefined {
     if (!this.#waits) return undefined;
     this.#place = this.#object.join<true>(semaphoreWakeRule, this.#permits);

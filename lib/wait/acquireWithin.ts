@@ -17,6 +17,8 @@ export interface Contest<T> {
   readonly repeatable?: boolean;
   /** One try. A rejection ends the wait. */
   attempt(): Promise<Attempt<T>>;
+  /** Why an attempt under way cannot even be sent; `undefined` where it can. The end of the wait is then no "not acquired". */
+  outage?(): Error | undefined;
   /** Takes a place among the waiters. `undefined`: it does not wait, one attempt is all. */
   join(): Wakeup<T> | undefined;
   /**
@@ -36,7 +38,8 @@ export interface Contest<T> {
  * 2. It starts no attempt after the deadline, and does not stay past it because an attempt hangs.
  * 3. A waiter that stands in a line attempts only when it is its turn. The very first attempt comes before all that,
  *    unless others wait already: most locks are free.
- * 4. Whatever way it ends, it leaves its place, and an attempt whose end it did not see goes to `giveUp`.
+ * 4. "Not acquired" is an answer of Redis: a deadline that finds an attempt without a server to send it to is an error.
+ * 5. Whatever way it ends, it leaves its place, and an attempt whose end it did not see goes to `giveUp`.
  *
  * @returns the acquired value, or `undefined` when the deadline passed
  * @throws the signal's reason when it aborted; what `attempt` or `listen` rejected with
@@ -80,7 +83,7 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
         if (patience.timed) return undefined;
         result = { ok: false, retryInMs: PAUSE_AFTER_TIMEOUT_MS };
       }
-      if (result === INTERRUPTED) return expire(patience);
+      if (result === INTERRUPTED) return expire(patience, contest.outage?.());
       pending = undefined;
       if (result.ok) {
         acquired = true;
@@ -95,7 +98,8 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
   }
 }
 
-function expire(patience: Patience): undefined {
+function expire(patience: Patience, outage?: Error): undefined {
   if (patience.aborted) throw patience.reason;
+  if (outage !== undefined) throw outage;
   return undefined;
 }

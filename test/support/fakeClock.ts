@@ -12,3 +12,9 @@ export function fakeClock(now = 0): sinon.SinonFakeTimers {
     shouldClearNativeTimers: true,
   });
 }
+
+/** The event loop was busy: the clock has gone on by `ms`, and timers that have become due have not fired. */
+export function stallClock(clock: sinon.SinonFakeTimers, ms: number): void {
+  const at = performance.now() + ms;
+  sinon.replace(performance, 'now', () => Math.max(at, clock.now));
+}

@@ -116,6 +116,10 @@ export class FakeExecutor implements CommandExecutor {
     return this.#start(sent, options, () => this.redis.call(command, texts));
   }
 
+  outage(_key: string, what: string): ConnectionError | undefined {
+    return this.#mode === 'down' ? new ConnectionError(`down: ${what}`, false) : undefined;
+  }
+
   slotOf(): number {
     return 0;
   }

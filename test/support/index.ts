@@ -1,4 +1,4 @@
-export { fakeClock } from './fakeClock';
+export { fakeClock, stallClock } from './fakeClock';
 export { allowLeftovers } from './leaks';
 export { monitor, type Monitor, type SeenCommand } from './monitor';
 export { monotonicNow, sleep, turn } from './realTimers';

@@ -240,6 +240,17 @@ describe('waiting for a lock', () => {
     });
   });
 
+  it('L-04: a deadline that passes before the attempt could be sent is no "not acquired", but an error', async () => {
+    client.executor.down();
+    const lock = new Outcome(client.lock().tryLock(5_000, 10_000, undefined, 1));
+    await clock.tickAsync(5_000);
+    expect(lock.error).to.be.instanceOf(ConnectionError);
+    client.executor.resume();
+    await turn();
+    expect(client.executor.sent).to.deep.equal([]);
+    expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+  });
+
   it('a reconnect of the subscriber wakes the head, which finds out', async () => {
     redis.seize(NAME, 'other');
     const lock = new Outcome(client.lock().lock(-1, undefined, 1));

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import pDefer from 'p-defer';
-import * as sinon from 'sinon';
+import type { SinonFakeTimers } from 'sinon';
 import { ShutdownError } from '../../../lib/errors';
 import { currentThreadId, runAsThread } from '../../../lib/thread/threadScope';
-import { fakeClock } from '../../support';
+import { fakeClock, stallClock } from '../../support';
 import { FakeHolds, settled } from './fakeHolds';
 
 describe('RenewalScheduler: trouble', () => {
-  let clock: sinon.SinonFakeTimers;
+  let clock: SinonFakeTimers;
   let holds: FakeHolds;
 
   beforeEach(() => {
@@ -125,7 +125,7 @@ describe('RenewalScheduler: trouble', () => {
       let lost = false;
       grip.onLost = () => (lost = true);
       // The clock has gone on, but no timer has fired yet.
-      stall(clock, 31_000);
+      stallClock(clock, 31_000);
       expect(lost).to.equal(false);
       holds.watchdog.catchUp();
       expect(lost).to.equal(true);
@@ -136,7 +136,7 @@ describe('RenewalScheduler: trouble', () => {
 
     it('is nothing to catch up with before anything is due', () => {
       holds.take('a');
-      stall(clock, 9_000);
+      stallClock(clock, 9_000);
       holds.watchdog.catchUp();
       expect(holds.batches).to.deep.equal([]);
     });
@@ -145,7 +145,7 @@ describe('RenewalScheduler: trouble', () => {
       for (let i = 0; i < 20_000; i++) {
         holds.take(`lock-${i}`).onLost = () => holds.watchdog.catchUp();
       }
-      stall(clock, 31_000);
+      stallClock(clock, 31_000);
       holds.watchdog.catchUp();
       expect(holds.lost).to.have.length(20_000);
       expect(clock.countTimers()).to.equal(0);
@@ -156,7 +156,7 @@ describe('RenewalScheduler: trouble', () => {
     const scopes: unknown[] = [];
     holds.table.onLost(() => scopes.push(currentThreadId()));
     holds.take('a', { leaseMs: 1_000 }).onLost = () => scopes.push(currentThreadId());
-    stall(clock, 2_000);
+    stallClock(clock, 2_000);
     runAsThread(7, () => holds.watchdog.catchUp());
     expect(scopes).to.deep.equal([undefined, undefined]);
   });
@@ -182,9 +182,3 @@ describe('RenewalScheduler: trouble', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 });
-
-/** The clock goes on; timers that have become due have not fired. */
-function stall(clock: sinon.SinonFakeTimers, ms: number): void {
-  const at = performance.now() + ms;
-  sinon.replace(performance, 'now', () => Math.max(at, clock.now));
-}

@@ -24,6 +24,7 @@ class FakeContest implements Contest<string>, Wakeup<string> {
   isTurn = true;
   waits = true;
   repeatable = true;
+  unreachable: Error | undefined;
   listening: Promise<void> | undefined;
   gaveUp: { pending: boolean; doubtful: boolean } | undefined;
   sleeper: DeferredPromise<Wake<string>> | undefined;
@@ -32,6 +33,10 @@ class FakeContest implements Contest<string>, Wakeup<string> {
     this.log.push('attempt');
     const answer = this.answers.length > 1 ? this.answers.shift()! : this.answers[0]!;
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  }
+
+  outage(): Error | undefined {
+    return this.unreachable;
   }
 
   join(): Wakeup<string> | undefined {
@@ -203,6 +208,22 @@ describe('acquireWithin', () => {
       await clock.tickAsync(500);
       expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
       expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: false });
+    });
+
+    it('that finds an attempt without a server to send it to is an error, not an answer', async () => {
+      contest.answers = [new Promise(() => undefined)];
+      contest.unreachable = new ConnectionError('nobody there', false);
+      const lock = acquire(500);
+      await clock.tickAsync(500);
+      expect(lock.error).to.equal(contest.unreachable);
+      expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: false });
+    });
+
+    it('in its sleep is an answer, wherever the server is by now', async () => {
+      contest.unreachable = new ConnectionError('nobody there', false);
+      const lock = acquire(500);
+      await clock.tickAsync(500);
+      expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
     });
 
     it('ends a wait behind others', async () => {
