@@ -88,33 +88,23 @@ export class LockEngine {
    *   release is tried on in the background
    */
   async give(threadId: number, grip?: Grip): Promise<void> {
-    const { context } = this;
+    const { context, driver, name, rawName } = this;
     const { key, owner } = this.#identify(threadId);
     const known = context.holds.get(key);
     if (known?.acquiring === true && known.grips.length === 0) {
       throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
     }
     const hold = known?.acquiring === true ? await this.#idleHold(key) : known;
-    if (hold === undefined) return this.#release(undefined, threadId, owner, undefined);
-    if (grip !== undefined && !hold.grips.includes(grip)) return;
-    // Before the grip goes: the hold must stay the one the next acquisition of this thread waits for.
-    hold.beginRelease();
-    try {
-      // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
-      await this.#release(hold, threadId, owner, context.holds.release(hold, grip));
-    } finally {
-      hold.endRelease();
-      context.holds.tidy(hold);
-    }
-  }
-
-  /** @param given - the grip that is given back; `undefined`: this client knows of none */
-  async #release(hold: Hold | undefined, threadId: number, owner: string, given: Grip | undefined): Promise<void> {
-    const { context, driver, name, rawName } = this;
-    const { left, remainingMs } = given === undefined ? NOTHING_KNOWN : hold!.rest(performance.now());
+    if (grip !== undefined && hold?.grips.includes(grip) !== true) return;
+    // Before the grip goes: the hold must stay the one that the next acquisition of this thread waits for.
+    hold?.beginRelease();
+    let given: Grip | undefined;
     const token = newCallToken();
     let reply: ReleaseReply;
     try {
+      // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
+      given = hold === undefined ? undefined : context.holds.release(hold, grip);
+      const { left, remainingMs } = given === undefined ? NOTHING_KNOWN : hold!.rest(performance.now());
       const request = { name, rawName, threadId, owner, left, remainingMs, token };
       reply = await releaseOrHandOver(driver, context.hub, request);
     } catch (error) {
@@ -123,6 +113,11 @@ export class LockEngine {
         reclaim({ hold, driver, token, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context.holds);
       }
       throw error;
+    } finally {
+      if (hold !== undefined) {
+        hold.endRelease();
+        context.holds.tidy(hold);
+      }
     }
     // Gone although it was sent twice: the first send did it.
     if (reply.kind !== 'notHeld' || token.sends > 1) return;
