@@ -133,6 +133,8 @@ export class StandaloneLink implements Link {
     if (this.#silence?.bytes !== bytes) this.#silence = { since: sentAt, bytes };
     this.#options.onSilence?.();
     if (performance.now() - this.#silence.since < SILENT_TIMEOUTS * this.#options.timeout) return;
+    // Others of the same stall have given it up.
+    if (!this.ready) return;
     // It looks open but is dead (a cable, a firewall, a process that hangs): only a new one can help.
     this.#silence = undefined;
     this.#redis.disconnect(true);

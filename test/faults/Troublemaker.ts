@@ -76,7 +76,7 @@ export class Troublemaker {
           await proxy.accept();
         },
       },
-      { title: 'kill subscribers', make: () => this.#direct.client('KILL', 'TYPE', 'pubsub') },
+      { title: 'kill subscribers', make: () => this.#direct.call('CLIENT', 'KILL', 'TYPE', 'pubsub') },
       { title: 'kill everybody', make: () => this.#killEverybody() },
       { title: 'flush scripts', make: () => this.#direct.script('FLUSH') },
       {
@@ -92,9 +92,9 @@ export class Troublemaker {
 
   /** Everybody but the connections of the tests, which have a name. */
   async #killEverybody(): Promise<void> {
-    const list = (await this.#direct.client('LIST', 'TYPE', 'normal')) as string;
+    const list = (await this.#direct.call('CLIENT', 'LIST', 'TYPE', 'normal')) as string;
     const ids = [...list.matchAll(/^id=(\d+) .* name= /gm)].map(([, id]) => id!);
-    await Promise.all(ids.map((id) => this.#direct.client('KILL', 'ID', id)));
+    await Promise.all(ids.map((id) => this.#direct.call('CLIENT', 'KILL', 'ID', id)));
   }
 
   /** Bytes that a black hole ate are gone for good, so its connections are, too. */

@@ -5,7 +5,7 @@ import { sleepUntil } from '../support';
 
 const REGISTER = path.join(__dirname, '..', 'support', 'register.cjs');
 /** A process on a loaded machine needs a while to load TypeScript. */
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 /** A process of ours that runs one file of this folder and tells, line by line, what it sees. */
 export class Child {

@@ -92,7 +92,7 @@ for (const kind of LOCK_KINDS) {
       const waiting = kind.of(client(proxy.url), name).acquire(LEASE);
       if (kind.title !== SILENT) await sleepUntil(async () => (await subscribers(direct, name)) > 0);
       proxy.refuse();
-      await direct.client('KILL', 'TYPE', 'pubsub');
+      await direct.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       await held.unlock();
       await proxy.accept();
       const hold = await within(SOON_MS, 'the waiter gets in', waiting);

@@ -30,7 +30,10 @@ describe('a hold within a hold', () => {
     const inner = await lock.tryAcquireHold({ threadId: outer.threadId, leaseTime: LONG_LEASE_MS, waitTime: 50 });
     expect(inner).to.equal(null);
     await proxy.pass();
-    await sleepUntil(async () => (await direct.exists(lock.name)) === 0, { timeout: SOON_MS, message: 'the end of it' });
+    await sleepUntil(async () => (await direct.exists(lock.name)) === 0, {
+      timeout: SOON_MS,
+      message: 'the end of it',
+    });
     expect(monotonicNow() - startedAt).to.be.lessThan(SOON_MS);
     expect(outer.isHeld).to.be.false;
   });

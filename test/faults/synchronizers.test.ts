@@ -61,7 +61,7 @@ for (const gate of GATES) {
       const waiting = gate.pass(client(proxy.url), name);
       await untilSubscribed(direct, name);
       proxy.refuse();
-      await direct.client('KILL', 'TYPE', 'pubsub');
+      await direct.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       await gate.open(other, name);
       await proxy.accept();
       await within(SOON_MS, 'the waiter gets in', waiting);

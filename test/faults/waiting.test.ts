@@ -30,7 +30,7 @@ describe('a waiter', () => {
   it('whose subscriber is killed subscribes again and is woken', async () => {
     const waiting = start();
     await listening(scene.direct, name);
-    await scene.direct.client('KILL', 'TYPE', 'pubsub');
+    await scene.direct.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await listening(scene.direct, name);
     await held.unlock();
     await getsIn(waiting);
@@ -40,7 +40,7 @@ describe('a waiter', () => {
     const waiting = start();
     await listening(scene.direct, name);
     scene.proxy.refuse();
-    await scene.direct.client('KILL', 'TYPE', 'pubsub');
+    await scene.direct.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await held.unlock();
     await scene.proxy.accept();
     await getsIn(waiting);
