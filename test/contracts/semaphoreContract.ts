@@ -1,29 +1,13 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { type Redisson, ShutdownError } from '../../lib';
+import type { Redisson } from '../../lib';
 import { CommandError } from '../../lib/errors';
-import { monitor, monotonicNow, redisUrl, RedisServer, sleep, TcpProxy, trackClient, uniqueName } from '../support';
+import { monitor, monotonicNow, redisUrl, sleep, uniqueName } from '../support';
 import { bareClient, Inside, newClient, rejection, untilListening } from '../redis/synchronizers/support';
+import { semaphoreWaitSuite } from './semaphoreWaitContract';
+import type { SemaphoreFactory, SemaphoreUnderTest } from './SemaphoreUnderTest';
 
-/** What was acquired: a number of permits, or their ids. */
-export type Taken = number | readonly string[];
-
-/** One semaphore of either kind, as the contract uses it. */
-export interface SemaphoreUnderTest {
-  trySetPermits(permits: number): Promise<boolean>;
-  acquire(permits?: number, signal?: AbortSignal): Promise<Taken>;
-  /** `undefined`: not acquired. */
-  tryAcquire(permits?: number, waitMs?: number, signal?: AbortSignal): Promise<Taken | undefined>;
-  release(taken: Taken): Promise<void>;
-  addPermits(permits: number): Promise<void>;
-  availablePermits(): Promise<number>;
-  delete(): Promise<boolean>;
-}
-
-/** Makes the semaphore of a name. */
-export type SemaphoreFactory = (client: Redisson, name: string) => SemaphoreUnderTest;
-
-/** What holds for both kinds of semaphore. @param script - how its acquisition is recognised on the wire */
+/** What holds for both kinds of semaphore. */
 export function semaphoreSuite(make: SemaphoreFactory): void {
   let client: Redisson;
   let redis: Redis;
@@ -134,108 +118,6 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
   });
 
-  describe('waiting in vain', () => {
-    it('gives up when the time is over, not before, and leaves nothing', async () => {
-      await semaphore.trySetPermits(1);
-      const startedAt = monotonicNow();
-      expect(await semaphore.tryAcquire(2, 150)).to.equal(undefined);
-      expect(monotonicNow() - startedAt).to.be.within(149, 1_500);
-      await untilListening(redis, channel(), 0);
-      expect(await semaphore.availablePermits()).to.equal(1);
-    });
-
-    it('makes one attempt for a wait of zero or less, and does not subscribe', async () => {
-      const watch = await monitor(redisUrl());
-      expect(await semaphore.tryAcquire(1, 0)).to.equal(undefined);
-      expect(await semaphore.tryAcquire(1, -5)).to.equal(undefined);
-      expect(await watch.sentNames()).to.not.include('subscribe');
-      watch.stop();
-    });
-
-    it('rejects with the reason of a signal that aborted before, and sends nothing', async () => {
-      await semaphore.trySetPermits(1);
-      const watch = await monitor(redisUrl());
-      const reason = new Error('no longer');
-      expect(await rejection(semaphore.acquire(1, AbortSignal.abort(reason)))).to.equal(reason);
-      expect(await watch.sent()).to.deep.equal([]);
-      watch.stop();
-    });
-
-    it('rejects with the reason of a signal that aborts its sleep, and leaves nothing', async () => {
-      const controller = new AbortController();
-      const waiting = rejection(semaphore.acquire(1, controller.signal));
-      await untilListening(redis, channel());
-      const reason = new Error('no longer');
-      controller.abort(reason);
-      expect(await waiting).to.equal(reason);
-      await untilListening(redis, channel(), 0);
-      await semaphore.trySetPermits(1);
-      expect(await semaphore.availablePermits()).to.equal(1);
-    });
-
-    it('gives back what an attempt brings that an abort met on the wire', async () => {
-      await semaphore.trySetPermits(1);
-      const proxy = await TcpProxy.start(redisUrl());
-      const far = make(newClient({ url: proxy.url }), name);
-      expect(await far.availablePermits()).to.equal(1);
-      proxy.delay(60, 'down');
-      const controller = new AbortController();
-      const waiting = rejection(far.acquire(1, controller.signal));
-      await sleep(20);
-      expect(await semaphore.availablePermits()).to.equal(0);
-      controller.abort(new Error('no longer'));
-      expect((await waiting).message).to.equal('no longer');
-      await semaphore.release(await semaphore.acquire());
-      expect(await semaphore.availablePermits()).to.equal(1);
-      await proxy.pass();
-      await far.availablePermits();
-      proxy.close();
-    });
-
-    it('gives back what an attempt brings after its time is over', async () => {
-      await semaphore.trySetPermits(1);
-      const proxy = await TcpProxy.start(redisUrl());
-      const far = make(newClient({ url: proxy.url }), name);
-      await far.availablePermits();
-      proxy.delay(150, 'down');
-      const startedAt = monotonicNow();
-      expect(await far.tryAcquire(1, 50)).to.equal(undefined);
-      expect(monotonicNow() - startedAt).to.be.below(140);
-      await semaphore.release(await semaphore.acquire());
-      expect(await semaphore.availablePermits()).to.equal(1);
-      await proxy.pass();
-      await far.availablePermits();
-      proxy.close();
-    });
-
-    it('hands its wake-up on when the woken one is aborted', async () => {
-      await semaphore.trySetPermits(1);
-      const taken = await semaphore.acquire();
-      const controller = new AbortController();
-      const first = semaphore.acquire(1, controller.signal).then(
-        (one) => semaphore.release(one),
-        () => undefined,
-      );
-      await untilListening(redis, channel());
-      const second = semaphore.acquire();
-      await sleep(30);
-      await semaphore.release(taken);
-      // The release was answered; its message may be there, or the attempt it made under way.
-      controller.abort(new Error('no longer'));
-      await first;
-      await second;
-      expect(await semaphore.availablePermits()).to.equal(0);
-    });
-
-    it('rejects every waiter at shutdown', async () => {
-      const waiting = [1, 2].map((permits) => rejection(semaphore.acquire(permits)));
-      await untilListening(redis, channel());
-      await client.shutdown();
-      for (const error of await Promise.all(waiting)) expect(error).to.be.instanceOf(ShutdownError);
-      expect(await rejection(semaphore.acquire())).to.be.instanceOf(ShutdownError);
-    });
-  });
-
   describe('bad input', () => {
     it('refuses negative and non-integer numbers, and changes nothing', async () => {
       await semaphore.trySetPermits(2);
@@ -279,33 +161,5 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
   });
 
-  describe('faults', () => {
-    it('waits on when its subscription is killed, and takes what was released in the gap', async () => {
-      await semaphore.trySetPermits(1);
-      const taken = await semaphore.acquire();
-      const waiting = semaphore.acquire();
-      await untilListening(redis, channel());
-      await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-      await make(newClient(), name).release(taken);
-      const wokenAt = monotonicNow();
-      await waiting;
-      expect(monotonicNow() - wokenAt).to.be.below(2_500);
-    });
-
-    it('waits on over a restart of Redis', async () => {
-      const server = trackClient(await RedisServer.start());
-      const own = make(newClient({ url: server.url }), name);
-      await own.trySetPermits(1);
-      await own.acquire();
-      const waiting = own.acquire();
-      const observer = bareClient(server.url);
-      await untilListening(observer, channel());
-      await observer.quit();
-      await server.restart();
-      const other = make(newClient({ url: server.url }), name);
-      expect(await other.trySetPermits(2)).to.equal(true);
-      await waiting;
-      expect(await other.availablePermits()).to.equal(1);
-    });
-  });
+  semaphoreWaitSuite(make);
 }

@@ -1,34 +1,13 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { PrefixNameMapper, type Redisson, type RSemaphore, TimeUnit } from '../../../lib';
-import { semaphoreSuite, type SemaphoreUnderTest } from '../../contracts/semaphoreContract';
+import { semaphoreSuite } from '../../contracts/semaphoreContract';
 import { monotonicNow, sleep, sleepUntil, uniqueName } from '../../support';
 import { bareClient, Inside, newClient, rejection } from './support';
-
-function underTest(client: Redisson, name: string): SemaphoreUnderTest {
-  const semaphore = client.getSemaphore(name);
-  return {
-    trySetPermits: (permits) => semaphore.trySetPermits(permits),
-    acquire: async (permits = 1, signal) => {
-      await semaphore.acquire(permits, { signal });
-      return permits;
-    },
-    tryAcquire: async (permits = 1, waitMs, signal) => {
-      const taken =
-        waitMs === undefined
-          ? semaphore.tryAcquire(permits)
-          : semaphore.tryAcquire(permits, waitMs, undefined, { signal });
-      return (await taken) ? permits : undefined;
-    },
-    release: (taken) => semaphore.release(taken as number),
-    addPermits: (permits) => semaphore.addPermits(permits),
-    availablePermits: () => semaphore.availablePermits(),
-    delete: () => semaphore.delete(),
-  };
-}
+import { plainSemaphore } from './underTest';
 
 describe('Semaphore', () => {
-  semaphoreSuite(underTest);
+  semaphoreSuite(plainSemaphore);
 
   let client: Redisson;
   let redis: Redis;

@@ -1,0 +1,154 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Config, NoSyncedReplicasError, Redisson } from '../../../lib';
+import { redisUrl, RedisServer, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
+import { ReplicatedRedis } from '../../support/ReplicatedRedis';
+import { bareClient, newClient, rejection, untilListening } from './support';
+
+/** Answers that come late, or never: what becomes of the permits. */
+describe('PermitExpirableSemaphore: commands without an answer', () => {
+  let proxy: TcpProxy;
+  let redis: Redis;
+  let name: string;
+
+  beforeEach(async () => {
+    proxy = trackClient(await TcpProxy.start(redisUrl()));
+    redis = bareClient();
+    name = uniqueName('semaphore');
+  });
+
+  afterEach(async () => {
+    if (redis.status === 'ready') await redis.del(name, `{${name}}:timeout`);
+  });
+
+  /** Behind the proxy, with a short time-out, connected and its scripts loaded. */
+  async function far(url = proxy.url): Promise<Redisson> {
+    const client = newClient({ url, timeout: 200, retryAttempts: 2 });
+    const [plain, leased] = [client.getSemaphore(`${name}:1`), client.getPermitExpirableSemaphore(`${name}:2`)];
+    await plain.releaseIfExists();
+    await plain.addPermits(1);
+    await plain.release();
+    await plain.acquire();
+    await plain.drainPermits();
+    await leased.trySetPermits(2);
+    await leased.releaseMany([await leased.acquire()]);
+    await leased.release(await leased.acquire());
+    await Promise.all([plain.delete(), leased.delete()]);
+    return client;
+  }
+
+  async function untilPermits(permits: number): Promise<void> {
+    await sleepUntil(async () => (await redis.get(name)) === String(permits), { message: `${permits} permits` });
+  }
+
+  describe('the permit-expirable semaphore', () => {
+    it('acquires once when its connection breaks', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 5);
+      const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'cut' });
+      const ids = await semaphore.acquireMany(2);
+      await lost;
+      expect(await redis.get(name)).to.equal('3');
+      expect(await redis.zcard(`{${name}}:timeout`)).to.equal(2);
+      await semaphore.releaseMany(ids);
+      expect(await redis.get(name)).to.equal('5');
+    });
+
+    it('releases once when its connection breaks, and does not complain', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 3);
+      const ids = await semaphore.acquireMany(3);
+      for (const [call, permits] of [
+        [() => semaphore.release(ids[0]!), '1'],
+        [() => semaphore.releaseMany(ids.slice(1)), '3'],
+      ] as const) {
+        const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'cut' });
+        await call();
+        await lost;
+        expect(await redis.get(name)).to.equal(permits);
+      }
+    });
+
+    it('gives back what a single attempt took whose answer never came', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 2);
+      const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'hang' });
+      expect(await rejection(semaphore.tryAcquire())).to.include({ code: 'COMMAND_TIMEOUT' });
+      await lost;
+      proxy.cut();
+      await untilPermits(2);
+      expect(await redis.zcard(`{${name}}:timeout`)).to.equal(0);
+    });
+
+    it('lets a waiter try on, who then has what the first attempt took, for the whole lease', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      const waiting = semaphore.acquireMany(2, 60_000);
+      await untilListening(redis, `redisson_sc:{${name}}`);
+      await sleep(30);
+      const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'hang' });
+      await redis.set(name, 2);
+      await redis.publish(`redisson_sc:{${name}}`, '2');
+      await lost;
+      const [, first] = await redis.zrange(`{${name}}:timeout`, '0', '0', 'WITHSCORES');
+      // The command time-out has passed: the waiter makes an attempt of its own.
+      await sleep(300);
+      proxy.cut();
+      const ids = await waiting;
+      expect(ids).to.have.lengthOf(2);
+      expect(await redis.get(name)).to.equal('0');
+      const [, second] = await redis.zrange(`{${name}}:timeout`, '0', '0', 'WITHSCORES');
+      expect(Number(second)).to.be.greaterThan(Number(first));
+    });
+
+    it('undoes an aborted acquisition that a hanging server runs later, also without a lease', async () => {
+      const server = trackClient(await RedisServer.start());
+      const client = newClient({ url: server.url });
+      const semaphore = client.getPermitExpirableSemaphore(name);
+      await semaphore.trySetPermits(2);
+      await semaphore.tryAcquireMany(3);
+      server.pause();
+      const controller = new AbortController();
+      const waiting = [
+        rejection(semaphore.acquireMany(2, undefined, undefined, { signal: controller.signal })),
+        rejection(semaphore.acquire(60_000, undefined, { signal: controller.signal })),
+      ];
+      await sleep(30);
+      controller.abort(new Error('no longer'));
+      expect((await Promise.all(waiting)).map(({ message }) => message)).to.deep.equal(['no longer', 'no longer']);
+      server.resume();
+      expect(await semaphore.acquiredPermits()).to.equal(0);
+      expect(await semaphore.availablePermits()).to.equal(2);
+    });
+
+    it('takes fresh permits when the lease of the first ones was over before their answer came', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 1);
+      proxy.delay(120, 'down');
+      const acquiring = semaphore.acquire(100);
+      await sleep(60);
+      proxy.delay(0, 'down');
+      const id = await acquiring;
+      expect(await semaphore.getLeaseTime(id)).to.be.within(1, 100);
+      await proxy.pass();
+    });
+  });
+
+  it('an acquisition that no replica confirms is undone and rejects', async () => {
+    const group = trackClient(await ReplicatedRedis.start({ replicas: 1 }));
+    const config = new Config();
+    config.setSlavesSyncTimeout(100).useMasterSlaveServers().setMasterAddress(group.master.url);
+    const client = trackClient(Redisson.create(config));
+    const [plain, leased] = [client.getSemaphore(name), client.getPermitExpirableSemaphore(`${name}-leased`)];
+    await plain.trySetPermits(2);
+    await leased.trySetPermits(2);
+    await plain.acquire();
+    await leased.acquire();
+    for (const replica of group.replicas) replica.pause();
+    expect(await rejection(plain.acquire())).to.be.instanceOf(NoSyncedReplicasError);
+    expect(await rejection(leased.acquire())).to.be.instanceOf(NoSyncedReplicasError);
+    await sleepUntil(async () => (await plain.availablePermits()) === 1 && (await leased.availablePermits()) === 1);
+    expect(await plain.tryAcquire(2)).to.equal(false);
+    for (const replica of group.replicas) replica.resume();
+    await client.shutdown();
+  }).timeout(30_000);
+});

@@ -1,0 +1,144 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { type Redisson } from '../../../lib';
+import { monitor, redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
+import { bareClient, newClient, rejection, untilListening } from './support';
+
+/** Answers that come late, or never: what becomes of the permits. */
+describe('Semaphore: commands without an answer', () => {
+  let proxy: TcpProxy;
+  let redis: Redis;
+  let name: string;
+
+  beforeEach(async () => {
+    proxy = trackClient(await TcpProxy.start(redisUrl()));
+    redis = bareClient();
+    name = uniqueName('semaphore');
+  });
+
+  afterEach(async () => {
+    if (redis.status === 'ready') await redis.del(name, `{${name}}:timeout`);
+  });
+
+  /** Behind the proxy, with a short time-out, connected and its scripts loaded. */
+  async function far(url = proxy.url): Promise<Redisson> {
+    const client = newClient({ url, timeout: 200, retryAttempts: 2 });
+    const [plain, leased] = [client.getSemaphore(`${name}:1`), client.getPermitExpirableSemaphore(`${name}:2`)];
+    await plain.releaseIfExists();
+    await plain.addPermits(1);
+    await plain.release();
+    await plain.acquire();
+    await plain.drainPermits();
+    await leased.trySetPermits(2);
+    await leased.releaseMany([await leased.acquire()]);
+    await leased.release(await leased.acquire());
+    await Promise.all([plain.delete(), leased.delete()]);
+    return client;
+  }
+
+  async function untilPermits(permits: number): Promise<void> {
+    await sleepUntil(async () => (await redis.get(name)) === String(permits), { message: `${permits} permits` });
+  }
+
+  describe('the plain semaphore', () => {
+    it('tells that it may have acquired, and gives back what a late answer brings', async () => {
+      const semaphore = (await far()).getSemaphore(name);
+      await newClient().getSemaphore(name).trySetPermits(3);
+      proxy.delay(400, 'down');
+      const error = await rejection(semaphore.acquire(2));
+      expect(error).to.include({ code: 'COMMAND_TIMEOUT', mayHaveRun: true });
+      expect(await redis.get(name)).to.equal('1');
+      await untilPermits(3);
+      await sleep(500);
+      expect(await redis.get(name)).to.equal('3');
+      await proxy.pass();
+    });
+
+    it('tells it a waiter too, timed or not, and does not try again', async () => {
+      const client = await far();
+      const semaphore = client.getSemaphore(name);
+      for (const wait of [() => semaphore.acquire(), () => semaphore.tryAcquire(1, 60_000)]) {
+        const waiting = rejection(wait());
+        await untilListening(redis, `redisson_sc:{${name}}`);
+        await sleep(30);
+        const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'hang' });
+        await redis.set(name, 5);
+        await redis.publish(`redisson_sc:{${name}}`, '5');
+        await lost;
+        expect(await waiting).to.include({ code: 'COMMAND_TIMEOUT', mayHaveRun: true });
+        expect(await redis.get(name)).to.equal('4');
+        proxy.cut();
+        await sleepUntil(async () => (await semaphore.availablePermits()) === 4);
+        await redis.del(name);
+      }
+    });
+
+    it('tells that it may have acquired, and sends nothing twice, when the connection breaks', async () => {
+      const semaphore = (await far()).getSemaphore(name);
+      await redis.set(name, 3);
+      const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'cut' });
+      expect(await rejection(semaphore.acquire())).to.include({ code: 'CONNECTION', mayHaveRun: true });
+      await lost;
+      expect(await semaphore.availablePermits()).to.equal(2);
+    });
+
+    it('tells that it may have released, and sends nothing twice', async () => {
+      const semaphore = (await far()).getSemaphore(name);
+      await redis.set(name, 3);
+      for (const [call, permits] of [
+        [() => semaphore.release(2), '5'],
+        [() => semaphore.releaseIfExists(), '6'],
+        [() => semaphore.addPermits(-4), '2'],
+        [() => semaphore.drainPermits(), '0'],
+      ] as const) {
+        const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'cut' });
+        expect(await rejection(call())).to.include({ code: 'CONNECTION', mayHaveRun: true });
+        await lost;
+        expect(await redis.get(name)).to.equal(permits);
+        await semaphore.availablePermits();
+      }
+    });
+
+    it('does not create a semaphore by giving permits back', async () => {
+      const semaphore = (await far()).getSemaphore(name);
+      await redis.set(name, 1);
+      proxy.delay(300, 'down');
+      expect(await rejection(semaphore.acquire())).to.include({ code: 'COMMAND_TIMEOUT' });
+      await redis.del(name);
+      await sleep(400);
+      await proxy.pass();
+      await semaphore.availablePermits();
+      expect(await redis.exists(name)).to.equal(0);
+    });
+
+    it('sends nothing for an acquisition that was aborted before there was a connection', async () => {
+      const client = await far();
+      await redis.set(name, 1);
+      proxy.refuse();
+      proxy.cut();
+      await sleep(30);
+      const controller = new AbortController();
+      const waiting = rejection(client.getSemaphore(name).acquire(1, { signal: controller.signal }));
+      controller.abort(new Error('no longer'));
+      expect((await waiting).message).to.equal('no longer');
+      await proxy.accept();
+      expect(await client.getSemaphore(name).availablePermits()).to.equal(1);
+      await sleep(50);
+      expect(await redis.get(name)).to.equal('1');
+    });
+  });
+
+  it('an acquisition over a slow connection needs one command and undoes nothing', async () => {
+    await newClient().getSemaphore(name).trySetPermits(1);
+    const client = await far();
+    const watch = await monitor(redisUrl());
+    proxy.delay(50, 'down');
+    await newClient().getSemaphore(name).tryAcquire();
+    await client.getSemaphore(name).release();
+    await client.getSemaphore(name).acquire();
+    await sleep(100);
+    expect((await watch.sentNames()).filter((one) => one.startsWith('eval'))).to.have.length.within(3, 6);
+    watch.stop();
+    await proxy.pass();
+  });
+});
