@@ -26,11 +26,10 @@ const actions: Actions = {
 /** Reads the command line and does what it says. @returns the exit code */
 async function main(): Promise<number> {
   let exitCode: number = ExitCode.ok;
-  const about = JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as {
     version: string;
-    description: string;
   };
-  const program = createProgram(about, actions, (code) => (exitCode = code));
+  const program = createProgram(version, actions, (code) => (exitCode = code));
   try {
     await program.parseAsync();
     return exitCode;

@@ -30,18 +30,14 @@ type Done = (exitCode: number) => void;
 /**
  * The command line: arguments, options, help.
  *
- * @param about - of package.json
+ * @param version - of the package
  * @param actions - what the commands do
  * @param done - told the exit code of the command that was run
  */
-export function createProgram(
-  about: { readonly version: string; readonly description: string },
-  actions: Actions,
-  done: Done,
-): Command {
+export function createProgram(version: string, actions: Actions, done: Done): Command {
   const program = new Command('ioredisson')
     .description('A lock for the shell: run commands while holding a lock of Redisson, and see who holds what.')
-    .version(about.version, '-V, --version', 'print the version')
+    .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()

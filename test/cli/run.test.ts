@@ -1,0 +1,170 @@
+import { expect } from 'chai';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { allowLeftovers, redisUrl, uniqueName } from '../support';
+import { ensureBuilt } from '../support/buildOutput';
+import { cli, CliProcess, PATIENCE } from './support/CliProcess';
+import { configFile, observer, scratchFolder, STAYS } from './support/world';
+
+describe('ioredisson run', function () {
+  this.timeout(3 * PATIENCE);
+
+  before(() => ensureBuilt());
+
+  it('hands the command stdin, stdout and stderr, and its exit code on', async () => {
+    const script = 'cat; echo to stderr >&2; exit 7';
+    const end = await cli(['run', uniqueName(), '--', 'sh', '-c', script], { input: 'from stdin\n' });
+    expect(end).to.deep.equal({ code: 7, stdout: 'from stdin\n', stderr: 'to stderr\n' });
+  });
+
+  it('holds the lock while the command runs, for the watchdog time, and gives it back', async () => {
+    const name = uniqueName();
+    const redis = observer();
+    const held = CliProcess.start(['run', name, '--', 'sh', '-c', 'echo inside; read line']);
+    await held.prints(/inside/);
+    expect(Object.values(await redis.hgetall(name))).to.deep.equal(['1']);
+    expect(await redis.pttl(name)).to.be.within(1, 30_000);
+    held.type('\n');
+    expect((await held.ended).code).to.equal(0);
+    expect(await redis.exists(name)).to.equal(0);
+  });
+
+  it('tells the command the name of the lock, and a token only of a fenced one', async () => {
+    allowLeftovers({ keys: /^redisson_lock_token:/ });
+    const name = uniqueName();
+    const script = 'echo "$IOREDISSON_LOCK ${IOREDISSON_TOKEN-none}"';
+    const env = { IOREDISSON_TOKEN: '99' };
+    expect((await cli(['run', name, '--', 'sh', '-c', script], { env })).stdout).to.equal(`${name} none\n`);
+    const [first, second] = [
+      await cli(['run', '-t', 'fenced', name, '--', 'sh', '-c', script], { env }),
+      await cli(['run', '--type', 'fenced', name, '--', 'sh', '-c', script], { env }),
+    ].map(({ stdout }) => Number(stdout.split(' ')[1]));
+    expect(first).to.equal(1);
+    expect(second).to.equal(2);
+  });
+
+  it('passes arguments that look like options on', async () => {
+    const end = await cli(['run', uniqueName(), '--', 'printf', '%s,', '-n', '--', '--help']);
+    expect(end.stdout).to.equal('-n,--,--help,');
+  });
+
+  for (const [option, place] of [
+    ['-u', () => redisUrl()],
+    ['--url', () => redisUrl()],
+    ['-c', () => configFile(redisUrl())],
+    ['--config', () => configFile(redisUrl())],
+  ] as const) {
+    it(`finds Redis by ${option}, which goes before REDIS_URL`, async () => {
+      const env = { REDIS_URL: 'redis://127.0.0.1:1' };
+      expect((await cli(['run', option, place(), uniqueName(), '--', 'echo', 'in'], { env })).stdout).to.equal('in\n');
+    });
+  }
+
+  it('applies the name mapper of the configuration', async () => {
+    const mapper = 'nameMapper: !<org.redisson.config.PrefixNameMapper> {prefix: "app:"}';
+    const config = configFile(redisUrl(), mapper);
+    const name = uniqueName();
+    const held = CliProcess.start(['run', '-c', config, name, '--', 'sh', '-c', STAYS]);
+    await held.prints(/inside/);
+    expect(await observer().exists(`app:${name}`)).to.equal(1);
+    const [report] = JSON.parse((await cli(['list', '--json', '-c', config, name])).stdout) as { name: string }[];
+    expect(report).to.include({ name, key: `app:${name}`, kind: 'lock' });
+    held.signal('SIGTERM');
+    await held.ended;
+  });
+
+  describe('when somebody else holds the lock', () => {
+    let name: string;
+    let holder: CliProcess;
+
+    beforeEach(async () => {
+      name = uniqueName();
+      holder = CliProcess.start(['run', name, '--', 'sh', '-c', STAYS]);
+      await holder.prints(/inside/);
+    });
+
+    afterEach(async () => {
+      holder.signal('SIGTERM');
+      expect((await holder.ended).code).to.equal(143);
+    });
+
+    for (const [args, code] of [
+      [['-n'], 1],
+      [['--nonblock'], 1],
+      [['-w', '0'], 1],
+      [['-w', '1ms'], 1],
+      [['--wait', '0.2s'], 1],
+      [['-n', '-E', '9'], 9],
+      [['-n', '--conflict-exit-code', '0'], 0],
+      [['-w', '100ms', '-E', '255', '-t', 'fair'], 255],
+      [['-n', '-t', 'fair'], 1],
+      [['-n', '-t', 'read'], 1],
+      [['-w', '50ms', '-t', 'write'], 1],
+      [['-w', '50ms', '-t', 'spin'], 1],
+    ] as const) {
+      it(`${args.join(' ')}: exits ${code}, and says and runs nothing`, async () => {
+        const end = await cli(['run', ...args, name, '--', 'echo', 'inside']);
+        expect(end).to.deep.equal({ code, stdout: '', stderr: '' });
+      });
+    }
+
+    it('waits for it, without limit or with one', async () => {
+      const waiters = [[], ['-w', '10m']].map((args) => CliProcess.start(['run', ...args, name, '--', 'echo', 'in']));
+      holder.signal('SIGTERM');
+      for (const waiter of waiters) expect((await waiter.ended).stdout).to.equal('in\n');
+    });
+  });
+
+  it('-l: holds it with that lease', async () => {
+    const name = uniqueName();
+    const held = CliProcess.start(['run', '-l', '2h', name, '--', 'sh', '-c', STAYS]);
+    await held.prints(/inside/);
+    expect(await observer().pttl(name)).to.be.within(7_000_000, 7_200_000);
+    held.signal('SIGTERM');
+    await held.ended;
+  });
+
+  for (const [kind, data] of [
+    ['lock', /^\{"[0-9a-f-]{36}:\d+":"1"\}$/],
+    ['fair', /^\{"[0-9a-f-]{36}:\d+":"1"\}$/],
+    ['spin', /^\{"[0-9a-f-]{36}:\d+":"1"\}$/],
+    ['read', /^\{"mode":"read","[0-9a-f-]{36}:\d+":"1"\}$/],
+    ['write', /^\{"mode":"write","[0-9a-f-]{36}:\d+:write":"1"\}$/],
+  ] as const) {
+    it(`-t ${kind}: takes that kind of lock`, async () => {
+      const name = uniqueName();
+      const held = CliProcess.start(['run', '-t', kind, name, '--', 'sh', '-c', STAYS]);
+      await held.prints(/inside/);
+      expect(JSON.stringify(await observer().hgetall(name))).to.match(data);
+      held.signal('SIGTERM');
+      expect((await held.ended).code).to.equal(143);
+      expect(await observer().exists(name)).to.equal(0);
+    });
+  }
+
+  it('exits 128+n when a signal killed the command', async () => {
+    expect((await cli(['run', uniqueName(), '--', 'sh', '-c', 'kill -KILL $$'])).code).to.equal(137);
+    expect((await cli(['run', uniqueName(), '--', 'sh', '-c', 'kill -USR1 $$'])).code).to.equal(138);
+  });
+
+  it('exits 127 and 126 where a shell would, in one line, and gives the lock back', async () => {
+    const name = uniqueName();
+    const file = path.join(scratchFolder(), 'not-executable');
+    fs.writeFileSync(file, 'echo in');
+    const missing = await cli(['run', name, '--', 'no-such-command-here']);
+    expect(missing).to.include({ code: 127, stderr: 'ioredisson: no-such-command-here: command not found\n' });
+    const forbidden = await cli(['run', name, '--', file]);
+    expect(forbidden).to.include({ code: 126, stderr: `ioredisson: ${file}: cannot be executed: permission denied\n` });
+    expect(await observer().exists(name)).to.equal(0);
+  });
+
+  it('exits 65 when the name belongs to other data, and leaves them alone', async () => {
+    const name = uniqueName();
+    const redis = observer();
+    await redis.set(name, 'data');
+    const end = await cli(['run', name, '--', 'echo', 'in']);
+    expect(end).to.include({ code: 65, stdout: '' });
+    expect(end.stderr).to.match(/^ioredisson: [^\n]*WRONGTYPE[^\n]*\n$/);
+    expect(await redis.getdel(name)).to.equal('data');
+  });
+});

@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import * as fs from 'node:fs';
+import { constants } from 'node:os';
+import * as path from 'node:path';
+import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
+import { ensureBuilt } from '../support/buildOutput';
+import { CliProcess, isRunning, PATIENCE } from './support/CliProcess';
+import { observer, scratchFolder, STAYS, untilQueued, untilWaitedFor } from './support/world';
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+
+describe('ioredisson run and signals', function () {
+  this.timeout(3 * PATIENCE);
+
+  before(() => ensureBuilt());
+
+  for (const signal of SIGNALS) {
+    const code = 128 + constants.signals[signal];
+
+    it(`${signal} while waiting: starts nothing, leaves nothing, exits ${code}`, async () => {
+      const name = uniqueName();
+      const redis = observer();
+      const marker = path.join(scratchFolder(), 'started');
+      await redis.hset(name, 'somebody', 1);
+      const waiter = CliProcess.start(['run', name, '--', 'touch', marker]);
+      await untilWaitedFor(redis, name);
+      waiter.signal(signal);
+      expect(await waiter.ended).to.deep.equal({ code, stdout: '', stderr: '' });
+      // What is free now must not be taken by anybody who is gone.
+      await redis.del(name);
+      await redis.publish(`redisson_lock__channel:{${name}}`, '0');
+      expect(await redis.exists(name)).to.equal(0);
+      expect(fs.existsSync(marker)).to.equal(false);
+    });
+
+    it(`${signal} while holding: reaches the whole group, and the command decides`, async () => {
+      const name = uniqueName();
+      const says = (who: string): string => `trap "echo ${who}" ${signal.slice(3)}`;
+      const inner = `${says('inner')}; echo ready; while [ ! -e "$0/inner" ]; do sleep 0.05; done`;
+      const folder = scratchFolder();
+      const script = `${says('outer')}; sh -c '${inner}' "$0" & while [ ! -e "$0/end" ]; do sleep 0.05; done; wait; exit 5`;
+      const held = CliProcess.start(['run', name, '--', 'sh', '-c', script, folder]);
+      await held.prints(/ready/);
+      held.signal(signal);
+      await held.prints(/inner/);
+      await held.prints(/outer/);
+      for (const file of ['inner', 'end']) fs.writeFileSync(path.join(folder, file), '');
+      expect(await held.ended).to.include({ code: 5, stderr: '' });
+      expect(await observer().exists(name)).to.equal(0);
+    });
+  }
+
+  it('a command that a passed on signal ends gives its 128+n', async () => {
+    const held = CliProcess.start(['run', uniqueName(), '--', 'sh', '-c', STAYS]);
+    await held.prints(/inside/);
+    held.signal('SIGINT');
+    expect((await held.ended).code).to.equal(130);
+  });
+
+  it('leaves the queue of a fair lock when a signal ends the wait', async () => {
+    const name = uniqueName();
+    const redis = observer();
+    const holder = CliProcess.start(['run', '-t', 'fair', name, '--', 'sh', '-c', STAYS]);
+    await holder.prints(/inside/);
+    const waiter = CliProcess.start(['run', '-t', 'fair', name, '--', 'echo', 'in']);
+    await untilQueued(redis, name, 1);
+    waiter.signal('SIGTERM');
+    expect(await waiter.ended).to.include({ code: 143, stdout: '' });
+    expect(await redis.exists(`redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`)).to.equal(0);
+    holder.signal('SIGTERM');
+    await holder.ended;
+  });
+
+  it('a signal while Redis cannot be reached ends the wait, too', async () => {
+    const server = trackClient(await RedisServer.start());
+    await server.kill();
+    const waiter = CliProcess.start(['run', '-u', server.url, uniqueName(), '--', 'echo', 'in']);
+    // It has no way to show that it waits: the signal may come before that, and must do the same.
+    await sleepUntil(() => handlesSignals(waiter.pid), {
+      timeout: PATIENCE,
+    });
+    waiter.signal('SIGTERM');
+    expect(await waiter.ended).to.include({ code: 143, stdout: '' });
+  });
+
+  it('a signal while releasing has no effect: the exit code is the command own, and the lock is given back', async () => {
+    const server = trackClient(await RedisServer.start());
+    const redis = observer(server.url);
+    const name = uniqueName();
+    const held = CliProcess.start([
+      'run',
+      '-u',
+      server.url,
+      name,
+      '--',
+      'sh',
+      '-c',
+      'echo "inside $$"; read line; exit 3',
+    ]);
+    const [, pid] = await held.prints(/inside (\d+)/);
+    server.pause();
+    held.type('\n');
+    await sleepUntil(() => !isRunning(Number(pid)), { timeout: PATIENCE });
+    held.signal('SIGTERM');
+    held.signal('SIGHUP');
+    server.resume();
+    expect(await held.ended).to.include({ code: 3 });
+    expect(await redis.exists(name)).to.equal(0);
+  });
+
+  it('Ctrl-Z does not stop us while the command runs on', async () => {
+    const held = CliProcess.start(['run', uniqueName(), '--', 'sh', '-c', 'echo inside; read line; exit 4']);
+    await held.prints(/inside/);
+    held.signal('SIGTSTP');
+    held.type('\n');
+    expect((await held.ended).code).to.equal(4);
+  });
+});
+
+/** Whether a process catches SIGUSR2, which Node leaves alone: our handlers are there. Where that cannot be read: yes. */
+function handlesSignals(pid: number): boolean {
+  const file = `/proc/${pid}/status`;
+  const [, mask] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '') ?? [];
+  return mask === undefined || (BigInt(`0x${mask}`) & (1n << BigInt(constants.signals.SIGUSR2 - 1))) !== 0n;
+}

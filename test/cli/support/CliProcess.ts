@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { redisUrl, sleepUntil, trackClient } from '../../support';
+import { projectRoot } from '../../support/buildOutput';
+
+/** The built command. */
+export const COMMAND = path.join(projectRoot, 'dist', 'cli', 'main.js');
+
+/** On a machine that has other things to do, a Node takes its time to start. */
+export const PATIENCE = 60_000;
+
+/** How a command has ended. */
+export interface CliEnd {
+  /** -1 when a signal ended it, which our command does not let happen but for SIGKILL. */
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** How to start the command. */
+export interface CliOptions {
+  /** More of the environment, or less: `undefined` removes. `REDIS_URL` is the shared server's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly input?: string;
+  readonly cwd?: string;
+}
+
+/** The built command, run as a user runs it. Ended with the test. */
+export class CliProcess {
+  readonly ended: Promise<CliEnd>;
+  stdout = '';
+  stderr = '';
+  readonly #child: ChildProcess;
+
+  private constructor(file: string, args: readonly string[], { env, input, cwd }: CliOptions) {
+    const environment = { ...process.env, REDIS_URL: redisUrl(), NODE_OPTIONS: undefined, ...env };
+    this.#child = spawn(file, [...args], { env: environment, ...(cwd !== undefined && { cwd }) });
+    this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.#child.stdin!.on('error', () => undefined);
+    if (input !== undefined) this.#child.stdin!.end(input);
+    this.ended = new Promise((resolve) => {
+      // Not `close`: what the command left behind would keep our pipes open, and it must not be there.
+      this.#child.once('exit', (code) => {
+        setImmediate(() => resolve({ code: code ?? -1, stdout: this.stdout, stderr: this.stderr }));
+      });
+    });
+  }
+
+  static start(args: readonly string[], options: CliOptions = {}): CliProcess {
+    return trackClient(new CliProcess(process.execPath, [COMMAND, ...args], options));
+  }
+
+  /** Starts another program, which is to start ours. */
+  static startWith(file: string, args: readonly string[], options: CliOptions = {}): CliProcess {
+    return trackClient(new CliProcess(file, args, options));
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  /** Waits until it has printed something. @returns the first match */
+  async prints(pattern: RegExp): Promise<RegExpExecArray> {
+    return sleepUntil(() => pattern.exec(this.stdout), {
+      timeout: PATIENCE,
+      message: `${String(pattern)} in: ${this.stdout} ${this.stderr}`,
+    });
+  }
+
+  /** Sends a signal, if it still runs. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  type(keys: string): void {
+    this.#child.stdin!.write(keys);
+  }
+
+  /** Ends it at the end of the test; the guard ends what it runs. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+}
+
+/** Runs the command to its end. */
+export function cli(args: readonly string[], options: CliOptions = {}): Promise<CliEnd> {
+  return CliProcess.start(args, { input: '', ...options }).ended;
+}
+
+/** Whether a process runs; one that has ended and that nobody has collected does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    return process.platform !== 'linux';
+  }
+}

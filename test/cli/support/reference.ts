@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import * as path from 'node:path';
+import { createProgram } from '../../../lib/cli/program';
+import { projectRoot } from '../../support/buildOutput';
+
+/** Where the reference of the command line is. */
+export const REFERENCE_FILE = path.join(projectRoot, 'docs', 'cli.md');
+
+const WIDTH = 80;
+const NEVER = (): Promise<number> => Promise.reject(new Error('only its help is wanted'));
+
+/** docs/cli.md, made of the program's own help. */
+export function referenceText(): string {
+  const actions = { run: NEVER, list: NEVER, inspect: NEVER, unlock: NEVER, top: NEVER };
+  const program = createProgram('0', actions, () => undefined);
+  const sections = program.commands.map((command) => section(`ioredisson ${command.name()}`, command));
+  return [
+    '# Command line',
+    '<!-- Made by `npm run docs:cli` of the help of the commands. Change lib/cli/program.ts and helpTexts.ts instead. -->',
+    section('ioredisson', program),
+    ...sections,
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+function section(title: string, command: Command): string {
+  let text = '';
+  command.configureOutput({
+    writeOut: (part) => (text += part),
+    getOutHelpWidth: () => WIDTH,
+    getOutHasColors: () => false,
+  });
+  command.outputHelp();
+  return `## ${title}\n\n\`\`\`text\n${text.trimEnd()}\n\`\`\``;
+}

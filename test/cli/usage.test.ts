@@ -1,0 +1,120 @@
+import { expect } from 'chai';
+import * as fs from 'node:fs';
+import { freePort, RedisServer, trackClient, uniqueName } from '../support';
+import { ensureBuilt } from '../support/buildOutput';
+import { cli, PATIENCE } from './support/CliProcess';
+import { REFERENCE_FILE, referenceText } from './support/reference';
+import { configFile } from './support/world';
+
+/** One line, from us. */
+const ONE_LINE = /^ioredisson: [^\n]+\n$/;
+
+describe('the command line', function () {
+  this.timeout(2 * PATIENCE);
+
+  before(() => ensureBuilt());
+
+  describe('exits 64, with one line that points to the help, for', () => {
+    const wrong: readonly (readonly string[])[] = [
+      ['bogus'],
+      ['run'],
+      ['run', 'name'],
+      ['run', 'name', '--'],
+      ['run', 'name', 'command'],
+      ['run', 'name', 'more', '--', 'command'],
+      ['run', '--', 'command'],
+      ['run', '--bogus', 'name', '--', 'command'],
+      ['run', '-w', 'name', '--', 'command'],
+      ['run', '-w', '10', 'name', '--', 'command'],
+      ['run', '-w', '10parsecs', 'name', '--', 'command'],
+      ['run', '-w', '-1s', 'name', '--', 'command'],
+      ['run', '-l', '0', 'name', '--', 'command'],
+      ['run', '--grace', 'long', 'name', '--', 'command'],
+      ['run', '-n', '-w', '1s', 'name', '--', 'command'],
+      ['run', '-t', 'mutex', 'name', '--', 'command'],
+      ['run', '-E', '256', 'name', '--', 'command'],
+      ['run', '-E', 'x', 'name', '--', 'command'],
+      ['run', '-u', 'redis://h', '-c', 'f', 'name', '--', 'command'],
+      ['list', 'a', 'b'],
+      ['inspect'],
+      ['unlock', 'name'],
+      ['top', '-i', '0'],
+      ['top', '--count', '0'],
+    ];
+    for (const args of wrong) {
+      it(args.join(' '), async () => {
+        const end = await cli(args);
+        expect(end).to.include({ code: 64, stdout: '' });
+        expect(end.stderr)
+          .to.match(ONE_LINE)
+          .and.to.match(/\(see ioredisson .*--help\)/);
+      });
+    }
+  });
+
+  it('exits 64 for a configuration that does not fit, and never shows a password', async () => {
+    for (const args of [
+      ['-u', 'http://user:sesame@host'],
+      ['-u', 'redis://user:sesame@host:port'],
+      ['-c', '/no/such/file.yaml'],
+      ['-c', configFile('redis://:sesame@127.0.0.1:1', 'lockWatchdogTimeuot: 1')],
+    ]) {
+      const end = await cli(['run', ...args, 'name', '--', 'echo', 'in']);
+      expect(end).to.include({ code: 64, stdout: '' });
+      expect(end.stderr).to.match(ONE_LINE).and.not.to.contain('sesame');
+    }
+  });
+
+  it('exits 69 when Redis cannot be reached, with and without a limit to the wait', async () => {
+    const config = configFile(`redis://:sesame@127.0.0.1:${await freePort()}`, 'retryAttempts: 0', 'timeout: 300');
+    for (const args of [[], ['-w', '50ms'], ['-w', '20s'], ['-n']]) {
+      const end = await cli(['run', '-c', config, ...args, 'name', '--', 'echo', 'in']);
+      expect(end, args.join(' ')).to.include({ code: 69, stdout: '' });
+      expect(end.stderr).to.match(ONE_LINE).and.not.to.contain('sesame');
+    }
+    for (const args of [['list'], ['inspect', 'name'], ['unlock', '--force', 'name'], ['top', '--count', '1']]) {
+      const end = await cli([...args, '-c', config]);
+      expect(end, args.join(' ')).to.include({ code: 69, stdout: '' });
+      expect(end.stderr).to.match(ONE_LINE);
+    }
+  });
+
+  it('exits 69 when Redis does not let us in, and takes the password from REDIS_URL', async () => {
+    const server = trackClient(await RedisServer.start({ password: 'open sesame' }));
+    const without = { REDIS_URL: `redis://127.0.0.1:${server.port}` };
+    const wrong = { REDIS_URL: `redis://:sesame@127.0.0.1:${server.port}` };
+    for (const env of [without, wrong]) {
+      const end = await cli(['run', uniqueName(), '--', 'echo', 'in'], { env });
+      expect(end).to.include({ code: 69, stdout: '' });
+      expect(end.stderr).to.match(ONE_LINE).and.not.to.contain('sesame');
+    }
+    const right = { REDIS_URL: server.url };
+    const end = await cli(['run', uniqueName(), '--', 'echo', 'in'], { env: right });
+    expect(end).to.deep.equal({ code: 0, stdout: 'in\n', stderr: '' });
+  });
+
+  it('exits 69 when Redis takes no answer', async () => {
+    const server = trackClient(await RedisServer.start());
+    const config = configFile(server.url, 'retryAttempts: 0', 'timeout: 300');
+    server.pause();
+    for (const args of [['-w', '50ms'], ['-n']]) {
+      const end = await cli(['run', '-c', config, ...args, 'name', '--', 'echo', 'in']);
+      expect(end, args.join(' ')).to.include({ code: 69, stdout: '' });
+      expect(end.stderr).to.match(ONE_LINE);
+    }
+  });
+
+  it('helps', async () => {
+    for (const args of [['--help'], ['help'], ['help', 'run'], ['run', '--help'], ['top', '-h']]) {
+      const end = await cli(args);
+      expect(end).to.include({ code: 0, stderr: '' });
+      expect(end.stdout).to.match(/^Usage: ioredisson/);
+    }
+    expect((await cli([])).code).to.equal(64);
+    expect((await cli(['--version'])).stdout).to.match(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('is described by docs/cli.md as it is (npm run docs:cli)', () => {
+    expect(fs.readFileSync(REFERENCE_FILE, 'utf8')).to.equal(referenceText());
+  });
+});
