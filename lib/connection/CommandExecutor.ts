@@ -59,7 +59,7 @@ export interface CommandExecutor {
   call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown>;
 
   /**
-   * Why no command for this key can be sent now; `undefined` when it can.
+   * Why no command for this key can be sent now; `undefined` when it can, or nothing is known to be wrong.
    * @param what - what cannot be done, for the error
    */
   outage(key: string, what: string): ConnectionError | undefined;

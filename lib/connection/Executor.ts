@@ -101,7 +101,10 @@ export class Executor implements CommandExecutor {
   }
 
   outage(key: string, what: string): ConnectionError | undefined {
-    return this.#link.canSend(key) ? undefined : connectionError({ what, sends: 0 }, this.#link);
+    const link = this.#link;
+    // A connection that is just being opened is no outage.
+    if (link.canSend(key) || (link.refusal ?? link.lastError) === undefined) return undefined;
+    return connectionError({ what, sends: 0 }, link);
   }
 
   slotOf(key: string): number {
