@@ -58,19 +58,20 @@ export class MasterFinder {
       ...connection,
       ...node,
       connectTimeout: Math.min(timeout, connection.connectTimeout ?? timeout),
-      commandTimeout: timeout,
       enableReadyCheck: false,
       enableOfflineQueue: true,
       lazyConnect: true,
       retryStrategy: null,
     });
     redis.on('error', (error) => (reason = error));
+    const timer = setTimeout(() => redis.disconnect(), timeout);
     try {
       const info = await redis.info('replication');
       if (/^role:master/m.test(info)) return node;
     } catch (error) {
       throw new Error(`${nodeKey(node)}: ${(reason ?? (error as Error)).message}`);
     } finally {
+      clearTimeout(timer);
       redis.disconnect();
     }
     throw new Error(`${nodeKey(node)} is a replica`);

@@ -92,7 +92,7 @@ describe('a master and its replicas', function () {
     await sleepUntil(async () => !(await lock.isLocked()), { message: 'the lock is free' });
     await sleepUntil(async () => (await semaphore.availablePermits()) === 2, { message: 'the permit is back' });
     group.replicas[0]!.resume();
-    await lock.lock();
+    await sleepUntil(() => lock.tryLock().catch(() => false), { message: 'the replica confirms again' });
     await lock.unlock();
     await semaphore.delete();
   });
