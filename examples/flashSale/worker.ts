@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   tell('ready');
   await new Promise((resolve) => process.once('message', resolve));
 
-  for (let sold = 0; ; ) {
+  for (let sold = 0; ;) {
     const orderId = `${process.pid}-${sold}`;
     try {
       const outcome = orders.useLock
