@@ -162,6 +162,11 @@ export class Redisson {
     return new CountDownLatch(this.#object('latch', name, latchKeys));
   }
 
+  /** @internal As `getLock(name).withLock(fn, options)`, with what only @DisLock may ask for. */
+  guard<T>(name: string, ...call: Parameters<typeof DistributedLock.prototype.guard<T>>): Promise<T> {
+    return this.#lock(name, this.#drivers.lock).guard(...call);
+  }
+
   /** The client id: a lower-case v4 UUID, the first part of every owner name. */
   getId(): string {
     return this.#id;

@@ -104,6 +104,20 @@ export class DistributedLock implements MemberLock {
     return withHold(fn, () => this.acquire(options));
   }
 
+  /**
+   * As `withLock`, with what only the package itself may ask for.
+   * @param leaves - whether the lock is left to run out at the end
+   */
+  guard<T>(
+    fn: () => T | PromiseLike<T>,
+    options: AcquireOptions,
+    { leaves, ...inner }: InnerDemand & { readonly leaves: boolean },
+  ): Promise<T> {
+    const acquire = (): Promise<LockHold> =>
+      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, inner));
+    return withHold(fn, acquire, leaves ? (hold) => hold.leave() : undefined);
+  }
+
   /** Takes the lock for the thread of this call. @param queues - `false`: a single attempt that queues nowhere */
   take(leaseMs: number, waitMs: number, queues: boolean, options: LockOptions | undefined): Promise<Taken> {
     const caller = readCaller(options);

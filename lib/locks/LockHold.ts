@@ -62,6 +62,19 @@ export class LockHold implements MemberHold {
     return this.#released;
   }
 
+  /**
+   * Neither renews it any more nor gives it back: it runs out by itself, and that is no loss. `unlock` then does nothing.
+   * @throws LockLostError when it was lost before
+   */
+  async leave(): Promise<void> {
+    if (this.isHeld) {
+      const { context, driver, rawName } = this.#engine;
+      const hold = context.holds.get(holdKey(rawName, driver.ownerOf(this.threadId)));
+      if (hold !== undefined) context.holds.leave(hold, this.#grip);
+      this.#released = Promise.resolve();
+    } else if (this.#lost !== undefined) throw this.#lost;
+  }
+
   async relet(leaseMs: number): Promise<boolean> {
     return this.isHeld && this.#engine.relet(this.threadId, this.#grip, leaseMs);
   }

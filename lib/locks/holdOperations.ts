@@ -4,14 +4,14 @@ import { runAsThread } from '../thread/threadScope';
 import { toMillis } from '../util/duration';
 
 /** Takes a lock once for the thread of the call. @returns `undefined` when the time was over */
-type TakeHold = (waitMs: number) => Promise<LockHold | undefined>;
+type TakeHold<H extends LockHold> = (waitMs: number) => Promise<H | undefined>;
 
 /** `acquire` of every lock. @throws LockTimeoutError when `options.waitTime` passes */
-export async function acquireHold(
+export async function acquireHold<H extends LockHold>(
   name: string,
   options: AcquireOptions | undefined,
-  take: TakeHold,
-): Promise<LockHold> {
+  take: TakeHold<H>,
+): Promise<H> {
   const waitMs = options?.waitTime === undefined ? Infinity : toMillis(options.waitTime, options.unit, 'waitTime');
   const hold = await take(waitMs);
   if (hold === undefined) throw new LockTimeoutError(name, waitMs);
@@ -19,16 +19,23 @@ export async function acquireHold(
 }
 
 /** `tryAcquireHold` of every lock. */
-export async function tryAcquireHold(options: AcquireOptions | undefined, take: TakeHold): Promise<LockHold | null> {
+export async function tryAcquireHold<H extends LockHold>(
+  options: AcquireOptions | undefined,
+  take: TakeHold<H>,
+): Promise<H | null> {
   return (
     (await take(options?.waitTime === undefined ? 0 : toMillis(options.waitTime, options.unit, 'waitTime'))) ?? null
   );
 }
 
-/** `withLock` of every lock: runs `fn` in the thread scope of the hold and gives the hold back, whatever happens. */
-export async function withHold<T>(
-  fn: (hold: LockHold) => T | PromiseLike<T>,
-  acquire: () => Promise<LockHold>,
+/**
+ * `withLock` of every lock: runs `fn` in the thread scope of the hold and gives the hold back, whatever happens.
+ * @param end - what becomes of the hold then. @default it is given back
+ */
+export async function withHold<T, H extends LockHold>(
+  fn: (hold: H) => T | PromiseLike<T>,
+  acquire: () => Promise<H>,
+  end: (hold: H) => Promise<void> = (hold) => hold.unlock(),
 ): Promise<T> {
   if (typeof fn !== 'function') throw new TypeError('withLock needs a function to run');
   const hold = await acquire();
@@ -36,9 +43,9 @@ export async function withHold<T>(
   try {
     result = await runAsThread(hold.threadId, () => fn(hold));
   } catch (error) {
-    await hold.unlock().catch(() => undefined);
+    await end(hold).catch(() => undefined);
     throw error;
   }
-  await hold.unlock();
+  await end(hold);
   return result;
 }

@@ -18,6 +18,8 @@ export interface Grip {
   readonly maxRenewals: number;
   /** Renewals so far. */
   renewals: number;
+  /** Whether it is left to run out: nobody gives it back, and its end is no loss. */
+  left?: boolean;
   /** Called once when the hold is lost while this grip is part of it. */
   onLost?: (cause: Error) => void;
 }

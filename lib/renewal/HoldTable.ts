@@ -1,6 +1,7 @@
 import { LockLostError, ShutdownError } from '../errors';
 import { runOutsideThreads } from '../thread/threadScope';
-import { Hold, type Grip, type HoldIdentity } from './Hold';
+import { NO_LEASE } from '../util/duration';
+import { confirmedUntil, Hold, type Grip, type HoldIdentity } from './Hold';
 
 /** Somebody lost a lock (Redisson has no such event). */
 export interface LockLost {
@@ -51,10 +52,14 @@ export class HoldTable {
     this.watcher?.changed(hold);
   }
 
-  /** One acquisition was given back: that grip, or the last one. @returns it, or `undefined` where there was none */
+  /**
+   * One acquisition was given back: that grip, or the last one, which is one that is left to run out only where there is
+   * no other.
+   * @returns it, or `undefined` where there was none
+   */
   release(hold: Hold, grip?: Grip): Grip | undefined {
     const { grips } = hold;
-    const index = grip === undefined ? grips.length - 1 : grips.lastIndexOf(grip);
+    const index = grip === undefined ? lastHeld(grips) : grips.lastIndexOf(grip);
     const gone = index === grips.length - 1 ? grips.pop() : index < 0 ? undefined : grips.splice(index, 1)[0];
     if (gone !== undefined) this.#settle(hold);
     return gone;
@@ -70,6 +75,17 @@ export class HoldTable {
     grip.leaseEnd = leaseEnd;
     this.#shorten(hold);
     this.watcher?.changed(hold);
+  }
+
+  /** A grip is left to run out with what its last renewal, or its lease, has set: nobody is told when it ends. */
+  leave(hold: Hold, grip: Grip): void {
+    if (!hold.grips.includes(grip)) return;
+    grip.left = true;
+    if (grip.leaseMs === NO_LEASE) {
+      grip.leaseEnd = Math.min(hold.deadline, confirmedUntil(performance.now(), grip.watchdogMs));
+      grip.leaseMs = grip.watchdogMs;
+    }
+    this.#settle(hold);
   }
 
   /** Redis confirmed that it keeps the lock until `deadline` (monotonic). */
@@ -158,8 +174,10 @@ export class HoldTable {
 
   /** Outside any thread scope: it is by chance that a loss shows itself in that of some thread. */
   #tell(hold: Hold, grips: readonly Grip[], cause: LockLostError): void {
+    const lost = grips.filter(({ left }) => left !== true);
+    if (lost.length === 0) return;
     runOutsideThreads(() => {
-      for (const grip of grips) grip.onLost?.(cause);
+      for (const grip of lost) grip.onLost?.(cause);
       for (const listener of [...this.#listeners]) {
         try {
           listener({ name: hold.name, threadId: hold.threadId, cause });
@@ -170,4 +188,10 @@ export class HoldTable {
       }
     });
   }
+}
+
+/** Where the last grip is that somebody will give back; else the last one. */
+function lastHeld(grips: readonly Grip[]): number {
+  const index = grips.findLastIndex(({ left }) => left !== true);
+  return index < 0 ? grips.length - 1 : index;
 }
