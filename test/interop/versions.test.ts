@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisCluster } from '../support/RedisCluster';
+import { sleepUntil } from '../support/sleepUntil';
 import { uniqueName } from '../support/uniqueName';
 import { ClusterProbe } from './support/ClusterProbe';
 import { JavaRedisson } from './support/JavaRedisson';
@@ -46,6 +47,8 @@ for (const version of OLDER) {
         expect((await waiting.done).endedAt - unlocked.startedAt).to.be.within(0, WOKEN_MS);
         expect(await outcomeOf(holder.call(path, 'unlock'))).to.equal('IllegalMonitorState');
         expect(await stage.peer(first).call(path, 'forceUnlock')).to.equal(true);
+        // Before 3.32 a Java waiter for a fair lock that looks just too early sleeps until somebody unlocks.
+        if (second === 'java' && /fair/.test(kind.title) && isBefore(version, '3.32.0')) return;
         const held = await holder.timed(path, 'tryLock', 0, 300, 'MILLISECONDS');
         expect(held.result).to.equal(true);
         expect((await waiter.timed(path, 'lock')).endedAt - held.endedAt).to.be.below(300 + WOKEN_MS);
@@ -116,7 +119,7 @@ for (const version of OLDER) {
       expect(await node.call(at.lock(name), 'tryLock')).to.equal(false);
       await java.call(at.fair(`f-${name}`), 'lock');
       const queued = java.thread('queued').call(at.fair(`f-${name}`), 'lock');
-      await stage.probe.untilKey(/redisson_lock_queue/);
+      await stage.probe.untilKey(new RegExp(`redisson_lock_queue:.*${name}`));
       const queues = await stage.probe.keys();
       // Before 3.52 the queue of a fair lock was named after the name as given.
       const queue = isBefore(version, '3.52.0') ? `{f-${name}}` : `{app:f-${name}}`;
@@ -160,8 +163,9 @@ function clusterSuite(version: string): void {
     const [holder, waiter] = [first, second].map((side) => (side === 'java' ? java : node).thread('t'));
     await holder?.call(at.lock(name), 'lock');
     const waiting = waiter?.timed(at.lock(name), 'lock');
-    await sleep(300);
-    expect(await probe.isSharded(`redisson_lock__channel:{${name}}`)).to.equal(sharded);
+    const channel = `redisson_lock__channel:{${name}}`;
+    await sleepUntil(async () => (await probe.subscribers(channel)) > 0, { timeout: 20_000 });
+    expect(await probe.isSharded(channel)).to.equal(sharded);
     const unlocked = await holder?.timed(at.lock(name), 'unlock');
     expect((await waiting)?.endedAt).to.be.below((unlocked?.startedAt ?? 0) + WOKEN_MS);
     await waiter?.call(at.lock(name), 'unlock');

@@ -30,6 +30,7 @@ export const EXCLUSIVE_LOCKS: readonly LockKind[] = [
     channel: common,
     reentrant: true,
     leaves: (name) => [`redisson_lock_token:{${name}}`],
+    since: '3.19.0',
   },
   {
     title: 'write lock',
