@@ -33,10 +33,16 @@ export class Monitor {
   /** Used by {@link monitor}. */
   static async start(url: string, filter: (command: SeenCommand) => boolean): Promise<Monitor> {
     const ticker = new Redis(url);
-    const recorder = await ticker.monitor();
-    recorder.on('error', () => undefined);
+    const recorder = new Redis(url, { lazyConnect: true, retryStrategy: null });
     ticker.on('error', () => undefined);
-    return new Monitor(ticker, recorder, filter);
+    recorder.on('error', () => undefined);
+    const started = new Monitor(ticker, recorder, filter);
+    await recorder.connect();
+    const answer = recorder.call('monitor');
+    // ioredis' own monitor() sets this when it has read the answer, and fails on lines that come in one piece with it.
+    recorder.status = 'monitoring' as typeof recorder.status;
+    await answer;
+    return started;
   }
 
   /** Everything executed until now, those inside scripts too. */
