@@ -1,0 +1,454 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import { newCallToken, type RunOptions } from '../../../lib/connection/CommandExecutor';
+import { Executor } from '../../../lib/connection/Executor';
+import type { ConnectionError } from '../../../lib/errors';
+import { PUBLISH_COMMAND, RESEND_FLAG, type Resend, type ScriptArg } from '../../../lib/scripts/Script';
+import { fakeClock } from '../../support';
+import { Outcome } from '../../support/fakeClient';
+import { FakeLink, reply, script } from './fakeLink';
+
+const TIMEOUT = 1_000;
+const RETRIES = 3;
+/** How long a command waits for somebody who can serve it. */
+const PATIENCE = TIMEOUT + RETRIES * 1_000;
+
+describe('Executor', () => {
+  let clock: SinonFakeTimers;
+  let link: FakeLink;
+  let executor: Executor;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    link = new FakeLink();
+    executor = make();
+  });
+
+  function make(): Executor {
+    return new Executor(link, {
+      timeout: TIMEOUT,
+      retryAttempts: RETRIES,
+      slavesSyncTimeout: 100,
+      checkLockSyncedSlaves: true,
+    });
+  }
+
+  function run(resend: Resend, options: RunOptions = {}, arg: ScriptArg = 'x'): Outcome<unknown> {
+    return new Outcome(executor.run(script(resend), { name: 'a' }, { arg }, { name: 'a', ...options }));
+  }
+
+  /** Lets promises settle. */
+  const settle = () => clock.tickAsync(0);
+
+  function errorOf(outcome: Outcome<unknown>): ConnectionError {
+    expect(outcome.state).to.equal('rejected');
+    return outcome.error as ConnectionError;
+  }
+
+  describe('sends', () => {
+    it('keys, arguments and channels in the order of the script', async () => {
+      const one = script('always', { keys: ['name', 'channel'] as never, channels: ['channel'] as never });
+      const keys = { name: 'a', channel: 'c' };
+      const sent = executor.run(one, keys, { arg: 7 }, { moreKeys: ['b'], moreArgs: [PUBLISH_COMMAND, RESEND_FLAG] });
+      expect(link.last.command).to.equal('evalsha');
+      expect(link.last.args).to.deep.equal([one.sha, 2, 'a', 'b', 7, 'c', 'PUBLISH', '0']);
+      expect(link.last.key).to.equal('a');
+      link.last.resolve('done');
+      expect(await sent).to.equal('done');
+    });
+
+    it('the text of a script the server does not know, to the same end', async () => {
+      const outcome = run('never');
+      link.last.reject(reply('NOSCRIPT No matching script. Please use EVAL.'));
+      await settle();
+      expect(link.last.command).to.equal('eval');
+      expect(link.last.args[0]).to.equal(script('never').lua);
+      link.last.resolve(1);
+      await settle();
+      expect(outcome.value).to.equal(1);
+    });
+
+    it('every one of several scripts that were under way when the server forgot them', async () => {
+      const outcomes = [run('never'), run('always'), run('connection')];
+      for (const { reject } of link.sent.slice()) reject(reply('NOSCRIPT'));
+      await settle();
+      expect(link.sent.map(({ command }) => command)).to.deep.equal([
+        ...Array(3).fill('evalsha'),
+        ...Array(3).fill('eval'),
+      ]);
+      for (const [i, { resolve }] of link.sent.slice(3).entries()) resolve(i);
+      await settle();
+      expect(outcomes.map(({ value }) => value)).to.deep.equal([0, 1, 2]);
+    });
+
+    it('what waited, in the order of the calls and before what comes later, once there is a connection', async () => {
+      link.up = false;
+      run('never', {}, 1);
+      run('always', {}, 2);
+      link.open();
+      run('never', {}, 3);
+      expect(link.sent.map(({ args }) => args[3])).to.deep.equal([1, 2, 3]);
+    });
+
+    it('what can be sent, while something else cannot', async () => {
+      link.blocked.add('a');
+      const blocked = run('never');
+      await Promise.race([executor.run(script('never'), { name: 'b' }, { arg: 1 }), settle()]);
+      expect(link.sent.map(({ key }) => key)).to.deep.equal(['b']);
+      link.blocked.clear();
+      link.events?.ready();
+      link.last.resolve('now');
+      await settle();
+      expect(blocked.value).to.equal('now');
+    });
+  });
+
+  describe('a connection that breaks', () => {
+    it('sends again what may be repeated, and tells the script so', async () => {
+      for (const resend of ['always', 'connection'] as const) {
+        link = new FakeLink();
+        executor = make();
+        const token = newCallToken();
+        const outcome = run(resend, { token }, RESEND_FLAG);
+        expect(link.last.args[3]).to.equal('0');
+        link.break();
+        await settle();
+        expect([link.sent.length, executor.epoch]).to.deep.equal([1, 1]);
+        link.open();
+        expect(link.last.args[3]).to.equal('1');
+        expect([token.sends, token.epoch]).to.deep.equal([2, 1]);
+        link.last.resolve(1);
+        await settle();
+        expect(outcome.value).to.equal(1);
+      }
+    });
+
+    it('ends what may not be repeated, which may have run', async () => {
+      const outcome = run('never');
+      link.break();
+      await settle();
+      expect(errorOf(outcome).code).to.equal('CONNECTION');
+      expect(errorOf(outcome).mayHaveRun).to.equal(true);
+      link.open();
+      expect(link.sent.length).to.equal(1);
+    });
+
+    it('again and again ends it after the retries', async () => {
+      const outcome = run('always');
+      for (let i = 0; i <= RETRIES; i++) {
+        expect(outcome.state).to.equal('pending');
+        link.break();
+        await settle();
+        link.open();
+        await settle();
+      }
+      expect(link.sent.length).to.equal(1 + RETRIES);
+      expect(errorOf(outcome).mayHaveRun).to.equal(true);
+    });
+
+    it('does not send again what nobody waits for', async () => {
+      const token = newCallToken();
+      const outcome = run('connection', { token });
+      link.break();
+      await settle();
+      token.cancelled = true;
+      link.open();
+      await settle();
+      expect(link.sent.length).to.equal(1);
+      expect(errorOf(outcome).mayHaveRun).to.equal(true);
+    });
+
+    it('is waited for as long as the patience lasts, and no longer', async () => {
+      link.up = false;
+      link.lastError = new Error('connect ECONNREFUSED');
+      const outcome = run('always');
+      await clock.tickAsync(PATIENCE - 1);
+      expect(outcome.state).to.equal('pending');
+      await clock.tickAsync(1);
+      const error = errorOf(outcome);
+      expect([error.code, error.mayHaveRun, error.cause]).to.deep.equal(['CONNECTION', false, link.lastError]);
+      expect(error.message).to.contain('fake:1').and.contain("script.always 'a'").and.contain('ECONNREFUSED');
+      link.open();
+      expect(link.sent.length).to.equal(0);
+      expect(clock.countTimers()).to.equal(0);
+    });
+
+    it('bounds how many commands wait for it', async () => {
+      link.up = false;
+      const options = { name: 'a' };
+      const waiting: Outcome<unknown>[] = [];
+      for (let i = 0; i < 100_000; i++) waiting.push(run('always', options));
+      const refused = run('always', options);
+      await settle();
+      expect(errorOf(refused).mayHaveRun).to.equal(false);
+      expect(waiting[99_999]?.state).to.equal('pending');
+      await executor.close();
+    });
+
+    it('that never was (nothing was written) costs no try', async () => {
+      const token = newCallToken();
+      const outcome = run('never', { token });
+      link.last.reject(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
+      await settle();
+      expect(token.sends).to.equal(0);
+      expect(link.sent.length).to.equal(1);
+      await clock.tickAsync(100);
+      link.last.resolve(5);
+      await settle();
+      expect(outcome.value).to.equal(5);
+    });
+  });
+
+  describe('a server that does not let us in', () => {
+    it('is told at once to those who wait and to those who come', async () => {
+      link.up = false;
+      const waiting = run('always');
+      link.refusal = reply('WRONGPASS invalid username-password pair or user is disabled.');
+      link.events?.refused(link.refusal);
+      const coming = run('always');
+      await settle();
+      for (const outcome of [waiting, coming]) {
+        const error = errorOf(outcome);
+        expect([error.code, error.mayHaveRun, error.cause]).to.deep.equal(['CONNECTION', false, link.refusal]);
+        expect(error.message).to.contain('WRONGPASS');
+      }
+    });
+
+    it('is forgiven once it does', async () => {
+      link.up = false;
+      link.refusal = reply('NOAUTH');
+      run('always');
+      link.refusal = undefined;
+      const later = run('always');
+      link.open();
+      link.last.resolve(1);
+      await settle();
+      expect(later.value).to.equal(1);
+    });
+  });
+
+  describe('a server that cannot serve now', () => {
+    for (const message of ['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS']) {
+      it(`${message}: is asked again, whatever the script`, async () => {
+        const token = newCallToken();
+        const outcome = run('never', { token }, RESEND_FLAG);
+        link.last.reject(reply(`${message} not now`));
+        await settle();
+        expect([link.sent.length, token.sends]).to.deep.equal([1, 0]);
+        await clock.tickAsync(30);
+        expect([link.sent.length, token.sends]).to.deep.equal([2, 1]);
+        expect(link.last.args[3], 'it never ran').to.equal('0');
+        link.last.resolve('served');
+        await settle();
+        expect(outcome.value).to.equal('served');
+      });
+    }
+
+    it('is recognised where an old Redis wraps what it says to a script', async () => {
+      const outcome = run('never');
+      link.last.reject(
+        reply(
+          "ERR Error running script (call to f_1): @user_script:3: -READONLY You can't write against a read only replica.",
+        ),
+      );
+      await clock.tickAsync(30);
+      expect([outcome.state, link.sent.length]).to.deep.equal(['pending', 2]);
+    });
+
+    it('is asked less and less often, but often enough, and as long as the patience lasts', async () => {
+      const outcome = run('never');
+      const times: number[] = [];
+      while (outcome.state === 'pending') {
+        times.push(clock.now);
+        const { length } = link.sent;
+        link.last.reject(reply('CLUSTERDOWN The cluster is down'));
+        await settle();
+        while (outcome.state === 'pending' && link.sent.length === length) await clock.tickAsync(5);
+      }
+      expect(clock.now).to.be.within(PATIENCE, PATIENCE + 500);
+      expect(times.length).to.be.within(8, 20);
+      const error = errorOf(outcome);
+      expect([error.code, (error.cause as Error).message]).to.deep.equal([
+        'COMMAND',
+        'CLUSTERDOWN The cluster is down',
+      ]);
+    });
+
+    it('leaves an earlier doubt in doubt', async () => {
+      const outcome = run('connection');
+      link.break();
+      link.open();
+      await settle();
+      link.open();
+      while (outcome.state === 'pending') {
+        link.last.reject(reply('READONLY'));
+        await clock.tickAsync(400);
+      }
+      expect([errorOf(outcome).code, errorOf(outcome).mayHaveRun]).to.deep.equal(['CONNECTION', true]);
+    });
+
+    it('is not asked again for somebody who has left', async () => {
+      const token = newCallToken();
+      const outcome = run('never', { token });
+      link.last.reject(reply('BUSY'));
+      await settle();
+      token.cancelled = true;
+      await clock.tickAsync(100);
+      expect([outcome.state, link.sent.length]).to.deep.equal(['rejected', 1]);
+    });
+
+    it('and one that names another node leads there at once, a few times', async () => {
+      const outcome = run('never');
+      const moved = new Error('The cluster sends it from node to node');
+      for (let i = 0; i < 3; i++) {
+        link.last.reject(moved);
+        await settle();
+      }
+      expect(link.sent.length).to.equal(4);
+      link.last.reject(moved);
+      await settle();
+      expect(link.sent.length).to.equal(4);
+      await clock.tickAsync(400);
+      link.last.resolve('there');
+      await settle();
+      expect(outcome.value).to.equal('there');
+    });
+  });
+
+  describe('a refusal', () => {
+    it('is told with the answer as its cause, and nothing is tried again', async () => {
+      const token = newCallToken();
+      const outcome = run('always', { token });
+      const answer = reply("NOPERM this user has no permissions to run the 'evalsha' command");
+      link.last.reject(answer);
+      await settle();
+      expect([errorOf(outcome).code, errorOf(outcome).cause]).to.deep.equal(['COMMAND', answer]);
+      expect([link.sent.length, token.sends]).to.deep.equal([1, 0]);
+    });
+
+    it('of a key of another type names it', async () => {
+      const outcome = run('never');
+      link.last.reject(reply('WRONGTYPE Operation against a key holding the wrong kind of value'));
+      await settle();
+      expect(errorOf(outcome).message).to.contain("'a'").and.contain('another type');
+    });
+  });
+
+  describe('an answer that does not come', () => {
+    it('is a time-out, and the link is told; it may have run', async () => {
+      const outcome = run('never');
+      await clock.tickAsync(TIMEOUT - 1);
+      expect(outcome.state).to.equal('pending');
+      await clock.tickAsync(1);
+      expect([errorOf(outcome).code, errorOf(outcome).mayHaveRun]).to.deep.equal(['COMMAND_TIMEOUT', true]);
+      expect(link.silences).to.deep.equal([0]);
+    });
+
+    it('is asked for again where a repeat changes nothing, up to the retries', async () => {
+      const outcome = run('always');
+      await clock.tickAsync(TIMEOUT * (RETRIES + 1) - 1);
+      expect([outcome.state, link.sent.length]).to.deep.equal(['pending', RETRIES + 1]);
+      await clock.tickAsync(1);
+      expect(errorOf(outcome).code).to.equal('COMMAND_TIMEOUT');
+    });
+
+    it('may come late, to whoever undoes it', async () => {
+      const late: unknown[] = [];
+      const outcome = run('never', { late: (value) => late.push(value) });
+      await clock.tickAsync(TIMEOUT);
+      expect(outcome.state).to.equal('rejected');
+      link.last.resolve('late');
+      await settle();
+      expect(late).to.deep.equal(['late']);
+    });
+
+    it('of an earlier sending is as good as that of a later one; its failure does not matter', async () => {
+      const failed = run('always');
+      const answered = run('always');
+      await clock.tickAsync(TIMEOUT);
+      expect(link.sent.length).to.equal(4);
+      link.sent[0]?.reject(new Error('Connection is closed.'));
+      link.sent[1]?.resolve('first');
+      await settle();
+      expect([failed.state, answered.value, link.sent.length]).to.deep.equal(['pending', 'first', 4]);
+      await clock.tickAsync(TIMEOUT * RETRIES);
+      expect(errorOf(failed).code).to.equal('COMMAND_TIMEOUT');
+    });
+
+    it('is given longer where replicas may have to confirm', async () => {
+      link.syncTimeout = 500;
+      const outcome = run('never');
+      await clock.tickAsync(TIMEOUT + 499);
+      expect(outcome.state).to.equal('pending');
+      await clock.tickAsync(1);
+      expect(outcome.state).to.equal('rejected');
+    });
+  });
+
+  describe('replicas', () => {
+    const acquired = { synced: (value: unknown) => value === 'acquired' };
+
+    async function confirmed(acked: number | Error | undefined, value: string, options: RunOptions = {}) {
+      const outcome = new Outcome(executor.run(script('connection', acquired), { name: 'a' }, { arg: 1 }, options));
+      link.last.receipt!.acked = acked;
+      link.last.resolve(value);
+      await settle();
+      return outcome;
+    }
+
+    it('that confirm an acquisition, or are not there, let it succeed', async () => {
+      expect((await confirmed(1, 'acquired')).value).to.equal('acquired');
+      expect((await confirmed(undefined, 'acquired')).value).to.equal('acquired');
+    });
+
+    it('that do not confirm an acquisition make it fail, and whoever undoes it is told', async () => {
+      const late: unknown[] = [];
+      const outcome = await confirmed(0, 'acquired', { late: (value) => late.push(value) });
+      expect(errorOf(outcome).code).to.equal('NO_SYNCED_REPLICAS');
+      expect(late).to.deep.equal(['acquired']);
+    });
+
+    it('need not confirm that nothing was acquired', async () => {
+      expect((await confirmed(0, 'held by others')).value).to.equal('held by others');
+    });
+
+    it('that nobody heard from, since the connection broke, are asked again', async () => {
+      const outcome = await confirmed(new Error('The connection was lost before WAIT'), 'acquired');
+      expect([outcome.state, link.sent.length]).to.deep.equal(['pending', 2]);
+      link.last.receipt!.acked = 1;
+      link.last.resolve('acquired');
+      await settle();
+      expect(outcome.value).to.equal('acquired');
+    });
+
+    it('do not matter where they shall not be checked, or the script does not care', async () => {
+      const relaxed = { timeout: 1, retryAttempts: 1, slavesSyncTimeout: 1, checkLockSyncedSlaves: false };
+      executor = new Executor(link, relaxed);
+      expect((await confirmed(0, 'acquired')).value).to.equal('acquired');
+      executor = make();
+      const plain = run('never');
+      expect(link.last.receipt).to.equal(undefined);
+      link.last.resolve(1);
+      await settle();
+      expect(plain.value).to.equal(1);
+    });
+  });
+
+  it('close settles everything: what waits, pauses, is under way, and comes later', async () => {
+    const underWay = run('always');
+    const pausing = run('always');
+    link.last.reject(reply('BUSY'));
+    await settle();
+    link.up = false;
+    const waiting = run('always');
+    await executor.close();
+    const later = run('always');
+    await settle();
+    for (const outcome of [underWay, pausing, waiting, later]) expect(errorOf(outcome).code).to.equal('SHUTDOWN');
+    expect(link.closed).to.equal(true);
+    expect(clock.countTimers()).to.equal(0);
+    link.sent[0]?.reject(new Error('Connection is closed.'));
+    await settle();
+    expect(link.sent.length).to.equal(2);
+  });
+});
