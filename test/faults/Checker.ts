@@ -24,7 +24,7 @@ export interface Findings {
  * 1. never two inside, unless the earlier one knew by then that it had lost the lock: as this process sees it, and as a
  *    key in Redis sees it that each visitor writes, waits, and reads again, on a connection of its own;
  * 2. tokens never go back;
- * 3. who is inside has a live signal, or has been told;
+ * 3. who is inside has a live signal and a deadline that has not passed, or has been told;
  * 4. in the end: no key, no channel, no warning, no unhandled rejection.
  */
 export class Checker {
@@ -67,7 +67,13 @@ export class Checker {
       await stay();
       if (!shared) await this.#read(key, visitor);
     } finally {
-      if (hold.isHeld === hold.signal.aborted) this.violation(`${visitor.mark}: isHeld and its signal disagree`);
+      // In this order: time passes between the two.
+      if (hold.remainingLeaseMs <= 0 && hold.isHeld) this.violation(`${visitor.mark}: held after its deadline`);
+      const { aborted } = hold.signal;
+      const held = hold.isHeld;
+      if (aborted === held && (held || !hold.signal.aborted)) {
+        this.violation(`${visitor.mark}: isHeld and its signal disagree`);
+      }
       if (!hold.isHeld) this.#losses++;
       this.#leave(name, visitor);
       if (!shared) await this.#erase(key, visitor);
