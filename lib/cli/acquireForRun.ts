@@ -1,5 +1,5 @@
 import type { LockHold, RLock } from '../index';
-import { LockTimeoutError } from '../index';
+import { CommandTimeoutError, ConnectionError, LockTimeoutError } from '../index';
 import { ExitCode } from './exitCodes';
 import { Failure, messageOf } from './failure';
 import { FAREWELL_MS, within } from './output';
@@ -12,13 +12,30 @@ interface Wish {
   readonly leaseMs: number | undefined;
 }
 
+/** A machine that starts many commands at once is slow to connect for so long at most, in ms; then Redis is gone. */
+const SLOW_START_MS = 15_000;
+
 /**
- * Takes the lock.
+ * Takes the lock. A connection that nobody refuses, but that is not there yet, or an answer that is late, is waited for
+ * once more in the beginning.
  *
  * @returns `undefined` when somebody else has it for all of that time
  * @throws what the lock's `acquire` throws; a {@link Failure} when the time was over and Redis gave no answer in it
  */
 export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal): Promise<LockHold | undefined> {
+  const startedAt = performance.now();
+  for (;;) {
+    const elapsed = performance.now() - startedAt;
+    const waitMs = wish.waitMs === undefined ? undefined : Math.max(0, Math.ceil(wish.waitMs - elapsed));
+    try {
+      return await acquireOnce(lock, { ...wish, waitMs }, signal);
+    } catch (error) {
+      if (!isSlow(error) || performance.now() - startedAt > SLOW_START_MS) throw error;
+    }
+  }
+}
+
+async function acquireOnce(lock: RLock, wish: Wish, signal: AbortSignal): Promise<LockHold | undefined> {
   const options = { leaseTime: wish.leaseMs ?? -1, signal };
   if (wish.waitMs === 0) return (await lock.tryAcquireHold(options)) ?? undefined;
   try {
@@ -28,6 +45,12 @@ export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal
     await askForLife(lock);
     return undefined;
   }
+}
+
+/** Whether nothing says that Redis is not there, only that it takes its time. */
+function isSlow(error: unknown): boolean {
+  if (error instanceof ConnectionError) return !error.mayHaveRun && error.cause === undefined;
+  return error instanceof CommandTimeoutError;
 }
 
 /** Who waits for a limited time is not told whether there was anybody to wait for. */
