@@ -10,6 +10,7 @@ import { runScenario, type ScenarioReport } from './harness/runScenario';
 import { type BenchOptions, readOptions } from './options';
 import { scenarioTable, verdictTable } from './report/consoleTable';
 import { htmlReport } from './report/htmlReport';
+import { markdownReport } from './report/markdownReport';
 import { type RunReport, runReport } from './report/runReport';
 import { judgeTargets } from './targets';
 
@@ -55,8 +56,9 @@ function writeFiles(report: RunReport): void {
   for (const base of [name, 'latest']) {
     fs.writeFileSync(path.join(resultsFolder, `${base}.json`), `${JSON.stringify(report, undefined, 1)}\n`);
     fs.writeFileSync(path.join(resultsFolder, `${base}.html`), htmlReport(report));
+    fs.writeFileSync(path.join(resultsFolder, `${base}.md`), markdownReport(report));
   }
-  say(`\nbench/results/latest.html and latest.json (also as ${name})`);
+  say(`\nbench/results/latest.html, latest.json and latest.md (also as ${name})`);
 }
 
 async function main(): Promise<void> {

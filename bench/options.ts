@@ -18,8 +18,8 @@ export interface BenchOptions {
   readonly build: string | undefined;
 }
 
-/** Whom `--quick` measures unless told otherwise: this package, the reference, and one of each way of waiting. */
-const quickContestants = ['ioredisson', 'raw-pubsub', 'seed-hash-50ms', 'node-redisson', 'redis-semaphore'];
+/** Whom `--quick` measures unless told otherwise: this package, and the least that waits. */
+const quickContestants = ['ioredisson', 'raw-pubsub'];
 
 interface Flags {
   readonly quick?: true;
@@ -35,7 +35,7 @@ interface Flags {
 export function readOptions(argv: readonly string[]): BenchOptions {
   const command = new Command('npm run bench --')
     .description('Measures ioredisson against a raw ioredis floor and against other locks, as ratios within one run.')
-    .option('--quick', 'shorter rounds and fewer contestants, about 60 to 90 seconds')
+    .option('--quick', 'shorter rounds, and only ioredisson unless told otherwise; about a minute and a half')
     .addOption(new Option('--tiny', 'only shows that everything runs').hideHelp())
     .option('--only <scenarios>', `comma-separated, beginnings will do: ${scenarios.map(({ id }) => id).join(', ')}`)
     .option('--contestants <names>', `comma-separated, or "all": ${contestants.map(({ id }) => id).join(', ')}`)

@@ -31,7 +31,7 @@ export interface Plan {
   readonly idleWaitersMs: number;
 }
 
-/** Everything, about a quarter of an hour with all contestants. */
+/** Everything, about half an hour with all contestants. */
 export const fullPlan: Plan = {
   name: 'full',
   rounds: 5,
@@ -50,7 +50,7 @@ export const fullPlan: Plan = {
   idleWaitersMs: 3_000,
 };
 
-/** `--quick`: the same targets with shorter rounds, 60 to 90 s with the contestants it picks. */
+/** `--quick`: the same targets with shorter rounds, about 90 s with the contestants it picks. */
 export const quickPlan: Plan = {
   ...fullPlan,
   name: 'quick',
@@ -92,7 +92,7 @@ export function warmUpOf(plan: Plan): Plan {
     throughputMs: 100,
     warmUpCpuMs: plan.name === 'tiny' ? 0 : 1_000,
     hotKeyMs: Math.min(plan.hotKeyMs, 1_500),
-    hotKeySectionMs: Math.min(plan.hotKeySectionMs, 1_000),
+    hotKeySectionMs: Math.min(plan.hotKeySectionMs, 500),
     // The code on this path is compiled only when it is hot, and each hand-off is over before it can be.
     wakeUps: plan.wakeUps * 4,
   };
