@@ -13,6 +13,8 @@ const RETRIES = 3;
 /** How long a command waits for somebody who can serve it. */
 const PATIENCE = TIMEOUT + RETRIES * 1_000;
 
+const SCRIPTS = { always: script('always'), connection: script('connection'), never: script('never') };
+
 describe('Executor', () => {
   let clock: SinonFakeTimers;
   let link: FakeLink;
@@ -34,7 +36,7 @@ describe('Executor', () => {
   }
 
   function run(resend: Resend, options: RunOptions = {}, arg: ScriptArg = 'x'): Outcome<unknown> {
-    return new Outcome(executor.run(script(resend), { name: 'a' }, { arg }, { name: 'a', ...options }));
+    return new Outcome(executor.run(SCRIPTS[resend], { name: 'a' }, { arg }, { name: 'a', ...options }));
   }
 
   /** Lets promises settle. */

@@ -1,0 +1,249 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import { ConnectionSubscriber } from '../../../lib/connection/ConnectionSubscriber';
+import { fakeClock } from '../../support';
+import { Outcome } from '../../support/fakeClient';
+import { FakeConnection } from './fakeConnection';
+import { reply } from './fakeLink';
+
+const TIMEOUT = 1_000;
+
+describe('ConnectionSubscriber', () => {
+  let clock: SinonFakeTimers;
+  let connection: FakeConnection;
+  let subscriber: ConnectionSubscriber;
+  let told: string[];
+
+  beforeEach(() => {
+    clock = fakeClock();
+    connection = new FakeConnection();
+    told = [];
+  });
+
+  function listen(sharded = false): void {
+    const moved = (channel: string, error: Error): void => void told.push(`moved ${channel}: ${error.message}`);
+    const onSilence = (): void => void told.push('silence');
+    subscriber = new ConnectionSubscriber(connection.redis, { timeout: TIMEOUT, onSilence, ...(sharded && { moved }) });
+    subscriber.events = {
+      message: (channel, message) => told.push(`${channel}=${message}`),
+      interrupted: () => told.push('interrupted'),
+      restored: () => told.push('restored'),
+    };
+  }
+
+  const settle = () => clock.tickAsync(0);
+
+  it('subscribes what is wanted once it is connected, and hears it', async () => {
+    listen();
+    const early = new Outcome(subscriber.subscribe('a'));
+    const gone = new Outcome(subscriber.subscribe('b'));
+    subscriber.unsubscribe('b');
+    expect(connection.texts).to.deep.equal([]);
+    connection.open();
+    expect(connection.texts).to.deep.equal(['subscribe a']);
+    connection.answer();
+    await settle();
+    expect([early.state, gone.state]).to.deep.equal(['resolved', 'pending']);
+    connection.emit('message', 'a', '0');
+    expect(told).to.deep.equal(['restored', 'a=0']);
+    subscriber.unsubscribe('a');
+    expect(connection.texts.at(-1)).to.equal('unsubscribe a');
+    subscriber.close();
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('tells of a connection that breaks, and of the one that takes its place, after everything is subscribed', async () => {
+    listen();
+    connection.open();
+    const live = new Outcome(subscriber.subscribe('a'));
+    connection.answer();
+    await settle();
+    const underWay = new Outcome(subscriber.subscribe('b'));
+    connection.break();
+    await settle();
+    expect([live.state, underWay.state, told]).to.deep.equal(['resolved', 'pending', ['interrupted']]);
+    connection.open();
+    expect(connection.texts.at(-1)).to.equal('subscribe a b');
+    expect(told).to.deep.equal(['interrupted']);
+    connection.answer();
+    await settle();
+    expect([underWay.state, told]).to.deep.equal(['resolved', ['interrupted', 'restored']]);
+  });
+
+  it('with nobody listening breaks unheard', () => {
+    listen();
+    connection.open();
+    connection.break();
+    connection.open();
+    expect([told, connection.texts]).to.deep.equal([[], []]);
+  });
+
+  it('rejects a subscription the server refuses, that one alone', async () => {
+    listen();
+    connection.open();
+    const fine = new Outcome(subscriber.subscribe('a'));
+    connection.answer();
+    const denied = new Outcome(subscriber.subscribe('b'));
+    connection.sent.at(-1)?.reject(reply('NOPERM no channels'));
+    await settle();
+    expect([fine.state, denied.state]).to.deep.equal(['resolved', 'rejected']);
+    connection.break();
+    connection.open();
+    expect(connection.texts.at(-1)).to.equal('subscribe a');
+  });
+
+  it('does not give up a live channel that is refused on the way back', async () => {
+    listen();
+    connection.open();
+    void subscriber.subscribe('a');
+    connection.answer();
+    await settle();
+    connection.break();
+    connection.open();
+    connection.sent.at(-1)?.reject(reply('LOADING'));
+    await settle();
+    expect(told).to.deep.equal(['interrupted', 'restored']);
+    await clock.tickAsync(200);
+    expect(connection.texts).to.deep.equal(['subscribe a', 'subscribe a', 'subscribe a']);
+    connection.answer();
+    await settle();
+    expect(told.at(-1)).to.equal('restored');
+  });
+
+  describe('that hears nothing', () => {
+    beforeEach(async () => {
+      listen();
+      connection.open();
+      void subscriber.subscribe('a');
+      connection.answer();
+      await settle();
+    });
+
+    it('asks now and then whether the server is there, and is content when it is', async () => {
+      for (let i = 1; i <= 3; i++) {
+        await clock.tickAsync(3 * TIMEOUT);
+        expect(connection.texts.filter((text) => text === 'ping').length).to.equal(i);
+        connection.answer();
+        await settle();
+      }
+      expect([connection.reconnects, told]).to.deep.equal([0, []]);
+    });
+
+    it('connects anew when it is not, and says so', async () => {
+      await clock.tickAsync(4 * TIMEOUT - 1);
+      expect(connection.reconnects).to.equal(0);
+      await clock.tickAsync(1);
+      expect([connection.reconnects, told]).to.deep.equal([1, ['silence']]);
+    });
+
+    it('asks at once when something else is wrong, and never twice at a time', async () => {
+      subscriber.probe();
+      subscriber.probe();
+      expect(connection.texts).to.deep.equal(['subscribe a', 'ping']);
+      await clock.tickAsync(TIMEOUT);
+      expect(connection.reconnects).to.equal(1);
+    });
+
+    it('asks nothing when nobody listens', async () => {
+      subscriber.unsubscribe('a');
+      subscriber.probe();
+      await clock.tickAsync(20 * TIMEOUT);
+      expect(connection.texts).to.deep.equal(['subscribe a', 'unsubscribe a']);
+      expect(clock.countTimers()).to.equal(0);
+    });
+  });
+
+  it('leaves a connection that opens and says nothing', async () => {
+    listen();
+    connection.emit('connect');
+    await clock.tickAsync(TIMEOUT);
+    expect(connection.reconnects).to.equal(1);
+  });
+
+  it('goes where the commands go', () => {
+    listen();
+    subscriber.follow('10.0.0.2:6379');
+    expect(connection.reconnects, 'it is not connected').to.equal(0);
+    connection.open();
+    subscriber.follow('10.0.0.1:6379');
+    expect(connection.reconnects).to.equal(0);
+    subscriber.follow('10.0.0.2:6379');
+    expect(connection.reconnects).to.equal(1);
+  });
+
+  it('connects anew when ioredis has lost count of the answers', () => {
+    listen();
+    connection.emit('error', new Error('Command queue state error. If you can reproduce this, please report it.'));
+    connection.emit('error', new Error('read ECONNRESET'));
+    expect(connection.reconnects).to.equal(1);
+  });
+
+  it('closed rejects those who wait', async () => {
+    listen();
+    const waiting = new Outcome(subscriber.subscribe('a'));
+    subscriber.close();
+    const late = new Outcome(subscriber.subscribe('b'));
+    await settle();
+    for (const outcome of [waiting, late]) expect((outcome.error as { code: string }).code).to.equal('SHUTDOWN');
+    expect([connection.status, clock.countTimers()]).to.deep.equal(['end', 0]);
+  });
+
+  describe('of a shard', () => {
+    beforeEach(() => {
+      listen(true);
+      connection.open();
+    });
+
+    it('subscribes each channel by itself, and hears sharded messages', async () => {
+      void subscriber.subscribe('a');
+      void subscriber.subscribe('b');
+      connection.answer();
+      connection.emit('smessage', 'a', '0');
+      connection.emit('message', 'b', '0');
+      connection.break();
+      connection.open();
+      await settle();
+      expect(connection.texts).to.deep.equal(['ssubscribe a', 'ssubscribe b', 'ssubscribe a', 'ssubscribe b']);
+      connection.answer();
+      await settle();
+      expect(told).to.deep.equal(['a=0', 'interrupted', 'restored']);
+      subscriber.unsubscribe('a');
+      expect(connection.texts.at(-1)).to.equal('sunsubscribe a');
+    });
+
+    it('forgets a channel whose slot is elsewhere, and says where', async () => {
+      const outcome = new Outcome(subscriber.subscribe('a'));
+      connection.sent.at(-1)?.reject(reply('MOVED 15495 10.0.0.2:6379'));
+      await settle();
+      expect([told, outcome.state]).to.deep.equal([['moved a: MOVED 15495 10.0.0.2:6379'], 'pending']);
+      connection.break();
+      connection.open();
+      expect(connection.texts).to.deep.equal(['ssubscribe a']);
+    });
+
+    it('asks for all its channels again when the server has dropped one', async () => {
+      void subscriber.subscribe('a');
+      void subscriber.subscribe('b');
+      connection.answer();
+      await settle();
+      connection.emit('moved');
+      connection.emit('moved');
+      await settle();
+      expect(connection.texts.slice(2)).to.deep.equal(['ssubscribe a', 'ssubscribe b']);
+      connection.sent[2]?.reject(reply('MOVED 15495 10.0.0.2:6379'));
+      connection.sent[3]?.resolve(1);
+      await settle();
+      expect(told).to.deep.equal(['moved a: MOVED 15495 10.0.0.2:6379', 'restored']);
+    });
+
+    it('waits for a cluster that is down', async () => {
+      const outcome = new Outcome(subscriber.subscribe('a'));
+      connection.sent.at(-1)?.reject(reply('CLUSTERDOWN Hash slot not served'));
+      await clock.tickAsync(200);
+      expect([outcome.state, connection.texts]).to.deep.equal(['pending', ['ssubscribe a', 'ssubscribe a']]);
+      connection.answer();
+      await settle();
+      expect(outcome.state).to.equal('resolved');
+    });
+  });
+});
