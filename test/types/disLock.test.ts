@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import { DisLock, type DisLockOptions, type Redisson } from '../../lib';
+
+/* eslint @typescript-eslint/ban-ts-comment: off -- each marks a line that must not compile */
+
+interface Order {
+  readonly id: string;
+}
+
+declare const client: Redisson;
+
+/** Never made: that it compiles is the test. */
+export class Orders {
+  @DisLock({ key: 'orders' })
+  async all(): Promise<readonly Order[]> {
+    return [];
+  }
+
+  @DisLock({ key: (id: string) => `order:${id}`, waitTime: 100 })
+  async one(id: string, _fresh?: boolean): Promise<Order> {
+    return { id };
+  }
+
+  @DisLock({ key: (...ids: string[]) => ids.join() })
+  async many(...ids: string[]): Promise<number> {
+    return ids.length;
+  }
+
+  // Without annotations there is nothing to compare.
+  @DisLock({ key: (id, _other) => `order:${String(id)}` })
+  async two(id: string, _other: number): Promise<string> {
+    return id;
+  }
+
+  @DisLock({ key: () => 'orders' })
+  static async count(): Promise<number> {
+    return 0;
+  }
+
+  @DisLock({ key: ({ id }: Order) => id, expire: 1_000, ifExpireWhenFinish: false })
+  async #save(order: Order): Promise<void> {
+    void order;
+    await Promise.resolve();
+  }
+
+  save(order: Order): Promise<void> {
+    return this.#save(order);
+  }
+
+  // @ts-expect-error a key of a number for a method of a text
+  @DisLock({ key: (id: number) => `order:${id}` })
+  async wrong(id: string): Promise<string> {
+    return id;
+  }
+
+  // @ts-expect-error a key of two for a method of one
+  @DisLock({ key: (id: string, other: string) => id + other })
+  async short(id: string): Promise<string> {
+    return id;
+  }
+
+  // @ts-expect-error not async
+  @DisLock({ key: 'orders' })
+  now(): number {
+    return 0;
+  }
+
+  // @ts-expect-error not a method
+  @DisLock({ key: 'orders' })
+  field = 0;
+}
+
+const options: DisLockOptions[] = [
+  { key: 'a' },
+  { key: 'a', waitTime: undefined, expire: undefined, lockWatchdogTimeout: undefined, maxRenewTimes: undefined },
+  // @ts-expect-error a key is needed
+  {},
+  // @ts-expect-error not an option
+  { key: 'a', wait: 5 },
+  // @ts-expect-error a client, not its URL
+  { key: 'a', client: 'redis://localhost' },
+];
+
+describe('the types of @DisLock', () => {
+  it('are checked by the compiler', () => {
+    expect(options).to.have.lengthOf(5);
+    const one: (order: Orders, id: string) => Promise<Order> = (order, id) => order.one(id);
+    const set: (given: Redisson | undefined) => void = DisLock.use;
+    expect([one, set, typeof client]).to.have.lengthOf(3);
+  });
+});
