@@ -1,5 +1,7 @@
 export { Redisson } from './Redisson';
 export { Config } from './config/Config';
+export { DisLock } from './decorators/disLock';
+export type { DisLockKey, DisLockOptions } from './decorators/disLockOptions';
 export { ConstantBackOff } from './util/ConstantBackOff';
 export { ExponentialBackOff } from './util/ExponentialBackOff';
 export { TimeUnit } from './util/TimeUnit';
