@@ -84,6 +84,13 @@ export class Probe {
     return MessageRecording.start(this.#url);
   }
 
+  /** How often the server has run each command so far; scripts count as `evalsha`, `eval` and what they call. */
+  async commandCounts(): Promise<Readonly<Record<string, number>>> {
+    const info = await this.redis.info('commandstats');
+    const counts = [...info.matchAll(/cmdstat_([^:]+):calls=(\d+)/g)];
+    return Object.fromEntries(counts.map(([, command = '', calls]): [string, number] => [command, Number(calls)]));
+  }
+
   /** Keys that are neither unlock-latch keys of Java (they live for an instant) nor named in `except`. */
   async keys(): Promise<string[]> {
     const keys = await this.redis.keys('*');

@@ -18,4 +18,6 @@ export const at = {
   semaphore: (name: string): Path => [['getSemaphore', name]],
   permits: (name: string): Path => [['getPermitExpirableSemaphore', name]],
   latch: (name: string): Path => [['getCountDownLatch', name]],
+  /** Node only: the floor of the benchmarks, see `nodeDriver/RawLocks.ts`. */
+  raw: (name: string): Path => [['raw', name]],
 } as const;

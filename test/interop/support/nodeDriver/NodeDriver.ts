@@ -7,6 +7,7 @@ import type { DriverReply, DriverRequest, Transport } from '../Transport';
 import { createNodeClient } from './createNodeClient';
 import { runNodeBench } from './nodeBench';
 import { NodeWorker } from './NodeWorker';
+import { RawLocks } from './RawLocks';
 import { toNodeCall } from './toNodeCall';
 
 type Callable = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
@@ -15,6 +16,8 @@ type Callable = Readonly<Record<string, (...args: readonly unknown[]) => unknown
 export interface NodeClient {
   readonly redisson: Redisson;
   readonly config: PeerConfig;
+  /** The floor to measure against; opened by the first path that begins with `raw`. */
+  raw?: RawLocks;
 }
 
 /** This package behind the requests of the Java driver: {@link Transport} within this process. */
@@ -87,6 +90,7 @@ export class NodeDriver implements Transport {
         worker.end();
       }
     }
+    client?.raw?.close();
     await client?.redisson.shutdown();
   }
 
@@ -122,6 +126,12 @@ export class NodeDriver implements Transport {
 
   /** The object at the path. */
   resolve(name: string, path: Path): unknown {
+    const [first] = path;
+    if (first?.[0] === 'raw') {
+      const client = this.client(name);
+      client.raw ??= new RawLocks(client.config.addresses[0] ?? '');
+      return client.raw.lock(String(first[1]));
+    }
     return path.reduce<unknown>((target, [method, ...args]: Step) => {
       const values = args.map((arg) => (isObject(arg) ? this.resolve(arg.client ?? name, arg.object) : arg));
       return invoke(target, method, values);
