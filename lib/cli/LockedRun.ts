@@ -67,15 +67,12 @@ export class LockedRun {
   /** Does it all. @returns the exit code @throws what kept the lock from being acquired, or the command from starting */
   async run(): Promise<number> {
     const inbox = new SignalInbox((signal) => this.#onSignal(signal));
-    // The connections' own timers do not keep a process alive that waits for a server.
-    const alive = setInterval(() => undefined, 60_000);
     try {
       const hold = await this.#acquire();
       if (hold === undefined) return this.#notAcquired();
       return await this.#runHolding(hold);
     } finally {
       this.#state = 'done';
-      clearInterval(alive);
       inbox.close();
     }
   }

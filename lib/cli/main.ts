@@ -30,6 +30,8 @@ async function main(): Promise<number> {
     version: string;
   };
   const program = createProgram(version, actions, (code) => (exitCode = code));
+  // Connections that are being made, and pauses between two attempts, keep no process alive.
+  const alive = setInterval(() => undefined, 60_000);
   try {
     await program.parseAsync();
     return exitCode;
@@ -38,6 +40,8 @@ async function main(): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     say(messageOf(error));
     return exitCodeOf(error);
+  } finally {
+    clearInterval(alive);
   }
 }
 

@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { execFileSync } from 'node:child_process';
+import { monitor, RedisServer, trackClient } from '../support';
+import { ensureBuilt } from '../support/buildOutput';
+import { cli, CliProcess, COMMAND, PATIENCE } from './support/CliProcess';
+import { observer } from './support/world';
+
+const OWNER = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:42';
+const ENTERED = '\u001b[?1049h';
+const LEFT = '\u001b[?1049l';
+
+describe('ioredisson top', function () {
+  this.timeout(2 * PATIENCE);
+
+  let server: RedisServer;
+
+  before(() => ensureBuilt());
+
+  beforeEach(async () => {
+    server = trackClient(await RedisServer.start());
+    const redis = observer(server.url);
+    await redis.hset('watched', OWNER, 1);
+    // It would try to come back in the test that kills the server.
+    redis.disconnect();
+  });
+
+  function start(...args: string[]): CliProcess {
+    return CliProcess.start(['top', '-u', server.url, ...args]);
+  }
+
+  /** Runs it on a terminal of its own, which script(1) of util-linux makes. */
+  function startOnTerminal(): CliProcess {
+    const line = `'${process.execPath}' '${COMMAND}' top -i 50ms -u ${server.url}`;
+    return CliProcess.startWith('script', ['-qec', line, '/dev/null'], { env: { TERM: 'xterm' } });
+  }
+
+  it('without a terminal: prints a frame at each look', async () => {
+    const { stdout, code } = await cli(['top', '--count', '2', '-i', '10ms', '-u', server.url]);
+    expect(code).to.equal(0);
+    expect(stdout.match(/^ioredisson top /gm)).to.have.lengthOf(2);
+    expect(stdout.match(new RegExp(`^watched +lock +${OWNER} +1 +none +0$`, 'gm'))).to.have.lengthOf(2);
+    expect(stdout).not.to.contain('\u001b');
+  });
+
+  it('shows what matches only', async () => {
+    await observer(server.url).hset('other', OWNER, 1);
+    const { stdout } = await cli(['top', 'o*', '--count', '1', '-u', server.url]);
+    expect(stdout).to.contain('other').and.not.to.contain('watched ');
+  });
+
+  it('one page of SCAN at each look', async () => {
+    const redis = observer(server.url);
+    const pipeline = redis.pipeline();
+    for (let i = 0; i < 5_000; i++) pipeline.set(`other:${i}`, 'x');
+    await pipeline.exec();
+    const seen = trackClient(await monitor(server.url, ({ name }) => name === 'scan'));
+    await cli(['top', '--count', '3', '-i', '10ms', '-u', server.url]);
+    expect(await seen.sentNames()).to.deep.equal(['scan', 'scan', 'scan']);
+  });
+
+  it('ends at once for a signal, and for Ctrl-C with 0', async () => {
+    for (const [signal, code] of [
+      ['SIGINT', 0],
+      ['SIGTERM', 143],
+    ] as const) {
+      const top = start('-i', '1h');
+      await top.prints(/watched/);
+      top.signal(signal);
+      expect((await top.ended).code).to.equal(code);
+    }
+  });
+
+  it('exits 69 without a terminal when Redis is gone', async () => {
+    const top = start('-i', '10ms');
+    await top.prints(/watched/);
+    await server.kill();
+    const end = await top.ended;
+    expect(end.code).to.equal(69);
+    expect(end.stderr).to.match(/^ioredisson: [^\n]+\n$/);
+  });
+
+  for (const [what, keys] of [
+    ['q', 'q'],
+    ['Ctrl-C', '\u0003'],
+  ] as const) {
+    it(`on a terminal: a live view on its second screen, ended by ${what}`, async function () {
+      if (!hasScript()) this.skip();
+      const top = startOnTerminal();
+      await top.prints(/watched/);
+      await top.prints(/watched[^]*watched/);
+      top.type(keys);
+      const { code, stdout } = await top.ended;
+      expect(code).to.equal(0);
+      expect(stdout.indexOf(ENTERED)).to.equal(stdout.lastIndexOf(ENTERED)).and.to.be.at.least(0);
+      expect(stdout.trimEnd().endsWith(LEFT)).to.equal(true);
+    });
+  }
+});
+
+function hasScript(): boolean {
+  try {
+    return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux');
+  } catch {
+    return false;
+  }
+}
