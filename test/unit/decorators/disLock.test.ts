@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ConfigError, DisLock, type DisLockOptions } from '../../../lib';
+import { ConfigError, DisLock } from '../../../lib';
 import { readDisLockOptions } from '../../../lib/decorators/disLockOptions';
 
 describe('the options of @DisLock', () => {
