@@ -21,6 +21,8 @@ export class Call implements Receipt {
   writtenAt = 0;
   /** Until when it waits, for a connection or for its answer (monotonic). */
   deadline = 0;
+  queue: object | undefined;
+  position = 0;
   /** How often it was written and may have run. */
   sends = 0;
   /** How often it was written at all: what comes of an earlier writing does not matter any more. */

@@ -1,12 +1,31 @@
 import { clampTimer } from '../util/duration';
 
+/** What a queue needs of its items. */
+export interface Queued {
+  /** When it is due (monotonic). */
+  deadline: number;
+  /** The queue it is in. */
+  queue: object | undefined;
+  /** Where it stands there. */
+  position: number;
+}
+
+/** So many items that were taken out may be in the way before the others close up. */
+const MAX_GAPS = 64;
+
 /**
  * Calls that end at a deadline, unless taken out before. All that are put in have the same time left, so the oldest is
  * due first, and one timer watches it; it is left alone when the oldest is taken out, and looks again when it fires.
+ *
+ * An array of which the front is taken: commands are answered in the order they were sent in, and a Set would outlive
+ * every garbage collection together with what it refers to.
  */
-export class DeadlineQueue<T extends { deadline: number }> {
+export class DeadlineQueue<T extends Queued> {
   readonly #expired: (item: T) => void;
-  readonly #items = new Set<T>();
+  #items: T[] = [];
+  /** Where the oldest is; what stands before was taken out. */
+  #front = 0;
+  #size = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param expired - told of each item whose deadline has passed; it is out of the queue by then */
@@ -16,31 +35,61 @@ export class DeadlineQueue<T extends { deadline: number }> {
 
   /** How many there are. */
   get size(): number {
-    return this.#items.size;
+    return this.#size;
   }
 
-  /** The oldest first. Items may be taken out meanwhile. */
-  [Symbol.iterator](): IterableIterator<T> {
-    return this.#items.values();
+  /** The oldest first. Items may be taken out and put in meanwhile; those put in do not come any more. */
+  *[Symbol.iterator](): IterableIterator<T> {
+    const items = this.#items.filter((item, i) => this.#isAt(item, i));
+    for (const item of items) if (item.queue === this) yield item;
   }
 
   /** Puts an item in, behind all others. @param deadline - monotonic time, not before those of the others */
   add(item: T, deadline: number): void {
     item.deadline = deadline;
-    this.#items.add(item);
+    item.queue = this;
+    item.position = this.#items.push(item) - 1;
+    this.#size++;
     if (this.#timer === undefined) this.#arm(deadline);
   }
 
   /** Takes an item out, if it is in. */
   delete(item: T): void {
-    this.#items.delete(item);
+    if (item.queue !== this) return;
+    item.queue = undefined;
+    if (--this.#size === 0) {
+      this.#items.length = 0;
+      this.#front = 0;
+      return;
+    }
+    if (item.position === this.#front) this.#closeUp();
+    else if (this.#items.length - this.#front > 2 * this.#size + MAX_GAPS) this.#compact();
   }
 
   /** Takes everything out. */
   clear(): void {
-    this.#items.clear();
+    for (const item of this) item.queue = undefined;
+    this.#items = [];
+    this.#front = this.#size = 0;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  /** Moves the front to the oldest that is still in. */
+  #closeUp(): void {
+    while (!this.#isAt(this.#items[this.#front], this.#front)) this.#front++;
+    if (this.#front >= MAX_GAPS && 2 * this.#front >= this.#items.length) this.#compact();
+  }
+
+  #compact(): void {
+    this.#items = this.#items.filter((item, i) => this.#isAt(item, i));
+    this.#items.forEach((item, i) => (item.position = i));
+    this.#front = 0;
+  }
+
+  /** An item that was taken out and put in again stands further back; where it stood is a gap. */
+  #isAt(item: T | undefined, position: number): boolean {
+    return item?.queue === this && item.position === position;
   }
 
   #arm(at: number): void {
@@ -52,12 +101,12 @@ export class DeadlineQueue<T extends { deadline: number }> {
   #tick(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const item of this.#items) {
+    for (const item of this) {
       if (item.deadline > now) break;
-      this.#items.delete(item);
+      this.delete(item);
       this.#expired(item);
     }
-    const [oldest] = this.#items;
+    const [oldest] = this;
     if (oldest !== undefined && this.#timer === undefined) this.#arm(oldest.deadline);
   }
 }

@@ -65,13 +65,13 @@ describe('handing over within a process', () => {
     expect(client.lost.map(({ threadId }) => threadId)).to.deep.equal([2]);
   });
 
-  it('really unlocks after 16 times in a row, so that other processes get their turn', async () => {
-    await contenders(20);
-    for (let threadId = 1; threadId <= 17; threadId++) {
+  it('really unlocks after 64 times in a row, so that other processes get their turn', async () => {
+    await contenders(70);
+    for (let threadId = 1; threadId <= 65; threadId++) {
       await client.lock().unlock(threadId);
       await turn();
     }
-    expect(client.executor.count('lock.handOver')).to.equal(16);
+    expect(client.executor.count('lock.handOver')).to.equal(64);
     expect(client.redis.published).to.deep.equal([`${CHANNEL} 0`]);
   });
 
