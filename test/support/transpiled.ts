@@ -1,0 +1,44 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import * as ts from 'typescript';
+import { projectRoot } from './buildOutput';
+
+const CACHE = path.join(projectRoot, 'node_modules', '.cache');
+
+let folder: string | undefined;
+
+/**
+ * The JavaScript of a TypeScript file of the project, and of all of `lib/`, for child processes: translated once per
+ * test process, where `ts-node` would do it again in each child. Types are not checked. Removed when the process ends.
+ *
+ * @param file - what the child runs; what it imports of `test/` must be types only
+ * @returns the path of its JavaScript
+ */
+export function transpiled(file: string): string {
+  if (folder === undefined) {
+    fs.mkdirSync(CACHE, { recursive: true });
+    // Inside the project, so that the packages are found from there.
+    const made = (folder = fs.mkdtempSync(path.join(CACHE, 'transpiled-')));
+    process.once('exit', () => fs.rmSync(made, { recursive: true, force: true }));
+    for (const source of typeScriptUnder(path.join(projectRoot, 'lib'))) translate(source, made);
+  }
+  return translate(file, folder);
+}
+
+function translate(file: string, into: string): string {
+  const target = path.join(into, path.relative(projectRoot, file)).replace(/\.ts$/, '.js');
+  const { outputText } = ts.transpileModule(fs.readFileSync(file, 'utf8'), {
+    fileName: file,
+    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS, esModuleInterop: true },
+  });
+  fs.mkdirSync(path.dirname(target), { recursive: true });
+  fs.writeFileSync(target, outputText);
+  return target;
+}
+
+function typeScriptUnder(root: string): string[] {
+  return fs
+    .readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => path.join(root, file));
+}
