@@ -152,6 +152,7 @@ describe('ioredisson run and deaths', function () {
       await redis.hset(name, 'somebody', 1);
       const waiter = CliProcess.start(['run', '-u', server.url, name, '--', 'echo', 'in']);
       await untilWaitedFor(redis, name);
+      redis.disconnect();
       await server.restart();
       expect(await waiter.ended).to.deep.equal({ code: 0, stdout: 'in\n', stderr: '' });
     });
