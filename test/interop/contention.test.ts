@@ -7,6 +7,7 @@ import { NodeRedisson } from './support/NodeRedisson';
 import { at, type Path } from './support/paths';
 import type { Peer } from './support/Peer';
 import { Probe } from './support/Probe';
+import { Stage } from './support/Stage';
 import { describeWithJava } from './support/suites';
 
 /** Of fighting, for each kind; `INTEROP_SECONDS=20` for a long look. */
@@ -30,7 +31,8 @@ describeWithJava('interop: two JVMs and two Node processes on one hot lock', () 
   let fighters: Fighter[] = [];
 
   before(async () => {
-    // The suites before this one are done with theirs.
+    // The suites before this one are done with theirs, and those after it open their own.
+    await Stage.closeShared();
     await JavaRedisson.closeShared();
     server = await RedisServer.start();
     probe = await Probe.open(server.url);

@@ -6,6 +6,7 @@ import { NodeRedisson } from './support/NodeRedisson';
 import { at, type Path } from './support/paths';
 import type { Peer } from './support/Peer';
 import { Probe } from './support/Probe';
+import { Stage } from './support/Stage';
 import { describeWithJava } from './support/suites';
 
 /** `INTEROP_RATIOS=full`: four processes and long rounds, and every ratio has to hold; else a short look. */
@@ -44,6 +45,7 @@ describeWithJava('interop: Java and Node measured in one run', () => {
 
   before(async function () {
     this.timeout(600_000);
+    await Stage.closeShared();
     await JavaRedisson.closeShared();
     server = await RedisServer.start();
     probe = await Probe.open(server.url);
