@@ -12,6 +12,8 @@ export class LockLostError extends RedissonError {
   readonly lockName: string;
   /** The logical thread whose hold it was. */
   readonly threadId: number;
+  /** How it was noticed, half a sentence of the message. */
+  readonly why: string;
 
   static {
     this.prototype.name = 'LockLostError';
@@ -30,5 +32,6 @@ export class LockLostError extends RedissonError {
     );
     this.lockName = lockName;
     this.threadId = threadId;
+    this.why = why;
   }
 }

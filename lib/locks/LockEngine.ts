@@ -90,11 +90,13 @@ export class LockEngine {
   async give(threadId: number, grip?: Grip): Promise<void> {
     const { context, driver, name, rawName } = this;
     const { key, owner } = this.#identify(threadId);
-    const known = context.holds.get(key);
-    if (known?.acquiring === true && known.grips.length === 0) {
-      throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+    let hold = context.holds.get(key);
+    // Asked again after each pause: the thread may have begun another acquisition meanwhile.
+    while (hold?.acquiring === true) {
+      if (hold.grips.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+      await hold.whenIdle();
+      hold = context.holds.get(key);
     }
-    const hold = known?.acquiring === true ? await this.#idleHold(key) : known;
     if (grip !== undefined && hold?.grips.includes(grip) !== true) return;
     // Before the grip goes: the hold must stay the one that the next acquisition of this thread waits for.
     hold?.beginRelease();
@@ -135,7 +137,11 @@ export class LockEngine {
     const { driver, name, rawName } = this;
     const { holds } = this.context;
     const { key, owner } = this.#identify(threadId);
-    const hold = await this.#idleHold(key);
+    let hold = holds.get(key);
+    while (hold?.acquiring === true) {
+      await hold.whenIdle();
+      hold = holds.get(key);
+    }
     if (hold?.grips.includes(grip) !== true) return false;
     const sentAt = performance.now();
     // Before anything is sent: a renewal behind it would undo it.
@@ -153,15 +159,6 @@ export class LockEngine {
       holds.tidy(hold);
     }
     return hold.grips.includes(grip);
-  }
-
-  /** The hold once no acquisition of it is under way. */
-  async #idleHold(key: string): Promise<Hold | undefined> {
-    const { holds } = this.context;
-    for (let hold = holds.get(key); ; hold = holds.get(key)) {
-      if (hold?.acquiring !== true) return hold;
-      await hold.whenIdle();
-    }
   }
 
   /** Deletes the lock whoever holds it. @returns whether there was one */

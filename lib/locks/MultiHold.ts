@@ -69,6 +69,8 @@ export class MultiHold implements MemberHold {
   #check(cause: unknown): void {
     const left = this.#holds.filter((hold) => !hold.signal.aborted).length;
     if (left >= this.#needed) return;
-    this.#controller?.abort(new LockLostError(this.name, this.threadId, 'too many of its locks were lost', { cause }));
+    const why =
+      cause instanceof LockLostError ? `too many of its locks are, the last one since ${cause.why}` : String(cause);
+    this.#controller?.abort(new LockLostError(this.name, this.threadId, why, { cause }));
   }
 }

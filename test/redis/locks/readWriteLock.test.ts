@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { IllegalMonitorStateError, type Redisson, type RReadWriteLock } from '../../../lib';
 import { client, connection, listening, within } from '../../faults/scene';
 import { redisUrl, sleep, uniqueName } from '../../support';
-import { Inside, rejection } from '../synchronizers/support';
+import { rejection } from '../synchronizers/support';
 
 describe('read/write lock', () => {
   let name: string;
@@ -154,40 +154,6 @@ describe('read/write lock', () => {
     await rival.readLock().unlock();
     expect(await within(1_000, 'the writer enters', writing)).to.equal(true);
     await writer.unlock();
-  });
-
-  it('RW-28 RW-29 RW-30: a writer is alone, readers are not, over many threads and clients', async () => {
-    const clients = Array.from({ length: 6 }, () => client(redisUrl()));
-    const writing = new Inside();
-    let readers = 0;
-    let mostReaders = 0;
-    let broken = 0;
-    const work = clients.flatMap((one, c) =>
-      [0, 1].map(async (t) => {
-        for (let i = 0; i < 12; i++) {
-          const lock = one.getReadWriteLock(name);
-          if ((i + c + t) % 3 === 0) {
-            await lock.writeLock().withLock(async () => {
-              if (readers > 0) broken += 1;
-              await writing.run(2);
-              if (readers > 0) broken += 1;
-            });
-          } else {
-            await lock.readLock().withLock(async () => {
-              mostReaders = Math.max(mostReaders, (readers += 1));
-              await sleep(2);
-              readers -= 1;
-            });
-          }
-        }
-      }),
-    );
-    await within(9_000, 'all are through', Promise.all(work));
-    expect(broken).to.equal(0);
-    expect(writing.most).to.equal(1);
-    expect(writing.runs).to.equal(48);
-    expect(mostReaders).to.be.above(1);
-    expect(await redis.exists(name)).to.equal(0);
   });
 
   it('RW-04: colons, braces, spaces, unicode, and the owner itself in the name', async () => {

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { ConstantBackOff, type Redisson } from '../../../lib';
 import { client, connection, within } from '../../faults/scene';
 import { monitor, monotonicNow, redisUrl, sleep, trackClient, uniqueName } from '../../support';
-import { Inside, rejection } from '../synchronizers/support';
+import { rejection } from '../synchronizers/support';
 
 describe('spin lock', () => {
   let name: string;
@@ -72,13 +72,6 @@ describe('spin lock', () => {
     expect(await redis.exists(name)).to.equal(0);
   });
 
-  it('SP-05: a waiter gets in when the lease has ended', async () => {
-    await one.getSpinLock(name).lock(300);
-    const startedAt = monotonicNow();
-    await within(2_000, 'the waiter enters', other.getSpinLock(name).lock());
-    expect(monotonicNow() - startedAt).to.be.within(150, 1_000);
-  });
-
   it('SP-19 SP-20: a pending acquisition succeeds soon after the unlock', async () => {
     const lock = one.getSpinLock(name);
     await lock.lock();
@@ -118,23 +111,5 @@ describe('spin lock', () => {
     await sleep(50);
     stop.abort(new Error('stop'));
     expect((await within(500, 'the waiter rejects', waiting)).message).to.equal('stop');
-  });
-
-  it('SP-16 SP-17 SP-18: one at a time, over threads and clients', async () => {
-    const inside = new Inside();
-    const clients = [one, other, client(redisUrl()), client(redisUrl())];
-    await within(
-      9_000,
-      'all are through',
-      Promise.all(
-        clients.flatMap((each) =>
-          [1, 2].map(async () => {
-            for (let i = 0; i < 10; i++) await each.getSpinLock(name).withLock(() => inside.run(1));
-          }),
-        ),
-      ),
-    );
-    expect(inside.runs).to.equal(80);
-    expect(inside.most).to.equal(1);
   });
 });

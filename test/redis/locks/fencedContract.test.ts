@@ -1,0 +1,8 @@
+import { tokenKey } from '../../../lib/locks/drivers/fenced';
+import { lockContract } from '../../contracts/lockContract';
+
+lockContract('RFencedLock', {
+  make: (client, name) => client.getFencedLock(name),
+  traits: { reentrant: true, pubsub: true, fenced: true },
+  persistentKeys: (name) => [tokenKey(name)],
+});
