@@ -88,7 +88,8 @@ export class LockHold implements MemberHold {
     if (this.#lost === undefined) {
       try {
         await this.#engine.give(this.threadId, this.#grip);
-        return;
+        // It may have been lost while the release waited for a re-entry of its thread.
+        if (this.#lostCause() === undefined) return;
       } catch (error) {
         // `#lost` is set by then, if the release found it gone.
         if (!(error instanceof IllegalMonitorStateError)) throw error;

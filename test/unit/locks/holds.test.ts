@@ -118,6 +118,20 @@ describe('LockHold and withLock', () => {
     expect([outer.isHeld, client.lost.length]).to.deep.equal([false, 1]);
   });
 
+  it('is told when it is lost while its release waits for a re-entry', async () => {
+    const hold = await client.lock().acquire({ threadId: 1 });
+    client.executor.mute();
+    const again = new Outcome(client.lock().lock(-1, undefined, 1));
+    const unlock = new Outcome(hold.unlock());
+    await turn();
+    client.holds.loseAll(NAME, 'for the test');
+    client.executor.resume();
+    await turn();
+    expect([again.state, unlock.state]).to.deep.equal(['resolved', 'rejected']);
+    expect(unlock.error).to.be.instanceOf(LockLostError);
+    await client.lock().unlock(1);
+  });
+
   it('gives up after maxRenewTimes and leaves the lock to expire', async () => {
     const hold = await client.lock().acquire({ maxRenewTimes: 1 });
     await clock.tickAsync(20_000);
