@@ -5,7 +5,7 @@ import {
   NoSyncedReplicasError,
   ShutdownError,
 } from '../errors';
-import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../scripts/Script';
+import type { Script, ScriptArg } from '../scripts/Script';
 import { Call } from './Call';
 import type { CommandExecutor, RunOptions } from './CommandExecutor';
 import { connectionError } from './connectionError';
@@ -13,6 +13,7 @@ import type { ReplySink } from './directCommand';
 import { DeadlineQueue } from './DeadlineQueue';
 import type { Link } from './Link';
 import { classify } from './replyErrors';
+import { scriptArguments, travelling } from './scriptArguments';
 
 /** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
 const FIRST_PAUSE_MS = 25;
@@ -79,14 +80,8 @@ export class Executor implements CommandExecutor {
     args: Readonly<Record<A, ScriptArg>>,
     options?: RunOptions<R>,
   ): Promise<R> {
-    const flat: ScriptArg[] = [script.sha, 0];
-    for (const key of script.realKeys) flat.push(keys[key]);
-    if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
-    const count = flat.length - 2;
-    flat[1] = count;
-    for (const arg of script.args) flat.push(args[arg]);
-    for (const channel of script.channels) flat.push(keys[channel]);
-    if (options?.moreArgs !== undefined) for (const arg of options.moreArgs) flat.push(arg);
+    const flat = scriptArguments(script, keys, args, options);
+    const count = flat[1];
     const key = count === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
       this.#start(new Call('evalsha', flat, key, script, options, resolve as never, reject));
@@ -137,25 +132,13 @@ export class Executor implements CommandExecutor {
       token.epoch = this.#epoch;
     }
     this.#written.add(call, now + this.#settings.timeout + this.#link.syncTimeout);
-    const args = this.#fill(call);
+    const args = travelling(call, this.#link.publishCommand);
     const alone = this.#written.size === 1;
     if (this.#link.post?.(call.command, args, alone, this.#sink, call, writing) === true) return;
     this.#link.send(call.command, args, call.key, call.receipt, alone).then(
       (reply) => this.#answered(call, reply),
       (error: Error) => this.#failed(call, writing, error),
     );
-  }
-
-  /** The arguments as they travel now, with the placeholders replaced; a copy where there are any. */
-  #fill(call: Call): (string | number | Buffer)[] {
-    const { args } = call;
-    let filled = args;
-    for (let i = 0; i < args.length; i++) {
-      if (typeof args[i] !== 'symbol') continue;
-      if (filled === args) filled = args.slice();
-      filled[i] = args[i] === PUBLISH_COMMAND ? this.#link.publishCommand : call.sends > 1 ? '1' : '0';
-    }
-    return filled as (string | number | Buffer)[];
   }
 
   #answered(call: Call, reply: unknown): void {

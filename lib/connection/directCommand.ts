@@ -18,23 +18,17 @@ interface CommandInternals {
   reject(error: Error): void;
 }
 
-// `initPromise` is private to ioredis' types, so it is overridden where they do not reach.
-const Base = Command as unknown as new (
-  name: string,
-  args: (string | number | Buffer)[],
-  options: { replyEncoding: BufferEncoding },
-) => CommandInternals;
-
-/**
- * A command that tells its outcome to a sink instead of a promise. ioredis makes a promise and four closures for each
- * command, which costs about as much as all of a lock's own bookkeeping, and the executor has a promise for its caller
- * anyway. Wire format, queueing and reading of replies stay ioredis'. Extends against the rule: ioredis asks for it.
- */
-class PromiseLessCommand extends Base {
-  override initPromise(): void {
-    this.stringifyArguments();
-  }
+/** A constructor whose commands have no promise: `initPromise` is private to ioredis' types, so types do not reach it. */
+function PromiseLess(): void {
+  // only its prototype matters
 }
+PromiseLess.prototype = Object.create(Command.prototype, {
+  initPromise: {
+    value(this: CommandInternals): void {
+      this.stringifyArguments();
+    },
+  },
+});
 
 /** Whether the ioredis at hand lets a command do without its promise. */
 export const directCommands: boolean = (() => {
@@ -43,7 +37,11 @@ export const directCommands: boolean = (() => {
   return needed.every((one) => typeof one === 'function');
 })();
 
-/** Makes a command whose outcome goes to `sink`; only where {@link directCommands}. */
+/**
+ * Makes a command that tells its outcome to a sink instead of a promise; only where {@link directCommands}. ioredis makes
+ * a promise and four closures for each command, which costs about as much as all of a lock's own bookkeeping, and the
+ * executor has a promise for its caller anyway. Wire format, queueing and reading of replies stay ioredis'.
+ */
 export function directCommand<C>(
   name: string,
   args: (string | number | Buffer)[],
@@ -51,10 +49,11 @@ export function directCommand<C>(
   call: C,
   writing: number,
 ): Command {
-  const command = new PromiseLessCommand(name, args, { replyEncoding: 'utf8' });
+  const made: unknown = Reflect.construct(Command, [name, args, { replyEncoding: 'utf8' }], PromiseLess);
+  const command = made as CommandInternals;
   command.resolve = (reply) => sink.replied(call, command.transformReply(reply));
   command.reject = (error) => sink.failed(call, writing, error);
   // The tracing of ioredis follows promises.
   command.isTraced = true;
-  return command as unknown as Command;
+  return made as Command;
 }

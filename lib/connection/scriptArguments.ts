@@ -1,0 +1,32 @@
+import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../scripts/Script';
+import type { Call } from './Call';
+import type { RunOptions } from './CommandExecutor';
+
+/** The arguments of EVALSHA: sha, number of keys, keys, args. Named ones become positions here and nowhere else. */
+export function scriptArguments<K extends string, A extends string, R>(
+  script: Script<K, A, R>,
+  keys: Readonly<Record<K, string>>,
+  args: Readonly<Record<A, ScriptArg>>,
+  options: RunOptions<R> | undefined,
+): ScriptArg[] {
+  const flat: ScriptArg[] = [script.sha, 0];
+  for (const key of script.realKeys) flat.push(keys[key]);
+  if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
+  flat[1] = flat.length - 2;
+  for (const arg of script.args) flat.push(args[arg]);
+  for (const channel of script.channels) flat.push(keys[channel]);
+  if (options?.moreArgs !== undefined) for (const arg of options.moreArgs) flat.push(arg);
+  return flat;
+}
+
+/** The arguments as they travel now, with the placeholders replaced; a copy where there are any. */
+export function travelling(call: Call, publishCommand: string): (string | number | Buffer)[] {
+  const { args } = call;
+  let filled = args;
+  for (let i = 0; i < args.length; i++) {
+    if (typeof args[i] !== 'symbol') continue;
+    if (filled === args) filled = args.slice();
+    filled[i] = args[i] === PUBLISH_COMMAND ? publishCommand : call.sends > 1 ? '1' : '0';
+  }
+  return filled as (string | number | Buffer)[];
+}
