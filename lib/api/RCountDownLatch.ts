@@ -3,7 +3,8 @@ import type { LockOptions } from './options';
 import type { RObject } from './RObject';
 
 /**
- * A counter that lets everybody through once it reaches zero. A latch that was never set is open.
+ * A counter that lets everybody through once it reaches zero. A latch that was never set is open, and so is one that was
+ * deleted: its waiters go.
  *
  * Source: `org.redisson.api.RCountDownLatch`.
  */
@@ -18,7 +19,11 @@ export interface RCountDownLatch extends RObject {
    */
   await(timeout?: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;
 
-  /** Counts one down; at zero the latch opens. */
+  /**
+   * Counts one down; at zero the latch opens.
+   *
+   * @throws CommandTimeoutError, ConnectionError when the answer is lost: `mayHaveRun` tells whether it may have counted
+   */
   countDown(): Promise<void>;
 
   /** @returns the count; 0 when there is none */

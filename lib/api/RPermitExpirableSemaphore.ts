@@ -6,6 +6,9 @@ import type { RObject } from './RObject';
  * A semaphore whose permits have ids and may have leases: a permit that is not given back in time comes back by itself.
  * Ids are 32 lower-case hex characters. Negative permits are a `RangeError`; zero permits give `[]`.
  *
+ * Leases are counted on the clocks of the clients, which must not differ by much, from when a request is sent. Only -1 is
+ * no lease: one of 0 or less is over at once. Commands whose answer is lost are repeated or undone by the ids.
+ *
  * Source: `org.redisson.api.RPermitExpirableSemaphore`.
  */
 export interface RPermitExpirableSemaphore extends RObject {
@@ -68,9 +71,9 @@ export interface RPermitExpirableSemaphore extends RObject {
   release(permitId: string): Promise<void>;
 
   /**
-   * Gives permits back, all or none.
+   * Gives permits back, all or none. An id that is named twice counts once.
    *
-   * @param permitIds - their ids, at least one
+   * @param permitIds - their ids; none: nothing happens
    * @throws PermitNotFoundError when one of them is not out any more
    */
   releaseMany(permitIds: readonly string[]): Promise<void>;

@@ -8,6 +8,12 @@ import type { RObject } from './RObject';
  *
  * Negative permits are a `RangeError`; zero permits succeed without touching Redis.
  *
+ * Nobody can ask Redis later who has a permit. So a command that got no answer is neither repeated nor taken back: every
+ * method that changes something, a timed wait too, then rejects with `CommandTimeoutError` or `ConnectionError`, whose
+ * `mayHaveRun` tells whether it may have been done. Permits that come after that, or after an abort or the end of the
+ * wait, are given back in the background; if the connection broke first, they may be lost. Where that matters, use
+ * `RPermitExpirableSemaphore`.
+ *
  * Source: `org.redisson.api.RSemaphore`.
  */
 export interface RSemaphore extends RObject {
@@ -48,7 +54,7 @@ export interface RSemaphore extends RObject {
    * As `release`, but only if the semaphore exists.
    *
    * @param permits - how many. Default 1
-   * @returns whether it exists
+   * @returns whether it exists; `false` for zero permits, for which nobody looks
    */
   releaseIfExists(permits?: number): Promise<boolean>;
 

@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { ConfigError } from '../../../lib/errors';
+import { checkChange, checkCount, permitLease, readSignal } from '../../../lib/synchronizers/callArguments';
+import { latchKeys, permitKeys, semaphoreKeys } from '../../../lib/synchronizers/objectKeys';
+import { permitExpiry } from '../../../lib/synchronizers/PermitAcquisition';
+import { newPermitIds, parsePermitId, permitIdText } from '../../../lib/synchronizers/permitIds';
+import { TimeUnit } from '../../../lib/util/TimeUnit';
+
+describe('The arguments of synchronizers', () => {
+  it('are counts and changes', () => {
+    for (const good of [0, 1, Number.MAX_SAFE_INTEGER]) expect(checkCount(good)).to.equal(good);
+    for (const bad of [-1, 0.5, NaN, Infinity, 2 ** 53, '1', undefined, null, 1n]) {
+      expect(() => checkCount(bad, 'count')).to.throw(RangeError, 'count must be a non-negative integer');
+    }
+    for (const good of [-5, 0, 5]) expect(checkChange(good)).to.equal(good);
+    for (const bad of [0.5, NaN, -Infinity, '1', undefined]) expect(() => checkChange(bad)).to.throw(RangeError);
+  });
+
+  it('are leases, of which only -1 is none', () => {
+    expect(permitLease(-1, undefined)).to.equal(-1);
+    expect(permitLease(-1, TimeUnit.DAYS)).to.equal(-1);
+    expect(permitLease(0, undefined)).to.equal(0);
+    expect(permitLease(-2, undefined)).to.equal(0);
+    expect(permitLease(-1_000, TimeUnit.MICROSECONDS)).to.equal(0);
+    expect(permitLease(2, TimeUnit.SECONDS)).to.equal(2_000);
+    expect(() => permitLease(NaN, undefined)).to.throw(RangeError, 'leaseTime');
+    expect(() => permitLease(1, 'SECONDS' as never)).to.throw(TypeError, 'TimeUnit');
+  });
+
+  it('are stored as the time at which the lease ends, or as the number that means never', () => {
+    expect(permitExpiry(1_000, 500)).to.equal(1_500);
+    expect(permitExpiry(1_000, -1)).to.equal('922337203685477');
+    expect(permitExpiry(1_000, Number.MAX_SAFE_INTEGER)).to.equal('922337203685477');
+  });
+
+  it('are signals', () => {
+    const { signal } = new AbortController();
+    expect(readSignal(undefined)).to.equal(undefined);
+    expect(readSignal(5)).to.equal(undefined);
+    expect(readSignal({})).to.equal(undefined);
+    expect(readSignal({ signal })).to.equal(signal);
+    for (const bad of ['soon', null, true]) expect(() => readSignal(bad as never)).to.throw(ConfigError);
+    expect(() => readSignal({ signal: {} as AbortSignal })).to.throw(ConfigError, 'AbortSignal');
+  });
+
+  it('are ids: 16 bytes, 32 hex digits', () => {
+    const ids = newPermitIds(3);
+    expect(ids.map(({ length }) => length)).to.deep.equal([16, 16, 16]);
+    expect(new Set(ids.map(permitIdText)).size).to.equal(3);
+    for (const id of ids) {
+      expect(permitIdText(id)).to.match(/^[0-9a-f]{32}$/);
+      expect(parsePermitId(permitIdText(id))?.equals(id)).to.equal(true);
+      expect(parsePermitId(permitIdText(id).toUpperCase())?.equals(id)).to.equal(true);
+    }
+    for (const none of ['', '1234', 'g'.repeat(32), '0'.repeat(33)]) expect(parsePermitId(none)).to.equal(undefined);
+    for (const bad of [undefined, null, 5, Buffer.alloc(16)]) expect(() => parsePermitId(bad)).to.throw(TypeError);
+    expect(newPermitIds(0)).to.deep.equal([]);
+    expect(() => newPermitIds(1_000_001)).to.throw(RangeError, 'at once');
+  });
+
+  it('are names, from which the keys are made', () => {
+    expect(semaphoreKeys('a')).to.deep.equal({ name: 'a', channel: 'redisson_sc:{a}' });
+    expect(permitKeys('a')).to.deep.equal({ name: 'a', channel: 'redisson_sc:{a}', permits: '{a}:timeout' });
+    expect(permitKeys('a{b}')).to.deep.equal({ name: 'a{b}', channel: 'redisson_sc:a{b}', permits: 'a{b}:timeout' });
+    expect(latchKeys('a{b}').channel).to.equal('redisson_countdownlatch__channel__{a{b}}');
+  });
+});
