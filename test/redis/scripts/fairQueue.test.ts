@@ -214,4 +214,20 @@ describe('fair lock scripts: the queue', () => {
       await fair.expectQueue({});
     });
   });
+
+  it('G-15: a client whose clock is 10 s off may cost a place in the queue, never the exclusion', async () => {
+    const right = fair.now;
+    await fair.expectAcquired(fair.acquire('A'));
+    await fair.expectTtl(fair.acquire('B'), 30_000);
+    for (const skew of [10_000, -10_000]) {
+      fair.now = right + skew;
+      expect(await fair.acquire('C')).to.include({ acquired: false });
+      expect(await fair.tryAcquire('C')).to.include({ acquired: false });
+      expect(await bench().redis.hgetall(bench().name)).to.deep.equal({ A: '1' });
+    }
+    fair.now = right;
+    expect(await fair.release('A')).to.include({ kind: 'freed' });
+    expect(await fair.acquire('C')).to.include({ acquired: false });
+    await fair.expectAcquired(fair.acquire('B'));
+  });
 });
