@@ -89,7 +89,9 @@ export class LockStage {
   /** Every key whose name contains the lock's, but those that stay by design. */
   async leftKeys(): Promise<string[]> {
     const persistent = this.kind.persistentKeys?.(this.name) ?? [];
-    return (await this.redis.keys(`*${this.name}*`)).filter((key) => !persistent.includes(key));
+    // Those of names that begin with this one as well.
+    const begin = persistent.map((key) => key.replace(/}$/, ''));
+    return (await this.redis.keys(`*${this.name}*`)).filter((key) => !begin.some((one) => key.startsWith(one)));
   }
 
   /** After each test: no key and no subscription of this lock is left. */
