@@ -69,6 +69,13 @@ export class Probe {
     return (await this.keys()).filter((key) => key.includes(name));
   }
 
+  /** Resolves as soon as {@link keysOf} are these, sorted. */
+  async untilKeysOf(name: string, keys: readonly string[]): Promise<void> {
+    await sleepUntil(async () => JSON.stringify(await this.keysOf(name)) === JSON.stringify(keys), {
+      message: `only ${JSON.stringify(keys)} of ${name}`,
+    });
+  }
+
   /** Resolves as soon as there is a key that matches. */
   async untilKey(pattern: RegExp): Promise<void> {
     await sleepUntil(async () => (await this.keys()).some((key) => pattern.test(key)), { message: `key ${pattern}` });
