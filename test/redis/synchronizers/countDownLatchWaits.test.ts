@@ -43,14 +43,14 @@ describe('CountDownLatch: waits that fail, and faults', () => {
       const proxy = await TcpProxy.start(redisUrl());
       const far = newClient({ url: proxy.url }).getCountDownLatch(name);
       await far.getCount();
-      proxy.delay(100, 'down');
+      proxy.delay(600, 'down');
       const controller = new AbortController();
       const waiting = rejection(far.await(undefined, undefined, { signal: controller.signal }));
       await sleep(20);
       const startedAt = monotonicNow();
       controller.abort(new Error('no longer'));
       expect((await waiting).message).to.equal('no longer');
-      expect(monotonicNow() - startedAt).to.be.below(60);
+      expect(monotonicNow() - startedAt).to.be.below(500);
       await proxy.pass();
       await far.getCount();
       proxy.close();

@@ -23,7 +23,7 @@ describe('PermitExpirableSemaphore: commands without an answer', () => {
 
   /** Behind the proxy, with a short time-out, connected and its scripts loaded. */
   async function far(url = proxy.url): Promise<Redisson> {
-    const client = newClient({ url, timeout: 200, retryAttempts: 2 });
+    const client = newClient({ url, timeout: 500, retryAttempts: 2 });
     const [plain, leased] = [client.getSemaphore(`${name}:1`), client.getPermitExpirableSemaphore(`${name}:2`)];
     await plain.releaseIfExists();
     await plain.addPermits(1);
@@ -91,7 +91,7 @@ describe('PermitExpirableSemaphore: commands without an answer', () => {
       await lost;
       const [, first] = await redis.zrange(`{${name}}:timeout`, '0', '0', 'WITHSCORES');
       // The command time-out has passed: the waiter makes an attempt of its own.
-      await sleep(300);
+      await sleep(700);
       proxy.cut();
       const ids = await waiting;
       expect(ids).to.have.lengthOf(2);
@@ -123,12 +123,12 @@ describe('PermitExpirableSemaphore: commands without an answer', () => {
     it('takes fresh permits when the lease of the first ones was over before their answer came', async () => {
       const semaphore = (await far()).getPermitExpirableSemaphore(name);
       await redis.set(name, 1);
-      proxy.delay(120, 'down');
-      const acquiring = semaphore.acquire(100);
-      await sleep(60);
+      proxy.delay(450, 'down');
+      const acquiring = semaphore.acquire(400);
+      await sleep(200);
       proxy.delay(0, 'down');
       const id = await acquiring;
-      expect(await semaphore.getLeaseTime(id)).to.be.within(1, 100);
+      expect(await semaphore.getLeaseTime(id)).to.be.within(1, 400);
       await proxy.pass();
     });
   });

@@ -35,9 +35,9 @@ describe('PermitExpirableSemaphore: leases and releases', () => {
     expect(await semaphore.updateLeaseTime(id, 0.1, TimeUnit.SECONDS)).to.equal(true);
     await sleep(130);
     expect(await semaphore.updateLeaseTime(id, 100)).to.equal(false);
-    const second = (await semaphore.tryAcquire(100, 100))!;
-    expect(await semaphore.updateLeaseTime(second, 400)).to.equal(true);
-    await sleep(200);
+    const second = (await semaphore.tryAcquire(100, 300))!;
+    expect(await semaphore.updateLeaseTime(second, 1_000)).to.equal(true);
+    await sleep(400);
     expect(await semaphore.availablePermits()).to.equal(0);
     await untilAvailable(1);
     expect(await semaphore.updateLeaseTime(second, 100)).to.equal(false);
@@ -51,12 +51,12 @@ describe('PermitExpirableSemaphore: leases and releases', () => {
     it(title, async () => {
       await semaphore.trySetPermits(2);
       expect(await semaphore[method]()).to.equal(counts[0]);
-      expect(await semaphore.tryAcquire(50, 250)).to.match(ID);
+      expect(await semaphore.tryAcquire(50, 600)).to.match(ID);
       expect(await semaphore[method]()).to.equal(counts[1]);
-      expect(await semaphore.tryAcquire(50, 250)).to.match(ID);
-      expect(await semaphore.tryAcquire(20, 250)).to.equal(null);
+      expect(await semaphore.tryAcquire(50, 600)).to.match(ID);
+      expect(await semaphore.tryAcquire(20, 600)).to.equal(null);
       expect(await semaphore[method]()).to.equal(counts[2]);
-      await sleep(260);
+      await sleep(610);
       expect(await semaphore.tryAcquire(50, 100)).to.match(ID);
       await sleep(110);
       expect(await semaphore[method]()).to.equal(counts[3]);
@@ -138,10 +138,10 @@ describe('PermitExpirableSemaphore: leases and releases', () => {
 
   it('PE-25 testReleaseManyExpiredDoesNotThrow: many expired permits do not hurt an acquisition', async () => {
     await semaphore.trySetPermits(10);
-    expect(await semaphore.acquireMany(6, 100)).to.have.lengthOf(6);
+    expect(await semaphore.acquireMany(6, 500)).to.have.lengthOf(6);
     expect(await semaphore.availablePermits()).to.equal(4);
-    await sleep(150);
-    await semaphore.acquire(150);
+    await sleep(550);
+    await semaphore.acquire(500);
     expect(await semaphore.availablePermits()).to.equal(9);
     await untilAvailable(10);
   });
@@ -185,9 +185,9 @@ describe('PermitExpirableSemaphore: leases and releases', () => {
     const eternal = await semaphore.acquire();
     expect(await semaphore.getLeaseTime(eternal)).to.equal(-1);
     await semaphore.release(eternal);
-    const id = await semaphore.acquire(300);
+    const id = await semaphore.acquire(600);
     await sleep(30);
-    expect(await semaphore.getLeaseTime(id)).to.be.within(1, 271);
+    expect(await semaphore.getLeaseTime(id)).to.be.within(1, 571);
     await untilAvailable(1);
     expect(await rejection(semaphore.getLeaseTime(id))).to.be.instanceOf(PermitNotFoundError);
   });

@@ -22,7 +22,7 @@ describe('Semaphore: commands without an answer', () => {
 
   /** Behind the proxy, with a short time-out, connected and its scripts loaded. */
   async function far(url = proxy.url): Promise<Redisson> {
-    const client = newClient({ url, timeout: 200, retryAttempts: 2 });
+    const client = newClient({ url, timeout: 500, retryAttempts: 2 });
     const [plain, leased] = [client.getSemaphore(`${name}:1`), client.getPermitExpirableSemaphore(`${name}:2`)];
     await plain.releaseIfExists();
     await plain.addPermits(1);
@@ -44,12 +44,12 @@ describe('Semaphore: commands without an answer', () => {
     it('tells that it may have acquired, and gives back what a late answer brings', async () => {
       const semaphore = (await far()).getSemaphore(name);
       await newClient().getSemaphore(name).trySetPermits(3);
-      proxy.delay(400, 'down');
+      proxy.delay(800, 'down');
       const error = await rejection(semaphore.acquire(2));
       expect(error).to.include({ code: 'COMMAND_TIMEOUT', mayHaveRun: true });
       expect(await redis.get(name)).to.equal('1');
       await untilPermits(3);
-      await sleep(500);
+      await sleep(900);
       expect(await redis.get(name)).to.equal('3');
       await proxy.pass();
     });
@@ -102,10 +102,10 @@ describe('Semaphore: commands without an answer', () => {
     it('does not create a semaphore by giving permits back', async () => {
       const semaphore = (await far()).getSemaphore(name);
       await redis.set(name, 1);
-      proxy.delay(300, 'down');
+      proxy.delay(700, 'down');
       expect(await rejection(semaphore.acquire())).to.include({ code: 'COMMAND_TIMEOUT' });
       await redis.del(name);
-      await sleep(400);
+      await sleep(800);
       await proxy.pass();
       await semaphore.availablePermits();
       expect(await redis.exists(name)).to.equal(0);
