@@ -9,11 +9,13 @@ export interface CallToken {
   sends: number;
   /** The connection it was last written to, counted up with each reconnect. */
   epoch: number;
+  /** When it was first written (monotonic), since the caller last forgot it. */
+  sentAt: number | undefined;
 }
 
 /** A fresh token. */
 export function newCallToken(): CallToken {
-  return { cancelled: false, sends: 0, epoch: -1 };
+  return { cancelled: false, sends: 0, epoch: -1, sentAt: undefined };
 }
 
 /** What may be given to {@link CommandExecutor.run}. */

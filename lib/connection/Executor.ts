@@ -130,6 +130,7 @@ export class Executor implements CommandExecutor {
     if (token !== undefined) {
       token.sends++;
       token.epoch = this.#epoch;
+      token.sentAt ??= now;
     }
     this.#written.add(call, now + this.#settings.timeout + this.#link.syncTimeout);
     const args = travelling(call, this.#link.publishCommand);

@@ -37,6 +37,8 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   cancelled = false;
   sends = 0;
   epoch = -1;
+  /** Of the attempt under way. */
+  sentAt: number | undefined;
   readonly hold: Hold;
   /** Its place among the waiters, while it has one. */
   place: Place<Acquired> | undefined;
@@ -100,11 +102,12 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
 
   attempt(): Promise<Attempt<Acquired>> {
     if (this.hold.releasing) return this.hold.whenReleased().then(() => (this.cancelled ? NOT_TRIED : this.attempt()));
-    const sentAt = performance.now();
+    this.sentAt = undefined;
     return this.driver.attempt(this).then(
       (reply) => {
-        if (reply.acquired) this.place?.beginTurn(performance.now());
-        return this.#settle(reply, sentAt);
+        const now = performance.now();
+        if (reply.acquired) this.place?.beginTurn(now);
+        return this.#settle(reply, this.sentAt ?? now);
       },
       (error: unknown) => {
         // The others of the line would find out one after the other, each after a time-out of its own.

@@ -23,6 +23,15 @@ export function checkThreadId(threadId: unknown): number {
   throw new RangeError(`threadId must be an integer from 0 to 2^32 - 1, not ${String(threadId)}`);
 }
 
+/** By its looks: other realms (jsdom, vm) have an `AbortSignal` of their own. */
+function isAbortSignal(value: unknown): value is AbortSignal {
+  if (typeof value !== 'object' || value === null) return false;
+  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
+  return (
+    [addEventListener, removeEventListener].every((one) => typeof one === 'function') && typeof aborted === 'boolean'
+  );
+}
+
 /** Reads `options`: a thread id, or an object with `threadId` and `signal`. */
 export function readCaller(options: LockOptions | AcquireOptions | undefined): Caller {
   if (options === undefined) return NOBODY;
@@ -31,7 +40,7 @@ export function readCaller(options: LockOptions | AcquireOptions | undefined): C
     throw new ConfigError(`options must be a thread id or an object, not ${String(options)}`);
   }
   const { threadId, signal } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+  if (signal !== undefined && !isAbortSignal(signal)) {
     throw new ConfigError('options.signal must be an AbortSignal');
   }
   return { threadId: threadId === undefined ? undefined : checkThreadId(threadId), signal };

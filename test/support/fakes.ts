@@ -146,6 +146,7 @@ export class FakeExecutor implements CommandExecutor {
     if (token !== undefined) {
       token.sends += 1;
       token.epoch = this.epoch;
+      token.sentAt ??= performance.now();
     }
     this.sent.push(call.command);
     if (this.#mode === 'frozen') this.#unexecuted.push(call);

@@ -240,6 +240,17 @@ describe('waiting for a lock', () => {
     });
   });
 
+  it('the lease is counted from when the request was sent: waiting for a connection costs nothing of it', async () => {
+    client.executor.down();
+    const lock = new Outcome(client.lock().tryLock(0, 100, undefined, 1));
+    await clock.tickAsync(2_000);
+    client.executor.resume();
+    await turn();
+    expect(lock.value).to.equal(true);
+    expect(client.executor.names).to.deep.equal(['lock.acquire']);
+    await client.lock().unlock(1);
+  });
+
   it('L-04: a deadline that passes before the attempt could be sent is no "not acquired", but an error', async () => {
     client.executor.down();
     const lock = new Outcome(client.lock().tryLock(5_000, 10_000, undefined, 1));
