@@ -47,7 +47,7 @@ export interface RedissonClient {
    * Several locks as one: all or none.
    *
    * @param locks - at least one, from any clients
-   * @throws RangeError without locks
+   * @throws ConfigError without locks, or for anything that is no lock of this package
    */
   getMultiLock(...locks: readonly RLock[]): RLock;
 
@@ -55,7 +55,7 @@ export interface RedissonClient {
    * Several locks, on independent servers, as one: the majority counts.
    *
    * @param locks - at least one, from any clients
-   * @throws RangeError without locks
+   * @throws ConfigError without locks, or for anything that is no lock of this package
    */
   getRedLock(...locks: readonly RLock[]): RLock;
 

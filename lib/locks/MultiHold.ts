@@ -58,8 +58,11 @@ export class MultiHold implements MemberHold {
   }
 
   async relet(leaseMs: number): Promise<boolean> {
-    const relet = await Promise.all(this.#holds.map((hold) => hold.relet(leaseMs)));
-    return relet.filter(Boolean).length >= this.#needed;
+    const relet = await Promise.allSettled(this.#holds.map((hold) => hold.relet(leaseMs)));
+    if (relet.filter((one) => one.status === 'fulfilled' && one.value).length >= this.#needed) return true;
+    const failed = relet.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    return false;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

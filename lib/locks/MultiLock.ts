@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { AcquireOptions, LockHold, LockOptions, ThreadOptions } from '../api';
 import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError } from '../errors';
 import { currentThreadId, newThreadId } from '../thread/threadScope';
@@ -31,7 +32,8 @@ export class MultiLock implements MemberLock {
   constructor(locks: readonly unknown[], quorum: Quorum) {
     if (locks.length === 0) throw new ConfigError('Lock objects are not defined');
     const members = locks.flatMap((lock) => {
-      if (!isMemberLock(lock)) throw new ConfigError(`A ${quorum.kind} is made of locks, not of ${String(lock)}`);
+      if (!isMemberLock(lock))
+        throw new ConfigError(`A ${quorum.kind} is made of locks of this package, not of ${inspect(lock)}`);
       // "All of all" is all: so that one order holds for those inside as well.
       return quorum === ALL && lock instanceof MultiLock && lock.#quorum === ALL ? lock.#members : [lock];
     });

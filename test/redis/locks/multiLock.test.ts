@@ -69,7 +69,7 @@ describe('MultiLock', () => {
     expect(lock.name).to.equal(names.join(', '));
   });
 
-  it('ML-01: takes all for one thread, with the lease of each unit, and gives all back', async () => {
+  it('ML-01 LX-01: takes all for one thread, with the lease of each unit, and gives all back', async () => {
     const lock = multi();
     await lock.lock(10, TimeUnit.SECONDS, 5);
     expect(await lock.isHeldByThread(5)).to.equal(true);
@@ -262,13 +262,16 @@ describe('MultiLock', () => {
     const kinds: ((of: Redisson) => RLock)[] = [
       (of) => of.getFairLock(names[0]!),
       (of) => of.getReadWriteLock(names[1]!).writeLock(),
+      (of) => of.getReadWriteLock(`${base}:h`).readLock(),
       (of) => of.getMultiLock(of.getSpinLock(names[2]!), of.getNonReentrantLock(`${base}:d`)),
       (of) => of.getRedLock(...['e', 'f', 'g'].map((letter) => of.getLock(`${base}:${letter}`))),
     ];
     const all = (of: Redisson): RLock => of.getMultiLock(...kinds.map((kind) => kind(of)));
     const hold = await all(one).acquire({ leaseTime: 5_000 });
     const keys = await redis.keys(`${base}:*`);
-    expect(keys).to.have.lengthOf(7);
+    expect(keys).to.have.lengthOf(8);
+    keys.push(...(await redis.keys(`{${base}:h}:*:rwlock_timeout:1`)));
+    expect(keys).to.have.lengthOf(9);
     for (const key of keys) expect(await redis.pttl(key), key).to.be.within(3_000, 5_000);
     expect(await all(other).tryLock()).to.equal(false);
     const waiting = all(other).tryLock(5_000);
@@ -276,8 +279,8 @@ describe('MultiLock', () => {
     await hold.unlock();
     expect(await within(3_000, 'the other one', waiting)).to.equal(true);
     const held = await redis.keys(`${base}:*`);
-    expect(held).to.have.lengthOf(7);
-    await redis.del(...held);
+    expect(held).to.have.lengthOf(8);
+    await redis.del(...(await redis.keys(`*${base}*`)));
   });
 
   it('rejects, instead of waiting, when a member holds another type; the others are given back', async () => {

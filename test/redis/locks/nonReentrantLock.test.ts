@@ -6,13 +6,28 @@ import { monotonicNow, redisUrl, sleep, TcpProxy, trackClient, uniqueName } from
 import { rejection } from '../synchronizers/support';
 import { FairQueue } from './fairQueue';
 
-const KINDS: Readonly<Record<string, (client: Redisson, name: string) => RLock>> = {
-  NR: (client, name) => client.getNonReentrantLock(name),
-  NF: (client, name) => client.getNonReentrantFairLock(name),
-};
+interface Kind {
+  readonly title: string;
+  /** Of a contender that waits, and of a holder that asks again. */
+  readonly ids: readonly [string, string];
+  of(client: Redisson, name: string): RLock;
+}
 
-for (const [id, of] of Object.entries(KINDS)) {
-  describe(`non-reentrant ${id === 'NF' ? 'fair ' : ''}lock`, () => {
+const KINDS: readonly Kind[] = [
+  {
+    title: 'non-reentrant lock',
+    ids: ['NR-01', 'NR-02'],
+    of: (client, name) => client.getNonReentrantLock(name),
+  },
+  {
+    title: 'non-reentrant fair lock',
+    ids: ['NF-01', 'NF-02'],
+    of: (client, name) => client.getNonReentrantFairLock(name),
+  },
+];
+
+for (const { title, ids, of } of KINDS) {
+  describe(title, () => {
     let name: string;
     let redis: Redis;
     let one: Redisson;
@@ -27,7 +42,7 @@ for (const [id, of] of Object.entries(KINDS)) {
 
     afterEach(() => redis.del(name, `redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`));
 
-    it(`${id}-01: another owner waits and gets it by the release`, async () => {
+    it(`${ids[0]}: another owner waits and gets it by the release`, async () => {
       await lock.lock();
       let entered = false;
       const waiting = of(client(redisUrl()), name).withLock(() => {
@@ -42,7 +57,7 @@ for (const [id, of] of Object.entries(KINDS)) {
       expect(await lock.isLocked()).to.equal(false);
     });
 
-    it(`${id}-02: the holder that asks again is refused at once, whatever it calls, and keeps its one hold`, async () => {
+    it(`${ids[1]}: the holder that asks again is refused at once, whatever it calls, and keeps its one hold`, async () => {
       const warnings: Error[] = [];
       const listener = (warning: Error): void => void warnings.push(warning);
       process.on('warning', listener);
@@ -72,7 +87,7 @@ for (const [id, of] of Object.entries(KINDS)) {
       expect(warnings).to.deep.equal([]);
     });
 
-    it(`${id}-02: so is acquire within the callback of withLock, and others may wait meanwhile`, async () => {
+    it(`${ids[1]}: so is acquire within the callback of withLock, and others may wait meanwhile`, async () => {
       await lock.withLock(async (hold) => {
         const waiting = of(client(redisUrl()), name).tryLock(5_000);
         await listening(redis, name);
