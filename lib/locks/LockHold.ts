@@ -85,21 +85,22 @@ export class LockHold implements MemberHold {
 
   async #give(): Promise<void> {
     this.#engine.context.watchdog.catchUp();
-    if (this.#lost === undefined) {
-      try {
-        await this.#engine.give(this.threadId, this.#grip);
-        // It may have been lost while the release waited for a re-entry of its thread.
-        if (this.#lostCause() === undefined) return;
-      } catch (error) {
-        // `#lost` is set by then, if the release found it gone.
-        if (!(error instanceof IllegalMonitorStateError)) throw error;
-        throw (
-          this.#lostCause() ??
-          new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error })
-        );
-      }
+    if (this.#lost === undefined) await this.#release();
+    // It may have been lost while the release waited for a re-entry of its thread.
+    const lost = this.#lostCause();
+    if (lost !== undefined) throw lost;
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.#engine.give(this.threadId, this.#grip);
+    } catch (error) {
+      // `#lost` is set by then, if the release found it gone.
+      if (!(error instanceof IllegalMonitorStateError)) throw error;
+      throw (
+        this.#lostCause() ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error })
+      );
     }
-    throw this.#lost;
   }
 
   #lostCause(): Error | undefined {
