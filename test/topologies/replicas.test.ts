@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import { type Redis } from 'ioredis';
 import { Config } from '../../lib/config/Config';
 import { Redisson } from '../../lib/Redisson';
 import { monitor, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../support';

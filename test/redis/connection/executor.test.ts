@@ -129,7 +129,7 @@ describe('Executor and StandaloneLink on a server', function () {
 
   it('a black hole is left after two silent time-outs, and what may be repeated is', async () => {
     const proxy = trackClient(await TcpProxy.start(redisUrl()));
-    const executor = open(proxy.url, { timeout: 300 } as RedissonOptions);
+    const executor = open(proxy.url, { timeout: 300 });
     await count(executor, 'never');
     const { accepted } = proxy.stats;
     proxy.blackhole();
@@ -149,7 +149,7 @@ describe('Executor and StandaloneLink on a server', function () {
     const server = trackClient(await RedisServer.start());
     const proxy = trackClient(await TcpProxy.start(server.url));
     proxy.blackhole();
-    const executor = open(proxy.url, { timeout: 300 } as RedissonOptions);
+    const executor = open(proxy.url, { timeout: 300 });
     const outcome = executor.call('incr', [name]);
     await sleepUntil(() => proxy.stats.accepted >= 4, { message: 'it tries again, both connections do' });
     await proxy.pass();
@@ -159,7 +159,7 @@ describe('Executor and StandaloneLink on a server', function () {
 
   it('a subscriber in a black hole finds out', async () => {
     const proxy = trackClient(await TcpProxy.start(redisUrl()));
-    const { subscriber } = openBoth(proxy.url, { timeout: 400 } as RedissonOptions);
+    const { subscriber } = openBoth(proxy.url, { timeout: 400 });
     const told: string[] = [];
     subscriber.events = {
       message: (channel, message) => told.push(`${channel}=${message}`),

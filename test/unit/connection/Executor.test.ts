@@ -75,8 +75,8 @@ describe('Executor', () => {
       for (const { reject } of link.sent.slice()) reject(reply('NOSCRIPT'));
       await settle();
       expect(link.sent.map(({ command }) => command)).to.deep.equal([
-        ...Array(3).fill('evalsha'),
-        ...Array(3).fill('eval'),
+        ...Array.from({ length: 3 }, () => 'evalsha'),
+        ...Array.from({ length: 3 }, () => 'eval'),
       ]);
       for (const [i, { resolve }] of link.sent.slice(3).entries()) resolve(i);
       await settle();
@@ -375,6 +375,16 @@ describe('Executor', () => {
       expect([failed.state, answered.value, link.sent.length]).to.deep.equal(['pending', 'first', 4]);
       await clock.tickAsync(TIMEOUT * RETRIES);
       expect(errorOf(failed).code).to.equal('COMMAND_TIMEOUT');
+    });
+
+    it('is not asked for again when it comes before there is a connection to ask on', async () => {
+      const outcome = run('always');
+      link.up = false;
+      await clock.tickAsync(TIMEOUT);
+      link.last.resolve('late but fine');
+      await settle();
+      link.open();
+      expect([outcome.value, link.sent.length]).to.deep.equal(['late but fine', 1]);
     });
 
     it('is given longer where replicas may have to confirm', async () => {
