@@ -93,10 +93,25 @@ export class Call implements Receipt {
     this.unsend();
   }
 
+  /** It is about to be written, at `now` (monotonic), to the connection `epoch`. @returns which writing of it that is */
+  beginWriting(now: number, epoch: number): number {
+    this.writtenAt = now;
+    this.sends++;
+    const { token } = this;
+    if (token !== undefined) {
+      token.sends++;
+      token.epoch = epoch;
+      token.sentAt ??= now;
+    }
+    return ++this.writings;
+  }
+
   /** The last send certainly did not run. */
   unsend(): void {
     this.sends--;
-    if (this.token !== undefined) this.token.sends--;
+    if (this.token === undefined) return;
+    this.token.sends--;
+    if (this.sends === 0) this.token.sentAt = undefined;
   }
 
   /**

@@ -1,14 +1,8 @@
-import {
-  CommandError,
-  CommandTimeoutError,
-  type ConnectionError,
-  NoSyncedReplicasError,
-  ShutdownError,
-} from '../errors';
+import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { Call } from './Call';
 import type { CommandExecutor, RunOptions } from './CommandExecutor';
-import { connectionError } from './connectionError';
+import { connectionError, denial } from './connectionError';
 import type { ReplySink } from './directCommand';
 import { DeadlineQueue } from './DeadlineQueue';
 import type { Link } from './Link';
@@ -123,15 +117,7 @@ export class Executor implements CommandExecutor {
 
   #write(call: Call): void {
     const now = performance.now();
-    call.writtenAt = now;
-    call.sends++;
-    const writing = ++call.writings;
-    const token = call.token;
-    if (token !== undefined) {
-      token.sends++;
-      token.epoch = this.#epoch;
-      token.sentAt ??= now;
-    }
+    const writing = call.beginWriting(now, this.#epoch);
     this.#written.add(call, now + this.#settings.timeout + this.#link.syncTimeout);
     const args = travelling(call, this.#link.publishCommand);
     const alone = this.#written.size === 1;
@@ -172,17 +158,8 @@ export class Executor implements CommandExecutor {
       case 'wrongType':
       case 'refused':
         call.unsend();
-        return call.fail(this.#denial(call, error));
+        return call.fail(denial(call, this.#link, error));
     }
-  }
-
-  /** It did not run, this time. */
-  #denial(call: Call, error: Error): Error {
-    const failure = classify(error);
-    if (call.sends > 0 || failure === 'unsent' || failure === 'redirected')
-      return connectionError(call, this.#link, error);
-    if (failure === 'wrongType' && call.name !== undefined) return CommandError.wrongType(call.name, error);
-    return new CommandError(call.what, error);
   }
 
   #lost(call: Call, error: Error): void {
@@ -197,6 +174,8 @@ export class Executor implements CommandExecutor {
   }
 
   #restart(call: Call): void {
+    // The answer to an earlier writing has come meanwhile.
+    if (call.settled) return;
     if (call.cancelled) call.fail(connectionError(call, this.#link));
     else this.#start(call);
   }
@@ -205,7 +184,7 @@ export class Executor implements CommandExecutor {
   #later(call: Call, error: Error): void {
     const now = performance.now();
     call.refusedAt ??= now;
-    if (call.cancelled || now - call.refusedAt >= this.#patience) return call.fail(this.#denial(call, error));
+    if (call.cancelled || now - call.refusedAt >= this.#patience) return call.fail(denial(call, this.#link, error));
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(call.refusals, 10), MAX_PAUSE_MS);
     const timer = setTimeout(() => {
       this.#pausing.delete(call);

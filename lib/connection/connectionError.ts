@@ -1,6 +1,7 @@
-import { ConnectionError } from '../errors';
+import { CommandError, ConnectionError } from '../errors';
 import type { Call } from './Call';
 import type { Link } from './Link';
+import { classify } from './replyErrors';
 
 /**
  * The error of a call that nobody could be reached for, or whose connection broke.
@@ -9,6 +10,14 @@ import type { Link } from './Link';
 export function connectionError(call: Pick<Call, 'what' | 'sends'>, link: Link, cause?: Error): ConnectionError {
   const reason = cause ?? link.refusal ?? link.lastError;
   return new ConnectionError(message(call, link, reason), call.sends > 0, reason && { cause: reason });
+}
+
+/** The error of a call that did not run this time, and may not be tried again. @param error - why not */
+export function denial(call: Call, link: Link, error: Error): Error {
+  const failure = classify(error);
+  if (call.sends > 0 || failure === 'unsent' || failure === 'redirected') return connectionError(call, link, error);
+  if (failure === 'wrongType' && call.name !== undefined) return CommandError.wrongType(call.name, error);
+  return new CommandError(call.what, error);
 }
 
 function message(call: Pick<Call, 'what' | 'sends'>, link: Link, reason: Error | undefined): string {

@@ -4,6 +4,9 @@ import { tlsOptions } from '../config/tlsOptions';
 import type { NatMapper, NodeAddress, SentinelTopology } from '../config/Topology';
 import { ownOptions, type OwnRedisOptions } from './ownOptions';
 
+/** An idle connection is tested by the operating system after so many ms. */
+const KEEP_ALIVE_MS = 30_000;
+
 /** What all connections of a client have in common. It holds secrets. */
 export function connectionOptions(settings: Settings): OwnRedisOptions {
   return {
@@ -11,6 +14,8 @@ export function connectionOptions(settings: Settings): OwnRedisOptions {
     ...nameOption(settings),
     // Names that have only IPv6 addresses; ioredis 5 looks for IPv4 alone.
     family: 0,
+    // So that the operating system finds out about a peer that is gone; ioredis 5 would leave it two hours.
+    keepAlive: KEEP_ALIVE_MS,
     connectTimeout: settings.connectTimeout,
     db: settings.database,
     ...(settings.username !== undefined && { username: settings.username }),

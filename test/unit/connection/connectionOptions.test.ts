@@ -1,0 +1,87 @@
+import { expect } from 'chai';
+import { Config } from '../../../lib/config/Config';
+import { resolveConfig } from '../../../lib/config/resolveConfig';
+import type { SentinelTopology } from '../../../lib/config/Topology';
+import {
+  connectionOptions,
+  parseNodeKey,
+  sentinelOptions,
+  translator,
+} from '../../../lib/connection/connectionOptions';
+
+function sentinels(address: string, password = 'drinnen') {
+  const config = new Config();
+  config
+    .useSentinelServers()
+    .setMasterName('m')
+    .addSentinelAddress(address, address.replace(':1', ':2'))
+    .setUsername('wir')
+    .setPassword(password)
+    .setSentinelUsername('sie')
+    .setSentinelPassword('draussen')
+    .setDatabase(3)
+    .setClientName('unser')
+    .setTimeout(700);
+  const settings = resolveConfig(config);
+  return { settings, options: sentinelOptions(settings, settings.topology as SentinelTopology) };
+}
+
+describe('connectionOptions', () => {
+  it('hold what it takes to log in, and nothing that ioredis would repeat, queue or time out', () => {
+    const options = connectionOptions(sentinels('redis://h:1').settings);
+    expect(options).to.include({
+      username: 'wir',
+      password: 'drinnen',
+      db: 3,
+      connectionName: 'unser',
+      role: 'master',
+    });
+    expect(options).to.include({ autoResendUnfulfilledCommands: false, enableOfflineQueue: false, keyPrefix: '' });
+    expect(options.commandTimeout).to.equal(undefined);
+    expect(options.tls).to.equal(undefined);
+    expect(options.reconnectOnError?.(new Error('READONLY You'))).to.equal(true);
+    expect(options.reconnectOnError?.(new Error('ERR Error running script: @user_script:1: -READONLY You'))).to.equal(
+      true,
+    );
+    expect(options.reconnectOnError?.(new Error('WRONGTYPE'))).to.equal(false);
+  });
+
+  it('reconnect soon, then at most once a second, for ever', () => {
+    const { retryStrategy } = connectionOptions(sentinels('redis://h:1').settings);
+    const pauses = [1, 2, 3, 4, 5, 6, 1_000].map((times) => retryStrategy?.(times));
+    expect(pauses).to.deep.equal([50, 100, 200, 400, 800, 1_000, 1_000]);
+  });
+
+  it('name the sentinels, with a login and encryption of their own', () => {
+    const plain = sentinels('redis://h:1').options;
+    expect(plain).to.include({
+      name: 'm',
+      sentinelUsername: 'sie',
+      sentinelPassword: 'draussen',
+      sentinelCommandTimeout: 700,
+    });
+    expect(plain.sentinels).to.deep.equal([
+      { host: 'h', port: 1 },
+      { host: 'h', port: 2 },
+    ]);
+    expect(plain.sentinelTLS).to.equal(undefined);
+    const { settings, options } = sentinels('rediss://h:1');
+    expect(options.enableTLSForSentinelMode).to.equal(true);
+    expect(options.sentinelTLS).to.deep.equal({ rejectUnauthorized: true });
+    expect(connectionOptions(settings).tls).to.deep.equal({ rejectUnauthorized: true });
+  });
+
+  it('translate addresses, IPv6 ones too', () => {
+    const natMapper = {
+      map: ({ host, port }: { host: string; port: number }) => ({ host: `${host}.nat`, port: port + 1 }),
+    };
+    const config = new Config();
+    config.useSentinelServers().setMasterName('m').addSentinelAddress('redis://h:1').setNatMapper(natMapper);
+    const settings = resolveConfig(config);
+    const { natMap } = sentinelOptions(settings, settings.topology as SentinelTopology);
+    expect((natMap as (key: string) => unknown)('fe80::1:6379')).to.deep.equal({ host: 'fe80::1.nat', port: 6380 });
+    expect(parseNodeKey('::1:6379')).to.deep.equal({ host: '::1', port: 6379 });
+    expect(translator(natMapper)({ host: 'a', port: 1 })).to.deep.equal({ host: 'a.nat', port: 2 });
+    expect(translator(undefined)({ host: 'a', port: 1 })).to.deep.equal({ host: 'a', port: 1 });
+  });
+});
