@@ -209,8 +209,6 @@ export class Redisson {
   async #close(): Promise<void> {
     this.#context.hub.close();
     this.#context.holds.clear();
-    // The waiters just rejected leave their queues in Redis: what they send in this turn is still written.
-    await new Promise(setImmediate);
     await this.#connections.executor.close();
   }
 

@@ -65,6 +65,11 @@ export class Call implements Receipt {
     return this.token?.cancelled === true;
   }
 
+  /** See {@link CallToken.farewell}. */
+  get farewell(): boolean {
+    return this.token?.farewell === true;
+  }
+
   get token(): CallToken | undefined {
     return this.#options?.token;
   }
@@ -85,12 +90,11 @@ export class Call implements Receipt {
     return this.name === undefined ? what : `${what} '${this.name}'`;
   }
 
-  /** The server does not know the script: send its text, which also caches it. The refused send did not run. */
+  /** Sends the text of its script from now on, which also caches it: the server does not know it, or may not. */
   useText(): void {
     if (this.#script === undefined) return;
     this.command = 'eval';
     this.args[0] = this.#script.lua;
-    this.unsend();
   }
 
   /** It is about to be written, at `now` (monotonic), to the connection `epoch`. @returns which writing of it that is */

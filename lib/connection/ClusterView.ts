@@ -1,6 +1,7 @@
 import pDefer from 'p-defer';
 import type { ShardedSubscriptionMode } from '../config/Settings';
 import type { NodeAddress } from '../config/Topology';
+import { askNode } from './askNode';
 import { nodeKey } from './connectionOptions';
 import { NodePool, type ClusterNode } from './NodePool';
 import { isReply } from './replyErrors';
@@ -12,8 +13,6 @@ const FIRST_LOOK_MS = 50;
 const MAX_LOOK_MS = 500;
 /** A cluster that does not get well for so many looks is left to the usual interval. */
 const MANY_LOOKS = 100;
-/** How long a node may take to answer a look, in ms; then another one is asked. */
-const LOOK_TIMEOUT_MS = 1_000;
 
 /** What a view needs. */
 export interface ClusterOptions {
@@ -75,7 +74,8 @@ export class ClusterView {
         if (this.refusal !== undefined) this.events?.refused(error);
       },
     });
-    this.#lookIn(0);
+    // At once: a timer that does not keep the process alive would let it end before the first socket opens.
+    void this.#look();
   }
 
   /** Whether pub/sub is sharded, once the cluster is known. Pending for ever, if it is closed before. */
@@ -195,7 +195,7 @@ export class ClusterView {
   }
 
   async #ask(node: ClusterNode): Promise<void> {
-    const reply = (await answer(node.link, 'cluster', 'SLOTS')) as unknown[];
+    const reply = (await askNode(node.link, 'cluster', 'SLOTS')) as unknown[];
     // A node that has just been reset knows nobody.
     if (this.#closed || reply.length === 0) return;
     const change = this.#slots.load(reply, node.address);
@@ -214,7 +214,7 @@ export class ClusterView {
     const mode = this.#options.shardedSubscriptionMode;
     if (mode !== 'AUTO') return mode === 'ON';
     try {
-      await answer(link, 'pubsub', 'SHARDNUMSUB', '0');
+      await askNode(link, 'pubsub', 'SHARDNUMSUB', '0');
       return true;
     } catch (error) {
       if (isReply(error as Error)) return false;
@@ -230,21 +230,4 @@ export class ClusterView {
 
 function pick<T>(items: readonly T[]): T | undefined {
   return items[Math.floor(Math.random() * items.length)];
-}
-
-/** The reply of a node, or an error when it takes too long. */
-async function answer(link: StandaloneLink, command: string, ...args: string[]): Promise<unknown> {
-  const sentAt = performance.now();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      link.unanswered(undefined, sentAt);
-      reject(new Error(`${link.address} does not answer`));
-    }, LOOK_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([link.send(command, args), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -11,11 +11,21 @@ export interface CallToken {
   epoch: number;
   /** When it was first written (monotonic), since the caller last forgot it. */
   sentAt: number | undefined;
+  /**
+   * It takes back what somebody left behind: accepted in the turn in which the executor closes, too, and sent with the
+   * script's text, as nobody may be left to send that when the server does not know the hash. @default false
+   */
+  readonly farewell?: boolean;
 }
 
 /** A fresh token. */
 export function newCallToken(): CallToken {
   return { cancelled: false, sends: 0, epoch: -1, sentAt: undefined };
+}
+
+/** A fresh token of a command that takes back what somebody left behind. */
+export function newFarewellToken(): CallToken {
+  return { ...newCallToken(), farewell: true };
 }
 
 /** What may be given to {@link CommandExecutor.run}. */
@@ -75,6 +85,9 @@ export interface CommandExecutor {
   /** Called after each reply, before its caller goes on. */
   onReply: (() => void) | undefined;
 
-  /** Rejects what is under way with ShutdownError and closes the connections. */
+  /**
+   * Rejects what is under way, and from now on everything, with ShutdownError. Those who are told may take back what they
+   * left behind, with a farewell token and within this turn of the event loop; then it closes the connections.
+   */
   close(): Promise<void>;
 }

@@ -50,7 +50,7 @@ export class Executor implements CommandExecutor {
   };
   readonly #pausing = new Map<Call, NodeJS.Timeout>();
   #epoch = 0;
-  #closed = false;
+  #state: 'open' | 'closing' | 'closed' = 'open';
 
   constructor(link: Link, settings: ExecutorSettings) {
     this.#link = link;
@@ -78,7 +78,8 @@ export class Executor implements CommandExecutor {
     const count = flat[1];
     const key = count === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
-      this.#start(new Call('evalsha', flat, key, script, options, resolve as never, reject));
+      const command = options?.token?.farewell === true ? 'eval' : 'evalsha';
+      this.#start(new Call(command, flat, key, script, options, resolve as never, reject));
     });
   }
 
@@ -101,17 +102,28 @@ export class Executor implements CommandExecutor {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#state = 'closing';
+    this.#end();
+    await new Promise(setImmediate);
+    this.#state = 'closed';
+    this.#end();
+    await this.#link.close();
+  }
+
+  #end(): void {
     for (const timer of this.#pausing.values()) clearTimeout(timer);
     const open = [...this.#pausing.keys(), ...this.#waiting, ...this.#written];
     for (const calls of [this.#pausing, this.#waiting, this.#written]) calls.clear();
     for (const call of open) call.fail(new ShutdownError(call.what));
-    await this.#link.close();
   }
 
   #start(call: Call): void {
-    if (this.#closed) call.fail(new ShutdownError(call.what));
-    else if (this.#link.canSend(call.key)) this.#write(call);
+    if (this.#state !== 'open') {
+      if (this.#state === 'closed' || !call.farewell) return call.fail(new ShutdownError(call.what));
+      // Nobody will be there to learn that the server does not know the script.
+      call.useText();
+    }
+    if (this.#link.canSend(call.key)) this.#write(call);
     else this.#park(call);
   }
 
@@ -145,6 +157,7 @@ export class Executor implements CommandExecutor {
     switch (classify(error)) {
       case 'noScript':
         call.useText();
+        call.unsend();
         return this.#restart(call);
       case 'redirected':
         call.unsend();

@@ -2,14 +2,14 @@ import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../scripts/Script'
 import type { Call } from './Call';
 import type { RunOptions } from './CommandExecutor';
 
-/** The arguments of EVALSHA: sha, number of keys, keys, args. Named ones become positions here and nowhere else. */
+/** The arguments of EVALSHA or EVAL: sha or text, number of keys, keys, args. Named ones become positions here and nowhere else. */
 export function scriptArguments<K extends string, A extends string, R>(
   script: Script<K, A, R>,
   keys: Readonly<Record<K, string>>,
   args: Readonly<Record<A, ScriptArg>>,
   options: RunOptions<R> | undefined,
 ): ScriptArg[] {
-  const flat: ScriptArg[] = [script.sha, 0];
+  const flat: ScriptArg[] = [options?.token?.farewell === true ? script.lua : script.sha, 0];
   for (const key of script.realKeys) flat.push(keys[key]);
   if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
   flat[1] = flat.length - 2;

@@ -1,4 +1,4 @@
-import { newCallToken, type CallToken } from '../connection/CommandExecutor';
+import { newFarewellToken, type CallToken } from '../connection/CommandExecutor';
 import { CommandError, ShutdownError } from '../errors';
 import type { Hold } from '../renewal/Hold';
 import type { HoldTable } from '../renewal/HoldTable';
@@ -65,7 +65,7 @@ async function undo({ hold, driver, token: ghost, doubtful, waiter }: Ghost): Pr
   const commands: Promise<unknown>[] = [];
   const tokens: CallToken[] = [];
   const newToken = (): CallToken => {
-    const token = newCallToken();
+    const token = newFarewellToken();
     tokens.push(token);
     return token;
   };

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { newCallToken, type CallToken } from '../connection/CommandExecutor';
+import { newFarewellToken, type CallToken } from '../connection/CommandExecutor';
 import { CommandError, ShutdownError } from '../errors';
 import { releasePermits } from '../scripts/permitExpirableSemaphore';
 import { PUBLISH_COMMAND } from '../scripts/Script';
@@ -30,7 +30,7 @@ export async function reclaimPermits(
   const livesMs = leaseMs === NO_LEASE ? object.context.settings.lockWatchdogTimeout : leaseMs;
   const endsAt = performance.now() + livesMs;
   for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
-    const token = newCallToken();
+    const token = newFarewellToken();
     try {
       // A repeat that finds nothing shall say so: it proves less than a first send on the ghost's own connection.
       const args = { now: Date.now(), publish: PUBLISH_COMMAND, repeated: '0' } as const;
