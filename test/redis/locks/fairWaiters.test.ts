@@ -89,6 +89,31 @@ describe('fair lock: waiters that go, and waiters that stay', () => {
     await lock.unlock(3);
   });
 
+  it('a shutdown takes back an attempt that is on the wire, and refuses everybody from then on', async () => {
+    const { proxy } = await openScene();
+    const far = client(proxy.url);
+    for (const lock of [far.getFairLock(name), far.getLock(`${name}:plain`)]) {
+      await lock.lock();
+      await lock.unlock();
+    }
+    await one.getFairLock(name).tryLock(1);
+    await one.getFairLock(name).unlock();
+    proxy.delay(150, 'down');
+    const underWay = [
+      rejection(far.getFairLock(name).lock(-1, undefined, 1)),
+      rejection(far.getFairLock(name).lock(-1, undefined, 2)),
+      rejection(far.getLock(`${name}:plain`).tryLock({ threadId: 1 })),
+    ];
+    await sleepUntil(async () => (await redis.exists(name, `${name}:plain`)) === 2);
+    const closing = far.shutdown();
+    const late = rejection(far.getLock(`${name}:late`).tryLock());
+    for (const error of await Promise.all([...underWay, late])) expect(error).to.have.property('code', 'SHUTDOWN');
+    await closing;
+    await sleepUntil(async () => (await redis.exists(name, `${name}:plain`)) === 0);
+    expect(await queue.isEmpty()).to.equal(true);
+    expect(await redis.exists(`${name}:late`)).to.equal(0);
+  });
+
   it('who leaves when it is its turn passes the turn on', async () => {
     const other = client(redisUrl());
     const lock = one.getFairLock(name);
