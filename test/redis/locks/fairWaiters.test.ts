@@ -96,8 +96,6 @@ describe('fair lock: waiters that go, and waiters that stay', () => {
       await lock.lock();
       await lock.unlock();
     }
-    await one.getFairLock(name).tryLock(1);
-    await one.getFairLock(name).unlock();
     proxy.delay(150, 'down');
     const underWay = [
       rejection(far.getFairLock(name).lock(-1, undefined, 1)),
