@@ -118,12 +118,9 @@ export class Executor implements CommandExecutor {
   }
 
   #start(call: Call): void {
-    if (this.#state !== 'open') {
-      if (this.#state === 'closed' || !call.farewell) return call.fail(new ShutdownError(call.what));
-      // Nobody will be there to learn that the server does not know the script.
-      call.useText();
-    }
-    if (this.#link.canSend(call.key)) this.#write(call);
+    const accepted = this.#state === 'open' || (this.#state === 'closing' && call.farewell);
+    if (!accepted) call.fail(new ShutdownError(call.what));
+    else if (this.#link.canSend(call.key)) this.#write(call);
     else this.#park(call);
   }
 
