@@ -1,5 +1,6 @@
 import type { Resend, ScriptArg } from '../scripts/Script';
 import type { CallToken, RunOptions } from './CommandExecutor';
+import type { Queued } from './DeadlineQueue';
 import type { Receipt } from './Link';
 
 /** What a call needs of its script. */
@@ -21,7 +22,7 @@ export class Call implements Receipt {
   writtenAt = 0;
   /** Until when it waits, for a connection or for its answer (monotonic). */
   deadline = 0;
-  queue: object | undefined;
+  queue: Queued['queue'];
   position = 0;
   /** How often it was written and may have run. */
   sends = 0;

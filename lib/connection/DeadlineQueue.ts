@@ -4,8 +4,8 @@ import { clampTimer } from '../util/duration';
 export interface Queued {
   /** When it is due (monotonic). */
   deadline: number;
-  /** The queue it is in. */
-  queue: object | undefined;
+  /** The queue it is in; it is in one at a time. */
+  queue: { delete(item: Queued): void } | undefined;
   /** Where it stands there. */
   position: number;
 }
@@ -46,6 +46,7 @@ export class DeadlineQueue<T extends Queued> {
 
   /** Puts an item in, behind all others. @param deadline - monotonic time, not before those of the others */
   add(item: T, deadline: number): void {
+    item.queue?.delete(item);
     item.deadline = deadline;
     item.queue = this;
     item.position = this.#items.push(item) - 1;
@@ -54,7 +55,7 @@ export class DeadlineQueue<T extends Queued> {
   }
 
   /** Takes an item out, if it is in. */
-  delete(item: T): void {
+  delete(item: Queued): void {
     if (item.queue !== this) return;
     item.queue = undefined;
     if (--this.#size === 0) {
@@ -77,7 +78,8 @@ export class DeadlineQueue<T extends Queued> {
 
   /** Moves the front to the oldest that is still in. */
   #closeUp(): void {
-    while (!this.#isAt(this.#items[this.#front], this.#front)) this.#front++;
+    const { length } = this.#items;
+    while (this.#front < length && !this.#isAt(this.#items[this.#front], this.#front)) this.#front++;
     if (this.#front >= MAX_GAPS && 2 * this.#front >= this.#items.length) this.#compact();
   }
 

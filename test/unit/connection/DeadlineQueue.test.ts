@@ -4,7 +4,7 @@ import { fakeClock } from '../../support';
 
 class Item implements Queued {
   deadline = 0;
-  queue: object | undefined;
+  queue: Queued['queue'];
   position = 0;
   readonly id: number;
 
@@ -86,5 +86,16 @@ describe('DeadlineQueue', () => {
     expect(ids()).to.deep.equal([0, 2, 1]);
     clock.tick(1_000);
     expect(expired).to.deep.equal([0, 2, 1]);
+  });
+
+  it('an item put in twice, or into another queue, is in one place', () => {
+    const items = fill(2);
+    queue.add(items[0]!, 1_000);
+    expect([ids(), queue.size]).to.deep.equal([[1, 0], 2]);
+    const other = new DeadlineQueue<Item>(() => undefined);
+    other.add(items[1]!, 1_000);
+    queue.delete(items[0]!);
+    expect([queue.size, other.size]).to.deep.equal([0, 1]);
+    other.clear();
   });
 });
