@@ -84,7 +84,10 @@ describe('ioredisson top', function () {
     ['Ctrl-C', '\u0003'],
   ] as const) {
     it(`on a terminal: a live view on its second screen, ended by ${what}`, async function () {
-      if (!hasScript()) this.skip();
+      if (!hasScript()) {
+        console.log('      skipped: no script(1) to make a terminal with');
+        this.skip();
+      }
       const top = startOnTerminal();
       await top.prints(/watched/);
       await top.prints(/watched[^]*watched/);
