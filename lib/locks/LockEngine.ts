@@ -12,9 +12,6 @@ import type { LockContext } from './LockContext';
 import { reclaim } from './Reclaimer';
 import { releaseOrHandOver } from './releaseOrHandOver';
 
-/** Redis says how many holds there are. */
-const NOTHING_KNOWN = Object.freeze({ left: -1, remainingMs: 0 });
-
 /** How a lock is wanted by a thread. */
 export interface Demand {
   readonly threadId: number;
@@ -89,7 +86,8 @@ export class LockEngine {
    */
   async give(threadId: number, grip?: Grip): Promise<void> {
     const { context, driver, name, rawName } = this;
-    const { key, owner } = this.#identify(threadId);
+    const identity = this.#identify(threadId);
+    const { key, owner } = identity;
     let hold = context.holds.get(key);
     // Asked again after each pause: the thread may have begun another acquisition meanwhile.
     while (hold?.acquiring === true) {
@@ -98,32 +96,30 @@ export class LockEngine {
       hold = context.holds.get(key);
     }
     if (grip !== undefined && hold?.grips.includes(grip) !== true) return;
+    if (hold === undefined || hold.grips.length === 0) return this.#giveUnknown(identity);
     // Before the grip goes: the hold must stay the one that the next acquisition of this thread waits for.
-    hold?.beginRelease();
-    let given: Grip | undefined;
+    hold.beginRelease();
     const token = newCallToken();
+    // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
+    const given = context.holds.release(hold, grip)!;
     let reply: ReleaseReply;
     try {
-      // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
-      given = hold === undefined ? undefined : context.holds.release(hold, grip);
-      const { left, remainingMs } = given === undefined ? NOTHING_KNOWN : hold!.rest(performance.now());
+      const { left, remainingMs } = hold.rest(performance.now());
       const request = { name, rawName, threadId, owner, left, remainingMs, token };
       reply = await releaseOrHandOver(driver, context.hub, request);
     } catch (error) {
-      if (hold !== undefined && (error instanceof CommandTimeoutError || error instanceof ConnectionError)) {
-        const leaseMs = Math.max(context.settings.lockWatchdogTimeout, given?.leaseMs ?? 0);
+      if (error instanceof CommandTimeoutError || error instanceof ConnectionError) {
+        const leaseMs = Math.max(context.settings.lockWatchdogTimeout, given.leaseMs);
         reclaim({ hold, driver, token, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context.holds);
       }
       throw error;
     } finally {
-      if (hold !== undefined) {
-        hold.endRelease();
-        context.holds.tidy(hold);
-      }
+      hold.endRelease();
+      context.holds.tidy(hold);
     }
     // Gone although it was sent twice: the first send did it.
     if (reply.kind !== 'notHeld' || token.sends > 1) return;
-    if (given !== undefined) context.holds.missed(hold!, given, 'the release found it gone (expired or deleted)');
+    context.holds.missed(hold, given, 'the release found it gone (expired or deleted)');
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
   }
 
@@ -166,6 +162,34 @@ export class LockEngine {
     const there = await this.driver.forceRelease(this.rawName, this.name);
     if (there) this.context.holds.loseAll(this.rawName, 'it was released by force by this client');
     return there;
+  }
+
+  /**
+   * Gives back what this client does not know of: the thread never had it, or was told that it is lost, and Redis may have
+   * it still. Redis is asked first, since a release says what it leaves, so that a repeat of it changes nothing.
+   */
+  async #giveUnknown(identity: Hold): Promise<void> {
+    const { context, driver, name, rawName } = this;
+    const { threadId, owner, key } = identity;
+    const hold = context.holds.get(key) ?? context.holds.open(identity);
+    if (hold.releasing) {
+      // Not before that one is over: they would read the same number.
+      await hold.whenReleased();
+      return this.give(threadId);
+    }
+    hold.beginRelease();
+    const token = newCallToken();
+    let given: boolean;
+    try {
+      const held = await driver.holdCount(rawName, owner, name);
+      const request = { name, rawName, threadId, owner, left: Math.max(0, held - 1), remainingMs: 0, token };
+      const reply = await releaseOrHandOver(driver, context.hub, request);
+      given = reply.kind !== 'notHeld' || (held > 0 && token.sends > 1);
+    } finally {
+      hold.endRelease();
+      context.holds.tidy(hold);
+    }
+    if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
   }
 
   /**

@@ -61,7 +61,7 @@ export const tryAcquireFairLock = defineScript({
  * Gives holds back and tells the head of the queue.
  *
  * KEYS: name, queue, timeouts, channelBase (the channels are `channelBase:<owner>`). ARGV: message, owner, left (holds to
- * leave; -1: one less than found), remaining (ms of lease those have; 0 leaves the expiry alone), now (epoch ms), publish.
+ * leave), remaining (ms of lease those have; 0 leaves the expiry alone), now (epoch ms), publish.
  * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told.
  */
 export const releaseFairLock = defineScript({
@@ -79,7 +79,6 @@ if not held then
   return nil
 end
 local keep = tonumber(left)
-if keep < 0 then keep = held - 1 end
 if keep > 0 then
   if held > keep then redis.call('hset', name, owner, keep) end
   if remaining ~= '0' then redis.call('pexpire', name, remaining) end

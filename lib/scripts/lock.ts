@@ -49,8 +49,8 @@ return {held}
 /**
  * Gives holds back: unlock, and the undo of an acquisition nobody waits for any more.
  *
- * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave; -1: one less than found), remaining (ms of lease
- * those have; 0 leaves the expiry alone), publish.
+ * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave), remaining (ms of lease those have; 0 leaves the
+ * expiry alone), publish.
  * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told.
  */
 export const releaseLock = defineScript({
@@ -64,7 +64,6 @@ export const releaseLock = defineScript({
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
-if keep < 0 then keep = held - 1 end
 if keep > 0 then
   if held > keep then redis.call('hset', name, owner, keep) end
   if remaining ~= '0' then redis.call('pexpire', name, remaining) end

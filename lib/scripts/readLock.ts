@@ -59,7 +59,7 @@ return {held}
  * owner's write lock its life is never cut.
  *
  * KEYS: name, channel, timeoutPrefix (as in {@link acquireReadLock}), keyPrefix (`{name}`). ARGV: message, owner, left
- * (holds to leave; -1: one less than found), remaining (ms of lease those have, whichever of them was given back; 0 leaves
+ * (holds to leave), remaining (ms of lease those have, whichever of them was given back; 0 leaves
  * the keys of those holds alone), publish.
  * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
  * 0 = it holds `left`, and it or another one goes on holding the lock; 1 + n = free, n subscribers were told.
@@ -80,7 +80,6 @@ end
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
-if keep < 0 then keep = held - 1 end
 if held <= keep and remaining == '0' then return 0 end
 if keep == 0 then redis.call('hdel', name, owner)
 elseif held > keep then redis.call('hset', name, owner, keep) end

@@ -13,8 +13,8 @@ import { defineScript } from './Script';
 /**
  * Gives holds back.
  *
- * KEYS: name. ARGV: owner, left (holds to leave; -1: one less than found), remaining (ms of lease those have; 0 leaves the
- * expiry alone). Output: nil = the owner holds nothing; 0 = it holds `left`; 1 = free.
+ * KEYS: name. ARGV: owner, left (holds to leave), remaining (ms of lease those have; 0 leaves the expiry alone).
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 = free.
  */
 export const releaseSpinLock = defineScript({
   name: 'spinLock.release',
@@ -26,7 +26,6 @@ export const releaseSpinLock = defineScript({
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
-if keep < 0 then keep = held - 1 end
 if keep > 0 then
   if held > keep then redis.call('hset', name, owner, keep) end
   if remaining ~= '0' then redis.call('pexpire', name, remaining) end

@@ -48,8 +48,8 @@ return {held}
  * downgrade), which lives as long as those read holds. Both are announced: readers who wait can come in after a
  * downgrade as well (Redisson lets them sleep).
  *
- * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave; -1: one less than
- * found), remaining (ms of lease those have; 0 leaves the expiry alone), publish.
+ * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave),
+ * remaining (ms of lease those have; 0 leaves the expiry alone), publish.
  * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
  * 0 = it holds `left`; 1 + n = no writer any more, n subscribers were told.
  */
@@ -67,7 +67,6 @@ if not held then
   return nil
 end
 local keep = tonumber(left)
-if keep < 0 then keep = held - 1 end
 if keep > 0 then
   if held > keep then redis.call('hset', name, owner, keep) end
   if remaining ~= '0' then redis.call('pexpire', name, math.max(tonumber(remaining), longestRead())) end

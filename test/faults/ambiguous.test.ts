@@ -103,6 +103,22 @@ describe('a lost reply', () => {
       });
     }
 
+    it('of a hold that this client was told lost counts once, too', async () => {
+      const { proxy, direct } = scene;
+      const redisson = client(proxy.url);
+      const lock = redisson.getLock(uniqueName());
+      await warmUp(lock);
+      // Redis kept what the client has given up, say because no renewal came through for a lease.
+      await direct.hset(lock.name, `${redisson.getId()}:7`, 2);
+      await lock.isLocked();
+      const lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
+      await lock.unlock(7);
+      await lost;
+      expect(Object.values(await direct.hgetall(lock.name))).to.deep.equal(['1']);
+      await lock.unlock(7);
+      expect(await direct.exists(lock.name)).to.equal(0);
+    });
+
     it('G-07: repeated after another owner took the lock, it leaves that owner alone', async () => {
       const { proxy, direct, url } = scene;
       const lock = client(proxy.url).getLock(uniqueName());

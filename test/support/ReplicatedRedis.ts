@@ -88,14 +88,26 @@ export class ReplicatedRedis {
   }
 
   async #inSync(): Promise<void> {
-    for (const replica of this.replicas) {
-      await untilSaid(replica, (client) => client.info('replication'), ['master_link_status:up']);
-    }
+    await replicasFollow(this.master, this.replicas.length);
     const sentinels = `sentinels=${this.sentinels.length}`;
     for (const sentinel of this.sentinels) {
       await untilSaid(sentinel, (client) => client.info('sentinel'), [`slaves=${this.replicas.length}`, sentinels]);
     }
   }
+}
+
+/**
+ * Resolves when so many replicas confirm what a master writes. To call themselves connected is not enough: the master may
+ * miss their first sign of life, and then begins to send only with the next one, a second later.
+ */
+export async function replicasFollow(master: RedisServer, count: number): Promise<void> {
+  const confirmed = async (client: Redis): Promise<boolean> => {
+    await client.publish('ioredisson:test:replicas', '');
+    return (await client.wait(count, 200)) >= count;
+  };
+  await ask(master, (client) =>
+    sleepUntil(() => confirmed(client), { timeout: 30_000, interval: 20, message: `${count} replicas follow` }),
+  );
 }
 
 function sentinelOptions(

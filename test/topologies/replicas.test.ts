@@ -4,7 +4,7 @@ import { Config } from '../../lib/config/Config';
 import { Redisson } from '../../lib/Redisson';
 import { monitor, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import { askServer } from '../support/clusterTools';
-import { ReplicatedRedis } from '../support/ReplicatedRedis';
+import { ReplicatedRedis, replicasFollow } from '../support/ReplicatedRedis';
 import { masterSlaveConfig, replicatedConfig } from '../support/topologyConfigs';
 import { failure, SOON_MS, within } from './helpers';
 
@@ -21,7 +21,7 @@ describe('a master and its replicas', function () {
     const [replica] = group.replicas;
     await askServer(replica!, (client) => client.replicaof('NO', 'ONE'));
     await askServer(group.master, (client) => client.replicaof(replica!.host, replica!.port));
-    await inSync(replica!);
+    await replicasFollow(replica!, 1);
   }
 
   function inSync(master: RedisServer): Promise<unknown> {

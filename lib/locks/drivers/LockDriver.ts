@@ -33,7 +33,7 @@ export interface AttemptRequest extends LockSubject {
 
 /** One release. */
 export interface ReleaseRequest extends LockSubject {
-  /** Holds to leave; -1 = one less than Redis has. */
+  /** Holds to leave. */
   readonly left: number;
   /** What those holds have to live, in ms; 0 leaves the expiry alone. */
   readonly remainingMs: number;

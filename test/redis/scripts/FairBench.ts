@@ -48,7 +48,7 @@ export class FairBench {
     return this.#bench.run(tryAcquireFairLock, this.keys(), { lease, owner, wait, now, count });
   }
 
-  release(owner: string, left = -1, remaining = 0) {
+  release(owner: string, left = 0, remaining = 0) {
     const { now } = this;
     return this.#bench.run(releaseFairLock, this.keys(), {
       message: '0',

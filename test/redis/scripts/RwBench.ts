@@ -33,7 +33,7 @@ export class RwBench {
     );
   }
 
-  unread(owner: string, left = -1, remaining = 0): Promise<ReleaseReply> {
+  unread(owner: string, left = 0, remaining = 0): Promise<ReleaseReply> {
     return this.#bench.run(
       releaseReadLock,
       { ...this.#keys(), timeoutPrefix: this.#prefix(owner) },
@@ -45,7 +45,7 @@ export class RwBench {
     return this.#bench.run(acquireWriteLock, this.#keys(), { lease, owner: `${owner}:write`, count });
   }
 
-  unwrite(owner: string, left = -1, remaining = 0): Promise<ReleaseReply> {
+  unwrite(owner: string, left = 0, remaining = 0): Promise<ReleaseReply> {
     return this.#bench.run(releaseWriteLock, this.#keys(), {
       message: '1',
       owner: `${owner}:write`,

@@ -15,7 +15,7 @@ describe('fenced lock scripts', () => {
     bench().run(
       releaseLock,
       { name: bench().name, channel: 'unused' },
-      { message: '0', owner, left: -1, remaining: 0, publish: PUBLISH_COMMAND },
+      { message: '0', owner, left: 0, remaining: 0, publish: PUBLISH_COMMAND },
     );
   const pttl = () => bench().redis.pttl(bench().name);
 

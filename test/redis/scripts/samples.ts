@@ -42,7 +42,7 @@ const ARGS: Readonly<Record<string, ScriptArg>> = {
   wait: 5_000,
   now: NOW,
   message: '0',
-  left: -1,
+  left: 0,
   remaining: 0,
   publish: PUBLISH_COMMAND,
   permits: 1,

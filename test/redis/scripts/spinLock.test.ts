@@ -7,7 +7,7 @@ describe('spin lock scripts', () => {
   const bench = useBench();
   const acquire = (owner: string, count = 1) =>
     bench().run(acquireLock, { name: bench().name }, { lease: 30_000, owner, count });
-  const release = (owner: string, left = -1, remaining = 0) =>
+  const release = (owner: string, left = 0, remaining = 0) =>
     bench().run(releaseSpinLock, { name: bench().name }, { owner, left, remaining });
   const force = () => bench().run(forceReleaseSpinLock, { name: bench().name }, {});
 
