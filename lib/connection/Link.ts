@@ -45,7 +45,8 @@ export interface Link {
     alone: boolean,
   ): Promise<unknown>;
   /**
-   * Sends a command that no replica has to confirm, and tells `sink` of its outcome: {@link send} with less work.
+   * Sends a command that no replica has to confirm, on a link that {@link canSend}, and tells `sink` of its outcome:
+   * {@link send} with less work.
    * @returns `false` where it cannot; nothing is sent then
    */
   post?<C>(

@@ -108,7 +108,7 @@ export class StandaloneLink implements Link {
     call: C,
     writing: number,
   ): boolean {
-    if (!directCommands || this.#replicas !== undefined || !this.ready) return false;
+    if (!directCommands || this.#replicas !== undefined) return false;
     this.#outbox.alone = alone;
     void this.#redis.sendCommand(directCommand(command, args, sink, call, writing), this.#outbox as never);
     return true;

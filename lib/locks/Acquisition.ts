@@ -107,7 +107,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
       (reply) => {
         const now = performance.now();
         if (reply.acquired) this.place?.beginTurn(now);
-        return this.#settle(reply, this.sentAt ?? now);
+        return this.#settle(reply, this.sentAt ?? now, now);
       },
       (error: unknown) => {
         // The others of the line would find out one after the other, each after a time-out of its own.
@@ -117,15 +117,15 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     );
   }
 
-  /** Reads the answer of an attempt, be it an own one or one that a predecessor made. */
-  #settle(reply: AcquireReply, sentAt: number): Attempt<Acquired> {
+  /** Reads the answer of an attempt, be it an own one or one that a predecessor made. Times are monotonic. */
+  #settle(reply: AcquireReply, sentAt: number, now: number): Attempt<Acquired> {
     if (!reply.acquired) {
       this.ttl = reply.ttl;
       if (this.count > 1) this.#context.holds.lose(this.hold, 'a re-entry found it with another owner');
       return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
     }
     const deadline = confirmedUntil(sentAt, this.leaseMs);
-    if (performance.now() >= deadline) {
+    if (now >= deadline) {
       // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
       if (!this.cancelled) this.#reclaim(true, false);
       return { ok: false, retryInMs: 1 };
@@ -156,7 +156,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     this.epoch = epoch;
     const attempt = acquired.then((reply) => {
       this.#inheriting = false;
-      return this.#settle(reply, sentAt);
+      return this.#settle(reply, sentAt, performance.now());
     });
     // Nobody takes it where the wait ended in this very turn; the end of the wait sees to that.
     attempt.catch(() => undefined);

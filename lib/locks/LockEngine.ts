@@ -100,13 +100,23 @@ export class LockEngine {
     // Before the grip goes: the hold must stay the one that the next acquisition of this thread waits for.
     hold.beginRelease();
     const token = newCallToken();
-    // Forgotten before anything is sent: whatever becomes of the command, nobody may renew it any more.
-    const given = context.holds.release(hold, grip)!;
+    const given = context.holds.drop(hold, grip)!;
     let reply: ReleaseReply;
     try {
-      const { left, remainingMs } = hold.rest(performance.now());
-      const request = { name, rawName, threadId, owner, left, remainingMs, token };
-      reply = await releaseOrHandOver(driver, context.hub, request);
+      const { left, remainingMs } = hold.rest();
+      const releasing = releaseOrHandOver(driver, context.hub, {
+        name,
+        rawName,
+        threadId,
+        owner,
+        left,
+        remainingMs,
+        token,
+      });
+      // In the turn it is sent in, since whatever becomes of the command, nobody may renew it any more; and behind it,
+      // since the server works meanwhile.
+      context.holds.settle(hold);
+      reply = await releasing;
     } catch (error) {
       if (error instanceof CommandTimeoutError || error instanceof ConnectionError) {
         const leaseMs = Math.max(context.settings.lockWatchdogTimeout, given.leaseMs);

@@ -75,7 +75,7 @@ async function undo({ hold, driver, token: ghost, doubtful, waiter }: Ghost): Pr
     if (doubtful) {
       const { name, rawName, threadId, owner } = hold;
       // With its lease: the ghost of a re-entry may have set a longer one.
-      const rest = hold.rest(performance.now());
+      const rest = hold.rest();
       commands.push(driver.release({ name, rawName, threadId, owner, ...rest, token: newToken() }));
     }
     await Promise.all(commands);

@@ -1,6 +1,8 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Renewable, RenewalKind } from './RenewalKind';
 
+const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
+
 /** What identifies the hold of an owner on a key. */
 export function holdKey(rawName: string, owner: string): string {
   return `${rawName}\u0000${owner}`;
@@ -111,10 +113,10 @@ export class Hold implements HoldIdentity {
   /**
    * What a release leaves: so many holds, for so long, in ms. Grips whose leases have all run out are nothing to leave:
    * Redis would keep them for as long as a longer lease, which is given back, had set.
-   * @param now - monotonic time
    */
-  rest(now: number): { readonly left: number; readonly remainingMs: number } {
-    const remainingMs = this.remainingMs(now);
+  rest(): { readonly left: number; readonly remainingMs: number } {
+    if (this.grips.length === 0) return NOTHING;
+    const remainingMs = this.remainingMs(performance.now());
     return { left: remainingMs > 0 ? this.grips.length : 0, remainingMs };
   }
 

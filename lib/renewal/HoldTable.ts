@@ -53,16 +53,34 @@ export class HoldTable {
   }
 
   /**
-   * One acquisition was given back: that grip, or the last one, which is one that is left to run out only where there is
-   * no other.
+   * One acquisition is given back: that grip, or the last one, which is one that is left to run out only where there is
+   * no other. {@link settle} is to follow.
    * @returns it, or `undefined` where there was none
    */
-  release(hold: Hold, grip?: Grip): Grip | undefined {
-    const { grips } = hold;
+  drop({ grips }: Hold, grip?: Grip): Grip | undefined {
     const index = grip === undefined ? lastHeld(grips) : grips.lastIndexOf(grip);
-    const gone = index === grips.length - 1 ? grips.pop() : index < 0 ? undefined : grips.splice(index, 1)[0];
-    if (gone !== undefined) this.#settle(hold);
+    if (index === grips.length - 1) return grips.pop();
+    return index < 0 ? undefined : grips.splice(index, 1)[0];
+  }
+
+  /** {@link drop} and {@link settle} in one. */
+  release(hold: Hold, grip?: Grip): Grip | undefined {
+    const gone = this.drop(hold, grip);
+    if (gone !== undefined) this.settle(hold);
     return gone;
+  }
+
+  /** The grips of a hold are other ones than before: believes in no more than they are worth, and tells the watchdog. */
+  settle(hold: Hold): void {
+    if (hold.grips.length > 0) {
+      this.#shorten(hold);
+      this.watcher?.changed(hold);
+      return;
+    }
+    hold.deadline = 0;
+    hold.renewalFailed = undefined;
+    this.watcher?.ended(hold);
+    this.tidy(hold);
   }
 
   /**
@@ -85,7 +103,7 @@ export class HoldTable {
       grip.leaseEnd = Math.min(hold.deadline, confirmedUntil(performance.now(), grip.watchdogMs));
       grip.leaseMs = grip.watchdogMs;
     }
-    this.#settle(hold);
+    this.settle(hold);
   }
 
   /** Redis confirmed that it keeps the lock until `deadline` (monotonic). */
@@ -99,7 +117,7 @@ export class HoldTable {
   lose(hold: Hold, why: string, options?: ErrorOptions): void {
     if (hold.grips.length === 0) return;
     this.#tell(hold, hold.grips.splice(0), new LockLostError(hold.name, hold.threadId, why, options));
-    this.#settle(hold);
+    this.settle(hold);
   }
 
   /** One grip is given up although the lock is still there (its renewals are used up). */
@@ -111,7 +129,7 @@ export class HoldTable {
   /** A release found the lock gone: tells of the grip that was just given back. */
   missed(hold: Hold, grip: Grip, why: string): void {
     this.#tell(hold, [...hold.grips.splice(0), grip], new LockLostError(hold.name, hold.threadId, why));
-    this.#settle(hold);
+    this.settle(hold);
   }
 
   /** Loses every hold of a key (forceUnlock by this client). */
@@ -153,18 +171,6 @@ export class HoldTable {
       });
       runOutsideThreads(() => grips.forEach((grip) => grip.onLost?.(cause)));
     }
-  }
-
-  #settle(hold: Hold): void {
-    if (hold.grips.length > 0) {
-      this.#shorten(hold);
-      this.watcher?.changed(hold);
-      return;
-    }
-    hold.deadline = 0;
-    hold.renewalFailed = undefined;
-    this.watcher?.ended(hold);
-    this.tidy(hold);
   }
 
   /** Nobody may believe in the lock longer than what is left of it lasts. */

@@ -48,26 +48,27 @@ export class RenewalScheduler {
   #changed(hold: Hold): void {
     this.#held.add(hold);
     const watchdogMs = hold.watchdogMs;
+    const now = performance.now();
     let dueAt = hold.deadline;
     if (hold.round !== undefined && hold.round.watchdogMs !== watchdogMs) this.#quit(hold);
     if (watchdogMs > 0) {
-      const round = hold.round ?? this.#enter(hold, watchdogMs);
-      dueAt = Math.min(dueAt, round.nextAt);
+      const round = hold.round ?? this.#enter(hold, watchdogMs, now);
+      if (round.nextAt < dueAt) dueAt = round.nextAt;
     }
-    if (dueAt < this.#dueAt) this.#arm(dueAt);
+    if (dueAt < this.#dueAt) this.#arm(dueAt, now);
   }
 
   #ended(hold: Hold): void {
     this.#held.delete(hold);
     this.#quit(hold);
-    if (this.#held.size === 0) this.#arm(Infinity);
+    if (this.#held.size === 0) this.#arm(Infinity, 0);
   }
 
-  #enter(hold: Hold, watchdogMs: number): Round {
+  #enter(hold: Hold, watchdogMs: number, now: number): Round {
     let round = this.#rounds.get(watchdogMs);
     if (round === undefined) this.#rounds.set(watchdogMs, (round = { watchdogMs, holds: new Set(), nextAt: 0 }));
     // The first one sets the beat; a round that has become empty is kept, but beats no more.
-    if (round.holds.size === 0) round.nextAt = performance.now() + watchdogMs / RENEWALS_PER_TIMEOUT;
+    if (round.holds.size === 0) round.nextAt = now + watchdogMs / RENEWALS_PER_TIMEOUT;
     round.holds.add(hold);
     hold.round = round;
     return round;
@@ -78,12 +79,12 @@ export class RenewalScheduler {
     hold.round = undefined;
   }
 
-  #arm(dueAt: number): void {
-    clearTimeout(this.#timer);
+  #arm(dueAt: number, now: number): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#dueAt = dueAt;
     if (dueAt === Infinity) return;
-    const pause = clampTimer(Math.max(0, Math.ceil(dueAt - performance.now())));
+    const pause = clampTimer(dueAt - now);
     this.#timer = runOutsideThreads(() => setTimeout(() => this.#due(), pause));
     this.#timer.unref();
   }
@@ -111,17 +112,18 @@ export class RenewalScheduler {
   }
 
   #rearm(): void {
+    const now = performance.now();
     let dueAt = Infinity;
     for (const hold of this.#held) dueAt = Math.min(dueAt, hold.deadline);
     for (const round of this.#rounds.values()) {
       if (round.holds.size > 0) dueAt = Math.min(dueAt, round.nextAt);
       for (const hold of round.holds) {
         if (hold.renewalFailed === undefined || hold.renewing) continue;
-        dueAt = Math.min(dueAt, performance.now() + retryPause(round.watchdogMs));
+        dueAt = Math.min(dueAt, now + retryPause(round.watchdogMs));
         break;
       }
     }
-    this.#arm(dueAt);
+    this.#arm(dueAt, now);
   }
 
   #expire(hold: Hold): void {
