@@ -71,6 +71,11 @@ export class Call implements Receipt {
     return this.token?.farewell === true;
   }
 
+  /** Whether somebody wants its answer even after its caller was told an error. */
+  get takesBack(): boolean {
+    return this.#options?.late !== undefined;
+  }
+
   get token(): CallToken | undefined {
     return this.#options?.token;
   }

@@ -87,7 +87,8 @@ export interface CommandExecutor {
 
   /**
    * Rejects what is under way, and from now on everything, with ShutdownError. Those who are told may take back what they
-   * left behind, with a farewell token and within this turn of the event loop; then it closes the connections.
+   * left behind, with a farewell token and within this turn of the event loop, and those with {@link RunOptions.late} when
+   * the answer comes, which it waits for within limits; then it closes the connections.
    */
   close(): Promise<void>;
 }

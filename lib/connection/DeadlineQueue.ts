@@ -27,6 +27,8 @@ export class DeadlineQueue<T extends Queued> {
   #front = 0;
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** What the timer starts when it fires. */
+  #look: NodeJS.Immediate | undefined;
 
   /** @param expired - told of each item whose deadline has passed; it is out of the queue by then */
   constructor(expired: (item: T) => void) {
@@ -73,6 +75,7 @@ export class DeadlineQueue<T extends Queued> {
     this.#items = [];
     this.#front = this.#size = 0;
     clearTimeout(this.#timer);
+    clearImmediate(this.#look);
     this.#timer = undefined;
   }
 
@@ -95,7 +98,11 @@ export class DeadlineQueue<T extends Queued> {
   }
 
   #arm(at: number): void {
-    this.#timer = setTimeout(() => this.#tick(), clampTimer(Math.max(1, Math.ceil(at - performance.now()))));
+    // After a stall of the event loop timers come before the answers that lie in the sockets: those are read first.
+    const look = (): void => {
+      this.#look = setImmediate(() => this.#tick());
+    };
+    this.#timer = setTimeout(look, clampTimer(Math.max(1, Math.ceil(at - performance.now()))));
     // Sockets keep the process alive while somebody waits for them; this timer alone shall not.
     this.#timer.unref();
   }

@@ -3,8 +3,9 @@ import type { Script, ScriptArg } from '../scripts/Script';
 import { Call } from './Call';
 import type { CommandExecutor, RunOptions } from './CommandExecutor';
 import { connectionError, denial } from './connectionError';
-import type { ReplySink } from './directCommand';
 import { DeadlineQueue } from './DeadlineQueue';
+import { Debts } from './Debts';
+import type { ReplySink } from './directCommand';
 import type { Link } from './Link';
 import { classify } from './replyErrors';
 import { scriptArguments, travelling } from './scriptArguments';
@@ -19,6 +20,9 @@ const FREE_REDIRECTS = 3;
 const PATIENCE_MS = 1_000;
 /** More commands than this do not wait for a connection: they are refused, so that an outage cannot eat the memory. */
 const MAX_PENDING = 100_000;
+
+/** So long at most a client that closes waits for answers that somebody must react to, in ms. */
+const MAX_CLOSING_MS = 1_000;
 
 /** Settings of the executor. */
 export interface ExecutorSettings {
@@ -49,6 +53,7 @@ export class Executor implements CommandExecutor {
     failed: (call, writing, error) => this.#failed(call, writing, error),
   };
   readonly #pausing = new Map<Call, NodeJS.Timeout>();
+  readonly #debts = new Debts<Call>();
   #epoch = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
 
@@ -103,7 +108,9 @@ export class Executor implements CommandExecutor {
 
   async close(): Promise<void> {
     this.#state = 'closing';
+    for (const call of this.#written) if (call.takesBack) this.#debts.owe(call);
     this.#end();
+    await this.#debts.paid(Math.min(this.#settings.timeout, MAX_CLOSING_MS));
     await new Promise(setImmediate);
     this.#state = 'closed';
     this.#end();
@@ -141,12 +148,14 @@ export class Executor implements CommandExecutor {
     this.#written.delete(call);
     this.onReply?.();
     const doubt = call.answer(reply, this.#settings.checkLockSyncedSlaves);
+    this.#debts.pay(call);
     if (doubt === undefined) return;
     if (doubt === 0) call.fail(new NoSyncedReplicasError(call.what, this.#settings.slavesSyncTimeout));
     else this.#lost(call, doubt);
   }
 
   #failed(call: Call, writing: number, error: Error): void {
+    this.#debts.pay(call);
     // An earlier writing of a call that was written again: the later one decides.
     if (call.settled || writing !== call.writings) return;
     this.#written.delete(call);

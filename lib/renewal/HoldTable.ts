@@ -123,7 +123,7 @@ export class HoldTable {
   /** One grip is given up although the lock is still there (its renewals are used up). */
   surrender(hold: Hold, grip: Grip, why: string): void {
     if (this.release(hold, grip) === undefined) return;
-    this.#tell(hold, [grip], new LockLostError(hold.name, hold.threadId, why));
+    this.#tell(hold, [grip], new LockLostError(hold.name, hold.threadId, why, { cause: new Error(why) }));
   }
 
   /** A release found the lock gone: tells of the grip that was just given back. */

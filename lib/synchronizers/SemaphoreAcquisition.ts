@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { newCallToken } from '../connection/CommandExecutor';
+import { newCallToken, newFarewellToken } from '../connection/CommandExecutor';
 import { ConnectionError } from '../errors';
 import type { Place } from '../pubsub/Place';
 import { semaphoreWakeRule } from '../pubsub/wakeRules';
@@ -85,7 +85,9 @@ export class SemaphoreAcquisition implements Contest<true> {
     for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
       try {
         const args = { permits: this.#permits, publish: PUBLISH_COMMAND } as const;
-        await this.#object.run(releaseSemaphoreIfExists, args, 'give back permits of');
+        // Accepted while the client closes, too: nobody could ever find out about permits that are left behind.
+        const token = newFarewellToken();
+        await this.#object.run(releaseSemaphoreIfExists, args, 'give back permits of', { token });
         return;
       } catch (error) {
         if (!(error instanceof ConnectionError) || error.mayHaveRun || performance.now() >= endsAt) return;

@@ -166,6 +166,17 @@ describe('limits', () => {
     );
   });
 
+  it('an answer that came while the event loop was blocked is an answer, however late it is read', async () => {
+    const redisson = client((await openScene()).url, { timeout: 100, retryAttempts: 0 });
+    const lock = redisson.getLock(uniqueName());
+    await lock.isLocked();
+    const asking = lock.isLocked();
+    // Written at the end of this turn; the answer comes while nobody reads.
+    await new Promise(setImmediate);
+    stall(400);
+    expect(await asking).to.equal(false);
+  });
+
   it('an operation that is never awaited rejects nothing unhandled when the client is shut down', async () => {
     const { url } = await openScene();
     const name = uniqueName();

@@ -54,6 +54,19 @@ describe('Semaphore: commands without an answer', () => {
       await proxy.pass();
     });
 
+    it('gives back what it is acquiring while its client shuts down', async () => {
+      const client = await far();
+      const semaphore = client.getSemaphore(name);
+      await newClient().getSemaphore(name).trySetPermits(3);
+      proxy.delay(200, 'down');
+      const acquiring = rejection(semaphore.acquire(2));
+      await sleepUntil(async () => (await redis.get(name)) === '1');
+      await client.shutdown();
+      expect(await acquiring).to.include({ code: 'SHUTDOWN' });
+      await untilPermits(3);
+      await proxy.pass();
+    });
+
     it('tells it a waiter too, timed or not, and does not try again', async () => {
       const client = await far();
       const semaphore = client.getSemaphore(name);

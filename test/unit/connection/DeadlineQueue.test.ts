@@ -37,12 +37,17 @@ describe('DeadlineQueue', () => {
     });
   const ids = (): number[] => [...queue].map(({ id }) => id);
 
-  it('tells of what is due, the oldest first, and of nothing that was taken out', () => {
+  /** A deadline is looked at when the answers that are there by then have been read. */
+  const answersAreRead = (): Promise<void> => new Promise(setImmediate);
+
+  it('tells of what is due, the oldest first, and of nothing that was taken out', async () => {
     const items = fill(4);
     queue.delete(items[1]!);
     clock.tick(999);
     expect(expired).to.deep.equal([]);
     clock.tick(1);
+    expect(expired).to.deep.equal([]);
+    await answersAreRead();
     expect(expired).to.deep.equal([0, 2, 3]);
     expect([queue.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
@@ -79,13 +84,26 @@ describe('DeadlineQueue', () => {
     expect(items).to.have.lengthOf(3);
   });
 
-  it('an item taken out of the middle and put in again is there once', () => {
+  it('an item taken out of the middle and put in again is there once', async () => {
     const items = fill(3);
     queue.delete(items[1]!);
     queue.add(items[1]!, 1_000);
     expect(ids()).to.deep.equal([0, 2, 1]);
     clock.tick(1_000);
+    await answersAreRead();
     expect(expired).to.deep.equal([0, 2, 1]);
+  });
+
+  it('tells nothing once it was cleared, were it due already', async () => {
+    fill(2);
+    clock.tick(1_000);
+    queue.clear();
+    fill(1, 3_000);
+    await answersAreRead();
+    expect([expired, queue.size]).to.deep.equal([[], 1]);
+    clock.tick(2_000);
+    await answersAreRead();
+    expect(expired).to.deep.equal([0]);
   });
 
   it('an item put in twice, or into another queue, is in one place', () => {

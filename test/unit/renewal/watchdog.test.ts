@@ -145,6 +145,7 @@ describe('RenewalScheduler: the beat', () => {
       expect(holds.times).to.deep.equal([10_000, 20_000]);
       expect(told.map(({ message }) => message)).to.have.length(1);
       expect(told[0]!.message).to.contain('maxRenewTimes');
+      expect(told[0]!.cause).to.be.instanceOf(Error).with.property('message').that.contains('maxRenewTimes');
       expect(holds.lost).to.have.length(1);
       expect(clock.countTimers()).to.equal(0);
     });
