@@ -110,6 +110,7 @@ export class Call implements Receipt {
     const { token } = this;
     if (token !== undefined) {
       token.sends++;
+      if (this.sends > 1 && token.epoch !== epoch) token.scattered = true;
       token.epoch = epoch;
       token.sentAt ??= now;
     }

@@ -9,6 +9,8 @@ export interface CallToken {
   sends: number;
   /** The connection it was last written to, counted up with each reconnect. */
   epoch: number;
+  /** Whether it was written to more than one: what the broken one had taken may run after what came later. */
+  scattered: boolean;
   /** When it was first written (monotonic), since the caller last forgot it. */
   sentAt: number | undefined;
   /**
@@ -20,7 +22,7 @@ export interface CallToken {
 
 /** A fresh token. */
 export function newCallToken(): CallToken {
-  return { cancelled: false, sends: 0, epoch: -1, sentAt: undefined };
+  return { cancelled: false, sends: 0, epoch: -1, scattered: false, sentAt: undefined };
 }
 
 /** A fresh token of a command that takes back what somebody left behind. */

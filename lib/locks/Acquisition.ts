@@ -37,6 +37,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   cancelled = false;
   sends = 0;
   epoch = -1;
+  scattered = false;
   /** Of the attempt under way. */
   sentAt: number | undefined;
   readonly hold: Hold;

@@ -79,7 +79,8 @@ async function undo({ hold, driver, token: ghost, doubtful, waiter }: Ghost): Pr
       commands.push(driver.release({ name, rawName, threadId, owner, ...rest, token: newToken() }));
     }
     await Promise.all(commands);
-    return !doubtful || tokens.every(({ epoch }) => epoch === ghost.epoch) ? 'surely' : 'probably';
+    const behind = !ghost.scattered && tokens.every(({ epoch }) => epoch === ghost.epoch);
+    return !doubtful || behind ? 'surely' : 'probably';
   } catch (error) {
     // Refused for good, or nobody is left to do it.
     return error instanceof ShutdownError || error instanceof CommandError ? 'surely' : 'unknown';

@@ -35,7 +35,7 @@ export async function reclaimPermits(
       // A repeat that finds nothing shall say so: it proves less than a first send on the ghost's own connection.
       const args = { now: Date.now(), publish: PUBLISH_COMMAND, repeated: '0' } as const;
       const released = await object.run(releasePermits, args, 'give back permits of', { moreArgs: ids, token });
-      if (released > 0 || token.epoch === ghost.epoch) return;
+      if (released > 0 || (!ghost.scattered && token.epoch === ghost.epoch)) return;
     } catch (error) {
       // Refused for good, or nobody is left to do it.
       if (error instanceof CommandError || error instanceof ShutdownError) return;

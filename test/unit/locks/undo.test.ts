@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
+import { newCallToken } from '../../../lib/connection/CommandExecutor';
 import { ConnectionError, ShutdownError } from '../../../lib/errors';
+import { reclaim } from '../../../lib/locks/Reclaimer';
+import { Hold, holdKey } from '../../../lib/renewal/Hold';
 import { fakeClock, turn } from '../../support';
 import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
@@ -17,6 +20,10 @@ describe('undoing what nobody saw the end of', () => {
 
   function lost(): ConnectionError {
     return new ConnectionError('lost', true);
+  }
+
+  function subject(): { name: string; rawName: string; threadId: number; owner: string } {
+    return { name: NAME, rawName: NAME, threadId: 1, owner: client.owner(1) };
   }
 
   it('leaves a lock alone that the thread has taken again since', async () => {
@@ -76,6 +83,25 @@ describe('undoing what nobody saw the end of', () => {
     await clock.tickAsync(10_000);
     expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
+
+  for (const scattered of [false, true]) {
+    const where = scattered ? 'on two connections is undone until its lease has passed' : 'on one is undone once';
+    it(`a command that was written ${where}`, async () => {
+      const hold = client.holds.open(
+        new Hold({ ...subject(), key: holdKey(NAME, client.owner(1)), renewal: client.driver.renewal }),
+      );
+      const token = { ...newCallToken(), sends: 2, epoch: client.executor.epoch, scattered };
+      const ghost = { hold, driver: client.driver, token, doubtful: true, waiter: undefined, leaseMs: 30_000 };
+      reclaim({ ...ghost, queuedMs: 0 }, client.holds);
+      await clock.tickAsync(1_000);
+      // What the broken connection had taken runs behind what came on the next one.
+      client.redis.seize(NAME, client.owner(1));
+      await clock.tickAsync(10_000);
+      expect(client.redis.exists(NAME)).to.equal(!scattered);
+      await clock.tickAsync(30_000);
+      expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    });
+  }
 
   it('stops when the client is shut down', async () => {
     client.executor.fail('lock.acquire', lost(), LOST);
