@@ -15,8 +15,9 @@ export interface HubSettings {
 
 /**
  * The table of subscriptions, the only one of the client: channel -> {@link WakeQueue}. A queue is there as long as
- * somebody waits in it. SUBSCRIBE and UNSUBSCRIBE of a channel travel on one connection in the order they were decided,
- * so a queue that follows an emptied one of the same channel cannot lose its subscription to it.
+ * somebody waits in it. The channel of one that is empty is unsubscribed when this turn of the event loop is over: whoever
+ * has just got the lock does not wait for that, and a queue that follows at once takes the subscription over.
+ * SUBSCRIBE and UNSUBSCRIBE of a channel travel on one connection in the order they were decided.
  *
  * States: open -> closed.
  */
@@ -24,6 +25,8 @@ export class ChannelHub implements QueueHost {
   readonly #subscriber: Subscriber;
   readonly #settings: HubSettings;
   readonly #queues = new Map<string, WakeQueue>();
+  /** Channels that nobody waits for any more, and that are still subscribed. */
+  readonly #left = new Set<string>();
   #outage: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -73,13 +76,21 @@ export class ChannelHub implements QueueHost {
   }
 
   subscribe(channel: string): Promise<void> {
+    this.#left.delete(channel);
     return this.#subscriber.subscribe(channel);
   }
 
   drop(queue: WakeQueue, subscribed: boolean): void {
     if (this.#queues.get(queue.channel) === queue) this.#queues.delete(queue.channel);
-    if (subscribed && !this.#closed) this.#subscriber.unsubscribe(queue.channel);
+    if (!subscribed || this.#closed) return;
+    if (this.#left.size === 0) setImmediate(this.#unsubscribe);
+    this.#left.add(queue.channel);
   }
+
+  readonly #unsubscribe = (): void => {
+    if (!this.#closed) for (const channel of this.#left) this.#subscriber.unsubscribe(channel);
+    this.#left.clear();
+  };
 
   #interrupted(): void {
     if (this.#closed || this.#outage !== undefined) return;

@@ -116,7 +116,7 @@ export class WakeQueue implements PlaceHost {
     if (typeof whom === 'number') return this.wakeSome(whom);
     if (typeof whom === 'object') return this.wakeFitting(whom.permits);
     for (const place of this.#crowd ?? []) place.wake();
-    if (this.rotation.message()) this.#head?.wake();
+    if (this.#rotation?.message() !== false) this.#head?.wake();
   }
 
   /** Wakes so many of the crowd who have no wake-up yet, the longest waiting first. */

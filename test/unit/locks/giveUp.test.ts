@@ -17,7 +17,9 @@ describe('giving up', () => {
   });
 
   /** Nothing is left of anybody: no key, no hold, no subscription, no timer. */
-  function expectNothingLeft(): void {
+  async function expectNothingLeft(): Promise<void> {
+    // Channels are left at the end of the turn.
+    await turn();
     expect(client.redis.exists(NAME), 'the lock').to.equal(false);
     expect(client.holds.size, 'holds').to.equal(0);
     expect(client.hub.size, 'queues').to.equal(0);
@@ -31,7 +33,7 @@ describe('giving up', () => {
     await turn();
     expect(lock.error).to.have.property('message', 'stop');
     expect(client.executor.sent).to.deep.equal([]);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('undoes a request that is on the wire when the signal aborts', async () => {
@@ -46,7 +48,7 @@ describe('giving up', () => {
     client.executor.resume();
     await turn();
     expect(client.executor.names).to.deep.equal(['lock.acquire', 'lock.release']);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('undoes a request that runs only after the abort, on the same connection', async () => {
@@ -59,7 +61,7 @@ describe('giving up', () => {
     expect(lock.state).to.equal('rejected');
     client.executor.resume();
     await turn();
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('never sends a request that waited for a connection when the signal aborts', async () => {
@@ -73,7 +75,7 @@ describe('giving up', () => {
     client.executor.resume();
     await turn();
     expect(client.executor.sent).to.deep.equal([]);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('leaves its place when the signal aborts its sleep', async () => {
@@ -86,7 +88,7 @@ describe('giving up', () => {
     await turn();
     expect(lock.error).to.have.property('message', 'stop');
     client.redis.delete(NAME);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('leaves no timer when the signal aborts while it subscribes', async () => {
@@ -99,7 +101,7 @@ describe('giving up', () => {
     await turn();
     expect(lock.state).to.equal('rejected');
     client.redis.delete(NAME);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('leaves no timer of one waiter while another one still subscribes', async () => {
@@ -118,7 +120,7 @@ describe('giving up', () => {
     client.redis.delete(NAME);
     await clock.tickAsync(30_000);
     await client.lock().unlock(1);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('gives back what is handed to it in the turn of its abort', async () => {
@@ -132,7 +134,7 @@ describe('giving up', () => {
     await turn();
     expect(client.executor.count('lock.handOver'), 'handed over').to.equal(1);
     expect(second.error).to.have.property('message', 'stop');
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('rejects nothing unhandled when that hand-over fails', async () => {
@@ -146,7 +148,7 @@ describe('giving up', () => {
     await turn();
     expect([second.state, unlock.state]).to.deep.equal(['rejected', 'rejected']);
     await clock.tickAsync(60_000);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('hands what it was given on to the next waiter when it gives up mid-way', async () => {
@@ -168,7 +170,7 @@ describe('giving up', () => {
     expect(client.redis.owners(NAME)).to.deep.equal([client.owner(3)]);
     await client.lock().unlock(3);
     await turn();
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('does not send an attempt that waited for an undo and was given up meanwhile', async () => {
@@ -187,7 +189,7 @@ describe('giving up', () => {
     client.executor.resume();
     await turn();
     expect(client.executor.names).to.deep.equal(['lock.acquire', 'lock.release']);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('does not undo what Redis refused to do', async () => {
@@ -197,7 +199,7 @@ describe('giving up', () => {
     expect(lock.error).to.be.instanceOf(CommandError);
     await clock.tickAsync(60_000);
     expect(client.executor.names).to.deep.equal(['lock.acquire']);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('undoes an attempt whose connection was lost until its lease has passed', async () => {
@@ -211,7 +213,7 @@ describe('giving up', () => {
     await clock.tickAsync(1_000);
     expectNothingLeftButUndo();
     await clock.tickAsync(10_000);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   function expectNothingLeftButUndo(): void {
@@ -227,7 +229,7 @@ describe('giving up', () => {
     await clock.tickAsync(100);
     expect(lock.value).to.equal(false);
     await turn();
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('tries on after a time-out in the loop of a wait without limit, and counts the ghost once', async () => {
@@ -242,7 +244,7 @@ describe('giving up', () => {
     expect(client.redis.holds(NAME, client.owner(1))).to.equal(1);
     await client.lock().unlock(1);
     await turn();
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 
   it('warns of no leak when many waiters share one signal', async () => {
@@ -261,6 +263,6 @@ describe('giving up', () => {
     expect(results.filter(({ status }) => status === 'rejected')).to.have.length(50);
     expect(warnings).to.deep.equal([]);
     client.redis.delete(NAME);
-    expectNothingLeft();
+    await expectNothingLeft();
   });
 });

@@ -32,6 +32,7 @@ describe('waiting for a lock', () => {
     redis.publish(CHANNEL, '0');
     await turn();
     expect([lock.state, attempts()]).to.deep.equal(['resolved', 3]);
+    await turn();
     expect(client.subscriber.log).to.deep.equal([`SUB ${CHANNEL}`, `UNSUB ${CHANNEL}`]);
   });
 

@@ -46,6 +46,9 @@ describe('ChannelHub', () => {
     places[2]!.leave();
     expect(subscriber.log).to.deep.equal(['SUB a']);
     places[1]!.leave();
+    // Not before those who wait for it: the one that has the lock now does not wait for this.
+    expect(subscriber.log).to.deep.equal(['SUB a']);
+    await turn();
     expect(subscriber.log).to.deep.equal(['SUB a', 'UNSUB a']);
     expect(hub.size).to.equal(0);
     expect(clock.countTimers()).to.equal(0);
@@ -57,6 +60,7 @@ describe('ChannelHub', () => {
     await turn();
     const queue = hub.queue('a');
     first.leave();
+    await turn();
     const second = join();
     expect(hub.queue('a')).not.to.equal(queue);
     const listening = listen(second);
@@ -64,6 +68,35 @@ describe('ChannelHub', () => {
     expect(listening.state).to.equal('resolved');
     expect(subscriber.log).to.deep.equal(['SUB a', 'UNSUB a', 'SUB a']);
     second.leave();
+  });
+
+  it('takes the subscription over when the next waiter comes at once', async () => {
+    const first = join();
+    listen(first);
+    await turn();
+    first.leave();
+    const second = join();
+    const listening = listen(second);
+    await turn();
+    expect([listening.state, subscriber.channels]).to.deep.equal(['resolved', ['a']]);
+    expect(subscriber.log).not.to.include('UNSUB a');
+    const sleeping = new Outcome(second.sleep(Infinity));
+    redis.publish('a', '0');
+    await turn();
+    expect(sleeping.state).to.equal('resolved');
+    second.leave();
+    await turn();
+    expect([subscriber.channels, subscriber.log.at(-1)]).to.deep.equal([[], 'UNSUB a']);
+  });
+
+  it('leaves nobody behind when the client is shut down in the turn in which a channel is left', async () => {
+    const place = join();
+    listen(place);
+    await turn();
+    place.leave();
+    hub.close();
+    await turn();
+    expect(subscriber.log).to.deep.equal(['SUB a']);
   });
 
   it('does not take the acknowledgement of an abandoned subscription for that of its successor', async () => {
@@ -89,6 +122,7 @@ describe('ChannelHub', () => {
     await turn();
     expect([sleepA.state, sleepB.state]).to.deep.equal(['pending', 'resolved']);
     a.leave();
+    await turn();
     expect(subscriber.channels).to.deep.equal(['b']);
   });
 
