@@ -1,5 +1,7 @@
 import { Redis } from 'ioredis';
+import { slotOf } from '../../lib/util/slot';
 import { freePort, RedisServer } from './redisServer';
+import { replicasFollow } from './ReplicatedRedis';
 import { sleepUntil } from './sleepUntil';
 
 const SLOTS = 16384;
@@ -87,6 +89,12 @@ export class RedisCluster {
           await sleepUntil(async () => (await replicasKnownTo(client)) === this.replicas.length, PATIENTLY);
         }),
       );
+      await Promise.all(
+        this.masters.map((master, index) => {
+          const key = keyIn(slotsOf(index, this.masters.length));
+          return replicasFollow(master, this.replicas.length / this.masters.length, key);
+        }),
+      );
     } finally {
       for (const client of clients) client.disconnect();
     }
@@ -119,6 +127,10 @@ function slotsOf(index: number, masters: number): number[] {
   const from = Math.floor((index * SLOTS) / masters);
   const to = Math.floor(((index + 1) * SLOTS) / masters);
   return Array.from({ length: to - from }, (_, offset) => from + offset);
+}
+
+function keyIn(slots: readonly number[]): string {
+  for (let i = 0; ; i++) if (slots.includes(slotOf(`ioredisson:test:${i}`))) return `ioredisson:test:${i}`;
 }
 
 async function stopAll(servers: readonly RedisServer[]): Promise<void> {

@@ -99,14 +99,18 @@ export class ReplicatedRedis {
 /**
  * Resolves when so many replicas confirm what a master writes. To call themselves connected is not enough: the master may
  * miss their first sign of life, and then begins to send only with the next one, a second later.
+ * @param key - what is written for that, for a moment
  */
-export async function replicasFollow(master: RedisServer, count: number): Promise<void> {
-  const confirmed = async (client: Redis): Promise<boolean> => {
-    await client.publish('ioredisson:test:replicas', '');
-    return (await client.wait(count, 200)) >= count;
+export async function replicasFollow(master: RedisServer, count: number, key = 'ioredisson:test'): Promise<void> {
+  const follow = async (client: Redis): Promise<boolean> => {
+    await client.set(key, '', 'PX', 1);
+    await client.wait(count, 200);
+    // The answer of WAIT alone means nothing while there is no replication to confirm.
+    const confirmed = (await client.info('replication')).match(/^slave\d+:.*state=online,offset=[1-9]/gm);
+    return (confirmed?.length ?? 0) >= count;
   };
   await ask(master, (client) =>
-    sleepUntil(() => confirmed(client), { timeout: 30_000, interval: 20, message: `${count} replicas follow` }),
+    sleepUntil(() => follow(client), { timeout: 30_000, interval: 20, message: `${count} replicas follow` }),
   );
 }
 
