@@ -10,7 +10,8 @@ const GIVE_WAY_MS = 5;
  * Redis delivers a message to its subscribers always in the same order, so the same process would win every race.
  * Each real unlock tells how many subscribers it woke. A process that had the lock therefore gives way to that many
  * others: it lets as many further unlock messages pass before it tries again, and the processes end up in a rotation.
- * It is courtesy, not a rule others depend on: after {@link GIVE_WAY_MS} without a message it tries anyway.
+ * It is courtesy, not a rule others depend on: after {@link GIVE_WAY_MS} without a message it tries anyway. Where nobody
+ * else was told it tries at once, and lets its own message pass: that would only make its next waiter try in vain.
  *
  * States: free (tries at each message) -> releasing (own unlock under way) -> givingWay (n messages to let pass) -> free.
  */
@@ -45,10 +46,14 @@ export class Rotation {
       if (this.#seen > 0) this.#wake();
       return;
     }
-    this.#skip = Math.max(0, receivers - 1 - this.#seen);
-    // Nobody else was told, or all of them have had their turn already. Our own message is one of those seen or to come.
-    if (receivers <= 1 || this.#seen >= receivers) this.#wake();
-    else this.#arm();
+    // Our own message is one of those seen or to come.
+    const toCome = receivers - this.#seen;
+    // Nobody else was told: our own message is no news to the head, who tries now.
+    const alone = receivers <= 1;
+    this.#skip = Math.max(0, alone ? toCome : toCome - 1);
+    if (alone || toCome <= 0) this.#wake();
+    // Should the one that was told be another, we let his message pass, and look again.
+    if (toCome > 0) this.#arm();
   }
 
   /** A message came. @returns whether the head of the line shall try now */

@@ -23,14 +23,34 @@ describe('Rotation', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 
-  it('tries at once after an unlock that nobody else heard', () => {
+  it('tries at once after an unlock that nobody heard', () => {
+    rotation.releasing();
+    rotation.released(0);
+    expect(wakes).to.equal(1);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('tries at once after an unlock that only it heard, and not again at its own message', () => {
     rotation.releasing();
     rotation.released(1);
     expect(wakes).to.equal(1);
+    expect(messages(1)).to.deep.equal([false]);
+    rotation.reset();
+    expect([wakes, clock.countTimers()]).to.deep.equal([1, 0]);
     rotation.releasing();
-    rotation.released(0);
-    expect(wakes).to.equal(2);
-    expect(clock.countTimers()).to.equal(0);
+    expect(messages(1)).to.deep.equal([false]);
+    rotation.released(1);
+    expect([wakes, clock.countTimers()]).to.deep.equal([2, 0]);
+    expect(messages(1)).to.deep.equal([true]);
+  });
+
+  it('looks again after 5 ms where the only one that heard its unlock was another', () => {
+    rotation.releasing();
+    rotation.released(1);
+    // The other one's unlock, which it takes for its own.
+    expect(messages(1)).to.deep.equal([false]);
+    clock.tick(5);
+    expect([wakes, clock.countTimers()]).to.deep.equal([2, 0]);
   });
 
   for (const processes of [2, 3, 4]) {
