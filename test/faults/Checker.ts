@@ -167,7 +167,13 @@ export class Checker {
   }
 
   async #describe(left: string): Promise<string> {
-    if ((await this.#direct.type(left)) !== 'hash') return left;
+    const type = await this.#direct.type(left);
+    if (type === 'list') return `${left} ${(await this.#direct.lrange(left, 0, -1)).join(', ')}`;
+    if (type === 'zset') {
+      const scores = await this.#direct.zrange(left, '0', '-1', 'WITHSCORES');
+      return `${left} at ${Date.now()}: ${scores.join(', ')}`;
+    }
+    if (type !== 'hash') return left;
     return `${left} ${JSON.stringify(await this.#direct.hgetall(left))} pttl ${await this.#direct.pttl(left)}`;
   }
 
