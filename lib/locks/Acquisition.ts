@@ -45,6 +45,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   place: Place<Acquired> | undefined;
   /** The ttl that the last attempt was answered with, in ms. */
   ttl = -1;
+  sleptMs = 0;
   /** Whether a predecessor ever made an attempt for it. */
   #handed = false;
   /** Whether that attempt is under way. */
@@ -122,6 +123,8 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   #settle(reply: AcquireReply, sentAt: number, now: number): Attempt<Acquired> {
     if (!reply.acquired) {
       this.ttl = reply.ttl;
+      // Without a place it does not sleep: it takes one, and attempts once more.
+      if (this.place !== undefined && reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
       if (this.count > 1) this.#context.holds.lose(this.hold, 'a re-entry found it with another owner');
       return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
     }

@@ -104,15 +104,8 @@ export class LockEngine {
     let reply: ReleaseReply;
     try {
       const { left, remainingMs } = hold.rest();
-      const releasing = releaseOrHandOver(driver, context.hub, {
-        name,
-        rawName,
-        threadId,
-        owner,
-        left,
-        remainingMs,
-        token,
-      });
+      const request = { name, rawName, threadId, owner, left, remainingMs, token };
+      const releasing = releaseOrHandOver(driver, context.hub, request, hold.deadline);
       // In the turn it is sent in, since whatever becomes of the command, nobody may renew it any more; and behind it,
       // since the server works meanwhile.
       context.holds.settle(hold);
@@ -193,7 +186,7 @@ export class LockEngine {
     try {
       const held = await driver.holdCount(rawName, owner, name);
       const request = { name, rawName, threadId, owner, left: Math.max(0, held - 1), remainingMs: 0, token };
-      const reply = await releaseOrHandOver(driver, context.hub, request);
+      const reply = await releaseOrHandOver(driver, context.hub, request, Infinity);
       given = reply.kind !== 'notHeld' || (held > 0 && token.sends > 1);
     } finally {
       hold.endRelease();

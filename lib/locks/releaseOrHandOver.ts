@@ -1,5 +1,6 @@
 import type { ChannelHub } from '../pubsub/ChannelHub';
 import type { WakeQueue } from '../pubsub/WakeQueue';
+import { NEWS_MS } from '../scripts/cutLife';
 import type { ReleaseReply } from '../scripts/replies';
 import { Acquisition } from './Acquisition';
 import type { LockDriver, ReleaseRequest } from './drivers/LockDriver';
@@ -12,12 +13,21 @@ const MAX_HANDOVERS = 64;
 /** ... and for at most so long, in ms, so that slow sections do not keep other processes waiting 64 times their length. */
 const HANDOVER_WINDOW_MS = 20;
 
-/** One command: the unlock, or the hand-over to the process's own next waiter. @param driver - of the lock that is released */
-export function releaseOrHandOver(driver: LockDriver, hub: ChannelHub, request: ReleaseRequest): Promise<ReleaseReply> {
+/**
+ * One command: the unlock, or the hand-over to the process's own next waiter.
+ * @param driver - of the lock that is released
+ * @param deadline - monotonic time until which Redis would have kept it; `Infinity` where that is not known
+ */
+export function releaseOrHandOver(
+  driver: LockDriver,
+  hub: ChannelHub,
+  request: ReleaseRequest,
+  deadline: number,
+): Promise<ReleaseReply> {
   const contended = request.left === 0 && hub.size > 0;
   const queue = contended ? hub.queue(driver.channelOf(request.rawName, request.owner)) : undefined;
   if (queue === undefined || queue.head === undefined) return driver.release(request);
-  const heir = findHeir(queue);
+  const heir = findHeir(queue, deadline);
   if (heir !== undefined) {
     queue.handOvers++;
     const { released, acquired } = heir.driver.handOver!(request, heir);
@@ -42,7 +52,7 @@ async function releaseToAll(driver: LockDriver, queue: WakeQueue, request: Relea
 }
 
 /** Who gets the lock without Redis being asked to wake anybody: the sleeping head of the line, a few times in a row. */
-function findHeir(queue: WakeQueue): Acquisition | undefined {
+function findHeir(queue: WakeQueue, deadline: number): Acquisition | undefined {
   const head = queue.head;
   if (!head?.asleep || head.banked || !(head.waiter instanceof Acquisition)) return undefined;
   const heir = head.waiter;
@@ -50,6 +60,9 @@ function findHeir(queue: WakeQueue): Acquisition | undefined {
   // What a release of the heir's takes away, if it is repeated, must not be this.
   if (heir.hold.releasing) return undefined;
   if (queue.handOvers >= MAX_HANDOVERS) return undefined;
-  if (performance.now() - queue.turnStartedAt >= HANDOVER_WINDOW_MS) return undefined;
+  const now = performance.now();
+  if (now - queue.turnStartedAt >= HANDOVER_WINDOW_MS) return undefined;
+  // Waiters of other processes sleep until then, and nothing but an unlock tells them of a lease that ends sooner.
+  if (deadline - now - heir.leaseMs > NEWS_MS) return undefined;
   return heir;
 }

@@ -1,4 +1,5 @@
-import { PURGE, REENTER, SHIFT, WAKE, oneShotAcquire, queueingAcquire } from './fairQueue';
+import { CUT_FAIR_LIFE } from './cutLife';
+import { FAIR_ACQUIRE, PURGE, REENTER, SHIFT, WAKE, oneShotAcquire, queueingAcquire } from './fairQueue';
 import { decodeAcquire, decodeFlag, decodeRelease } from './replies';
 import { defineScript } from './Script';
 
@@ -10,7 +11,7 @@ import { defineScript } from './Script';
  * | `name`                                    | hash    | owner -> hold count, expires with the lease (as `lock.ts`) |
  * | `redisson_lock_queue:{name}`              | list    | waiting owners, the head is next; gone when empty          |
  * | `redisson_lock_timeout:{name}`            | zset    | waiting owner -> epoch ms (clients' clocks) at which it counts as dead |
- * | `redisson_lock__channel:{name}:<owner>`   | channel | `0` when it is this waiter's turn                          |
+ * | `redisson_lock__channel:{name}:<owner>`   | channel | `0` when it is this waiter's turn, or may be sooner than it thinks |
  *
  * Where it differs from Redisson, all of it harmless to a Java peer in the same queue:
  *
@@ -19,21 +20,25 @@ import { defineScript } from './Script';
  * - A free lock whose head does not come is waited for until the head's score, and that is cut to `FAIR_CLAIM_MS` by
  *   the first waiter who finds it so; Redisson answers 0 (try at once) or -2 until the score passes, minutes later.
  * - Who leaves the queue while it is its turn passes the message on.
+ * - The head is told, too, when the lock has less to live than it may think: its holder may die without a word. That is
+ *   when a hold is given back that would have lived longer, when a waiter gets in for less time than it has slept for, and
+ *   when somebody else finds the lock free.
  * - Releasing a lock that is gone still tells the head, but is not a success.
  */
 
 /**
  * One attempt that queues: every form that waits.
  *
- * KEYS: name, queue, timeouts. ARGV: lease (ms), owner, wait (ms this waiter may cost the others: its wait time, or
- * fairLockWaitTimeout), now (epoch ms), count (the holds the owner shall have afterwards: known holds + 1).
+ * KEYS: name, queue, timeouts. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms), owner, wait
+ * (ms this waiter may cost the others: its wait time, or fairLockWaitTimeout), now (epoch ms), count (the holds the owner
+ * shall have afterwards: known holds + 1), slept (the longest time in ms that this waiter went to sleep for; 0: never),
+ * message, publish.
  * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
  * integer > 0 = queued, to be tried again after so many ms at the latest.
  */
 export const acquireFairLock = defineScript({
   name: 'fairLock.acquire',
-  keys: ['name', 'queue', 'timeouts'],
-  args: ['lease', 'owner', 'wait', 'now', 'count'],
+  ...FAIR_ACQUIRE,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: queueingAcquire(REENTER),
@@ -49,8 +54,7 @@ export const acquireFairLock = defineScript({
  */
 export const tryAcquireFairLock = defineScript({
   name: 'fairLock.tryAcquire',
-  keys: ['name', 'queue', 'timeouts'],
-  args: ['lease', 'owner', 'wait', 'now', 'count'],
+  ...FAIR_ACQUIRE,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(REENTER),
@@ -73,7 +77,7 @@ export const releaseFairLock = defineScript({
   lua: `
 local moment = tonumber(now)
 local held = tonumber(redis.call('hget', name, owner))
-${WAKE}${PURGE}
+${WAKE}${CUT_FAIR_LIFE}${PURGE}
 if not held then
   if redis.call('exists', name) == 0 then wake() end
   return nil
@@ -81,7 +85,7 @@ end
 local keep = tonumber(left)
 if keep > 0 then
   if held > keep then redis.call('hset', name, owner, keep) end
-  if remaining ~= '0' then redis.call('pexpire', name, remaining) end
+  if remaining ~= '0' then cutLife(remaining) end
   return 0
 end
 redis.call('del', name)

@@ -1,3 +1,5 @@
+import { NEWS_MS } from './cutLife';
+
 /*
  * The steps that the scripts of the fair locks share, as pieces of Lua over the keys `name`, `queue`, `timeouts` and, where
  * messages are sent, `channelBase`.
@@ -5,6 +7,13 @@
  * A score in `timeouts` says when its waiter will have given up, at the latest: what the lock has still to live, plus the
  * waits of everybody ahead, plus its own. So when a waiter leaves or gets the lock, its wait is taken off everybody behind.
  */
+
+/** What the scripts that acquire a fair lock are given. */
+export const FAIR_ACQUIRE = {
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  channels: ['channelBase'],
+  args: ['lease', 'owner', 'wait', 'now', 'count', 'slept', 'message', 'publish'],
+} as const;
 
 /**
  * The lock is free and the head of the queue has not come: so long (ms) it has from then on until it counts as dead. A
@@ -78,12 +87,16 @@ local score = tonumber(redis.call('zscore', timeouts, owner))
 local ttl = redis.call('pttl', name)
 `;
 
-/** The lock is free and nobody is ahead: off the queue and in. */
+/**
+ * The lock is free and nobody is ahead: off the queue and in. Who is behind sleeps for about as long as this one did, when
+ * the lock belonged to somebody else; if this lease is shorter, it has to look again.
+ */
 const ENTER = `
 if ttl == -2 and (not head or head == owner) then
   if head then
     shift(owner, -patience)
     redis.call('lpop', queue)
+    if slept - lease > ${NEWS_MS} then wake() end
   end
   redis.call('zrem', timeouts, owner)
   redis.call('hset', name, owner, 1)
@@ -108,6 +121,12 @@ end
 `;
 
 /**
+ * The lock is free and its head may not know: nobody was there to say so. Only the head is told: somebody else could but
+ * do the same.
+ */
+const REMIND = "redis.call(publish, channelBase .. ':' .. head, message)";
+
+/**
  * Queues the owner unless it is queued, and says when to try again: as Redisson (a new waiter when the one ahead will have
  * given up, a queued one when the lock expires), but a second before the own score passes, or at half time.
  */
@@ -126,6 +145,7 @@ local retry = math.max(left - 1000, left / 2)
 if ahead > 0 then retry = ahead elseif ttl >= 0 then retry = math.min(retry, ttl) end
 if ttl == -2 then
   -- free, but the head's: it has a moment to come, and the next attempt is due when that has passed
+  ${REMIND}
   local turn = tonumber(redis.call('zscore', timeouts, head))
   if not turn or turn > moment + ${FAIR_CLAIM_MS} then
     turn = moment + ${FAIR_CLAIM_MS}
@@ -139,16 +159,17 @@ return math.max(math.ceil(retry), 1)
 /** Nothing is left behind: says how long the lock lives, or for how long it is the head's. */
 const DECLINE = `
 if ttl ~= -2 then return ttl end
+${REMIND}
 local turn = tonumber(redis.call('zscore', timeouts, head))
 return turn and math.max(math.ceil(turn - moment), 1) or ${FAIR_CLAIM_MS}
 `;
 
 /** The acquisition that queues; `whenHeld` is what to do when the owner has the lock already ({@link REENTER}). */
 export function queueingAcquire(whenHeld: string): string {
-  return LOOK + SHIFT + REFRESH + PURGE + ENTER + whenHeld + AWAIT_TURN;
+  return LOOK + SHIFT + WAKE + REFRESH + PURGE + ENTER + whenHeld + AWAIT_TURN;
 }
 
 /** The acquisition that never queues, and passes nobody who does. */
 export function oneShotAcquire(whenHeld: string): string {
-  return LOOK + SHIFT + PURGE + ENTER + whenHeld + DECLINE;
+  return LOOK + SHIFT + WAKE + PURGE + ENTER + whenHeld + DECLINE;
 }

@@ -1,3 +1,4 @@
+import { CUT_LIFE } from './cutLife';
 import { defineScript } from './Script';
 import { decodeAcquire, decodeRelease, RELEASED_HANDED } from './replies';
 
@@ -7,7 +8,7 @@ import { decodeAcquire, decodeRelease, RELEASED_HANDED } from './replies';
  * | Redis data                        | type | holds                                   |
  * |-----------------------------------|------|-----------------------------------------|
  * | `name`                            | hash | owner -> hold count, expires with lease |
- * | `redisson_lock__channel:{name}`   | channel | `0` each time the lock becomes free  |
+ * | `redisson_lock__channel:{name}`   | channel | `0` each time the lock becomes free, or has less to live |
  *
  * Acquire and release say what hold count they leave behind instead of adding and subtracting. A command that Redis ran
  * but whose reply was lost can so be sent again, and Redisson's unlock latch (two more writes per unlock) is not needed.
@@ -47,7 +48,8 @@ return {held}
 });
 
 /**
- * Gives holds back: unlock, and the undo of an acquisition nobody waits for any more.
+ * Gives holds back: unlock, and the undo of an acquisition nobody waits for any more. Holds that are left may live less
+ * long than the one given back; waiters are told, as of an unlock.
  *
  * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave), remaining (ms of lease those have; 0 leaves the
  * expiry alone), publish.
@@ -61,12 +63,13 @@ export const releaseLock = defineScript({
   resend: 'always',
   synced: true,
   lua: `
+${CUT_LIFE}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
 if keep > 0 then
   if held > keep then redis.call('hset', name, owner, keep) end
-  if remaining ~= '0' then redis.call('pexpire', name, remaining) end
+  if remaining ~= '0' then cutLife(remaining) end
   return 0
 end
 redis.call('del', name)

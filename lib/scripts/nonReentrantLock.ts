@@ -1,4 +1,4 @@
-import { oneShotAcquire, queueingAcquire } from './fairQueue';
+import { FAIR_ACQUIRE, oneShotAcquire, queueingAcquire } from './fairQueue';
 import { decodeNonReentrant } from './replies';
 import { defineScript } from './Script';
 
@@ -49,19 +49,17 @@ return {1}
   decode: decodeNonReentrant,
 });
 
-const FAIR_ARGS = ['lease', 'owner', 'wait', 'now', 'count', 'repeated'] as const;
+const FAIR_NON_REENTRANT = { ...FAIR_ACQUIRE, args: [...FAIR_ACQUIRE.args, 'repeated'] } as const;
 
 /**
  * One attempt that queues, as `acquireFairLock`.
  *
- * KEYS: name, queue, timeouts. ARGV: lease (ms), owner, wait (ms), now (epoch ms), count (known holds + 1), repeated
- * (RESEND_FLAG). Output: nil, `{1}` and `{0}` as in {@link acquireNonReentrantLock}; integer > 0 = queued, to be tried again
- * after so many ms at the latest.
+ * KEYS, channels and ARGV: as there, and repeated (RESEND_FLAG). Output: nil, `{1}` and `{0}` as in
+ * {@link acquireNonReentrantLock}; integer > 0 = queued, to be tried again after so many ms at the latest.
  */
 export const acquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.acquire',
-  keys: ['name', 'queue', 'timeouts'],
-  args: FAIR_ARGS,
+  ...FAIR_NON_REENTRANT,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: queueingAcquire(WHEN_HELD),
@@ -76,8 +74,7 @@ export const acquireNonReentrantFairLock = defineScript({
  */
 export const tryAcquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.tryAcquire',
-  keys: ['name', 'queue', 'timeouts'],
-  args: FAIR_ARGS,
+  ...FAIR_NON_REENTRANT,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(WHEN_HELD),

@@ -1,3 +1,4 @@
+import { NEWS_MS } from './cutLife';
 import { LOOK, PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK } from './permitData';
 import { decodeAcquire, decodeCount, decodeFlag, decodeLeaseTime, decodePermitRelease } from './replies';
 import { defineScript } from './Script';
@@ -113,7 +114,8 @@ return #ids
 });
 
 /**
- * Gives a permit another lease, counted from now.
+ * Gives a permit another lease, counted from now. Who waits sleeps until the first lease ends; if that is this one now,
+ * and much sooner, one of them per process is told to look again.
  *
  * KEYS: name, permits, channel. ARGV: id (16 raw bytes), expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms),
  * publish. Output: 1 = done, 0 = there is no such permit (any more).
@@ -126,7 +128,9 @@ export const updatePermitLease = defineScript({
   synced: true,
   lua: `${PURGE}
 if not redis.call('zscore', permits, id) then return 0 end
+local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
 redis.call('zadd', permits, expiry, id)
+if nearest - expiry > ${NEWS_MS} then redis.call(publish, channel, 1) end
 return 1
 `,
   decode: decodeFlag,

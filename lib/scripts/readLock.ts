@@ -1,3 +1,4 @@
+import { CUT_RW_LIFE } from './cutLife';
 import { LONGEST_READ } from './readHolds';
 import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from './replies';
 import { defineScript } from './Script';
@@ -71,7 +72,7 @@ export const releaseReadLock = defineScript({
   resend: 'always',
   synced: true,
   lua: `
-${LONGEST_READ}
+${LONGEST_READ}${CUT_RW_LIFE}
 local mode = redis.call('hget', name, 'mode')
 if not mode then
   if redis.call('exists', name) == 0 then redis.call(publish, channel, message) end
@@ -96,7 +97,7 @@ if redis.call('hlen', name) > 1 then
     return 0
   end
   if longest > 0 then
-    redis.call('pexpire', name, longest)
+    cutLife(longest)
     return 0
   end
 end

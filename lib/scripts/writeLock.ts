@@ -1,3 +1,4 @@
+import { CUT_RW_LIFE } from './cutLife';
 import { LONGEST_READ } from './readHolds';
 import { decodeAcquire, decodeFlag, decodeRelease } from './replies';
 import { defineScript } from './Script';
@@ -60,7 +61,7 @@ export const releaseWriteLock = defineScript({
   resend: 'always',
   synced: true,
   lua: `
-${LONGEST_READ}
+${LONGEST_READ}${CUT_RW_LIFE}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then
   if redis.call('exists', name) == 0 then redis.call(publish, channel, message) end
@@ -69,7 +70,7 @@ end
 local keep = tonumber(left)
 if keep > 0 then
   if held > keep then redis.call('hset', name, owner, keep) end
-  if remaining ~= '0' then redis.call('pexpire', name, math.max(tonumber(remaining), longestRead())) end
+  if remaining ~= '0' then cutLife(math.max(tonumber(remaining), longestRead())) end
   return 0
 end
 local longest = longestRead()

@@ -26,6 +26,8 @@ export interface AttemptRequest extends LockSubject {
   readonly waitMs: number;
   /** `false`: a single attempt that queues nowhere. */
   readonly queues: boolean;
+  /** The longest time it went to sleep for between its attempts, in ms; 0: it never slept. Fair locks put it on the wire. */
+  readonly sleptMs: number;
   /** Whether an earlier attempt of this acquisition may have succeeded unseen: a hold that is found may be its own. */
   readonly repeated: boolean;
   readonly token: CallToken;

@@ -7,7 +7,8 @@ import {
   releaseFairLock,
   tryAcquireFairLock,
 } from '../../scripts/fairLock';
-import { PUBLISH_COMMAND } from '../../scripts/Script';
+import type { FAIR_ACQUIRE } from '../../scripts/fairQueue';
+import { PUBLISH_COMMAND, type ScriptArg } from '../../scripts/Script';
 import { prefixName } from '../../util/names';
 import type { AttemptRequest, LockDriver } from './LockDriver';
 import { lockChannel, commonDriver, UNLOCK_MESSAGE } from './reentrant';
@@ -42,6 +43,27 @@ export function waitOnWire({ waitMs }: AttemptRequest, unlimitedMs: number): num
   return waitMs > 0 && waitMs !== Infinity ? waitMs : unlimitedMs;
 }
 
+/** {@link fairKeys}, and what the channels of the waiters begin with. */
+export function fairChannelKeys(rawName: string): FairKeys & { readonly channelBase: string } {
+  return { ...fairKeys(rawName), channelBase: lockChannel(rawName) };
+}
+
+type FairAcquireArgs = Readonly<Record<(typeof FAIR_ACQUIRE.args)[number], ScriptArg>>;
+
+/** The arguments of an acquisition. @param unlimitedMs - see {@link waitOnWire} */
+export function fairAcquireArgs(request: AttemptRequest, unlimitedMs: number): FairAcquireArgs {
+  return {
+    lease: request.leaseMs,
+    owner: request.owner,
+    wait: waitOnWire(request, unlimitedMs),
+    now: Date.now(),
+    count: request.count,
+    slept: request.sleptMs,
+    message: UNLOCK_MESSAGE,
+    publish: PUBLISH_COMMAND,
+  };
+}
+
 /**
  * The fair lock (Redisson: RedissonFairLock): the lock of `reentrant.ts` with a queue in Redis, in which each waiter has a
  * channel of its own. Its data is drawn in `scripts/fairLock.ts`.
@@ -64,19 +86,17 @@ export function fairDriver(
       return [name, queue, timeouts, lockChannel(rawName)];
     },
     channelOf: (rawName, owner) => `${lockChannel(rawName)}:${owner}`,
-    attempt: (request) => {
-      const { rawName, owner, leaseMs, count, name, token } = request;
-      return executor.run(
+    attempt: (request) =>
+      executor.run(
         joinsQueue(request) ? acquireFairLock : tryAcquireFairLock,
-        fairKeys(rawName),
-        { lease: leaseMs, owner, wait: waitOnWire(request, waitTimeoutMs), now: Date.now(), count },
-        { what: 'acquire fair lock', name, token },
-      );
-    },
+        fairChannelKeys(request.rawName),
+        fairAcquireArgs(request, waitTimeoutMs),
+        { what: 'acquire fair lock', name: request.name, token: request.token },
+      ),
     release: ({ rawName, owner, left, remainingMs, name, token }) =>
       executor.run(
         releaseFairLock,
-        { ...fairKeys(rawName), channelBase: lockChannel(rawName) },
+        fairChannelKeys(rawName),
         {
           message: UNLOCK_MESSAGE,
           owner,
@@ -90,7 +110,7 @@ export function fairDriver(
     abandon: (request, token) =>
       executor.run(
         abandonFairLock,
-        { ...fairKeys(request.rawName), channelBase: lockChannel(request.rawName) },
+        fairChannelKeys(request.rawName),
         {
           message: UNLOCK_MESSAGE,
           owner: request.owner,
@@ -102,7 +122,7 @@ export function fairDriver(
     forceRelease: (rawName, name) =>
       executor.run(
         forceReleaseFairLock,
-        { ...fairKeys(rawName), channelBase: lockChannel(rawName) },
+        fairChannelKeys(rawName),
         { message: UNLOCK_MESSAGE, now: Date.now(), publish: PUBLISH_COMMAND },
         { what: 'force the release of fair lock', name },
       ),

@@ -1,7 +1,7 @@
 import type { CommandExecutor } from '../../connection/CommandExecutor';
 import type { RenewalKind } from '../../renewal/RenewalKind';
 import { acquireNonReentrantFairLock, tryAcquireNonReentrantFairLock } from '../../scripts/nonReentrantLock';
-import { fairDriver, fairKeys, joinsQueue, waitOnWire } from './fair';
+import { fairAcquireArgs, fairChannelKeys, fairDriver, joinsQueue } from './fair';
 import type { LockDriver } from './LockDriver';
 import { refuseReentry, repeatFlag } from './nonReentrant';
 
@@ -22,19 +22,11 @@ export function nonReentrantFairDriver(
     kind: 'nonReentrantFair',
     reentrant: false,
     attempt: async (request) => {
-      const { rawName, owner, leaseMs, count, name, token } = request;
       const reply = await executor.run(
         joinsQueue(request) ? acquireNonReentrantFairLock : tryAcquireNonReentrantFairLock,
-        fairKeys(rawName),
-        {
-          lease: leaseMs,
-          owner,
-          wait: waitOnWire(request, waitTimeoutMs),
-          now: Date.now(),
-          count,
-          repeated: repeatFlag(request),
-        },
-        { what: 'acquire non-reentrant fair lock', name, token },
+        fairChannelKeys(request.rawName),
+        { ...fairAcquireArgs(request, waitTimeoutMs), repeated: repeatFlag(request) },
+        { what: 'acquire non-reentrant fair lock', name: request.name, token: request.token },
       );
       return refuseReentry(reply, request);
     },

@@ -20,6 +20,8 @@ export class FairBench {
   now = Date.now();
   wait = 5_000;
   lease = 30_000;
+  /** What a waiter says it slept for. */
+  slept = 0;
   readonly #bench: ScriptBench;
 
   constructor(bench: ScriptBench) {
@@ -39,13 +41,11 @@ export class FairBench {
   }
 
   acquire(owner: string, count = 1): Promise<AcquireReply> {
-    const { lease, wait, now } = this;
-    return this.#bench.run(acquireFairLock, this.keys(), { lease, owner, wait, now, count });
+    return this.#bench.run(acquireFairLock, this.keys(), this.args(owner, count));
   }
 
   tryAcquire(owner: string, count = 1): Promise<AcquireReply> {
-    const { lease, wait, now } = this;
-    return this.#bench.run(tryAcquireFairLock, this.keys(), { lease, owner, wait, now, count });
+    return this.#bench.run(tryAcquireFairLock, this.keys(), this.args(owner, count));
   }
 
   release(owner: string, left = 0, remaining = 0) {
@@ -67,6 +67,11 @@ export class FairBench {
   force() {
     const { now } = this;
     return this.#bench.run(forceReleaseFairLock, this.keys(), { message: '0', now, publish: PUBLISH_COMMAND });
+  }
+
+  args(owner: string, count = 1) {
+    const { lease, wait, now, slept } = this;
+    return { lease, owner, wait, now, count, slept, message: '0', publish: PUBLISH_COMMAND } as const;
   }
 
   keys() {

@@ -23,10 +23,8 @@ describe('non-reentrant lock scripts', () => {
 
   const attemptFair =
     (script: typeof acquireNonReentrantFairLock): Attempt =>
-    (owner, count = 1, resent = false, lease = 30_000) => {
-      const { wait, now } = fair;
-      return bench().run(script, fair.keys(), { lease, owner, wait, now, count, repeated: RESEND_FLAG }, { resent });
-    };
+    (owner, count = 1, resent = false, lease = 30_000) =>
+      bench().run(script, fair.keys(), { ...fair.args(owner, count), lease, repeated: RESEND_FLAG }, { resent });
   const attempts: Record<string, Attempt> = {
     plain: (owner, count = 1, resent = false, lease = 30_000) =>
       bench().run(

@@ -40,6 +40,7 @@ const ARGS: Readonly<Record<string, ScriptArg>> = {
   count: 1,
   repeated: RESEND_FLAG,
   wait: 5_000,
+  slept: 0,
   now: NOW,
   message: '0',
   left: 0,

@@ -52,17 +52,35 @@ describe('handing over within a process', () => {
   });
 
   it('gives the heir its own lease, counted from the hand-over', async () => {
-    await client.lock().lock(-1, undefined, 1);
-    const second = new Outcome(client.lock().lock(5_000, undefined, 2));
+    await client.lock().lock(5_000, undefined, 1);
+    const second = new Outcome(client.lock().lock(6_000, undefined, 2));
     await turn();
     await clock.tickAsync(10);
     await client.lock().unlock(1);
     await turn();
     expect(second.state).to.equal('resolved');
-    expect(client.redis.pttl(NAME)).to.equal(5_000);
-    expect(client.executor.count('lock.renew')).to.equal(0);
-    await clock.tickAsync(5_000);
+    expect(client.executor.count('lock.handOver')).to.equal(1);
+    expect(client.redis.pttl(NAME)).to.equal(6_000);
+    await clock.tickAsync(6_000);
     expect(client.lost.map(({ threadId }) => threadId)).to.deep.equal([2]);
+  });
+
+  it('really unlocks before a waiter that wants it for less: the other processes sleep for as long as it had to live', async () => {
+    await client.lock().lock(5_000, undefined, 1);
+    const second = new Outcome(client.lock().lock(3_000, undefined, 2));
+    await turn();
+    await client.lock().unlock(1);
+    await turn();
+    expect(second.state).to.equal('resolved');
+    expect(client.executor.count('lock.handOver')).to.equal(0);
+    expect(client.redis.published).to.deep.equal([`${CHANNEL} 0`]);
+    const third = new Outcome(client.lock().lock(2_500, undefined, 3));
+    await turn();
+    await client.lock().unlock(2);
+    await turn();
+    // They come too late by half a second at most, which is not worth a message.
+    expect(third.state).to.equal('resolved');
+    expect(client.executor.count('lock.handOver')).to.equal(1);
   });
 
   it('really unlocks after 64 times in a row, so that other processes get their turn', async () => {

@@ -1,0 +1,37 @@
+/*
+ * Whoever waits sleeps until a message, or for as long as the lock had to live when it looked. So a lock that gets less to
+ * live has to say so: its holder may die, and then nobody says anything.
+ */
+
+/** A lock that gets less to live by more than this (ms) tells its waiters: so much too late at most one comes. */
+export const NEWS_MS = 1000;
+
+/** Of a read/write lock, see {@link CUT_RW_LIFE}: so much (ms), and half of what it had. */
+const RW_NEWS = `math.max(${NEWS_MS}, ttl / 2)`;
+
+function cutLife(news: string, tell: string): string {
+  return `
+local function cutLife(rest)
+  local ttl = redis.call('pttl', name)
+  redis.call('pexpire', name, rest)
+  if ttl - rest > ${news} then ${tell} end
+end
+`;
+}
+
+const PUBLISH = 'redis.call(publish, channel, message)';
+
+/**
+ * Defines `cutLife(rest)`: the lock lives for `rest` ms from now, and whoever sleeps for longer is told. Needs `name`,
+ * `channel`, `message`, `publish`.
+ */
+export const CUT_LIFE = cutLife(String(NEWS_MS), PUBLISH);
+
+/**
+ * The same for a read/write lock, which tells less: each short read under a long one ends with a cut, and each message has
+ * every waiting writer look. One comes too late by as much as the lock had still to live, at most.
+ */
+export const CUT_RW_LIFE = cutLife(RW_NEWS, PUBLISH);
+
+/** The same for a fair lock: the head is told. Needs `name`, and what `wake()` needs. */
+export const CUT_FAIR_LIFE = cutLife(String(NEWS_MS), 'wake()');
