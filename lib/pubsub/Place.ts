@@ -98,7 +98,7 @@ export class Place<T> implements Wakeup<T>, Waiting {
     });
   }
 
-  sleep(retryInMs: number): Promise<Wake<T>> {
+  sleep(retryInMs: number, inDoubt = false): Promise<Wake<T>> {
     if (this.#rejected !== undefined) return Promise.reject(this.#rejected);
     // Woken in vain: there are fewer permits than it needs, but perhaps enough for those who need fewer.
     if (this.#woken && this.need > 1) this.#queue.wakeFitting(this.need - 1);
@@ -110,9 +110,8 @@ export class Place<T> implements Wakeup<T>, Waiting {
     }
     const sleeper = pDefer<Wake<T>>();
     this.#sleeper = sleeper;
-    if (this.kind === 'line') {
-      if (this.#queue.isHead(this)) this.#queue.recheckIn(retryInMs);
-    } else if (retryInMs !== Infinity) {
+    if (this.#queue.isHead(this)) this.#queue.recheckIn(retryInMs);
+    else if ((this.kind === 'crowd' || inDoubt) && retryInMs !== Infinity) {
       this.#timer = setTimeout(() => this.wake(), clampTimer(Math.max(1, Math.ceil(retryInMs))));
     }
     return sleeper.promise;

@@ -12,8 +12,11 @@ export interface Wakeup<T> {
   readonly isTurn: boolean;
   /** After it no wake-up is missed. `undefined` where that is so already. */
   listen(): Promise<void> | undefined;
-  /** Sleeps until woken, or until `retryInMs` milliseconds have passed. */
-  sleep(retryInMs: number): Promise<Wake<T>>;
+  /**
+   * Sleeps until woken, or until `retryInMs` milliseconds have passed: where it stands in a line, for its first only.
+   * @param inDoubt - it may have acquired by an attempt that got no answer, so it looks again in time wherever it stands
+   */
+  sleep(retryInMs: number, inDoubt?: boolean): Promise<Wake<T>>;
   /** Ends the wait; a wake-up that came and was not used goes to the next waiter. */
   leave(): void;
 }

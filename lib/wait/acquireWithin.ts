@@ -36,8 +36,8 @@ export interface Contest<T> {
  * Rules it keeps:
  * 1. It listens before the attempt whose failure sends it to sleep, so that no wake-up falls between the two.
  * 2. It starts no attempt after the deadline, and does not stay past it because an attempt hangs.
- * 3. A waiter that stands in a line attempts only when it is its turn. The very first attempt comes before all that,
- *    unless others wait already: most locks are free.
+ * 3. A waiter that stands in a line attempts only when it is its turn, or when an attempt of its own got no answer. The
+ *    very first attempt comes before all that, unless others wait already: most locks are free.
  * 4. "Not acquired" is an answer of Redis: a deadline that finds an attempt without a server to send it to is an error.
  * 5. Whatever way it ends, it leaves its place, and an attempt whose end it did not see goes to `giveUp`.
  *
@@ -54,13 +54,15 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
     let wake: Wake<T> | typeof INTERRUPTED;
     /** How long to sleep, once an attempt has failed. */
     let retryInMs: number | undefined;
+    /** Whether the last attempt got no answer. */
+    let inDoubt = false;
     for (;;) {
       if (wakeup === undefined && (contest.mustQueue || retryInMs !== undefined)) {
         wakeup = contest.join();
         if (wakeup === undefined) return undefined;
         wake = wakeup.isTurn ? undefined : await patience.orInterrupted(wakeup.sleep(Infinity));
       } else if (wakeup !== undefined && retryInMs !== undefined) {
-        wake = await patience.orInterrupted(wakeup.sleep(retryInMs));
+        wake = await patience.orInterrupted(wakeup.sleep(retryInMs, inDoubt));
       }
       if (wake === INTERRUPTED) return expire(patience);
       if (wakeup !== undefined && wake === undefined) {
@@ -68,6 +70,7 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
         if (listening !== undefined) await patience.orInterrupted(listening);
         if (patience.over) return expire(patience);
       }
+      inDoubt = false;
       pending = wake?.attempt ?? contest.attempt();
       let result: Attempt<T> | typeof INTERRUPTED;
       try {
@@ -76,7 +79,7 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
         // A refusal is an answer: nothing was acquired, nothing is to be undone.
         if (error instanceof CommandError || error instanceof IllegalMonitorStateError) pending = undefined;
         if (!(error instanceof CommandTimeoutError)) throw error;
-        doubtful = true;
+        doubtful = inDoubt = true;
         // Who has a deadline is told "not acquired", as Redisson tells it since 4.7; who has none tries on: the next
         // attempt finds out whether this one succeeded, since a repeated attempt counts once.
         if (wakeup === undefined || contest.repeatable === false) throw error;

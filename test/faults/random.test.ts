@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Redisson } from '../../lib';
-import { monotonicNow, RedisServer, sleep, TcpProxy, trackClient } from '../support';
+import { monitor, type Monitor, monotonicNow, RedisServer, sleep, TcpProxy, trackClient } from '../support';
 import { Checker } from './Checker';
 import { compete, prizes, type Ending } from './crowd';
 import { permitsOf } from './permits';
@@ -25,6 +25,8 @@ const WORKERS = 4;
 const RAGE_MS = 3_000;
 /** Far less than the long lease of the crowd: what was forgotten does not go away by itself in that time. */
 const DRAIN_MS = 15_000;
+/** How many of the last commands a failure shows. */
+const LAST_COMMANDS = 200;
 
 describe('a crowd under random faults', () => {
   it(`is never two inside, waits for nothing in vain and leaves nothing behind, for ${SECONDS} s`, async function () {
@@ -37,13 +39,17 @@ describe('a crowd under random faults', () => {
     const settings = { timeout: 300, retryAttempts: 2, lockWatchdogTimeout: 1_500, fairLockWaitTimeout: 5_000 };
     const clients = Array.from({ length: CLIENTS }, (_, i) => client(proxies[i % PROXIES]!.url, settings));
     const checker = new Checker(direct);
+    const seen = trackClient(await monitor(server.url));
     const endsAt = monotonicNow() + SECONDS * 1_000;
     let round = 0;
     try {
       while (monotonicNow() < endsAt && checker.findings.violations.length === 0) {
+        await seen.clear();
         const trouble = new Troublemaker(random.fork(), server, proxies, named(server.url));
         await playRound(round++, clients, trouble, random.fork(), checker, direct);
-        if (checker.findings.violations.length > 0) console.log(`round ${round}: ${trouble.log.join(', ')}`);
+        if (checker.findings.violations.length === 0) continue;
+        console.log(`round ${round}: ${trouble.log.join(', ')}`);
+        console.log(await history(seen, checker.findings.violations));
       }
     } finally {
       checker.close();
@@ -84,6 +90,18 @@ async function playRound(
   await permits.end();
   // What stays on purpose: the counters of the tokens.
   await checker.nothingLeft([prefix], DRAIN_MS, /redisson_lock_token/);
+}
+
+/** The last that Redis was told about the objects that the violations name, for whoever looks for the cause. */
+async function history(seen: Monitor, violations: readonly string[]): Promise<string> {
+  const names = new Set(violations.flatMap((violation) => violation.match(/round\d+:[\w-]+/g) ?? []));
+  const commands = (await seen.sent()).filter(({ args }) => args.some((arg) => [...names].some((n) => arg.includes(n))));
+  const lines = commands.slice(-LAST_COMMANDS).map(({ at, source, args }) => {
+    // The text of a script says no more than its keys and arguments do.
+    const shown = args.map((arg) => (arg.length > 150 ? '...' : arg));
+    return `${new Date(at).toISOString().slice(14)} ${source} ${shown.join(' ')}`;
+  });
+  return lines.join('\n');
 }
 
 /** A connection that no fault is for. */

@@ -11,6 +11,8 @@ export interface SeenCommand {
   /** `address:port` of the client; `lua` when a script did it. */
   readonly source: string;
   readonly database: string;
+  /** When the server executed it, in epoch ms. */
+  readonly at: number;
   /** Whether a script executed it, and no client sent it. */
   readonly fromScript: boolean;
 }
@@ -24,16 +26,17 @@ export class Monitor {
   private constructor(ticker: Redis, recorder: Redis, filter: (command: SeenCommand) => boolean) {
     this.#ticker = ticker;
     this.#recorder = recorder;
-    recorder.on('monitor', (_time: string, args: string[], source: string, database: string) => {
-      const command = { name: (args[0] ?? '').toLowerCase(), args, source, database, fromScript: source === 'lua' };
+    recorder.on('monitor', (time: string, args: string[], source: string, database: string) => {
+      const name = (args[0] ?? '').toLowerCase();
+      const command = { name, args, source, database, at: Number(time) * 1_000, fromScript: source === 'lua' };
       if (filter(command) || isMarker(command)) this.#seen.push(command);
     });
   }
 
   /** Used by {@link monitor}. */
   static async start(url: string, filter: (command: SeenCommand) => boolean): Promise<Monitor> {
-    const ticker = new Redis(url);
-    const recorder = new Redis(url, { lazyConnect: true, retryStrategy: null });
+    const ticker = new Redis(url, { connectionName: 'monitor' });
+    const recorder = new Redis(url, { connectionName: 'monitor', lazyConnect: true, retryStrategy: null });
     ticker.on('error', () => undefined);
     recorder.on('error', () => undefined);
     const started = new Monitor(ticker, recorder, filter);

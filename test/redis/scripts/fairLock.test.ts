@@ -67,6 +67,30 @@ describe('fair lock scripts', () => {
     });
   });
 
+  describe('a waiter that gets in', () => {
+    /** B has slept for 30 s at most, comes in with a lease of its own, and C is behind. */
+    async function enter(lease: number): Promise<string[]> {
+      await fair.acquire('A');
+      await fair.acquire('B');
+      await fair.acquire('C');
+      await fair.release('A');
+      await bench().messages();
+      Object.assign(fair, { slept: 30_000, lease });
+      await fair.expectAcquired(fair.acquire('B'));
+      return bench().messages();
+    }
+
+    it('tells the next one when it has the lock for less time than that one may sleep for', async () => {
+      expect(await enter(5_000)).to.deep.equal(['redisson_lock__channel:{x}:C 0']);
+      await fair.expectTtl(fair.acquire('C'), 5_000);
+      expect(await bench().messages()).to.deep.equal([]);
+    });
+
+    it('tells nobody when it has it for as long, or for less by no more than 1 s', async () => {
+      expect(await enter(29_000)).to.deep.equal([]);
+    });
+  });
+
   describe('acquire, one-shot', () => {
     it('never queues, and answers the pttl', async () => {
       await fair.expectAcquired(fair.tryAcquire('A'));
@@ -74,11 +98,12 @@ describe('fair lock scripts', () => {
       await fair.expectQueue({});
     });
 
-    it('does not pass who waits for a free lock', async () => {
+    it('does not pass who waits for a free lock, but reminds it', async () => {
       await fair.acquire('A');
       await fair.acquire('B');
-      await fair.release('A');
+      await bench().redis.del(bench().name);
       await fair.expectTtl(fair.tryAcquire('C'), 35_000);
+      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
       expect(await bench().redis.exists(bench().name)).to.equal(0);
       await fair.expectQueue({ B: 35_000 });
     });
@@ -127,6 +152,18 @@ describe('fair lock scripts', () => {
       expect(await fair.release('A')).to.deep.equal({ kind: 'freed', receivers: 0 });
       expect(await bench().messages()).to.deep.equal([]);
       expect(await bench().contents()).to.deep.equal({});
+    });
+
+    it('tells the head, once, when what is left lives less long by more than 1 s', async () => {
+      await fair.acquire('A');
+      await fair.acquire('A', 2);
+      await fair.acquire('B');
+      await fair.acquire('C');
+      expect(await fair.release('A', 1, 29_500)).to.deep.equal({ kind: 'kept' });
+      expect(await bench().messages()).to.deep.equal([]);
+      expect(await fair.release('A', 1, 5_000)).to.deep.equal({ kind: 'kept' });
+      expect(await fair.release('A', 1, 5_000)).to.deep.equal({ kind: 'kept' });
+      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
     });
 
     it('sets the lease alone where all holds are left, on the lock only', async () => {

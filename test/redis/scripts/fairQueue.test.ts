@@ -21,6 +21,19 @@ describe('fair lock scripts: the queue', () => {
       expect(await bench().redis.exists(bench().name)).to.equal(0);
     });
 
+    it('is told by whoever finds the lock free, and only the head is', async () => {
+      await fair.acquire('A');
+      await fair.acquire('B');
+      await fair.acquire('C');
+      await bench().redis.del(bench().name);
+      await fair.expectTtl(fair.acquire('C'), 3_000);
+      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
+      await bench().listen(`*{${bench().name}}:C`);
+      await fair.expectTtl(fair.acquire('C'), 3_000);
+      // C would but find the same again, and be told again
+      expect(await bench().messages()).to.deep.equal([]);
+    });
+
     it('gives the absent head of a free lock 3 s from the first one who notices, not its whole wait', async () => {
       fair.wait = 300_000;
       await fair.acquire('A');

@@ -178,6 +178,21 @@ describe('permit-expirable semaphore scripts', () => {
     });
   });
 
+  it('tells one waiter when a permit will expire sooner than the first of them was to, by more than 1 s', async () => {
+    const [one, two] = twoIds();
+    await sem.set(2);
+    await sem.acquire([one], 30_000);
+    await sem.acquire([two], -1);
+    await bench().messages();
+    expect(await sem.updateLease(one, 29_500)).to.equal(true);
+    expect(await sem.updateLease(two, 29_000)).to.equal(true);
+    expect(await sem.updateLease(one, 60_000)).to.equal(true);
+    expect(await bench().messages()).to.deep.equal([]);
+    expect(await sem.updateLease(one, 5_000)).to.equal(true);
+    expect(await sem.updateLease(one, 5_000)).to.equal(true);
+    expect(await bench().messages()).to.deep.equal(['redisson_sc:{x} 1']);
+  });
+
   it('is deleted with its permits, without a message', async () => {
     expect(await sem.remove()).to.equal(false);
     await sem.set(1);

@@ -78,7 +78,7 @@ describe('read lock scripts', () => {
     it('gives the youngest hold back; the lock lives as long as the longest one that is left', async () => {
       await rw.read('A', 1, 5_000);
       await rw.read('A', 2, 60_000);
-      await rw.read('B', 1, 10_000);
+      await rw.read('B', 1, 40_000);
       expect(await rw.unread('A', 1)).to.deep.equal({ kind: 'kept' });
       expect(await rw.unread('A', 1)).to.deep.equal({ kind: 'kept' });
       expect(await bench().contents()).to.deep.equal({
@@ -86,7 +86,17 @@ describe('read lock scripts', () => {
         '{x}:A:rwlock_timeout:1': '1',
         '{x}:B:rwlock_timeout:1': '1',
       });
-      expect(await rw.pttl()).to.be.within(9_000, 10_000);
+      expect(await rw.pttl()).to.be.within(39_000, 40_000);
+      expect(await bench().messages()).to.deep.equal([]);
+    });
+
+    it('tells the waiting writers, once, when what is left lives less than half as long', async () => {
+      await rw.read('A', 1, 60_000);
+      await rw.read('B', 1, 20_000);
+      expect(await rw.unread('A')).to.deep.equal({ kind: 'kept' });
+      expect(await rw.pttl()).to.be.within(19_000, 20_000);
+      expect(await bench().messages()).to.deep.equal(['redisson_rwlock:{x} 0']);
+      expect(await rw.unread('B', 1, 20_000)).to.deep.equal({ kind: 'kept' });
       expect(await bench().messages()).to.deep.equal([]);
     });
 

@@ -47,11 +47,20 @@ describe('write lock scripts', () => {
     it('gives one hold back with the lease of what is left, and tells nobody', async () => {
       await rw.write('W');
       await rw.write('W', 2);
-      expect(await rw.unwrite('W', 1, 5_000)).to.deep.equal({ kind: 'kept' });
-      expect(await rw.unwrite('W', 1, 5_000)).to.deep.equal({ kind: 'kept' });
+      expect(await rw.unwrite('W', 1, 30_000)).to.deep.equal({ kind: 'kept' });
+      expect(await rw.unwrite('W', 1, 30_000)).to.deep.equal({ kind: 'kept' });
       expect(await bench().contents()).to.deep.equal({ x: { mode: 'write', 'W:write': '1' } });
-      expect(await rw.pttl()).to.be.within(4_000, 5_000);
+      expect(await rw.pttl()).to.be.within(29_000, 30_000);
       expect(await bench().messages()).to.deep.equal([]);
+    });
+
+    it('tells everybody, once, when what is left lives less than half as long', async () => {
+      await rw.write('W');
+      await rw.write('W', 2);
+      expect(await rw.unwrite('W', 1, 25_000)).to.deep.equal({ kind: 'kept' });
+      expect(await rw.unwrite('W', 1, 25_000)).to.deep.equal({ kind: 'kept' });
+      expect(await rw.pttl()).to.be.within(24_000, 25_000);
+      expect(await bench().messages()).to.deep.equal(['redisson_rwlock:{x} 1']);
     });
 
     it('sets the lease alone where all holds are left', async () => {

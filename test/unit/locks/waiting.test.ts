@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { ConnectionError, ShutdownError } from '../../../lib/errors';
+import { CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
 import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
 import { FakeRedis } from '../../support/fakeRedis';
@@ -153,6 +153,27 @@ describe('waiting for a lock', () => {
       for (const { error } of waiters) expect(error).to.be.instanceOf(ShutdownError);
       expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
     });
+  });
+
+  it('one whose attempt got no answer out of turn asks again: it may have the lock', async () => {
+    redis.seize(NAME, 'other');
+    const [first, second, third] = [1, 2, 3].map((id) => new Outcome(client.lock().lock(-1, undefined, id)));
+    await turn();
+    // The first one finds Redis gone, which has the others ask as well: one in vain, and the answer to the other is lost.
+    client.executor.fail('lock.acquire', new ConnectionError('gone', false));
+    client.executor.fail('lock.acquire', new CommandTimeoutError('lock', 3_000, true));
+    client.executor.fail('lock.acquire', new CommandTimeoutError('lock', 3_000, true), { runs: true });
+    redis.delete(NAME);
+    redis.publish(CHANNEL, '0');
+    await turn();
+    await turn();
+    expect(redis.owners(NAME)).to.deep.equal([client.owner(3)]);
+    expect([first!.state, second!.state, third!.state]).to.deep.equal(['rejected', 'pending', 'pending']);
+    await clock.tickAsync(500);
+    expect([second!.state, third!.state]).to.deep.equal(['pending', 'resolved']);
+    await client.lock().unlock(3);
+    await turn();
+    expect(second!.state).to.equal('resolved');
   });
 
   it('AS-03: 300 waiters of which each lets the next one in all get their turn', async () => {
