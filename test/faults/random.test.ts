@@ -26,7 +26,7 @@ const RAGE_MS = 3_000;
 /** Far less than the long lease of the crowd: what was forgotten does not go away by itself in that time. */
 const DRAIN_MS = 15_000;
 /** How many of the last commands a failure shows. */
-const LAST_COMMANDS = 200;
+const LAST_COMMANDS = 400;
 
 describe('a crowd under random faults', () => {
   it(`is never two inside, waits for nothing in vain and leaves nothing behind, for ${SECONDS} s`, async function () {
@@ -95,7 +95,9 @@ async function playRound(
 /** The last that Redis was told about the objects that the violations name, for whoever looks for the cause. */
 async function history(seen: Monitor, violations: readonly string[]): Promise<string> {
   const names = new Set(violations.flatMap((violation) => violation.match(/round\d+:[\w-]+/g) ?? []));
-  const commands = (await seen.sent()).filter(({ args }) => args.some((arg) => [...names].some((n) => arg.includes(n))));
+  const commands = (await seen.sent()).filter(({ args }) =>
+    args.some((arg) => [...names].some((n) => arg.includes(n))),
+  );
   const lines = commands.slice(-LAST_COMMANDS).map(({ at, source, args }) => {
     // The text of a script says no more than its keys and arguments do.
     const shown = args.map((arg) => (arg.length > 150 ? '...' : arg));
