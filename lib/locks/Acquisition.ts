@@ -1,5 +1,5 @@
 import type { CallToken } from '../connection/CommandExecutor';
-import { ConnectionError } from '../errors';
+import { CommandTimeoutError, ConnectionError } from '../errors';
 import type { Place } from '../pubsub/Place';
 import { confirmedUntil, type Hold } from '../renewal/Hold';
 import type { AcquireReply } from '../scripts/replies';
@@ -8,7 +8,7 @@ import type { Contest } from '../wait/acquireWithin';
 import type { Wakeup } from '../wait/Wakeup';
 import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
-import { reclaim } from './Reclaimer';
+import { guard, reclaim, type Ghost } from './Reclaimer';
 
 /** What a successful attempt brought. */
 export interface Acquired {
@@ -37,7 +37,6 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   cancelled = false;
   sends = 0;
   epoch = -1;
-  scattered = false;
   /** Of the attempt under way. */
   sentAt: number | undefined;
   readonly hold: Hold;
@@ -48,8 +47,12 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   sleptMs = 0;
   /** Whether a predecessor ever made an attempt for it. */
   #handed = false;
-  /** Whether that attempt is under way. */
-  #inheriting = false;
+  /** That attempt while it is under way: whether it acquired. It rejects when nobody knows. */
+  #handOver: Promise<boolean> | undefined;
+  /** See {@link scattered}. */
+  #scattered = false;
+  /** The connection to which an attempt was written that got no answer, unless a later one was answered behind it. */
+  #unanswered: number | undefined;
   /** Its kind of lock; a predecessor hands over with it. */
   readonly driver: LockDriver;
   readonly #context: LockContext;
@@ -86,6 +89,15 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     return this.sends > 0 || this.#handed;
   }
 
+  /** Within one command, as {@link CallToken} says, and within all attempts. */
+  get scattered(): boolean {
+    return this.#scattered || (this.#unanswered !== undefined && this.#unanswered !== this.epoch);
+  }
+
+  set scattered(scattered: boolean) {
+    this.#scattered = scattered;
+  }
+
   get name(): string {
     return this.hold.name;
   }
@@ -114,6 +126,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
       (error: unknown) => {
         // The others of the line would find out one after the other, each after a time-out of its own.
         if (error instanceof ConnectionError) this.place?.alarm();
+        else if (error instanceof CommandTimeoutError) this.#unanswered = this.epoch;
         throw error;
       },
     );
@@ -121,6 +134,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
 
   /** Reads the answer of an attempt, be it an own one or one that a predecessor made. Times are monotonic. */
   #settle(reply: AcquireReply, sentAt: number, now: number): Attempt<Acquired> {
+    if (this.#unanswered === this.epoch) this.#unanswered = undefined;
     if (!reply.acquired) {
       this.ttl = reply.ttl;
       // Without a place it does not sleep: it takes one, and attempts once more.
@@ -156,12 +170,21 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   inherit(acquired: Promise<AcquireReply>, epoch: number): void {
     const sentAt = performance.now();
     this.#handed = true;
-    this.#inheriting = true;
     this.epoch = epoch;
-    const attempt = acquired.then((reply) => {
-      this.#inheriting = false;
-      return this.#settle(reply, sentAt, performance.now());
-    });
+    this.#handOver = acquired.then((reply) => reply.acquired);
+    const attempt = acquired.then(
+      (reply) => {
+        this.#handOver = undefined;
+        return this.#settle(reply, sentAt, performance.now());
+      },
+      (error: unknown) => {
+        this.#handOver = undefined;
+        // Sent again by its own rules, wherever to.
+        this.#scattered = true;
+        throw error;
+      },
+    );
+    this.#handOver.catch(() => undefined);
     // Nobody takes it where the wait ended in this very turn; the end of the wait sees to that.
     attempt.catch(() => undefined);
     this.place?.give(attempt);
@@ -171,7 +194,14 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     this.cancelled = true;
     this.place?.acquiredFor(undefined);
     pending?.catch(() => undefined);
-    if (this.repeated) this.#reclaim(pending !== undefined || this.#inheriting || doubtful, true);
+    if (!this.repeated) return;
+    const handOver = doubtful ? this.#handOver?.then(() => true) : this.#handOver;
+    this.#reclaim(pending !== undefined || handOver !== undefined || doubtful, true, handOver);
+  }
+
+  /** Called once, when the wait ends with success. */
+  succeeded(): void {
+    if (this.scattered) guard(this.#ghost(true, true), this.#context.holds);
   }
 
   get #waits(): boolean {
@@ -179,12 +209,16 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   }
 
   /** @param doubtful - it may have acquired @param leaves - it waits no longer */
-  #reclaim(doubtful: boolean, leaves: boolean): void {
+  #reclaim(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): void {
+    const ghost = this.#ghost(doubtful, leaves, handOver);
+    if (doubtful || ghost.waiter !== undefined) reclaim(ghost, this.#context.holds);
+  }
+
+  #ghost(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): Ghost {
     const { hold, driver, leaseMs, waitMs } = this;
     const waiter = leaves && this.#waits && driver.abandon !== undefined ? this : undefined;
-    if (!doubtful && waiter === undefined) return;
-    const { holds, settings } = this.#context;
-    const queuedMs = waiter === undefined ? 0 : waitMs === Infinity ? settings.fairLockWaitTimeout : waitMs;
-    reclaim({ hold, driver, token: this, doubtful, waiter, leaseMs, queuedMs }, holds);
+    const { fairLockWaitTimeout } = this.#context.settings;
+    const queuedMs = waiter === undefined ? 0 : waitMs === Infinity ? fairLockWaitTimeout : waitMs;
+    return { hold, driver, token: this, doubtful, waiter, leaseMs, queuedMs, handOver };
   }
 }

@@ -72,6 +72,7 @@ export class LockEngine {
     try {
       const acquired = await acquireWithin(acquisition, patienceOf(demand));
       if (acquired === undefined) return { ok: false, ttl: acquisition.ttl };
+      acquisition.succeeded();
       return { ok: true, grip: this.#hold(acquisition, acquired, demand, watchdogMs), token: acquired.token };
     } finally {
       hold.ended();

@@ -8,6 +8,8 @@ import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
 const FIRST_PAUSE_MS = 200;
 /** Longest such pause, in ms. */
 const MAX_PAUSE_MS = 2_000;
+/** So long (ms) it is taken off its queue again and again, in case that a broken socket puts it there late. */
+const LATE_WAITER_MS = 5_000;
 
 /** What an acquisition or a release may have left in Redis, or may still leave there, and nobody wants. */
 export interface Ghost {
@@ -23,6 +25,11 @@ export interface Ghost {
   readonly leaseMs: number;
   /** How long Redis keeps such a waiter by itself, in ms; 0 without one. */
   readonly queuedMs: number;
+  /**
+   * A predecessor is handing the lock over: whether it got there, in the end. The command is the predecessor's release, and
+   * whether and when it is sent again is not for us to say; so it has to end first. It rejects when nobody knows.
+   */
+  readonly handOver?: Promise<boolean> | undefined;
 }
 
 /** What a try of an undo came to: Redis answered behind the ghost, or on another connection, or not at all. */
@@ -36,16 +43,37 @@ type Undone = 'surely' | 'probably' | 'unknown';
  * count says what is right.
  */
 export function reclaim(ghost: Ghost, holds: HoldTable): void {
-  const { hold } = ghost;
+  haunt(ghost.hold, holds, () => lay(ghost));
+}
+
+/**
+ * The same for an acquisition that has succeeded, but was written to a connection that broke as well: from there it may
+ * run once more, and if that is after the hold was given back, it is nobody's.
+ */
+export function guard(ghost: Ghost, holds: HoldTable): void {
+  haunt(ghost.hold, holds, () => repeat(ghost));
+}
+
+function haunt(hold: Hold, holds: HoldTable, end: () => Promise<void>): void {
   hold.ghosts++;
-  void lay(ghost).finally(() => {
+  void end().finally(() => {
     hold.ghosts--;
     holds.tidy(hold);
   });
 }
 
 async function lay(ghost: Ghost): Promise<void> {
-  if ((await undo(ghost)) !== 'surely') await repeat(ghost);
+  const { hold, handOver } = ghost;
+  // Meanwhile the thread asks for nothing new: what is undone must not be that.
+  hold.beginRelease();
+  let undone: Undone;
+  try {
+    const there = handOver === undefined || (await handOver.catch(() => true));
+    undone = there ? await undo(ghost) : 'surely';
+  } finally {
+    hold.endRelease();
+  }
+  if (undone !== 'surely') await repeat(ghost);
 }
 
 async function repeat(ghost: Ghost): Promise<void> {
@@ -56,8 +84,8 @@ async function repeat(ghost: Ghost): Promise<void> {
     if (ghost.hold.acquiring || ghost.hold.grips.length > 0) continue;
     const undone = await undo(ghost);
     if (undone === 'surely') return;
-    // The waiter is off its queue: what may still come out of the broken socket is worth a lease, not a wait.
-    if (undone === 'probably') livesMs = ghost.leaseMs;
+    // The waiter is off its queue: what may still come out of the broken socket is worth a lease, not a whole wait.
+    if (undone === 'probably') livesMs = Math.max(ghost.leaseMs, Math.min(ghost.queuedMs, LATE_WAITER_MS));
   }
 }
 

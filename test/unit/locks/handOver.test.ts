@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
-import type { AttemptRequest, LockDriver, ReleaseRequest } from '../../../lib/locks/drivers/LockDriver';
+import type { AttemptRequest, Handover, LockDriver, ReleaseRequest } from '../../../lib/locks/drivers/LockDriver';
+import type { AcquireReply } from '../../../lib/scripts/replies';
 import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
@@ -154,6 +156,41 @@ describe('handing over within a process', () => {
     await clock.tickAsync(30_000);
     expect(waiter.state).to.equal('resolved');
   });
+
+  for (const handed of [true, false]) {
+    it(`has to end before an heir that has gone is undone: ${handed ? 'handed over' : 'not handed over'} by then`, async () => {
+      const acquired = pDefer<AcquireReply>();
+      const handOver = (): Handover => ({
+        released: acquired.promise.then(() => ({ kind: 'handed' })),
+        acquired: acquired.promise,
+      });
+      const driver: LockDriver = { ...client.driver, handOver };
+      await client.lock(NAME, driver).lock(-1, undefined, 1);
+      const stop = new AbortController();
+      const options = { threadId: 2, signal: stop.signal };
+      const heir = new Outcome(client.lock(NAME, driver).lock(-1, undefined, options));
+      await turn();
+      const unlock = new Outcome(client.lock(NAME, driver).unlock(1));
+      stop.abort();
+      await turn();
+      // It asks again at once; that must not be what is undone.
+      const again = new Outcome(client.lock(NAME, driver).tryLock({ threadId: 2 }));
+      await turn();
+      expect([heir.state, again.state]).to.deep.equal(['rejected', 'pending']);
+      // The server did not know the script, say: the command is sent once more, and runs only now.
+      client.redis.delete(NAME);
+      if (handed) client.redis.seize(NAME, client.owner(2));
+      acquired.resolve({ acquired: handed, ...(handed ? {} : { ttl: 0 }) } as AcquireReply);
+      await turn();
+      expect([unlock.state, again.value]).to.deep.equal(['resolved', true]);
+      expect(client.executor.count('lock.release')).to.equal(handed ? 1 : 0);
+      expect(client.redis.holds(NAME, client.owner(2))).to.equal(1);
+      await client.lock(NAME, driver).unlock(2);
+      expect(client.redis.exists(NAME)).to.equal(false);
+      await clock.tickAsync(60_000);
+      expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    });
+  }
 
   it('is the release of the holder: the heir cannot call it off', async () => {
     const requests: { from: ReleaseRequest; heir: AttemptRequest }[] = [];

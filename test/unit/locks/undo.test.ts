@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { newCallToken } from '../../../lib/connection/CommandExecutor';
-import { ConnectionError, ShutdownError } from '../../../lib/errors';
+import { CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
+import type { AttemptRequest } from '../../../lib/locks/drivers/LockDriver';
 import { reclaim } from '../../../lib/locks/Reclaimer';
 import { Hold, holdKey } from '../../../lib/renewal/Hold';
 import { fakeClock, turn } from '../../support';
-import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
+import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
 const LOST = { breaks: true } as const;
 
@@ -102,6 +103,89 @@ describe('undoing what nobody saw the end of', () => {
       expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
     });
   }
+
+  it('a waiter that a broken socket may put back on its queue is taken off it for 5 s, however short its lease', async () => {
+    const hold = client.holds.open(
+      new Hold({ ...subject(), key: holdKey(NAME, client.owner(1)), renewal: client.driver.renewal }),
+    );
+    let left = 0;
+    const driver = { ...client.driver, abandon: () => Promise.resolve((left += 1)) };
+    const token = { ...newCallToken(), sends: 2, scattered: true };
+    const waiter = {} as AttemptRequest;
+    reclaim({ hold, driver, token, doubtful: true, waiter, leaseMs: 150, queuedMs: 300_000 }, client.holds);
+    await clock.tickAsync(4_900);
+    const soon = left;
+    expect(soon).to.be.greaterThan(4);
+    await clock.tickAsync(60_000);
+    expect(left).to.be.within(soon, soon + 1);
+    expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
+
+  describe('attempts of one waiter that went to two connections, the first without an answer', () => {
+    let stop: AbortController;
+    beforeEach(() => (stop = new AbortController()));
+
+    /** The first attempt of the wait times out, and its connection breaks. */
+    async function wait(): Promise<Outcome<void>> {
+      client.redis.seize(NAME, 'other');
+      const waiter = new Outcome(client.lock().lock(20_000, undefined, { threadId: 1, signal: stop.signal }));
+      await turn();
+      client.executor.fail('lock.acquire', new CommandTimeoutError('lock', 3_000, true), LOST);
+      client.redis.publish(CHANNEL, '0');
+      await turn();
+      return waiter;
+    }
+
+    /** What the broken connection had taken runs now. */
+    async function runLate(): Promise<void> {
+      expect(client.redis.exists(NAME)).to.equal(false);
+      client.redis.seize(NAME, client.owner(1));
+      await clock.tickAsync(5_000);
+      expect(client.redis.exists(NAME)).to.equal(false);
+      await clock.tickAsync(20_000);
+      expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    }
+
+    it('are undone after its lock was given back: the late one may still take it', async () => {
+      const waiter = await wait();
+      client.redis.delete(NAME);
+      await clock.tickAsync(500);
+      expect(waiter.state).to.equal('resolved');
+      await clock.tickAsync(3_000);
+      expect(client.redis.holds(NAME, client.owner(1))).to.equal(1);
+      await client.lock().unlock(1);
+      await runLate();
+    });
+
+    it('are undone for as long as the lease when it gave up', async () => {
+      const waiter = await wait();
+      await clock.tickAsync(500);
+      stop.abort();
+      await turn();
+      expect(waiter.state).to.equal('rejected');
+      client.redis.delete(NAME);
+      await clock.tickAsync(1_000);
+      await runLate();
+    });
+  });
+
+  it('an attempt that was answered behind one without an answer settles that, too', async () => {
+    const stop = new AbortController();
+    client.redis.seize(NAME, 'other');
+    const options = { threadId: 1, signal: stop.signal };
+    const waiter = new Outcome(client.lock().lock(20_000, undefined, options));
+    await turn();
+    client.executor.fail('lock.acquire', new CommandTimeoutError('lock', 3_000, true));
+    client.redis.publish(CHANNEL, '0');
+    await clock.tickAsync(500);
+    client.executor.epoch += 1;
+    client.redis.delete(NAME);
+    client.redis.publish(CHANNEL, '0');
+    await turn();
+    expect(waiter.state).to.equal('resolved');
+    await client.lock().unlock(1);
+    expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
 
   it('stops when the client is shut down', async () => {
     client.executor.fail('lock.acquire', lost(), LOST);
