@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { CommandTimeoutError, type Redisson, type RLock } from '../../lib';
 import { monotonicNow, RedisServer, TcpProxy, trackClient, uniqueName } from '../support';
-import { client, connection, gone, LONG_LEASE_MS, warmUp } from './scene';
+import { client, connection, gone, listening, LONG_LEASE_MS, warmUp } from './scene';
 
 /** A server that can be stopped in its tracks: what was sent to it meanwhile runs when nobody wants it any more. */
 describe('a ghost: an acquisition that runs after its caller has gone', () => {
@@ -94,6 +94,23 @@ describe('a ghost: an acquisition that runs after its caller has gone', () => {
     proxy.delay(600, 'up');
     expect(await lock.tryLock(100, LONG_LEASE_MS)).to.be.false;
     await proxy.pass();
+    await noGhost();
+  });
+
+  it('is undone when a predecessor hands it the lock by a command that is sent again, after it has gone', async () => {
+    const direct = connection(server.url);
+    const held = await client(server.url).getLock(lock.name).acquire();
+    const stop = new AbortController();
+    const first = redisson.getLock(lock.name).acquire({ leaseTime: LONG_LEASE_MS });
+    await listening(direct, lock.name);
+    const second = lock.acquire({ leaseTime: LONG_LEASE_MS, signal: stop.signal });
+    // The hand-over meets a server that does not know its script.
+    await direct.script('FLUSH');
+    await held.unlock();
+    const unlocking = (await first).unlock();
+    stop.abort(new Error('enough'));
+    expect(await second.catch((error: Error) => error.message)).to.equal('enough');
+    await unlocking;
     await noGhost();
   });
 
