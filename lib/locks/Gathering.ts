@@ -1,6 +1,7 @@
 import type { AcquireOptions } from '../api';
 import { IllegalMonitorStateError } from '../errors';
 import { NO_LEASE } from '../util/duration';
+import { INTERRUPTED, Patience } from '../wait/Patience';
 import type { Demand } from './LockEngine';
 import type { InnerDemand, MemberHold, MemberLock } from './MemberLock';
 import { settleQuorum } from './quorum';
@@ -15,6 +16,8 @@ const ORDERED_WAIT_MS = 1_500;
 const UNORDERED_WAIT_MS = 100;
 /** How long a member may take to answer where others can do without it, in ms: its server may be down. */
 const ANSWER_MS = 1_500;
+/** How long a wait that is over goes on for what it gives back to be answered, in ms. Without an answer that goes on alone. */
+const FAREWELL_MS = 200;
 
 /** How a multi-lock is wanted. */
 export type GatheringDemand = Omit<Demand, 'queues' | 'maxRenewals'> & Pick<AcquireOptions, 'maxRenewTimes'>;
@@ -36,6 +39,7 @@ export class Gathering {
   readonly #demand: GatheringDemand;
   readonly #deadline: number;
   readonly #options: AcquireOptions;
+  readonly #patience: Patience;
   /** What it has: the member's index -> its hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
@@ -52,6 +56,7 @@ export class Gathering {
     // Nothing is given up for its renewals while a lease is still to come.
     const maxRenewTimes = demand.leaseMs === NO_LEASE ? demand.maxRenewTimes : 0;
     this.#options = { threadId: demand.threadId, signal: demand.signal, maxRenewTimes };
+    this.#patience = new Patience(demand.waitMs > 0 ? this.#deadline : Infinity, demand.signal);
   }
 
   /**
@@ -60,11 +65,15 @@ export class Gathering {
    */
   async run(): Promise<readonly MemberHold[] | MemberLock> {
     let first = 0;
-    for (;;) {
-      const missing = await this.#round(first);
-      if (missing === undefined) return [...this.#taken.values()];
-      if (this.#demand.waitMs <= 0 || performance.now() >= this.#deadline) return this.#members[missing]!;
-      first = missing;
+    try {
+      for (;;) {
+        const missing = await this.#round(first);
+        if (missing === undefined) return [...this.#taken.values()];
+        if (this.#demand.waitMs <= 0 || performance.now() >= this.#deadline) return this.#members[missing]!;
+        first = missing;
+      }
+    } finally {
+      this.#patience.end();
     }
   }
 
@@ -73,8 +82,11 @@ export class Gathering {
     this.#errors = [];
     const order = [first, ...this.#members.keys()].filter((index, i) => i === 0 || index !== first);
     try {
-      const missing = (await this.#takeEnough(order)) ?? (await this.#beginLease());
+      const busy = await this.#takeEnough(order);
+      const begun = busy ?? (await this.#patience.orInterrupted(this.#beginLease()));
       this.#demand.signal?.throwIfAborted();
+      // It took too long for all of them to be there in time; which one is as good as any.
+      const missing = begun === INTERRUPTED ? first : begun;
       if (missing === undefined) return undefined;
       await this.#giveBack();
       // A member that is only busy can be waited for.
@@ -163,9 +175,13 @@ export class Gathering {
   async #giveBack(): Promise<void> {
     const holds = [...this.#taken.values()];
     this.#taken.clear();
-    await settleQuorum(
+    const given = settleQuorum(
       holds.map((hold) => hold.unlock()),
       0,
     );
+    if ((await this.#patience.orInterrupted(given)) !== INTERRUPTED) return;
+    const farewell = new Patience(performance.now() + FAREWELL_MS, undefined);
+    await farewell.orInterrupted(given);
+    farewell.end();
   }
 }

@@ -32,7 +32,8 @@ export async function settleQuorum(operations: readonly Promise<unknown>[], need
         () => undefined,
       );
     }
-    if (needed === 0) timer = setTimeout(resolve, LATECOMER_MS);
+    // Not for its sake alone does the process stay: somebody may not even wait for it.
+    if (needed === 0) timer = setTimeout(resolve, LATECOMER_MS).unref();
   });
   const all = Promise.allSettled(operations);
   try {

@@ -197,6 +197,30 @@ describe('a waiter, when the server', () => {
       server.resume();
     });
 
+    for (const how of ['its time is up', 'it is aborted']) {
+      it(`gets its answer in time from a multi-lock that has some of its locks, when ${how}`, async () => {
+        const members = [0, 1].map((i) => `${name}:${i}`);
+        const redisson = client(server.url, { timeout: 10_000 });
+        await client(server.url).getLock(members[1]!).acquire({ leaseTime: LONG_LEASE_MS });
+        const lock = redisson.getMultiLock(...members.map((member) => redisson.getLock(member)));
+        const stop = new AbortController();
+        const startedAt = monotonicNow();
+        const timed = how === 'its time is up';
+        const waiting = timed
+          ? lock.tryLock(2 * WAIT_MS, LONG_LEASE_MS)
+          : lock.lock(LONG_LEASE_MS, undefined, { signal: stop.signal }).catch((reason: unknown) => reason);
+        const direct = connection(server.url);
+        await listening(direct, members[1]!);
+        expect(await direct.exists(members[0]!)).to.equal(1);
+        server.pause();
+        if (!timed) stop.abort('enough');
+        expect(await waiting).to.equal(timed ? false : 'enough');
+        expect(monotonicNow() - startedAt).to.be.within(timed ? 2 * WAIT_MS - 1 : 0, 2 * WAIT_MS + 600);
+        server.resume();
+        await gone(direct, members[0]!);
+      });
+    }
+
     it('gets its answer in time while it cannot subscribe', async () => {
       const proxy = trackClient(await TcpProxy.start(server.url));
       const lock = client(proxy.url, { timeout: 10_000 }).getLock(name);
