@@ -1,5 +1,5 @@
 import { mapName } from '../config/validateName';
-import { newCallToken } from '../connection/CommandExecutor';
+import { newCallToken, type CallToken } from '../connection/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
 import { confirmedUntil, Hold, holdKey, type Grip } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
@@ -112,10 +112,7 @@ export class LockEngine {
       context.holds.settle(hold);
       reply = await releasing;
     } catch (error) {
-      if (error instanceof CommandTimeoutError || error instanceof ConnectionError) {
-        const leaseMs = Math.max(context.settings.lockWatchdogTimeout, given.leaseMs);
-        reclaim({ hold, driver, token, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context.holds);
-      }
+      if (error instanceof CommandTimeoutError || error instanceof ConnectionError) this.#reclaim(hold, given, token);
       throw error;
     } finally {
       hold.endRelease();
@@ -125,6 +122,18 @@ export class LockEngine {
     if (reply.kind !== 'notHeld' || token.sends > 1) return;
     context.holds.missed(hold, given, 'the release found it gone (expired or deleted)');
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+  }
+
+  /**
+   * Somebody gives back a grip that was lost, and is told so. Redis may have it still (it was renewed, but the answer never
+   * came), or its waiters may not know that it is gone: both are seen to in the background.
+   */
+  forsake(threadId: number, grip: Grip): void {
+    const { holds } = this.context;
+    const identity = this.#identify(threadId);
+    const hold = holds.get(identity.key) ?? holds.open(identity);
+    // Otherwise the thread has it again, or asks for it: what is right it will say itself.
+    if (!hold.acquiring && hold.grips.length === 0) this.#reclaim(hold, grip);
   }
 
   /**
@@ -194,6 +203,13 @@ export class LockEngine {
       context.holds.tidy(hold);
     }
     if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+  }
+
+  #reclaim(hold: Hold, { leaseMs, watchdogMs }: Grip, token?: CallToken): void {
+    const { driver, context } = this;
+    const longestMs = Math.max(leaseMs, watchdogMs);
+    const ghost = { hold, driver, token, doubtful: true, waiter: undefined, leaseMs: longestMs, queuedMs: 0 };
+    reclaim(ghost, context.holds);
   }
 
   /**

@@ -86,6 +86,7 @@ export class LockHold implements MemberHold {
   async #give(): Promise<void> {
     this.#engine.context.watchdog.catchUp();
     if (this.#lost === undefined) await this.#release();
+    else this.#engine.forsake(this.threadId, this.#grip);
     // It may have been lost while the release waited for a re-entry of its thread.
     const lost = this.#lostCause();
     if (lost !== undefined) throw lost;

@@ -15,8 +15,8 @@ const LATE_WAITER_MS = 5_000;
 export interface Ghost {
   readonly hold: Hold;
   readonly driver: LockDriver;
-  /** Of the command that may have run, or may still run. */
-  readonly token: CallToken;
+  /** Of the command that may have run, or may still run; `undefined` where there is none: only its hold may be left. */
+  readonly token: CallToken | undefined;
   /** Whether there is such a command: the holds in Redis are in doubt. */
   readonly doubtful: boolean;
   /** The waiter that leaves a queue in Redis. */
@@ -107,7 +107,7 @@ async function undo({ hold, driver, token: ghost, doubtful, waiter }: Ghost): Pr
       commands.push(driver.release({ name, rawName, threadId, owner, ...rest, token: newToken() }));
     }
     await Promise.all(commands);
-    const behind = !ghost.scattered && tokens.every(({ epoch }) => epoch === ghost.epoch);
+    const behind = ghost === undefined || (!ghost.scattered && tokens.every(({ epoch }) => epoch === ghost.epoch));
     return !doubtful || behind ? 'surely' : 'probably';
   } catch (error) {
     // Refused for good, or nobody is left to do it.

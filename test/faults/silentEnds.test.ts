@@ -1,7 +1,8 @@
-import type { LockHold } from '../../lib';
+import { expect } from 'chai';
+import { LockLostError, type LockHold } from '../../lib';
 import { allowLeftovers, monitor, type Monitor, redisUrl, sleepUntil, trackClient, uniqueName } from '../support';
 import { LOCK_KINDS } from './kinds';
-import { client, LONG_LEASE_MS, SOON_MS, within } from './scene';
+import { client, connection, LONG_LEASE_MS, SOON_MS, within } from './scene';
 
 /** Enough to take a lock beside it, and far less than {@link SOON_MS}. */
 const SHORT_LEASE_MS = 1_500;
@@ -62,6 +63,30 @@ describe('a waiter does not sleep past the end of a lock that nobody announces',
       await within(SOON_MS, 'everybody gets in', Promise.all([dying, second.then(visit), third.then(visit)]));
     });
   }
+
+  it('fair lock: a waiter that knew nothing of the longer lease comes in before it and loses the lock', async () => {
+    const owner = client(url).getFairLock(name);
+    const outer = await owner.acquire({ leaseTime: 1_200, threadId: 7 });
+    const { entry: before } = await asleep(() => client(url).getFairLock(name).acquire({ leaseTime: 300 }));
+    const inner = await owner.acquire({ ...LONG, threadId: 7 });
+    const { entry } = await asleep(() => client(url).getFairLock(name).acquire(LONG));
+    await Promise.all([outer.unlock(), inner.unlock()]);
+    const short = await within(SOON_MS, 'the first one gets in', before);
+    await sleepUntil(() => short.signal.aborted);
+    // It says so when it leaves, which frees nothing, but wakes who waits.
+    expect(await short.unlock().catch((error: unknown) => error)).to.be.instanceOf(LockLostError);
+    await visit(await within(SOON_MS, 'the second one gets in', entry));
+  });
+
+  it('a lost hold that Redis still has is free when its owner gives it back', async () => {
+    const hold = await client(url).getLock(name).acquire({ leaseTime: 300 });
+    const { entry } = await asleep(() => client(url).getLock(name).acquire(LONG));
+    // As by a renewal whose answer never came.
+    await connection(url).pexpire(name, LONG_LEASE_MS);
+    await sleepUntil(() => hold.signal.aborted);
+    expect(await hold.unlock().catch((error: unknown) => error)).to.be.instanceOf(LockLostError);
+    await visit(await within(SOON_MS, 'the waiter gets in', entry));
+  });
 
   it('read lock: the reader with the longest lease leaves, the other one runs out', async () => {
     const lock = client(url).getReadWriteLock(name);
