@@ -120,6 +120,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     return this.driver.attempt(this).then(
       (reply) => {
         const now = performance.now();
+        if (this.#unanswered === this.epoch) this.#unanswered = undefined;
         if (reply.acquired) this.place?.beginTurn(now);
         return this.#settle(reply, this.sentAt ?? now, now);
       },
@@ -134,7 +135,6 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
 
   /** Reads the answer of an attempt, be it an own one or one that a predecessor made. Times are monotonic. */
   #settle(reply: AcquireReply, sentAt: number, now: number): Attempt<Acquired> {
-    if (this.#unanswered === this.epoch) this.#unanswered = undefined;
     if (!reply.acquired) {
       this.ttl = reply.ttl;
       // Without a place it does not sleep: it takes one, and attempts once more.
