@@ -1,33 +1,18 @@
 import { expect } from 'chai';
-import type { Redis } from 'ioredis';
-import type { Redisson } from '../../lib';
 import { CommandError } from '../../lib/errors';
-import { monitor, monotonicNow, redisUrl, sleep, uniqueName } from '../support';
-import { bareClient, Inside, newClient, rejection, untilListening } from '../redis/synchronizers/support';
+import { monitor, monotonicNow, redisUrl, sleep } from '../support';
+import { Inside, newClient, rejection, untilListening } from '../redis/synchronizers/support';
+import { useSemaphoreStage } from './SemaphoreStage';
+import type { SemaphoreFactory } from './SemaphoreUnderTest';
 import { semaphoreWaitSuite } from './semaphoreWaitContract';
-import type { SemaphoreFactory, SemaphoreUnderTest } from './SemaphoreUnderTest';
 
 /** What holds for both kinds of semaphore. */
 export function semaphoreSuite(make: SemaphoreFactory): void {
-  let client: Redisson;
-  let redis: Redis;
-  let name: string;
-  let semaphore: SemaphoreUnderTest;
-  const channel = (): string => `redisson_sc:{${name}}`;
-
-  beforeEach(() => {
-    client = newClient();
-    redis = bareClient();
-    name = uniqueName('semaphore');
-    semaphore = make(client, name);
-  });
-
-  afterEach(async () => {
-    await redis.del(name, `{${name}}:timeout`);
-  });
+  const stage = useSemaphoreStage(make);
 
   describe('acquiring', () => {
     it('takes what is there in one command, and leaves the rest', async () => {
+      const { semaphore } = stage();
       await semaphore.trySetPermits(3);
       const watch = await monitor(redisUrl());
       const taken = await semaphore.acquire(2);
@@ -40,6 +25,7 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
 
     it('lets at most so many in at once', async () => {
+      const { client, name, semaphore } = stage();
       await semaphore.trySetPermits(3);
       const inside = new Inside();
       await Promise.all(
@@ -54,11 +40,12 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
 
     it('is woken by a release of another client, with one attempt and without polling', async () => {
+      const { redis, name, semaphore, channel } = stage();
       await semaphore.trySetPermits(1);
       const other = make(newClient(), name);
       const taken = await other.acquire();
       const waiting = semaphore.acquire();
-      await untilListening(redis, channel());
+      await untilListening(redis, channel);
       await sleep(100);
       const watch = await monitor(redisUrl());
       await sleep(150);
@@ -69,12 +56,13 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
       expect(monotonicNow() - releasedAt).to.be.below(1_000);
       expect((await watch.sentNames()).filter((one) => one.startsWith('eval'))).to.have.length.within(2, 3);
       watch.stop();
-      await untilListening(redis, channel(), 0);
+      await untilListening(redis, channel, 0);
     });
 
     it('wakes as many waiters by one message as there are permits then', async () => {
+      const { redis, name, semaphore, channel } = stage();
       const waiting = [1, 2, 3].map(() => semaphore.acquire());
-      await untilListening(redis, channel());
+      await untilListening(redis, channel);
       await sleep(50);
       await make(newClient(), name).trySetPermits(3);
       await Promise.all(waiting);
@@ -82,8 +70,9 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
 
     it('wakes the waiters of several clients', async () => {
+      const { client, redis, name, semaphore, channel } = stage();
       const waiting = [client, newClient(), newClient()].map((one) => make(one, name).acquire());
-      await untilListening(redis, channel(), 3);
+      await untilListening(redis, channel, 3);
       await sleep(50);
       await semaphore.trySetPermits(3);
       await Promise.all(waiting);
@@ -91,8 +80,9 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
 
     it('does not let a small request wait for a big one before it', async () => {
+      const { redis, name, semaphore, channel } = stage();
       const big = semaphore.acquire(5);
-      await untilListening(redis, channel());
+      await untilListening(redis, channel);
       await sleep(30);
       const small = [semaphore.acquire(2), semaphore.acquire(1)];
       await sleep(30);
@@ -105,10 +95,11 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
 
     it('lets a big request in when enough has gathered, whoever tried in between', async () => {
+      const { redis, semaphore, channel } = stage();
       await semaphore.trySetPermits(5);
       const taken = await Promise.all([1, 2, 3, 4, 5].map(() => semaphore.acquire()));
       const big = semaphore.acquire(5);
-      await untilListening(redis, channel());
+      await untilListening(redis, channel);
       for (const one of taken) {
         await sleep(10);
         await semaphore.release(one);
@@ -120,6 +111,7 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
 
   describe('bad input', () => {
     it('refuses negative and non-integer numbers, and changes nothing', async () => {
+      const { semaphore } = stage();
       await semaphore.trySetPermits(2);
       const watch = await monitor(redisUrl());
       for (const permits of [-1, 1.5, NaN, Infinity, 2 ** 60, '1', null] as number[]) {
@@ -136,6 +128,7 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
 
     it('acquires no permits without asking Redis', async () => {
+      const { redis, name, semaphore } = stage();
       const watch = await monitor(redisUrl());
       const nothing = await semaphore.acquire(0);
       expect(await semaphore.tryAcquire(0)).to.deep.equal(nothing);
@@ -147,6 +140,7 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
     });
 
     it('refuses a key of another type, says so, and touches nothing', async () => {
+      const { redis, name, semaphore, channel } = stage();
       await redis.hset(name, 'a', '1');
       for (const call of [semaphore.acquire(), semaphore.tryAcquire(1, 50), semaphore.availablePermits()]) {
         const error = await rejection(call);
@@ -157,9 +151,9 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
         expect(await rejection(call)).to.be.instanceOf(CommandError);
       }
       expect(await redis.hgetall(name)).to.deep.equal({ a: '1' });
-      await untilListening(redis, channel(), 0);
+      await untilListening(redis, channel, 0);
     });
   });
 
-  semaphoreWaitSuite(make);
+  semaphoreWaitSuite(make, stage);
 }

@@ -1,50 +1,25 @@
 import { expect } from 'chai';
-import type { Redis } from 'ioredis';
-import { type Redisson, ShutdownError } from '../../lib';
-import {
-  monitor,
-  monotonicNow,
-  redisUrl,
-  RedisServer,
-  sleep,
-  sleepUntil,
-  TcpProxy,
-  trackClient,
-  uniqueName,
-} from '../support';
+import { ShutdownError } from '../../lib';
+import { monitor, monotonicNow, redisUrl, RedisServer, sleep, sleepUntil, TcpProxy, trackClient } from '../support';
 import { bareClient, newClient, rejection, untilListening } from '../redis/synchronizers/support';
-import type { SemaphoreFactory, SemaphoreUnderTest } from './SemaphoreUnderTest';
+import type { SemaphoreStage } from './SemaphoreStage';
+import type { SemaphoreFactory } from './SemaphoreUnderTest';
 
 /** How waits for permits of either kind of semaphore end. */
-export function semaphoreWaitSuite(make: SemaphoreFactory): void {
-  let client: Redisson;
-  let redis: Redis;
-  let name: string;
-  let semaphore: SemaphoreUnderTest;
-  const channel = (): string => `redisson_sc:{${name}}`;
-
-  beforeEach(() => {
-    client = newClient();
-    redis = bareClient();
-    name = uniqueName('semaphore');
-    semaphore = make(client, name);
-  });
-
-  afterEach(async () => {
-    await redis.del(name, `{${name}}:timeout`);
-  });
-
+export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => SemaphoreStage): void {
   describe('waiting in vain', () => {
     it('gives up when the time is over, not before, and leaves nothing', async () => {
+      const { redis, semaphore, channel } = stage();
       await semaphore.trySetPermits(1);
       const startedAt = monotonicNow();
       expect(await semaphore.tryAcquire(2, 150)).to.equal(undefined);
       expect(monotonicNow() - startedAt).to.be.within(149, 1_500);
-      await untilListening(redis, channel(), 0);
+      await untilListening(redis, channel, 0);
       expect(await semaphore.availablePermits()).to.equal(1);
     });
 
     it('makes one attempt for a wait of zero or less, and does not subscribe', async () => {
+      const { semaphore } = stage();
       const watch = await monitor(redisUrl());
       expect(await semaphore.tryAcquire(1, 0)).to.equal(undefined);
       expect(await semaphore.tryAcquire(1, -5)).to.equal(undefined);
@@ -53,6 +28,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory): void {
     });
 
     it('rejects with the reason of a signal that aborted before, and sends nothing', async () => {
+      const { semaphore } = stage();
       await semaphore.trySetPermits(1);
       const watch = await monitor(redisUrl());
       const reason = new Error('no longer');
@@ -62,18 +38,20 @@ export function semaphoreWaitSuite(make: SemaphoreFactory): void {
     });
 
     it('rejects with the reason of a signal that aborts its sleep, and leaves nothing', async () => {
+      const { redis, semaphore, channel } = stage();
       const controller = new AbortController();
       const waiting = rejection(semaphore.acquire(1, controller.signal));
-      await untilListening(redis, channel());
+      await untilListening(redis, channel);
       const reason = new Error('no longer');
       controller.abort(reason);
       expect(await waiting).to.equal(reason);
-      await untilListening(redis, channel(), 0);
+      await untilListening(redis, channel, 0);
       await semaphore.trySetPermits(1);
       expect(await semaphore.availablePermits()).to.equal(1);
     });
 
     it('gives back what an attempt brings that an abort met on the wire', async () => {
+      const { name, semaphore } = stage();
       await semaphore.trySetPermits(1);
       const proxy = await TcpProxy.start(redisUrl());
       const far = make(newClient({ url: proxy.url }), name);
@@ -92,6 +70,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory): void {
     });
 
     it('gives back what an attempt brings after its time is over', async () => {
+      const { name, semaphore } = stage();
       await semaphore.trySetPermits(1);
       const proxy = await TcpProxy.start(redisUrl());
       const far = make(newClient({ url: proxy.url }), name);
@@ -108,6 +87,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory): void {
     });
 
     it('hands its wake-up on when the woken one is aborted', async () => {
+      const { redis, semaphore, channel } = stage();
       await semaphore.trySetPermits(1);
       const taken = await semaphore.acquire();
       const controller = new AbortController();
@@ -115,7 +95,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory): void {
         (one) => semaphore.release(one),
         () => undefined,
       );
-      await untilListening(redis, channel());
+      await untilListening(redis, channel);
       const second = semaphore.acquire();
       await sleep(30);
       await semaphore.release(taken);
@@ -127,8 +107,9 @@ export function semaphoreWaitSuite(make: SemaphoreFactory): void {
     });
 
     it('rejects every waiter at shutdown', async () => {
+      const { client, redis, semaphore, channel } = stage();
       const waiting = [1, 2].map((permits) => rejection(semaphore.acquire(permits)));
-      await untilListening(redis, channel());
+      await untilListening(redis, channel);
       await client.shutdown();
       for (const error of await Promise.all(waiting)) expect(error).to.be.instanceOf(ShutdownError);
       expect(await rejection(semaphore.acquire())).to.be.instanceOf(ShutdownError);
@@ -137,10 +118,11 @@ export function semaphoreWaitSuite(make: SemaphoreFactory): void {
 
   describe('faults', () => {
     it('waits on when its subscription is killed, and takes what was released in the gap', async () => {
+      const { redis, name, semaphore, channel } = stage();
       await semaphore.trySetPermits(1);
       const taken = await semaphore.acquire();
       const waiting = semaphore.acquire();
-      await untilListening(redis, channel());
+      await untilListening(redis, channel);
       await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       await make(newClient(), name).release(taken);
       const wokenAt = monotonicNow();
@@ -149,13 +131,14 @@ export function semaphoreWaitSuite(make: SemaphoreFactory): void {
     });
 
     it('waits on over a restart of Redis', async () => {
+      const { name, channel } = stage();
       const server = trackClient(await RedisServer.start());
       const own = make(newClient({ url: server.url }), name);
       await own.trySetPermits(1);
       await own.acquire();
       const waiting = own.acquire();
       const observer = bareClient(server.url);
-      await untilListening(observer, channel());
+      await untilListening(observer, channel);
       await observer.quit();
       await server.restart();
       const other = make(newClient({ url: server.url }), name);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { ConnectionError, type Redisson } from '../../lib';
-import { redisUrl, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { ConnectionError, type Redisson, type RPermitExpirableSemaphore, type RSemaphore } from '../../lib';
+import { RedisServer, sleep, sleepUntil, type TcpProxy, trackClient, uniqueName } from '../support';
 import { client, connection, LONG_LEASE_MS, openScene, SOON_MS, subscribers, within } from './scene';
 
 /** Something with one permit, or one gate, that a waiter waits for. */
@@ -100,81 +100,78 @@ for (const gate of GATES) {
   });
 }
 
+/** One synchronizer as two clients see it: the `far` one is behind the proxy. All are closed after the test. */
+async function bothSides<T>(
+  get: (redisson: Redisson, name: string) => T,
+): Promise<{ readonly proxy: TcpProxy; readonly other: T; readonly far: T }> {
+  const { proxy, url } = await openScene();
+  const name = uniqueName('synchronizer');
+  return { proxy, other: get(client(url), name), far: get(client(proxy.url), name) };
+}
+
+/** Makes a call; the reply to its script, which runs, is lost with the connection. */
+async function losingReply<T>(proxy: TcpProxy, call: () => Promise<T>): Promise<T> {
+  const lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
+  const result = await call();
+  await lost;
+  return result;
+}
+
+/** Lets late answers through, and resolves when all five permits are back. */
+async function untilGivenBack(proxy: TcpProxy, other: RSemaphore | RPermitExpirableSemaphore): Promise<void> {
+  await proxy.pass();
+  await sleep(500);
+  await sleepUntil(async () => (await other.availablePermits()) === 5, { timeout: SOON_MS, message: 'given back' });
+}
+
 describe('a lost reply to a synchronizer', () => {
   it('costs a plain semaphore one permit at most: it is told, since nobody can ask who has it', async () => {
-    const { proxy, url } = await openScene();
-    const name = uniqueName('semaphore');
-    const other = client(url).getSemaphore(name);
+    const { proxy, other, far: semaphore } = await bothSides((one, name) => one.getSemaphore(name));
     await other.trySetPermits(5);
-    const semaphore = client(proxy.url).getSemaphore(name);
     await semaphore.acquire();
-    const lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
-    const error = await semaphore.acquire().catch((reason: unknown) => reason);
-    await lost;
+    const error = await losingReply(proxy, () => semaphore.acquire().catch((reason: unknown) => reason));
     expect(error).to.be.instanceOf(ConnectionError).with.property('mayHaveRun', true);
     expect(await other.availablePermits()).to.equal(3);
     await other.delete();
   });
 
   it('gives the permit of a plain semaphore back that came too late', async () => {
-    const { proxy, url } = await openScene();
-    const name = uniqueName('semaphore');
-    const other = client(url).getSemaphore(name);
+    const { proxy, other, far: semaphore } = await bothSides((one, name) => one.getSemaphore(name));
     await other.trySetPermits(5);
-    const semaphore = client(proxy.url).getSemaphore(name);
     await semaphore.acquire();
     await semaphore.release();
     proxy.delay(200);
     expect(await semaphore.tryAcquire(1, 100)).to.be.false;
-    await proxy.pass();
-    await sleep(500);
-    await sleepUntil(async () => (await other.availablePermits()) === 5, { timeout: SOON_MS, message: 'given back' });
+    await untilGivenBack(proxy, other);
     await other.delete();
   });
 
   it('leads to one permit with an id, which can be released', async () => {
-    const { proxy, url } = await openScene();
-    const name = uniqueName('semaphore');
-    const other = client(url).getPermitExpirableSemaphore(name);
+    const { proxy, other, far: semaphore } = await bothSides((one, name) => one.getPermitExpirableSemaphore(name));
     await other.trySetPermits(5);
-    const semaphore = client(proxy.url).getPermitExpirableSemaphore(name);
     await semaphore.release(await semaphore.acquire());
-    let lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
-    const id = await semaphore.acquire(LONG_LEASE_MS);
-    await lost;
+    const id = await losingReply(proxy, () => semaphore.acquire(LONG_LEASE_MS));
     expect(await other.availablePermits()).to.equal(4);
-    lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
-    await semaphore.release(id);
-    await lost;
+    await losingReply(proxy, () => semaphore.release(id));
     expect(await other.availablePermits()).to.equal(5);
     await other.delete();
   });
 
   it('leaves no permit with an id behind when its waiter was aborted', async () => {
-    const { proxy, url } = await openScene();
-    const name = uniqueName('semaphore');
-    const other = client(url).getPermitExpirableSemaphore(name);
+    const { proxy, other, far: semaphore } = await bothSides((one, name) => one.getPermitExpirableSemaphore(name));
     await other.trySetPermits(5);
-    const semaphore = client(proxy.url).getPermitExpirableSemaphore(name);
     await semaphore.release(await semaphore.acquire());
     proxy.delay(200);
     expect(await semaphore.tryAcquire(100, LONG_LEASE_MS)).to.equal(null);
-    await proxy.pass();
-    await sleep(500);
-    await sleepUntil(async () => (await other.availablePermits()) === 5, { timeout: SOON_MS, message: 'given back' });
+    await untilGivenBack(proxy, other);
     await other.delete();
   });
 
   it('counts a latch down once at most: it is told, since a repeat would count twice', async () => {
-    const { proxy } = await openScene();
-    const name = uniqueName('latch');
-    const other = client(redisUrl()).getCountDownLatch(name);
+    const { proxy, other, far: latch } = await bothSides((one, name) => one.getCountDownLatch(name));
     await other.trySetCount(5);
-    const latch = client(proxy.url).getCountDownLatch(name);
     await latch.countDown();
-    const lost = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
-    const error = await latch.countDown().catch((reason: unknown) => reason);
-    await lost;
+    const error = await losingReply(proxy, () => latch.countDown().catch((reason: unknown) => reason));
     expect(error).to.be.instanceOf(ConnectionError).with.property('mayHaveRun', true);
     expect(await other.getCount()).to.equal(3);
     await other.delete();

@@ -1,20 +1,15 @@
 import { expect } from 'chai';
 import { ConfigError, DisLock, LockTimeoutError, type Redisson } from '../../../lib';
-import { monotonicNow, sleep, uniqueName } from '../../support';
+import { monotonicNow, sleep } from '../../support';
 import { Inside, newClient, rejection } from '../synchronizers/support';
+import { openDisLock } from './support';
 
 describe('@DisLock', () => {
   let client: Redisson;
   let name: string;
 
   beforeEach(() => {
-    client = newClient();
-    name = uniqueName();
-    DisLock.use(client);
-  });
-
-  afterEach(async () => {
-    DisLock.use(undefined);
+    ({ client, name } = openDisLock());
   });
 
   it('runs calls of one key one after the other, over all instances and clients', async () => {

@@ -1,20 +1,15 @@
 import { expect } from 'chai';
 import { DisLock, LockLostError, LockTimeoutError, type Redisson } from '../../../lib';
-import { monitor, monotonicNow, redisUrl, sleep, sleepUntil, uniqueName } from '../../support';
-import { bareClient, newClient, rejection } from '../synchronizers/support';
+import { monitor, monotonicNow, redisUrl, sleep, sleepUntil } from '../../support';
+import { bareClient, rejection } from '../synchronizers/support';
+import { openDisLock } from './support';
 
 describe('@DisLock: the life of the lock', () => {
   let client: Redisson;
   let name: string;
 
   beforeEach(() => {
-    client = newClient();
-    name = uniqueName();
-    DisLock.use(client);
-  });
-
-  afterEach(async () => {
-    DisLock.use(undefined);
+    ({ client, name } = openDisLock());
   });
 
   it('renews the lock of a method that takes longer than lockWatchdogTimeout', async () => {

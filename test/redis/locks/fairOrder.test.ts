@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { PrefixNameMapper } from '../../../lib/config';
 import type { Redisson } from '../../../lib';
-import { client, connection, within } from '../../faults/scene';
-import { monitor, redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
+import { client, within } from '../../faults/scene';
+import { monitor, redisUrl, sleep, sleepUntil, trackClient } from '../../support';
 import { Inside } from '../synchronizers/support';
-import { FairQueue } from './fairQueue';
+import { FairQueue, openFairScene } from './fairQueue';
 
 describe('fair lock: the order', () => {
   let name: string;
@@ -14,10 +14,7 @@ describe('fair lock: the order', () => {
   let one: Redisson;
 
   beforeEach(() => {
-    name = uniqueName('fair');
-    redis = connection();
-    queue = new FairQueue(redis, name);
-    one = client(redisUrl());
+    ({ name, redis, queue, one } = openFairScene());
   });
 
   it('FL-26: waiters of several clients enter in the order of asking', async () => {

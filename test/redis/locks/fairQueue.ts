@@ -1,6 +1,25 @@
 import type { Redis } from 'ioredis';
+import type { Redisson } from '../../../lib';
 import { prefixName } from '../../../lib/util/names';
-import { sleepUntil } from '../../support';
+import { client, connection } from '../../faults/scene';
+import { redisUrl, sleepUntil, uniqueName } from '../../support';
+
+/** What most tests of the fair lock work with. */
+export interface FairScene {
+  readonly name: string;
+  readonly redis: Redis;
+  /** The queue of the lock of that name. */
+  readonly queue: FairQueue;
+  /** A client; tests that need several make the others. */
+  readonly one: Redisson;
+}
+
+/** A name nobody else uses, its queue, a bare connection and a client; both are closed after the test. */
+export function openFairScene(): FairScene {
+  const name = uniqueName('fair');
+  const redis = connection();
+  return { name, redis, queue: new FairQueue(redis, name), one: client(redisUrl()) };
+}
 
 /** The queue of a fair lock, seen from outside. */
 export class FairQueue {

@@ -2,18 +2,9 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { Redisson } from '../../../lib';
 import { client, connection, openScene, within } from '../../faults/scene';
-import {
-  monitor,
-  monotonicNow,
-  redisUrl,
-  RedisServer,
-  sleep,
-  sleepUntil,
-  trackClient,
-  uniqueName,
-} from '../../support';
+import { monitor, monotonicNow, redisUrl, RedisServer, sleep, sleepUntil, trackClient } from '../../support';
 import { rejection } from '../synchronizers/support';
-import { FairQueue } from './fairQueue';
+import { FairQueue, openFairScene } from './fairQueue';
 
 describe('fair lock: waiters that go, and waiters that stay', () => {
   let name: string;
@@ -22,10 +13,7 @@ describe('fair lock: waiters that go, and waiters that stay', () => {
   let one: Redisson;
 
   beforeEach(() => {
-    name = uniqueName('fair');
-    redis = connection();
-    queue = new FairQueue(redis, name);
-    one = client(redisUrl());
+    ({ name, redis, queue, one } = openFairScene());
   });
 
   afterEach(() => redis.del(name, `redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`));

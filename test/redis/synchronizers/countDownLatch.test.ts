@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type RCountDownLatch, type Redisson, TimeUnit } from '../../../lib';
-import { monitor, monotonicNow, redisUrl, sleep, uniqueName } from '../../support';
-import { bareClient, newClient, untilListening } from './support';
+import { monitor, monotonicNow, redisUrl, sleep } from '../../support';
+import { newClient, openStage, untilListening } from './support';
 
 describe('CountDownLatch', () => {
   let client: Redisson;
@@ -12,14 +12,8 @@ describe('CountDownLatch', () => {
   const channel = (): string => `redisson_countdownlatch__channel__{${name}}`;
 
   beforeEach(() => {
-    client = newClient();
-    redis = bareClient();
-    name = uniqueName('latch');
+    ({ client, redis, name } = openStage('latch'));
     latch = client.getCountDownLatch(name);
-  });
-
-  afterEach(async () => {
-    await redis.del(name);
   });
 
   it('has the name it was given', () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { PrefixNameMapper, type RCountDownLatch, type Redisson, ShutdownError } from '../../../lib';
+import { type RCountDownLatch, type Redisson, ShutdownError } from '../../../lib';
 import { CommandError } from '../../../lib/errors';
-import { monotonicNow, redisUrl, RedisServer, sleep, TcpProxy, trackClient, uniqueName } from '../../support';
-import { bareClient, newClient, rejection, untilListening } from './support';
+import { monotonicNow, redisUrl, RedisServer, sleep, TcpProxy, trackClient } from '../../support';
+import { bareClient, newClient, oddNames, openStage, rejection, untilListening } from './support';
 
 describe('CountDownLatch: waits that fail, and faults', () => {
   let client: Redisson;
@@ -13,14 +13,8 @@ describe('CountDownLatch: waits that fail, and faults', () => {
   const channel = (): string => `redisson_countdownlatch__channel__{${name}}`;
 
   beforeEach(() => {
-    client = newClient();
-    redis = bareClient();
-    name = uniqueName('latch');
+    ({ client, redis, name } = openStage('latch'));
     latch = client.getCountDownLatch(name);
-  });
-
-  afterEach(async () => {
-    await redis.del(name);
   });
 
   describe('waiting in vain', () => {
@@ -92,21 +86,15 @@ describe('CountDownLatch: waits that fail, and faults', () => {
     });
 
     it('works for names with braces, colons, spaces and unicode, and under a name mapper', async () => {
-      const mapped = newClient({ nameMapper: new PrefixNameMapper('app:') });
-      for (const raw of [`{${name}}`, `a{b}c:${name}`, `x{y ${name}`, `клю ч:${name}`, `}${name}`]) {
-        for (const [one, key] of [
-          [client, raw],
-          [mapped, `app:${raw}`],
-        ] as const) {
-          const own = one.getCountDownLatch(raw);
-          await own.trySetCount(1);
-          expect(await redis.get(key)).to.equal('1');
-          const waiting = own.await();
-          await untilListening(redis, `redisson_countdownlatch__channel__{${key}}`);
-          await own.countDown();
-          expect(await waiting).to.equal(true);
-          await untilListening(redis, `redisson_countdownlatch__channel__{${key}}`, 0);
-        }
+      for (const { client: one, raw, key } of oddNames(client, name)) {
+        const own = one.getCountDownLatch(raw);
+        await own.trySetCount(1);
+        expect(await redis.get(key)).to.equal('1');
+        const waiting = own.await();
+        await untilListening(redis, `redisson_countdownlatch__channel__{${key}}`);
+        await own.countDown();
+        expect(await waiting).to.equal(true);
+        await untilListening(redis, `redisson_countdownlatch__channel__{${key}}`, 0);
       }
     });
   });

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { PrefixNameMapper, type Redisson, type RPermitExpirableSemaphore, TimeUnit } from '../../../lib';
+import { type Redisson, type RPermitExpirableSemaphore, TimeUnit } from '../../../lib';
 import { semaphoreSuite } from '../../contracts/semaphoreContract';
-import { monotonicNow, sleep, uniqueName } from '../../support';
-import { bareClient, Inside, newClient, rejection, untilListening } from './support';
+import { monotonicNow, sleep } from '../../support';
+import { Inside, newClient, oddNames, openStage, rejection, untilListening } from './support';
 import { leasedSemaphore } from './underTest';
 
 const ID = /^[0-9a-f]{32}$/;
@@ -17,14 +17,8 @@ describe('PermitExpirableSemaphore', () => {
   let semaphore: RPermitExpirableSemaphore;
 
   beforeEach(() => {
-    client = newClient();
-    redis = bareClient();
-    name = uniqueName('permits');
+    ({ client, redis, name } = openStage('permits'));
     semaphore = client.getPermitExpirableSemaphore(name);
-  });
-
-  afterEach(async () => {
-    await redis.del(name, `{${name}}:timeout`);
   });
 
   it('has the name it was given', () => {
@@ -217,23 +211,17 @@ describe('PermitExpirableSemaphore', () => {
   });
 
   it('works for names with braces, colons, spaces and unicode, and under a name mapper', async () => {
-    const mapped = newClient({ nameMapper: new PrefixNameMapper('app:') });
-    for (const raw of [`{${name}}`, `a{b}c:${name}`, `x{y ${name}`, `клю ч:${name}`, `}${name}`]) {
-      for (const [one, key] of [
-        [client, raw],
-        [mapped, `app:${raw}`],
-      ] as const) {
-        const own = one.getPermitExpirableSemaphore(raw);
-        await own.trySetPermits(1);
-        const id = await own.acquire();
-        const waiting = own.acquire();
-        await sleep(20);
-        await own.release(id);
-        await waiting;
-        expect(await redis.get(key)).to.equal('0');
-        expect(await own.delete()).to.equal(true);
-        expect(await redis.keys(`*${name}*`)).to.deep.equal([]);
-      }
+    for (const { client: one, raw, key } of oddNames(client, name)) {
+      const own = one.getPermitExpirableSemaphore(raw);
+      await own.trySetPermits(1);
+      const id = await own.acquire();
+      const waiting = own.acquire();
+      await sleep(20);
+      await own.release(id);
+      await waiting;
+      expect(await redis.get(key)).to.equal('0');
+      expect(await own.delete()).to.equal(true);
+      expect(await redis.keys(`*${name}*`)).to.deep.equal([]);
     }
   });
 });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { PermitNotFoundError, type Redisson, type RPermitExpirableSemaphore, TimeUnit } from '../../../lib';
-import { monitor, monotonicNow, redisUrl, sleep, sleepUntil, uniqueName } from '../../support';
-import { bareClient, newClient, rejection } from './support';
+import { monitor, monotonicNow, redisUrl, sleep, sleepUntil } from '../../support';
+import { newClient, openStage, rejection } from './support';
 
 const ID = /^[0-9a-f]{32}$/;
 
@@ -13,14 +13,8 @@ describe('PermitExpirableSemaphore: leases and releases', () => {
   let semaphore: RPermitExpirableSemaphore;
 
   beforeEach(() => {
-    client = newClient();
-    redis = bareClient();
-    name = uniqueName('permits');
+    ({ client, redis, name } = openStage('permits'));
     semaphore = client.getPermitExpirableSemaphore(name);
-  });
-
-  afterEach(async () => {
-    await redis.del(name, `{${name}}:timeout`);
   });
 
   /** Resolves when so many permits are available. */

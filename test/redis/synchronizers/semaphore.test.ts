@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { PrefixNameMapper, type Redisson, type RSemaphore, TimeUnit } from '../../../lib';
+import { type Redisson, type RSemaphore, TimeUnit } from '../../../lib';
 import { semaphoreSuite } from '../../contracts/semaphoreContract';
-import { monotonicNow, sleep, sleepUntil, uniqueName } from '../../support';
-import { bareClient, Inside, newClient, rejection } from './support';
+import { monotonicNow, sleep, sleepUntil } from '../../support';
+import { Inside, newClient, oddNames, openStage, rejection } from './support';
 import { plainSemaphore } from './underTest';
 
 describe('Semaphore', () => {
@@ -15,14 +15,8 @@ describe('Semaphore', () => {
   let semaphore: RSemaphore;
 
   beforeEach(() => {
-    client = newClient();
-    redis = bareClient();
-    name = uniqueName('semaphore');
+    ({ client, redis, name } = openStage('semaphore'));
     semaphore = client.getSemaphore(name);
-  });
-
-  afterEach(async () => {
-    await redis.del(name);
   });
 
   /** Releases one permit after so many ms; awaited by the test, so that its errors count. */
@@ -221,20 +215,14 @@ describe('Semaphore', () => {
   });
 
   it('works for names with braces, colons, spaces and unicode, and under a name mapper', async () => {
-    const mapped = newClient({ nameMapper: new PrefixNameMapper('app:') });
-    for (const raw of [`{${name}}`, `a{b}c:${name}`, `x{y ${name}`, `клю ч:${name}`, `}${name}`]) {
-      for (const [one, key] of [
-        [client, raw],
-        [mapped, `app:${raw}`],
-      ] as const) {
-        const own = one.getSemaphore(raw);
-        const waiting = own.acquire();
-        await sleep(20);
-        await own.release();
-        await waiting;
-        expect(await redis.get(key)).to.equal('0');
-        await own.delete();
-      }
+    for (const { client: one, raw, key } of oddNames(client, name)) {
+      const own = one.getSemaphore(raw);
+      const waiting = own.acquire();
+      await sleep(20);
+      await own.release();
+      await waiting;
+      expect(await redis.get(key)).to.equal('0');
+      await own.delete();
     }
   });
 });

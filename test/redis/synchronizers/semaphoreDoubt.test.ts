@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type Redisson } from '../../../lib';
-import { monitor, redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
-import { bareClient, newClient, rejection, untilListening } from './support';
+import { monitor, redisUrl, sleep, sleepUntil, TcpProxy, trackClient } from '../../support';
+import { farClient, untilPermitsOf } from './doubt';
+import { newClient, openName, rejection, untilListening } from './support';
 
 /** Answers that come late, or never: what becomes of the permits. */
 describe('Semaphore: commands without an answer', () => {
@@ -12,33 +13,11 @@ describe('Semaphore: commands without an answer', () => {
 
   beforeEach(async () => {
     proxy = trackClient(await TcpProxy.start(redisUrl()));
-    redis = bareClient();
-    name = uniqueName('semaphore');
+    ({ redis, name } = openName('semaphore'));
   });
 
-  afterEach(async () => {
-    if (redis.status === 'ready') await redis.del(name, `{${name}}:timeout`);
-  });
-
-  /** Behind the proxy, with a short time-out, connected and its scripts loaded. */
-  async function far(url = proxy.url): Promise<Redisson> {
-    const client = newClient({ url, timeout: 500, retryAttempts: 2 });
-    const [plain, leased] = [client.getSemaphore(`${name}:1`), client.getPermitExpirableSemaphore(`${name}:2`)];
-    await plain.releaseIfExists();
-    await plain.addPermits(1);
-    await plain.release();
-    await plain.acquire();
-    await plain.drainPermits();
-    await leased.trySetPermits(2);
-    await leased.releaseMany([await leased.acquire()]);
-    await leased.release(await leased.acquire());
-    await Promise.all([plain.delete(), leased.delete()]);
-    return client;
-  }
-
-  async function untilPermits(permits: number): Promise<void> {
-    await sleepUntil(async () => (await redis.get(name)) === String(permits), { message: `${permits} permits` });
-  }
+  const far = (): Promise<Redisson> => farClient(proxy, name);
+  const untilPermits = (permits: number): Promise<void> => untilPermitsOf(redis, name, permits);
 
   describe('the plain semaphore', () => {
     it('tells that it may have acquired, and gives back what a late answer brings', async () => {

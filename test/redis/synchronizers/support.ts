@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import { Redisson, type RedissonOptions } from '../../../lib';
-import { redisUrl, sleepUntil, trackClient } from '../../support';
+import { PrefixNameMapper, Redisson, type RedissonOptions } from '../../../lib';
+import { redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
 
 /** A client of the shared server, closed after the test. */
 export function newClient(options: RedissonOptions = {}): Redisson {
@@ -12,6 +12,47 @@ export function bareClient(url = redisUrl()): Redis {
   const redis = new Redis(url, { lazyConnect: false });
   redis.on('error', () => undefined);
   return trackClient(redis);
+}
+
+/** A name nobody else uses, and a bare connection to look at its keys. */
+export interface OwnName {
+  readonly redis: Redis;
+  readonly name: string;
+}
+
+/** Opens the connection and makes the name; after the test its keys are deleted, those of leased permits too. */
+export function openName(prefix: string): OwnName {
+  const redis = bareClient();
+  const name = uniqueName(prefix);
+  // Tracked last, so closed before the connection it needs, and after whatever client the test opens.
+  trackClient({ close: () => redis.del(name, `{${name}}:timeout`) });
+  return { redis, name };
+}
+
+/** What most tests of synchronizers work with. */
+export interface Stage extends OwnName {
+  readonly client: Redisson;
+}
+
+/** {@link openName}, and a client. */
+export function openStage(prefix: string): Stage {
+  return { client: newClient(), ...openName(prefix) };
+}
+
+/** A name that has to be harmless, a client that uses it, and the key it is mapped to. */
+export interface OddName {
+  readonly client: Redisson;
+  readonly raw: string;
+  readonly key: string;
+}
+
+/** Names with braces, colons, spaces and unicode that contain `name`: as they are, and under a name mapper. */
+export function oddNames(client: Redisson, name: string): OddName[] {
+  const mapped = newClient({ nameMapper: new PrefixNameMapper('app:') });
+  return [`{${name}}`, `a{b}c:${name}`, `x{y ${name}`, `клю ч:${name}`, `}${name}`].flatMap((raw) => [
+    { client, raw, key: raw },
+    { client: mapped, raw, key: `app:${raw}` },
+  ]);
 }
 
 /** How many clients listen to a channel. */

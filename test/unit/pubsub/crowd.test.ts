@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { ChannelHub } from '../../../lib/pubsub/ChannelHub';
+import type { ChannelHub } from '../../../lib/pubsub/ChannelHub';
 import type { Place } from '../../../lib/pubsub/Place';
 import { latchWakeRule, lockWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/pubsub/wakeRules';
-import { fakeClock, turn } from '../../support';
+import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
-import { FakeRedis } from '../../support/fakeRedis';
-import { FakeSubscriber } from '../../support/fakes';
+import type { FakeRedis } from '../../support/fakeRedis';
+import { openFakeHub } from './fakeHub';
 
 const CHANNEL = 'channel';
 
@@ -16,9 +16,7 @@ describe('WakeQueue: the crowd', () => {
   let hub: ChannelHub;
 
   beforeEach(() => {
-    clock = fakeClock();
-    redis = new FakeRedis();
-    hub = new ChannelHub(new FakeSubscriber(redis), { subscriptionTimeout: 7_500, timeout: 3_000 });
+    ({ clock, redis, hub } = openFakeHub());
   });
 
   /** So many, subscribed and asleep. */

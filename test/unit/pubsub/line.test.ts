@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { ChannelHub } from '../../../lib/pubsub/ChannelHub';
+import type { ChannelHub } from '../../../lib/pubsub/ChannelHub';
 import type { Place } from '../../../lib/pubsub/Place';
 import type { WakeQueue } from '../../../lib/pubsub/WakeQueue';
 import { lockWakeRule } from '../../../lib/pubsub/wakeRules';
-import { fakeClock, turn } from '../../support';
+import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
-import { FakeRedis } from '../../support/fakeRedis';
-import { FakeSubscriber } from '../../support/fakes';
+import type { FakeRedis } from '../../support/fakeRedis';
+import { openFakeHub } from './fakeHub';
 
 const CHANNEL = 'channel';
 
@@ -17,9 +17,7 @@ describe('WakeQueue: the line', () => {
   let hub: ChannelHub;
 
   beforeEach(() => {
-    clock = fakeClock();
-    redis = new FakeRedis();
-    hub = new ChannelHub(new FakeSubscriber(redis), { subscriptionTimeout: 7_500, timeout: 3_000 });
+    ({ clock, redis, hub } = openFakeHub());
   });
 
   function join(): Place<string> {
