@@ -6,8 +6,8 @@
 /** A lock that gets less to live by more than this (ms) tells its waiters: so much too late at most one comes. */
 export const NEWS_MS = 1000;
 
-/** Of a read/write lock, see {@link CUT_RW_LIFE}: so much (ms), and half of what it had. */
-const RW_NEWS = `math.max(${NEWS_MS}, ttl / 2)`;
+/** Of a read/write lock, see {@link CUT_RW_LIFE}: half of what it had, and so much (ms) that a re-entry is none of it. */
+const RW_NEWS = `ttl / 2 + ${NEWS_MS}`;
 
 function cutLife(news: string, tell: string): string {
   return `

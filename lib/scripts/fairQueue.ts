@@ -88,14 +88,19 @@ local ttl = redis.call('pttl', name)
 `;
 
 /**
- * The lock is free and nobody is ahead: off the queue and in. Who is behind sleeps for about as long as this one did, when
- * the lock belonged to somebody else; if this lease is shorter, it has to look again.
+ * The lock is free and nobody is ahead: off the queue and in. Those behind may sleep until this lease ends and must not
+ * count as dead before, nor at the moment they come. The next one sleeps for about as long as this one did, when the lock
+ * belonged to somebody else; if this lease is shorter, it has to look again.
  */
 const ENTER = `
 if ttl == -2 and (not head or head == owner) then
   if head then
     shift(owner, -patience)
     redis.call('lpop', queue)
+    local heir = redis.call('lindex', queue, 0)
+    local due = heir and tonumber(redis.call('zscore', timeouts, heir))
+    local late = due and moment + lease + ${FAIR_CLAIM_MS} - due or 0
+    if late > 0 then shift(heir, late) end
     if slept - lease > ${NEWS_MS} then wake() end
   end
   redis.call('zrem', timeouts, owner)

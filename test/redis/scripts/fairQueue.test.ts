@@ -150,6 +150,24 @@ describe('fair lock scripts: the queue', () => {
       expect(entered).to.deep.equal(owners);
     });
 
+    it('is not purged by one behind it that comes at the same moment, when the one before it has got in', async () => {
+      Object.assign(fair, { wait: 1_500, lease: 300 });
+      for (const owner of ['A', 'B', 'C', 'D']) await fair.acquire(owner);
+      // the holder went on for a while, but not for half a wait
+      fair.now += 600;
+      await fair.release('A');
+      for (const owner of ['C', 'D']) await fair.expectTtl(fair.acquire(owner), 1_200);
+      fair.now += 100;
+      await fair.expectAcquired(fair.acquire('B'));
+      await fair.expectQueue({ C: 3_300, D: 4_800 });
+      // B dies; both come when they were told to, and the last one is the first
+      await bench().redis.del(bench().name);
+      fair.now += 1_101;
+      await fair.acquire('D');
+      await fair.expectAcquired(fair.acquire('C'));
+      await fair.expectQueue({ D: 3_300 });
+    });
+
     it('does not move its score while the prediction is good', async () => {
       await fair.acquire('A');
       await fair.acquire('B');

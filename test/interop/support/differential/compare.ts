@@ -28,6 +28,14 @@ const LISTED: readonly ListedDifference[] = [
       modeOf(java.keys, name) === 'write' &&
       Number(node.keys[name]?.ttl) > Number(java.keys[name]?.ttl),
   },
+  {
+    why: 'a lock that gets less to live is announced, so that nobody sleeps past its end',
+    applies: (operation, java, node) =>
+      (isCall(operation, /Lock/, 'unlock') || isCall(operation, /Permit/, 'updateLeaseTime')) &&
+      java.messages.length === 0 &&
+      node.messages.length === 1 &&
+      JSON.stringify([java.result, java.keys]) === JSON.stringify([node.result, node.keys]),
+  },
 ];
 
 /** What {@link compareTraces} found: nothing, or the first difference that is not listed. */
