@@ -104,7 +104,7 @@ export class ReplicatedRedis {
 export async function replicasFollow(master: RedisServer, count: number, key = 'ioredisson:test'): Promise<void> {
   const follow = async (client: Redis): Promise<boolean> => {
     await client.set(key, '', 'PX', 1);
-    await client.wait(count, 200);
+    if ((await client.wait(count, 200)) < count) return false;
     // The answer of WAIT alone means nothing while there is no replication to confirm.
     const confirmed = (await client.info('replication')).match(/^slave\d+:.*state=online,offset=[1-9]/gm);
     return (confirmed?.length ?? 0) >= count;
