@@ -54,7 +54,8 @@ export class LockHold implements MemberHold {
   }
 
   /**
-   * Gives the hold back, once; later calls share the outcome of the first.
+   * Gives the hold back, once; later calls share the outcome of the first. Of one that was lost, what Redis may still have
+   * is taken back in the background.
    * @throws LockLostError when it was lost before
    */
   unlock(): Promise<void> {

@@ -8,7 +8,7 @@ import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
 const FIRST_PAUSE_MS = 200;
 /** Longest such pause, in ms. */
 const MAX_PAUSE_MS = 2_000;
-/** So long (ms) it is taken off its queue again and again, in case that a broken socket puts it there late. */
+/** So long (ms) a waiter is taken off its queue again and again, in case that a broken socket puts it there late. */
 const LATE_WAITER_MS = 5_000;
 
 /** What an acquisition or a release may have left in Redis, or may still leave there, and nobody wants. */
@@ -17,7 +17,7 @@ export interface Ghost {
   readonly driver: LockDriver;
   /** Of the command that may have run, or may still run; `undefined` where there is none: only its hold may be left. */
   readonly token: CallToken | undefined;
-  /** Whether there is such a command: the holds in Redis are in doubt. */
+  /** Whether the holds in Redis are in doubt; otherwise there is but a waiter to be taken off its queue. */
   readonly doubtful: boolean;
   /** The waiter that leaves a queue in Redis. */
   readonly waiter: AttemptRequest | undefined;
@@ -38,7 +38,7 @@ type Undone = 'surely' | 'probably' | 'unknown';
 /**
  * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets holds
  * whose end nobody saw back to what the thread is known to have. The first try is written at once, behind the ghost on its
- * connection. If the ghost's connection broke, what was in its socket may still run later, so the undo is repeated until
+ * connection, or when the hand-over has ended that is the ghost. If the ghost's connection broke, what was in its socket may still run later, so the undo is repeated until
  * Redis would have forgotten it by itself. While the thread has the lock, or asks for it, there is nothing to undo: its
  * count says what is right.
  */

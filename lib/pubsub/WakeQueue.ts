@@ -17,7 +17,7 @@ export interface QueueHost {
  * The waiters of one channel in this process.
  *
  * - The **line** (exclusive locks) is one waiter for Redis: its head attempts, listens and looks again when the ttl has
- *   passed; the others sleep until it is their turn. A head that acquires leaves its successor asleep, to be handed the
+ *   passed; the others sleep until it is their turn, or until one is to find out what became of an attempt of its own. A head that acquires leaves its successor asleep, to be handed the
  *   lock or woken by the unlock; a head that gives up while awake hands the wake-up on.
  * - The **crowd** (readers, semaphores, latches): each waiter attempts for itself.
  *

@@ -29,7 +29,7 @@ export const CUT_LIFE = cutLife(String(NEWS_MS), PUBLISH);
 
 /**
  * The same for a read/write lock, which tells less: each short read under a long one ends with a cut, and each message has
- * every waiting writer look. One comes too late by as much as the lock had still to live, at most.
+ * every waiting writer look. One comes too late by as much as the lock had still to live, and 2 s, at most.
  */
 export const CUT_RW_LIFE = cutLife(RW_NEWS, PUBLISH);
 

@@ -5,7 +5,8 @@ import { NEWS_MS } from './cutLife';
  * messages are sent, `channelBase`.
  *
  * A score in `timeouts` says when its waiter will have given up, at the latest: what the lock has still to live, plus the
- * waits of everybody ahead, plus its own. So when a waiter leaves or gets the lock, its wait is taken off everybody behind.
+ * waits of everybody ahead, plus its own. So when a waiter leaves or gets the lock, its wait is taken off everybody behind;
+ * but what it gets the lock for they have still to wait for, whatever was predicted.
  */
 
 /** What the scripts that acquire a fair lock are given. */

@@ -10,7 +10,7 @@ import { defineScript } from './Script';
  * |------------------------------------------|---------|-------------------------------------------------------------|
  * | `name`                                   | hash    | `mode` -> `read` or `write`; owner -> read holds; owner`:write` -> write holds |
  * | `{name}:<owner>:rwlock_timeout:<i>`      | string  | `1`: the owner's i-th read hold, expires with its own lease |
- * | `redisson_rwlock:{name}`                 | channel | `0` = a read hold was the last, `1` = a write lock was released |
+ * | `redisson_rwlock:{name}`                 | channel | `0` = a read hold was the last, `1` = a write lock was released; either: it has far less to live |
  *
  * The hash lives as long as the longest hold. One hash cannot say which reader's lease that was, hence the key per hold:
  * whoever releases reads from them how long the rest has, and deletes a lock of which only dead readers are left.
@@ -56,8 +56,8 @@ return {held}
 });
 
 /**
- * Gives read holds back, the youngest first. The hash then lives as long as the longest hold that is left; under the
- * owner's write lock its life is never cut.
+ * Gives read holds back, the youngest first. The hash then lives as long as the longest hold that is left (waiting writers
+ * are told when that is far less than before); under the owner's write lock its life is never cut.
  *
  * KEYS: name, channel, timeoutPrefix (as in {@link acquireReadLock}), keyPrefix (`{name}`). ARGV: message, owner, left
  * (holds to leave), remaining (ms of lease those have, whichever of them was given back; 0 leaves

@@ -45,7 +45,7 @@ return {held}
 });
 
 /**
- * Gives write holds back. With the last one the lock becomes free, or, where the owner reads too, a read lock (the
+ * Gives write holds back. Waiters are told when those that are left live far less long. With the last one the lock becomes free, or, where the owner reads too, a read lock (the
  * downgrade), which lives as long as those read holds. Both are announced: readers who wait can come in after a
  * downgrade as well (Redisson lets them sleep).
  *
