@@ -1,6 +1,7 @@
 import pDefer from 'p-defer';
 import type { ShardedSubscriptionMode } from '../config/Settings';
 import type { NodeAddress } from '../config/Topology';
+import { jittered } from '../util/jitter';
 import { askNode } from './askNode';
 import { nodeKey } from './connectionOptions';
 import { NodePool, type ClusterNode } from './NodePool';
@@ -177,7 +178,7 @@ export class ClusterView {
     else this.#looks++;
     const { scanInterval } = this.#options;
     if (this.#looks === 0 || this.#looks > MANY_LOOKS) this.#lookIn(scanInterval);
-    else this.#lookIn(Math.min(FIRST_LOOK_MS * 2 ** (this.#looks - 1), MAX_LOOK_MS, scanInterval));
+    else this.#lookIn(jittered(Math.min(FIRST_LOOK_MS * 2 ** (this.#looks - 1), MAX_LOOK_MS, scanInterval)));
   }
 
   /** Whether every slot has a master that can be used. */

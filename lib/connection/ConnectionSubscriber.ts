@@ -1,7 +1,8 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Redis } from 'ioredis';
-import { ShutdownError } from '../errors';
-import { HandshakeGuard } from './HandshakeGuard';
+import { CommandError, ShutdownError } from '../errors';
+import { driverError } from './driverError';
+import { Handshake } from './Handshake';
 import { classify, isReply } from './replyErrors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
@@ -35,7 +36,7 @@ export class ConnectionSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
   readonly #redis: Redis;
   readonly #options: ListenOptions;
-  readonly #guard: HandshakeGuard;
+  readonly #handshake: Handshake;
   /** Every channel somebody listens to, and who waits for its acknowledgement. */
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
   #ready: boolean;
@@ -48,13 +49,14 @@ export class ConnectionSubscriber implements Subscriber {
   constructor(redis: Redis, options: ListenOptions) {
     this.#redis = redis;
     this.#options = options;
-    this.#guard = new HandshakeGuard(redis, options.timeout);
+    this.#handshake = new Handshake(redis, options.timeout);
     this.#ready = redis.status === 'ready';
     redis.on(this.#sharded ? 'smessage' : 'message', (channel: string, message: string) =>
       this.events?.message(channel, message),
     );
     redis.on('ready', () => {
-      this.#guard.done();
+      if (this.#handshake.refused) return;
+      this.#handshake.done();
       this.#ready = true;
       this.#restore();
     });
@@ -108,7 +110,7 @@ export class ConnectionSubscriber implements Subscriber {
   close(): void {
     this.#closed = true;
     this.#quiet();
-    this.#guard.done();
+    this.#handshake.done();
     clearInterval(this.#heartbeat);
     for (const waiting of this.#wanted.values()) waiting?.reject(new ShutdownError());
     this.#wanted.clear();
@@ -186,7 +188,7 @@ export class ConnectionSubscriber implements Subscriber {
       this.#restoreIn(RETRY_MS);
     } else {
       this.#forget(channel);
-      waiting.reject(error);
+      waiting.reject(new CommandError(`subscribe to channel '${channel}'`, driverError(error)));
     }
   }
 }

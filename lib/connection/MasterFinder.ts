@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { NodeAddress } from '../config/Topology';
+import { jittered } from '../util/jitter';
 import { nodeKey } from './connectionOptions';
+import { driverError } from './driverError';
+import { Handshake } from './Handshake';
 import type { OwnRedisOptions } from './ownOptions';
 
 /** How a master is looked for. */
@@ -37,7 +40,7 @@ export class MasterFinder {
       } catch (error) {
         trouble(error as Error);
       }
-      if (wanted()) await pause(this.#options.pause);
+      if (wanted()) await pause(jittered(this.#options.pause));
     }
     return this.#nodes[0]!;
   }
@@ -63,15 +66,16 @@ export class MasterFinder {
       lazyConnect: true,
       retryStrategy: null,
     });
-    redis.on('error', (error) => (reason = error));
+    const handshake = new Handshake(redis, timeout, (error) => (reason = error));
     const timer = setTimeout(() => redis.disconnect(), timeout);
     try {
       const info = await redis.info('replication');
       if (/^role:master/m.test(info)) return node;
     } catch (error) {
-      throw new Error(`${nodeKey(node)}: ${(reason ?? (error as Error)).message}`);
+      throw new Error(`${nodeKey(node)}: ${driverError(reason ?? (error as Error)).message}`);
     } finally {
       clearTimeout(timer);
+      handshake.done();
       redis.disconnect();
     }
     throw new Error(`${nodeKey(node)} is a replica`);

@@ -1,10 +1,10 @@
 import { Command, type Redis } from 'ioredis';
 import { directCommand, directCommands, type ReplySink } from './directCommand';
-import { HandshakeGuard } from './HandshakeGuard';
+import { Handshake } from './Handshake';
 import type { Link, LinkEvents, Receipt } from './Link';
 import { Outbox } from './Outbox';
 import { Replicas, type Confirmation } from './Replicas';
-import { isRefusal, unsent } from './replyErrors';
+import { isReply, isReset, unsent } from './replyErrors';
 
 /** A connection is given up when commands have timed out on it for so many times the command time-out. */
 const SILENT_TIMEOUTS = 2;
@@ -36,7 +36,7 @@ export class StandaloneLink implements Link {
   readonly #redis: Redis;
   readonly #outbox: Outbox;
   readonly #options: StandaloneOptions;
-  readonly #guard: HandshakeGuard;
+  readonly #handshake: Handshake;
   readonly #replicas: Replicas | undefined;
   #ready = false;
   #roleTimer: NodeJS.Timeout | undefined;
@@ -54,7 +54,7 @@ export class StandaloneLink implements Link {
     this.#options = options;
     this.address = options.address;
     this.#outbox = new Outbox(() => this.#redis.stream, options.syncTimeout > 0);
-    this.#guard = new HandshakeGuard(redis, options.timeout);
+    this.#handshake = new Handshake(redis, options.timeout, (error, refused) => this.#trouble(error, refused));
     if (options.syncTimeout > 0) {
       const channel = {
         send: (command: string, args: (string | number)[]) => this.#write(command, args),
@@ -65,8 +65,6 @@ export class StandaloneLink implements Link {
     redis.on('connect', () => (this.#refusal = undefined));
     redis.on('ready', () => this.#opened());
     redis.on('close', () => this.#closed());
-    // Without a listener ioredis prints to the console; the error is the cause of what the callers get.
-    redis.on('error', (error: Error) => this.#trouble(error));
   }
 
   /** Whether it can be used. */
@@ -153,7 +151,7 @@ export class StandaloneLink implements Link {
   };
 
   close(): Promise<void> {
-    this.#guard.done();
+    this.#handshake.done();
     this.#alive();
     clearInterval(this.#roleTimer);
     this.#redis.disconnect();
@@ -167,8 +165,7 @@ export class StandaloneLink implements Link {
   }
 
   #opened(): void {
-    // A database that does not exist: ioredis goes on in database 0, where other people's locks are.
-    if (this.#refusal !== undefined) return;
+    if (this.#handshake.refused) return;
     if (this.#replicas === undefined) return this.#usable();
     const connection = this.#connection;
     void this.#replicas.read().then(() => {
@@ -177,7 +174,7 @@ export class StandaloneLink implements Link {
   }
 
   #usable(): void {
-    this.#guard.done();
+    this.#handshake.done();
     this.#ready = true;
     this.#lastError = undefined;
     const { roleInterval } = this.#options;
@@ -200,9 +197,10 @@ export class StandaloneLink implements Link {
     this.events?.lost();
   }
 
-  #trouble(error: Error): void {
-    this.#lastError = error;
-    if (!isRefusal(error)) return;
+  #trouble(error: Error, refused: boolean): void {
+    // A server without room for us often resets the connection before what it says can be read.
+    if (this.#lastError === undefined || !isReply(this.#lastError) || !isReset(error)) this.#lastError = error;
+    if (!refused) return;
     this.#refusal = error;
     this.events?.refused(error);
   }

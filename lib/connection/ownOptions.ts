@@ -1,4 +1,5 @@
 import type { RedisOptions } from 'ioredis';
+import { jittered } from '../util/jitter';
 import { replyText } from './replyErrors';
 
 /** The longest pause between two attempts to connect, in ms. */
@@ -42,7 +43,7 @@ export const ownOptions = Object.freeze({
   stringNumbers: false,
   replyMapping: 'legacy',
   keyPrefix: '',
-  retryStrategy: (times: number): number => Math.min(25 * 2 ** Math.min(times, 10), MAX_RECONNECT_PAUSE_MS),
-  sentinelRetryStrategy: (times: number): number => Math.min(times * 50, MAX_RECONNECT_PAUSE_MS),
+  retryStrategy: (times: number): number => jittered(Math.min(25 * 2 ** Math.min(times, 10), MAX_RECONNECT_PAUSE_MS)),
+  sentinelRetryStrategy: (times: number): number => jittered(Math.min(times * 50, MAX_RECONNECT_PAUSE_MS)),
   reconnectOnError: (error: Error): boolean => replyText(error).startsWith('READONLY'),
 } as const) satisfies RedisOptions;

@@ -22,9 +22,8 @@ const UNSENT = /isn't writeable/;
 const REDIRECTED = 'The cluster sends it from node to node';
 /** Redis before 7 wraps what a command said to a script: `ERR Error running script (…): @user_script:3: -READONLY …`. */
 const IN_SCRIPT = /@user_script: ?\d+: -?([A-Z]+ .*)/;
-/** Whoever is told this will be told so again. */
-const NO_ENTRY =
-  /\b(NOAUTH|WRONGPASS)\b|invalid password|DB index is out of range|SELECT is not allowed|certificate|\bERR_TLS_CERT/i;
+/** Beyond those of {@link UNAVAILABLE}: what a server says that takes nobody more for the time being. */
+const FULL = /^ERR max number of clients/;
 
 /** What a link rejects with when it has no connection to write to. */
 export function unsent(): Error {
@@ -39,6 +38,11 @@ export function redirected(): Error {
 /** Whether an error is Redis' answer, and not a connection's end. */
 export function isReply(error: Error): boolean {
   return error.name === 'ReplyError';
+}
+
+/** Whether an error says no more than that the connection has ended. */
+export function isReset(error: Error): boolean {
+  return UNSENT.test(error.message) || /^(EPIPE|ECONNRESET)$/.test((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** The reply's text, also where an old Redis wraps it. */
@@ -58,7 +62,7 @@ export function classify(error: Error): Failure {
   return UNAVAILABLE.has(code) ? 'unavailable' : 'refused';
 }
 
-/** Whether the server turned us away for good. @param error - an `error` event of a connection */
-export function isRefusal(error: Error): boolean {
-  return NO_ENTRY.test(error.message) || NO_ENTRY.test((error as NodeJS.ErrnoException).code ?? '');
+/** Whether the server may let us in later, as it is. @param reply - why it refused a connection */
+export function isTemporary(reply: Error): boolean {
+  return classify(reply) === 'unavailable' || FULL.test(reply.message);
 }

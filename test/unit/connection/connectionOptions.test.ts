@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import * as sinon from 'sinon';
 import { Config } from '../../../lib/config/Config';
 import { resolveConfig } from '../../../lib/config/resolveConfig';
 import type { SentinelTopology } from '../../../lib/config/Topology';
@@ -48,8 +49,30 @@ describe('connectionOptions', () => {
 
   it('reconnect soon, then at most once a second, for ever', () => {
     const { retryStrategy } = connectionOptions(sentinels('redis://h:1').settings);
-    const pauses = [1, 2, 3, 4, 5, 6, 1_000].map((times) => retryStrategy?.(times));
-    expect(pauses).to.deep.equal([50, 100, 200, 400, 800, 1_000, 1_000]);
+    const limits = [50, 100, 200, 400, 800, 1_000, 1_000];
+    [1, 2, 3, 4, 5, 6, 1_000].forEach((times, i) => {
+      for (let n = 0; n < 50; n++) expect(retryStrategy?.(times)).to.be.within(limits[i]! * 0.4, limits[i]!);
+    });
+  });
+
+  it('B12: 150 clients that lose a server together do not come back together', () => {
+    const { retryStrategy } = connectionOptions(sentinels('redis://h:1').settings);
+    let seed = 1;
+    sinon.stub(Math, 'random').callsFake(() => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647);
+    const buckets = new Array<number>(300).fill(0);
+    for (let client = 0; client < 150; client++) {
+      let at = 0;
+      for (let times = 1; at < 30_000; times++) {
+        at += Number(retryStrategy?.(times));
+        if (at < 30_000) buckets[Math.floor(at / 100)]! += 1;
+      }
+    }
+    // Of those who try in one second, no more than a third do in any tenth of it.
+    for (let second = 1; second < 30; second++) {
+      const tenths = buckets.slice(second * 10, second * 10 + 10);
+      const all = tenths.reduce((sum, one) => sum + one, 0);
+      expect(Math.max(...tenths)).to.be.lessThan(all / 3);
+    }
   });
 
   it('name the sentinels, with a login and encryption of their own', () => {

@@ -11,7 +11,11 @@ export interface Commanded extends DeferredPromise<unknown> {
 /** As much of an ioredis connection as a subscriber uses; the test opens, breaks and answers. */
 export class FakeConnection extends EventEmitter {
   status = 'connecting';
-  readonly stream = { remoteAddress: '10.0.0.1', remotePort: 6379, writable: true };
+  readonly stream = Object.assign(new EventEmitter(), {
+    remoteAddress: '10.0.0.1',
+    remotePort: 6379,
+    writable: true,
+  });
   /** Every command that was sent, in order. */
   readonly sent: Commanded[] = [];
   /** How often it was told to connect anew. */

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { Handshake } from '../../../lib/connection/Handshake';
+import { FakeConnection } from './fakeConnection';
+
+describe('Handshake', () => {
+  function watch(): { connection: FakeConnection; handshake: Handshake; told: string[] } {
+    const connection = new FakeConnection();
+    const told: string[] = [];
+    const tell = (error: Error, refused: boolean): number =>
+      told.push(`${refused ? 'refused' : 'trouble'}: ${error.message}`);
+    const handshake = new Handshake(connection.redis, 1_000, tell);
+    connection.emit('connect');
+    return { connection, handshake, told };
+  }
+
+  const REFUSED = [
+    'DENIED Redis is running in protected mode because no password is set. In this mode connections are only accepted from the loopback interface.',
+    'ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?',
+    'ERR Client sent AUTH, but no password is set',
+  ];
+  for (const text of REFUSED) {
+    it(`is refused by what the server says before any command: ${text.slice(0, 30)} (B1)`, () => {
+      const { connection, handshake, told } = watch();
+      connection.stream.emit('data', Buffer.from(`-${text}\r\n`));
+      expect(told).to.deep.equal([`refused: ${text}`]);
+      expect(handshake.refused).to.equal(true);
+      handshake.done();
+    });
+  }
+
+  it('is full for now', () => {
+    const { connection, handshake, told } = watch();
+    connection.stream.emit('data', Buffer.from('-ERR max number of clients reached\r\n'));
+    expect(told).to.deep.equal(['trouble: ERR max number of clients reached']);
+    expect(handshake.refused).to.equal(true);
+    handshake.done();
+  });
+
+  it('takes nothing of a good answer for a refusal, and does not listen on', () => {
+    const { connection, handshake, told } = watch();
+    connection.stream.emit('data', Buffer.from('%7\r\n+OK\r\n-ERR unknown subcommand\r\n$9\r\nloading:0\r\n'));
+    expect(told).to.deep.equal([]);
+    handshake.done();
+    expect(connection.stream.listenerCount('data')).to.equal(0);
+  });
+
+  it('any answer to the handshake but a good one is a refusal, whatever its text', () => {
+    const { connection, handshake, told } = watch();
+    connection.emit('error', Object.assign(new Error('NEW some refusal of tomorrow'), { name: 'ReplyError' }));
+    connection.emit('error', new Error('Ready check failed: ERR no INFO for you'));
+    expect(told).to.deep.equal(['refused: NEW some refusal of tomorrow', 'refused: ERR no INFO for you']);
+    expect(handshake.refused).to.equal(true);
+    connection.emit('close');
+    connection.emit('connect');
+    expect(handshake.refused).to.equal(false);
+    handshake.done();
+  });
+});
