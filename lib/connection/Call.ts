@@ -1,4 +1,5 @@
 import type { Resend, ScriptArg } from '../scripts/Script';
+import { callerContext, OUTSIDE, type Context } from '../util/outside';
 import type { CallToken, RunOptions } from './CommandExecutor';
 import type { Queued } from './DeadlineQueue';
 import type { Receipt } from './Link';
@@ -18,6 +19,11 @@ export class Call implements Receipt {
   readonly args: ScriptArg[];
   readonly key: string | undefined;
   readonly resend: Resend;
+  /**
+   * Whose it is: it is sent in this context, also when it had to wait or is sent again. Nobody's where it takes back what
+   * somebody left behind.
+   */
+  readonly context: Context;
   /** When it was last written (monotonic). */
   writtenAt = 0;
   /** Until when it waits, for a connection or for its answer (monotonic). */
@@ -59,6 +65,7 @@ export class Call implements Receipt {
     this.#options = options;
     this.#resolve = resolve;
     this.#reject = reject;
+    this.context = options?.token?.farewell === true ? OUTSIDE : callerContext();
   }
 
   /** Whether its caller does not wait any more. */

@@ -2,6 +2,7 @@ import pDefer from 'p-defer';
 import type { ShardedSubscriptionMode } from '../config/Settings';
 import type { NodeAddress } from '../config/Topology';
 import { jittered } from '../util/jitter';
+import { runOutside } from '../util/outside';
 import { askNode } from './askNode';
 import { nodeKey } from './connectionOptions';
 import { NodePool, type ClusterNode } from './NodePool';
@@ -157,10 +158,11 @@ export class ClusterView {
     if (this.#closed || at >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    this.#timer = setTimeout(() => {
+    const look = (): void => {
       this.#timerAt = Infinity;
       if (!this.#looking) void this.#look();
-    }, ms).unref();
+    };
+    this.#timer = runOutside(() => setTimeout(look, ms)).unref();
   }
 
   async #look(): Promise<void> {

@@ -1,6 +1,7 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Redis } from 'ioredis';
 import { CommandError, ShutdownError } from '../errors';
+import { runOutside } from '../util/outside';
 import { driverError } from './driverError';
 import { Handshake } from './Handshake';
 import { classify, isReply } from './replyErrors';
@@ -31,6 +32,7 @@ export interface ListenOptions {
  *
  * A channel is: wanted (asked for, not acknowledged) -> live -> (connection lost) wanted -> live ... -> forgotten.
  * While the connection is down channels are only noted; when it is back, all that are wanted are subscribed at once.
+ * Its commands run in no caller's context: many share a subscription, and it is sent again for others than the first.
  */
 export class ConnectionSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
@@ -77,29 +79,34 @@ export class ConnectionSubscriber implements Subscriber {
     if (this.#closed) return Promise.reject(new ShutdownError());
     const waiting = this.#wanted.get(channel) ?? pDefer<void>();
     this.#wanted.set(channel, waiting);
-    this.#heartbeat ??= setInterval(() => this.probe(), HEARTBEAT_TIMEOUTS * this.#options.timeout).unref();
-    if (this.#ready) void this.#send([channel]);
+    runOutside(() => {
+      this.#heartbeat ??= setInterval(() => this.probe(), HEARTBEAT_TIMEOUTS * this.#options.timeout).unref();
+      if (this.#ready) void this.#send([channel]);
+    });
     return waiting.promise;
   }
 
   unsubscribe(channel: string): void {
     this.#forget(channel);
     if (!this.#ready) return;
-    const sent = this.#sharded ? this.#redis.sunsubscribe(channel) : this.#redis.unsubscribe(channel);
-    sent.catch(() => undefined);
+    const send = (): Promise<unknown> =>
+      this.#sharded ? this.#redis.sunsubscribe(channel) : this.#redis.unsubscribe(channel);
+    runOutside(send).catch(() => undefined);
   }
 
   probe(): void {
     if (!this.#ready || this.#wanted.size === 0 || this.#probe !== undefined) return;
-    this.#probe = setTimeout(() => {
-      this.#redis.disconnect(true);
-      this.#options.onSilence?.();
-    }, this.#options.timeout).unref();
     const answered = (): void => {
       clearTimeout(this.#probe);
       this.#probe = undefined;
     };
-    this.#redis.ping().then(answered, answered);
+    runOutside(() => {
+      this.#probe = setTimeout(() => {
+        this.#redis.disconnect(true);
+        this.#options.onSilence?.();
+      }, this.#options.timeout).unref();
+      this.#redis.ping().then(answered, answered);
+    });
   }
 
   /** Commands go to that server: listens there, too. @param endpoint - as of {@link endpointOf} */

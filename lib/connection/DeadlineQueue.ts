@@ -1,4 +1,5 @@
 import { clampTimer } from '../util/duration';
+import { runOutside } from '../util/outside';
 
 /** What a queue needs of its items. */
 export interface Queued {
@@ -102,7 +103,8 @@ export class DeadlineQueue<T extends Queued> {
     const look = (): void => {
       this.#look = setImmediate(() => this.#tick());
     };
-    this.#timer = setTimeout(look, clampTimer(Math.max(1, Math.ceil(at - performance.now()))));
+    const pause = clampTimer(Math.max(1, Math.ceil(at - performance.now())));
+    this.#timer = runOutside(() => setTimeout(look, pause));
     // Sockets keep the process alive while somebody waits for them; this timer alone shall not.
     this.#timer.unref();
   }

@@ -5,7 +5,6 @@ import type { CommandExecutor, RunOptions } from './CommandExecutor';
 import { connectionError, denial } from './connectionError';
 import { DeadlineQueue } from './DeadlineQueue';
 import { Debts } from './Debts';
-import type { ReplySink } from './directCommand';
 import type { Link } from './Link';
 import { classify } from './replyErrors';
 import { scriptArguments, travelling } from './scriptArguments';
@@ -48,10 +47,6 @@ export class Executor implements CommandExecutor {
   readonly #settings: ExecutorSettings;
   readonly #written = new DeadlineQueue<Call>((call) => this.#timedOut(call));
   readonly #waiting = new DeadlineQueue<Call>((call) => call.fail(connectionError(call, this.#link)));
-  readonly #sink: ReplySink<Call> = {
-    replied: (call, reply) => this.#answered(call, reply),
-    failed: (call, writing, error) => this.#failed(call, writing, error),
-  };
   readonly #pausing = new Map<Call, NodeJS.Timeout>();
   readonly #debts = new Debts<Call>();
   #epoch = 0;
@@ -84,7 +79,9 @@ export class Executor implements CommandExecutor {
     const key = count === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
       const command = options?.token?.farewell === true ? 'eval' : 'evalsha';
-      this.#start(new Call(command, flat, key, script, options, resolve as never, reject));
+      const call = new Call(command, flat, key, script, options, resolve as never, reject);
+      if (call.farewell) this.#resume(call);
+      else this.#start(call);
     });
   }
 
@@ -131,13 +128,17 @@ export class Executor implements CommandExecutor {
     else this.#park(call);
   }
 
+  /** As {@link #start}, for a call whose context is not that of the code that runs. */
+  #resume(call: Call): void {
+    call.context.runInAsyncScope(this.#start, this, call);
+  }
+
   #write(call: Call): void {
     const now = performance.now();
     const writing = call.beginWriting(now, this.#epoch);
     this.#written.add(call, now + this.#settings.timeout + this.#link.syncTimeout);
     const args = travelling(call, this.#link.publishCommand);
     const alone = this.#written.size === 1;
-    if (this.#link.post?.(call.command, args, alone, this.#sink, call, writing) === true) return;
     this.#link.send(call.command, args, call.key, call.receipt, alone).then(
       (reply) => this.#answered(call, reply),
       (error: Error) => this.#failed(call, writing, error),
@@ -182,7 +183,7 @@ export class Executor implements CommandExecutor {
   }
 
   #lost(call: Call, error: Error): void {
-    if (call.resend !== 'never' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#start(call);
+    if (call.resend !== 'never' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#resume(call);
     else call.fail(connectionError(call, this.#link, error));
   }
 
@@ -196,7 +197,7 @@ export class Executor implements CommandExecutor {
     // The answer to an earlier writing has come meanwhile.
     if (call.settled) return;
     if (call.cancelled) call.fail(connectionError(call, this.#link));
-    else this.#start(call);
+    else this.#resume(call);
   }
 
   /** It did not run and may later: tries as long as a call waits for a connection. */
@@ -242,7 +243,7 @@ export class Executor implements CommandExecutor {
 
   #timedOut(call: Call): void {
     this.#link.unanswered(call.key, call.writtenAt);
-    if (call.resend === 'always' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#start(call);
+    if (call.resend === 'always' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#resume(call);
     else call.fail(new CommandTimeoutError(call.what, this.#settings.timeout, true));
   }
 }

@@ -1,4 +1,3 @@
-import type { ReplySink } from './directCommand';
 /** What a link tells its executor. */
 export interface LinkEvents {
   /** Commands that could not be sent can be now: all of them, or some. */
@@ -31,7 +30,8 @@ export interface Link {
   /** How much longer than usual a reply may take since replicas may be asked, in ms. */
   readonly syncTimeout: number;
   /**
-   * Sends a command.
+   * Sends a command, in the context of whoever calls: that is whose span it belongs to.
+   * @param args - the command's from then on: numbers among them become text
    * @param key - decides the node on a cluster
    * @param receipt - given when replicas shall confirm the command, where there are any
    * @param alone - no other command is under way, so that there is none to write it with
@@ -44,19 +44,6 @@ export interface Link {
     receipt: Receipt | undefined,
     alone: boolean,
   ): Promise<unknown>;
-  /**
-   * Sends a command that no replica has to confirm, on a link that {@link canSend}, and tells `sink` of its outcome:
-   * {@link send} with less work.
-   * @returns `false` where it cannot; nothing is sent then
-   */
-  post?<C>(
-    command: string,
-    args: (string | number | Buffer)[],
-    alone: boolean,
-    sink: ReplySink<C>,
-    call: C,
-    writing: number,
-  ): boolean;
   /** See {@link CommandExecutor.slotOf}. */
   slotOf(key: string): number;
   /** A command was not answered in time. @param sentAt - monotonic time at which it was sent */

@@ -1,22 +1,24 @@
+import type { Redis } from 'ioredis';
+import { runOutside } from '../util/outside';
+
 /** What is written at once at most, in commands: the server works on the first while the next are being made. */
 const MAX_COMMANDS = 16;
 
-/** Where an outbox empties into. */
-export interface Sink {
-  write(data: string | Buffer): unknown;
-}
-
 /**
  * Collects the commands that one turn of the event loop sends and writes them together: a system call costs as much as
- * the making of a command. Given to ioredis as the stream of a command.
+ * the making of a command. Given to ioredis as the stream of a command; it looks like that of a pipeline of ioredis, which
+ * does the same.
  *
  * A command that is alone on the connection is not kept, unless something must travel with it: nothing can be saved, and
  * the server works on it while this process finishes the turn.
  */
 export class Outbox {
-  readonly #sink: () => Sink | undefined;
+  readonly isPipeline = true;
+  /** The connection that it writes to. */
+  readonly destination: { readonly redis: Redis };
   readonly #keepsAll: boolean;
-  #text = '';
+  /** What is to be written. */
+  #text: string | Buffer = '';
   #commands = 0;
   #scheduled = false;
   #last: (() => void) | undefined;
@@ -24,11 +26,11 @@ export class Outbox {
   alone = false;
 
   /**
-   * @param sink - the socket as it is at the time of writing
+   * @param redis - the connection; its socket is that of the time of writing
    * @param keepsAll - whether a command that is alone is kept as well
    */
-  constructor(sink: () => Sink | undefined, keepsAll = false) {
-    this.#sink = sink;
+  constructor(redis: Redis, keepsAll = false) {
+    this.destination = { redis };
     this.#keepsAll = keepsAll;
   }
 
@@ -36,15 +38,17 @@ export class Outbox {
   write(data: string | Buffer): boolean {
     if (typeof data !== 'string') {
       this.flush();
-      this.#sink()?.write(data);
+      this.#text = data;
+      this.#send();
       return true;
     }
     if (this.alone && this.#commands === 0 && !this.#keepsAll) {
       this.alone = false;
-      this.#sink()?.write(data);
+      this.#text = data;
+      this.#send();
       return true;
     }
-    this.#text += data;
+    this.#text = (this.#text as string) + data;
     if (++this.#commands >= MAX_COMMANDS) this.flush();
     else this.#schedule();
     return true;
@@ -59,11 +63,21 @@ export class Outbox {
   /** Writes what there is. */
   flush(): void {
     if (this.#commands === 0) return;
-    const text = this.#text;
-    this.#text = '';
     this.#commands = 0;
-    this.#sink()?.write(text);
+    this.#send();
   }
+
+  /** Outside: the socket would keep the caller's context, for example when it breaks by this and is opened anew. */
+  #send(): void {
+    runOutside(this.#write);
+  }
+
+  readonly #write = (): void => {
+    const data = this.#text;
+    this.#text = '';
+    // ioredis has no socket while it connects.
+    (this.destination.redis.stream as Redis['stream'] | undefined)?.write(data);
+  };
 
   #schedule(): void {
     if (this.#scheduled) return;

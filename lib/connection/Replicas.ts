@@ -1,4 +1,5 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
+import { callerContext, runOutside, type Context } from '../util/outside';
 import { isReply } from './replyErrors';
 
 /** After so many ms the number of replicas is read again, if commands are sent: one may have been added. */
@@ -15,6 +16,12 @@ export interface ReplicaChannel {
 /** What became of a confirmation: how many replicas, or why nobody knows; `undefined` where nobody could be asked. */
 export type Confirmation = number | Error | undefined;
 
+/** One WAIT. */
+interface Round extends DeferredPromise<Confirmation> {
+  /** Of the first caller whose write it is to confirm; the others of that turn share it. */
+  readonly context: Context;
+}
+
 /**
  * The replicas of the master a connection leads to, and what they confirm (WAIT) of its writes.
  *
@@ -28,9 +35,9 @@ export class Replicas {
   #count = 0;
   #readAt = -Infinity;
   /** The WAIT to come. */
-  #next: DeferredPromise<Confirmation> | undefined;
+  #next: Round | undefined;
   /** The WAIT under way. */
-  #current: DeferredPromise<Confirmation> | undefined;
+  #current: Round | undefined;
   /** The server has no WAIT, or does not let us use it. */
   #off = false;
 
@@ -44,7 +51,11 @@ export class Replicas {
    * Asks the master how many it has. Rejects never; without an answer they are as many as before.
    * @returns the server's role, `master` or `slave`, if it answers
    */
-  async read(): Promise<string | undefined> {
+  read(): Promise<string | undefined> {
+    return runOutside(() => this.#read());
+  }
+
+  async #read(): Promise<string | undefined> {
     this.#readAt = performance.now();
     try {
       const info = String(await this.#channel.send('info', ['replication']));
@@ -65,7 +76,7 @@ export class Replicas {
     if (performance.now() - this.#readAt > MAX_AGE_MS) void this.read();
     if (this.#count === 0) return undefined;
     if (this.#next === undefined) {
-      this.#next = pDefer<Confirmation>();
+      this.#next = { ...pDefer<Confirmation>(), context: callerContext() };
       if (this.#current === undefined) this.#channel.last(() => this.#ask());
     }
     return this.#next.promise;
@@ -82,7 +93,7 @@ export class Replicas {
     if (round === undefined) return;
     this.#next = undefined;
     this.#current = round;
-    void this.#wait().then((confirmation) => {
+    void round.context.runInAsyncScope(this.#wait, this).then((confirmation) => {
       round.resolve(confirmation);
       if (this.#current !== round) return;
       this.#current = undefined;

@@ -1,6 +1,7 @@
-import { Command, type Redis } from 'ioredis';
-import { directCommand, directCommands, type ReplySink } from './directCommand';
+import type { Redis } from 'ioredis';
+import { runOutside } from '../util/outside';
 import { Handshake } from './Handshake';
+import { commandMaker, sendCommand, type MakeCommand } from './ioredisCompat';
 import type { Link, LinkEvents, Receipt } from './Link';
 import { Outbox } from './Outbox';
 import { Replicas, type Confirmation } from './Replicas';
@@ -34,6 +35,7 @@ export class StandaloneLink implements Link {
   readonly publishCommand = 'PUBLISH';
   readonly address: string;
   readonly #redis: Redis;
+  readonly #makeCommand: MakeCommand;
   readonly #outbox: Outbox;
   readonly #options: StandaloneOptions;
   readonly #handshake: Handshake;
@@ -53,7 +55,8 @@ export class StandaloneLink implements Link {
     this.#redis = redis;
     this.#options = options;
     this.address = options.address;
-    this.#outbox = new Outbox(() => this.#redis.stream, options.syncTimeout > 0);
+    this.#makeCommand = commandMaker(redis);
+    this.#outbox = new Outbox(redis, options.syncTimeout > 0);
     this.#handshake = new Handshake(redis, options.timeout, (error, refused) => this.#trouble(error, refused));
     if (options.syncTimeout > 0) {
       const channel = {
@@ -98,20 +101,6 @@ export class StandaloneLink implements Link {
     return confirmed === undefined ? reply : acknowledged(reply, confirmed, receipt!);
   }
 
-  post<C>(
-    command: string,
-    args: (string | number | Buffer)[],
-    alone: boolean,
-    sink: ReplySink<C>,
-    call: C,
-    writing: number,
-  ): boolean {
-    if (!directCommands || this.#replicas !== undefined) return false;
-    this.#outbox.alone = alone;
-    void this.#redis.sendCommand(directCommand(command, args, sink, call, writing), this.#outbox as never);
-    return true;
-  }
-
   /** Sends a command to a node that is about to take over its slot: in one write with the word that allows it. */
   ask(command: string, args: (string | number | Buffer)[], receipt: Receipt | undefined): Promise<unknown> {
     if (this.ready) this.#write('asking', []).catch(() => undefined);
@@ -135,14 +124,16 @@ export class StandaloneLink implements Link {
     if (!this.ready) return;
     // It looks open but is dead (a cable, a firewall, a process that hangs): only a new one can help.
     this.#silence = undefined;
-    this.#redis.disconnect(true);
+    this.#reconnect();
   }
 
   /** Finds out whether the server is still there: another connection to it is not answered. */
   probe(): void {
     if (!this.ready || this.#probe !== undefined) return;
-    this.#probe = setTimeout(() => this.#redis.disconnect(true), this.#options.timeout).unref();
-    this.#write('ping', []).then(this.#alive, this.#alive);
+    runOutside(() => {
+      this.#probe = setTimeout(() => this.#redis.disconnect(true), this.#options.timeout).unref();
+      this.#write('ping', []).then(this.#alive, this.#alive);
+    });
   }
 
   readonly #alive = (): void => {
@@ -160,8 +151,12 @@ export class StandaloneLink implements Link {
 
   #write(command: string, args: (string | number | Buffer)[]): Promise<unknown> {
     // A command object instead of redis.evalsha(): the same bytes, less work per call.
-    const sent = new Command(command, args, { replyEncoding: 'utf8' });
-    return this.#redis.sendCommand(sent, this.#outbox as never) as Promise<unknown>;
+    return sendCommand(this.#redis, this.#makeCommand(command, args), this.#outbox);
+  }
+
+  /** Outside: the next connection would keep the context in which this one is given up. */
+  #reconnect(): void {
+    runOutside(() => this.#redis.disconnect(true));
   }
 
   #opened(): void {
@@ -183,7 +178,7 @@ export class StandaloneLink implements Link {
   }
 
   async #checkRole(): Promise<void> {
-    if (this.ready && (await this.#replicas?.read()) === 'slave') this.#redis.disconnect(true);
+    if (this.ready && (await this.#replicas?.read()) === 'slave') this.#reconnect();
   }
 
   #closed(): void {

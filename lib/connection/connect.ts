@@ -1,6 +1,7 @@
 import { Redis, type Cluster } from 'ioredis';
 import type { Settings } from '../config/Settings';
 import type { NodeAddress } from '../config/Topology';
+import { runOutside } from '../util/outside';
 import { chosenConnector } from './chosenConnector';
 import { connectCluster, connectClusterCopy } from './connectCluster';
 import { connectionOptions, nameOption, nodeKey, sentinelOptions } from './connectionOptions';
@@ -29,8 +30,15 @@ const REPLICATED: Deployment = { replicated: true };
 
 export type { Connections };
 
-/** Opens the connections in the background; commands and subscriptions wait for them. */
+/**
+ * Opens the connections in the background; commands and subscriptions wait for them. In no caller's context, which the
+ * sockets would keep: a client is often made in its first request.
+ */
 export function connect(settings: Settings): Connections {
+  return runOutside(() => connectTo(settings));
+}
+
+function connectTo(settings: Settings): Connections {
   const { topology } = settings;
   switch (topology.kind) {
     case 'single': {

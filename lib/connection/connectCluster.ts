@@ -1,6 +1,7 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
 import type { Settings } from '../config/Settings';
 import type { ClusterTopology, NodeAddress } from '../config/Topology';
+import { runOutside } from '../util/outside';
 import { chosenConnector } from './chosenConnector';
 import { ClusterLink } from './ClusterLink';
 import { ClusterSubscriber } from './ClusterSubscriber';
@@ -73,8 +74,9 @@ function join(settings: Settings, source: ClusterSource): Connections {
     syncTimeout: settings.slavesSyncTimeout,
     onSilence: () => subscriber.probe(),
   };
+  // Outside: a command that is sent elsewhere may need a node that nobody has needed before.
   const open = (address: NodeAddress, more?: Pick<RedisOptions, 'Connector'>): Redis =>
-    new Redis({ ...source.optionsOf(address), host: address.host, port: address.port, ...more });
+    runOutside(() => new Redis({ ...source.optionsOf(address), host: address.host, port: address.port, ...more }));
   const view = new ClusterView({
     ...source,
     connect: (address) => new StandaloneLink(open(address), { ...node, address: nodeKey(address) }),

@@ -1,6 +1,6 @@
 import { LockLostError, ShutdownError } from '../errors';
-import { runOutsideThreads } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
+import { runOutside } from '../util/outside';
 import { confirmedUntil, Hold, type Grip, type HoldIdentity } from './Hold';
 
 /** Somebody lost a lock (Redisson has no such event). */
@@ -169,7 +169,7 @@ export class HoldTable {
       const cause = new LockLostError(hold.name, hold.threadId, 'its client was shut down, and nothing renews it', {
         cause: new ShutdownError(),
       });
-      runOutsideThreads(() => grips.forEach((grip) => grip.onLost?.(cause)));
+      runOutside(() => grips.forEach((grip) => grip.onLost?.(cause)));
     }
   }
 
@@ -178,11 +178,11 @@ export class HoldTable {
     hold.deadline = Math.min(hold.deadline, hold.keptUntil(performance.now()));
   }
 
-  /** Outside any thread scope: it is by chance that a loss shows itself in that of some thread. */
+  /** Outside: it is by chance that a loss shows itself in the thread, or the span, of somebody. */
   #tell(hold: Hold, grips: readonly Grip[], cause: LockLostError): void {
     const lost = grips.filter(({ left }) => left !== true);
     if (lost.length === 0) return;
-    runOutsideThreads(() => {
+    runOutside(() => {
       for (const grip of lost) grip.onLost?.(cause);
       for (const listener of [...this.#listeners]) {
         try {

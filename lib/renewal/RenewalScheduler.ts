@@ -1,5 +1,5 @@
-import { runOutsideThreads } from '../thread/threadScope';
 import { clampTimer } from '../util/duration';
+import { runOutside } from '../util/outside';
 import { confirmedUntil, type Grip, type Hold, type Round } from './Hold';
 import type { HoldTable } from './HoldTable';
 import type { RenewalKind } from './RenewalKind';
@@ -42,7 +42,7 @@ export class RenewalScheduler {
    */
   catchUp(): void {
     // The reply belongs to somebody's thread; what is overdue does not.
-    if (performance.now() >= this.#dueAt) runOutsideThreads(() => this.#due());
+    if (performance.now() >= this.#dueAt) runOutside(() => this.#due());
   }
 
   #changed(hold: Hold): void {
@@ -85,7 +85,7 @@ export class RenewalScheduler {
     this.#dueAt = dueAt;
     if (dueAt === Infinity) return;
     const pause = clampTimer(dueAt - now);
-    this.#timer = runOutsideThreads(() => setTimeout(() => this.#due(), pause));
+    this.#timer = runOutside(() => setTimeout(() => this.#due(), pause));
     this.#timer.unref();
   }
 

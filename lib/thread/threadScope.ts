@@ -27,8 +27,3 @@ export function currentThreadId(): number | undefined {
 export function runAsThread<T>(threadId: number, fn: () => T): T {
   return storage.run(threadId, fn);
 }
-
-/** Runs `fn` outside any thread scope: what it starts (timers of the client) belongs to nobody's thread. */
-export function runOutsideThreads<T>(fn: () => T): T {
-  return storage.getStore() === undefined ? fn() : storage.run(undefined, fn);
-}

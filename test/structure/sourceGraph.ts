@@ -2,9 +2,6 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as ts from 'typescript';
 
-/** What may be extended beside errors: the base that ioredis asks for (lib/connection/directCommand.ts). */
-const EXTENDS_ALLOWED = new Set(['IoredisCommand']);
-
 /** One import, re-export, `import()` or `import('...')` type of a file. */
 export interface Import {
   readonly file: string;
@@ -49,7 +46,7 @@ export function syntaxOffences(file: string): string[] {
     if (ts.isIdentifier(node) && node.text === 'enterWith') offences.push('enterWith');
     if (ts.isHeritageClause(node) && ts.isClassLike(node.parent) && node.token === ts.SyntaxKind.ExtendsKeyword) {
       const [base] = node.types.map((type) => type.expression.getText());
-      if (base !== undefined && !/Error$/.test(base) && !EXTENDS_ALLOWED.has(base)) offences.push(`extends ${base}`);
+      if (base !== undefined && !/Error$/.test(base)) offences.push(`extends ${base}`);
     }
   });
   return offences;

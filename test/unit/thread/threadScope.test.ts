@@ -5,8 +5,8 @@ import {
   isAutomaticThreadId,
   newThreadId,
   runAsThread,
-  runOutsideThreads,
 } from '../../../lib/thread/threadScope';
+import { runOutside } from '../../../lib/util/outside';
 import { sleep, turn } from '../../support';
 
 describe('thread scopes', () => {
@@ -62,8 +62,8 @@ describe('thread scopes', () => {
   });
 
   it('can be left', () => {
-    expect(runAsThread(1, () => runOutsideThreads(currentThreadId))).to.equal(undefined);
-    expect(runOutsideThreads(currentThreadId)).to.equal(undefined);
+    expect(runAsThread(1, () => runOutside(currentThreadId))).to.equal(undefined);
+    expect(runOutside(currentThreadId)).to.equal(undefined);
   });
 
   it('automatic ids start above those of callers, and are told apart from made-up ones', () => {

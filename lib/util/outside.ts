@@ -1,0 +1,24 @@
+import { AsyncResource } from 'node:async_hooks';
+
+/**
+ * The async context in which this module was loaded: no request, no span, no thread. What a client does on nobody's
+ * behalf runs in it. A timer or a socket otherwise keeps the context of whoever happened to make it, for as long as it
+ * lives.
+ */
+const outside = new AsyncResource('ioredisson');
+
+/** An async context to come back to. */
+export type Context = AsyncResource;
+
+/** The context of nobody, see {@link runOutside}. */
+export const OUTSIDE: Context = outside;
+
+/** The context of the caller: spans, `AsyncLocalStorage`, thread scopes. */
+export function callerContext(): Context {
+  return new AsyncResource('ioredisson');
+}
+
+/** Runs `fn` in no caller's context: what it starts and sends belongs to nobody. */
+export function runOutside<T>(fn: () => T): T {
+  return outside.runInAsyncScope(fn);
+}
