@@ -1,7 +1,9 @@
+import { CommandTimeoutError } from './CommandTimeoutError';
 import { RedissonError } from './RedissonError';
 
 /**
- * `acquire` or `withLock` did not get the lock within its `waitTime`. Nothing is held and nothing is left behind.
+ * `acquire` or `withLock` did not get the lock within its `waitTime`: somebody else held it, or Redis did not answer (the
+ * `cause` is then a `CommandTimeoutError`). Nothing is held and nothing is left behind.
  * (`tryLock` answers `false` instead, `tryAcquireHold` `null`.)
  */
 export class LockTimeoutError extends RedissonError {
@@ -18,14 +20,14 @@ export class LockTimeoutError extends RedissonError {
   /**
    * @param lockName - the lock's name as given by the user
    * @param waitTime - the time waited, in ms
-   * @param options - `cause`: the last error of an attempt, where there was one
+   * @param options - `cause`: a `CommandTimeoutError` where Redis did not answer the last attempt
    */
   constructor(lockName: string, waitTime: number, options?: ErrorOptions) {
-    super(
-      `Lock '${lockName}' was not acquired within ${waitTime} ms: somebody else holds it. ` +
-        `Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.`,
-      options,
-    );
+    const why =
+      options?.cause instanceof CommandTimeoutError
+        ? 'Redis did not answer. Check the load of the server and the network.'
+        : 'somebody else holds it. Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.';
+    super(`Lock '${lockName}' was not acquired within ${waitTime} ms: ${why}`, options);
     this.lockName = lockName;
     this.waitTime = waitTime;
   }

@@ -45,6 +45,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   /** The ttl that the last attempt was answered with, in ms. */
   ttl = -1;
   sleptMs = 0;
+  /** Whether an attempt was sent that is not answered. */
+  #open = false;
+  /** What the last attempt that got no answer was told. */
+  #timeout: CommandTimeoutError | undefined;
   /** Whether a predecessor ever made an attempt for it. */
   #handed = false;
   /** That attempt while it is under way: whether it acquired. It rejects when nobody knows. */
@@ -114,12 +118,20 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     return this.hold.owner;
   }
 
+  /** Why it was not acquired, where Redis did not answer the last attempt. */
+  get silence(): CommandTimeoutError | undefined {
+    if (!this.#open && this.#handOver === undefined) return undefined;
+    return this.#timeout ?? new CommandTimeoutError(`acquire lock '${this.name}'`, this.waitMs, this.repeated);
+  }
+
   attempt(): Promise<Attempt<Acquired>> {
     if (this.hold.releasing) return this.hold.whenReleased().then(() => (this.cancelled ? NOT_TRIED : this.attempt()));
     this.sentAt = undefined;
+    this.#open = true;
     return this.driver.attempt(this).then(
       (reply) => {
         const now = performance.now();
+        this.#open = false;
         if (this.#unanswered === this.epoch) this.#unanswered = undefined;
         if (reply.acquired) this.place?.beginTurn(now);
         return this.#settle(reply, this.sentAt ?? now, now);
@@ -127,7 +139,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
       (error: unknown) => {
         // The others of the line would find out one after the other, each after a time-out of its own.
         if (error instanceof ConnectionError) this.place?.alarm();
-        else if (error instanceof CommandTimeoutError) this.#unanswered = this.epoch;
+        else if (error instanceof CommandTimeoutError) {
+          this.#timeout = error;
+          this.#unanswered = this.epoch;
+        }
         throw error;
       },
     );

@@ -7,7 +7,7 @@ import type { HandleThread } from './HandleThread';
 import { acquireHold, tryAcquireHold, withHold } from './holdOperations';
 import type { LockEngine, Taken } from './LockEngine';
 import { LockHold } from './LockHold';
-import type { InnerDemand, MemberLock } from './MemberLock';
+import type { InnerDemand, MemberLock, TakenHold } from './MemberLock';
 
 /**
  * What the user holds: the `RLock` of every kind that has one key. It reads the thread and the options, once per call,
@@ -129,7 +129,7 @@ export class DistributedLock implements MemberLock {
     waitMs: number,
     options: AcquireOptions | undefined,
     inner?: InnerDemand,
-  ): Promise<LockHold | undefined> {
+  ): Promise<TakenHold<LockHold>> {
     const caller = readCaller(options);
     // Outside a scope each call is a thread of its own, so that requests may share a handle.
     const threadId = caller.threadId ?? currentThreadId() ?? newThreadId();
@@ -143,7 +143,7 @@ export class DistributedLock implements MemberLock {
       maxRenewals: readMaxRenewTimes(options),
       ...inner,
     });
-    return taken.ok ? new LockHold(this.engine, threadId, taken.grip, taken.token) : undefined;
+    return taken.ok ? new LockHold(this.engine, threadId, taken.grip, taken.token) : taken.silence;
   }
 
   #count(threadId: number): Promise<number> {

@@ -4,7 +4,7 @@ import type { TimeUnit } from '../util/TimeUnit';
 import { readTryLock } from './callArguments';
 import type { DistributedLock } from './DistributedLock';
 import { readToken } from './drivers/fenced';
-import type { InnerDemand, MemberHold, MemberLock } from './MemberLock';
+import type { InnerDemand, MemberHold, MemberLock, TakenHold } from './MemberLock';
 
 /**
  * The fenced lock: a {@link DistributedLock} over the fenced driver, and the tokens that it brings back.
@@ -112,7 +112,7 @@ export class FencedLock implements RFencedLock, MemberLock {
     return this.#lock.withLock(fn, options);
   }
 
-  takeHold(waitMs: number, options: AcquireOptions | undefined, inner?: InnerDemand): Promise<MemberHold | undefined> {
+  takeHold(waitMs: number, options: AcquireOptions | undefined, inner?: InnerDemand): Promise<TakenHold<MemberHold>> {
     return this.#lock.takeHold(waitMs, options, inner);
   }
 

@@ -1,5 +1,5 @@
 import type { AcquireOptions } from '../api';
-import { IllegalMonitorStateError } from '../errors';
+import { CommandTimeoutError, IllegalMonitorStateError } from '../errors';
 import { NO_LEASE } from '../util/duration';
 import { INTERRUPTED, Patience } from '../wait/Patience';
 import type { Demand } from './LockEngine';
@@ -22,6 +22,14 @@ const FAREWELL_MS = 200;
 /** How a multi-lock is wanted. */
 export type GatheringDemand = Omit<Demand, 'queues' | 'maxRenewals'> & Pick<AcquireOptions, 'maxRenewTimes'>;
 
+/** Why there is no hold. */
+export interface Missing {
+  /** One that was not to be had within the time. */
+  readonly member: MemberLock;
+  /** Redis did not answer the last attempt at it. */
+  readonly silence: CommandTimeoutError | undefined;
+}
+
 /**
  * Takes the members of a multi-lock, all or enough of them, or none.
  *
@@ -43,6 +51,8 @@ export class Gathering {
   /** What it has: the member's index -> its hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
+  /** Of the present round: a member whose server did not answer. */
+  #silence: CommandTimeoutError | undefined;
 
   /**
    * @param members - in the agreed order
@@ -63,13 +73,15 @@ export class Gathering {
    * @returns the holds, or the member that was not to be had within the time
    * @throws the signal's reason; the first error of a member when too many failed; IllegalMonitorStateError of any member
    */
-  async run(): Promise<readonly MemberHold[] | MemberLock> {
+  async run(): Promise<readonly MemberHold[] | Missing> {
     let first = 0;
     try {
       for (;;) {
         const missing = await this.#round(first);
         if (missing === undefined) return [...this.#taken.values()];
-        if (this.#demand.waitMs <= 0 || performance.now() >= this.#deadline) return this.#members[missing]!;
+        if (this.#demand.waitMs <= 0 || performance.now() >= this.#deadline) {
+          return { member: this.#members[missing]!, silence: this.#silence };
+        }
         first = missing;
       }
     } finally {
@@ -80,6 +92,7 @@ export class Gathering {
   /** Takes them once. @returns `undefined`, or the member that was missing; then it has none */
   async #round(first: number): Promise<number | undefined> {
     this.#errors = [];
+    this.#silence = undefined;
     const order = [first, ...this.#members.keys()].filter((index, i) => i === 0 || index !== first);
     try {
       const busy = await this.#takeEnough(order);
@@ -121,7 +134,10 @@ export class Gathering {
     const { viaHandle, watchdogMs, signal } = this.#demand;
     const inner: InnerDemand = { viaHandle, queues, ...(watchdogMs === undefined ? {} : { watchdogMs }) };
     try {
-      return await this.#members[index]!.takeHold(waitMs, this.#options, inner);
+      const taken = await this.#members[index]!.takeHold(waitMs, this.#options, inner);
+      if (!(taken instanceof CommandTimeoutError)) return taken;
+      this.#silence = taken;
+      return undefined;
     } catch (error) {
       if (signal?.aborted === true || error instanceof IllegalMonitorStateError) throw error;
       this.#errors.push(error);

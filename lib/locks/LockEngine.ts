@@ -33,8 +33,8 @@ export interface Demand {
 /** What came of a demand. */
 export type Taken =
   | { readonly ok: true; readonly grip: Grip; readonly token: bigint | undefined }
-  /** Not acquired; `ttl` as the last attempt read it. */
-  | { readonly ok: false; readonly ttl: number };
+  /** Not acquired; `ttl` as the last attempt read it. `silence`: the last attempt got no answer. */
+  | { readonly ok: false; readonly ttl: number; readonly silence: CommandTimeoutError | undefined };
 
 /** One lock, whoever the thread: takes and gives back. Facades read the thread and the options and come here. */
 export class LockEngine {
@@ -71,7 +71,7 @@ export class LockEngine {
     hold.acquiring = true;
     try {
       const acquired = await acquireWithin(acquisition, patienceOf(demand));
-      if (acquired === undefined) return { ok: false, ttl: acquisition.ttl };
+      if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, silence: acquisition.silence };
       acquisition.succeeded();
       return { ok: true, grip: this.#hold(acquisition, acquired, demand, watchdogMs), token: acquired.token };
     } finally {

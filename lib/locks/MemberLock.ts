@@ -1,4 +1,5 @@
 import type { AcquireOptions, LockHold, RLock } from '../api';
+import type { CommandTimeoutError } from '../errors';
 import type { Demand } from './LockEngine';
 
 /** What only the package itself may ask for. */
@@ -8,9 +9,16 @@ export type InnerDemand = Partial<Pick<Demand, 'queues' | 'viaHandle' | 'watchdo
 export interface MemberLock extends RLock {
   /** Its place in the order in which the members of a multi-lock are taken: the key in Redis. */
   readonly sortKey: string;
-  /** As `tryAcquireHold`. @param waitMs - in ms; `Infinity` without limit */
-  takeHold(waitMs: number, options: AcquireOptions | undefined, inner?: InnerDemand): Promise<MemberHold | undefined>;
+  /**
+   * As `tryAcquireHold`.
+   * @param waitMs - in ms; `Infinity` without limit
+   * @returns when the time was over `undefined`, or the silence of Redis where it did not answer
+   */
+  takeHold(waitMs: number, options: AcquireOptions | undefined, inner?: InnerDemand): Promise<TakenHold<MemberHold>>;
 }
+
+/** See {@link MemberLock.takeHold}. */
+export type TakenHold<H extends LockHold> = H | CommandTimeoutError | undefined;
 
 /** A hold of a member. */
 export interface MemberHold extends LockHold {

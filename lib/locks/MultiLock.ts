@@ -5,10 +5,10 @@ import { currentThreadId, newThreadId } from '../thread/threadScope';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { checkThreadId, readCaller, readTryLock } from './callArguments';
-import { Gathering, type GatheringDemand } from './Gathering';
+import { Gathering, type GatheringDemand, type Missing } from './Gathering';
 import { HandleThread } from './HandleThread';
 import { acquireHold, tryAcquireHold, withHold } from './holdOperations';
-import { isMemberLock, type InnerDemand, type MemberLock } from './MemberLock';
+import { isMemberLock, type InnerDemand, type MemberLock, type TakenHold } from './MemberLock';
 import { MultiHold } from './MultiHold';
 import { ALL, settleQuorum, type Quorum } from './quorum';
 
@@ -76,7 +76,7 @@ export class MultiLock implements MemberLock {
     const taken = await this.#take(leaseMillis(leaseTime, unit), 0, options);
     if (taken instanceof MultiHold) return null;
     // A member may have become free meanwhile, or have no such time (a multi-lock in a multi-lock).
-    return Math.max(-1, await taken.remainTimeToLive().catch(() => -1));
+    return Math.max(-1, await taken.member.remainTimeToLive().catch(() => -1));
   }
 
   async unlock(options?: LockOptions): Promise<void> {
@@ -132,7 +132,7 @@ export class MultiLock implements MemberLock {
     waitMs: number,
     options: AcquireOptions | undefined,
     inner?: InnerDemand,
-  ): Promise<MultiHold | undefined> {
+  ): Promise<TakenHold<MultiHold>> {
     const { threadId, signal } = readCaller(options);
     const taken = await this.#gather({
       threadId: threadId ?? currentThreadId() ?? newThreadId(),
@@ -143,27 +143,27 @@ export class MultiLock implements MemberLock {
       watchdogMs: inner?.watchdogMs,
       maxRenewTimes: options?.maxRenewTimes,
     });
-    return taken instanceof MultiHold ? taken : undefined;
+    return taken instanceof MultiHold ? taken : taken.silence;
   }
 
   get #needed(): number {
     return this.#quorum.needed(this.#members.length);
   }
 
-  #take(leaseMs: number, waitMs: number, options: LockOptions | undefined): Promise<MultiHold | MemberLock> {
+  #take(leaseMs: number, waitMs: number, options: LockOptions | undefined): Promise<MultiHold | Missing> {
     const caller = readCaller(options);
     const { threadId, viaHandle } = this.#thread.of(caller.threadId);
     return this.#gather({ threadId, leaseMs, waitMs, signal: caller.signal, viaHandle });
   }
 
   /** @returns the hold, or the member that was not to be had */
-  async #gather(demand: GatheringDemand): Promise<MultiHold | MemberLock> {
+  async #gather(demand: GatheringDemand): Promise<MultiHold | Missing> {
     const { threadId } = demand;
     if (this.#acquiring.has(threadId)) throw IllegalMonitorStateError.acquisitionPending(this.name, threadId);
     this.#acquiring.add(threadId);
     try {
       const gathered = await new Gathering(this.#members, this.#needed, demand).run();
-      return 'takeHold' in gathered ? gathered : new MultiHold(this.name, threadId, gathered, this.#needed);
+      return 'member' in gathered ? gathered : new MultiHold(this.name, threadId, gathered, this.#needed);
     } finally {
       this.#acquiring.delete(threadId);
     }

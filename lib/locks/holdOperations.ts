@@ -1,10 +1,13 @@
 import type { AcquireOptions, LockHold } from '../api';
-import { LockTimeoutError } from '../errors';
+import { CommandTimeoutError, LockTimeoutError } from '../errors';
 import { runAsThread } from '../thread/threadScope';
 import { toMillis } from '../util/duration';
 
-/** Takes a lock once for the thread of the call. @returns `undefined` when the time was over */
-type TakeHold<H extends LockHold> = (waitMs: number) => Promise<H | undefined>;
+/**
+ * Takes a lock once for the thread of the call.
+ * @returns when the time was over `undefined`, or the silence of Redis where it did not answer
+ */
+type TakeHold<H extends LockHold> = (waitMs: number) => Promise<H | CommandTimeoutError | undefined>;
 
 /** `acquire` of every lock. @throws LockTimeoutError when `options.waitTime` passes */
 export async function acquireHold<H extends LockHold>(
@@ -15,6 +18,7 @@ export async function acquireHold<H extends LockHold>(
   const waitMs = options?.waitTime === undefined ? Infinity : toMillis(options.waitTime, options.unit, 'waitTime');
   const hold = await take(waitMs);
   if (hold === undefined) throw new LockTimeoutError(name, waitMs);
+  if (hold instanceof CommandTimeoutError) throw new LockTimeoutError(name, waitMs, { cause: hold });
   return hold;
 }
 
@@ -23,9 +27,9 @@ export async function tryAcquireHold<H extends LockHold>(
   options: AcquireOptions | undefined,
   take: TakeHold<H>,
 ): Promise<H | null> {
-  return (
-    (await take(options?.waitTime === undefined ? 0 : toMillis(options.waitTime, options.unit, 'waitTime'))) ?? null
-  );
+  const waitMs = options?.waitTime === undefined ? 0 : toMillis(options.waitTime, options.unit, 'waitTime');
+  const hold = await take(waitMs);
+  return hold === undefined || hold instanceof CommandTimeoutError ? null : hold;
 }
 
 /**

@@ -15,7 +15,7 @@ export interface Contest<T> {
    * @default true
    */
   readonly repeatable?: boolean;
-  /** One try. A rejection ends the wait. */
+  /** One try. A rejection ends the wait, unless it says that no answer came and the wait has time left. */
   attempt(): Promise<Attempt<T>>;
   /** Why an attempt under way cannot even be sent; `undefined` where it can. The end of the wait is then no "not acquired". */
   outage?(): Error | undefined;
@@ -39,7 +39,9 @@ export interface Contest<T> {
  * 3. A waiter that stands in a line attempts only when it is its turn, or when an attempt of its own got no answer. The
  *    very first attempt comes before all that, unless others wait already: most locks are free.
  * 4. "Not acquired" is an answer of Redis: a deadline that finds an attempt without a server to send it to is an error.
- * 5. Whatever way it ends, it leaves its place, and an attempt whose end it did not see goes to `giveUp`.
+ * 5. A command time-out is no answer, so it does not end a wait that has time left: another attempt follows after a
+ *    pause. Who has no deadline is told of a first attempt that got none: nobody else would tell him that Redis hangs.
+ * 6. Whatever way it ends, it leaves its place, and an attempt whose end it did not see goes to `giveUp`.
  *
  * @returns the acquired value, or `undefined` when the deadline passed
  * @throws the signal's reason when it aborted; what `attempt` or `listen` rejected with
@@ -60,7 +62,8 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
       if (wakeup === undefined && (contest.mustQueue || retryInMs !== undefined)) {
         wakeup = contest.join();
         if (wakeup === undefined) return undefined;
-        wake = wakeup.isTurn ? undefined : await patience.orInterrupted(wakeup.sleep(Infinity));
+        if (inDoubt) wake = await patience.orInterrupted(wakeup.sleep(PAUSE_AFTER_TIMEOUT_MS, true));
+        else wake = wakeup.isTurn ? undefined : await patience.orInterrupted(wakeup.sleep(Infinity));
       } else if (wakeup !== undefined && retryInMs !== undefined) {
         wake = await patience.orInterrupted(wakeup.sleep(retryInMs, inDoubt));
       }
@@ -80,10 +83,8 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
         if (error instanceof CommandError || error instanceof IllegalMonitorStateError) pending = undefined;
         if (!(error instanceof CommandTimeoutError)) throw error;
         doubtful = inDoubt = true;
-        // Who has a deadline is told "not acquired", as Redisson tells it since 4.7; who has none tries on: the next
-        // attempt finds out whether this one succeeded, since a repeated attempt counts once.
-        if (wakeup === undefined || contest.repeatable === false) throw error;
-        if (patience.timed) return undefined;
+        // The next attempt finds out whether this one succeeded, since a repeated attempt counts once.
+        if (contest.repeatable === false || (wakeup === undefined && !patience.timed)) throw error;
         result = { ok: false, retryInMs: PAUSE_AFTER_TIMEOUT_MS };
       }
       if (result === INTERRUPTED) return expire(patience, contest.outage?.());

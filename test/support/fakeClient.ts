@@ -1,3 +1,4 @@
+import { CommandTimeoutError } from '../../lib/errors';
 import { resolveConfig } from '../../lib/config/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
 import type { LockDriver } from '../../lib/locks/drivers/LockDriver';
@@ -85,6 +86,12 @@ export class FakeClient {
     this.holds.clear();
     await this.executor.close();
   }
+}
+
+/** A hold that must have been taken. */
+export function mustHold<H extends object>(taken: H | CommandTimeoutError | undefined): H {
+  if (taken === undefined || taken instanceof CommandTimeoutError) throw taken ?? new Error('not taken');
+  return taken;
 }
 
 /** Follows a promise without waiting for it. */

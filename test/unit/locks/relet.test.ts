@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { LockLostError } from '../../../lib/errors';
 import { fakeClock, turn } from '../../support';
-import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
+import { FakeClient, NAME, Outcome, mustHold } from '../../support/fakeClient';
 
 describe('another lease for a hold', () => {
   let clock: SinonFakeTimers;
@@ -16,7 +16,7 @@ describe('another lease for a hold', () => {
   afterEach(() => expect(clock.countTimers(), 'timers').to.equal(0));
 
   it('ends the watchdog, and the hold with the new lease', async () => {
-    const hold = (await client.lock().takeHold(Infinity, { threadId: 1 }))!;
+    const hold = mustHold(await client.lock().takeHold(Infinity, { threadId: 1 }));
     await clock.tickAsync(2_500);
     expect(await hold.relet(5_000)).to.equal(true);
     expect(client.redis.pttl(NAME)).to.equal(5_000);
@@ -29,7 +29,7 @@ describe('another lease for a hold', () => {
   });
 
   it('shortens a lease as well', async () => {
-    const hold = (await client.lock().takeHold(Infinity, { threadId: 1, leaseTime: 60_000 }))!;
+    const hold = mustHold(await client.lock().takeHold(Infinity, { threadId: 1, leaseTime: 60_000 }));
     expect(await hold.relet(500)).to.equal(true);
     expect(client.redis.pttl(NAME)).to.equal(500);
     await clock.tickAsync(600);
@@ -37,8 +37,8 @@ describe('another lease for a hold', () => {
   });
 
   it('never shortens the life of a lock that its thread holds without lease as well', async () => {
-    const outer = (await client.lock().takeHold(Infinity, { threadId: 1 }))!;
-    const inner = (await client.lock().takeHold(Infinity, { threadId: 1 }))!;
+    const outer = mustHold(await client.lock().takeHold(Infinity, { threadId: 1 }));
+    const inner = mustHold(await client.lock().takeHold(Infinity, { threadId: 1 }));
     expect(await inner.relet(500)).to.equal(true);
     expect(client.redis.pttl(NAME)).to.equal(3_000);
     await clock.tickAsync(5_000);
@@ -48,7 +48,7 @@ describe('another lease for a hold', () => {
   });
 
   it('tells when the lock is gone', async () => {
-    const hold = (await client.lock().takeHold(Infinity, { threadId: 1 }))!;
+    const hold = mustHold(await client.lock().takeHold(Infinity, { threadId: 1 }));
     client.redis.delete(NAME);
     expect(await hold.relet(500)).to.equal(false);
     expect(hold.signal.reason).to.be.instanceOf(LockLostError);
@@ -56,7 +56,7 @@ describe('another lease for a hold', () => {
   });
 
   it('is not believed in before Redis has answered, if it is longer', async () => {
-    const hold = (await client.lock().takeHold(Infinity, { threadId: 1, leaseTime: 1_000 }))!;
+    const hold = mustHold(await client.lock().takeHold(Infinity, { threadId: 1, leaseTime: 1_000 }));
     client.executor.mute();
     const reletting = new Outcome(hold.relet(60_000));
     await clock.tickAsync(1_100);
@@ -68,7 +68,7 @@ describe('another lease for a hold', () => {
   });
 
   it('comes before an acquisition of the same thread, however late its answer is', async () => {
-    const hold = (await client.lock().takeHold(Infinity, { threadId: 1 }))!;
+    const hold = mustHold(await client.lock().takeHold(Infinity, { threadId: 1 }));
     client.executor.mute();
     const reletting = new Outcome(hold.relet(1_000));
     const again = new Outcome(client.lock().takeHold(Infinity, { threadId: 1 }));
@@ -78,7 +78,7 @@ describe('another lease for a hold', () => {
     await turn();
     expect(reletting.value).to.equal(true);
     expect(client.redis.holds(NAME, client.driver.ownerOf(1))).to.equal(2);
-    await again.value!.unlock();
+    await mustHold(again.value).unlock();
     await hold.unlock();
   });
 });

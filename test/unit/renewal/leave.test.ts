@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { LockHold } from '../../../lib/locks/LockHold';
 import { fakeClock } from '../../support';
-import { CHANNEL, FakeClient, NAME } from '../../support/fakeClient';
+import { CHANNEL, FakeClient, NAME, mustHold } from '../../support/fakeClient';
 
 describe('A hold that is left to run out', () => {
   let clock: SinonFakeTimers;
@@ -14,7 +14,7 @@ describe('A hold that is left to run out', () => {
   });
 
   async function acquire(options?: { leaseTime?: number; threadId?: number }): Promise<LockHold> {
-    return (await client.lock().takeHold(0, options))!;
+    return mustHold(await client.lock().takeHold(0, options));
   }
 
   it('is not renewed any more, ends with its last renewal, and nobody is told', async () => {

@@ -308,7 +308,7 @@ describe('acquireWithin', () => {
   describe('an attempt without an answer', () => {
     const timeout = new CommandTimeoutError('acquire', 3_000, true);
 
-    it('is told where it was the first', async () => {
+    it('is told where it was the first of a wait without limit', async () => {
       contest.answers = [timeout];
       const lock = acquire();
       await turn();
@@ -316,12 +316,46 @@ describe('acquireWithin', () => {
       expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: true });
     });
 
-    it('means "not acquired" to who has a deadline', async () => {
-      contest.answers = [no(), timeout];
+    it('is told where nobody waits', async () => {
+      contest.waits = false;
+      contest.answers = [timeout];
+      const lock = acquire();
+      await turn();
+      expect(lock.error).to.equal(timeout);
+    });
+
+    for (const [which, answers] of [
+      ['the first', [timeout, no(), YES]],
+      ['a later one', [no(), timeout, no(), YES]],
+    ] as const) {
+      it(`A9: does not end a wait with a deadline, be it ${which}: another follows after a pause`, async () => {
+        contest.answers = [...answers];
+        const lock = acquire(60_000);
+        await turn();
+        expect([lock.state, contest.log.at(-1)]).to.deep.equal(['pending', 'sleep 500']);
+        await wake();
+        expect(contest.log.slice(-2)).to.deep.equal(['attempt', 'sleep 1000']);
+        await wake();
+        expect(lock.value).to.equal('mine');
+      });
+    }
+
+    it('A9: is undone where the deadline comes before another is answered', async () => {
+      contest.answers = [timeout];
+      const lock = acquire(60_000);
+      await clock.tickAsync(60_000);
+      expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
+      expect(contest.gaveUp).to.deep.equal({ pending: false, doubtful: true });
+    });
+
+    it('A9: of the first one, that nobody may follow out of turn, is asked for again all the same', async () => {
+      contest.isTurn = false;
+      contest.answers = [timeout, YES];
       const lock = acquire(60_000);
       await turn();
-      expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
-      expect(contest.gaveUp!.doubtful).to.equal(true);
+      expect(contest.log).to.deep.equal(['attempt', 'join', 'sleep 500']);
+      await wake();
+      expect(lock.value).to.equal('mine');
     });
 
     it('is followed by another after a pause where there is no deadline', async () => {
