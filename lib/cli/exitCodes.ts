@@ -11,6 +11,8 @@ export const ExitCode = {
   unavailable: 69,
   /** A defect of ours. */
   internal: 70,
+  /** Our output cannot be written: a full disk. */
+  output: 74,
   /** The lock was lost while the command ran. */
   lockLost: 75,
   /** As in a shell: the command cannot be executed. */
@@ -19,4 +21,6 @@ export const ExitCode = {
   notFound: 127,
   /** As in a shell: plus the number of the signal. */
   signalled: 128,
+  /** As in a shell for a command that SIGPIPE ended: whoever read our output has gone. */
+  readerGone: 141,
 } as const;

@@ -6,9 +6,11 @@ Exit codes:
   64          wrong usage or configuration
   65          the name belongs to data of another type, or Redis refuses the command
   69          Redis cannot be reached, does not answer, or does not let us in
+  74          the output cannot be written, e.g. on a full disk
   75          run: the lock was lost while the command ran
   126, 127    run: the command cannot be executed, there is no such command
-  128+n       run: signal n ended the command, or the wait for the lock
+  128+n       run: signal n ended the command, or the wait for the lock; 141: the
+              reader of the output has gone, as with | head
 
 Environment:
   REDIS_URL   where Redis is, unless --url or --config says it
@@ -62,7 +64,8 @@ Exit code 1: there is nothing by that name.
   queue         of a fair lock: array of owner, clientId, threadId, client,
                 remainingMs (null: unknown), listening
   token         of a fenced lock: the last one given, as text
-  value         permits left, count of a latch, or the number
+  value         permits left, count of a latch, or the number; as text beyond
+                2^53, where a JSON number is inexact
   acquired      of a semaphore with leases: permits that are out
   permits       of a semaphore with leases, at most 1000: array of id,
                 remainingMs (null: no lease)

@@ -1,14 +1,14 @@
 import type { ObjectReport } from '../inspection';
 import { ExitCode } from './exitCodes';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
-import { oneLine } from './output';
+import { oneLine, print } from './output';
 import { clientText, kindText, leasesText, listeningText, remainingText, table, ttlText } from './tables';
 
 /** `ioredisson inspect`. @returns the exit code */
 export async function inspect(name: string, options: ReportOptions): Promise<number> {
   const report = await inspecting(options, (inspector) => inspector.inspect(name));
-  if (options.json === true) printJson(report);
-  else process.stdout.write(`${paragraphs(report).join('\n\n')}\n`);
+  if (options.json === true) await printJson(report);
+  else await print(`${paragraphs(report).join('\n\n')}\n`);
   return report.kind === 'none' ? ExitCode.no : ExitCode.ok;
 }
 

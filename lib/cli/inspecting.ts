@@ -1,6 +1,6 @@
 import { Inspector } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { FAREWELL_MS, within } from './output';
+import { FAREWELL_MS, print, within } from './output';
 
 /** Options of the commands that look at what is there. */
 export interface ReportOptions extends ClientOptions {
@@ -17,7 +17,7 @@ export async function inspecting<T>(options: ClientOptions, act: (inspector: Ins
   }
 }
 
-/** Prints something as JSON. */
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+/** Prints something as JSON. Resolves when all of it is written. */
+export function printJson(value: unknown): Promise<void> {
+  return print(`${JSON.stringify(value, null, 2)}\n`);
 }

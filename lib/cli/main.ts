@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ExitCode } from './exitCodes';
 import { exitCodeOf, messageOf } from './failure';
-import { say } from './output';
+import { allSaid, print, ReaderGoneError, say, sayRaw } from './output';
 import { type Actions, createProgram } from './program';
 import type * as inspectModule from './inspect';
 import type * as listModule from './list';
@@ -29,15 +29,21 @@ async function main(): Promise<number> {
   const { version } = JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as {
     version: string;
   };
-  const program = createProgram(version, actions, (code) => (exitCode = code));
+  let help = '';
+  const output = { writeOut: (text: string) => void (help += text), writeErr: sayRaw };
+  const program = createProgram(version, actions, (code) => (exitCode = code), output);
   // Connections that are being made, and pauses between two attempts, keep no process alive.
   const alive = setInterval(() => undefined, 60_000);
   try {
-    await program.parseAsync();
+    await program.parseAsync().catch((error: unknown) => {
+      // Commander has said what is wrong, or wants to print the help.
+      if (!(error instanceof CommanderError)) throw error;
+      if (error.exitCode !== 0) exitCode = ExitCode.usage;
+    });
+    if (help !== '') await print(help);
     return exitCode;
   } catch (error) {
-    // Commander has said what is wrong, or printed the help.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+    if (error instanceof ReaderGoneError) return ExitCode.readerGone;
     say(messageOf(error));
     return exitCodeOf(error);
   } finally {
@@ -45,10 +51,11 @@ async function main(): Promise<number> {
   }
 }
 
-// Whoever reads us may have gone (a pipe to head, a closed terminal): no reason to leave a lock behind.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 // In one line, like everything else.
 process.removeAllListeners('warning');
 process.on('warning', (warning) => say(`warning: ${warning.message}`));
 
-void main().then((exitCode) => process.exit(exitCode));
+void main().then(async (exitCode) => {
+  await allSaid();
+  process.exit(exitCode);
+});

@@ -1,9 +1,80 @@
+import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { ExitCode } from './exitCodes';
+import { Failure } from './failure';
+
 /** How long a farewell to Redis may keep the command, in ms. */
 export const FAREWELL_MS = 3_000;
+/** The pause before a write is tried again where the other end takes nothing at the moment, in ms. */
+const FULL_PIPE_MS = 10;
 
-/** Says something on stderr, in one line. */
+const STDOUT = 1;
+const STDERR = 2;
+
+/** The reader of our output has gone, as with `| head`: nobody is left to say anything to. */
+export class ReaderGoneError extends Error {
+  constructor(cause: unknown) {
+    super('the reader of the output has gone', { cause });
+    this.name = 'ReaderGoneError';
+  }
+}
+
+/**
+ * Prints on stdout.
+ * @returns resolves when the system has taken all of it, however slow the reader is
+ * @throws ReaderGoneError; a {@link Failure} where it cannot be written, e.g. on a full disk
+ */
+export async function print(text: string): Promise<void> {
+  try {
+    const stream = process.stdout as unknown;
+    if (stream instanceof Socket) await writeToStream(stream, text);
+    else await writeToFile(STDOUT, text);
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'].includes(code)) throw new ReaderGoneError(error);
+    throw new Failure(`the output cannot be written: ${message}`, ExitCode.output, { cause: error });
+  }
+}
+
+/** A pipe, a socket, a terminal: in the background, so that signals and keys are heard meanwhile. */
+function writeToStream(stream: Socket, text: string): Promise<void> {
+  if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** A file or a device; what a nearly full disk takes only a part of is not lost without a word. */
+async function writeToFile(descriptor: number, text: string): Promise<void> {
+  for (let rest = Buffer.from(text); rest.length > 0;) {
+    try {
+      rest = rest.subarray(writeSync(descriptor, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      await new Promise((resolve) => setTimeout(resolve, FULL_PIPE_MS));
+    }
+  }
+}
+
+let said = Promise.resolve();
+
+/**
+ * Says something on stderr, in one line.
+ *
+ * It does not use `process.stderr`, which makes a pipe non-blocking: the command that we run has the same one.
+ */
 export function say(message: string): void {
-  process.stderr.write(`ioredisson: ${oneLine(message)}\n`);
+  sayRaw(`ioredisson: ${oneLine(message)}\n`);
+}
+
+/** Writes to stderr as it is. Where that fails there is nobody left to tell. */
+export function sayRaw(text: string): void {
+  said = said.then(() => writeToFile(STDERR, text)).catch(() => undefined);
+}
+
+/** Resolves when all that was said has been written. */
+export function allSaid(): Promise<void> {
+  return said;
 }
 
 /** A text without line breaks and control characters, so that nobody's name or error reply can forge output. */

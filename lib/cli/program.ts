@@ -24,6 +24,12 @@ const DEFAULT_GRACE_MS = 5_000;
 /** Default of `top --interval`, in ms. */
 const DEFAULT_INTERVAL_MS = 1_000;
 
+/** Where the program's own texts, such as help, go. */
+export interface ProgramOutput {
+  writeOut(text: string): void;
+  writeErr(text: string): void;
+}
+
 /** Takes the exit code of the command that was run. */
 type Done = (exitCode: number) => void;
 
@@ -33,8 +39,9 @@ type Done = (exitCode: number) => void;
  * @param version - of the package
  * @param actions - what the commands do
  * @param done - told the exit code of the command that was run
+ * @param output - takes help, version and usage errors
  */
-export function createProgram(version: string, actions: Actions, done: Done): Command {
+export function createProgram(version: string, actions: Actions, done: Done, output?: ProgramOutput): Command {
   const program = new Command('ioredisson')
     .description('A lock for the shell: run commands while holding a lock of Redisson, and see who holds what.')
     .version(version, '-V, --version', 'print the version')
@@ -42,7 +49,7 @@ export function createProgram(version: string, actions: Actions, done: Done): Co
     .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
-    .configureOutput({ outputError: (text, write) => write(usageError(text)) })
+    .configureOutput({ ...output, outputError: (text, write) => write(usageError(text)) })
     .addHelpText('after', EXIT_CODES);
   addRun(program, actions, done);
   addList(program, actions, done);

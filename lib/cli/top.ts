@@ -1,10 +1,9 @@
 import { constants } from 'node:os';
-import type { InspectionPage, Inspector, ObjectReport } from '../inspection';
-import type { ClientOptions } from './clientOptions';
+import { type InspectionPage, Inspector, type ObjectReport } from '../inspection';
+import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode } from './exitCodes';
 import { messageOf } from './failure';
-import { inspecting } from './inspecting';
-import { oneLine, within } from './output';
+import { oneLine, print, within } from './output';
 import { Screen } from './Screen';
 import { SignalInbox } from './SignalInbox';
 import { objectTable } from './tables';
@@ -17,28 +16,32 @@ export interface TopOptions extends ClientOptions {
   readonly count?: number;
 }
 
+/** The lines above the objects: title, trouble, head of the table. */
+const HEAD_LINES = 3;
+
 /**
  * `ioredisson top`: a page of the keyspace per tick. On a terminal a live view; otherwise frames, one after the other.
  * @returns the exit code
  */
 export async function top(pattern: string | undefined, options: TopOptions): Promise<number> {
-  return inspecting(options, async (inspector) => {
-    let exitCode: number = ExitCode.ok;
-    const end = new AbortController();
-    const inbox = new SignalInbox((signal) => {
-      // Ctrl-C is how one leaves it.
-      if (signal !== 'SIGINT') exitCode = ExitCode.signalled + constants.signals[signal];
-      end.abort();
-    });
-    const screen = process.stdout.isTTY ? new Screen(() => end.abort()) : undefined;
-    try {
-      await showFrames(inspector, pattern, options, end.signal, screen);
-    } finally {
-      screen?.leave();
-      inbox.close();
-    }
-    return exitCode;
+  const inspector = Inspector.open(readClientOptions(options));
+  let exitCode: number = ExitCode.ok;
+  const end = new AbortController();
+  const inbox = new SignalInbox((signal) => {
+    // Ctrl-C is how one leaves it.
+    if (signal !== 'SIGINT') exitCode = ExitCode.signalled + constants.signals[signal];
+    end.abort();
   });
+  const screen = Screen.isPossible() ? new Screen(() => end.abort()) : undefined;
+  try {
+    await showFrames(inspector, pattern, options, end.signal, screen);
+  } finally {
+    screen?.leave();
+    inbox.close();
+    // Nothing is left behind in Redis: who quits need not wait for an answer of a server that is slow or gone.
+    void inspector.close().catch(() => undefined);
+  }
+  return exitCode;
 }
 
 async function showFrames(
@@ -63,9 +66,11 @@ async function showFrames(
       trouble = messageOf(error);
       pages = inspector.pages(pattern);
     }
-    const lines = frameOf(seen.reports, pattern, trouble);
-    if (screen === undefined) process.stdout.write(`${lines.join('\n')}\n\n`);
-    else screen.show(lines);
+    const shown = seen.first(screen === undefined ? Infinity : Math.max(0, screen.height - HEAD_LINES));
+    const lines = frameOf(shown, seen.size, pattern, trouble);
+    const written = screen === undefined ? print(`${lines.join('\n')}\n\n`) : screen.show(lines);
+    // A reader that takes nothing must not keep us from ending.
+    await Promise.race([written, ended]);
     if (frame + 1 < count) await within(ended, interval);
   }
 }
@@ -76,22 +81,34 @@ class Sightings {
   #present = new Map<string, ObjectReport>();
 
   add({ reports, last }: InspectionPage): void {
-    for (const report of reports) this.#present.set(report.key, report);
+    for (const report of reports) {
+      this.#present.set(report.key, report);
+      this.#last.delete(report.key);
+    }
     if (!last) return;
     this.#last = this.#present;
     this.#present = new Map();
   }
 
-  /** The most waited for first. */
-  get reports(): readonly ObjectReport[] {
-    const all = [...new Map([...this.#last, ...this.#present]).values()];
-    return all.sort((a, b) => b.waiters - a.waiters || (a.name < b.name ? -1 : 1));
+  get size(): number {
+    return this.#last.size + this.#present.size;
+  }
+
+  /** The most waited for first. @param count - how many at most */
+  first(count: number): readonly ObjectReport[] {
+    const all = [...this.#last.values(), ...this.#present.values()];
+    return all.sort((a, b) => b.waiters - a.waiters || (a.name < b.name ? -1 : 1)).slice(0, count);
   }
 }
 
-function frameOf(reports: readonly ObjectReport[], pattern: string | undefined, trouble: string | undefined): string[] {
+function frameOf(
+  reports: readonly ObjectReport[],
+  size: number,
+  pattern: string | undefined,
+  trouble: string | undefined,
+): string[] {
   const what = pattern === undefined ? '' : ` matching ${oneLine(pattern)}`;
   const time = new Date().toTimeString().slice(0, 8);
-  const head = `ioredisson top ${time}  ${reports.length} object(s)${what}  q to quit`;
+  const head = `ioredisson top ${time}  ${size} object(s)${what}  q to quit`;
   return [head, trouble === undefined ? '' : oneLine(trouble), ...objectTable(reports).split('\n')];
 }

@@ -5,7 +5,7 @@ import { ExitCode } from './exitCodes';
 import { Failure } from './failure';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
 import { type LockKind, lockOfKind } from './lockKinds';
-import { FAREWELL_MS, oneLine, within } from './output';
+import { FAREWELL_MS, oneLine, print, within } from './output';
 import { kindText } from './tables';
 
 /** The options of `unlock`. */
@@ -24,8 +24,9 @@ export async function unlock(name: string, options: UnlockOptions): Promise<numb
   } finally {
     await within(client.shutdown(), FAREWELL_MS);
   }
-  if (options.json === true) printJson({ name, kind: report.kind, released, holders: released ? report.holders : [] });
-  else process.stdout.write(`${oneLine(outcome(report, released))}\n`);
+  const holders = released ? report.holders : [];
+  if (options.json === true) await printJson({ name, kind: report.kind, released, holders });
+  else await print(`${oneLine(outcome(report, released))}\n`);
   return released ? ExitCode.ok : ExitCode.no;
 }
 

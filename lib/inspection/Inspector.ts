@@ -7,7 +7,7 @@ import { connect } from '../connection/connect';
 import type { CommandExecutor } from '../connection/CommandExecutor';
 import { describeLock, type LockDraft } from './describeLock';
 import { describeNumber, type NumberDraft } from './describeNumber';
-import { globTest } from './glob';
+import { globTest, scanFilter } from './glob';
 import { permitReports } from './permits';
 import { RedisView } from './RedisView';
 import type { ObjectReport } from './reports';
@@ -64,7 +64,7 @@ export class Inspector {
   async *pages(pattern?: string): AsyncGenerator<InspectionPage, never> {
     const matches = pattern === undefined ? () => true : globTest(pattern);
     // The keys around a lock have its name in them.
-    const scan = this.#redis.pages(pattern === undefined ? undefined : `*${pattern}*`);
+    const scan = this.#redis.pages(pattern === undefined ? undefined : scanFilter(pattern));
     for (;;) {
       const { keys, last } = (await scan.next()).value;
       const reports = await this.#report(await this.#candidates(keys));
@@ -75,33 +75,36 @@ export class Inspector {
   /** One object, as fully as possible. @throws ConfigError for an empty name */
   async inspect(name: string): Promise<ObjectReport> {
     const key = mapName(validateName(name, 'lock'), this.#mapper);
-    const [report] = await this.#report([key]);
+    const type = (await this.#redis.read('type', key)) as string;
+    const [report] = await this.#report(new Map([[key, type]]));
     if (report?.kind !== 'permitExpirableSemaphore') {
       return report ?? { name, key, kind: 'none', ttlMs: -2, holders: [], waiters: 0, channels: [] };
     }
     return { ...report, permits: await permitReports(this.#redis, key) };
   }
 
-  /** The keys of the objects that these keys belong to. */
-  async #candidates(keys: readonly string[]): Promise<readonly string[]> {
-    const types = await Promise.all(keys.map((key) => this.#redis.read('type', key)));
-    const candidates = await Promise.all(
-      keys.map(async (key, i) => {
-        const type = types[i];
-        if (type === 'hash' || (type === 'string' && !PART.test(key))) return key;
-        const around = type === 'list' ? QUEUE.exec(key) : type === 'zset' ? PERMITS.exec(key) : null;
-        return around === null ? undefined : this.#owningKey(around[1]!, type === 'list' ? 'hash' : 'string');
-      }),
-    );
-    return [...new Set(candidates)].filter((key) => key !== undefined && this.#isOurs(key)) as string[];
+  /** The keys of the objects that these keys belong to, with their types. */
+  async #candidates(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const types = (await Promise.all(keys.map((key) => this.#redis.read('type', key)))) as string[];
+    const found = new Map<string, string>();
+    const parts: Promise<readonly [key: string, type: string]>[] = [];
+    for (const [i, key] of keys.entries()) {
+      const type = types[i]!;
+      if (type === 'hash' || (type === 'string' && !PART.test(key))) found.set(key, type);
+      const around = type === 'list' ? QUEUE.exec(key) : type === 'zset' ? PERMITS.exec(key) : null;
+      if (around !== null) parts.push(this.#owner(around[1]!, type === 'list' ? 'hash' : 'string'));
+    }
+    for (const [key, type] of await Promise.all(parts)) found.set(key, type);
+    for (const key of found.keys()) if (!this.#isOurs(key)) found.delete(key);
+    return found;
   }
 
-  /** The key of the object that a part, `{name}` or a name with braces of its own, belongs to. */
-  async #owningKey(part: string, type: string): Promise<string> {
-    const inner = /^\{([^{]+)\}$/s.exec(part)?.[1];
-    if (inner === undefined) return part;
-    const [ofInner, ofPart] = await Promise.all([this.#redis.read('type', inner), this.#redis.read('type', part)]);
-    return ofInner !== type && ofPart === type ? part : inner;
+  /** The object that a part, `{name}` or a name with braces of its own, belongs to: its key and type. */
+  async #owner(part: string, type: string): Promise<readonly [key: string, type: string]> {
+    const inner = /^\{([^{]+)\}$/s.exec(part)?.[1] ?? part;
+    const asked = [this.#redis.read('type', inner), this.#redis.read('type', part)];
+    const [ofInner, ofPart] = (await Promise.all(asked)) as [string, string];
+    return ofInner !== type && ofPart === type ? [part, ofPart] : [inner, ofInner];
   }
 
   /** Whether the mapper can have made it: keys without its prefix are somebody else's. */
@@ -110,8 +113,9 @@ export class Inspector {
     return name !== '' && this.#mapper.map(name) === key;
   }
 
-  async #report(keys: readonly string[]): Promise<readonly ObjectReport[]> {
-    const drafts = (await Promise.all(keys.map((key) => this.#draft(key)))).filter((draft) => draft !== undefined);
+  async #report(types: ReadonlyMap<string, string>): Promise<readonly ObjectReport[]> {
+    const asked = [...types].map(([key, type]) => this.#draft(key, type));
+    const drafts = (await Promise.all(asked)).filter((draft) => draft !== undefined);
     const channels = drafts.flatMap((one) => ('lock' in one ? one.lock : one.number).channelNames);
     const subscribers = await this.#redis.subscribers(channels);
     return drafts.map((one) =>
@@ -119,14 +123,13 @@ export class Inspector {
     );
   }
 
-  async #draft(key: string): Promise<Draft | undefined> {
-    const type = await this.#redis.read('type', key);
+  async #draft(key: string, type: string): Promise<Draft | undefined> {
     if (type === 'string') {
       const number = await describeNumber(this.#redis, key);
       return number && { number };
     }
     if (type !== 'hash' && type !== 'none') return undefined;
-    const lock = await describeLock(this.#redis, key);
+    const lock = await describeLock(this.#redis, key, type);
     return lock && { lock };
   }
 

@@ -15,14 +15,17 @@ export interface LockDraft extends Omit<ObjectReport, 'channels' | 'waiters' | '
   readonly channelNames: readonly string[];
 }
 
-/** Reads the lock of a key. @returns `undefined` where there is none */
-export async function describeLock(redis: RedisView, key: string): Promise<LockDraft | undefined> {
-  const [fields, ttl, queue, scores, token] = await Promise.all([
-    readFields(redis, key),
+/**
+ * Reads the lock of a key.
+ * @param type - what Redis says the key is: `hash` or `none`
+ * @returns `undefined` where there is none
+ */
+export async function describeLock(redis: RedisView, key: string, type: string): Promise<LockDraft | undefined> {
+  const [fields, ttl, around] = await Promise.all([
+    type === 'hash' ? readFields(redis, key) : undefined,
     redis.read('pttl', key),
-    redis.read('lrange', prefixName('redisson_lock_queue', key), 0, -1).catch(() => []),
-    redis.read('zrange', prefixName('redisson_lock_timeout', key), 0, -1, 'WITHSCORES').catch(() => []),
-    redis.read('get', prefixName('redisson_lock_token', key)).catch(() => null),
+    // Most locks have neither: one question instead of two. An unclosed brace in the name can put them on two slots.
+    redis.read('exists', prefixName('redisson_lock_queue', key), prefixName('redisson_lock_token', key)).catch(() => 2),
   ]);
   const ttlMs = Number(ttl);
   const mode = fields?.find(([field]) => field === 'mode')?.[1];
@@ -33,7 +36,7 @@ export async function describeLock(redis: RedisView, key: string): Promise<LockD
     return { key, kind: 'readWrite', mode, ttlMs, holders, queued: [], channelNames: [channelOf.readWrite(key)] };
   }
   if (fields !== undefined && mode !== undefined) return undefined;
-  const queued = queuedReports(queue as string[], scores as string[]);
+  const [queued, token] = around === 0 ? [[], null] : await Promise.all([queueOf(redis, key), tokenOf(redis, key)]);
   if (fields === undefined && queued.length === 0 && token === null) return undefined;
   const holders = (fields ?? []).map(([owner, count]) => ({ ...ownerReport(owner), holdCount: Number(count) }));
   const lock = { key, ttlMs: fields === undefined ? -2 : ttlMs, holders, queued };
@@ -42,19 +45,19 @@ export async function describeLock(redis: RedisView, key: string): Promise<LockD
   }
   const channelNames = [channelOf.lock(key)];
   if (token === null) return { ...lock, kind: 'lock', channelNames };
-  return { ...lock, kind: 'fenced', token: token as string, channelNames };
+  return { ...lock, kind: 'fenced', token, channelNames };
 }
 
 /** The fields of a lock's hash. @returns `undefined` where it is anything else, after a small look at it */
 async function readFields(redis: RedisView, key: string): Promise<[string, string][] | undefined> {
-  const type = await redis.read('type', key);
-  if (type !== 'hash') return undefined;
-  const [length, sample] = (await Promise.all([
-    // ioredis makes an object of the reply to HGETALL, and of no other's.
-    redis.read('hlen', key),
-    redis.read('hscan', key, 0, 'COUNT', 10),
-  ]).catch(() => [0, ['0', []]])) as [number, [string, string[]]];
-  if (length > MAX_FIELDS || !isLockHash(pairs(sample[1]))) return undefined;
+  const nothing = ['0', []];
+  const [cursor, flat] = (await redis.read('hscan', key, 0, 'COUNT', 10).catch(() => nothing)) as [string, string[]];
+  const sample = pairs(flat);
+  if (!isLockHash(sample)) return undefined;
+  // A small hash comes as a whole.
+  if (cursor === '0') return sample;
+  if (Number(await redis.read('hlen', key).catch(() => Infinity)) > MAX_FIELDS) return undefined;
+  // ioredis makes an object of the reply to HGETALL, and of no other's.
   const fields = Object.entries((await redis.read('hgetall', key).catch(() => ({}))) as Record<string, string>);
   return isLockHash(fields) ? fields : undefined;
 }
@@ -67,7 +70,16 @@ async function reader(redis: RedisView, key: string, [owner, count]: [string, st
   return { ...report, mode: 'read', leasesMs: (await Promise.all(holds)).map(Number) };
 }
 
-function queuedReports(queue: readonly string[], scores: readonly string[]): QueuedReport[] {
+async function tokenOf(redis: RedisView, key: string): Promise<string | null> {
+  const token = await redis.read('get', prefixName('redisson_lock_token', key)).catch(() => null);
+  return token as string | null;
+}
+
+async function queueOf(redis: RedisView, key: string): Promise<QueuedReport[]> {
+  const [queue, scores] = (await Promise.all([
+    redis.read('lrange', prefixName('redisson_lock_queue', key), 0, -1).catch(() => []),
+    redis.read('zrange', prefixName('redisson_lock_timeout', key), 0, -1, 'WITHSCORES').catch(() => []),
+  ])) as [string[], string[]];
   const ends = new Map(pairs(scores));
   const now = Date.now();
   return queue.map((owner) => {

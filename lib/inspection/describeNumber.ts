@@ -6,10 +6,17 @@ import type { RedisView } from './RedisView';
 export interface NumberDraft {
   readonly key: string;
   readonly ttlMs: number;
-  readonly value: number;
+  /** Beyond 2^53, where a number is inexact, as decimal text. */
+  readonly value: number | string;
   /** How many permits are out; `undefined` where it has no permits with leases. */
   readonly acquired: number | undefined;
   readonly channelNames: readonly [semaphore: string, latch: string];
+}
+
+/** A decimal integer: a number where that is exact, else the text. */
+function exactInteger(text: string): number | string {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : text;
 }
 
 /** Reads the number of a key. @returns `undefined` where there is none */
@@ -24,5 +31,11 @@ export async function describeNumber(redis: RedisView, key: string): Promise<Num
   const isNumber = /^-?\d{1,19}$/.test(text as string);
   if (!isNumber && permits === undefined) return undefined;
   const channelNames = [channelOf.semaphore(key), channelOf.latch(key)] as const;
-  return { key, ttlMs: Number(ttl), value: isNumber ? Number(text) : 0, acquired: permits, channelNames };
+  return {
+    key,
+    ttlMs: Number(ttl),
+    value: isNumber ? exactInteger(text as string) : 0,
+    acquired: permits,
+    channelNames,
+  };
 }

@@ -69,8 +69,8 @@ export interface ObjectReport {
   readonly queue?: readonly WaiterReport[];
   /** Of a fenced lock: the last token given, as decimal text. */
   readonly token?: string;
-  /** Of a semaphore: permits left; of a latch: its count; else the number. */
-  readonly value?: number;
+  /** Of a semaphore: permits left; of a latch: its count; else the number. Beyond 2^53 as decimal text: exact. */
+  readonly value?: number | string;
   /** Of a permit-expirable semaphore: how many permits are out. */
   readonly acquired?: number;
   /** Of a permit-expirable semaphore, when it is inspected: the first 1000 that are out. */

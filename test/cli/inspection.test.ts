@@ -133,6 +133,19 @@ describe('list, inspect and unlock', function () {
     expect((await list()).map(({ name }) => name)).to.deep.equal(['latch', 'permits', 'sem']);
   });
 
+  it('B13: integers are shown exactly', async () => {
+    const listener = observer(server.url);
+    await listener.subscribe('redisson_sc:{sem}');
+    await redis.set('sem', '9007199254740993');
+    expect(await inspect('sem')).to.include({ kind: 'semaphore', value: '9007199254740993' });
+    for (const args of [['inspect', 'sem'], ['list']])
+      expect((await ask(...args)).stdout).to.contain('9007199254740993');
+    await redis.hset('t', JAVA, 1);
+    await redis.set('redisson_lock_token:{t}', '9223372036854775807');
+    expect(await inspect('t')).to.include({ kind: 'fenced', token: '9223372036854775807' });
+    expect((await ask('inspect', 't')).stdout).to.contain('9223372036854775807');
+  });
+
   it('nothing of somebody else is listed, or called a lock', async () => {
     await redis.hset('hash', 'field', 1);
     await redis.hset('mode', { mode: 'dark' });
@@ -166,6 +179,7 @@ describe('list, inspect and unlock', function () {
     const reading = [
       'scan',
       'type',
+      'exists',
       'pttl',
       'hlen',
       'hscan',

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { monitor, RedisServer, trackClient } from '../support';
 import { ensureBuilt } from '../support/buildOutput';
 import { cli, CliProcess, COMMAND, PATIENCE } from './support/CliProcess';
@@ -29,9 +30,9 @@ describe('ioredisson top', function () {
   }
 
   /** Runs it on a terminal of its own, which script(1) of util-linux makes. */
-  function startOnTerminal(): CliProcess {
-    const line = `'${process.execPath}' '${COMMAND}' top -i 50ms -u ${server.url}`;
-    return CliProcess.startWith('script', ['-qec', line, '/dev/null'], { env: { TERM: 'xterm' } });
+  function startOnTerminal(term = 'xterm', prepare = 'true'): CliProcess {
+    const line = `${prepare}; '${process.execPath}' '${COMMAND}' top -i 50ms -u ${server.url}`;
+    return CliProcess.startWith('script', ['-qec', line, '/dev/null'], { env: { TERM: term } });
   }
 
   it('without a terminal: prints a frame at each look', async () => {
@@ -77,6 +78,45 @@ describe('ioredisson top', function () {
     const end = await top.ended;
     expect(end.code).to.equal(69);
     expect(end.stderr).to.match(/^ioredisson: [^\n]+\n$/);
+  });
+
+  it('B8: q ends it at once while Redis answers nothing', async function () {
+    if (!hasScript()) this.skip();
+    const top = startOnTerminal();
+    await top.prints(/watched/);
+    server.pause();
+    // A look is under way from now on, and stays so.
+    await sleep(500);
+    const typedAt = performance.now();
+    top.type('q');
+    expect((await top.ended).code).to.equal(0);
+    expect(performance.now() - typedAt).to.be.lessThan(1_500);
+  });
+
+  it('B8: with thousands of locks it draws what fits, and q ends it at once', async function () {
+    if (!hasScript()) this.skip();
+    const redis = observer(server.url);
+    const pipeline = redis.pipeline();
+    for (let i = 0; i < 6_000; i++) pipeline.hset(`lock:${i}`, OWNER, 1);
+    await pipeline.exec();
+    redis.disconnect();
+    const top = startOnTerminal('xterm', 'stty rows 10 cols 100');
+    await top.prints(/6001 object/);
+    const typedAt = performance.now();
+    top.type('q');
+    const { code, stdout } = await top.ended;
+    expect(code).to.equal(0);
+    expect(performance.now() - typedAt).to.be.lessThan(1_500);
+    const frame = /6001 object[^]*?\u001b\[J/.exec(stdout)![0];
+    expect(frame.match(/aaaaaaaa-bbbb/g)).to.have.lengthOf(7);
+  });
+
+  it('B13: a terminal that knows no escapes gets frames, as a file does', async function () {
+    if (!hasScript()) this.skip();
+    const top = startOnTerminal('dumb');
+    await top.prints(/watched[^]*watched/);
+    top.signal('SIGTERM');
+    expect((await top.ended).stdout).not.to.contain('\u001b');
   });
 
   for (const [what, keys] of [
