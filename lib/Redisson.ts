@@ -28,6 +28,7 @@ import { readKeyPrefix } from './locks/drivers/readWriteKeys';
 import { reentrantDriver } from './locks/drivers/reentrant';
 import { spinDriver } from './locks/drivers/spin';
 import { writeDriver } from './locks/drivers/write';
+import { FairTurns } from './locks/FairTurns';
 import { FencedLock } from './locks/FencedLock';
 import { HandleThread } from './locks/HandleThread';
 import type { LockContext } from './locks/LockContext';
@@ -59,6 +60,7 @@ export class Redisson {
   readonly #settings: Settings;
   readonly #connections: Connections;
   readonly #context: LockContext;
+  readonly #fairTurns: FairTurns;
   readonly #drivers;
   #reentryWarned = false;
   #shutdown: Promise<void> | undefined;
@@ -80,12 +82,13 @@ export class Redisson {
     };
     const renewal = hashRenewal(executor);
     const queueing = settings.fairLockWaitTimeout;
+    this.#fairTurns = new FairTurns(executor);
     this.#drivers = {
       lock: reentrantDriver(executor, this.#id, renewal),
-      fair: fairDriver(executor, this.#id, renewal, queueing),
+      fair: fairDriver(executor, this.#id, renewal, queueing, this.#fairTurns),
       fenced: fencedDriver(executor, this.#id, renewal),
       nonReentrant: nonReentrantDriver(executor, this.#id, renewal),
-      nonReentrantFair: nonReentrantFairDriver(executor, this.#id, renewal, queueing),
+      nonReentrantFair: nonReentrantFairDriver(executor, this.#id, renewal, queueing, this.#fairTurns),
       read: readDriver(executor, this.#id, readRenewal(executor, readKeyPrefix)),
       write: writeDriver(executor, this.#id, renewal),
       spin: (backOff: BackOff) => spinDriver(executor, this.#id, renewal, () => new BackOffWakeup(backOff.create())),
@@ -208,6 +211,7 @@ export class Redisson {
 
   async #close(): Promise<void> {
     this.#context.hub.close();
+    this.#fairTurns.close();
     this.#context.holds.clear();
     await this.#connections.executor.close();
   }

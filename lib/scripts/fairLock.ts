@@ -1,6 +1,7 @@
 import { CUT_FAIR_LIFE } from './cutLife';
-import { FAIR_ACQUIRE, PURGE, REENTER, SHIFT, WAKE, oneShotAcquire, queueingAcquire } from './fairQueue';
-import { decodeAcquire, decodeFlag, decodeRelease } from './replies';
+import { FAIR_CLAIM_MS, FAIR_FUNCTIONS } from './fairFunctions';
+import { FAIR_ACQUIRE, REENTER, oneShotAcquire, queueingAcquire } from './fairQueue';
+import { decodeAcquire, decodeCount, decodeFairRelease, decodeFlag } from './replies';
 import { defineScript } from './Script';
 
 /*
@@ -17,8 +18,8 @@ import { defineScript } from './Script';
  *
  * - A live waiter is never purged for being patient: by coming back it moves its score, and those behind, to what they
  *   would be had it queued now. A Java waiter behind it lives longer by as much.
- * - A free lock whose head does not come is waited for until the head's score, and that is cut to `FAIR_CLAIM_MS` by
- *   the first waiter who finds it so; Redisson answers 0 (try at once) or -2 until the score passes, minutes later.
+ * - A free lock whose head does not come is kept for it for 3 s, and those who do not come after it have the same 3 s
+ *   (`fairFunctions.ts`); Redisson answers 0 (try at once) or -2 until the head's score passes, minutes later.
  * - Who leaves the queue while it is its turn passes the message on.
  * - The head is told, too, when the lock has less to live than it may think: its holder may die without a word. That is
  *   when a hold is given back that would have lived longer, when a waiter gets in for less time than it has slept for, and
@@ -66,7 +67,7 @@ export const tryAcquireFairLock = defineScript({
  *
  * KEYS: name, queue, timeouts, channelBase (the channels are `channelBase:<owner>`). ARGV: message, owner, left (holds to
  * leave), remaining (ms of lease those have; 0 leaves the expiry alone), now (epoch ms), publish.
- * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told.
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; `{n, m}` = free, n subscribers were told, m waiters are queued.
  */
 export const releaseFairLock = defineScript({
   name: 'fairLock.release',
@@ -77,7 +78,8 @@ export const releaseFairLock = defineScript({
   lua: `
 local moment = tonumber(now)
 local held = tonumber(redis.call('hget', name, owner))
-${WAKE}${CUT_FAIR_LIFE}${PURGE}
+${FAIR_FUNCTIONS}${CUT_FAIR_LIFE}
+purge(moment)
 if not held then
   if redis.call('exists', name) == 0 then wake() end
   return nil
@@ -89,17 +91,20 @@ if keep > 0 then
   return 0
 end
 redis.call('del', name)
-return 1 + wake()
+return {wake(), redis.call('llen', queue)}
 `,
-  decode: decodeRelease,
+  decode: decodeFairRelease,
 });
+
+/** {@link abandonFairLock}: it was the head of a free lock. */
+export const LEFT_FREE_LOCK = 2;
 
 /**
  * Leaves the queue (Redisson: acquireFailed): for a waiter whose time is up, who is aborted, or whose attempt is in doubt.
  * Whoever is behind moves up by this waiter's wait, and no more. `wait` must be the one it queued with.
  *
  * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), publish.
- * Output: 1 = it was queued, 0 = it was not.
+ * Output: 0 = it was not queued, 1 = it was, 2 = it was the head of a free lock, and the next one was told.
  */
 export const abandonFairLock = defineScript({
   name: 'fairLock.abandon',
@@ -111,15 +116,16 @@ export const abandonFairLock = defineScript({
 local held = redis.call('hlen', name)
 local head = redis.call('lindex', queue, 0)
 redis.call('zcard', timeouts)
-${SHIFT}${WAKE}
+${FAIR_FUNCTIONS}
 shift(owner, -tonumber(wait))
 redis.call('zrem', timeouts, owner)
 local found = redis.call('lrem', queue, 0, owner)
+if held > 0 or head ~= owner then return math.min(found, 1) end
 -- the message may have come to the one who leaves
-if held == 0 and head == owner then wake() end
-return math.min(found, 1)
+wake()
+return ${LEFT_FREE_LOCK}
 `,
-  decode: decodeFlag,
+  decode: decodeCount,
 });
 
 /**
@@ -137,11 +143,43 @@ export const forceReleaseFairLock = defineScript({
   lua: `
 local moment = tonumber(now)
 local held = redis.call('hlen', name)
-${WAKE}${PURGE}
+${FAIR_FUNCTIONS}
+purge(moment)
 if held == 0 then return 0 end
 redis.call('del', name)
 wake()
 return 1
 `,
   decode: decodeFlag,
+});
+
+/**
+ * Looks whether the head of the queue has taken the lock that it was told of; if not, does what `claim()` in
+ * `fairFunctions.ts` says. For the client that gave the lock back: every waiter may be asleep.
+ *
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), told (ms since the head was told), publish.
+ * Output: 0 = held, or nobody waits; else to be asked again after so many ms.
+ */
+export const checkFairTurn = defineScript({
+  name: 'fairLock.checkTurn',
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  args: ['message', 'now', 'told', 'publish'],
+  resend: 'always',
+  lua: `
+local moment = tonumber(now)
+local held = redis.call('hlen', name)
+local first = redis.call('lindex', queue, 0)
+redis.call('zcard', timeouts)
+${FAIR_FUNCTIONS}
+if held > 0 then
+  if first and isCalled(scoreOf(first)) then
+    endClaims(moment + math.max(redis.call('pttl', name), 0) + ${FAIR_CLAIM_MS})
+  end
+  return 0
+end
+local head = purge(moment)
+if not head then return 0 end
+return math.max(math.ceil(claim(head, false, moment, tonumber(told))), 1)
+`,
+  decode: decodeCount,
 });

@@ -11,8 +11,8 @@ export type ReleaseReply =
   | { readonly kind: 'notHeld' }
   /** The owner still has holds. */
   | { readonly kind: 'kept' }
-  /** Free now; so many subscribers got the wake-up message. */
-  | { readonly kind: 'freed'; readonly receivers: number }
+  /** Free now; so many subscribers got the wake-up message, and so many waiters are queued in Redis (fair locks). */
+  | { readonly kind: 'freed'; readonly receivers: number; readonly queued?: number }
   /** Now held by the heir; a fenced lock gave it a token. */
   | { readonly kind: 'handed'; readonly token?: bigint };
 
@@ -57,6 +57,12 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   if (code === 0) return KEPT;
   if (code === RELEASED_HANDED) return HANDED;
   return { kind: 'freed', receivers: code - 1 };
+}
+
+/** Reads nil / 0 / `{receivers, queued}`. */
+export function decodeFairRelease(reply: unknown): ReleaseReply {
+  if (!Array.isArray(reply)) return decodeRelease(reply);
+  return { kind: 'freed', receivers: Number(reply[0]), queued: Number(reply[1]) };
 }
 
 /** Reads `{token}` / `{token, holds}` / pttl. A token is text: beyond 2^53 a number of Lua is no longer exact. */

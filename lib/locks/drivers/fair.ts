@@ -4,6 +4,7 @@ import {
   abandonFairLock,
   acquireFairLock,
   forceReleaseFairLock,
+  LEFT_FREE_LOCK,
   releaseFairLock,
   tryAcquireFairLock,
 } from '../../scripts/fairLock';
@@ -29,6 +30,12 @@ export function fairKeys(rawName: string): FairKeys {
   };
 }
 
+/** Sees to it that a queue goes on whose head was told that the lock is free, and may be dead. */
+export interface TurnCheck {
+  /** The head of this queue has just been told. */
+  told(rawName: string): void;
+}
+
 /** Whether the attempt is that of a waiter; a single attempt must not leave a place in the queue behind. */
 export function joinsQueue(request: AttemptRequest): boolean {
   return request.queues && request.waitMs > 0;
@@ -40,7 +47,8 @@ export function joinsQueue(request: AttemptRequest): boolean {
  * @param unlimitedMs - that of a waiter without limit (`fairLockWaitTimeout`)
  */
 export function waitOnWire({ waitMs }: AttemptRequest, unlimitedMs: number): number {
-  return waitMs > 0 && waitMs !== Infinity ? waitMs : unlimitedMs;
+  // A whole number: a score with a fraction means something else.
+  return waitMs > 0 && waitMs !== Infinity ? Math.ceil(waitMs) : unlimitedMs;
 }
 
 /** {@link fairKeys}, and what the channels of the waiters begin with. */
@@ -69,12 +77,14 @@ export function fairAcquireArgs(request: AttemptRequest, unlimitedMs: number): F
  * channel of its own. Its data is drawn in `scripts/fairLock.ts`.
  *
  * @param waitTimeoutMs - `fairLockWaitTimeout`
+ * @param turns - told of each lock that becomes free while others wait
  */
 export function fairDriver(
   executor: CommandExecutor,
   clientId: string,
   renewal: RenewalKind,
   waitTimeoutMs: number,
+  turns: TurnCheck,
 ): LockDriver {
   return {
     // The order is that of Redis: no hand-over within the process.
@@ -93,8 +103,8 @@ export function fairDriver(
         fairAcquireArgs(request, waitTimeoutMs),
         { what: 'acquire fair lock', name: request.name, token: request.token },
       ),
-    release: ({ rawName, owner, left, remainingMs, name, token }) =>
-      executor.run(
+    release: async ({ rawName, owner, left, remainingMs, name, token }) => {
+      const reply = await executor.run(
         releaseFairLock,
         fairChannelKeys(rawName),
         {
@@ -106,9 +116,12 @@ export function fairDriver(
           publish: PUBLISH_COMMAND,
         },
         { what: 'release fair lock', name, token },
-      ),
-    abandon: (request, token) =>
-      executor.run(
+      );
+      if (reply.kind === 'freed' && reply.queued !== 0) turns.told(rawName);
+      return reply;
+    },
+    abandon: async (request, token) => {
+      const left = await executor.run(
         abandonFairLock,
         fairChannelKeys(request.rawName),
         {
@@ -118,13 +131,18 @@ export function fairDriver(
           publish: PUBLISH_COMMAND,
         },
         { what: 'leave the queue of fair lock', name: request.name, token },
-      ),
-    forceRelease: (rawName, name) =>
-      executor.run(
+      );
+      if (left === LEFT_FREE_LOCK) turns.told(request.rawName);
+    },
+    forceRelease: async (rawName, name) => {
+      const there = await executor.run(
         forceReleaseFairLock,
         fairChannelKeys(rawName),
         { message: UNLOCK_MESSAGE, now: Date.now(), publish: PUBLISH_COMMAND },
         { what: 'force the release of fair lock', name },
-      ),
+      );
+      if (there) turns.told(rawName);
+      return there;
+    },
   };
 }

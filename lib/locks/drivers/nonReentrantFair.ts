@@ -1,7 +1,7 @@
 import type { CommandExecutor } from '../../connection/CommandExecutor';
 import type { RenewalKind } from '../../renewal/RenewalKind';
 import { acquireNonReentrantFairLock, tryAcquireNonReentrantFairLock } from '../../scripts/nonReentrantLock';
-import { fairAcquireArgs, fairChannelKeys, fairDriver, joinsQueue } from './fair';
+import { fairAcquireArgs, fairChannelKeys, fairDriver, joinsQueue, type TurnCheck } from './fair';
 import type { LockDriver } from './LockDriver';
 import { refuseReentry, repeatFlag } from './nonReentrant';
 
@@ -10,15 +10,17 @@ import { refuseReentry, repeatFlag } from './nonReentrant';
  * again. Data and messages are the same.
  *
  * @param waitTimeoutMs - `fairLockWaitTimeout`
+ * @param turns - as for `fairDriver`
  */
 export function nonReentrantFairDriver(
   executor: CommandExecutor,
   clientId: string,
   renewal: RenewalKind,
   waitTimeoutMs: number,
+  turns: TurnCheck,
 ): LockDriver {
   return {
-    ...fairDriver(executor, clientId, renewal, waitTimeoutMs),
+    ...fairDriver(executor, clientId, renewal, waitTimeoutMs, turns),
     kind: 'nonReentrantFair',
     reentrant: false,
     attempt: async (request) => {

@@ -14,7 +14,16 @@ export type Task =
       readonly insideMs: number;
       readonly until: number;
     }
-  | { readonly kind: 'wait'; readonly name: string; readonly waiters: number };
+  | { readonly kind: 'wait'; readonly name: string; readonly waiters: number }
+  /** So many threads queue up for a fair lock; whoever gets in stays for so long. */
+  | {
+      readonly kind: 'queue';
+      readonly name: string;
+      readonly reentrant: boolean;
+      readonly firstThread: number;
+      readonly waiters: number;
+      readonly insideMs: number;
+    };
 
 /** What came of it. Times in nanoseconds of the machine's monotonic clock. */
 export interface Report {
@@ -75,6 +84,16 @@ export class LockProcess {
     const exited = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await exited;
+  }
+
+  /** SIGSTOP: it answers nothing, and its connections stay open. */
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  /** SIGCONT. */
+  thaw(): void {
+    this.#child.kill('SIGCONT');
   }
 
   /** For `trackClient`. */

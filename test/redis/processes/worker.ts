@@ -26,6 +26,22 @@ async function perform(task: Task): Promise<unknown> {
     case 'wait':
       for (let i = 0; i < task.waiters; i++) void lock.lock(-1, undefined, i).catch(() => undefined);
       return undefined;
+    case 'queue':
+      return queue(task);
+  }
+}
+
+/** Returns as soon as all have asked, in the order of their threads. */
+function queue({ name, reentrant, firstThread, waiters, insideMs }: Task & { kind: 'queue' }): void {
+  const lock = reentrant ? client.getFairLock(name) : client.getNonReentrantFairLock(name);
+  for (let threadId = firstThread; threadId < firstThread + waiters; threadId++) {
+    const pass = async (): Promise<void> => {
+      await lock.lock(-1, undefined, threadId);
+      await redis.rpush(`${name}:order`, threadId);
+      await new Promise((resolve) => setTimeout(resolve, insideMs));
+      await lock.unlock(threadId);
+    };
+    pass().catch(() => undefined);
   }
 }
 

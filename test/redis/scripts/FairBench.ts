@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import {
   abandonFairLock,
   acquireFairLock,
+  checkFairTurn,
   forceReleaseFairLock,
   releaseFairLock,
   tryAcquireFairLock,
@@ -67,6 +68,12 @@ export class FairBench {
   force() {
     const { now } = this;
     return this.#bench.run(forceReleaseFairLock, this.keys(), { message: '0', now, publish: PUBLISH_COMMAND });
+  }
+
+  /** @param told - ms since the head was told */
+  check(told: number): Promise<number> {
+    const { now } = this;
+    return this.#bench.run(checkFairTurn, this.keys(), { message: '0', now, told, publish: PUBLISH_COMMAND });
   }
 
   args(owner: string, count = 1) {

@@ -141,6 +141,8 @@ export const SAMPLES: readonly Sample[] = [
   sample(fairLock.releaseFairLock, queue, QUEUE),
   sample(fairLock.abandonFairLock, queue, QUEUE),
   sample(fairLock.forceReleaseFairLock, fair, QUEUE),
+  sample(fairLock.checkFairTurn, queue, QUEUE, { args: { told: 0 } }),
+  sample(fairLock.checkFairTurn, fair, QUEUE, { args: { told: 500 } }),
   sample(fencedLock.acquireFencedLock, none, 'name token'),
   sample(fencedLock.acquireFencedLock, fenced, 'name token', { args: { count: 2 } }),
   sample(fencedLock.handOverFencedLock, fenced, 'name token'),

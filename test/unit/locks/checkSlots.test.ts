@@ -18,7 +18,7 @@ const renewal = { renew: () => Promise.resolve([]), batchOf: () => 0 };
 function drivers(executor: CommandExecutor): LockDriver[] {
   return [
     reentrantDriver(executor, 'id', renewal),
-    fairDriver(executor, 'id', renewal, 1_000),
+    fairDriver(executor, 'id', renewal, 1_000, { told: () => undefined }),
     fencedDriver(executor, 'id', renewal),
     readDriver(executor, 'id', renewal),
     writeDriver(executor, 'id', renewal),
