@@ -81,7 +81,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     const { driver, hold } = this;
     if (driver.waiting === 'crowd' || driver.wakeup !== undefined || !this.#waits || this.count > 1) return false;
     const { hub } = this.#context;
-    return hub.size > 0 && hub.queue(driver.channelOf(hold.rawName, hold.owner))?.head !== undefined;
+    return hub.size > 0 && hub.queue(driver.channelOf(hold.rawName, hold.owner), hold.rawName)?.head !== undefined;
   }
 
   /** Itself: one object less per acquisition. */
@@ -177,7 +177,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     if (driver.wakeup !== undefined) return driver.wakeup();
     const channel = driver.channelOf(hold.rawName, hold.owner);
     const kind = this.count > 1 ? 'crowd' : driver.waiting;
-    this.place = this.#context.hub.join<Acquired>(channel, driver.wakeRule, kind, this);
+    this.place = this.#context.hub.join<Acquired>(channel, hold.rawName, driver.wakeRule, kind, this);
     return this.place;
   }
 

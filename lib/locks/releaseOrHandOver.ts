@@ -25,9 +25,9 @@ export function releaseOrHandOver(
   deadline: number,
 ): Promise<ReleaseReply> {
   const contended = request.left === 0 && hub.size > 0;
-  const queue = contended ? hub.queue(driver.channelOf(request.rawName, request.owner)) : undefined;
+  const queue = contended ? hub.queue(driver.channelOf(request.rawName, request.owner), request.rawName) : undefined;
   if (queue === undefined || queue.head === undefined) return driver.release(request);
-  const heir = findHeir(queue, deadline);
+  const heir = findHeir(queue, request, deadline);
   if (heir !== undefined) {
     queue.handOvers++;
     const { released, acquired } = heir.driver.handOver!(request, heir);
@@ -52,11 +52,14 @@ async function releaseToAll(driver: LockDriver, queue: WakeQueue, request: Relea
 }
 
 /** Who gets the lock without Redis being asked to wake anybody: the sleeping head of the line, a few times in a row. */
-function findHeir(queue: WakeQueue, deadline: number): Acquisition | undefined {
+function findHeir(queue: WakeQueue, request: ReleaseRequest, deadline: number): Acquisition | undefined {
   const head = queue.head;
   if (!head?.asleep || head.banked || !(head.waiter instanceof Acquisition)) return undefined;
   const heir = head.waiter;
   if (heir.driver.handOver === undefined) return undefined;
+  // The queue says so already. It is asserted, since the heir's driver writes to the heir's key: were it another lock, it
+  // would have two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin) may inherit from each other.
+  if (heir.rawName !== request.rawName || heir.owner === request.owner) return undefined;
   // What a release of the heir's takes away, if it is repeated, must not be this.
   if (heir.hold.releasing) return undefined;
   if (queue.handOvers >= MAX_HANDOVERS) return undefined;

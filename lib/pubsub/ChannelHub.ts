@@ -2,7 +2,8 @@ import type { Subscriber } from '../connection/Subscriber';
 import { ShutdownError } from '../errors';
 import { clampTimer } from '../util/duration';
 import type { Place, PlaceKind } from './Place';
-import { WakeQueue, type QueueHost } from './WakeQueue';
+import { Subscription, type SubscriptionHost } from './Subscription';
+import { WakeQueue } from './WakeQueue';
 import type { WakeRule } from './wakeRules';
 
 /** Settings of the hub. */
@@ -14,17 +15,18 @@ export interface HubSettings {
 }
 
 /**
- * The table of subscriptions, the only one of the client: channel -> {@link WakeQueue}. A queue is there as long as
- * somebody waits in it. The channel of one that is empty is unsubscribed when this turn of the event loop is over: whoever
- * has just got the lock does not wait for that, and a queue that follows at once takes the subscription over.
+ * The table of subscriptions, the only one of the client: channel -> {@link Subscription} -> {@link WakeQueue} of a raw
+ * name. A queue is there as long as somebody waits in it, a subscription as long as it has a queue. The channel of one that
+ * is empty is unsubscribed when this turn of the event loop is over: whoever has just got the lock does not wait for that,
+ * and a queue that follows at once takes the subscription over.
  * SUBSCRIBE and UNSUBSCRIBE of a channel travel on one connection in the order they were decided.
  *
  * States: open -> closed.
  */
-export class ChannelHub implements QueueHost {
+export class ChannelHub implements SubscriptionHost {
   readonly #subscriber: Subscriber;
   readonly #settings: HubSettings;
-  readonly #queues = new Map<string, WakeQueue>();
+  readonly #subscriptions = new Map<string, Subscription>();
   /** Channels that nobody waits for any more, and that are still subscribed. */
   readonly #left = new Set<string>();
   #outage: NodeJS.Timeout | undefined;
@@ -35,7 +37,7 @@ export class ChannelHub implements QueueHost {
     this.#subscriber = subscriber;
     this.#settings = settings;
     subscriber.events = {
-      message: (channel, message) => this.#queues.get(channel)?.message(message),
+      message: (channel, message) => this.#subscriptions.get(channel)?.message(message),
       interrupted: () => this.#interrupted(),
       restored: () => this.#restored(),
     };
@@ -47,23 +49,28 @@ export class ChannelHub implements QueueHost {
 
   /** How many channels have waiters. */
   get size(): number {
-    return this.#queues.size;
+    return this.#subscriptions.size;
   }
 
-  /** The waiters of a channel, if there are any. */
-  queue(channel: string): WakeQueue | undefined {
-    return this.#queues.get(channel);
+  /** Those who wait for the object of that raw name on a channel, if there are any. The channel alone may be that of another. */
+  queue(channel: string, rawName: string): WakeQueue | undefined {
+    return this.#subscriptions.get(channel)?.queue(rawName);
   }
 
   /**
-   * Takes a place among the waiters of a channel. Nothing is sent before somebody has to listen.
+   * Takes a place among those who wait for an object. Nothing is sent before somebody has to listen.
+   * @param rawName - of the object; its channel may be that of other names, too
    * @param need - how many permits it waits for. @default 1
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(channel: string, rule: WakeRule, kind: PlaceKind, waiter?: object, need?: number): Place<T> {
+  join<T>(channel: string, rawName: string, rule: WakeRule, kind: PlaceKind, waiter?: object, need?: number): Place<T> {
     if (this.#closed) throw new ShutdownError();
-    let queue = this.#queues.get(channel);
-    if (queue === undefined) this.#queues.set(channel, (queue = new WakeQueue(channel, rule, this)));
+    let subscription = this.#subscriptions.get(channel);
+    if (subscription === undefined) {
+      this.#subscriptions.set(channel, (subscription = new Subscription(channel, this)));
+    }
+    let queue = subscription.queue(rawName, rule);
+    if (queue === undefined) subscription.add((queue = new WakeQueue(subscription, rawName, rule)));
     return queue.join<T>(kind, waiter, need);
   }
 
@@ -71,7 +78,7 @@ export class ChannelHub implements QueueHost {
   close(): void {
     this.#closed = true;
     clearInterval(this.#outage);
-    for (const queue of this.#queues.values()) queue.rejectAll(new ShutdownError());
+    for (const queue of this.#queues()) queue.rejectAll(new ShutdownError());
     this.#subscriber.close();
   }
 
@@ -80,11 +87,12 @@ export class ChannelHub implements QueueHost {
     return this.#subscriber.subscribe(channel);
   }
 
-  drop(queue: WakeQueue, subscribed: boolean): void {
-    if (this.#queues.get(queue.channel) === queue) this.#queues.delete(queue.channel);
+  drop(subscription: Subscription, subscribed: boolean): void {
+    const { channel } = subscription;
+    if (this.#subscriptions.get(channel) === subscription) this.#subscriptions.delete(channel);
     if (!subscribed || this.#closed) return;
     if (this.#left.size === 0) setImmediate(this.#unsubscribe);
-    this.#left.add(queue.channel);
+    this.#left.add(channel);
   }
 
   readonly #unsubscribe = (): void => {
@@ -107,6 +115,10 @@ export class ChannelHub implements QueueHost {
   }
 
   #wakeAll(): void {
-    for (const queue of this.#queues.values()) queue.wakeAll();
+    for (const queue of this.#queues()) queue.wakeAll();
+  }
+
+  #queues(): WakeQueue[] {
+    return [...this.#subscriptions.values()].flatMap(({ queues }) => queues);
   }
 }

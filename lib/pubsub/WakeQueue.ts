@@ -3,18 +3,21 @@ import { Place, type PlaceHost, type PlaceKind, type Waiting } from './Place';
 import { Rotation } from './Rotation';
 import type { WakeRule } from './wakeRules';
 
-/** What a queue needs of its hub. */
+/** What a queue needs of the subscription it shares. */
 export interface QueueHost {
+  readonly channel: string;
   /** How long a waiter waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
-  /** Subscribes the channel, however long it takes. */
-  subscribe(channel: string): Promise<void>;
-  /** The queue is empty. @param subscribed - whether it had asked for a subscription */
-  drop(queue: WakeQueue, subscribed: boolean): void;
+  /** Whether messages arrive. */
+  readonly live: boolean;
+  /** Subscribes, for all its queues together, unless that is done: `undefined`. */
+  listen(): Promise<void> | undefined;
+  /** The queue is empty. */
+  remove(queue: WakeQueue): void;
 }
 
 /**
- * The waiters of one channel in this process.
+ * Those of this process who wait for one object: one raw name, on its channel.
  *
  * - The **line** (exclusive locks) is one waiter for Redis: its head attempts, listens and looks again when the ttl has
  *   passed; the others sleep until it is their turn, or until one is to find out what became of an attempt of its own. A head that acquires leaves its successor asleep, to be handed the
@@ -25,30 +28,34 @@ export interface QueueHost {
  * 2. the head of the line is never asleep without a bound unless the lock has no expiry; 3. an empty queue is not in the hub.
  */
 export class WakeQueue implements PlaceHost {
-  readonly channel: string;
+  /** The object's key in Redis. */
+  readonly rawName: string;
+  /** What its messages mean. */
+  readonly rule: WakeRule;
   /** Hand-overs within this process since it got the lock. */
   handOvers = 0;
   /** Monotonic time at which this process got the lock from another one, or at which its first waiter came. */
   turnStartedAt = performance.now();
-  readonly #host: QueueHost;
-  readonly #rule: WakeRule;
+  readonly #subscription: QueueHost;
   // Made when needed: most queues live for one attempt of one waiter, on the hot path.
   #rotation: Rotation | undefined;
   #head: Waiting | undefined;
   /** The line behind its head. */
   #rest: Set<Waiting> | undefined;
   #crowd: Set<Waiting> | undefined;
-  #subscription: Promise<void> | undefined;
-  #live = false;
   #recheckAt = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
 
   /** Made by the hub only. */
-  constructor(channel: string, rule: WakeRule, host: QueueHost) {
-    this.channel = channel;
-    this.#rule = rule;
-    this.#host = host;
+  constructor(subscription: QueueHost, rawName: string, rule: WakeRule) {
+    this.#subscription = subscription;
+    this.rawName = rawName;
+    this.rule = rule;
+  }
+
+  get channel(): string {
+    return this.#subscription.channel;
   }
 
   /** The first of the line. */
@@ -92,26 +99,16 @@ export class WakeQueue implements PlaceHost {
   }
 
   get subscriptionTimeout(): number {
-    return this.#host.subscriptionTimeout;
+    return this.#subscription.subscriptionTimeout;
   }
 
   listen(): Promise<void> | undefined {
-    if (this.#live) return undefined;
-    if (this.#subscription === undefined) {
-      const subscription = this.#host.subscribe(this.channel);
-      this.#subscription = subscription;
-      subscription.then(
-        () => (this.#live = true),
-        // A failed subscription is forgotten, so that the next waiter asks anew and is not failed by this one.
-        () => (this.#subscription = undefined),
-      );
-    }
-    return this.#subscription;
+    return this.#subscription.listen();
   }
 
   /** A message of the channel. */
   message(text: string): void {
-    const whom = this.#rule(text);
+    const whom = this.rule(text);
     if (whom === 'none') return;
     if (typeof whom === 'number') return this.wakeSome(whom);
     if (typeof whom === 'object') return this.wakeFitting(whom.permits);
@@ -178,7 +175,7 @@ export class WakeQueue implements PlaceHost {
     if (leaseMs !== undefined) this.#rotation?.reset();
     const head = this.#head;
     if (head === undefined) return;
-    if (!this.#live || former.banked || (awake && leaseMs === undefined)) head.wake();
+    if (!this.#subscription.live || former.banked || (awake && leaseMs === undefined)) head.wake();
     else if (leaseMs !== undefined) this.recheckIn(leaseMs);
     // else: it gave up in its sleep, and its bound holds for the successor as well
   }
@@ -188,7 +185,7 @@ export class WakeQueue implements PlaceHost {
     this.#timer = undefined;
     this.#timerAt = this.#recheckAt = Infinity;
     this.#rotation?.close();
-    this.#host.drop(this, this.#subscription !== undefined);
+    this.#subscription.remove(this);
   }
 
   #arm(): void {

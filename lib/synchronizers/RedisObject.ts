@@ -69,7 +69,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @throws ShutdownError when the client is shut down
    */
   join<T>(rule: WakeRule, need = 1): Place<T> {
-    return this.context.hub.join<T>(this.keys.channel, rule, 'crowd', undefined, need);
+    return this.context.hub.join<T>(this.keys.channel, this.keys.name, rule, 'crowd', undefined, need);
   }
 
   /**

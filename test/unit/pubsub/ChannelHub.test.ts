@@ -3,7 +3,7 @@ import type { SinonFakeTimers } from 'sinon';
 import { ShutdownError, SubscriptionTimeoutError } from '../../../lib/errors';
 import { ChannelHub } from '../../../lib/pubsub/ChannelHub';
 import type { Place } from '../../../lib/pubsub/Place';
-import { lockWakeRule } from '../../../lib/pubsub/wakeRules';
+import { lockWakeRule, permitWakeRule, semaphoreWakeRule } from '../../../lib/pubsub/wakeRules';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeRedis } from '../../support/fakeRedis';
@@ -22,8 +22,8 @@ describe('ChannelHub', () => {
     hub = new ChannelHub(subscriber, { subscriptionTimeout: 1_000, timeout: 3_000 });
   });
 
-  function join(channel = 'a', kind: 'line' | 'crowd' = 'crowd'): Place<string> {
-    return hub.join(channel, lockWakeRule, kind);
+  function join(channel = 'a', kind: 'line' | 'crowd' = 'crowd', rawName = `name of ${channel}`): Place<string> {
+    return hub.join(channel, rawName, lockWakeRule, kind);
   }
 
   function listen(place: Place<string>): Outcome<void> {
@@ -58,11 +58,11 @@ describe('ChannelHub', () => {
     const first = join();
     listen(first);
     await turn();
-    const queue = hub.queue('a');
+    const queue = hub.queue('a', 'name of a');
     first.leave();
     await turn();
     const second = join();
-    expect(hub.queue('a')).not.to.equal(queue);
+    expect(hub.queue('a', 'name of a')).not.to.equal(queue);
     const listening = listen(second);
     await turn();
     expect(listening.state).to.equal('resolved');
@@ -124,6 +124,85 @@ describe('ChannelHub', () => {
     a.leave();
     await turn();
     expect(subscriber.channels).to.deep.equal(['b']);
+  });
+
+  describe('A1: two names on one channel', () => {
+    it('are two queues with one subscription, which goes with the last of them', async () => {
+      const [bare, braced] = [join('a', 'line', 'x'), join('a', 'line', '{x}')];
+      listen(bare);
+      listen(braced);
+      await turn();
+      expect(hub.queue('a', 'x')).not.to.equal(hub.queue('a', '{x}'));
+      expect([bare.isTurn, braced.isTurn, hub.size]).to.deep.equal([true, true, 1]);
+      bare.leave();
+      await turn();
+      expect([hub.queue('a', 'x'), subscriber.log]).to.deep.equal([undefined, ['SUB a']]);
+      braced.leave();
+      await turn();
+      expect([subscriber.log, hub.size, clock.countTimers()]).to.deep.equal([['SUB a', 'UNSUB a'], 0, 0]);
+    });
+
+    it('hear each message both', async () => {
+      const places = [join('a', 'line', 'x'), join('a', 'line', '{x}'), join('a', 'crowd', '{x}')];
+      places.forEach(listen);
+      await turn();
+      const sleeps = places.map((place) => new Outcome(place.sleep(Infinity)));
+      redis.publish('a', '0');
+      await turn();
+      expect(sleeps.map(({ state }) => state)).to.deep.equal(['resolved', 'resolved', 'resolved']);
+    });
+
+    it('a name that comes later is subscribed already; one that comes while it is asked for waits for the same', async () => {
+      subscriber.manual = true;
+      const first = listen(join('a', 'line', 'x'));
+      const second = listen(join('a', 'line', '{x}'));
+      await turn();
+      expect([first.state, second.state, subscriber.log]).to.deep.equal(['pending', 'pending', ['SUB a']]);
+      subscriber.acknowledge('a');
+      await turn();
+      expect([first.state, second.state]).to.deep.equal(['resolved', 'resolved']);
+      expect(join('a', 'crowd', 'y').listen()).to.equal(undefined);
+    });
+
+    it('a first of the line that gives up wakes its own successor, not that of the other name', async () => {
+      const places = ['x', 'x', '{x}', '{x}'].map((name) => join('a', 'line', name));
+      places.forEach(listen);
+      await turn();
+      const sleeps = places.slice(1).map((place) => new Outcome(place.sleep(Infinity)));
+      places[0]!.leave();
+      await turn();
+      expect(sleeps.map(({ state }) => state)).to.deep.equal(['resolved', 'pending', 'pending']);
+    });
+
+    it('messages of the other name neither delay nor swallow a wake-up of this one for more than 5 ms', async () => {
+      const place = join('a', 'line', 'x');
+      const other = join('a', 'line', '{x}');
+      [place, other].forEach(listen);
+      await turn();
+      const { rotation } = hub.queue('a', 'x')!;
+      for (const receivers of [0, 1, 2, 3]) {
+        const sleeping = new Outcome(place.sleep(Infinity));
+        rotation.releasing();
+        redis.publish('a', '0');
+        rotation.released(receivers);
+        // The own one is either of the two.
+        redis.publish('a', '0');
+        await clock.tickAsync(5);
+        expect(sleeping.state).to.equal('resolved');
+        place.acquiredFor(1_000);
+        rotation.reset();
+      }
+    });
+
+    it('objects of one name whose messages mean different things are two queues as well', async () => {
+      const some = hub.join('a', 'x', permitWakeRule, 'crowd', undefined, 2);
+      const enough = hub.join('a', 'x', semaphoreWakeRule, 'crowd', undefined, 2);
+      await some.listen();
+      const sleeps = [some, enough].map((place) => new Outcome(place.sleep(Infinity)));
+      redis.publish('a', '1');
+      await turn();
+      expect(sleeps.map(({ state }) => state)).to.deep.equal(['resolved', 'pending']);
+    });
   });
 
   it("PS-01: one waiter's time-out fails no other, and the next one gets a promise that can be kept", async () => {

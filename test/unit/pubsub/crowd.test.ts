@@ -9,6 +9,7 @@ import type { FakeRedis } from '../../support/fakeRedis';
 import { openFakeHub } from './fakeHub';
 
 const CHANNEL = 'channel';
+const NAME = 'name';
 
 describe('WakeQueue: the crowd', () => {
   let clock: SinonFakeTimers;
@@ -25,7 +26,7 @@ describe('WakeQueue: the crowd', () => {
     length: number,
     ttl = Infinity,
   ): Promise<{ places: Place<string>[]; sleeps: Outcome<unknown>[] }> {
-    const places = Array.from({ length }, () => hub.join<string>(CHANNEL, rule, 'crowd'));
+    const places = Array.from({ length }, () => hub.join<string>(CHANNEL, NAME, rule, 'crowd'));
     for (const place of places) await place.listen();
     const sleeps = places.map((place) => new Outcome(place.sleep(ttl)));
     await turn();
@@ -64,7 +65,7 @@ describe('WakeQueue: the crowd', () => {
   });
 
   it('wakes each at its own time', async () => {
-    const places = [100, 200].map((ttl) => ({ ttl, place: hub.join<string>(CHANNEL, lockWakeRule, 'crowd') }));
+    const places = [100, 200].map((ttl) => ({ ttl, place: hub.join<string>(CHANNEL, NAME, lockWakeRule, 'crowd') }));
     const sleeps = places.map(({ place, ttl }) => new Outcome(place.sleep(ttl)));
     await clock.tickAsync(100);
     expect(awake(sleeps)).to.deep.equal([true, false]);
@@ -114,7 +115,7 @@ describe('WakeQueue: the crowd', () => {
   });
 
   it('AS-03: a chain of 300 waiters, each waking the next, neither overflows nor strands anybody', async () => {
-    const places = Array.from({ length: 300 }, () => hub.join<string>(CHANNEL, semaphoreWakeRule, 'crowd'));
+    const places = Array.from({ length: 300 }, () => hub.join<string>(CHANNEL, NAME, semaphoreWakeRule, 'crowd'));
     for (const place of places) void place.sleep(Infinity).then(() => place.leave());
     places[0]!.wake();
     await turn();

@@ -10,6 +10,7 @@ import type { FakeRedis } from '../../support/fakeRedis';
 import { openFakeHub } from './fakeHub';
 
 const CHANNEL = 'channel';
+const NAME = 'name';
 
 describe('WakeQueue: the line', () => {
   let clock: SinonFakeTimers;
@@ -21,11 +22,11 @@ describe('WakeQueue: the line', () => {
   });
 
   function join(): Place<string> {
-    return hub.join(CHANNEL, lockWakeRule, 'line');
+    return hub.join(CHANNEL, NAME, lockWakeRule, 'line');
   }
 
   function queue(): WakeQueue {
-    return hub.queue(CHANNEL)!;
+    return hub.queue(CHANNEL, NAME)!;
   }
 
   /** A subscribed line of so many, all asleep; the head's sleep is bounded by `ttl`. */

@@ -8,6 +8,7 @@ import { FakeRedis } from '../../support/fakeRedis';
 import { FakeSubscriber } from '../../support/fakes';
 
 const CHANNEL = 'channel';
+const NAME = 'name';
 
 describe('WakeQueue: waiters that need several permits', () => {
   let redis: FakeRedis;
@@ -21,7 +22,7 @@ describe('WakeQueue: waiters that need several permits', () => {
 
   /** One waiter per need, subscribed and asleep. */
   async function crowd(rule: WakeRule, needs: readonly number[]): Promise<Sleeper[]> {
-    const places = needs.map((need) => hub.join<string>(CHANNEL, rule, 'crowd', undefined, need));
+    const places = needs.map((need) => hub.join<string>(CHANNEL, NAME, rule, 'crowd', undefined, need));
     for (const place of places) await place.listen();
     const sleepers = places.map((place) => new Sleeper(place));
     await turn();
