@@ -101,7 +101,7 @@ export class Redisson {
    * @param config - nothing (`REDIS_URL`, else `redis://127.0.0.1:6379`), a URL, a `Config`, or an options object
    * @throws ConfigError for anything it does not understand, before anything is opened
    */
-  static create(config?: string | Config | RedissonOptions): Redisson {
+  static create(config?: string | URL | Config | RedissonOptions): Redisson {
     return new Redisson(resolveConfig(config));
   }
 

@@ -45,8 +45,12 @@ export class Config {
     // Loaded here and not above: the YAML library takes as long to load as ioredis, and most clients need none.
     // eslint-disable-next-line @typescript-eslint/no-require-imports
     const { readDocument } = require('./readDocument') as typeof documents;
-    const raw = readDocument(textOrPath, formOf, process.env);
-    for (const [key, value] of Object.entries(raw)) config.#load(key, value);
+    const { content, filledIn } = readDocument(textOrPath, formOf, process.env);
+    try {
+      for (const [key, value] of Object.entries(content)) config.#load(key, value);
+    } catch (error) {
+      throw withoutValues(error as Error, filledIn);
+    }
     warnIgnored([...config.#common.ignoredKeys, ...(config.#servers?.ignoredKeys ?? [])]);
     return config;
   }
@@ -211,4 +215,15 @@ export class Config {
       for (const [name, one] of Object.entries(value)) builder.set(name, one);
     }
   }
+}
+
+/** An error that shows no value of the environment: it may be the password, and just stand in the wrong place. */
+function withoutValues(error: Error, values: ReadonlySet<string>): Error {
+  if (!(error instanceof ConfigError)) return error;
+  // The longest first: one may be a part of another.
+  const shown = [...values]
+    .filter((value) => value.length > 2 && error.message.includes(value))
+    .sort((a, b) => b.length - a.length);
+  if (shown.length === 0) return error;
+  return new ConfigError(shown.reduce((text, value) => text.replaceAll(value, '***'), error.message));
 }

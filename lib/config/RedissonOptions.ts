@@ -42,5 +42,5 @@ export type RedissonOptions = SettingsInput & {
   /** An existing ioredis `Redis` or `Cluster`: duplicated, never used, changed or closed. Must not have a `keyPrefix`. */
   readonly client?: RedisClientLike | undefined;
   /** Where Redis is. @default the environment variable `REDIS_URL`, else `redis://127.0.0.1:6379` */
-  readonly url?: string | undefined;
+  readonly url?: string | URL | undefined;
 };

@@ -28,7 +28,7 @@ export class SectionBuilder
   /** The section this builds. */
   readonly section: SectionName;
   readonly #draft: Draft<(typeof SECTIONS)[SectionName]>;
-  readonly #lists = new Map<string, string[]>();
+  readonly #lists = new Map<string, unknown[]>();
 
   /** @param section - the section to build */
   constructor(section: SectionName) {
@@ -55,15 +55,15 @@ export class SectionBuilder
    */
   set(key: string, value: unknown): this {
     this.#draft.set(key, value);
-    if (Array.isArray(value)) this.#lists.set(key, [...(value as string[])]);
+    if (Array.isArray(value)) this.#lists.set(key, [...(value as unknown[])]);
     return this;
   }
 
-  #add(key: string, more: readonly string[]): this {
+  #add(key: string, more: readonly unknown[]): this {
     return this.set(key, [...(this.#lists.get(key) ?? []), ...more]);
   }
 
-  setAddress(address: string): this {
+  setAddress(address: string | URL): this {
     return this.set('address', address);
   }
 
@@ -71,7 +71,7 @@ export class SectionBuilder
     return this.set('masterName', masterName);
   }
 
-  addSentinelAddress(...addresses: readonly string[]): this {
+  addSentinelAddress(...addresses: readonly (string | URL)[]): this {
     return this.#add('sentinelAddresses', addresses);
   }
 
@@ -83,7 +83,7 @@ export class SectionBuilder
     return this.set('sentinelPassword', password);
   }
 
-  addNodeAddress(...addresses: readonly string[]): this {
+  addNodeAddress(...addresses: readonly (string | URL)[]): this {
     return this.#add('nodeAddresses', addresses);
   }
 
@@ -99,11 +99,11 @@ export class SectionBuilder
     return this.set('shardedSubscriptionMode', mode);
   }
 
-  setMasterAddress(address: string): this {
+  setMasterAddress(address: string | URL): this {
     return this.set('masterAddress', address);
   }
 
-  addSlaveAddress(...addresses: readonly string[]): this {
+  addSlaveAddress(...addresses: readonly (string | URL)[]): this {
     return this.#add('slaveAddresses', addresses);
   }
 

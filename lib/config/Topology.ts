@@ -83,8 +83,8 @@ export interface ReplicatedTopology {
 /** An ioredis instance of the user, to be duplicated: never used, changed or closed. */
 export interface ClientTopology {
   readonly kind: 'client';
-  /** Not enumerable, since it holds its password in its options: printing and copying the topology leave it out. */
-  readonly client: RedisClientLike;
+  /** Hidden, since it holds its password in its options. */
+  readonly client: Secret<RedisClientLike>;
 }
 
 /** How the servers are found, told apart by `kind`. */

@@ -15,6 +15,8 @@ const MARK = /\uE0F0(\d+)\uE0F1/g;
  */
 export class Variables {
   readonly #found: { readonly name: string; readonly fallback: string | undefined }[] = [];
+  /** The values that came from the environment. */
+  readonly filledIn = new Set<string>();
   readonly #environment: Readonly<Record<string, string | undefined>>;
 
   /** @param environment - where the values are; normally `process.env` */
@@ -53,6 +55,7 @@ export class Variables {
       const variable = this.#found[Number(index)];
       if (variable === undefined) return '';
       const value = this.#environment[variable.name];
+      if (value !== undefined && value !== '') this.filledIn.add(value);
       if (variable.fallback !== undefined) return value === undefined || value === '' ? variable.fallback : value;
       if (value !== undefined) return value;
       throw new ConfigError(

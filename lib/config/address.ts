@@ -1,5 +1,6 @@
-import { inspect } from 'node:util';
 import { ConfigError } from '../errors/ConfigError';
+import { describe } from '../util/describe';
+import { Secret } from './Secret';
 import type { NodeAddress } from './Topology';
 
 /** What an address of Redis can say, `redis://user:password@host:port/database`. */
@@ -8,7 +9,7 @@ export interface ParsedAddress {
   /** Whether to encrypt: `rediss://`, `valkeys://`. */
   readonly tls: boolean;
   readonly username: string | undefined;
-  readonly password: string | undefined;
+  readonly password: Secret | undefined;
   readonly database: number | undefined;
 }
 
@@ -24,13 +25,24 @@ export const DEFAULT_PORT = 6379;
 /** The port where the address of a sentinel names none. */
 export const DEFAULT_SENTINEL_PORT = 26379;
 
+/** What is surely no more than a scheme, a host, a port and a database. */
+const HARMLESS = /^([a-z][a-z0-9+.-]*:\/\/)?([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(\/\d{0,9})?$/i;
+
 /**
- * An address as it may stand in a message: without user, password and query.
+ * An address as it may stand in a message: without user, password and query, and nothing at all of one that is broken in
+ * a way that leaves unclear which part is the password.
  *
  * @param text - an address, possibly a broken one
  */
 export function redactAddress(text: string): string {
-  return text.replace(/^([a-z+]+:\/\/)?.*@/is, '$1***@').replace(/[?#].*$/s, '');
+  const [, scheme = '', at = '', rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)?(.*@)?(.*)$/is.exec(text) ?? [];
+  const bare = rest.replace(/[?#].*$/s, '');
+  return `${scheme}${at === '' ? '' : '***@'}${HARMLESS.test(bare) ? bare : '***'}`;
+}
+
+/** The text of an address, given as text or as a URL object. */
+function textOf(value: unknown): unknown {
+  return Object.prototype.toString.call(value) === '[object URL]' ? String(value) : value;
 }
 
 /**
@@ -39,17 +51,18 @@ export function redactAddress(text: string): string {
  * A lone word before the `@` is the password, as for redis-cli and Redisson; a user and a password are
  * `user:password@`. Both must be percent-encoded where they hold one of `/ ? # @ %`.
  *
- * @param value - the address
+ * @param value - the address, as text or as a `URL` object
  * @param key - the name of the setting, for the error
  * @param defaultPort - the port where the address names none
  * @throws ConfigError when it is no such address; never shows user and password
  * Source: `org.redisson.misc.RedisURI`.
  */
 export function parseAddress(value: unknown, key: string, defaultPort: number = DEFAULT_PORT): ParsedAddress {
-  if (typeof value !== 'string' || value.trim() === '') {
-    throw new ConfigError(`${key} must be an address like redis://host:6379, got ${inspect(value)}`);
+  const given = textOf(value);
+  if (typeof given !== 'string' || given.trim() === '') {
+    throw new ConfigError(`${key} must be an address like redis://host:6379, got ${describe(given)}`);
   }
-  const text = value.trim();
+  const text = given.trim();
   const fail = (why: string): ConfigError => new ConfigError(`${key} '${redactAddress(text)}': ${why}`);
 
   const scheme = /^([a-z][a-z0-9+.-]*:)\/\//i.exec(text)?.[1]?.toLowerCase();
@@ -67,7 +80,8 @@ export function parseAddress(value: unknown, key: string, defaultPort: number = 
   if (url.hostname === '') throw fail('the host is missing');
   if (url.port === '0') throw fail('port 0 cannot be connected to');
   if (url.search !== '' || url.hash !== '') {
-    const names = [...url.searchParams.keys()].join(', ');
+    // One without a value may be the end of a password that is not percent-encoded.
+    const names = [...url.searchParams].flatMap(([name, value]) => (value === '' ? [] : [name])).join(', ');
     throw fail(`parameters in an address are not supported${names === '' ? '' : ` (${names})`}; use settings`);
   }
   const credentials = readCredentials(url);
@@ -94,8 +108,8 @@ function readCredentials(url: URL): Pick<ParsedAddress, 'username' | 'password'>
   try {
     const first = decodeURIComponent(url.username);
     const second = decodeURIComponent(url.password);
-    if (second !== '') return { username: first === '' ? undefined : first, password: second };
-    return { username: undefined, password: first === '' ? undefined : first };
+    if (second !== '') return { username: first === '' ? undefined : first, password: new Secret(second) };
+    return { username: undefined, password: first === '' ? undefined : new Secret(first) };
   } catch {
     return undefined;
   }

@@ -3,7 +3,6 @@ import type { ParsedAddress } from './address';
 import { DEFAULTS } from './defaults';
 import { readTls } from './readTls';
 import type { CommonValues } from './schema';
-import { Secret } from './Secret';
 import type { Settings } from './Settings';
 import type { Topology } from './Topology';
 
@@ -46,7 +45,7 @@ export function buildSettings(topology: Topology, values: CommonValues, addresse
     retryAttempts: pick('retryAttempts'),
     subscriptionTimeout: pick('subscriptionTimeout'),
     username: authority?.username ?? values.username,
-    password: authority?.password === undefined ? values.password : new Secret(authority.password),
+    password: authority?.password ?? values.password,
     clientName: values.clientName,
     database,
     tls: encrypted === 0 ? undefined : readTls(values),

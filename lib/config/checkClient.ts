@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { ConfigError } from '../errors/ConfigError';
+import { describe } from '../util/describe';
 import type { RedisClientLike } from './Topology';
 
 /**
@@ -21,8 +22,7 @@ export function isClient(value: unknown): value is RedisClientLike {
  */
 export function checkClient(value: unknown): RedisClientLike {
   if (!isClient(value)) {
-    const what = typeof value === 'object' && value !== null ? `an instance of ${className(value)}` : inspect(value);
-    throw new ConfigError(`client must be an ioredis Redis or Cluster, got ${what}`);
+    throw new ConfigError(`client must be an ioredis Redis or Cluster, got ${describe(value)}`);
   }
   const { keyPrefix, redisOptions } = value.options as { keyPrefix?: unknown; redisOptions?: { keyPrefix?: unknown } };
   const prefix = [keyPrefix, redisOptions?.keyPrefix].find((one) => one !== undefined && one !== null && one !== '');
@@ -34,9 +34,4 @@ export function checkClient(value: unknown): RedisClientLike {
     );
   }
   return value;
-}
-
-function className(value: object): string {
-  const { constructor } = value as { constructor?: { name?: unknown } };
-  return typeof constructor?.name === 'string' ? constructor.name : 'an unknown class';
 }

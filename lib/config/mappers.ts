@@ -1,5 +1,5 @@
-import { inspect } from 'node:util';
 import { ConfigError } from '../errors/ConfigError';
+import { describe } from '../util/describe';
 import { IDENTITY_NAME_MAPPER, type NameMapper } from './NameMapper';
 import type { Parser } from './parsers';
 import { PrefixNameMapper } from './PrefixNameMapper';
@@ -15,7 +15,7 @@ export const nameMapper: Parser<NameMapper> = {
     if (hasMethods(value, 'map', 'unmap')) return value as NameMapper;
     const java = javaObject(value);
     if (java === undefined) {
-      throw new ConfigError(`${key} must be an object with the functions map and unmap, got ${inspect(value)}`);
+      throw new ConfigError(`${key} must be an object with the functions map and unmap, got ${describe(value)}`);
     }
     if (java.simpleName === 'DefaultNameMapper') return IDENTITY_NAME_MAPPER;
     if (java.simpleName === 'PrefixNameMapper') {
@@ -38,7 +38,7 @@ export const natMapper: Parser<NatMapper> = {
     if (hasMethods(value, 'map')) return value as NatMapper;
     const java = javaObject(value);
     if (java === undefined)
-      throw new ConfigError(`${key} must be an object with the function map, got ${inspect(value)}`);
+      throw new ConfigError(`${key} must be an object with the function map, got ${describe(value)}`);
     if (java.simpleName === 'DefaultNatMapper') return { map: (address) => address };
     if (java.simpleName === 'HostNatMapper')
       return hostNatMapper(table(java.properties['hostsMap'], `${key}.hostsMap`));
@@ -59,7 +59,7 @@ function hostPortNatMapper(entries: ReadonlyMap<string, string>, key: string): N
   const targets = new Map<string, NodeAddress>();
   for (const [from, to] of entries) {
     const [, host, port] = /^\[?(.+?)\]?:(\d+)$/.exec(to) ?? [];
-    if (host === undefined) throw new ConfigError(`${key}: '${to}' must be host:port`);
+    if (host === undefined) throw new ConfigError(`${key}: ${describe(to)} must be host:port`);
     targets.set(from, Object.freeze({ host, port: Number(port) }));
   }
   return { map: (address) => targets.get(`${address.host}:${address.port}`) ?? address };
@@ -67,7 +67,7 @@ function hostPortNatMapper(entries: ReadonlyMap<string, string>, key: string): N
 
 function table(value: unknown, key: string): ReadonlyMap<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError(`${key} must be a table of addresses, got ${inspect(value)}`);
+    throw new ConfigError(`${key} must be a table of addresses, got ${describe(value)}`);
   }
   return new Map(Object.entries(value).map(([from, to]) => [from, String(to)]));
 }

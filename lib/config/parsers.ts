@@ -1,5 +1,5 @@
-import { inspect } from 'node:util';
 import { ConfigError } from '../errors/ConfigError';
+import { describe } from '../util/describe';
 import { MAX_TIMER_MS } from '../util/duration';
 import { parseAddress, type ParsedAddress } from './address';
 import { Secret } from './Secret';
@@ -31,7 +31,7 @@ export function integer(min: number, max: number = MAX_TIMER_MS, unit = ''): Par
     form: 'integer',
     parse(value, key) {
       if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-      throw new ConfigError(`${key} must be a whole number${unit} from ${min} to ${max}, got ${inspect(value)}`);
+      throw new ConfigError(`${key} must be a whole number${unit} from ${min} to ${max}, got ${describe(value)}`);
     },
   };
 }
@@ -49,7 +49,7 @@ export const flag: Parser<boolean> = {
   form: 'boolean',
   parse(value, key) {
     if (typeof value === 'boolean') return value;
-    throw new ConfigError(`${key} must be true or false, got ${inspect(value)}`);
+    throw new ConfigError(`${key} must be true or false, got ${describe(value)}`);
   },
 };
 
@@ -58,7 +58,7 @@ export const text: Parser<string> = {
   form: 'text',
   parse(value, key) {
     if (typeof value === 'string' && value !== '') return value;
-    throw new ConfigError(`${key} must be a non-empty string, got ${inspect(value)}`);
+    throw new ConfigError(`${key} must be a non-empty string, got ${describe(value)}`);
   },
 };
 
@@ -67,7 +67,17 @@ export const optionalText: Parser<string | undefined> = {
   form: 'text',
   parse(value, key) {
     if (typeof value === 'string') return value === '' ? undefined : value;
-    throw new ConfigError(`${key} must be a string, got ${inspect(value)}`);
+    throw new ConfigError(`${key} must be a string, got ${describe(value)}`);
+  },
+};
+
+/** Parses the name of a connection; Redis takes no others, and ioredis would not tell. */
+export const connectionName: Parser<string | undefined> = {
+  form: 'text',
+  parse(value, key) {
+    const name = optionalText.parse(value, key);
+    if (name === undefined || /^[!-~]+$/.test(name)) return name;
+    throw new ConfigError(`${key} ${describe(name)} cannot be used: Redis allows no spaces and only ASCII in it`);
   },
 };
 
@@ -90,7 +100,7 @@ export function choice<const T extends string>(...choices: readonly T[]): Parser
     parse(value, key) {
       const found = choices.find((one) => one === value);
       if (found !== undefined) return found;
-      throw new ConfigError(`${key} must be one of ${choices.join(', ')}; got ${inspect(value)}`);
+      throw new ConfigError(`${key} must be one of ${choices.join(', ')}; got ${describe(value)}`);
     },
   };
 }
@@ -101,10 +111,10 @@ export const file: Parser<string> = {
   parse(value, key) {
     const path = value instanceof URL ? value.href : value;
     if (typeof path !== 'string' || path === '') {
-      throw new ConfigError(`${key} must be the path of a file, got ${inspect(value)}`);
+      throw new ConfigError(`${key} must be the path of a file, got ${describe(value)}`);
     }
     if (/^[a-z][a-z0-9+.-]+:/i.test(path) && !path.toLowerCase().startsWith('file:')) {
-      throw new ConfigError(`${key} must be a local file, got ${inspect(path)}`);
+      throw new ConfigError(`${key} must be a local file, got ${describe(path)}`);
     }
     return path;
   },
@@ -120,7 +130,7 @@ export function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
     form: 'list',
     parse(value, key) {
       if (!Array.isArray(value) || value.length < min) {
-        throw new ConfigError(`${key} must be a list${min > 0 ? ` of at least ${min}` : ''}, got ${describe(value)}`);
+        throw new ConfigError(`${key} must be a list${min > 0 ? ` of at least ${min}` : ''}, got ${listed(value)}`);
       }
       return Object.freeze(value.map((one: unknown) => each.parse(one, key)));
     },
@@ -135,8 +145,7 @@ export function address(defaultPort: number): Parser<ParsedAddress> {
   return { form: 'text', parse: (value, key) => parseAddress(value, key, defaultPort) };
 }
 
-/** What a value is, without showing it: it may hold a password. */
-function describe(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  return Array.isArray(value) ? `a list of ${value.length}` : `a ${typeof value}`;
+/** What was given instead of a list; not shown where it is text, which may be an address. */
+function listed(value: unknown): string {
+  return typeof value === 'string' ? 'a string' : describe(value);
 }

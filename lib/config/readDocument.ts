@@ -2,11 +2,19 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMap, isPair, isScalar, LineCounter, parse, parseDocument, type Scalar, visit } from 'yaml';
 import { ConfigError } from '../errors/ConfigError';
+import { describe } from '../util/describe';
 import type { TextForm } from './parsers';
 import { Variables } from './Variables';
 
 /** How the text of each setting is to be read; settings without an entry are ignored ones. */
 export type FormOf = (key: string) => TextForm | undefined;
+
+/** What was read. */
+export interface ReadDocument {
+  readonly content: Readonly<Record<string, unknown>>;
+  /** The values that came from the environment: secrets often do, whatever the setting. */
+  readonly filledIn: ReadonlySet<string>;
+}
 
 /**
  * Reads a YAML or JSON configuration (JSON is YAML) into plain objects.
@@ -24,7 +32,7 @@ export function readDocument(
   textOrPath: string | URL,
   formOf: FormOf,
   environment: Readonly<Record<string, string | undefined>>,
-): Record<string, unknown> {
+): ReadDocument {
   const { text, source } = load(textOrPath);
   const variables = new Variables(environment);
   const lines = new LineCounter();
@@ -33,6 +41,8 @@ export function readDocument(
     logLevel: 'silent',
     merge: true,
     lineCounter: lines,
+    // The last one counts, as for Java.
+    uniqueKeys: false,
   });
   const [error] = document.errors;
   if (error !== undefined) {
@@ -48,7 +58,11 @@ export function readDocument(
       delete node.tag;
     },
     Scalar: (position, node, path) => {
-      if (position === 'key') return undefined;
+      if (position === 'key') {
+        if (typeof node.value === 'string' && variables.isMarked(node.value))
+          node.value = variables.fill(node.value, 'A key');
+        return undefined;
+      }
       const className = javaClass(node.tag);
       if (className !== undefined) return document.createNode({ class: className });
       const owner = ownerOf(path, formOf);
@@ -58,23 +72,33 @@ export function readDocument(
       return undefined;
     },
   });
-  return document.toJS() as Record<string, unknown>;
+  return { content: document.toJS() as Record<string, unknown>, filledIn: variables.filledIn };
 }
 
 function load(textOrPath: string | URL): { readonly text: string; readonly source: string } {
-  const isText = typeof textOrPath === 'string' && /[\n{]|:\s|:$/.test(textOrPath);
+  const isText = typeof textOrPath === 'string' && /\n|:\s|:$|^\s*\{.*\}\s*$/.test(textOrPath);
   if (isText) return { text: textOrPath, source: 'The configuration' };
   if (textOrPath === '' || !(typeof textOrPath === 'string' || textOrPath instanceof URL)) {
     throw new ConfigError('A configuration is the text itself or the path of a file');
   }
   const isUrl = textOrPath instanceof URL || textOrPath.startsWith('file://');
   try {
-    return { text: readFileSync(isUrl ? fileURLToPath(textOrPath) : textOrPath, 'utf8'), source: String(textOrPath) };
-  } catch (cause) {
-    throw new ConfigError(`The configuration '${String(textOrPath)}' cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
+    return {
+      text: readFileSync(isUrl ? fileURLToPath(textOrPath) : textOrPath, 'utf8'),
+      source: shownPath(textOrPath),
+    };
+  } catch (error) {
+    const { code = 'it is no path' } = error as NodeJS.ErrnoException;
+    const path = shownPath(textOrPath);
+    // The error itself repeats the path, which may be no path at all, but an address with a password.
+    const options = path.startsWith("'") ? { cause: error } : undefined;
+    throw new ConfigError(`The configuration ${path} cannot be read: ${code}`, options);
   }
+}
+
+function shownPath(path: string | URL): string {
+  const text = String(path);
+  return text.startsWith('file:') && !text.includes('@') ? `'${text}'` : describe(text);
 }
 
 interface Owner {

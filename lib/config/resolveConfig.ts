@@ -1,5 +1,5 @@
-import { inspect } from 'node:util';
 import { ConfigError } from '../errors/ConfigError';
+import { describe } from '../util/describe';
 import { parseAddress } from './address';
 import { buildSettings } from './buildSettings';
 import { checkClient, isClient } from './checkClient';
@@ -10,6 +10,7 @@ import { IGNORED_COMMON_KEYS, warnIgnored } from './ignoredKeys';
 import type { RedissonOptions } from './RedissonOptions';
 import { COMMON, type CommonValues, isSectionName } from './schema';
 import { sectionTopology } from './sectionTopology';
+import { Secret } from './Secret';
 import type { Settings } from './Settings';
 import type { ClientTopology } from './Topology';
 
@@ -21,23 +22,36 @@ const NOT_WITH_CLIENT = (Object.keys(COMMON) as (keyof typeof COMMON)[]).filter(
 /**
  * Turns the argument of `Redisson.create` into settings.
  *
- * @param input - nothing (`REDIS_URL`, else `redis://127.0.0.1:6379`), a URL, a `Config`, or options
+ * @param input - nothing (`REDIS_URL`, else `redis://127.0.0.1:6379`), a URL (text or object), a `Config`, or a plain object
+ *   of options
  * @param environment - normally `process.env`
  * @returns complete, checked and frozen settings
  * @throws ConfigError when something is missing, unknown, or does not fit
  */
 export function resolveConfig(
-  input?: string | Config | RedissonOptions,
+  input?: string | URL | Config | RedissonOptions,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Settings {
   if (input === undefined) return fromUrl(undefined, {}, environment);
-  if (typeof input === 'string') return fromUrl(input, {}, environment);
+  if (typeof input === 'string' || isUrl(input)) return fromUrl(input, {}, environment);
   if (input instanceof Config) return fromConfig(input);
-  if (typeof input !== 'object' || (input as unknown) === null || Array.isArray(input)) {
-    throw new ConfigError(`The configuration must be a URL, a Config, or an object of options, got ${inspect(input)}`);
-  }
   if (isClient(input)) throw new ConfigError('An ioredis client is given as an option: Redisson.create({ client })');
+  if (!isPlain(input)) {
+    throw new ConfigError(`The configuration must be a URL, a Config, or an object of options, got ${describe(input)}`);
+  }
   return fromOptions(input, environment);
+}
+
+function isUrl(value: unknown): value is URL {
+  return Object.prototype.toString.call(value) === '[object URL]';
+}
+
+/** Whether it is an object of nobody's class, of whatever realm: others keep their contents elsewhere (a Map, an Error). */
+function isPlain(value: unknown): value is RedissonOptions {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  const isNobodys = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return isNobodys && Object.prototype.toString.call(value) === '[object Object]';
 }
 
 function fromConfig(config: Config): Settings {
@@ -70,13 +84,12 @@ function fromClient(client: unknown, values: CommonValues): Settings {
   if (misplaced.length > 0) {
     throw new ConfigError(`${misplaced.join(', ')} cannot be set together with client: they are the client's own`);
   }
-  // Not enumerable: printed settings must not show the client, which holds its password in its options.
-  const topology = Object.defineProperty({ kind: 'client' }, 'client', { value: checkClient(client) });
-  return buildSettings(topology as ClientTopology, values, []);
+  const topology: ClientTopology = { kind: 'client', client: new Secret(checkClient(client)) };
+  return buildSettings(topology, values, []);
 }
 
 function fromUrl(
-  url: string | undefined,
+  url: string | URL | undefined,
   values: CommonValues,
   environment: Readonly<Record<string, string | undefined>>,
 ): Settings {

@@ -3,6 +3,7 @@ import { nameMapper, natMapper } from './mappers';
 import {
   address,
   choice,
+  connectionName,
   file,
   flag,
   integer,
@@ -23,7 +24,7 @@ const connection = {
   subscriptionTimeout: millis(1),
   username: optionalText,
   password: secret,
-  clientName: optionalText,
+  clientName: connectionName,
   nameMapper,
   shardedSubscriptionMode: choice('AUTO', 'ON', 'OFF'),
   sslVerificationMode: choice('STRICT', 'CA_ONLY', 'NONE'),

@@ -2,7 +2,7 @@ import { ConfigError } from '../errors/ConfigError';
 import type { ParsedAddress } from './address';
 import { DEFAULT_SCAN_INTERVAL } from './defaults';
 import type { SectionName, SectionValues } from './schema';
-import type { NodeAddress, Topology } from './Topology';
+import type { NodeAddress, SentinelTopology, Topology } from './Topology';
 
 /** A topology and the addresses it was made of, which may also say user, password and encryption. */
 export interface Located {
@@ -38,11 +38,12 @@ const READERS: { readonly [N in SectionName]: (values: SectionValues<N>) => Loca
       kind: 'sentinel',
       masterName: required(values.masterName, 'sentinelServersConfig.masterName'),
       sentinels: hosts(addresses),
-      sentinelUsername: values.sentinelUsername,
-      sentinelPassword: values.sentinelPassword,
+      ...sentinelLogin(values, addresses),
       natMapper: values.natMapper,
     };
-    return { topology, addresses };
+    // What stands in the address of a sentinel is for the sentinel, not for the master.
+    const bare = addresses.map((address) => ({ ...address, username: undefined, password: undefined }));
+    return { topology, addresses: bare };
   },
   clusterServersConfig(values) {
     const addresses = required(values.nodeAddresses, 'clusterServersConfig.nodeAddresses');
@@ -66,6 +67,24 @@ const READERS: { readonly [N in SectionName]: (values: SectionValues<N>) => Loca
     return { topology: { kind: 'replicated', nodes: hosts(addresses), scanInterval }, addresses };
   },
 };
+
+/** User and password for the sentinels: those set, else those of their addresses. */
+function sentinelLogin(
+  values: SectionValues<'sentinelServersConfig'>,
+  addresses: readonly ParsedAddress[],
+): Pick<SentinelTopology, 'sentinelUsername' | 'sentinelPassword'> {
+  const { sentinelUsername, sentinelPassword } = values;
+  if (sentinelPassword !== undefined) return { sentinelUsername, sentinelPassword };
+  const logins = addresses.filter(({ password }) => password !== undefined);
+  const [first] = logins;
+  const differ = logins.some(
+    ({ username, password }) => username !== first?.username || password?.reveal() !== first?.password?.reveal(),
+  );
+  if (differ) {
+    throw new ConfigError('sentinelServersConfig: the addresses name different users or passwords; give them one');
+  }
+  return { sentinelUsername: sentinelUsername ?? first?.username, sentinelPassword: first?.password };
+}
 
 function required<T>(value: T | undefined, key: string): T {
   if (value !== undefined) return value;

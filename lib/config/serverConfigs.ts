@@ -50,7 +50,7 @@ export interface ServersConfig {
 /** One server. Source: `org.redisson.config.SingleServerConfig`. */
 export interface SingleServerConfig extends ServersConfig {
   /** @param address - e.g. `redis://127.0.0.1:6379`; `rediss://` for TLS */
-  setAddress(address: string): this;
+  setAddress(address: string | URL): this;
 }
 
 /** A master that sentinels watch. Source: `org.redisson.config.SentinelServersConfig`. */
@@ -58,7 +58,7 @@ export interface SentinelServersConfig extends ServersConfig {
   /** @param masterName - the name under which the sentinels know the master */
   setMasterName(masterName: string): this;
   /** @param addresses - more sentinels, e.g. `redis://127.0.0.1:26379` */
-  addSentinelAddress(...addresses: readonly string[]): this;
+  addSentinelAddress(...addresses: readonly (string | URL)[]): this;
   /** @param username - the user for the sentinels themselves. Default none */
   setSentinelUsername(username: string | null | undefined): this;
   /** @param password - the password for the sentinels themselves. Default none */
@@ -70,7 +70,7 @@ export interface SentinelServersConfig extends ServersConfig {
 /** A Redis Cluster. Source: `org.redisson.config.ClusterServersConfig`. */
 export interface ClusterServersConfig extends ServersConfig {
   /** @param addresses - more nodes, e.g. `redis://127.0.0.1:7000` */
-  addNodeAddress(...addresses: readonly string[]): this;
+  addNodeAddress(...addresses: readonly (string | URL)[]): this;
   /** @param scanInterval - how often to look for changes. Default 5000 */
   setScanInterval(scanInterval: number): this;
   /** @param natMapper - translates the announced addresses. Default none */
@@ -82,15 +82,15 @@ export interface ClusterServersConfig extends ServersConfig {
 /** A fixed master and its replicas. Source: `org.redisson.config.MasterSlaveServersConfig`. */
 export interface MasterSlaveServersConfig extends ServersConfig {
   /** @param address - the master, e.g. `redis://127.0.0.1:6379` */
-  setMasterAddress(address: string): this;
+  setMasterAddress(address: string | URL): this;
   /** @param addresses - more replicas, e.g. `redis://127.0.0.1:6380` */
-  addSlaveAddress(...addresses: readonly string[]): this;
+  addSlaveAddress(...addresses: readonly (string | URL)[]): this;
 }
 
 /** Servers of which one is the master. Source: `org.redisson.config.ReplicatedServersConfig`. */
 export interface ReplicatedServersConfig extends ServersConfig {
   /** @param addresses - more servers, e.g. `redis://127.0.0.1:6379` */
-  addNodeAddress(...addresses: readonly string[]): this;
+  addNodeAddress(...addresses: readonly (string | URL)[]): this;
   /** @param scanInterval - how often to look which one is the master. Default 1000 */
   setScanInterval(scanInterval: number): this;
 }

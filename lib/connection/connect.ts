@@ -4,7 +4,7 @@ import type { NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
 import { chosenConnector } from './chosenConnector';
 import { connectCluster, connectClusterCopy } from './connectCluster';
-import { connectionOptions, nameOption, nodeKey, sentinelOptions } from './connectionOptions';
+import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword } from './connectionOptions';
 import type { Connections } from './Connections';
 import { ConnectionSubscriber, endpointOf } from './ConnectionSubscriber';
 import { Executor } from './Executor';
@@ -48,7 +48,8 @@ function connectTo(settings: Settings): Connections {
     case 'sentinel': {
       const options = { ...connectionOptions(settings), ...sentinelOptions(settings, topology) };
       const address = `${topology.masterName} of the sentinels ${topology.sentinels.map(nodeKey).join(', ')}`;
-      return connectServer(settings, () => new Redis(options), address, REPLICATED);
+      const open = (): Redis => sharePassword(new Redis(options), settings, topology);
+      return connectServer(settings, open, address, REPLICATED);
     }
     case 'masterSlave': {
       const nodes = [topology.master, ...topology.slaves];
@@ -62,7 +63,7 @@ function connectTo(settings: Settings): Connections {
     case 'cluster':
       return connectCluster(settings, topology);
     case 'client':
-      return connectCopy(settings, topology.client as unknown as Redis | Cluster);
+      return connectCopy(settings, topology.client.reveal() as unknown as Redis | Cluster);
   }
 }
 

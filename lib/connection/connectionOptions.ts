@@ -1,4 +1,4 @@
-import type { RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import type { Settings } from '../config/Settings';
 import { tlsOptions } from '../config/tlsOptions';
 import type { NatMapper, NodeAddress, SentinelTopology } from '../config/Topology';
@@ -34,13 +34,35 @@ export function sentinelOptions(settings: Settings, topology: SentinelTopology):
   const { masterName, sentinels, sentinelUsername, sentinelPassword, natMapper } = topology;
   return {
     name: masterName,
-    sentinels: sentinels.map(({ host, port }) => ({ host, port })),
+    // The first once more: it may be the only one, and tell only when asked that it wants a password.
+    sentinels: [...sentinels, ...(sharesPassword(settings, topology) ? sentinels.slice(0, 1) : [])],
     sentinelCommandTimeout: settings.timeout,
     ...(sentinelUsername !== undefined && { sentinelUsername }),
     ...(sentinelPassword !== undefined && { sentinelPassword: sentinelPassword.reveal() }),
     ...(natMapper !== undefined && { natMap: (key: string) => natMapper.map(parseNodeKey(key)) }),
     ...(settings.tls !== undefined && { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions(settings.tls) }),
   };
+}
+
+/** Whether sentinels may have the password of the servers, since they have none of their own. */
+function sharesPassword(settings: Settings, topology: SentinelTopology): boolean {
+  return settings.password !== undefined && topology.sentinelPassword === undefined;
+}
+
+/**
+ * Gives sentinels that ask for a password the one of the servers, where they have none of their own. Not before they ask:
+ * one without password refuses every login. (Redisson: SentinelConnectionManager does the same.)
+ *
+ * @param redis - a connection with {@link sentinelOptions}, which ioredis reads anew for each sentinel
+ */
+export function sharePassword(redis: Redis, settings: Settings, topology: SentinelTopology): Redis {
+  if (!sharesPassword(settings, topology)) return redis;
+  redis.on('sentinelError', (error: Error) => {
+    if (!error.message.includes('NOAUTH')) return;
+    redis.options.sentinelPassword = settings.password!.reveal();
+    if (settings.username !== undefined) redis.options.sentinelUsername = settings.username;
+  });
+  return redis;
 }
 
 /** A translation of addresses; the identity where there is none. */

@@ -1,8 +1,8 @@
-import { inspect } from 'node:util';
 import { flag, integer, millis } from '../config/parsers';
 import { validateName } from '../config/validateName';
 import { ConfigError } from '../errors';
 import type { Redisson } from '../Redisson';
+import { describe } from '../util/describe';
 import { leaseMillis, NO_LEASE, toMillis } from '../util/duration';
 import { nearest } from '../util/nearest';
 
@@ -65,7 +65,7 @@ const KNOWN = ['key', 'waitTime', 'expire', 'lockWatchdogTimeout', 'maxRenewTime
  */
 export function readDisLockOptions(options: DisLockOptions): DisLockSettings {
   if (typeof options !== 'object' || options === null) {
-    throw new ConfigError(`@DisLock needs an object with a key, got ${inspect(options)}`);
+    throw new ConfigError(`@DisLock needs an object with a key, got ${describe(options)}`);
   }
   for (const name of Object.keys(options)) {
     if (KNOWN.includes(name)) continue;
@@ -88,5 +88,5 @@ export function readDisLockOptions(options: DisLockOptions): DisLockSettings {
 /** @throws ConfigError unless it is a client of this package */
 export function checkClient(client: Redisson): Redisson {
   if (typeof client === 'object' && client !== null && typeof client.guard === 'function') return client;
-  throw new ConfigError(`The client of @DisLock must be a Redisson, got ${inspect(client, { depth: 0 })}`);
+  throw new ConfigError(`The client of @DisLock must be a Redisson, got ${describe(client)}`);
 }

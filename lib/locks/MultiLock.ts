@@ -1,7 +1,7 @@
-import { inspect } from 'node:util';
 import type { AcquireOptions, LockHold, LockOptions, ThreadOptions } from '../api';
 import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError } from '../errors';
 import { currentThreadId, newThreadId } from '../thread/threadScope';
+import { describe } from '../util/describe';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { checkThreadId, readCaller, readTryLock } from './callArguments';
@@ -33,7 +33,7 @@ export class MultiLock implements MemberLock {
     if (locks.length === 0) throw new ConfigError('Lock objects are not defined');
     const members = locks.flatMap((lock) => {
       if (!isMemberLock(lock))
-        throw new ConfigError(`A ${quorum.kind} is made of locks of this package, not of ${inspect(lock)}`);
+        throw new ConfigError(`A ${quorum.kind} is made of locks of this package, not of ${describe(lock)}`);
       // "All of all" is all: so that one order holds for those inside as well.
       return quorum === ALL && lock instanceof MultiLock && lock.#quorum === ALL ? lock.#members : [lock];
     });

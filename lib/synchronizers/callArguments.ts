@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { LockOptions } from '../api';
 import { ConfigError } from '../errors';
+import { describe } from '../util/describe';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 
@@ -33,7 +34,7 @@ export function checkChange(value: unknown): number {
 export function readSignal(options: LockOptions | undefined): AbortSignal | undefined {
   if (options === undefined || typeof options === 'number') return undefined;
   if (typeof options !== 'object' || options === null) {
-    throw new ConfigError(`options must be a thread id or an object, got ${inspect(options)}`);
+    throw new ConfigError(`options must be a thread id or an object, got ${describe(options)}`);
   }
   const { signal } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) {

@@ -2,7 +2,11 @@ import { expect } from 'chai';
 import { parseAddress, redactAddress } from '../../../lib/config/address';
 import { expectConfigError } from './support';
 
-const parse = (text: unknown): ReturnType<typeof parseAddress> => parseAddress(text, 'address');
+/** With the password in the open. */
+const parse = (text: unknown): Omit<ReturnType<typeof parseAddress>, 'password'> & { password: string | undefined } => {
+  const parsed = parseAddress(text, 'address');
+  return Object.freeze({ ...parsed, password: parsed.password?.reveal() });
+};
 
 describe('parseAddress', () => {
   it('reads host and port', () => {
@@ -59,7 +63,7 @@ describe('parseAddress', () => {
   });
 
   it('is frozen', () => {
-    expect(Object.isFrozen(parse('redis://h'))).to.equal(true);
+    expect(Object.isFrozen(parseAddress('redis://h', 'address'))).to.equal(true);
     expect(Object.isFrozen(parse('redis://h').address)).to.equal(true);
   });
 
@@ -103,12 +107,31 @@ describe('parseAddress', () => {
     'redis:bob:geheim@h',
     'redis://h?password=geheim',
     'redis://:a@geheim@h:x',
+    'redis://bob:geheim',
+    'redis://:geheim',
+    'redis://h:6379:geheim',
+    'redis://bob%3Ageheim%40h:x',
+    'redis://h/geheim',
+    'redis://h?geheim',
+    'redis:geheim',
+    'redis//bob:geheim@h',
+    'redis:///geheim@/',
+    'postgres://bob:geheim/x',
   ]) {
-    it(`shows no secret of ${text}`, () => {
+    it(`B2: shows no secret of ${text}`, () => {
       const { message } = expectConfigError(() => parse(text), /^address '/);
       expect(message).to.not.match(/geheim|gehe|bob/);
     });
   }
+
+  it('B5: takes URL objects', () => {
+    expect(parse(new URL('redis://bob:p%40ss@h:7000/2'))).to.deep.include({
+      address: { host: 'h', port: 7000 },
+      username: 'bob',
+      password: 'p@ss',
+      database: 2,
+    });
+  });
 
   it('redactAddress leaves what is no secret', () => {
     expect(redactAddress('redis://h:1/2')).to.equal('redis://h:1/2');

@@ -14,11 +14,34 @@ function fakeClient(options: object = {}): RedissonOptions['client'] {
 
 describe('resolveConfig', () => {
   describe('what is no configuration', () => {
-    for (const bad of [null, 5, true, [], () => 1, Symbol('x')]) {
-      it(`refuses ${inspect(bad)}`, () => {
+    class Options {
+      url = 'redis://h';
+    }
+    const others = [
+      new Map([['url', 'redis://h']]),
+      new Error('x'),
+      new Options(),
+      new Date(),
+      /x/,
+      new URLSearchParams(),
+    ];
+    for (const bad of [null, 5, true, [], () => 1, Symbol('x'), ...others]) {
+      it(`B5: refuses ${inspect(bad)}`, () => {
         expectConfigError(() => resolve(bad), /^The configuration must be a URL, a Config, or an object/);
       });
     }
+
+    it('B2: shows no password of what it refuses', () => {
+      const { message } = expectConfigError(() => resolve(['redis://:geheim@h']), /got a list of 1$/);
+      expect(message).to.not.contain('geheim');
+      for (const bad of [
+        { url: ['redis://:geheim@h'] },
+        { client: 'redis://:geheim@h' },
+        { timeout: 'redis://:geheim@h' },
+      ]) {
+        expect(expectConfigError(() => resolve(bad), /got /).message).to.not.contain('geheim');
+      }
+    });
 
     it('an empty URL', () => {
       expectConfigError(() => resolve(''), /^url must be an address/);
@@ -91,7 +114,7 @@ describe('resolveConfig', () => {
       const all = [resolve('redis://bob:geheim@h'), resolve({ password: 'geheim' }), resolve(config), config];
       for (const settings of [...all, resolve({ client: fakeClient() })]) {
         const shown = [
-          inspect(settings, { depth: null, showHidden: false }),
+          inspect(settings, { depth: null, showHidden: true, getters: true }),
           JSON.stringify(settings),
           JSON.stringify({ ...settings }),
           inspect({ ...settings }, { depth: null }),

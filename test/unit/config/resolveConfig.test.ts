@@ -88,7 +88,16 @@ describe('resolveConfig', () => {
       const client = fakeClient();
       const { topology } = resolve({ client });
       expect(topology.kind).to.equal('client');
-      expect(topology.kind === 'client' && topology.client).to.equal(client);
+      expect(topology.kind === 'client' && topology.client.reveal()).to.equal(client);
+    });
+
+    it('B5: a URL object, alone or as option', () => {
+      const url = new URL('redis://bob:pw@h:7001/3');
+      for (const input of [url, { url }]) {
+        const settings = resolve(input, { REDIS_URL: 'nonsense' });
+        expect(settings.topology).to.deep.equal({ kind: 'single', address: { host: 'h', port: 7001 } });
+        expect([settings.username, settings.password?.reveal(), settings.database]).to.deep.equal(['bob', 'pw', 3]);
+      }
     });
 
     it('the database of a URL, or the setting, but not two different ones', () => {
@@ -168,6 +177,12 @@ describe('resolveConfig', () => {
         () => resolve({ shardedSubscriptionMode: 'on' }),
         "shardedSubscriptionMode must be one of AUTO, ON, OFF; got 'on'",
       );
+    });
+
+    it('B13: a clientName that Redis would refuse is refused', () => {
+      for (const clientName of ['my service', 'a\nb', 'dienst-\u00e4']) {
+        expectConfigError(() => resolve({ clientName }), /^clientName .* cannot be used: Redis allows no spaces/);
+      }
     });
 
     it('a password must be text, and is not shown when it is not', () => {

@@ -23,6 +23,25 @@ describe('Config from a file', () => {
       });
     });
 
+    it('B13: are filled in in keys, too', () => {
+      withEnvironment({ TEST_KEY: 'singleServerConfig', TEST_SETTING: 'timeout' }, () => {
+        const settings = fromYAML(
+          '${TEST_KEY}: {address: "redis://h:1", "${TEST_SETTING}": 7, ${TEST_NO:-database}: 3}\n',
+        );
+        expect([settings.timeout, settings.database]).to.deep.equal([7, 3]);
+      });
+    });
+
+    it('B2: are not shown, whatever the setting they stand in', () => {
+      withEnvironment({ TEST_PASSWORD: 'geheim' }, () => {
+        for (const line of ['timeout: ${TEST_PASSWORD}', 'strictThreads: x${TEST_PASSWORD}', '${TEST_PASSWORD}: 1']) {
+          const { message } = expectConfigError(() => fromYAML(`${SINGLE}${line}\n`), /./);
+          expect(message).to.not.contain('geheim');
+        }
+        expectConfigError(() => address('"redis://h:${TEST_PASSWORD}"'), /not a valid address/);
+      });
+    });
+
     it('have defaults for unset and empty ones', () => {
       withEnvironment(env, () => {
         expect(address('redis://${TEST_NONE:-d}:1')).to.deep.equal({ host: 'd', port: 1 });
