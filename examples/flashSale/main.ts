@@ -66,7 +66,7 @@ async function main(): Promise<void> {
 
 /** A bar in a terminal, a line now and then elsewhere. */
 function showProgress(): { sold: (count: number) => void; say: (line: string) => void; end: () => void } {
-  if (!process.stdout.isTTY) {
+  if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') {
     const step = GOODS / 3;
     return {
       sold: (count) => {
@@ -90,7 +90,11 @@ function showProgress(): { sold: (count: number) => void; say: (line: string) =>
 }
 
 function table(outcomes: readonly Outcome[]): string {
-  const result = new Table({ head: ['flash sale', 'goods', 'sold', 'oversold', 'seconds', ''] });
+  const result = new Table({
+    head: ['flash sale', 'goods', 'sold', 'oversold', 'seconds', ''],
+    // Its colours would come on every output, a file too.
+    style: { head: [], border: [] },
+  });
   for (const { act, orders, seconds, note } of outcomes) {
     result.push([act.title, GOODS, orders, orders - GOODS, seconds.toFixed(1), note]);
   }

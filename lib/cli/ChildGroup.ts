@@ -2,16 +2,29 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { ExitCode } from './exitCodes';
 import { Failure } from './failure';
-import { groupRuns, signalGroup } from './processGroup';
+import { MARK } from './processes';
+import { type Members, OwnGroup, SharedGroup } from './processGroup';
 
 /** How often to look whether members of the group are left, in ms. */
 const LOOK_MS = 20;
 /** How long the kernel may take to end what was killed, in ms; what hangs in a device takes for ever. */
 const AFTER_KILL_MS = 2_000;
 
+/** How a command is started. */
+export interface ChildOptions {
+  /** All of it. */
+  readonly environment: NodeJS.ProcessEnv;
+  /**
+   * Whether it shares our process group, and so our terminal: it can ask for a password, Ctrl-C and Ctrl-Z reach it as
+   * they reach us. Otherwise it gets a group and a session of its own.
+   */
+  readonly shared: boolean;
+  /** Tells what it starts from everybody else in our group. */
+  readonly mark: string;
+}
+
 /**
- * The command and all it starts: a process group of its own, so that a signal reaches all of them, and no signal of the
- * terminal reaches them twice. It is a session of its own, too: the command has our stdin, but no terminal to control.
+ * The command and all it starts.
  *
  * States: running -> (leader gone) stragglers -> gone.
  */
@@ -19,12 +32,15 @@ export class ChildGroup {
   /** The exit code of the command, as a shell gives it. Rejects with a {@link Failure} when it could not be started. */
   readonly ended: Promise<number>;
   readonly #child: ChildProcess;
+  readonly #members: Members | undefined;
   #leaderRuns: boolean;
 
-  /** @param environment - all of it */
-  constructor(command: string, args: readonly string[], environment: NodeJS.ProcessEnv) {
-    this.#child = spawn(command, args, { detached: true, stdio: 'inherit', env: environment });
-    this.#leaderRuns = this.#child.pid !== undefined;
+  constructor(command: string, args: readonly string[], { environment, shared, mark }: ChildOptions) {
+    const env = shared ? { ...environment, [MARK]: mark } : environment;
+    this.#child = spawn(command, args, { detached: !shared, stdio: 'inherit', env });
+    const { pid } = this.#child;
+    this.#leaderRuns = pid !== undefined;
+    if (pid !== undefined) this.#members = shared ? new SharedGroup(pid, mark) : new OwnGroup(pid);
     this.ended = new Promise((resolve, reject) => {
       this.#child.once('error', (error: NodeJS.ErrnoException) => {
         if (!this.#leaderRuns) reject(startFailure(command, error));
@@ -36,19 +52,19 @@ export class ChildGroup {
     });
   }
 
-  /** The id of the group; `undefined` where nothing was started. */
+  /** The process id of the command; `undefined` where nothing was started. */
   get id(): number | undefined {
     return this.#child.pid;
   }
 
   /** Whether any of it runs. */
   get runs(): boolean {
-    return this.id !== undefined && (this.#leaderRuns || groupRuns(this.id));
+    return this.#leaderRuns || this.#members?.run() === true;
   }
 
   /** Sends a signal to all of it. */
   signal(signal: NodeJS.Signals): void {
-    if (this.id !== undefined) signalGroup(this.id, signal);
+    this.#members?.signal(signal);
   }
 
   /**
@@ -63,16 +79,16 @@ export class ChildGroup {
       this.signal('SIGCONT');
       await this.#gone(graceMs);
     }
-    if (!this.runs) return;
-    this.signal('SIGKILL');
-    await this.#gone(AFTER_KILL_MS);
+    // Again and again: what is killed may have started something in that moment.
+    await this.#gone(AFTER_KILL_MS, () => this.signal('SIGKILL'));
   }
 
-  async #gone(limitMs: number): Promise<void> {
+  async #gone(limitMs: number, meanwhile?: () => void): Promise<void> {
     const deadline = performance.now() + limitMs;
     for (;;) {
       const left = deadline - performance.now();
       if (!this.runs || left <= 0) return;
+      meanwhile?.();
       await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_MS, left)));
     }
   }

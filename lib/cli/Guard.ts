@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { within } from './output';
+import { MARK } from './processes';
 
 /** What the guard waits between two looks, in ms. */
 const TICK_MS = 100;
@@ -8,35 +9,49 @@ const END_MS = 1_000;
 
 /**
  * Reads lines until the pipe closes. `done` sends it home; a pipe that closes without it means that we died. Then the
- * group is ended as we would have ended it. `$1` is the grace in ticks of 0.1 s.
+ * command is ended as we would have ended it: its group, or what has the mark, or, where a mark cannot be seen, the
+ * command alone. `$1` is the grace in ticks of 0.1 s.
  */
 const SHELL = `
 trap '' INT TERM HUP QUIT USR1 USR2 PIPE TSTP TTIN TTOU
-group=''
+target=''
+mark=''
 while read -r what id; do
   case "$what" in
-    group) group=$id ;;
+    target) target=$id ;;
+    mark) mark=$id ;;
     done) exit 0 ;;
   esac
 done
-[ -n "$group" ] || exit 0
+send() {
+  if [ -n "$mark" ] && [ -r /proc/self/environ ]; then
+    sent=1
+    for file in $(grep -lsF -- "$mark" /proc/[0-9]*/environ); do
+      pid=\${file#/proc/}
+      kill -s "$1" "\${pid%/environ}" && sent=0
+    done
+    return $sent
+  fi
+  [ -n "$target" ] && kill -s "$1" -- "$target"
+}
+[ -n "$target$mark" ] || exit 0
 if [ "$1" -gt 0 ]; then
-  kill -s TERM -- "-$group"
-  kill -s CONT -- "-$group"
+  send TERM
+  send CONT
 fi
 ticks=0
-while [ "$ticks" -lt "$1" ] && kill -s 0 -- "-$group"; do
+while [ "$ticks" -lt "$1" ] && send 0; do
   sleep 0.1
   ticks=$((ticks + 1))
 done
-kill -s KILL -- "-$group"
+send KILL
 `;
 
 /**
  * A small shell that outlives us when we are killed without a chance to do anything (SIGKILL, out of memory), and then
  * ends the command, so that it does not run on without the lock. The lock itself runs out with its lease.
  *
- * States: watching nobody -> watching a group -> sent home | left alone: ends the group.
+ * States: watching nobody -> watching a command -> sent home | left alone: ends the command.
  */
 export class Guard {
   readonly #shell: ChildProcess;
@@ -58,9 +73,14 @@ export class Guard {
     });
   }
 
-  /** From now on it guards that group. Written at once: we may be killed in the next moment. */
-  watch(group: number): void {
-    this.#tell(`group ${group}\n`);
+  /** From now on it guards what has that mark, in whatever group. Said before it is started. */
+  watchMark(mark: string): void {
+    this.#tell(`mark ${MARK}=${mark}\n`);
+  }
+
+  /** From now on it guards that process, or, where the id is negative, that group. We may be killed the next moment. */
+  watch(id: number): void {
+    this.#tell(`target ${id}\n`);
   }
 
   /** Sends it home: the group is gone. Resolves when the guard is gone, too. */

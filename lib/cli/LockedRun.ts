@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import type { LockHold, Redisson, RLock } from '../index';
 import { LockLostError } from '../index';
@@ -5,9 +6,11 @@ import { acquireForRun } from './acquireForRun';
 import { ChildGroup } from './ChildGroup';
 import { ExitCode } from './exitCodes';
 import { Failure, messageOf } from './failure';
+import { GroupEar } from './GroupEar';
 import { Guard } from './Guard';
 import { LeaseWatch } from './LeaseWatch';
 import { FAREWELL_MS, say, within } from './output';
+import { hasTerminal } from './processes';
 import { SignalInbox } from './SignalInbox';
 
 /** The watchdog renews every third of its time-out, so that two thirds of the lease are left as long as it works. */
@@ -42,6 +45,9 @@ type State = 'waiting' | 'starting' | 'running' | 'losing' | 'terminating' | 're
  * - waiting: a signal ends the acquisition; nothing is started any more.
  * - running: signals are passed on to the group of the command. When the command has ended, what it left behind in its
  *   group is ended, too, while the lock is still held.
+ * - With a terminal the command shares our process group, as below flock(1) and env(1): it can ask for a password, Ctrl-C
+ *   and Ctrl-Z reach it and us alike, and what reached all of the group is not passed on again. A group of its own would
+ *   be one in the background, which may not read the terminal, and Node cannot hand the terminal over.
  * - losing: the lock is lost, or about to be; terminating: TERM was sent to the group, KILL follows after the grace.
  * - releasing: signals have no effect.
  *
@@ -53,8 +59,10 @@ export class LockedRun {
   readonly #lock: RLock;
   readonly #request: RunRequest;
   readonly #interrupt = new AbortController();
+  readonly #shared = hasTerminal();
   #state: State = 'waiting';
   #group: ChildGroup | undefined;
+  #ear: GroupEar | undefined;
   #signal: NodeJS.Signals | undefined;
   #lostBecause: string | undefined;
 
@@ -66,7 +74,7 @@ export class LockedRun {
 
   /** Does it all. @returns the exit code @throws what kept the lock from being acquired, or the command from starting */
   async run(): Promise<number> {
-    const inbox = new SignalInbox((signal) => this.#onSignal(signal));
+    const inbox = new SignalInbox((signal) => this.#onSignal(signal), this.#shared);
     try {
       const hold = await this.#acquire();
       if (hold === undefined) return this.#notAcquired();
@@ -87,12 +95,17 @@ export class LockedRun {
       case 'running':
       case 'losing':
       case 'terminating':
-        this.#group?.signal(signal);
+        void this.#passOn(signal);
         return;
       case 'releasing':
       case 'done':
         return;
     }
+  }
+
+  async #passOn(signal: NodeJS.Signals): Promise<void> {
+    if (await this.#ear?.heard(signal)) return;
+    this.#group?.signal(signal);
   }
 
   async #acquire(): Promise<LockHold | undefined> {
@@ -133,11 +146,15 @@ export class LockedRun {
   async #runCommand(hold: LockHold): Promise<number> {
     const { command, args } = this.#request;
     const guard = new Guard(this.#cutGraceMs);
+    if (this.#shared) this.#ear = new GroupEar();
     let watch: LeaseWatch | undefined;
     try {
-      const group = new ChildGroup(command, args, environmentOf(hold));
+      const mark = randomUUID();
+      if (this.#shared) guard.watchMark(mark);
+      const environment = environmentOf(hold);
+      const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
       this.#group = group;
-      if (group.id !== undefined) guard.watch(group.id);
+      if (group.id !== undefined) guard.watch(this.#shared ? group.id : -group.id);
       this.#state = 'running';
       const losing = new Promise<void>((resolve) => {
         const lose = (why: string): void => {
@@ -159,6 +176,7 @@ export class LockedRun {
       return await group.ended;
     } finally {
       watch?.stop();
+      this.#ear?.close();
       await guard.dismiss();
     }
   }

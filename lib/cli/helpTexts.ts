@@ -25,10 +25,20 @@ The command has our stdin, stdout and stderr. It sees IOREDISSON_LOCK, the name
 of the lock, and with --type fenced IOREDISSON_TOKEN, which is greater than the
 token of every holder before.
 
-It is a process group of its own. TERM, INT, HUP, QUIT, USR1 and USR2 are
-passed on to all of it; while still waiting they end the wait. What it leaves
-behind in its group is ended (TERM, the grace, KILL) before the lock is given
-back. If ioredisson itself is killed, the command is ended the same way.
+TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to the command and what it
+has started; while still waiting they end the wait. The lock is given back after
+the command has ended. What it leaves behind in its process group is ended
+(TERM, the grace, KILL) before that. If ioredisson itself is killed, the command
+is ended the same way.
+
+With a terminal the command shares our process group: it can ask for a password,
+Ctrl-C and Ctrl-Z, fg and bg work as with flock(1). While a job is stopped nobody
+renews the lock: one that is stopped for longer than the lease (30 s, or --lease)
+loses it, and is ended when it goes on. Without a terminal (cron, a service) the
+command gets a process group and a session of its own.
+
+run needs a POSIX system: Linux, macOS, BSD, or WSL on Windows. Elsewhere than on
+Linux, what the command has left behind is not found if it had a terminal.
 
 The exit code is that of the command, 128+n where signal n ended it, or:
   1     not acquired (--conflict-exit-code)    75    the lock was lost

@@ -1,38 +1,81 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { carriesMark, runningProcesses } from './processes';
 
-/** Sends a signal to every process of a group. @returns whether there was one */
-export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+/** The processes that signals for the command go to. */
+export interface Members {
+  /** Whether any of them runs. */
+  run(): boolean;
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** The members of a process group. */
+export class OwnGroup implements Members {
+  readonly #group: number;
+
+  /** @param group - its id, the process id of its leader */
+  constructor(group: number) {
+    this.#group = group;
+  }
+
+  run(): boolean {
+    if (!send(-this.#group, 0)) return false;
+    if (process.platform !== 'linux') return true;
+    try {
+      return runningProcesses().some(({ group }) => group === this.#group);
+    } catch {
+      return true;
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    send(-this.#group, signal);
+  }
+}
+
+/**
+ * The command and what it has started, in a group that they share with us, and with whom we do not know: the other
+ * commands of a pipe, the script that started us. They are told apart by who started them, and, where that has gone, by
+ * a mark in their environment.
+ */
+export class SharedGroup implements Members {
+  readonly #leader: number;
+  readonly #mark: string;
+
+  /** @param leader - the process id of the command @param mark - the value of `MARK` in its environment */
+  constructor(leader: number, mark: string) {
+    this.#leader = leader;
+    this.#mark = mark;
+  }
+
+  run(): boolean {
+    return this.#members().length > 0;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    for (const pid of this.#members()) send(pid, signal);
+  }
+
+  #members(): number[] {
+    const all = runningProcesses();
+    const self = all.find(({ pid }) => pid === process.pid);
+    if (self === undefined) return [];
+    const descendants = new Set([this.#leader]);
+    for (let size = 0; size !== descendants.size;) {
+      size = descendants.size;
+      for (const { pid, parent } of all) if (descendants.has(parent)) descendants.add(pid);
+    }
+    const isMember = ({ pid, group, session }: (typeof all)[number]): boolean =>
+      descendants.has(pid) ? session === self.session : group === self.group && carriesMark(pid, this.#mark);
+    return all.filter(isMember).map(({ pid }) => pid);
+  }
+}
+
+/** @returns whether there was somebody to send it to */
+function send(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(-group, signal);
+    process.kill(target, signal);
     return true;
   } catch (error) {
     // EPERM: there are some, all of other users.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-}
-
-/**
- * Whether a process of a group still runs. Zombies do not count, as far as that can be seen: nobody may ever collect
- * them in a container whose first process does not.
- */
-export function groupRuns(group: number): boolean {
-  if (!signalGroup(group, 0)) return false;
-  if (process.platform !== 'linux') return true;
-  try {
-    return readdirSync('/proc').some((entry) => /^\d+$/.test(entry) && isRunningMember(entry, group));
-  } catch {
-    return true;
-  }
-}
-
-function isRunningMember(pid: string, group: number): boolean {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  } catch {
-    return false;
-  }
-  // pid (name) state parent group ...; the name may hold anything.
-  const [state, , itsGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(itsGroup) === group && state !== 'Z' && state !== 'X';
 }

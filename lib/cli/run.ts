@@ -1,5 +1,7 @@
 import { Redisson } from '../index';
 import { type ClientOptions, readClientOptions } from './clientOptions';
+import { ExitCode } from './exitCodes';
+import { Failure } from './failure';
 import { LockedRun } from './LockedRun';
 import { type LockKind, lockOfKind } from './lockKinds';
 import { FAREWELL_MS, within } from './output';
@@ -16,6 +18,9 @@ export interface RunOptions extends ClientOptions {
 
 /** `ioredisson run`. @returns the exit code */
 export async function run(name: string, command: readonly string[], options: RunOptions): Promise<number> {
+  if (process.platform === 'win32') {
+    throw new Failure('run needs POSIX signals and process groups: use it within WSL', ExitCode.unavailable);
+  }
   const client = Redisson.create(readClientOptions(options));
   try {
     const [file = '', ...args] = command;

@@ -51,6 +51,23 @@ describe('ioredisson run and signals', function () {
     });
   }
 
+  it('TERM while holding: the lock is kept while the command cleans up, and given back after it has ended', async () => {
+    const name = uniqueName();
+    const redis = observer();
+    const folder = scratchFolder();
+    const script =
+      'trap "echo cleaning; while [ ! -e $0/end ]; do sleep 0.05; done; exit 3" TERM; echo ready; ' +
+      'while :; do sleep 0.05; done';
+    const held = CliProcess.start(['run', name, '--', 'sh', '-c', script, folder]);
+    await held.prints(/ready/);
+    held.signal('SIGTERM');
+    await held.prints(/cleaning/);
+    expect(await redis.exists(name)).to.equal(1);
+    fs.writeFileSync(path.join(folder, 'end'), '');
+    expect((await held.ended).code).to.equal(3);
+    expect(await redis.exists(name)).to.equal(0);
+  });
+
   it('a command that a passed on signal ends gives its 128+n', async () => {
     const held = CliProcess.start(['run', uniqueName(), '--', 'sh', '-c', STAYS]);
     await held.prints(/inside/);

@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
+
+/** A process, as far as it matters here. */
+export interface ProcessFacts {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  /** 0 where the system does not tell. */
+  readonly session: number;
+}
+
+/** The variable that marks the command and all it starts. */
+export const MARK = 'IOREDISSON_RUN';
+
+/** Whether we have a terminal that a command of ours could ask somebody for a password on. */
+export function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', constants.O_RDWR | constants.O_NOCTTY));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The processes that run. Zombies do not count: nobody may ever collect them in a container whose first process does not.
+ */
+export function runningProcesses(): ProcessFacts[] {
+  if (process.platform !== 'linux') return processesByPs();
+  const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  return pids.map(factsOf).filter((facts) => facts !== undefined);
+}
+
+/** Whether a process was started with our mark, itself or by whoever started it. Known on Linux alone. */
+export function carriesMark(pid: number, mark: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${MARK}=${mark}`);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a process has been sent a signal that it has not received yet. Known on Linux alone. */
+export function isPending(pid: number, signal: number): boolean {
+  try {
+    const [, bits] = /^ShdPnd:\s*([0-9a-f]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
+    return bits !== undefined && ((BigInt(`0x${bits}`) >> BigInt(signal - 1)) & 1n) === 1n;
+  } catch {
+    return false;
+  }
+}
+
+function factsOf(pid: string): ProcessFacts | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return undefined;
+  }
+  // pid (name) state parent group session ...; the name may hold anything.
+  const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (state === 'Z' || state === 'X') return undefined;
+  return { pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(session) };
+}
+
+function processesByPs(): ProcessFacts[] {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat='], { encoding: 'utf8' }).trim().split('\n');
+  return lines
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , , state = '']) => !state.startsWith('Z'))
+    .map(([pid, parent, group]) => ({ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0 }));
+}
