@@ -9,6 +9,8 @@ export default tseslint.config(
       'coverage/',
       'bench/results/',
       'bench/node_modules/',
+      'test/apm/node_modules/',
+      'test/matrix/versions/',
       'test/interop/**/target/',
     ],
   },

@@ -1,0 +1,37 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { npm } from '../support/installFolder';
+
+/** The environment variable that names the ioredis to use instead of the checkout's (see test/support/register.cjs). */
+export const IOREDIS_FOLDER = 'IOREDISSON_TEST_IOREDIS';
+
+/**
+ * Installs a version of ioredis into test/matrix/versions (which git ignores), unless it is there already.
+ *
+ * @param version - exact, e.g. `5.6.0`
+ * @returns its folder; `undefined` when it could not be installed
+ */
+export function ioredisFolder(version: string): string | undefined {
+  const place = path.join(__dirname, 'versions', `ioredis-${version}`);
+  const folder = path.join(place, 'node_modules', 'ioredis');
+  if (installed(folder) === version) return folder;
+  fs.rmSync(place, { recursive: true, force: true });
+  fs.mkdirSync(place, { recursive: true });
+  fs.writeFileSync(path.join(place, 'package.json'), `${JSON.stringify({ private: true })}\n`);
+  const flags = [
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--no-package-lock',
+    '--save-exact',
+    '--loglevel=error',
+  ];
+  npm(place, ['install', `ioredis@${version}`, ...flags]);
+  return installed(folder) === version ? folder : undefined;
+}
+
+function installed(folder: string): string | undefined {
+  const manifest = path.join(folder, 'package.json');
+  if (!fs.existsSync(manifest)) return undefined;
+  return (JSON.parse(fs.readFileSync(manifest, 'utf8')) as { version?: string }).version;
+}

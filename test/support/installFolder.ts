@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+interface Manifest {
+  readonly version?: string;
+  readonly optional?: boolean;
+}
+
+/**
+ * Installs what the package-lock.json of a folder lists into its node_modules, unless it is there already. What is
+ * optional may be missing.
+ *
+ * @param what - for the line that says so, e.g. "the other libraries"
+ * @returns whether it is there now
+ */
+export function installFolder(folder: string, what: string, say: (line: string) => void): boolean {
+  if (isComplete(folder)) return true;
+  say(`installing ${what} into ${path.relative(process.cwd(), folder)}/node_modules (npm ci) ...`);
+  return npm(folder, ['ci', '--loglevel=error']) && isComplete(folder);
+}
+
+/** Runs npm in a folder. @returns whether it succeeded */
+export function npm(folder: string, args: readonly string[]): boolean {
+  const cli = process.env['npm_execpath'];
+  const stdio: ('ignore' | 'inherit')[] = ['ignore', 'ignore', 'inherit'];
+  const result = cli?.endsWith('.js')
+    ? spawnSync(process.execPath, [cli, ...args], { cwd: folder, stdio })
+    : spawnSync('npm', [...args], { cwd: folder, stdio, shell: process.platform === 'win32' });
+  return result.status === 0;
+}
+
+function isComplete(folder: string): boolean {
+  const lock = JSON.parse(fs.readFileSync(path.join(folder, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Manifest>;
+  };
+  return Object.entries(lock.packages)
+    .filter(([location, { optional }]) => location !== '' && optional !== true)
+    .every(([location, { version }]) => installedVersion(folder, location) === version);
+}
+
+function installedVersion(folder: string, location: string): string | undefined {
+  const manifest = path.join(folder, location, 'package.json');
+  if (!fs.existsSync(manifest)) return undefined;
+  return (JSON.parse(fs.readFileSync(manifest, 'utf8')) as Manifest).version;
+}
