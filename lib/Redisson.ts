@@ -36,6 +36,7 @@ import { LockEngine } from './locks/LockEngine';
 import { MultiLock } from './locks/MultiLock';
 import { ALL, MAJORITY } from './locks/quorum';
 import { ReadWriteLock } from './locks/ReadWriteLock';
+import { unheardWarning } from './locks/unheardWarning';
 import { ChannelHub } from './pubsub/ChannelHub';
 import { hashRenewal } from './renewal/hashRenewal';
 import { HoldTable } from './renewal/HoldTable';
@@ -49,6 +50,7 @@ import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, newThreadId, runAsThread } from './thread/threadScope';
 import { ExponentialBackOff } from './util/ExponentialBackOff';
 import { BackOffWakeup } from './wait/BackOffWakeup';
+import { Rollback } from './wait/Rollback';
 
 /**
  * The client and composition root: everything of one client is made here and handed down.
@@ -77,8 +79,10 @@ export class Redisson {
       settings,
       holds,
       watchdog,
+      rollback: new Rollback(),
       hub: new ChannelHub(subscriber, settings),
       warnReentry: (name) => this.#warnReentry(name),
+      warnUnheard: unheardWarning(),
     };
     const renewal = hashRenewal(executor);
     const queueing = settings.fairLockWaitTimeout;
@@ -214,6 +218,7 @@ export class Redisson {
     this.#fairTurns.close();
     this.#context.holds.clear();
     await this.#connections.executor.close();
+    this.#context.rollback.close();
   }
 
   #lock(name: string, driver: LockDriver): DistributedLock {
@@ -228,7 +233,8 @@ export class Redisson {
 
   #object<K extends ObjectKeys>(kind: string, name: string, keysOf: (rawName: string) => K): RedisObject<K> {
     const { executor } = this.#connections;
-    const context = { settings: this.#settings, executor, hub: this.#context.hub };
+    const { hub, rollback } = this.#context;
+    const context = { settings: this.#settings, executor, hub, rollback };
     const object = new RedisObject(context, kind, validateName(name, kind), keysOf);
     checkSlots(executor, name, object.allKeys);
     return object;

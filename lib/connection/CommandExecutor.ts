@@ -14,8 +14,8 @@ export interface CallToken {
   /** When it was first written (monotonic), since the caller last forgot it. */
   sentAt: number | undefined;
   /**
-   * It takes back what somebody left behind: accepted in the turn in which the executor closes, too, and sent with the
-   * script's text, as nobody may be left to send that when the server does not know the hash. @default false
+   * It takes back what somebody left behind: accepted in the turn in which the executor closes, too, and then sent with
+   * the script's text, as nobody may be left to send that when the server does not know the hash. @default false
    */
   readonly farewell?: boolean;
 }

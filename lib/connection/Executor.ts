@@ -7,7 +7,7 @@ import { DeadlineQueue } from './DeadlineQueue';
 import { Debts } from './Debts';
 import type { Link } from './Link';
 import { classify } from './replyErrors';
-import { scriptArguments, travelling } from './scriptArguments';
+import { FarewellTexts, scriptArguments, travelling } from './scriptArguments';
 
 /** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
 const FIRST_PAUSE_MS = 25;
@@ -49,6 +49,7 @@ export class Executor implements CommandExecutor {
   readonly #waiting = new DeadlineQueue<Call>((call) => call.fail(connectionError(call, this.#link)));
   readonly #pausing = new Map<Call, NodeJS.Timeout>();
   readonly #debts = new Debts<Call>();
+  readonly #texts = new FarewellTexts();
   #epoch = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
 
@@ -78,10 +79,10 @@ export class Executor implements CommandExecutor {
     const count = flat[1];
     const key = count === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
-      const command = options?.token?.farewell === true ? 'eval' : 'evalsha';
-      const call = new Call(command, flat, key, script, options, resolve as never, reject);
-      if (call.farewell) this.#resume(call);
-      else this.#start(call);
+      const call = new Call('evalsha', flat, key, script, options, resolve as never, reject);
+      if (!call.farewell) return this.#start(call);
+      if (this.#texts.needed(script.sha, this.#epoch, this.#state !== 'open')) call.useText();
+      this.#resume(call);
     });
   }
 

@@ -9,7 +9,7 @@ export function scriptArguments<K extends string, A extends string, R>(
   args: Readonly<Record<A, ScriptArg>>,
   options: RunOptions<R> | undefined,
 ): ScriptArg[] {
-  const flat: ScriptArg[] = [options?.token?.farewell === true ? script.lua : script.sha, 0];
+  const flat: ScriptArg[] = [script.sha, 0];
   for (const key of script.realKeys) flat.push(keys[key]);
   if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
   flat[1] = flat.length - 2;
@@ -29,4 +29,22 @@ export function travelling(call: Call, publishCommand: string): (string | number
     filled[i] = args[i] === PUBLISH_COMMAND ? publishCommand : call.sends > 1 ? '1' : '0';
   }
   return filled as (string | number | Buffer)[];
+}
+
+/**
+ * Which farewells (`CallToken.farewell`) bring the text of their script. When the client closes all of them do, since
+ * nobody will be left to send it; before that the first one of each script does, on each connection.
+ */
+export class FarewellTexts {
+  readonly #brought = new Set<string>();
+  #epoch = -1;
+
+  /** Whether the next one has to. @param closing - the client closes */
+  needed(sha: string, epoch: number, closing: boolean): boolean {
+    if (epoch !== this.#epoch) this.#brought.clear();
+    this.#epoch = epoch;
+    if (!closing && this.#brought.has(sha)) return false;
+    this.#brought.add(sha);
+    return true;
+  }
 }

@@ -1,9 +1,10 @@
 import type { CallToken } from '../connection/CommandExecutor';
-import { CommandTimeoutError, ConnectionError } from '../errors';
+import { CommandError, CommandTimeoutError, ConnectionError } from '../errors';
 import type { Place } from '../pubsub/Place';
 import { confirmedUntil, type Hold } from '../renewal/Hold';
 import type { AcquireReply } from '../scripts/replies';
 import type { Attempt } from '../wait/Attempt';
+import { mayHaveRun } from '../wait/Rollback';
 import type { Contest } from '../wait/acquireWithin';
 import type { Wakeup } from '../wait/Wakeup';
 import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
@@ -22,6 +23,8 @@ export interface Acquired {
 
 /** Nobody waited for it any more when it was about to be sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
+/** A predecessor could not hand it the lock: it looks for itself. */
+const NOT_HANDED: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
 
 /**
  * One thread acquiring one lock once: what the waiting loop attempts, and what a holder hands the lock to.
@@ -51,8 +54,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   #timeout: CommandTimeoutError | undefined;
   /** Whether a predecessor ever made an attempt for it. */
   #handed = false;
-  /** That attempt while it is under way: whether it acquired. It rejects when nobody knows. */
-  #handOver: Promise<boolean> | undefined;
+  /** That attempt while it is under way. It rejects when nobody knows. */
+  #handOver: Promise<AcquireReply> | undefined;
+  /** Whether one ended with an error, and may have acquired. */
+  #doubtful = false;
   /** See {@link scattered}. */
   #scattered = false;
   /** The connection to which an attempt was written that got no answer, unless a later one was answered behind it. */
@@ -91,6 +96,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
 
   get repeated(): boolean {
     return this.sends > 0 || this.#handed;
+  }
+
+  get leftover(): boolean {
+    return this.#context.holds.mayLinger(this.hold);
   }
 
   /** Within one command, as {@link CallToken} says, and within all attempts. */
@@ -186,7 +195,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     const sentAt = performance.now();
     this.#handed = true;
     this.epoch = epoch;
-    this.#handOver = acquired.then((reply) => reply.acquired);
+    this.#handOver = acquired;
     const attempt = acquired.then(
       (reply) => {
         this.#handOver = undefined;
@@ -194,29 +203,40 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
       },
       (error: unknown) => {
         this.#handOver = undefined;
-        // Sent again by its own rules, wherever to.
-        this.#scattered = true;
-        throw error;
+        return this.#disinherit(error);
       },
     );
-    this.#handOver.catch(() => undefined);
     // Nobody takes it where the wait ended in this very turn; the end of the wait sees to that.
     attempt.catch(() => undefined);
     this.place?.give(attempt);
   }
 
-  giveUp(pending: Promise<Attempt<Acquired>> | undefined, doubtful: boolean): void {
+  /** The hand-over has failed: that is the holder's concern, and the heir goes on waiting, unless it has the lock and may not. */
+  #disinherit(error: unknown): Attempt<never> {
+    if (mayHaveRun(error)) {
+      this.#doubtful = true;
+      // Sent again by its own rules, wherever to.
+      this.#scattered = true;
+    }
+    const its =
+      error instanceof CommandError || error instanceof CommandTimeoutError || error instanceof ConnectionError;
+    if (!its) throw error;
+    return NOT_HANDED;
+  }
+
+  giveUp(pending: Promise<Attempt<Acquired>> | undefined, inDoubt: boolean): void {
+    const doubtful = inDoubt || this.#doubtful;
     this.cancelled = true;
     this.place?.acquiredFor(undefined);
     pending?.catch(() => undefined);
     if (!this.repeated) return;
-    const handOver = doubtful ? this.#handOver?.then(() => true) : this.#handOver;
+    const handOver = this.#handOver?.then(({ acquired }) => acquired || doubtful);
     this.#reclaim(pending !== undefined || handOver !== undefined || doubtful, true, handOver);
   }
 
   /** Called once, when the wait ends with success. */
   succeeded(): void {
-    if (this.scattered) guard(this.#ghost(true, true), this.#context.holds);
+    if (this.scattered) guard(this.#ghost(true, true), this.#context);
   }
 
   get #waits(): boolean {
@@ -226,7 +246,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   /** @param doubtful - it may have acquired @param leaves - it waits no longer */
   #reclaim(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): void {
     const ghost = this.#ghost(doubtful, leaves, handOver);
-    if (doubtful || ghost.waiter !== undefined) reclaim(ghost, this.#context.holds);
+    if (doubtful || ghost.waiter !== undefined) reclaim(ghost, this.#context);
   }
 
   #ghost(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): Ghost {

@@ -2,6 +2,7 @@ import type { Settings } from '../config/Settings';
 import type { ChannelHub } from '../pubsub/ChannelHub';
 import type { HoldTable } from '../renewal/HoldTable';
 import type { RenewalScheduler } from '../renewal/RenewalScheduler';
+import type { Rollback } from '../wait/Rollback';
 
 /** What all locks of one client share. */
 export interface LockContext {
@@ -10,6 +11,10 @@ export interface LockContext {
   readonly holds: HoldTable;
   readonly hub: ChannelHub;
   readonly watchdog: RenewalScheduler;
+  /** Takes back what nobody wants. */
+  readonly rollback: Rollback;
+  /** Tells once per client that its user may not publish, so that nobody was told of a release. */
+  warnUnheard(name: string): void;
   /** Tells once per client that a handle was re-entered outside any thread scope. */
   warnReentry(name: string): void;
 }

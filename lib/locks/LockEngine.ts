@@ -1,15 +1,16 @@
 import { mapName } from '../config/validateName';
-import { newCallToken, type CallToken } from '../connection/CommandExecutor';
-import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
+import { newCallToken } from '../connection/CommandExecutor';
+import { IllegalMonitorStateError } from '../errors';
 import { confirmedUntil, Hold, holdKey, type Grip } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
 import { NO_LEASE } from '../util/duration';
 import { acquireWithin } from '../wait/acquireWithin';
 import { ENDLESS_PATIENCE, Patience } from '../wait/Patience';
+import { endsUndo } from '../wait/Rollback';
 import { Acquisition, type Acquired } from './Acquisition';
 import type { LockDriver } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
-import { reclaim } from './Reclaimer';
+import { reclaimGrip } from './Reclaimer';
 import { releaseOrHandOver } from './releaseOrHandOver';
 
 /** How a lock is wanted by a thread. */
@@ -82,8 +83,8 @@ export class LockEngine {
 
   /**
    * Gives one hold of a thread back: that grip, or the last one it took.
-   * @throws IllegalMonitorStateError when the thread does not hold the lock; errors of the connection, after which the
-   *   release is tried on in the background
+   * @throws IllegalMonitorStateError when the thread does not hold the lock; errors of the connection and refusals of Redis,
+   *   after which the release is tried on in the background
    */
   async give(threadId: number, grip?: Grip): Promise<void> {
     const { context, driver, name, rawName } = this;
@@ -112,12 +113,14 @@ export class LockEngine {
       context.holds.settle(hold);
       reply = await releasing;
     } catch (error) {
-      if (error instanceof CommandTimeoutError || error instanceof ConnectionError) this.#reclaim(hold, given, token);
+      // Whatever the error: it is nobody's by now.
+      if (!endsUndo(error)) reclaimGrip(context, driver, hold, given, token);
       throw error;
     } finally {
       hold.endRelease();
       context.holds.tidy(hold);
     }
+    if (reply.kind === 'freed' && reply.unheard === true) context.warnUnheard(name);
     // Gone although it was sent twice: the first send did it.
     if (reply.kind !== 'notHeld' || token.sends > 1) return;
     context.holds.missed(hold, given, 'the release found it gone (expired or deleted)');
@@ -133,7 +136,7 @@ export class LockEngine {
     const identity = this.#identify(threadId);
     const hold = holds.get(identity.key) ?? holds.open(identity);
     // Otherwise the thread has it again, or asks for it: what is right it will say itself.
-    if (!hold.acquiring && hold.grips.length === 0) this.#reclaim(hold, grip);
+    if (!hold.acquiring && hold.grips.length === 0) reclaimGrip(this.context, this.driver, hold, grip);
   }
 
   /**
@@ -205,13 +208,6 @@ export class LockEngine {
     if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
   }
 
-  #reclaim(hold: Hold, { leaseMs, watchdogMs }: Grip, token?: CallToken): void {
-    const { driver, context } = this;
-    const longestMs = Math.max(leaseMs, watchdogMs);
-    const ghost = { hold, driver, token, doubtful: true, waiter: undefined, leaseMs: longestMs, queuedMs: 0 };
-    reclaim(ghost, context.holds);
-  }
-
   /**
    * What a thread's hold would be, were it not in the table; that of the last thread is kept, since most handles serve
    * one thread. A hold outside the table has nothing, so it can be put back into it.
@@ -239,6 +235,10 @@ export class LockEngine {
       renewals: 0,
     };
     holds.grip(hold, grip, acquired.deadline);
+    // A leftover of holds that this client was told lost: it is not this thread's any more.
+    if (acquired.holds !== undefined && acquired.holds > hold.grips.length) {
+      reclaimGrip(this.context, this.driver, hold, grip);
+    }
     return grip;
   }
 }

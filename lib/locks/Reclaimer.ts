@@ -1,13 +1,9 @@
 import { newFarewellToken, type CallToken } from '../connection/CommandExecutor';
-import { CommandError, ShutdownError } from '../errors';
-import type { Hold } from '../renewal/Hold';
-import type { HoldTable } from '../renewal/HoldTable';
+import type { Grip, Hold } from '../renewal/Hold';
+import type { Leftover, LeftoverPlace, Search } from '../wait/Rollback';
 import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
+import type { LockContext } from './LockContext';
 
-/** First pause between two tries of an undo, in ms; it doubles. */
-const FIRST_PAUSE_MS = 200;
-/** Longest such pause, in ms. */
-const MAX_PAUSE_MS = 2_000;
 /** So long (ms) a waiter is taken off its queue again and again, in case that a broken socket puts it there late. */
 const LATE_WAITER_MS = 5_000;
 
@@ -32,94 +28,124 @@ export interface Ghost {
   readonly handOver?: Promise<boolean> | undefined;
 }
 
-/** What a try of an undo came to: Redis answered behind the ghost, or on another connection, or not at all. */
-type Undone = 'surely' | 'probably' | 'unknown';
+/** What of a client is needed to undo something. */
+export type UndoContext = Pick<LockContext, 'holds' | 'rollback'>;
 
 /**
  * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets holds
  * whose end nobody saw back to what the thread is known to have. The first try is written at once, behind the ghost on its
- * connection, or when the hand-over has ended that is the ghost. If the ghost's connection broke, what was in its socket may still run later, so the undo is repeated until
- * Redis would have forgotten it by itself. While the thread has the lock, or asks for it, there is nothing to undo: its
- * count says what is right.
+ * connection, or when the hand-over has ended that is the ghost. If the ghost's connection broke, what was in its socket
+ * may still run later, so the undo is repeated until Redis would have forgotten it by itself. While the thread has the
+ * lock, or asks for it, there is nothing to undo: its count says what is right.
  */
-export function reclaim(ghost: Ghost, holds: HoldTable): void {
-  haunt(ghost.hold, holds, () => lay(ghost));
+export function reclaim(ghost: Ghost, { holds, rollback }: UndoContext): void {
+  const { hold, handOver } = ghost;
+  const leftover = new LockLeftover(ghost, holds);
+  // Meanwhile the thread asks for nothing new: what is undone must not be that.
+  hold.ghosts++;
+  hold.beginRelease();
+  const begin = (): void => {
+    // Its connection is gone: nothing is behind it any more, so it can be looked for together with others.
+    const later = handOver === undefined && leftover.isLost;
+    rollback.add(leftover, !later);
+    hold.endRelease();
+  };
+  if (handOver === undefined) return begin();
+  void handOver
+    .catch(() => true)
+    .then((there) => {
+      if (there) return begin();
+      hold.endRelease();
+      leftover.ended();
+    });
 }
 
 /**
  * The same for an acquisition that has succeeded, but was written to a connection that broke as well: from there it may
  * run once more, and if that is after the hold was given back, it is nobody's.
  */
-export function guard(ghost: Ghost, holds: HoldTable): void {
-  haunt(ghost.hold, holds, () => repeat(ghost));
+export function guard(ghost: Ghost, { holds, rollback }: UndoContext): void {
+  ghost.hold.ghosts++;
+  rollback.add(new LockLeftover(ghost, holds), false);
 }
 
-function haunt(hold: Hold, holds: HoldTable, end: () => Promise<void>): void {
-  hold.ghosts++;
-  void end().finally(() => {
-    hold.ghosts--;
-    holds.tidy(hold);
-  });
+/** {@link reclaim} of a grip that was given back and may be there still. @param token - of the release, if there was one */
+export function reclaimGrip(context: UndoContext, driver: LockDriver, hold: Hold, grip: Grip, token?: CallToken): void {
+  const leaseMs = Math.max(grip.leaseMs, grip.watchdogMs);
+  context.holds.unseen(hold, grip);
+  reclaim({ hold, driver, token, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context);
 }
 
-async function lay(ghost: Ghost): Promise<void> {
-  const { hold, handOver } = ghost;
-  // Meanwhile the thread asks for nothing new: what is undone must not be that.
-  hold.beginRelease();
-  let undone: Undone;
-  try {
-    const there = handOver === undefined || (await handOver.catch(() => true));
-    undone = there ? await undo(ghost) : 'surely';
-  } finally {
-    hold.endRelease();
+/** A {@link Ghost} on its way out. */
+class LockLeftover implements Leftover {
+  livesMs: number;
+  readonly #ghost: Ghost;
+  readonly #holds: UndoContext['holds'];
+  /** Whether the waiter, if there was one, is off its queue. */
+  #left: boolean;
+
+  constructor(ghost: Ghost, holds: UndoContext['holds']) {
+    this.#ghost = ghost;
+    this.#holds = holds;
+    this.livesMs = Math.max(ghost.leaseMs, ghost.queuedMs);
+    this.#left = ghost.waiter === undefined;
   }
-  if (undone !== 'surely') await repeat(ghost);
-}
 
-async function repeat(ghost: Ghost): Promise<void> {
-  const startedAt = performance.now();
-  let livesMs = Math.max(ghost.leaseMs, ghost.queuedMs);
-  for (let ms = FIRST_PAUSE_MS; performance.now() < startedAt + livesMs; ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
-    await pause(ms);
-    if (ghost.hold.acquiring || ghost.hold.grips.length > 0) continue;
-    const undone = await undo(ghost);
-    if (undone === 'surely') return;
-    // The waiter is off its queue: what may still come out of the broken socket is worth a lease, not a whole wait.
-    if (undone === 'probably') livesMs = Math.max(ghost.leaseMs, Math.min(ghost.queuedMs, LATE_WAITER_MS));
+  get hold(): Hold {
+    return this.#ghost.hold;
   }
-}
 
-async function undo({ hold, driver, token: ghost, doubtful, waiter }: Ghost): Promise<Undone> {
-  const commands: Promise<unknown>[] = [];
-  const tokens: CallToken[] = [];
-  const newToken = (): CallToken => {
-    const token = newFarewellToken();
-    tokens.push(token);
-    return token;
-  };
-  hold.beginRelease();
-  try {
-    if (waiter !== undefined) commands.push(driver.abandon!(waiter, newToken()));
-    if (doubtful) {
-      const { name, rawName, threadId, owner } = hold;
-      // With its lease: the ghost of a re-entry may have set a longer one.
-      const rest = hold.rest();
-      commands.push(driver.release({ name, rawName, threadId, owner, ...rest, token: newToken() }));
+  get unwanted(): boolean {
+    const { hold } = this.#ghost;
+    return !hold.acquiring && hold.grips.length === 0;
+  }
+
+  get place(): LeftoverPlace {
+    return { key: this.hold.rawName, member: this.hold.owner };
+  }
+
+  get search(): Search | undefined {
+    return this.#left ? this.#ghost.driver.search : undefined;
+  }
+
+  /** Whether there is but a hold, which its thread does not have, and a command that went to a connection that is gone. */
+  get isLost(): boolean {
+    const { token, driver, hold, waiter } = this.#ghost;
+    if (waiter !== undefined || hold.grips.length > 0 || token === undefined || token.sends === 0) return false;
+    return token.scattered || token.epoch !== driver.executor.epoch;
+  }
+
+  async undo(): Promise<boolean> {
+    const { hold, driver, token: ghost, doubtful, waiter } = this.#ghost;
+    const commands: Promise<unknown>[] = [];
+    const tokens: CallToken[] = [];
+    const newToken = (): CallToken => {
+      const token = newFarewellToken();
+      tokens.push(token);
+      return token;
+    };
+    hold.beginRelease();
+    try {
+      if (waiter !== undefined) commands.push(driver.abandon!(waiter, newToken()));
+      if (doubtful) {
+        const { name, rawName, threadId, owner } = hold;
+        // With its lease: the ghost of a re-entry may have set a longer one.
+        commands.push(driver.release({ name, rawName, threadId, owner, ...hold.rest(), token: newToken() }));
+      }
+      await Promise.all(commands);
+    } finally {
+      hold.endRelease();
     }
-    await Promise.all(commands);
     const behind = ghost === undefined || (!ghost.scattered && tokens.every(({ epoch }) => epoch === ghost.epoch));
-    return !doubtful || behind ? 'surely' : 'probably';
-  } catch (error) {
-    // Refused for good, or nobody is left to do it.
-    return error instanceof ShutdownError || error instanceof CommandError ? 'surely' : 'unknown';
-  } finally {
-    hold.endRelease();
+    if (!doubtful || behind) return true;
+    // The waiter is off its queue: what may still come out of the broken socket is worth a lease, not a whole wait.
+    const { leaseMs, queuedMs } = this.#ghost;
+    this.livesMs = Math.max(leaseMs, Math.min(queuedMs, LATE_WAITER_MS));
+    return false;
   }
-}
 
-/** It alone does not keep the process alive. */
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
+  ended(): void {
+    this.hold.ghosts--;
+    this.#holds.tidy(this.hold);
+  }
 }

@@ -1,3 +1,4 @@
+import { CommandError, NoSyncedReplicasError } from '../errors';
 import type { ChannelHub } from '../pubsub/ChannelHub';
 import type { WakeQueue } from '../pubsub/WakeQueue';
 import { NEWS_MS } from '../scripts/cutLife';
@@ -32,10 +33,41 @@ export function releaseOrHandOver(
     queue.handOvers++;
     const { released, acquired } = heir.driver.handOver!(request, heir);
     heir.inherit(acquired, request.token.epoch);
-    return released;
+    return released.catch((error: unknown) => handOverFailed(error, driver, queue, request));
   }
   return releaseToAll(driver, queue, request);
 }
+
+const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
+
+/**
+ * What the holder is told when its hand-over has failed. One that no replica confirmed was done all the same: it is the heir
+ * who is told and takes it back. One that Redis refuses (no memory for another owner, a token that is no number) becomes a
+ * plain release, which takes only away; the heir goes on waiting.
+ */
+function handOverFailed(
+  error: unknown,
+  driver: LockDriver,
+  queue: WakeQueue,
+  request: ReleaseRequest,
+): ReleaseReply | Promise<ReleaseReply> {
+  if (error instanceof NoSyncedReplicasError) return HANDED;
+  // A server that cannot serve now will not serve that one either: it has been asked for long enough.
+  if (!(error instanceof CommandError) || UNABLE.has(error.reply)) throw error;
+  return releaseToAll(driver, queue, request);
+}
+
+/** Why a server would refuse a plain release as well. */
+const UNABLE = new Set([
+  'MISCONF',
+  'READONLY',
+  'NOREPLICAS',
+  'LOADING',
+  'BUSY',
+  'MASTERDOWN',
+  'CLUSTERDOWN',
+  'TRYAGAIN',
+]);
 
 /** A real unlock: every process that waits is told, and this one gives way to the others. */
 async function releaseToAll(driver: LockDriver, queue: WakeQueue, request: ReleaseRequest): Promise<ReleaseReply> {

@@ -3,6 +3,9 @@ import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { confirmedUntil, Hold, type Grip, type HoldIdentity } from './Hold';
 
+/** A renewal may lie so much longer (ms) than its lease in a connection that is slow, or broken, and still be run. */
+const LATE_MS = 60_000;
+
 /** Somebody lost a lock (Redisson has no such event). */
 export interface LockLost {
   readonly name: string;
@@ -17,6 +20,8 @@ export interface LockLost {
 export class HoldTable {
   readonly #holds = new Map<string, Hold>();
   readonly #listeners = new Set<(event: LockLost) => void>();
+  /** Holds that Redis may have although this client does not, and until when (monotonic). */
+  readonly #lingering = new Map<string, number>();
   /** Told when a hold got its first grip or new grips, and when it has none any more. */
   watcher: { changed(hold: Hold): void; ended(hold: Hold): void } | undefined;
 
@@ -113,9 +118,17 @@ export class HoldTable {
     this.watcher?.changed(hold);
   }
 
+  /** Whether Redis may still have what this client was told lost, or has given up: a hold of that owner that is found there. */
+  mayLinger({ key }: Hold): boolean {
+    if (this.#lingering.size === 0) return false;
+    const until = this.#lingering.get(key);
+    return until !== undefined && performance.now() < until;
+  }
+
   /** The lock turned out to be gone: aborts every grip, tells the listeners once, forgets the hold. */
   lose(hold: Hold, why: string, options?: ErrorOptions): void {
     if (hold.grips.length === 0) return;
+    this.#linger(hold, hold.grips);
     this.#tell(hold, hold.grips.splice(0), new LockLostError(hold.name, hold.threadId, why, options));
     this.settle(hold);
   }
@@ -123,6 +136,7 @@ export class HoldTable {
   /** One grip is given up although the lock is still there (its renewals are used up). */
   surrender(hold: Hold, grip: Grip, why: string): void {
     if (this.release(hold, grip) === undefined) return;
+    this.#linger(hold, [grip]);
     this.#tell(hold, [grip], new LockLostError(hold.name, hold.threadId, why, { cause: new Error(why) }));
   }
 
@@ -171,6 +185,22 @@ export class HoldTable {
       });
       runOutside(() => grips.forEach((grip) => grip.onLost?.(cause)));
     }
+  }
+
+  /** A release whose end nobody saw, or that was refused: Redis may have that hold still. */
+  unseen(hold: Hold, grip: Grip): void {
+    this.#linger(hold, [grip]);
+  }
+
+  #linger({ key }: Hold, grips: readonly Grip[]): void {
+    const now = performance.now();
+    for (const [one, until] of this.#lingering) {
+      if (until > now) break;
+      this.#lingering.delete(one);
+    }
+    const longestMs = Math.max(...grips.map(({ leaseMs, watchdogMs }) => Math.max(leaseMs, watchdogMs)));
+    this.#lingering.delete(key);
+    this.#lingering.set(key, now + longestMs + LATE_MS);
   }
 
   /** Nobody may believe in the lock longer than what is left of it lasts. */

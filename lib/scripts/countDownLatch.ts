@@ -27,7 +27,7 @@ export const trySetCount = defineScript({
   lua: `
 if redis.call('get', name) then return 0 end
 redis.call('set', name, count)
-redis.call(publish, channel, message)
+redis.pcall(publish, channel, message)
 return 1
 `,
   decode: decodeFlag,
@@ -49,7 +49,7 @@ if not redis.call('get', name) then return 0 end
 local count = redis.call('decr', name)
 if count > 0 then return count end
 redis.call('del', name)
-if count == 0 then redis.call(publish, channel, message) end
+if count == 0 then redis.pcall(publish, channel, message) end
 return 0
 `,
   decode: decodeCount,
@@ -83,7 +83,7 @@ export const deleteLatch = defineScript({
   lua: `
 if not redis.call('get', name) then return 0 end
 redis.call('del', name)
-redis.call(publish, channel, message)
+redis.pcall(publish, channel, message)
 return 1
 `,
   decode: decodeFlag,

@@ -1,3 +1,5 @@
+import { RELEASED_UNHEARD } from './replies';
+
 /*
  * Whoever waits sleeps until a message, or for as long as the lock had to live when it looked. So a lock that gets less to
  * live has to say so: its holder may die, and then nobody says anything.
@@ -19,19 +21,35 @@ end
 `;
 }
 
-const PUBLISH = 'redis.call(publish, channel, message)';
+/**
+ * Defines `tell()`: sends the message of a release. @returns the subscribers, -1 where the user may not publish. A refusal
+ * must not stop the script in the middle, since Redis does not take back what a script has written. Needs `channel`,
+ * `message`, `publish`.
+ */
+export const TELL = `
+local function tell()
+  local receivers = redis.pcall(publish, channel, message)
+  return type(receivers) == 'number' and receivers or -1
+end
+`;
+
+/** What a release answers that has freed the lock; needs {@link TELL}. */
+export const FREED = `
+local receivers = tell()
+return receivers < 0 and ${RELEASED_UNHEARD} or 1 + receivers
+`;
 
 /**
- * Defines `cutLife(rest)`: the lock lives for `rest` ms from now, and whoever sleeps for longer is told. Needs `name`,
- * `channel`, `message`, `publish`.
+ * Defines `cutLife(rest)`: the lock lives for `rest` ms from now, and whoever sleeps for longer is told. Brings
+ * {@link TELL}; needs `name`, too.
  */
-export const CUT_LIFE = cutLife(String(NEWS_MS), PUBLISH);
+export const CUT_LIFE = TELL + cutLife(String(NEWS_MS), 'tell()');
 
 /**
  * The same for a read/write lock, which tells less: each short read under a long one ends with a cut, and each message has
  * every waiting writer look. One comes too late by as much as the lock had still to live, and 2 s, at most.
  */
-export const CUT_RW_LIFE = cutLife(RW_NEWS, PUBLISH);
+export const CUT_RW_LIFE = TELL + cutLife(RW_NEWS, 'tell()');
 
 /** The same for a fair lock: the head is told. Needs `name`, and what `wake()` needs. */
 export const CUT_FAIR_LIFE = cutLife(String(NEWS_MS), 'wake()');

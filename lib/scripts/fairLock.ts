@@ -86,8 +86,9 @@ if not held then
 end
 local keep = tonumber(left)
 if keep > 0 then
-  if held > keep then redis.call('hset', name, owner, keep) end
+  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
   if remaining ~= '0' then cutLife(remaining) end
+  if held > keep then redis.call('hset', name, owner, keep) end
   return 0
 end
 redis.call('del', name)
@@ -117,8 +118,9 @@ local held = redis.call('hlen', name)
 local head = redis.call('lindex', queue, 0)
 redis.call('zcard', timeouts)
 ${FAIR_FUNCTIONS}
-shift(owner, -tonumber(wait))
+-- it goes before the others move up: a server without memory refuses ZADD, but not behind a write that it has allowed
 redis.call('zrem', timeouts, owner)
+shift(owner, -tonumber(wait))
 local found = redis.call('lrem', queue, 0, owner)
 if held > 0 or head ~= owner then return math.min(found, 1) end
 -- the message may have come to the one who leaves

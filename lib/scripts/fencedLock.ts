@@ -14,12 +14,16 @@ import { defineScript } from './Script';
  * Each acquisition takes a token, a re-entry too, as in Redisson. Tokens travel as text: GET is exact up to 2^63 where a
  * number inside Lua is not. INCR comes before the lock is written, since it may fail: a token key of another type, or
  * one that is no number, then leaves everything as it was.
+ *
+ * A hold that is there already is either what an earlier send of the same command took, or a leftover: of a hold that this
+ * client was told lost, or gave up. Only the former answers the token there is (`repeated`); whatever else takes a new one.
  */
 
 /**
  * One attempt to take the lock, or to take it once more, with a token.
  *
- * KEYS: name, token. ARGV: lease (ms), owner, count (the holds the owner shall have afterwards: known holds + 1).
+ * KEYS: name, token. ARGV: lease (ms), owner, count (the holds the owner shall have afterwards: known holds + 1), repeated
+ * (RESEND_FLAG; `0` where a leftover is possible).
  * Output: `{token}` = acquired with `count` holds; `{token, n}` = acquired, but with n holds (the earlier ones were lost);
  * integer = held by another, its PTTL in ms (-1: no expiry). A repeat takes no second token: it finds its hold and answers
  * the current one, which nobody can have raised meanwhile.
@@ -27,7 +31,7 @@ import { defineScript } from './Script';
 export const acquireFencedLock = defineScript({
   name: 'fencedLock.acquire',
   keys: ['name', 'token'],
-  args: ['lease', 'owner', 'count'],
+  args: ['lease', 'owner', 'count', 'repeated'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: `
@@ -36,7 +40,7 @@ local current = redis.call('get', token)
 local ttl = redis.call('pttl', name)
 if not held and ttl ~= -2 then return ttl end
 local wanted = tonumber(count)
-if not current or not held or held < wanted then
+if not current or not held or held < wanted or repeated ~= '1' then
   redis.call('incr', token)
   current = redis.call('get', token)
 end
@@ -51,19 +55,19 @@ return {current, held}
 /**
  * Hands the last hold of one owner to another owner of the same client in one step, with a token of its own.
  *
- * KEYS: name, token. ARGV: owner, heir, lease (ms, of the heir).
+ * KEYS: name, token. ARGV: owner, heir, lease (ms, of the heir), repeated (RESEND_FLAG; `0` where the heir may have a leftover).
  * Output: nil = the owner holds nothing and the heir neither; text = handed over (now, or by an earlier send), the token.
  */
 export const handOverFencedLock = defineScript({
   name: 'fencedLock.handOver',
   keys: ['name', 'token'],
-  args: ['owner', 'heir', 'lease'],
+  args: ['owner', 'heir', 'lease', 'repeated'],
   resend: 'always',
-  synced: true,
+  synced: ({ kind }) => kind === 'handed',
   lua: `
 local current = redis.call('get', token)
 if redis.call('hexists', name, owner) == 0 then
-  if redis.call('hexists', name, heir) == 1 then return current or '0' end
+  if current and repeated == '1' and redis.call('hexists', name, heir) == 1 then return current end
   return nil
 end
 redis.call('incr', token)

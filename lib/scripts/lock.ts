@@ -1,6 +1,6 @@
-import { CUT_LIFE } from './cutLife';
+import { CUT_LIFE, FREED, TELL } from './cutLife';
 import { defineScript } from './Script';
-import { decodeAcquire, decodeRelease, RELEASED_HANDED } from './replies';
+import { decodeAcquire, decodeFlags, decodeRelease, RELEASED_HANDED } from './replies';
 
 /*
  * The reentrant lock (Redisson: RedissonLock).
@@ -53,7 +53,8 @@ return {held}
  *
  * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave), remaining (ms of lease those have; 0 leaves the
  * expiry alone), publish.
- * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told.
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told; -2 = free, and the user
+ * may not publish.
  */
 export const releaseLock = defineScript({
   name: 'lock.release',
@@ -68,12 +69,13 @@ local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
 if keep > 0 then
-  if held > keep then redis.call('hset', name, owner, keep) end
+  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
   if remaining ~= '0' then cutLife(remaining) end
+  if held > keep then redis.call('hset', name, owner, keep) end
   return 0
 end
 redis.call('del', name)
-return 1 + redis.call(publish, channel, message)
+${FREED}
 `,
   decode: decodeRelease,
 });
@@ -90,16 +92,17 @@ export const handOverLock = defineScript({
   keys: ['name'],
   args: ['owner', 'heir', 'lease'],
   resend: 'always',
-  synced: true,
+  synced: ({ kind }) => kind === 'handed',
   lua: `
 if redis.call('hexists', name, owner) == 0 then
   if redis.call('hexists', name, heir) == 1 then return ${RELEASED_HANDED} end
   return nil
 end
+-- the lease comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+redis.call('pexpire', name, lease)
 -- the heir goes in first: an empty hash would vanish in between, with an event to whoever listens for it
 redis.call('hset', name, heir, 1)
 redis.call('hdel', name, owner)
-redis.call('pexpire', name, lease)
 return ${RELEASED_HANDED}
 `,
   decode: decodeRelease,
@@ -119,12 +122,32 @@ export const forceReleaseLock = defineScript({
   resend: 'always',
   synced: true,
   lua: `
+${TELL}
 if redis.call('hlen', name) == 0 then return 0 end
 redis.call('del', name)
-redis.call(publish, channel, message)
+tell()
 return 1
 `,
   decode: (reply) => reply === 1,
+});
+
+/**
+ * Looks for holds that nobody wants, on many locks of one slot; every kind of lock has its owners in one hash.
+ *
+ * KEYS: the names. ARGV: the owner of each name. Output: per name 1 = held, 0 = not.
+ */
+export const findHolds = defineScript({
+  name: 'lock.find',
+  keys: [],
+  args: [],
+  resend: 'always',
+  lua: `
+local result = {}
+-- pcall: a name that now holds another type is no lock, and no error for the whole batch
+for i = 1, #KEYS do result[i] = redis.pcall('hexists', KEYS[i], ARGV[moreArgs + i]) == 1 and 1 or 0 end
+return result
+`,
+  decode: decodeFlags,
 });
 
 /**
@@ -151,5 +174,5 @@ for i = 1, #KEYS do
 end
 return result
 `,
-  decode: (reply) => (Array.isArray(reply) ? reply.map((one) => one === 1) : []),
+  decode: decodeFlags,
 });

@@ -6,18 +6,18 @@ import { defineScript } from './Script';
  * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced release
  * and renewal are those of `lock.ts` and `fairLock.ts`; only the acquisition differs:
  *
- * | the owner's field is there because of | `count` | `repeated` | answer   |
- * |---------------------------------------|---------|------------|----------|
- * | an earlier send of this acquisition   | 1       | 1          | acquired |
- * | a hold this client knows of           | > 1     | any        | re-entry |
- * | a hold this client does not know of   | 1       | 0          | re-entry |
+ * | the owner's field is there because of                                         | `count` | answer   |
+ * |-------------------------------------------------------------------------------|---------|----------|
+ * | a hold this client knows of                                                   | > 1     | re-entry |
+ * | an earlier send of this acquisition                                           | 1       | acquired |
+ * | a leftover: of a hold that the client was told lost, gave up, or never saw    | 1       | acquired |
  *
  * A re-entry is answered as `{0}` and not as an error as in Redisson: it is no fault of the script. It changes nothing.
  */
 
 const WHEN_HELD = `
 if held then
-  if count ~= '1' or repeated ~= '1' then return {0} end
+  if count ~= '1' then return {0} end
   if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
   return nil
 end
@@ -26,14 +26,14 @@ end
 /**
  * One attempt to take the lock.
  *
- * KEYS: name. ARGV: lease (ms), owner, count (known holds + 1), repeated (RESEND_FLAG).
+ * KEYS: name. ARGV: lease (ms), owner, count (known holds + 1).
  * Output: nil = acquired; `{1}` = acquired, but the hold the client knew of was lost; `{0}` = this owner holds it already;
  * integer = held by another, its PTTL in ms (-1: no expiry).
  */
 export const acquireNonReentrantLock = defineScript({
   name: 'nonReentrantLock.acquire',
   keys: ['name'],
-  args: ['lease', 'owner', 'count', 'repeated'],
+  args: ['lease', 'owner', 'count'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: `
@@ -49,17 +49,15 @@ return {1}
   decode: decodeNonReentrant,
 });
 
-const FAIR_NON_REENTRANT = { ...FAIR_ACQUIRE, args: [...FAIR_ACQUIRE.args, 'repeated'] } as const;
-
 /**
  * One attempt that queues, as `acquireFairLock`.
  *
- * KEYS, channels and ARGV: as there, and repeated (RESEND_FLAG). Output: nil, `{1}` and `{0}` as in
+ * KEYS, channels and ARGV: as there. Output: nil, `{1}` and `{0}` as in
  * {@link acquireNonReentrantLock}; integer > 0 = queued, to be tried again after so many ms at the latest.
  */
 export const acquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.acquire',
-  ...FAIR_NON_REENTRANT,
+  ...FAIR_ACQUIRE,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: queueingAcquire(WHEN_HELD),
@@ -74,7 +72,7 @@ export const acquireNonReentrantFairLock = defineScript({
  */
 export const tryAcquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.tryAcquire',
-  ...FAIR_NON_REENTRANT,
+  ...FAIR_ACQUIRE,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(WHEN_HELD),

@@ -76,7 +76,7 @@ elseif available + taken == tonumber(total) then
 else
   redis.call('incrby', name, total - available - taken)
 end
-redis.call(publish, channel, total)
+redis.pcall(publish, channel, total)
 return 1
 `,
   decode: decodeFlag,
@@ -98,7 +98,7 @@ export const addPermits = defineScript({
   lua: `
 local available = redis.call('incrby', name, added)
 redis.call('persist', name)
-if tonumber(added) > 0 then redis.call(publish, channel, added) end
+if tonumber(added) > 0 then redis.pcall(publish, channel, added) end
 return available
 `,
   decode: decodeCount,

@@ -18,7 +18,7 @@ available = tonumber(available)
 export const PUT_BACK = `
 if expired > 0 then
   available = redis.call('incrby', name, expired)
-  if available > 0 then redis.call(publish, channel, available) end
+  if available > 0 then redis.pcall(publish, channel, available) end
 end
 `;
 

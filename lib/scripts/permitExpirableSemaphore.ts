@@ -1,6 +1,6 @@
 import { NEWS_MS } from './cutLife';
 import { LOOK, PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK } from './permitData';
-import { decodeAcquire, decodeCount, decodeFlag, decodeLeaseTime, decodePermitRelease } from './replies';
+import { decodeAcquire, decodeCount, decodeFlag, decodeFlags, decodeLeaseTime, decodePermitRelease } from './replies';
 import { defineScript } from './Script';
 
 /*
@@ -71,7 +71,7 @@ ${LOOK}
 local expiry = tonumber(redis.call('zscore', permits, id))
 if not expiry then return tonumber(repeated) end
 redis.call('zrem', permits, id)
-redis.call(publish, channel, redis.call('incrby', name, 1))
+redis.pcall(publish, channel, redis.call('incrby', name, 1))
 return expiry > tonumber(now) and 1 or -1
 `,
   decode: decodePermitRelease,
@@ -107,10 +107,31 @@ if live < #ids then return 0 end
 ${PURGE}
 for _, id in ipairs(ids) do redis.call('zrem', permits, id) end
 redis.call('incrby', name, #ids)
-redis.call(publish, channel, #ids)
+redis.pcall(publish, channel, #ids)
 return #ids
 `,
   decode: decodeCount,
+});
+
+/**
+ * Looks for permits that nobody wants, of many semaphores of one slot.
+ *
+ * KEYS: the zset of each. ARGV: an id (16 raw bytes) of each. Output: per id 1 = taken, 0 = not.
+ */
+export const findPermits = defineScript({
+  name: 'permitExpirableSemaphore.find',
+  keys: [],
+  args: [],
+  resend: 'always',
+  lua: `
+local result = {}
+-- pcall: a key that now holds another type is no semaphore, and no error for the whole batch
+for i = 1, #KEYS do
+  result[i] = type(redis.pcall('zscore', KEYS[i], ARGV[moreArgs + i])) == 'string' and 1 or 0
+end
+return result
+`,
+  decode: decodeFlags,
 });
 
 /**
@@ -130,7 +151,7 @@ export const updatePermitLease = defineScript({
 if not redis.call('zscore', permits, id) then return 0 end
 local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
 redis.call('zadd', permits, expiry, id)
-if nearest - expiry > ${NEWS_MS} then redis.call(publish, channel, 1) end
+if nearest - expiry > ${NEWS_MS} then redis.pcall(publish, channel, 1) end
 return 1
 `,
   decode: decodeFlag,

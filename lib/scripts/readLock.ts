@@ -1,4 +1,4 @@
-import { CUT_RW_LIFE } from './cutLife';
+import { CUT_RW_LIFE, FREED, TELL } from './cutLife';
 import { LONGEST_READ } from './readHolds';
 import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from './replies';
 import { defineScript } from './Script';
@@ -63,7 +63,8 @@ return {held}
  * (holds to leave), remaining (ms of lease those have, whichever of them was given back; 0 leaves
  * the keys of those holds alone), publish.
  * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
- * 0 = it holds `left`, and it or another one goes on holding the lock; 1 + n = free, n subscribers were told.
+ * 0 = it holds `left`, and it or another one goes on holding the lock; 1 + n = free, n subscribers were told;
+ * -2 = free, and the user may not publish.
  */
 export const releaseReadLock = defineScript({
   name: 'readLock.release',
@@ -75,16 +76,17 @@ export const releaseReadLock = defineScript({
 ${LONGEST_READ}${CUT_RW_LIFE}
 local mode = redis.call('hget', name, 'mode')
 if not mode then
-  if redis.call('exists', name) == 0 then redis.call(publish, channel, message) end
+  if redis.call('exists', name) == 0 then tell() end
   return nil
 end
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
 if held <= keep and remaining == '0' then return 0 end
+-- deletions come first: a server without memory refuses HSET, but not behind a write that it has allowed
+for hold = keep + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
 if keep == 0 then redis.call('hdel', name, owner)
 elseif held > keep then redis.call('hset', name, owner, keep) end
-for hold = keep + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
 local rest = tonumber(remaining)
 for hold = 1, rest > 0 and math.min(keep, held) or 0 do
   local key = timeoutPrefix .. ':' .. hold
@@ -102,7 +104,7 @@ if redis.call('hlen', name) > 1 then
   end
 end
 redis.call('del', name)
-return 1 + redis.call(publish, channel, message)
+${FREED}
 `,
   decode: decodeRelease,
 });
@@ -120,9 +122,10 @@ export const forceReleaseReadLock = defineScript({
   resend: 'always',
   synced: true,
   lua: `
+${TELL}
 if redis.call('hget', name, 'mode') ~= 'read' then return 0 end
 redis.call('del', name)
-redis.call(publish, channel, message)
+tell()
 return 1
 `,
   decode: decodeFlag,

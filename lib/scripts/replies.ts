@@ -11,8 +11,11 @@ export type ReleaseReply =
   | { readonly kind: 'notHeld' }
   /** The owner still has holds. */
   | { readonly kind: 'kept' }
-  /** Free now; so many subscribers got the wake-up message, and so many waiters are queued in Redis (fair locks). */
-  | { readonly kind: 'freed'; readonly receivers: number; readonly queued?: number }
+  /**
+   * Free now; so many subscribers got the wake-up message, and so many waiters are queued in Redis (fair locks). `unheard`:
+   * this user may not publish, so nobody was told.
+   */
+  | { readonly kind: 'freed'; readonly receivers: number; readonly queued?: number; readonly unheard?: boolean }
   /** Now held by the heir; a fenced lock gave it a token. */
   | { readonly kind: 'handed'; readonly token?: bigint };
 
@@ -27,6 +30,8 @@ export type PermitReleaseReply =
 
 /** The integer by which a script says that it handed the lock over. */
 export const RELEASED_HANDED = -1;
+/** The integer by which a script says that the lock is free, and that its user may not tell anybody. */
+export const RELEASED_UNHEARD = -2;
 
 /** The usual answer of an acquisition, shared: it is the hot path. */
 export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
@@ -34,6 +39,7 @@ export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
 const NOT_HELD: ReleaseReply = Object.freeze({ kind: 'notHeld' });
 const KEPT: ReleaseReply = Object.freeze({ kind: 'kept' });
 const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
+const UNHEARD: ReleaseReply = Object.freeze({ kind: 'freed', receivers: 0, unheard: true });
 
 /** What one acquisition of a non-reentrant lock answered. */
 export type NonReentrantReply =
@@ -50,12 +56,13 @@ export function decodeAcquire(reply: unknown): AcquireReply {
   return { acquired: false, ttl: Number(reply) };
 }
 
-/** Reads nil / 0 / -1 / 1 + receivers. */
+/** Reads nil / 0 / -1 / -2 / 1 + receivers. */
 export function decodeRelease(reply: unknown): ReleaseReply {
   if (reply === null) return NOT_HELD;
   const code = Number(reply);
   if (code === 0) return KEPT;
   if (code === RELEASED_HANDED) return HANDED;
+  if (code === RELEASED_UNHEARD) return UNHEARD;
   return { kind: 'freed', receivers: code - 1 };
 }
 

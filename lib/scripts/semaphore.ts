@@ -48,7 +48,7 @@ export const releaseSemaphore = defineScript({
   synced: true,
   lua: `
 local available = redis.call('incrby', name, permits)
-redis.call(publish, channel, available)
+redis.pcall(publish, channel, available)
 return available
 `,
   decode: decodeCount,
@@ -68,7 +68,7 @@ export const releaseSemaphoreIfExists = defineScript({
   synced: true,
   lua: `
 if redis.call('exists', name) == 0 then return 0 end
-redis.call(publish, channel, redis.call('incrby', name, permits))
+redis.pcall(publish, channel, redis.call('incrby', name, permits))
 return 1
 `,
   decode: decodeFlag,
@@ -90,7 +90,7 @@ export const trySetPermits = defineScript({
   lua: `
 if redis.call('get', name) then return 0 end
 if ttl == '0' then redis.call('set', name, permits) else redis.call('set', name, permits, 'px', ttl) end
-redis.call(publish, channel, permits)
+redis.pcall(publish, channel, permits)
 return 1
 `,
   decode: decodeFlag,
@@ -111,7 +111,7 @@ export const addSemaphorePermits = defineScript({
   lua: `
 local available = redis.call('incrby', name, permits)
 redis.call('persist', name)
-redis.call(publish, channel, available)
+redis.pcall(publish, channel, available)
 return available
 `,
   decode: decodeCount,

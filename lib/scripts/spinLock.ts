@@ -27,8 +27,9 @@ local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
 if keep > 0 then
-  if held > keep then redis.call('hset', name, owner, keep) end
+  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
   if remaining ~= '0' then redis.call('pexpire', name, remaining) end
+  if held > keep then redis.call('hset', name, owner, keep) end
   return 0
 end
 redis.call('del', name)

@@ -1,4 +1,4 @@
-import { CUT_RW_LIFE } from './cutLife';
+import { CUT_RW_LIFE, FREED, TELL } from './cutLife';
 import { LONGEST_READ } from './readHolds';
 import { decodeAcquire, decodeFlag, decodeRelease } from './replies';
 import { defineScript } from './Script';
@@ -52,7 +52,7 @@ return {held}
  * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave),
  * remaining (ms of lease those have; 0 leaves the expiry alone), publish.
  * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
- * 0 = it holds `left`; 1 + n = no writer any more, n subscribers were told.
+ * 0 = it holds `left`; 1 + n = no writer any more, n subscribers were told; -2 = the same, and the user may not publish.
  */
 export const releaseWriteLock = defineScript({
   name: 'writeLock.release',
@@ -64,24 +64,25 @@ export const releaseWriteLock = defineScript({
 ${LONGEST_READ}${CUT_RW_LIFE}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then
-  if redis.call('exists', name) == 0 then redis.call(publish, channel, message) end
+  if redis.call('exists', name) == 0 then tell() end
   return nil
 end
 local keep = tonumber(left)
 if keep > 0 then
-  if held > keep then redis.call('hset', name, owner, keep) end
+  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
   if remaining ~= '0' then cutLife(math.max(tonumber(remaining), longestRead())) end
+  if held > keep then redis.call('hset', name, owner, keep) end
   return 0
 end
 local longest = longestRead()
 if longest > 0 then
+  redis.call('pexpire', name, longest)
   redis.call('hset', name, 'mode', 'read')
   redis.call('hdel', name, owner)
-  redis.call('pexpire', name, longest)
 else
   redis.call('del', name)
 end
-return 1 + redis.call(publish, channel, message)
+${FREED}
 `,
   decode: decodeRelease,
 });
@@ -99,9 +100,10 @@ export const forceReleaseWriteLock = defineScript({
   resend: 'always',
   synced: true,
   lua: `
+${TELL}
 if redis.call('hget', name, 'mode') ~= 'write' then return 0 end
 redis.call('del', name)
-redis.call(publish, channel, message)
+tell()
 return 1
 `,
   decode: decodeFlag,

@@ -8,9 +8,9 @@ import { NO_LEASE } from '../util/duration';
 import type { Attempt } from '../wait/Attempt';
 import type { Contest } from '../wait/acquireWithin';
 import type { Wakeup } from '../wait/Wakeup';
+import { reclaimPermits } from './leftovers';
 import type { PermitKeys } from './objectKeys';
 import { newPermitIds, permitIdText } from './permitIds';
-import { reclaimPermits } from './reclaimPermits';
 import type { RedisObject } from './RedisObject';
 
 /**
@@ -83,6 +83,6 @@ export class PermitAcquisition implements Contest<string[]> {
     this.#token.cancelled = true;
     pending?.catch(() => undefined);
     if (this.#token.sends === 0 || (pending === undefined && !doubtful)) return;
-    void reclaimPermits(this.#object, this.#ids, this.#token, this.#leaseMs);
+    reclaimPermits(this.#object, this.#ids, this.#token, this.#leaseMs);
   }
 }

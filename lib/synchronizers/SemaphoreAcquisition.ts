@@ -1,24 +1,15 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { newCallToken, newFarewellToken } from '../connection/CommandExecutor';
-import { ConnectionError } from '../errors';
+import { newCallToken } from '../connection/CommandExecutor';
 import type { Place } from '../pubsub/Place';
 import { semaphoreWakeRule } from '../pubsub/wakeRules';
-import { PUBLISH_COMMAND } from '../scripts/Script';
-import { acquireSemaphore, releaseSemaphoreIfExists } from '../scripts/semaphore';
+import { acquireSemaphore } from '../scripts/semaphore';
 import type { Attempt } from '../wait/Attempt';
 import type { Contest } from '../wait/acquireWithin';
 import type { Wakeup } from '../wait/Wakeup';
+import { giveBack } from './leftovers';
 import type { RedisObject } from './RedisObject';
 
 const NOT_ENOUGH: Attempt<true> = Object.freeze({ ok: false, retryInMs: Infinity });
 const TAKEN: Attempt<true> = Object.freeze({ ok: true, value: true });
-
-/** How long, in ms, permits that cannot be given back for want of a connection are tried to be. */
-const GIVE_BACK_FOR_MS = 60_000;
-/** First pause between two such tries, in ms; it doubles. */
-const FIRST_PAUSE_MS = 200;
-/** Longest such pause, in ms. */
-const MAX_PAUSE_MS = 2_000;
 
 /**
  * One wait for permits of a semaphore.
@@ -47,7 +38,7 @@ export class SemaphoreAcquisition implements Contest<true> {
 
   async attempt(): Promise<Attempt<true>> {
     const late = (taken: boolean): void => {
-      if (taken) void this.#giveBack();
+      if (taken) giveBack(this.#object, this.#permits);
     };
     const args = { permits: this.#permits };
     const options = { token: this.#token, late };
@@ -69,30 +60,10 @@ export class SemaphoreAcquisition implements Contest<true> {
   giveUp(pending: Promise<Attempt<true>> | undefined): void {
     this.#token.cancelled = true;
     pending?.then(
-      async ({ ok }) => {
-        if (ok) await this.#giveBack();
+      ({ ok }) => {
+        if (ok) giveBack(this.#object, this.#permits);
       },
       () => undefined,
     );
-  }
-
-  /**
-   * Gives back what nobody wants any more. Not to a semaphore that is gone, which this would create anew; and no second
-   * time when the first may have been done: a permit too few is better than one too many.
-   */
-  async #giveBack(): Promise<void> {
-    const endsAt = performance.now() + GIVE_BACK_FOR_MS;
-    for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
-      try {
-        const args = { permits: this.#permits, publish: PUBLISH_COMMAND } as const;
-        // Accepted while the client closes, too: nobody could ever find out about permits that are left behind.
-        const token = newFarewellToken();
-        await this.#object.run(releaseSemaphoreIfExists, args, 'give back permits of', { token });
-        return;
-      } catch (error) {
-        if (!(error instanceof ConnectionError) || error.mayHaveRun || performance.now() >= endsAt) return;
-      }
-      await pause(ms, undefined, { ref: false });
-    }
   }
 }

@@ -1,6 +1,7 @@
 import type { Settings } from '../config/Settings';
 import type { CommandExecutor } from '../connection/CommandExecutor';
 import type { ChannelHub } from '../pubsub/ChannelHub';
+import type { Rollback } from '../wait/Rollback';
 
 /** What all synchronizers of one client share. */
 export interface SynchronizerContext {
@@ -9,4 +10,6 @@ export interface SynchronizerContext {
   readonly executor: CommandExecutor;
   /** Waiters sleep in it. */
   readonly hub: ChannelHub;
+  /** Takes back what nobody wants. */
+  readonly rollback: Rollback;
 }

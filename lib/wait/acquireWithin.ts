@@ -1,6 +1,7 @@
-import { CommandError, CommandTimeoutError, IllegalMonitorStateError } from '../errors';
+import { CommandTimeoutError, IllegalMonitorStateError } from '../errors';
 import type { Attempt } from './Attempt';
 import { INTERRUPTED, type Patience } from './Patience';
+import { mayHaveRun } from './Rollback';
 import type { Wake, Wakeup } from './Wakeup';
 
 /** Pause of a waiter whose attempt got no reply in time: a server that hangs is not hammered. */
@@ -79,8 +80,8 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
       try {
         result = await patience.orInterrupted(pending);
       } catch (error) {
-        // A refusal is an answer: nothing was acquired, nothing is to be undone.
-        if (error instanceof CommandError || error instanceof IllegalMonitorStateError) pending = undefined;
+        // A refusal before the first write is an answer: nothing was acquired, nothing is to be undone.
+        if (error instanceof IllegalMonitorStateError || !mayHaveRun(error)) pending = undefined;
         if (!(error instanceof CommandTimeoutError)) throw error;
         doubtful = inDoubt = true;
         // The next attempt finds out whether this one succeeded, since a repeated attempt counts once.

@@ -11,6 +11,7 @@ import { ChannelHub } from '../../lib/pubsub/ChannelHub';
 import { hashRenewal } from '../../lib/renewal/hashRenewal';
 import { HoldTable, type LockLost } from '../../lib/renewal/HoldTable';
 import { RenewalScheduler } from '../../lib/renewal/RenewalScheduler';
+import { Rollback } from '../../lib/wait/Rollback';
 import { FakeRedis } from './fakeRedis';
 import { FakeExecutor, FakeSubscriber } from './fakes';
 
@@ -64,8 +65,10 @@ export class FakeClient {
       settings: full,
       holds: this.holds,
       watchdog: this.watchdog,
+      rollback: new Rollback(),
       hub: this.hub,
       warnReentry: (name) => this.reentries.push(name),
+      warnUnheard: () => undefined,
     };
     this.driver = reentrantDriver(this.executor, this.id, hashRenewal(this.executor));
   }
@@ -85,6 +88,7 @@ export class FakeClient {
     this.hub.close();
     this.holds.clear();
     await this.executor.close();
+    this.context.rollback.close();
   }
 }
 

@@ -80,6 +80,8 @@ export class FakeRedis {
         if (!this.delete(name)) return 0;
         this.publish(keys[1] ?? '', args['message'] ?? '');
         return 1;
+      case 'lock.find':
+        return keys.map((key, i) => (this.holds(key, more[i] ?? '') > 0 ? 1 : 0));
       case 'lock.renew':
         return keys.map((key, i) => this.#renew(key, more[i] ?? '', Number(args['lease'])));
       default:

@@ -107,6 +107,23 @@ describe('a master and its replicas', function () {
     expect(await lock.isLocked()).to.equal(false);
   });
 
+  it('A5: a hand-over that no replica confirms is undone for the heir, and a release for who gave it back', async () => {
+    const client = trackClient(Redisson.create(masterSlaveConfig(group).setSlavesSyncTimeout(200)));
+    const kinds = [client.getLock(uniqueName()), client.getFencedLock(uniqueName())];
+    for (const lock of kinds) {
+      await lock.lock(-1, undefined, 1);
+      const heir = failure(lock.lock(-1, undefined, 2));
+      await sleepUntil(() => askServer(group.master, async (one) => listening(one, lock.name)));
+      group.replicas[0]!.pause();
+      await lock.unlock(1);
+      expect((await heir).code).to.equal('NO_SYNCED_REPLICAS');
+      await sleepUntil(async () => !(await lock.isLocked()), { message: 'the lock is free' });
+      group.replicas[0]!.resume();
+      await sleepUntil(() => lock.tryLock({ threadId: 2 }).catch(() => false), { message: 'confirmed again' });
+      await lock.unlock(2);
+    }
+  });
+
   it('checkLockSyncedSlaves: false takes the lock all the same', async () => {
     const config = masterSlaveConfig(group).setSlavesSyncTimeout(200).setCheckLockSyncedSlaves(false);
     const client = trackClient(Redisson.create(config));

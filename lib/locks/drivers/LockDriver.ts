@@ -3,6 +3,7 @@ import type { PlaceKind } from '../../pubsub/Place';
 import type { WakeRule } from '../../pubsub/wakeRules';
 import type { RenewalKind } from '../../renewal/RenewalKind';
 import type { AcquireReply, ReleaseReply } from '../../scripts/replies';
+import type { Search } from '../../wait/Rollback';
 import type { Wakeup } from '../../wait/Wakeup';
 
 /** Who acts on which lock. */
@@ -30,6 +31,8 @@ export interface AttemptRequest extends LockSubject {
   readonly sleptMs: number;
   /** Whether an earlier attempt of this acquisition may have succeeded unseen: a hold that is found may be its own. */
   readonly repeated: boolean;
+  /** Whether Redis may still have a hold that this client was told lost, or has given up: what is found may be that. */
+  readonly leftover: boolean;
   readonly token: CallToken;
 }
 
@@ -59,6 +62,8 @@ export interface LockDriver {
   readonly wakeRule: WakeRule;
   /** How the watchdog keeps it. */
   readonly renewal: RenewalKind;
+  /** How holds that nobody wants are looked for. */
+  readonly search: Search;
   /** The owner's field in the lock's hash. */
   ownerOf(threadId: number): string;
   /** Every key and channel of a lock, or one like it: on a cluster they must be on one slot. */

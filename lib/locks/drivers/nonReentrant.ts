@@ -3,7 +3,6 @@ import { IllegalMonitorStateError } from '../../errors';
 import type { RenewalKind } from '../../renewal/RenewalKind';
 import { acquireNonReentrantLock } from '../../scripts/nonReentrantLock';
 import type { AcquireReply, NonReentrantReply } from '../../scripts/replies';
-import { RESEND_FLAG } from '../../scripts/Script';
 import type { AttemptRequest, LockDriver } from './LockDriver';
 import { reentrantDriver } from './reentrant';
 
@@ -21,17 +20,12 @@ export function nonReentrantDriver(executor: CommandExecutor, clientId: string, 
       const reply = await executor.run(
         acquireNonReentrantLock,
         { name: rawName },
-        { lease: leaseMs, owner, count, repeated: repeatFlag(request) },
+        { lease: leaseMs, owner, count },
         { what: 'acquire non-reentrant lock', name, token },
       );
       return refuseReentry(reply, request);
     },
   };
-}
-
-/** Whether a hold that the script finds may come from this very acquisition. */
-export function repeatFlag({ repeated }: AttemptRequest): '1' | typeof RESEND_FLAG {
-  return repeated ? '1' : RESEND_FLAG;
 }
 
 /** @throws IllegalMonitorStateError when the script found that the thread holds the lock already */

@@ -3,7 +3,7 @@ import type { RenewalKind } from '../../renewal/RenewalKind';
 import { acquireNonReentrantFairLock, tryAcquireNonReentrantFairLock } from '../../scripts/nonReentrantLock';
 import { fairAcquireArgs, fairChannelKeys, fairDriver, joinsQueue, type TurnCheck } from './fair';
 import type { LockDriver } from './LockDriver';
-import { refuseReentry, repeatFlag } from './nonReentrant';
+import { refuseReentry } from './nonReentrant';
 
 /**
  * The non-reentrant fair lock (Redisson: RedissonNonReentrantFairLock): the lock of `fair.ts`, which its holder cannot take
@@ -27,7 +27,7 @@ export function nonReentrantFairDriver(
       const reply = await executor.run(
         joinsQueue(request) ? acquireNonReentrantFairLock : tryAcquireNonReentrantFairLock,
         fairChannelKeys(request.rawName),
-        { ...fairAcquireArgs(request, waitTimeoutMs), repeated: repeatFlag(request) },
+        fairAcquireArgs(request, waitTimeoutMs),
         { what: 'acquire non-reentrant fair lock', name: request.name, token: request.token },
       );
       return refuseReentry(reply, request);

@@ -1,11 +1,12 @@
 import type { CommandExecutor } from '../../connection/CommandExecutor';
 import { lockWakeRule } from '../../pubsub/wakeRules';
 import type { RenewalKind } from '../../renewal/RenewalKind';
-import { acquireLock, forceReleaseLock, handOverLock, releaseLock } from '../../scripts/lock';
-import { ACQUIRED, type AcquireReply } from '../../scripts/replies';
+import { acquireLock, findHolds, forceReleaseLock, handOverLock, releaseLock } from '../../scripts/lock';
+import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/replies';
 import { PUBLISH_COMMAND } from '../../scripts/Script';
 import { ownerName, prefixName } from '../../util/names';
-import type { LockDriver } from './LockDriver';
+import type { Handover, LockDriver } from './LockDriver';
+import type { Search } from '../../wait/Rollback';
 import { exists, holds, timeToLive } from './reads';
 
 /** The channel of plain, fenced and non-reentrant locks: `redisson_lock__channel:{name}`. */
@@ -28,6 +29,7 @@ export function commonDriver(executor: CommandExecutor, clientId: string, renewa
     waiting: 'line',
     wakeRule: lockWakeRule,
     renewal,
+    search: holdSearch(executor),
     ownerOf: (threadId) => ownerName(clientId, threadId),
     keysOf: (rawName) => [rawName, lockChannel(rawName)],
     channelOf: lockChannel,
@@ -58,6 +60,24 @@ export function commonDriver(executor: CommandExecutor, clientId: string, renewa
   };
 }
 
+/** Looks for holds by the owners' fields. */
+function holdSearch(executor: CommandExecutor): Search {
+  return {
+    batchOf: (key) => executor.slotOf(key),
+    find: (places) =>
+      executor.run(
+        findHolds,
+        {},
+        {},
+        {
+          what: 'look for locks',
+          moreKeys: places.map(({ key }) => key),
+          moreArgs: places.map(({ member }) => member),
+        },
+      ),
+  };
+}
+
 /** The reentrant lock (Redisson: RedissonLock). Its data is drawn in `scripts/lock.ts`. */
 export function reentrantDriver(executor: CommandExecutor, clientId: string, renewal: RenewalKind): LockDriver {
   return {
@@ -69,8 +89,16 @@ export function reentrantDriver(executor: CommandExecutor, clientId: string, ren
         { owner: from.owner, heir: owner, lease: leaseMs },
         { what: 'hand over lock', name, token: from.token },
       );
-      const acquired = released.then((reply) => (reply.kind === 'handed' ? ACQUIRED : NOT_HANDED));
-      return { released, acquired };
+      return handedTo(released);
     },
   };
+}
+
+/** What the command of a hand-over means for both sides. */
+export function handedTo(released: Promise<ReleaseReply>): Handover {
+  const acquired = released.then((reply): AcquireReply => {
+    if (reply.kind !== 'handed') return NOT_HANDED;
+    return reply.token === undefined ? ACQUIRED : { acquired: true, token: reply.token };
+  });
+  return { released, acquired };
 }

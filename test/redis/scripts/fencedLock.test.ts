@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import { acquireFencedLock, handOverFencedLock } from '../../../lib/scripts/fencedLock';
 import { releaseLock } from '../../../lib/scripts/lock';
-import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
+import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 
 describe('fenced lock scripts', () => {
   const bench = useBench();
   const keys = () => ({ name: bench().name, token: `redisson_lock_token:{${bench().name}}` });
-  const acquire = (owner: string, count = 1, lease = 30_000) =>
-    bench().run(acquireFencedLock, keys(), { lease, owner, count });
-  const handOver = (owner: string, heir: string) =>
-    bench().run(handOverFencedLock, keys(), { owner, heir, lease: 5_000 });
+  const acquire = (owner: string, count = 1, lease = 30_000, resent = false) =>
+    bench().run(acquireFencedLock, keys(), { lease, owner, count, repeated: RESEND_FLAG }, { resent });
+  const again = (owner: string, count = 1) => acquire(owner, count, 30_000, true);
+  const handOver = (owner: string, heir: string, resent = false) =>
+    bench().run(handOverFencedLock, keys(), { owner, heir, lease: 5_000, repeated: RESEND_FLAG }, { resent });
   const release = (owner: string) =>
     bench().run(
       releaseLock,
@@ -37,10 +38,16 @@ describe('fenced lock scripts', () => {
 
   it('answers a repeat with the token it has, and takes no second one', async () => {
     await acquire('A');
-    expect(await acquire('A')).to.deep.equal({ acquired: true, token: 1n });
+    expect(await again('A')).to.deep.equal({ acquired: true, token: 1n });
     await acquire('A', 2);
-    expect(await acquire('A', 2)).to.deep.equal({ acquired: true, token: 2n });
+    expect(await again('A', 2)).to.deep.equal({ acquired: true, token: 2n });
     expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': '2', x: { A: '2' } });
+  });
+
+  it('A8: gives a new token where a hold is there that is not of this command', async () => {
+    await acquire('A');
+    expect(await acquire('A')).to.deep.equal({ acquired: true, token: 2n });
+    expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': '2', x: { A: '1' } });
   });
 
   it('takes no token where the lock is held by another', async () => {
@@ -64,7 +71,7 @@ describe('fenced lock scripts', () => {
   it('is exact beyond 2^53', async () => {
     await bench().redis.set(keys().token, '9007199254740992');
     expect(await acquire('A')).to.deep.equal({ acquired: true, token: 9007199254740993n });
-    expect(await acquire('A')).to.deep.equal({ acquired: true, token: 9007199254740993n });
+    expect(await again('A')).to.deep.equal({ acquired: true, token: 9007199254740993n });
     expect(await handOver('A', 'B')).to.deep.equal({ kind: 'handed', token: 9007199254740994n });
   });
 
@@ -87,7 +94,9 @@ describe('fenced lock scripts', () => {
     expect(await handOver('A', 'B')).to.deep.equal({ kind: 'notHeld' });
     await acquire('A');
     expect(await handOver('A', 'B')).to.deep.equal({ kind: 'handed', token: 2n });
-    expect(await handOver('A', 'B')).to.deep.equal({ kind: 'handed', token: 2n });
+    expect(await handOver('A', 'B', true)).to.deep.equal({ kind: 'handed', token: 2n });
+    // A hold of the heir that this command cannot have brought is none of its doing.
+    expect(await handOver('A', 'B')).to.deep.equal({ kind: 'notHeld' });
     expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': '2', x: { B: '1' } });
     expect(await pttl()).to.be.within(4_000, 5_000);
     expect(await bench().messages()).to.deep.equal([]);

@@ -74,7 +74,7 @@ describe('undoing what nobody saw the end of', () => {
 
   it('releases a hold with a long lease for as long as that lease', async () => {
     await client.lock().lock(120_000, undefined, 1);
-    client.executor.fail('lock.release', lost(), { ...LOST, times: 30 });
+    client.executor.fail('lock.release', lost(), { ...LOST, times: 20 });
     void client
       .lock()
       .unlock(1)
@@ -93,7 +93,7 @@ describe('undoing what nobody saw the end of', () => {
       );
       const token = { ...newCallToken(), sends: 2, epoch: client.executor.epoch, scattered };
       const ghost = { hold, driver: client.driver, token, doubtful: true, waiter: undefined, leaseMs: 30_000 };
-      reclaim({ ...ghost, queuedMs: 0 }, client.holds);
+      reclaim({ ...ghost, queuedMs: 0 }, client.context);
       await clock.tickAsync(1_000);
       // What the broken connection had taken runs behind what came on the next one.
       client.redis.seize(NAME, client.owner(1));
@@ -112,7 +112,7 @@ describe('undoing what nobody saw the end of', () => {
     const driver = { ...client.driver, abandon: () => Promise.resolve((left += 1)) };
     const token = { ...newCallToken(), sends: 2, scattered: true };
     const waiter = {} as AttemptRequest;
-    reclaim({ hold, driver, token, doubtful: true, waiter, leaseMs: 150, queuedMs: 300_000 }, client.holds);
+    reclaim({ hold, driver, token, doubtful: true, waiter, leaseMs: 150, queuedMs: 300_000 }, client.context);
     await clock.tickAsync(4_900);
     const soon = left;
     expect(soon).to.be.greaterThan(4);

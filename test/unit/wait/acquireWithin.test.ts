@@ -277,14 +277,19 @@ describe('acquireWithin', () => {
       expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: false });
     });
 
-    it('that is an answer of Redis leaves nothing to undo', async () => {
-      contest.answers = [no(), new CommandError('acquire', new Error('NOPERM'))];
-      const lock = acquire();
-      await turn();
-      expect(lock.error).to.be.instanceOf(CommandError);
-      expect(contest.gaveUp).to.deep.equal({ pending: false, doubtful: false });
-      expect(contest.log.at(-1)).to.equal('leave');
-    });
+    for (const [code, when, pending] of [
+      ['OOM', 'before the first write leaves nothing to undo', false],
+      ['NOPERM', 'that may come in the middle of a script is for giveUp to judge', true],
+    ] as const) {
+      it(`that is an answer of Redis ${when}`, async () => {
+        contest.answers = [no(), new CommandError('acquire', new Error(`${code} not now`))];
+        const lock = acquire();
+        await turn();
+        expect(lock.error).to.be.instanceOf(CommandError);
+        expect(contest.gaveUp).to.deep.equal({ pending, doubtful: false });
+        expect(contest.log.at(-1)).to.equal('leave');
+      });
+    }
 
     it('of the subscription ends the wait', async () => {
       contest.listening = Promise.reject(new Error('refused'));

@@ -1,0 +1,210 @@
+import { CommandError, ConnectionError, CommandTimeoutError, ShutdownError } from '../errors';
+import { clampTimer } from '../util/duration';
+import { runOutside } from '../util/outside';
+
+/** First pause between two tries of an undo, in ms; it doubles. */
+const FIRST_PAUSE_MS = 200;
+/** Longest such pause, in ms. */
+const MAX_PAUSE_MS = 5_000;
+/** Commands of one client are sent in portions of so many ... */
+const MAX_COMMANDS = 10;
+/** ... that are at least so many ms apart. What is found wanting later waits for the next portion. */
+const PORTION_MS = 50;
+/** So many leftovers are looked for by one command. */
+const SEARCH_SIZE = 100;
+
+/** Looks for many leftovers of one kind by one command. One object per kind and client: its identity makes the batches. */
+export interface Search {
+  /** What must be equal for two keys to be in one command: the slot on a cluster, nothing otherwise. */
+  batchOf(key: string): string | number;
+  /** @returns for each place whether it is there; in their order */
+  find(places: readonly LeftoverPlace[]): Promise<readonly boolean[]>;
+}
+
+/** Where a leftover shows itself. */
+export interface LeftoverPlace {
+  readonly key: string;
+  /** The field of a hash, or the member of a set, that would be there. */
+  readonly member: string | Buffer;
+}
+
+/** What a command may have left in Redis, or may still leave there, and nobody wants. */
+export interface Leftover {
+  /** Whether there is something to be undone now: `false` while its thread has the lock again, or asks for it. */
+  readonly unwanted: boolean;
+  /** How long Redis keeps it by itself, in ms. */
+  readonly livesMs: number;
+  readonly place: LeftoverPlace;
+  /** How it is looked for together with others. Without it, each try is an {@link undo}. */
+  readonly search?: Search | undefined;
+  /** Sends what takes it away, in this turn. @returns whether that is all: nothing is left, and nothing can come any more */
+  undo(): Promise<boolean>;
+  /** It is over: undone, or Redis has forgotten it. Called once. */
+  ended(): void;
+}
+
+interface Entry {
+  readonly leftover: Leftover;
+  readonly startedAt: number;
+  pauseMs: number;
+  /** Monotonic time of the next try; `Infinity` while one is under way. */
+  dueAt: number;
+}
+
+/** Whether a command that ended with this error may have changed something, or may still do so. */
+export function mayHaveRun(error: unknown): boolean {
+  if (error instanceof CommandError || error instanceof ConnectionError || error instanceof CommandTimeoutError) {
+    return error.mayHaveRun;
+  }
+  return true;
+}
+
+/** Whether an undo that ended with this error is the last one: nobody is left to do it, or there is no such object any more. */
+export function endsUndo(error: unknown): boolean {
+  return error instanceof ShutdownError || (error instanceof CommandError && error.reply === 'WRONGTYPE');
+}
+
+/**
+ * The one mechanism that takes back what nobody wants: for locks, queues and permits alike.
+ *
+ * | a command ended with | what it may have left | what is done |
+ * |----------------------|-----------------------|--------------|
+ * | an answer, or a refusal before its first write | nothing | nothing |
+ * | a refusal in the middle, a time-out, a broken connection, no replica | all of it, now or later | the first try at once, behind it on its connection |
+ * | the same, and its connection is gone | all of it, as long as bytes lie in the old socket | looked for again and again until Redis would have forgotten it by itself |
+ * | (an undo) any error but a shut-down or another type of key | as before | tried again, at growing pauses |
+ *
+ * Tries after the first one are cheap: one command looks for a hundred leftovers, pauses grow to 5 s, and a client sends at
+ * most 200 such commands per second. Nothing of this keeps the process alive.
+ *
+ * States of a leftover: trying <-> waiting -> ended.
+ */
+export class Rollback {
+  readonly #entries = new Set<Entry>();
+  #timer: NodeJS.Timeout | undefined;
+  #dueAt = Infinity;
+  /** When the last portion was sent. */
+  #portionAt = -Infinity;
+  #closed = false;
+
+  /** How many leftovers there are. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Takes a leftover in. @param now - whether the first try is made in this turn; otherwise it follows soon */
+  add(leftover: Leftover, now: boolean): void {
+    const entry = { leftover, startedAt: performance.now(), pauseMs: FIRST_PAUSE_MS, dueAt: Infinity };
+    this.#entries.add(entry);
+    if (now) runOutside(() => void this.#undo(entry));
+    else this.#schedule(entry, 0);
+  }
+
+  /** Forgets everything: the client is shut down. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const entry of this.#entries) if (entry.dueAt !== Infinity) this.#end(entry);
+  }
+
+  async #undo(entry: Entry): Promise<void> {
+    const { leftover } = entry;
+    entry.dueAt = Infinity;
+    try {
+      if (await leftover.undo()) return this.#end(entry);
+    } catch (error) {
+      if (endsUndo(error)) return this.#end(entry);
+    }
+    this.#again(entry);
+  }
+
+  async #find(search: Search, entries: readonly Entry[]): Promise<void> {
+    for (const entry of entries) entry.dueAt = Infinity;
+    let found: readonly boolean[] = [];
+    try {
+      found = await search.find(entries.map(({ leftover }) => leftover.place));
+    } catch (error) {
+      if (endsUndo(error)) return entries.forEach((entry) => this.#end(entry));
+    }
+    entries.forEach((entry, i) => {
+      if (found[i] === true && entry.leftover.unwanted) void this.#undo(entry);
+      else this.#again(entry);
+    });
+  }
+
+  #again(entry: Entry): void {
+    const { pauseMs } = entry;
+    entry.pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
+    this.#schedule(entry, pauseMs);
+  }
+
+  #end(entry: Entry): void {
+    if (this.#entries.delete(entry)) entry.leftover.ended();
+  }
+
+  #schedule(entry: Entry, ms: number): void {
+    const dueAt = performance.now() + ms;
+    if (this.#closed || dueAt >= entry.startedAt + entry.leftover.livesMs) return this.#end(entry);
+    entry.dueAt = dueAt;
+    if (dueAt < this.#dueAt) this.#arm(dueAt);
+  }
+
+  #arm(dueAt: number): void {
+    clearTimeout(this.#timer);
+    this.#dueAt = dueAt;
+    this.#timer = undefined;
+    if (dueAt === Infinity) return;
+    const ms = clampTimer(Math.ceil(Math.max(dueAt, this.#portionAt + PORTION_MS) - performance.now()));
+    this.#timer = runOutside(() => setTimeout(() => this.#due(), ms));
+    this.#timer.unref();
+  }
+
+  #due(): void {
+    const now = performance.now();
+    let commands = 0;
+    const batches: Entry[][] = [];
+    const open = new Map<Search, Map<string | number, Entry[]>>();
+    this.#portionAt = now;
+    this.#dueAt = Infinity;
+    for (const entry of this.#entries) {
+      if (entry.dueAt > now) continue;
+      const { leftover } = entry;
+      if (now >= entry.startedAt + leftover.livesMs) this.#end(entry);
+      else if (!leftover.unwanted) this.#schedule(entry, entry.pauseMs);
+      else if (leftover.search !== undefined && joinBatch(open, leftover.search, entry)) continue;
+      else if (commands < MAX_COMMANDS) {
+        commands++;
+        if (leftover.search === undefined) void this.#undo(entry);
+        else batches.push(openBatch(open, leftover.search, entry));
+      }
+    }
+    for (const batch of batches) void this.#find(batch[0]!.leftover.search!, batch);
+    this.#rearm();
+  }
+
+  /** What did not fit comes with the next portion. */
+  #rearm(): void {
+    let dueAt = Infinity;
+    for (const entry of this.#entries) dueAt = Math.min(dueAt, entry.dueAt);
+    this.#arm(dueAt);
+  }
+}
+
+type OpenBatches = Map<Search, Map<string | number, Entry[]>>;
+
+/** Puts an entry into a batch that is about to be sent, where there is one with room. */
+function joinBatch(open: OpenBatches, search: Search, entry: Entry): boolean {
+  const batch = open.get(search)?.get(search.batchOf(entry.leftover.place.key));
+  if (batch === undefined || batch.length >= SEARCH_SIZE) return false;
+  batch.push(entry);
+  return true;
+}
+
+function openBatch(open: OpenBatches, search: Search, entry: Entry): Entry[] {
+  let slots = open.get(search);
+  if (slots === undefined) open.set(search, (slots = new Map<string | number, Entry[]>()));
+  const batch = [entry];
+  slots.set(search.batchOf(entry.leftover.place.key), batch);
+  return batch;
+}
