@@ -1,6 +1,6 @@
 import { mapName } from '../config/validateName';
 import { newCallToken } from '../connection/CommandExecutor';
-import { IllegalMonitorStateError } from '../errors';
+import { IllegalMonitorStateError, type CommandTimeoutError } from '../errors';
 import { confirmedUntil, Hold, holdKey, type Grip } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
 import { NO_LEASE } from '../util/duration';
