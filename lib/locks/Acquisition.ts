@@ -1,5 +1,5 @@
 import type { CallToken } from '../connection/CommandExecutor';
-import { CommandError, CommandTimeoutError, ConnectionError } from '../errors';
+import { CommandTimeoutError, ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import type { Place } from '../pubsub/Place';
 import { confirmedUntil, type Hold } from '../renewal/Hold';
 import type { AcquireReply } from '../scripts/replies';
@@ -23,8 +23,7 @@ export interface Acquired {
 
 /** Nobody waited for it any more when it was about to be sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
-/** A predecessor could not hand it the lock: it looks for itself. */
-const NOT_HANDED: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
+const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
 
 /**
  * One thread acquiring one lock once: what the waiting loop attempts, and what a holder hands the lock to.
@@ -56,8 +55,6 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   #handed = false;
   /** That attempt while it is under way. It rejects when nobody knows. */
   #handOver: Promise<AcquireReply> | undefined;
-  /** Whether one ended with an error, and may have acquired. */
-  #doubtful = false;
   /** See {@link scattered}. */
   #scattered = false;
   /** The connection to which an attempt was written that got no answer, unless a later one was answered behind it. */
@@ -170,7 +167,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     if (now >= deadline) {
       // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
       if (!this.cancelled) this.#reclaim(true, false);
-      return { ok: false, retryInMs: 1 };
+      return LOOK_AGAIN;
     }
     this.place?.acquiredFor(this.leaseMs);
     return { ok: true, value: { deadline, holds: reply.holds, token: reply.token } };
@@ -201,10 +198,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
         this.#handOver = undefined;
         return this.#settle(reply, sentAt, performance.now());
       },
-      (error: unknown) => {
-        this.#handOver = undefined;
-        return this.#disinherit(error);
-      },
+      (error: unknown) => this.#disinherit(error),
     );
     // Nobody takes it where the wait ended in this very turn; the end of the wait sees to that.
     attempt.catch(() => undefined);
@@ -213,19 +207,16 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
 
   /** The hand-over has failed: that is the holder's concern, and the heir goes on waiting, unless it has the lock and may not. */
   #disinherit(error: unknown): Attempt<never> {
-    if (mayHaveRun(error)) {
-      this.#doubtful = true;
-      // Sent again by its own rules, wherever to.
-      this.#scattered = true;
-    }
-    const its =
-      error instanceof CommandError || error instanceof CommandTimeoutError || error instanceof ConnectionError;
-    if (!its) throw error;
-    return NOT_HANDED;
+    this.#handOver = undefined;
+    // Sent again by its own rules, wherever to.
+    if (mayHaveRun(error)) this.#scattered = true;
+    if (error instanceof NoSyncedReplicasError || error instanceof ShutdownError) throw error;
+    return LOOK_AGAIN;
   }
 
   giveUp(pending: Promise<Attempt<Acquired>> | undefined, inDoubt: boolean): void {
-    const doubtful = inDoubt || this.#doubtful;
+    // What a broken connection had taken may run behind an answer that came on the next one.
+    const doubtful = inDoubt || this.scattered;
     this.cancelled = true;
     this.place?.acquiredFor(undefined);
     pending?.catch(() => undefined);
