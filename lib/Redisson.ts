@@ -233,9 +233,7 @@ export class Redisson {
 
   #object<K extends ObjectKeys>(kind: string, name: string, keysOf: (rawName: string) => K): RedisObject<K> {
     const { executor } = this.#connections;
-    const { hub, rollback } = this.#context;
-    const context = { settings: this.#settings, executor, hub, rollback };
-    const object = new RedisObject(context, kind, validateName(name, kind), keysOf);
+    const object = new RedisObject({ ...this.#context, executor }, kind, validateName(name, kind), keysOf);
     checkSlots(executor, name, object.allKeys);
     return object;
   }

@@ -75,7 +75,9 @@ local function isCalled(score)
 end
 
 local function tell(waiter)
-  return redis.call(publish, channelBase .. ':' .. waiter, message)
+  -- a refusal must not stop the script in its middle: to whom nothing may be said is as good as not there
+  local receivers = redis.pcall(publish, channelBase .. ':' .. waiter, message)
+  return type(receivers) == 'number' and receivers or 0
 end
 
 -- Drops heads whose time has passed, as every script of Redisson does first. Returns the head; false: nobody waits.
