@@ -105,6 +105,36 @@ describeWithJava('interop: the queue of a fair lock', () => {
     expect(await stage.probe.keysOf(name)).to.deep.equal([]);
   });
 
+  bothWays(
+    'A2: frozen waiters of the other side cost both sides 5 s at most, and pass nobody',
+    async (first, second) => {
+      const { driver, peer } = await stage.spawn(second);
+      const holder = stage.node.thread('holder');
+      await holder.call(at.fair(name), 'lock', 60, 'SECONDS');
+      for (const ghost of ['one', 'two', 'three']) await enqueue(peer.thread(ghost), 'lock');
+      const threads = [first, second, first].map((side, index) => stage.peer(side).thread(`live-${index}`));
+      const order: number[] = [];
+      const passing: Promise<void>[] = [];
+      for (const [index, thread] of threads.entries()) {
+        const { done } = await enqueue(thread, 'tryLock', 60, 60, 'SECONDS');
+        passing.push(
+          done.then(async () => {
+            order.push(index);
+            await thread.call(at.fair(name), 'unlock');
+          }),
+        );
+      }
+      driver.process?.pause();
+      const unlocked = await holder.timed(at.fair(name), 'unlock');
+      await passing[0];
+      const { endedAt } = await stage.node.thread('clock').timed(at.fair(name), 'isLocked');
+      expect(endedAt - unlocked.startedAt).to.be.below(5_000);
+      await Promise.all(passing);
+      expect(order).to.deep.equal([0, 1, 2]);
+      await driver.kill();
+    },
+  );
+
   bothWays('a lock forced open by the other side goes to the head of the queue', async (first, second) => {
     await stage.peer(first).thread('holder').call(at.fair(name), 'lock');
     const queued = stage.peer(first).thread('queued');

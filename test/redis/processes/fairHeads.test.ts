@@ -196,7 +196,7 @@ describe('A2: dead and frozen waiters of a fair lock', function () {
     expect(monotonicNow() - freedAt).to.be.below(BOUND_MS);
     expect(await redis().lrange(`${scene.name}:order`, 0, -1)).to.deep.equal(['100', '101', '7']);
     await attempts;
-    await redis().del(`${scene.name}:order`);
+    await redis().del(`${scene.name}:order`, `${scene.name}:stays`);
   });
 
   it('a frozen waiter that was dropped and comes back joins the end of the queue', async () => {
@@ -216,7 +216,7 @@ describe('A2: dead and frozen waiters of a fair lock', function () {
     await scene.lock.unlock(1);
     await first.in;
     await sleepUntil(() => scene.queue.isEmpty());
-    await redis().del(`${scene.name}:order`);
+    await redis().del(`${scene.name}:order`, `${scene.name}:stays`);
   });
 
   it('a hundred waiters send nothing while the lock is held, and a frozen head has each attempt once or twice', async () => {

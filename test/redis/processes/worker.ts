@@ -37,9 +37,11 @@ function queue({ name, reentrant, firstThread, waiters, insideMs }: Task & { kin
   for (let threadId = firstThread; threadId < firstThread + waiters; threadId++) {
     const pass = async (): Promise<void> => {
       await lock.lock(-1, undefined, threadId);
+      const enteredAt = now();
       await redis.rpush(`${name}:order`, threadId);
       await new Promise((resolve) => setTimeout(resolve, insideMs));
       await lock.unlock(threadId);
+      await redis.rpush(`${name}:stays`, `${threadId} ${enteredAt} ${now()}`);
     };
     pass().catch(() => undefined);
   }
