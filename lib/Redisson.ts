@@ -8,6 +8,7 @@ import type {
   RPermitExpirableSemaphore,
   RReadWriteLock,
   RSemaphore,
+  ShutdownOptions,
 } from './api';
 import type { Config } from './config/Config';
 import type { RedissonOptions } from './config/RedissonOptions';
@@ -38,6 +39,7 @@ import { ALL, MAJORITY } from './locks/quorum';
 import { ReadWriteLock } from './locks/ReadWriteLock';
 import { unheardWarning } from './locks/unheardWarning';
 import { ChannelHub } from './pubsub/ChannelHub';
+import { drain } from './renewal/drain';
 import { hashRenewal } from './renewal/hashRenewal';
 import { HoldTable } from './renewal/HoldTable';
 import { readRenewal } from './renewal/readRenewal';
@@ -48,6 +50,7 @@ import { PermitExpirableSemaphore } from './synchronizers/PermitExpirableSemapho
 import { RedisObject } from './synchronizers/RedisObject';
 import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, newThreadId, runAsThread } from './thread/threadScope';
+import { toMillis } from './util/duration';
 import { ExponentialBackOff } from './util/ExponentialBackOff';
 import { BackOffWakeup } from './wait/BackOffWakeup';
 import { Rollback } from './wait/Rollback';
@@ -66,6 +69,10 @@ export class Redisson {
   readonly #drivers;
   #reentryWarned = false;
   #shutdown: Promise<void> | undefined;
+  /** Aborts when the shutdown begins: nothing new is acquired. */
+  readonly #closing = new AbortController();
+  /** Aborts when nothing is waited for any more. */
+  readonly #hurry = new AbortController();
 
   private constructor(settings: Settings) {
     this.#settings = settings;
@@ -81,6 +88,7 @@ export class Redisson {
       watchdog,
       rollback: new Rollback(),
       hub: new ChannelHub(subscriber, settings),
+      closing: this.#closing.signal,
       warnReentry: (name) => this.#warnReentry(name),
       warnUnheard: unheardWarning(),
     };
@@ -201,11 +209,17 @@ export class Redisson {
   }
 
   /**
-   * Rejects every waiter with ShutdownError, stops the watchdog, closes the connections. Idempotent. Locks still held
-   * are left to expire, as Redisson does.
+   * Rejects every waiter with ShutdownError, refuses new acquisitions, stops the watchdog, closes the connections.
+   * Idempotent. Locks still held are left to expire, as Redisson does, and their signals abort.
+   *
+   * @param options - `drain`: locks that are held get so many ms to be given back before that. A further call without it
+   *   ends that time
+   * @throws RangeError for a `drain` that is no time
    */
-  shutdown(): Promise<void> {
-    this.#shutdown ??= this.#close();
+  async shutdown(options?: ShutdownOptions): Promise<void> {
+    const drainMs = readDrain(options);
+    if (drainMs === 0) this.#hurry.abort();
+    this.#shutdown ??= this.#close(drainMs);
     return this.#shutdown;
   }
 
@@ -213,10 +227,13 @@ export class Redisson {
     return this.shutdown();
   }
 
-  async #close(): Promise<void> {
-    this.#context.hub.close();
+  async #close(drainMs: number): Promise<void> {
+    const { hub, holds } = this.#context;
+    this.#closing.abort();
+    hub.close();
+    if (drainMs > 0) await drain(holds, this.#connections.executor, drainMs, this.#hurry.signal);
     this.#fairTurns.close();
-    this.#context.holds.clear();
+    holds.clear();
     await this.#connections.executor.close();
     this.#context.rollback.close();
   }
@@ -247,4 +264,11 @@ export class Redisson {
       { code: 'IOREDISSON_HANDLE_REENTRY' },
     );
   }
+}
+
+/** @returns ms; 0: nothing is waited for */
+function readDrain(options: ShutdownOptions | undefined): number {
+  const drain = toMillis(options?.drain ?? 0, undefined, 'drain');
+  if (drain < 0) throw new RangeError(`drain must not be negative, got ${drain}`);
+  return drain;
 }

@@ -37,6 +37,7 @@ export type {
   RReadWriteLock,
   RSemaphore,
   RedissonClient,
+  ShutdownOptions,
   ThreadOptions,
 } from './api';
 export { PrefixNameMapper } from './config/PrefixNameMapper';

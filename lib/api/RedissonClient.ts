@@ -1,5 +1,6 @@
 import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
+import type { ShutdownOptions } from './options';
 import type { LockLostListener } from './LockLostEvent';
 import type { RCountDownLatch } from './RCountDownLatch';
 import type { RFencedLock } from './RFencedLock';
@@ -96,9 +97,11 @@ export interface RedissonClient {
 
   /**
    * Rejects every waiter with `ShutdownError`, stops the watchdog and closes the connections this client opened.
-   * Idempotent. Locks still held are left to expire, as in Redisson.
+   * Idempotent. Locks still held are left to expire, as in Redisson, and their signals abort.
+   *
+   * @param options - `drain`: how long locks that are held may take to be given back before that, in ms
    */
-  shutdown(): Promise<void>;
+  shutdown(options?: ShutdownOptions): Promise<void>;
 
   /** `shutdown()` at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;

@@ -1,7 +1,7 @@
 export type { BackOff, BackOffPolicy } from './BackOff';
 export type { LockHold } from './LockHold';
 export type { LockLostEvent, LockLostListener } from './LockLostEvent';
-export type { AcquireOptions, LockOptions, ThreadOptions } from './options';
+export type { AcquireOptions, LockOptions, ShutdownOptions, ThreadOptions } from './options';
 export type { RCountDownLatch } from './RCountDownLatch';
 export type { RedissonClient } from './RedissonClient';
 export type { RFencedLock } from './RFencedLock';

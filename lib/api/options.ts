@@ -53,3 +53,13 @@ export interface AcquireOptions extends ThreadOptions {
    */
   readonly maxRenewTimes?: number | undefined;
 }
+
+/** How a client is shut down. */
+export interface ShutdownOptions {
+  /**
+   * How long locks that are held may take to be given back, in ms. Meanwhile the watchdog renews them and `unlock` works;
+   * new acquisitions are refused and waiters are rejected. The client closes as soon as all are given back.
+   * @default 0: what is held is left to expire
+   */
+  readonly drain?: number | undefined;
+}

@@ -84,6 +84,9 @@ export interface CommandExecutor {
   /** Counted up each time a connection is lost. */
   readonly epoch: number;
 
+  /** Whether commands are under way, or wait for a connection. */
+  readonly busy: boolean;
+
   /** Called after each reply, before its caller goes on. */
   onReply: (() => void) | undefined;
 

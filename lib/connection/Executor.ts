@@ -65,6 +65,10 @@ export class Executor implements CommandExecutor {
     };
   }
 
+  get busy(): boolean {
+    return this.#written.size + this.#waiting.size + this.#pausing.size > 0;
+  }
+
   get epoch(): number {
     return this.#epoch;
   }

@@ -131,6 +131,8 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   }
 
   attempt(): Promise<Attempt<Acquired>> {
+    // Thrown and not rejected: no attempt is under way.
+    if (this.#context.closing.aborted) throw new ShutdownError(`acquire lock '${this.name}'`);
     if (this.hold.releasing) return this.hold.whenReleased().then(() => (this.cancelled ? NOT_TRIED : this.attempt()));
     this.sentAt = undefined;
     this.#open = true;

@@ -15,6 +15,8 @@ export interface LockContext {
   readonly rollback: Rollback;
   /** Tells once per client that its user may not publish, so that nobody was told of a release. */
   warnUnheard(name: string): void;
+  /** Aborts when the client begins to shut down: nothing new is acquired any more. */
+  readonly closing: AbortSignal;
   /** Tells once per client that a handle was re-entered outside any thread scope. */
   warnReentry(name: string): void;
 }

@@ -54,7 +54,8 @@ export class ChannelHub implements SubscriptionHost {
 
   /** Those who wait for the object of that raw name on a channel, if there are any. The channel alone may be that of another. */
   queue(channel: string, rawName: string): WakeQueue | undefined {
-    return this.#subscriptions.get(channel)?.queue(rawName);
+    // They have just been rejected, and are about to leave.
+    return this.#closed ? undefined : this.#subscriptions.get(channel)?.queue(rawName);
   }
 
   /**

@@ -25,6 +25,17 @@ export class HoldTable {
   /** Told when a hold got its first grip or new grips, and when it has none any more. */
   watcher: { changed(hold: Hold): void; ended(hold: Hold): void } | undefined;
 
+  /** Told when something may have been given back; set while the client drains. */
+  onGivenBack: (() => void) | undefined;
+
+  /** Whether a lock is held, being taken or being given back. What is left to run out, nobody will give back. */
+  get busy(): boolean {
+    for (const { acquiring, releasing, grips } of this.#holds.values()) {
+      if (acquiring || releasing || grips.some(({ left }) => left !== true)) return true;
+    }
+    return false;
+  }
+
   /** How many holds there are. */
   get size(): number {
     return this.#holds.size;
@@ -104,6 +115,7 @@ export class HoldTable {
   leave(hold: Hold, grip: Grip): void {
     if (!hold.grips.includes(grip)) return;
     grip.left = true;
+    this.onGivenBack?.();
     if (grip.leaseMs === NO_LEASE) {
       grip.leaseEnd = Math.min(hold.deadline, confirmedUntil(performance.now(), grip.watchdogMs));
       grip.leaseMs = grip.watchdogMs;
@@ -155,6 +167,7 @@ export class HoldTable {
 
   /** Forgets a hold that has nothing any more. */
   tidy(hold: Hold): void {
+    this.onGivenBack?.();
     if (hold.grips.length > 0 || hold.acquiring || hold.releasing || hold.ghosts > 0) return;
     if (this.#holds.get(hold.key) === hold) this.#holds.delete(hold.key);
   }

@@ -1,3 +1,4 @@
+import { READ_COUNT } from './integerText';
 import { decodeCount, decodeFlag } from './replies';
 import { defineScript } from './Script';
 
@@ -58,14 +59,17 @@ return 0
 /**
  * The count.
  *
- * KEYS: name. ARGV: none. Output: the count as text, nil without a latch.
+ * KEYS: name. ARGV: none. Output: the count as text, nil without a latch; an error where the key holds other text, which is
+ * no open latch.
  */
 export const getLatchCount = defineScript({
   name: 'countDownLatch.getCount',
   keys: ['name'],
   args: [],
   resend: 'always',
-  lua: `return redis.call('get', name)`,
+  lua: `${READ_COUNT}
+return count
+`,
   decode: decodeCount,
 });
 

@@ -1,3 +1,4 @@
+import { READ_COUNT } from './integerText';
 import { decodeCount, decodeFlag } from './replies';
 import { defineScript } from './Script';
 
@@ -148,7 +149,9 @@ export const availablePermits = defineScript({
   keys: ['name'],
   args: [],
   resend: 'always',
-  lua: `return redis.call('get', name)`,
+  lua: `${READ_COUNT}
+return count
+`,
   decode: decodeCount,
 });
 

@@ -1,5 +1,6 @@
 import { mapName } from '../config/validateName';
 import type { RunOptions } from '../connection/CommandExecutor';
+import { ShutdownError } from '../errors';
 import type { Place } from '../pubsub/Place';
 import type { WakeRule } from '../pubsub/wakeRules';
 import type { Script, ScriptArg } from '../scripts/Script';
@@ -80,6 +81,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @throws the signal's reason; errors of the executor and of the subscription
    */
   wait<T>(contest: Contest<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
+    if (this.context.closing.aborted) return Promise.reject(new ShutdownError(`wait for ${this.#kind} '${this.name}'`));
     const timed = waitMs > 0 && waitMs !== Infinity;
     if (!timed && signal === undefined) return acquireWithin(contest, ENDLESS_PATIENCE);
     return acquireWithin(contest, new Patience(timed ? performance.now() + waitMs : Infinity, signal));

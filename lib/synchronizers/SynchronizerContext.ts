@@ -8,6 +8,8 @@ export interface SynchronizerContext {
   readonly settings: Settings;
   /** Commands go through it. */
   readonly executor: CommandExecutor;
+  /** Aborts when the client begins to shut down: nothing new is acquired any more. */
+  readonly closing: AbortSignal;
   /** Waiters sleep in it. */
   readonly hub: ChannelHub;
   /** Takes back what nobody wants. */

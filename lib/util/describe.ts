@@ -7,7 +7,9 @@
 export function describe(value: unknown): string {
   if (typeof value === 'string') return isSuspicious(value) ? 'a text that may hold a secret' : `'${value}'`;
   if (typeof value === 'function') return 'a function';
-  return typeof value === 'object' ? describeObject(value) : String(value);
+  return typeof value === 'object'
+    ? describeObject(value)
+    : String(value as number | bigint | boolean | symbol | undefined);
 }
 
 function describeObject(value: object | null): string {

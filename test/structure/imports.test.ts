@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { type Import, importsOf, sourceFiles, syntaxOffences } from './sourceGraph';
 
 const lib = path.resolve(__dirname, '..', '..', 'lib');
+/** Of code: comments and empty lines do not count. */
 const MAX_LINES = 250;
 
 /**
@@ -103,8 +104,9 @@ describe('the imports of lib/', () => {
 describe('the files of lib/', () => {
   const files = sourceFiles(lib);
 
-  it(`have at most ${MAX_LINES} lines`, () => {
-    const long = files.filter((file) => fs.readFileSync(file, 'utf8').split('\n').length - 1 > MAX_LINES);
+  it(`have at most ${MAX_LINES} lines of code`, () => {
+    const isCode = (line: string): boolean => !/^\s*($|\/\/|\/\*|\*)/.test(line);
+    const long = files.filter((file) => fs.readFileSync(file, 'utf8').split('\n').filter(isCode).length > MAX_LINES);
     expect(long.map(name)).to.deep.equal([]);
   });
 

@@ -48,6 +48,8 @@ export class FakeClient {
   readonly driver: LockDriver;
   /** What `onLockLost` was told. */
   readonly lost: LockLost[] = [];
+  /** As of `Redisson`. */
+  readonly closing = new AbortController();
   /** Names of locks that were re-entered through a handle. */
   readonly reentries: string[] = [];
 
@@ -67,6 +69,7 @@ export class FakeClient {
       watchdog: this.watchdog,
       rollback: new Rollback(),
       hub: this.hub,
+      closing: this.closing.signal,
       warnReentry: (name) => this.reentries.push(name),
       warnUnheard: () => undefined,
     };
@@ -85,6 +88,7 @@ export class FakeClient {
 
   /** As `Redisson.shutdown`. */
   async shutdown(): Promise<void> {
+    this.closing.abort();
     this.hub.close();
     this.holds.clear();
     await this.executor.close();

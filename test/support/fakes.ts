@@ -54,6 +54,10 @@ export class FakeExecutor implements CommandExecutor {
     this.redis = redis;
   }
 
+  get busy(): boolean {
+    return this.#unwritten.length + this.#unexecuted.length + this.#unanswered.length > 0;
+  }
+
   /** The names of {@link sent}. */
   get names(): string[] {
     return this.sent.map(({ name }) => name);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { type RCountDownLatch, type Redisson, TimeUnit } from '../../../lib';
+import { CommandError, type RCountDownLatch, type Redisson, TimeUnit } from '../../../lib';
 import { monitor, monotonicNow, redisUrl, sleep } from '../../support';
 import { newClient, openStage, untilListening } from './support';
 
@@ -14,6 +14,22 @@ describe('CountDownLatch', () => {
   beforeEach(() => {
     ({ client, redis, name } = openStage('latch'));
     latch = client.getCountDownLatch(name);
+  });
+
+  it('B11: a key that holds text is no open latch', async () => {
+    await redis.set(name, 'text');
+    const semaphore = client.getSemaphore(name);
+    for (const work of [
+      latch.getCount(),
+      latch.await(100),
+      latch.await(),
+      latch.countDown(),
+      semaphore.availablePermits(),
+    ]) {
+      const error: unknown = await work.catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(CommandError);
+    }
+    expect(await redis.get(name)).to.equal('text');
   });
 
   it('has the name it was given', () => {

@@ -1,0 +1,193 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { Redisson, ShutdownError } from '../../../lib';
+import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
+
+/** Long compared with everything that is done here; nothing may take that long. */
+const DRAIN_MS = 20_000;
+
+describe('shutdown({ drain })', function () {
+  this.timeout(30_000);
+  let client: Redisson;
+  let other: Redisson;
+
+  beforeEach(() => {
+    client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 600 }));
+    other = trackClient(Redisson.create(redisUrl()));
+  });
+
+  async function errorOf(work: Promise<unknown>): Promise<unknown> {
+    return work.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+  }
+
+  it('ends as soon as everything is given back; meanwhile the watchdog renews and unlock works', async () => {
+    const locks = [client.getLock(uniqueName()), client.getFairLock(uniqueName()), client.getLock(uniqueName())];
+    for (const lock of locks) await lock.lock();
+    const startedAt = performance.now();
+    const closing = client.shutdown({ drain: DRAIN_MS });
+    // Longer than a lease.
+    await sleep(1_000);
+    for (const lock of locks) expect(await other.getLock(lock.name).isLocked()).to.equal(true);
+    await locks[0]!.unlock();
+    await locks[1]!.unlock();
+    await sleep(50);
+    expect(client.getConfig()).to.be.an('object');
+    await locks[2]!.unlock();
+    await closing;
+    expect(performance.now() - startedAt).to.be.lessThan(5_000);
+    for (const lock of locks) expect(await other.getLock(lock.name).isLocked()).to.equal(false);
+  });
+
+  it('rejects waiters and refuses new acquisitions at once, whatever their kind', async () => {
+    const held = await client.getLock(uniqueName()).acquire();
+    const busy = uniqueName();
+    const mine = other.getLock(busy);
+    await mine.lock();
+    const semaphore = uniqueName();
+    await other.getSemaphore(semaphore).trySetPermits(0);
+    const waiting = [
+      client.getLock(busy).lock(),
+      client.getFairLock(`${busy}-fair`).tryLock(),
+      client.getSpinLock(busy).lock(),
+      client.getReadWriteLock(busy).readLock().tryLock(),
+      client.getSemaphore(semaphore).acquire(),
+    ];
+    const waits = [waiting[0]!, waiting[2]!, waiting[4]!].map(errorOf);
+    await Promise.all([waiting[1], errorOf(waiting[3]!)]);
+    const admin = trackClient(new Redis(redisUrl()));
+    await sleepUntil(async () => (await admin.pubsub('NUMSUB', `redisson_lock__channel:{${busy}}`))[1] !== 0);
+    const closing = client.shutdown({ drain: DRAIN_MS });
+    for (const error of await Promise.all(waits)) expect(error).to.be.instanceOf(ShutdownError);
+    for (const work of [
+      client.getLock(uniqueName()).lock(),
+      client.getLock(uniqueName()).tryLock(),
+      client.getLock(busy).tryAcquire(),
+      client.getFairLock(uniqueName()).lock(),
+      client.getSpinLock(uniqueName()).lock(),
+      client.getSemaphore(semaphore).tryAcquire(),
+      client.getPermitExpirableSemaphore(uniqueName()).tryAcquire(),
+      client.getMultiLock(client.getLock(uniqueName())).lock(),
+    ]) {
+      expect(await errorOf(work)).to.be.instanceOf(ShutdownError);
+    }
+    expect(held.isHeld).to.equal(true);
+    await held.unlock();
+    // What was taken by tryLock above is held, too.
+    await client.shutdown();
+    await closing;
+    await mine.unlock();
+    await other.getFairLock(`${busy}-fair`).forceUnlock();
+  });
+
+  it('what is held after the time is left to expire, and its signal aborts', async () => {
+    const hold = await client.getLock(uniqueName()).acquire();
+    const startedAt = performance.now();
+    await client.shutdown({ drain: 300 });
+    expect(performance.now() - startedAt).to.be.within(290, 3_000);
+    expect(hold.signal.aborted).to.equal(true);
+    expect(await other.getLock(hold.name).isLocked()).to.equal(true);
+    await sleepUntil(async () => !(await other.getLock(hold.name).isLocked()));
+  });
+
+  it('a second call without drain ends it; nothing held, it ends at once', async () => {
+    await client.getLock(uniqueName()).lock(500);
+    const startedAt = performance.now();
+    const closing = client.shutdown({ drain: DRAIN_MS });
+    await client.shutdown();
+    await closing;
+    const idle = Redisson.create(redisUrl());
+    await idle.getLock(uniqueName()).isLocked();
+    await idle.shutdown({ drain: DRAIN_MS });
+    expect(performance.now() - startedAt).to.be.lessThan(3_000);
+    expect(await errorOf(idle.shutdown({ drain: -1 }))).to.be.instanceOf(RangeError);
+    expect(await errorOf(idle.shutdown({ drain: NaN }))).to.be.instanceOf(RangeError);
+  });
+
+  it('an unlock in the turn of the shutdown wakes the waiter of another process, not one of its own', async () => {
+    const name = uniqueName();
+    const held = client.getLock(name);
+    await held.lock();
+    const own = errorOf(client.getLock(name).lock());
+    const theirs = other.getLock(name);
+    const waiting = theirs.lock();
+    const admin = trackClient(new Redis(redisUrl()));
+    await sleepUntil(async () => (await admin.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`))[1] === 2);
+    const closing = client.shutdown({ drain: DRAIN_MS });
+    await held.unlock();
+    expect(await own).to.be.instanceOf(ShutdownError);
+    await waiting;
+    await closing;
+    await theirs.unlock();
+  });
+
+  it('places in a fair queue are left, and what was in flight is answered', async () => {
+    const name = uniqueName();
+    const held = other.getFairLock(name);
+    await held.lock();
+    const own = errorOf(client.getFairLock(name).lock());
+    const admin = trackClient(new Redis(redisUrl()));
+    await sleepUntil(async () => (await admin.llen(`redisson_lock_queue:{${name}}`)) === 1);
+    const semaphore = client.getSemaphore(uniqueName());
+    await semaphore.trySetPermits(1);
+    const inFlight = semaphore.tryAcquire();
+    const given = semaphore.release();
+    await client.shutdown({ drain: DRAIN_MS });
+    expect(await own).to.be.instanceOf(ShutdownError);
+    expect([await inFlight, await given]).to.deep.equal([true, undefined]);
+    expect(await admin.llen(`redisson_lock_queue:{${name}}`)).to.equal(0);
+    await held.unlock();
+    await admin.del(semaphore.name);
+  });
+
+  it('a rolling deploy: clients are replaced one after another under load, and nobody waits for a dead one', async () => {
+    const name = uniqueName();
+    let inside = 0;
+    let longestMs = 0;
+    let sections = 0;
+    let stopped = false;
+    const work = async (one: Redisson, gone: () => boolean): Promise<void> => {
+      while (!stopped && !gone()) {
+        const startedAt = performance.now();
+        try {
+          await one.getLock(name).withLock(async () => {
+            longestMs = Math.max(longestMs, performance.now() - startedAt);
+            expect(++inside).to.equal(1);
+            await sleep(2);
+            inside--;
+            sections++;
+          });
+        } catch (error) {
+          expect(error).to.be.instanceOf(ShutdownError);
+          return;
+        }
+      }
+    };
+    const workers: Promise<void>[] = [];
+    const start = (): { redisson: Redisson; leave(): void } => {
+      const redisson = Redisson.create(redisUrl());
+      let gone = false;
+      for (let i = 0; i < 3; i++) workers.push(work(redisson, () => gone));
+      return { redisson, leave: () => (gone = true) };
+    };
+    let fleet = [start(), start(), start()];
+    for (let round = 0; round < 6; round++) {
+      await sleep(150);
+      const [oldest, ...rest] = fleet;
+      fleet = [...rest, start()];
+      oldest!.leave();
+      const startedAt = performance.now();
+      await oldest!.redisson.shutdown({ drain: DRAIN_MS });
+      expect(performance.now() - startedAt).to.be.lessThan(3_000);
+    }
+    stopped = true;
+    await Promise.all(workers);
+    await Promise.all(fleet.map(({ redisson }) => redisson.shutdown()));
+    expect(sections).to.be.greaterThan(20);
+    // A lease left behind would cost 30 s.
+    expect(longestMs).to.be.lessThan(5_000);
+    expect(await other.getLock(name).isLocked()).to.equal(false);
+  });
+});
