@@ -140,6 +140,14 @@ export class Config {
     return this.#set('strictThreads', strict);
   }
 
+  /**
+   * @param times - how often in a row a process may hand a lock on among its own waiters before others get their turn; 0: never.
+   *   Default 64. Ours
+   */
+  setMaxHandOvers(times: number): this {
+    return this.#set('maxHandOvers', times);
+  }
+
   /** @param mode - whether waiters are woken through sharded pub/sub. Default `AUTO` */
   setShardedSubscriptionMode(mode: ShardedSubscriptionMode): this {
     return this.#set('shardedSubscriptionMode', mode);

@@ -58,6 +58,12 @@ export interface CommonSettings {
    */
   readonly strictThreads: boolean;
   /**
+   * How often in a row a process may hand a lock on among its own waiters, in one command, before others get their turn;
+   * 0: never. While others wait it does so less often by itself: it shares the turns with processes that take one at a time.
+   * @default 64: each saves the other processes a wake-up for nothing. Ours
+   */
+  readonly maxHandOvers: number;
+  /**
    * Whether waiters are woken through sharded pub/sub; only on clusters.
    * @default 'AUTO': where the servers can, as Redisson
    */

@@ -39,6 +39,7 @@ export function buildSettings(topology: Topology, values: CommonValues, addresse
     nameMapper: pick('nameMapper'),
     maxRenewTimes: pick('maxRenewTimes'),
     strictThreads: pick('strictThreads'),
+    maxHandOvers: pick('maxHandOvers'),
     shardedSubscriptionMode: pick('shardedSubscriptionMode'),
     timeout: pick('timeout'),
     connectTimeout: pick('connectTimeout'),

@@ -14,6 +14,7 @@ export const DEFAULTS: Defaulted = Object.freeze({
   nameMapper: IDENTITY_NAME_MAPPER,
   maxRenewTimes: 0,
   strictThreads: false,
+  maxHandOvers: 64,
   shardedSubscriptionMode: 'AUTO',
   timeout: 3_000,
   connectTimeout: 10_000,

@@ -55,6 +55,7 @@ export const COMMON = {
   slavesSyncTimeout: millis(1),
   maxRenewTimes: integer(0),
   strictThreads: flag,
+  maxHandOvers: integer(0),
 } as const;
 
 const nodes = list(address(DEFAULT_PORT));

@@ -9,6 +9,7 @@ export class ClusterSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
   readonly #chosen: Promise<Subscriber>;
   #subscriber: Subscriber | undefined;
+  #sharded = false;
   #closed = false;
   #close!: () => void;
 
@@ -22,6 +23,7 @@ export class ClusterSubscriber implements Subscriber {
     });
     this.#chosen = Promise.race([closed, sharded]).then((choice) => {
       if (this.#closed) throw new ShutdownError();
+      this.#sharded = choice;
       const subscriber = open(choice);
       subscriber.events = {
         message: (channel, message) => this.events?.message(channel, message),
@@ -31,6 +33,10 @@ export class ClusterSubscriber implements Subscriber {
       return (this.#subscriber = subscriber);
     });
     this.#chosen.catch(() => undefined);
+  }
+
+  get countsReceivers(): boolean {
+    return this.#sharded;
   }
 
   subscribe(channel: string): Promise<void> {

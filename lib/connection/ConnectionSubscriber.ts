@@ -36,6 +36,7 @@ export interface ListenOptions {
  */
 export class ConnectionSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
+  readonly countsReceivers = true;
   readonly #redis: Redis;
   readonly #options: ListenOptions;
   readonly #handshake: Handshake;

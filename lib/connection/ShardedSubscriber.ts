@@ -32,6 +32,7 @@ export type OpenShard = (address: NodeAddress, moved: (channel: string, error: E
  */
 export class ShardedSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
+  readonly countsReceivers = true;
   readonly #view: ClusterView;
   readonly #open: OpenShard;
   readonly #shards = new Map<string, ConnectionSubscriber>();

@@ -12,6 +12,11 @@ export interface SubscriberEvents {
 export interface Subscriber {
   /** Who is told; set once, before the first subscription. */
   events: SubscriberEvents | undefined;
+  /**
+   * Whether the number that PUBLISH answers is that of all who listen. A cluster with classic pub/sub counts those of one
+   * node, wherever the others are.
+   */
+  readonly countsReceivers: boolean;
   /** Resolves when the server has acknowledged, however long the connection takes. Rejects when closed or refused. */
   subscribe(channel: string): Promise<void>;
   /** Forgets the channel; errors are swallowed, since nothing listens any more. */

@@ -83,7 +83,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     const { driver, hold } = this;
     if (driver.waiting === 'crowd' || driver.wakeup !== undefined || !this.#waits || this.count > 1) return false;
     const { hub } = this.#context;
-    return hub.size > 0 && hub.queue(driver.channelOf(hold.rawName, hold.owner), hold.rawName)?.head !== undefined;
+    return hub.size > 0 && hub.queue(driver.channelOf(hold.rawName, hold.owner), hold.rawName)?.mustQueue === true;
   }
 
   /** Itself: one object less per acquisition. */

@@ -107,7 +107,7 @@ export class LockEngine {
     try {
       const { left, remainingMs } = hold.rest();
       const request = { name, rawName, threadId, owner, left, remainingMs, token };
-      const releasing = releaseOrHandOver(driver, context.hub, request, hold.deadline);
+      const releasing = releaseOrHandOver(driver, context.hub, request, hold.deadline, context.settings.maxHandOvers);
       // In the turn it is sent in, since whatever becomes of the command, nobody may renew it any more; and behind it,
       // since the server works meanwhile.
       context.holds.settle(hold);
@@ -199,7 +199,7 @@ export class LockEngine {
     try {
       const held = await driver.holdCount(rawName, owner, name);
       const request = { name, rawName, threadId, owner, left: Math.max(0, held - 1), remainingMs: 0, token };
-      const reply = await releaseOrHandOver(driver, context.hub, request, Infinity);
+      const reply = await releaseOrHandOver(driver, context.hub, request, Infinity, context.settings.maxHandOvers);
       given = reply.kind !== 'notHeld' || (held > 0 && token.sends > 1);
     } finally {
       hold.endRelease();

@@ -7,16 +7,9 @@ import { Acquisition } from './Acquisition';
 import type { LockDriver, ReleaseRequest } from './drivers/LockDriver';
 
 /**
- * A process that has the lock hands it on among its own waiters at most so often ... The others wait meanwhile; each
- * hand-over saves them a wake-up for nothing. Turns of a few milliseconds, with empty sections, cost the least.
- */
-const MAX_HANDOVERS = 64;
-/** ... and for at most so long, in ms, so that slow sections do not keep other processes waiting 64 times their length. */
-const HANDOVER_WINDOW_MS = 20;
-
-/**
  * One command: the unlock, or the hand-over to the process's own next waiter.
  * @param driver - of the lock that is released
+ * @param maxHandOvers - the client's setting
  * @param deadline - monotonic time until which Redis would have kept it; `Infinity` where that is not known
  */
 export function releaseOrHandOver(
@@ -24,13 +17,14 @@ export function releaseOrHandOver(
   hub: ChannelHub,
   request: ReleaseRequest,
   deadline: number,
+  maxHandOvers: number,
 ): Promise<ReleaseReply> {
   const contended = request.left === 0 && hub.size > 0;
   const queue = contended ? hub.queue(driver.channelOf(request.rawName, request.owner), request.rawName) : undefined;
   if (queue === undefined || queue.head === undefined) return driver.release(request);
-  const heir = findHeir(queue, request, deadline);
+  const heir = findHeir(queue, request, deadline, maxHandOvers);
   if (heir !== undefined) {
-    queue.handOvers++;
+    queue.handedOver();
     const { released, acquired } = heir.driver.handOver!(request, heir);
     heir.inherit(acquired, request.token.epoch);
     return released.catch((error: unknown) => handOverFailed(error, driver, queue, request));
@@ -71,7 +65,7 @@ const UNABLE = new Set([
 
 /** A real unlock: every process that waits is told, and this one gives way to the others. */
 async function releaseToAll(driver: LockDriver, queue: WakeQueue, request: ReleaseRequest): Promise<ReleaseReply> {
-  queue.rotation.releasing();
+  queue.releasing();
   let receivers = 0;
   try {
     const reply = await driver.release(request);
@@ -79,12 +73,17 @@ async function releaseToAll(driver: LockDriver, queue: WakeQueue, request: Relea
     else if (reply.kind === 'kept') receivers = -1;
     return reply;
   } finally {
-    queue.rotation.released(receivers);
+    queue.released(receivers);
   }
 }
 
 /** Who gets the lock without Redis being asked to wake anybody: the sleeping head of the line, a few times in a row. */
-function findHeir(queue: WakeQueue, request: ReleaseRequest, deadline: number): Acquisition | undefined {
+function findHeir(
+  queue: WakeQueue,
+  request: ReleaseRequest,
+  deadline: number,
+  maxHandOvers: number,
+): Acquisition | undefined {
   const head = queue.head;
   if (!head?.asleep || head.banked || !(head.waiter instanceof Acquisition)) return undefined;
   const heir = head.waiter;
@@ -94,9 +93,8 @@ function findHeir(queue: WakeQueue, request: ReleaseRequest, deadline: number): 
   if (heir.rawName !== request.rawName || heir.owner === request.owner) return undefined;
   // What a release of the heir's takes away, if it is repeated, must not be this.
   if (heir.hold.releasing) return undefined;
-  if (queue.handOvers >= MAX_HANDOVERS) return undefined;
   const now = performance.now();
-  if (now - queue.turnStartedAt >= HANDOVER_WINDOW_MS) return undefined;
+  if (!queue.mayHandOver(now, maxHandOvers)) return undefined;
   // Waiters of other processes sleep until then, and nothing but an unlock tells them of a lease that ends sooner.
   if (deadline - now - heir.leaseMs > NEWS_MS) return undefined;
   return heir;

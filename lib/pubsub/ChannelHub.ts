@@ -47,6 +47,10 @@ export class ChannelHub implements SubscriptionHost {
     return this.#settings.subscriptionTimeout;
   }
 
+  get countsReceivers(): boolean {
+    return this.#subscriber.countsReceivers;
+  }
+
   /** How many channels have waiters. */
   get size(): number {
     return this.#subscriptions.size;

@@ -3,6 +3,7 @@ import { SubscriptionTimeoutError } from '../errors';
 import type { Attempt } from '../wait/Attempt';
 import type { Wake, Wakeup } from '../wait/Wakeup';
 import { clampTimer } from '../util/duration';
+import { GIVE_WAY_MS } from './Rotation';
 
 /** How a waiter waits: `line` = one after the other, only the first attempts; `crowd` = each for itself. */
 export type PlaceKind = 'line' | 'crowd';
@@ -25,6 +26,8 @@ export interface PlaceHost {
   /** How long a place waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
   isHead(place: object): boolean;
+  /** Whether its first attempt need not wait for others: it is the head of the line, and no readers sleep. */
+  mayBegin(place: object): boolean;
   /** Subscribes, for all its places together, unless that is done: `undefined`. */
   listen(): Promise<void> | undefined;
   /** The head of the line looks again after so many ms. */
@@ -58,6 +61,8 @@ export class Place<T> implements Wakeup<T>, Waiting {
   #timer: NodeJS.Timeout | undefined;
   #subscribing: NodeJS.Timeout | undefined;
   #leaseMs: number | undefined;
+  /** Whether it has begun to attempt. */
+  #begun = false;
 
   /** Made by the queue only. */
   constructor(queue: PlaceHost, kind: PlaceKind, waiter: object | undefined, need: number) {
@@ -83,11 +88,12 @@ export class Place<T> implements Wakeup<T>, Waiting {
   }
 
   get isTurn(): boolean {
-    return this.kind === 'crowd' || this.#queue.isHead(this);
+    return this.kind === 'crowd' || (this.#begun ? this.#queue.isHead(this) : this.#queue.mayBegin(this));
   }
 
   /** The subscription is shared; how long this one waits for it is its own affair, and so is failing over it. */
   listen(): Promise<void> | undefined {
+    this.#begun = true;
     const subscribed = this.#queue.listen();
     if (subscribed === undefined) return undefined;
     const { channel, subscriptionTimeout } = this.#queue;
@@ -110,7 +116,8 @@ export class Place<T> implements Wakeup<T>, Waiting {
     }
     const sleeper = pDefer<Wake<T>>();
     this.#sleeper = sleeper;
-    if (this.#queue.isHead(this)) this.#queue.recheckIn(retryInMs);
+    // It lets readers go first, who try at the next message. Should there be none, it does not wait for them.
+    if (this.#queue.isHead(this)) this.#queue.recheckIn(this.#begun ? retryInMs : GIVE_WAY_MS);
     else if ((this.kind === 'crowd' || inDoubt) && retryInMs !== Infinity) {
       this.#timer = setTimeout(() => this.wake(), clampTimer(Math.max(1, Math.ceil(retryInMs))));
     }
@@ -148,7 +155,7 @@ export class Place<T> implements Wakeup<T>, Waiting {
 
   /** It has acquired by an attempt of its own, not by a hand-over. */
   beginTurn(now: number): void {
-    this.#queue.beginTurn(now);
+    if (this.kind === 'line') this.#queue.beginTurn(now);
   }
 
   /** Redis cannot be reached: everybody in the queue finds out for itself, and now. */

@@ -2,7 +2,28 @@
  * How long a process that gives way waits for the others before it tries all the same. They need one message and one
  * command; the waiters of a process that died meanwhile shall not cost more than this.
  */
-const GIVE_WAY_MS = 5;
+export const GIVE_WAY_MS = 5;
+/**
+ * So often at most a turn hands the lock on while somebody is there who does not (a Java process takes the lock once per turn):
+ * it is to have a tenth of its fair share at least, which between two is one turn in twenty.
+ */
+const HANDOVERS_BESIDE_SHORT_TURNS = 14;
+/**
+ * A turn of another is short if this process could have handed the lock on no more often in that time. It is less than the
+ * number above, so that processes of ours which kept their turns short do not take each other for such.
+ */
+const SHORT_TURN_HANDOVERS = 11;
+/** So many rounds in which somebody's turn was short, less those in which nobody's was, decide. */
+const SHORT_ROUNDS = 2;
+/** No more rounds than this are remembered. */
+const MAX_SHORT_ROUNDS = 4;
+/**
+ * Where the others cannot be counted, one more of them is waited for now and then than is known: every second turn while
+ * there are others, and every so many turns at most while there seem to be none.
+ */
+const MAX_TURNS_PER_LOOK = 32;
+/** Never waits for more others than this without having counted them. */
+const MAX_GUESSED = 64;
 
 /**
  * Takes turns between processes that wait for one lock.
@@ -13,6 +34,13 @@ const GIVE_WAY_MS = 5;
  * It is courtesy, not a rule others depend on: after {@link GIVE_WAY_MS} without a message it tries anyway. Where nobody
  * else was told it tries at once, and lets its own message pass: that would only make its next waiter try in vain.
  *
+ * Where Redis cannot tell how many were told (a cluster with classic pub/sub counts the subscribers of one node), or where
+ * those told may wait for something else, the number of others is learned: it is that of the messages heard between the
+ * own unlock and the next turn, and now and then one more is waited for, in case that somebody never gets in.
+ *
+ * Turns are up to `maxHandOvers` long. They are kept short while somebody's are short who cannot hand the lock on: that shows
+ * in how soon its unlock follows the one before.
+ *
  * States: free (tries at each message) -> releasing (own unlock under way) -> givingWay (n messages to let pass) -> free.
  */
 export class Rotation {
@@ -22,34 +50,67 @@ export class Rotation {
   #skip = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+  /** Other processes that take turns, as far as is known. */
+  #others = 0;
+  /** Whether the last unlock told how many there are. */
+  #counted = true;
+  /** Turns until the next look for more of them. */
+  #untilLook = 0;
+  /** Turns from one look to the next. */
+  #turnsPerLook = 1;
+  /** Messages since the last own unlock, which is the first of them; `undefined` while this process has its turn. */
+  #heard: number | undefined;
+  #heardAt = 0;
+  /** The shortest turn of another since the last own unlock, in ms. */
+  #shortest = Infinity;
+  /** What handing the lock on once took in the last turns of this process, in ms. */
+  #handOverMs = 0;
+  /** Rounds with short turns of others, see {@link SHORT_ROUNDS}. */
+  #shortRounds = 0;
 
   /** @param wake - wakes the head of the line */
   constructor(wake: () => void) {
     this.#wake = wake;
   }
 
-  /** An unlock of this process is about to be sent. */
-  releasing(): void {
+  /** How often the lock may be handed on within one turn. */
+  get handOvers(): number {
+    return this.#shortRounds >= SHORT_ROUNDS ? HANDOVERS_BESIDE_SHORT_TURNS : Infinity;
+  }
+
+  /**
+   * An unlock of this process is about to be sent.
+   * @param handOvers - how often it has handed the lock on since its turn began, `turnMs` ms ago
+   */
+  releasing(handOvers = 0, turnMs = 0): void {
     this.#releasing++;
-    this.#seen = 0;
+    this.#seen = this.#heard = 0;
+    this.#shortest = Infinity;
+    if (handOvers > 0) this.#handOverMs = turnMs / (handOvers + 1);
   }
 
   /**
    * That unlock was answered.
    * @param receivers - how many subscribers were told, this process among them; 0 when unknown; -1 when nobody was told,
    *   since the lock is not free
+   * @param counted - whether those are all there are, and wait for this lock. @default true
+   * @param locals - whether others of this process (readers) wait for the message, and go first. @default false
    */
-  released(receivers: number): void {
+  released(receivers: number, counted = true, locals = false): void {
     this.#releasing--;
     if (receivers < 0) {
       // Messages that came meanwhile were not ours.
       if (this.#seen > 0) this.#wake();
       return;
     }
+    const told = counted ? Math.max(receivers, 1) : this.#guess(receivers);
     // Our own message is one of those seen or to come.
-    const toCome = receivers - this.#seen;
+    const toCome = (counted ? receivers : told) - this.#seen;
     // Nobody else was told: our own message is no news to the head, who tries now.
-    const alone = receivers <= 1;
+    const alone = counted && told === 1 && (!locals || receivers === 0);
+    this.#counted = counted;
+    if (counted) this.#others = told - 1;
+    if (this.#others === 0) this.#shortRounds = 0;
     this.#skip = Math.max(0, alone ? toCome : toCome - 1);
     if (alone || toCome <= 0) this.#wake();
     // Should the one that was told be another, we let his message pass, and look again.
@@ -58,6 +119,7 @@ export class Rotation {
 
   /** A message came. @returns whether the head of the line shall try now */
   message(): boolean {
+    this.#listen();
     if (this.#releasing > 0) {
       this.#seen++;
       return false;
@@ -66,6 +128,23 @@ export class Rotation {
     this.#skip--;
     this.#arm();
     return false;
+  }
+
+  /** This process got the lock by an attempt of its own: its turn begins. */
+  turnBegins(): void {
+    if (this.#heard === undefined) return;
+    const others = Math.min(Math.max(0, this.#heard - 1), MAX_GUESSED);
+    this.#heard = undefined;
+    if (!this.#counted) {
+      // Found: there may be even more.
+      if (others > 0) this.#turnsPerLook = this.#untilLook = 1;
+      // Somebody who was slow this time is not forgotten at once.
+      this.#others = Math.max(others, this.#others - 1);
+    }
+    if (this.#shortest === Infinity) return;
+    if (this.#shortest < SHORT_TURN_HANDOVERS * this.#handOverMs) {
+      this.#shortRounds = Math.min(this.#shortRounds + 1, MAX_SHORT_ROUNDS);
+    } else this.#shortRounds = Math.max(this.#shortRounds - 1, 0);
   }
 
   /** The queue is no more; an unlock of this process may still be under way. */
@@ -79,6 +158,23 @@ export class Rotation {
     this.#skip = 0;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  /** How many were told, this process among them, where only `receivers` of them are known to be. */
+  #guess(receivers: number): number {
+    const known = Math.max(this.#others + 1, receivers);
+    if (--this.#untilLook > 0) return known;
+    this.#untilLook = this.#turnsPerLook = Math.min(2 * this.#turnsPerLook, MAX_TURNS_PER_LOOK);
+    return known + 1;
+  }
+
+  /** Learns from a message that another has had its turn, and how long that was. */
+  #listen(): void {
+    if (this.#heard === undefined) return;
+    const now = performance.now();
+    if (this.#heard > 0) this.#shortest = Math.min(this.#shortest, now - this.#heardAt);
+    this.#heard++;
+    this.#heardAt = now;
   }
 
   #arm(): void {

@@ -5,6 +5,8 @@ import type { WakeRule } from './wakeRules';
 export interface SubscriptionHost {
   /** How long a waiter waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
+  /** Whether Redis counts all who listen to a channel when it publishes a message. */
+  readonly countsReceivers: boolean;
   /** Subscribes the channel, however long it takes. */
   subscribe(channel: string): Promise<void>;
   /** Nobody waits on it any more. @param subscribed - whether it had asked for a subscription */
@@ -40,6 +42,11 @@ export class Subscription implements QueueHost {
   /** Whether messages arrive. */
   get live(): boolean {
     return this.#live;
+  }
+
+  /** Where objects of two names listen, nobody can say how many wait for either. */
+  get counted(): boolean {
+    return this.#queues.length === 1 && this.#host.countsReceivers;
   }
 
   get subscriptionTimeout(): number {

@@ -3,6 +3,9 @@ import { Place, type PlaceHost, type PlaceKind, type Waiting } from './Place';
 import { Rotation } from './Rotation';
 import type { WakeRule } from './wakeRules';
 
+/** A turn lasts at most so long, in ms, so that slow sections do not keep others waiting for many times their length. */
+const MAX_TURN_MS = 20;
+
 /** What a queue needs of the subscription it shares. */
 export interface QueueHost {
   readonly channel: string;
@@ -10,6 +13,8 @@ export interface QueueHost {
   readonly subscriptionTimeout: number;
   /** Whether messages arrive. */
   readonly live: boolean;
+  /** Whether an unlock tells how many listen to this channel, and all of them wait for what this queue waits for. */
+  readonly counted: boolean;
   /** Subscribes, for all its queues together, unless that is done: `undefined`. */
   listen(): Promise<void> | undefined;
   /** The queue is empty. */
@@ -32,11 +37,11 @@ export class WakeQueue implements PlaceHost {
   readonly rawName: string;
   /** What its messages mean. */
   readonly rule: WakeRule;
-  /** Hand-overs within this process since it got the lock. */
-  handOvers = 0;
-  /** Monotonic time at which this process got the lock from another one, or at which its first waiter came. */
-  turnStartedAt = performance.now();
   readonly #subscription: QueueHost;
+  /** Hand-overs within this process since it got the lock. */
+  #handOvers = 0;
+  /** Monotonic time at which this process got the lock from another one, or at which its first waiter came. */
+  #turnStartedAt = performance.now();
   // Made when needed: most queues live for one attempt of one waiter, on the hot path.
   #rotation: Rotation | undefined;
   #head: Waiting | undefined;
@@ -68,10 +73,12 @@ export class WakeQueue implements PlaceHost {
     return (this.#head === undefined ? 0 : 1) + (this.#rest?.size ?? 0) + (this.#crowd?.size ?? 0);
   }
 
-  /** Turns between this process and the others. */
-  get rotation(): Rotation {
-    this.#rotation ??= new Rotation(() => this.#head?.wake());
-    return this.#rotation;
+  /**
+   * Whether a fresh waiter of the line must not attempt before others: somebody stands in the line, or readers sleep who
+   * have not heard yet that they may try, and whom a writer would pass each time.
+   */
+  get mustQueue(): boolean {
+    return this.#head !== undefined || this.#crowdSleeps;
   }
 
   /**
@@ -89,13 +96,44 @@ export class WakeQueue implements PlaceHost {
 
   /** This process got the lock by an attempt of its own: a new turn begins. */
   beginTurn(now: number): void {
-    this.handOvers = 0;
-    this.turnStartedAt = now;
+    this.#handOvers = 0;
+    this.#turnStartedAt = now;
+    this.#rotation?.turnBegins();
+  }
+
+  /**
+   * Whether this process may hand the lock on to a waiter of its own once more, before others get their turn.
+   * @param limit - `maxHandOvers`
+   */
+  mayHandOver(now: number, limit: number): boolean {
+    const rotation = this.#rotation;
+    if (this.#handOvers >= limit || this.#handOvers >= (rotation?.handOvers ?? Infinity)) return false;
+    return now - this.#turnStartedAt < MAX_TURN_MS;
+  }
+
+  /** The lock is handed on. */
+  handedOver(): void {
+    this.#handOvers++;
+  }
+
+  /** An unlock that tells everybody is about to be sent. */
+  releasing(): void {
+    this.#rotation ??= new Rotation(() => this.#head?.wake());
+    this.#rotation.releasing(this.#handOvers, performance.now() - this.#turnStartedAt);
+  }
+
+  /** It was answered. @param receivers - see {@link Rotation.released} */
+  released(receivers: number): void {
+    this.#rotation?.released(receivers, this.#subscription.counted, this.#crowdSleeps);
   }
 
   /** Whether the place is the first of the line. */
   isHead(place: Waiting): boolean {
     return place === this.#head;
+  }
+
+  mayBegin(place: Waiting): boolean {
+    return place === this.#head && !this.#crowdSleeps;
   }
 
   get subscriptionTimeout(): number {
@@ -169,6 +207,11 @@ export class WakeQueue implements PlaceHost {
       this.#succeed(place, awake, leaseMs);
     } else this.#rest?.delete(place);
     if (this.size === 0) this.#close();
+  }
+
+  get #crowdSleeps(): boolean {
+    for (const place of this.#crowd ?? []) if (place.asleep) return true;
+    return false;
   }
 
   #succeed(former: Waiting, awake: boolean, leaseMs: number | undefined): void {

@@ -178,6 +178,7 @@ export class FakeExecutor implements CommandExecutor {
 
 /** A listening connection to a {@link FakeRedis}. Channels are live a microtask after they are asked for, unless held back. */
 export class FakeSubscriber implements Subscriber {
+  countsReceivers = true;
   events: SubscriberEvents | undefined;
   /** `SUB channel` and `UNSUB channel`, in order. */
   readonly log: string[] = [];

@@ -14,6 +14,7 @@ export type Task =
       readonly insideMs: number;
       readonly until: number;
     }
+  | { readonly kind: 'loop'; readonly name: string; readonly waiters: number; readonly ms: number }
   | { readonly kind: 'wait'; readonly name: string; readonly waiters: number }
   /** So many threads queue up for a fair lock; whoever gets in stays for so long. */
   | {

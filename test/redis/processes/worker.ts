@@ -23,6 +23,8 @@ async function perform(task: Task): Promise<unknown> {
       return undefined;
     case 'contend':
       return contend(task);
+    case 'loop':
+      return loop(task);
     case 'wait':
       for (let i = 0; i < task.waiters; i++) void lock.lock(-1, undefined, i).catch(() => undefined);
       return undefined;
@@ -65,6 +67,23 @@ async function contend({ name, waiters, insideMs, until }: Task & { kind: 'conte
         } else {
           over = true;
         }
+        await lock.unlock(waiter);
+      }
+    }),
+  );
+  return turns;
+}
+
+/** Waiters that take turns with nothing inside until the time is up. @returns the turns of all */
+async function loop({ name, waiters, ms }: Task & { kind: 'loop' }): Promise<number> {
+  const until = performance.now() + ms;
+  let turns = 0;
+  await Promise.all(
+    Array.from({ length: waiters }, async (_, waiter) => {
+      const lock = client.getLock(name);
+      while (performance.now() < until) {
+        await lock.lock(-1, undefined, waiter);
+        turns++;
         await lock.unlock(waiter);
       }
     }),

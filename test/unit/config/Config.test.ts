@@ -28,6 +28,7 @@ describe('Config', () => {
         .setSlavesSyncTimeout(4_000)
         .setMaxRenewTimes(5)
         .setStrictThreads(true)
+        .setMaxHandOvers(11)
         .setShardedSubscriptionMode('ON')
         .setNameMapper(new PrefixNameMapper('p:'))
         .setUsername('bob')
@@ -50,6 +51,7 @@ describe('Config', () => {
         slavesSyncTimeout: 4_000,
         maxRenewTimes: 5,
         strictThreads: true,
+        maxHandOvers: 11,
         shardedSubscriptionMode: 'ON',
         username: 'bob',
         database: 6,

@@ -20,6 +20,7 @@ describe('resolveConfig', () => {
       checkLockSyncedSlaves: true,
       slavesSyncTimeout: 1_000,
       maxRenewTimes: 0,
+      maxHandOvers: 64,
       strictThreads: false,
       shardedSubscriptionMode: 'AUTO',
       timeout: 3_000,
@@ -121,6 +122,7 @@ describe('resolveConfig', () => {
       checkLockSyncedSlaves: false,
       slavesSyncTimeout: 2_000,
       maxRenewTimes: 360,
+      maxHandOvers: 0,
       strictThreads: true,
       shardedSubscriptionMode: 'OFF',
       timeout: 1_000,
@@ -159,7 +161,7 @@ describe('resolveConfig', () => {
       expect(resolve({ lockWatchdogTimeout: 3 }).lockWatchdogTimeout).to.equal(3);
     });
 
-    for (const key of ['retryAttempts', 'maxRenewTimes', 'database']) {
+    for (const key of ['retryAttempts', 'maxRenewTimes', 'maxHandOvers', 'database']) {
       it(`${key} may be 0 but not less`, () => {
         expect(resolve({ [key]: 0 })).to.have.property(key, 0);
         expectConfigError(() => resolve({ [key]: -1 }), new RegExp(`^${key} must be a whole number from 0`));

@@ -190,10 +190,10 @@ describe('WakeQueue: the line', () => {
 
   it('leaves no timer of its rotation when the last waiter leaves during an unlock', async () => {
     const { places } = await line(1, 60_000);
-    const { rotation } = queue();
-    rotation.releasing();
+    const left = queue();
+    left.releasing();
     places[0]!.leave();
-    rotation.released(4);
+    left.released(4);
     expect(clock.countTimers()).to.equal(0);
   });
 });

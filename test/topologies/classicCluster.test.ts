@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import type { Redisson } from '../../lib';
+import { Config } from '../../lib/config/Config';
+import { Redisson as Client } from '../../lib/Redisson';
+import { RedisCluster, sleep, trackClient } from '../support';
+import { nameOn } from '../support/clusterTools';
+import type { RedisServer } from '../support/redisServer';
+
+const MS = 2_500;
+const WAITERS = 8;
+
+// A classic message reaches all nodes of a cluster, and PUBLISH counts the subscribers of one.
+describe('A4: a cluster with classic pub/sub', function () {
+  this.timeout(25_000);
+  let cluster: RedisCluster;
+
+  before(async () => {
+    cluster = trackClient(await RedisCluster.start());
+  });
+
+  /** A client that listens to that node, since it knows no other at first. */
+  function listensTo(master: RedisServer): Redisson {
+    const config = new Config();
+    config.useClusterServers().addNodeAddress(master.url);
+    config.setShardedSubscriptionMode('OFF');
+    return trackClient(Client.create(config));
+  }
+
+  for (const insideMs of [0, 2]) {
+    it(`no client starves, wherever it listens, ${insideMs} ms inside`, async () => {
+      const [near, far] = cluster.masters as [RedisServer, RedisServer];
+      const clients = [near, near, far].map(listensTo);
+      for (const master of cluster.masters) {
+        const name = await nameOn(cluster, master);
+        const until = performance.now() + MS;
+        let inside = 0;
+        const turns = await Promise.all(
+          clients.map(async (client) => {
+            let count = 0;
+            await Promise.all(
+              Array.from({ length: WAITERS }, async (_, thread) => {
+                const lock = client.getLock(name);
+                while (performance.now() < until) {
+                  await lock.lock(-1, undefined, thread);
+                  expect(++inside).to.equal(1);
+                  await (insideMs === 0 ? Promise.resolve() : sleep(insideMs));
+                  inside--;
+                  count++;
+                  await lock.unlock(thread);
+                }
+              }),
+            );
+            return count;
+          }),
+        );
+        const fair = turns.reduce((sum, one) => sum + one) / turns.length;
+        expect(Math.min(...turns), `of ${turns.join(', ')}`).to.be.at.least(fair / 10);
+      }
+    });
+  }
+});
