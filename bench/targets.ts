@@ -20,29 +20,30 @@ export interface Verdict {
 }
 
 /**
- * Source of all of them: the list "It must reach" of the issue "The lock, end to end", on one machine, as medians of
- * ratios within one run. "No outlier" of the drain is taken as: no single round beyond twice the limit of the median.
+ * Source of all of them: the list "It must keep" of the issue "The core, right in every corner", and for the first two
+ * "Safe in real applications" (an ordinary command of ioredis costs more than none of its own), on one machine, as medians
+ * of ratios within one run. "No outlier" of the drain is taken as: no single round beyond twice the limit of the median.
  */
 export const targets: readonly Target[] = [
-  target('sequential', 'throughput', 'median', 'at least', 0.95, 'sequential lock+unlock / floor'),
-  target('manyKeys', 'throughput', 'median', 'at least', 0.85, '100 keys at once / floor'),
-  target('hotKey', 'throughput', 'median', 'at least', 1, 'hot key: acquisitions per second / sequential floor'),
-  target('hotKey', 'commands', 'median', 'at most', 5.5, 'hot key: commands sent per acquisition'),
-  target('hotKey', 'fairness', 'median', 'at least', 0.5, 'hot key: min/max of acquisitions per waiter'),
+  target('sequential', 'throughput', 'median', 'at least', 0.88, 'sequential lock+unlock / floor'),
+  target('manyKeys', 'throughput', 'median', 'at least', 1.1, '100 keys at once / floor'),
+  target('hotKey', 'throughput', 'median', 'at least', 1.3, 'hot key: acquisitions per second / sequential floor'),
+  target('hotKey', 'commands', 'median', 'at most', 1.1, 'hot key: commands sent per acquisition'),
+  target('hotKey', 'fairness', 'median', 'at least', 0.9, 'hot key: min/max of acquisitions per waiter'),
   target('hotKey', 'violations', 'max', 'at most', 0, 'hot key: never two inside'),
-  target('hotKeySection', 'commands', 'median', 'at most', 5.5, 'hot key, 5 ms inside: commands per acquisition'),
-  target('hotKeySection', 'fairness', 'median', 'at least', 0.5, 'hot key, 5 ms inside: min/max per waiter'),
+  target('hotKeySection', 'commands', 'median', 'at most', 2.5, 'hot key, 5 ms inside: commands per acquisition'),
+  target('hotKeySection', 'fairness', 'median', 'at least', 0.7, 'hot key, 5 ms inside: min/max per waiter'),
   target('hotKeySection', 'starved', 'max', 'at most', 0, 'hot key, 5 ms inside: waiters that starve in 5 s'),
   target('hotKeySection', 'violations', 'max', 'at most', 0, 'hot key, 5 ms inside: never two inside'),
-  target('wakeUp', 'p50', 'median', 'at most', 1.2, 'wake-up p50 / raw pub/sub hand-off'),
+  target('wakeUp', 'p50', 'median', 'at most', 1.15, 'wake-up p50 / raw pub/sub hand-off'),
   target('idleWaiters', 'commandsPerSecond', 'max', 'at most', 0, '1000 waiters idle: commands per second'),
   target('idleWaiters', 'bytesPerWaiter', 'median', 'at most', 3 * 1024, '1000 waiters idle: bytes of heap each'),
   target('drainProcesses', 'drained', 'min', 'at least', 100, 'drain, 4 x 25: of 100 done'),
-  target('drainProcesses', 'time', 'median', 'at most', 2, 'drain, 4 x 25: time / raw pub/sub'),
-  target('drainProcesses', 'time', 'max', 'at most', 4, 'drain, 4 x 25: worst round / raw pub/sub (no outlier)'),
+  target('drainProcesses', 'time', 'median', 'at most', 0.5, 'drain, 4 x 25: time / raw pub/sub'),
+  target('drainProcesses', 'time', 'max', 'at most', 1, 'drain, 4 x 25: worst round / raw pub/sub (no outlier)'),
   target('drainOneProcess', 'drained', 'min', 'at least', 100, 'drain, one process: of 100 done'),
-  target('drainOneProcess', 'time', 'median', 'at most', 2, 'drain, one process: time / raw pub/sub'),
-  target('drainOneProcess', 'time', 'max', 'at most', 4, 'drain, one process: worst round / raw pub/sub (no outlier)'),
+  target('drainOneProcess', 'time', 'median', 'at most', 0.5, 'drain, one process: time / raw pub/sub'),
+  target('drainOneProcess', 'time', 'max', 'at most', 1, 'drain, one process: worst round / raw pub/sub (no outlier)'),
   target('idleHolds', 'commandsPerPeriod', 'median', 'at most', 10, '1000 idle holds: renewal commands per period'),
   target('idleHolds', 'alive', 'min', 'at least', 1000, '1000 idle holds: still held'),
   target('heldLocks', 'bytesPerLock', 'median', 'at most', 1024, '10 000 held locks: bytes of heap each'),

@@ -4,6 +4,7 @@ import { CommandError, ShutdownError } from '../errors';
 import { runOutside } from '../util/outside';
 import { driverError } from './driverError';
 import { Handshake } from './Handshake';
+import { OUT_OF_STEP_TEXT } from './ioredisCompat';
 import { classify, isReply } from './replyErrors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
@@ -14,8 +15,6 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
 const HEARTBEAT_TIMEOUTS = 3;
 /** Pause before channels are subscribed again that a server could not take, in ms. */
 const RETRY_MS = 200;
-/** ioredis 5 mistakes a server's own "you are unsubscribed" for an answer, and has lost count after that. */
-const OUT_OF_STEP = 'Command queue state error';
 
 /** How a connection listens. */
 export interface ListenOptions {
@@ -72,7 +71,7 @@ export class ConnectionSubscriber implements Subscriber {
     if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#restoreIn(0));
     redis.on('error', (error: Error) => {
       // The command connection reports everything else to the callers.
-      if (error.message.startsWith(OUT_OF_STEP)) redis.disconnect(true);
+      if (error.message.startsWith(OUT_OF_STEP_TEXT)) redis.disconnect(true);
     });
   }
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { jittered } from '../util/jitter';
 import { driverError, replyError } from './driverError';
+import { READY_CHECK_TEXT } from './ioredisCompat';
 import { isReply, isTemporary } from './replyErrors';
 
 /** A connection that was refused something is left after so many ms, and made anew. Nothing is sent on it meanwhile. */
@@ -15,8 +16,6 @@ const TURNED_AWAY =
   /^-((?:ERR max number of clients|DENIED |ERR AUTH <password> called without|ERR Client sent AUTH, but|ERR wrong number of arguments for 'auth').*?)\r?$/m;
 /** ioredis asks again by itself, and says nothing about it. */
 const LOADING = /^loading:1\r?$/m;
-/** How ioredis 5 introduces what the server said. */
-const READY_CHECK = /^Ready check failed: (?=[A-Z][A-Z0-9]+ )/;
 
 /** Told of what went wrong. @param refused - the server turned us away for good */
 export type TellTrouble = (error: Error, refused: boolean) => void;
@@ -106,7 +105,7 @@ export class Handshake {
 /** What the server said, where the error is that. */
 function replyOf(error: Error): Error | undefined {
   if (isReply(error)) return driverError(error);
-  return READY_CHECK.test(error.message) ? replyError(error.message.replace(READY_CHECK, '')) : undefined;
+  return READY_CHECK_TEXT.test(error.message) ? replyError(error.message.replace(READY_CHECK_TEXT, '')) : undefined;
 }
 
 /** In errors that are no replies, but tell of some (of a sentinel, of a node among several), or of a certificate. */

@@ -8,6 +8,7 @@ import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword 
 import type { Connections } from './Connections';
 import { ConnectionSubscriber, endpointOf } from './ConnectionSubscriber';
 import { Executor } from './Executor';
+import { checkClientsIoredis, checkIoredis } from './ioredisCompat';
 import { MasterFinder } from './MasterFinder';
 import { ownOptions } from './ownOptions';
 import { StandaloneLink } from './StandaloneLink';
@@ -33,8 +34,11 @@ export type { Connections };
 /**
  * Opens the connections in the background; commands and subscriptions wait for them. In no caller's context, which the
  * sockets would keep: a client is often made in its first request.
+ *
+ * @throws ConfigError where the ioredis at hand cannot be used
  */
 export function connect(settings: Settings): Connections {
+  checkIoredis();
   return runOutside(() => connectTo(settings));
 }
 
@@ -71,6 +75,7 @@ function connectTo(settings: Settings): Connections {
 function connectCopy(settings: Settings, client: Redis | Cluster): Connections {
   if (client.isCluster) return connectClusterCopy(settings, client as Cluster);
   const redis = client as Redis;
+  checkClientsIoredis(redis);
   const { host, port, path, sentinels, name } = redis.options;
   const open = (): Redis => redis.duplicate({ ...ownOptions, ...nameOption(settings) });
   if (sentinels !== undefined && sentinels !== null)

@@ -10,6 +10,7 @@ import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from
 import type { Connections } from './Connections';
 import { ConnectionSubscriber } from './ConnectionSubscriber';
 import { Executor } from './Executor';
+import { startNodesOf } from './ioredisCompat';
 import { ownOptions, type OwnRedisOptions } from './ownOptions';
 import { ShardedSubscriber } from './ShardedSubscriber';
 import { StandaloneLink, type StandaloneOptions } from './StandaloneLink';
@@ -41,20 +42,17 @@ export function connectCluster(settings: Settings, topology: ClusterTopology): C
 }
 
 /**
- * Connects to the cluster of a user's own client, with that client's options. The client's nodes are taken from a copy
- * of it that never connects: it resolves them as the client would (SRV records, a look-up of its own).
+ * Connects to the cluster of a user's own client, with that client's options. See {@link startNodesOf}.
  */
 export function connectClusterCopy(settings: Settings, client: Cluster): Connections {
   const { redisOptions, natMap, slotsRefreshInterval } = client.options;
-  const copy = client.duplicate([], { lazyConnect: true }) as unknown as {
-    resolveStartupNodeHostnames(): Promise<(NodeAddress & RedisOptions)[]>;
-  };
+  const startNodes = startNodesOf(client);
   const common = { ...redisOptions, ...ownOptions, ...nameOption(settings) };
   const special = new Map<string, RedisOptions>();
   return join(settings, {
     address: 'the cluster of the given client',
     async seeds() {
-      const nodes = await copy.resolveStartupNodeHostnames();
+      const nodes = await startNodes();
       for (const node of nodes) special.set(nodeKey(node), node);
       return nodes;
     },

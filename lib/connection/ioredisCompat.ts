@@ -1,4 +1,17 @@
-import { Command, type Redis } from 'ioredis';
+import { Command, Redis, type Cluster, type RedisOptions } from 'ioredis';
+import type { NodeAddress } from '../config/Topology';
+import { ConfigError } from '../errors';
+
+/*
+ * Everything that leans on how ioredis works inside, in one place: what is checked, and what happens where it is
+ * otherwise.
+ *
+ * - Commands that are filled after they were made (speed only): compared by their bytes; else made the usual way.
+ * - `sendCommand(command, stream)`: in its public types; without it nothing works, so it is refused.
+ * - The look-up of a cluster's start nodes: else the nodes that the client knows.
+ * - Texts of errors (speed of a reconnect only): one that is not recognized counts as "the connection was lost", which is
+ *   the safe reading. `npm run test:matrix` shows when one has changed.
+ */
 
 type Args = (string | number | Buffer)[];
 
@@ -8,11 +21,70 @@ export type MakeCommand = (name: string, args: Args) => Command;
 /** What ioredis writes a command to instead of its socket; part of its public types. */
 export type CommandStream = NonNullable<Parameters<Redis['sendCommand']>[1]>;
 
+/** A command was not written to any connection. */
+export const UNSENT_TEXT = /isn't writeable/;
+/** ioredis 5 mistakes a server's own "you are unsubscribed" for an answer, and has lost count after that. */
+export const OUT_OF_STEP_TEXT = 'Command queue state error';
+/** How ioredis 5 introduces what the server said to the INFO of its ready check. */
+export const READY_CHECK_TEXT = /^Ready check failed: (?=[A-Z][A-Z0-9]+ )/;
+
+/** The versions that are tested, and in words. */
+const OLDEST: readonly [major: number, minor: number] = [5, 6];
+const NEWEST_MAJOR = 6;
+const SUPPORTED = '^5.6.0 or ^6.0.0';
+
 const OPTIONS = Object.freeze({ replyEncoding: 'utf8' as const });
 const NO_ARGS: [] = [];
 
 /** How the commands of each `Command` class are made; a user's own client may come from another copy of ioredis. */
 const makers = new WeakMap<typeof Command, MakeCommand>();
+
+let checked = false;
+
+/**
+ * Checks the ioredis at hand, once per process.
+ *
+ * @throws ConfigError where it is too old, or lacks what cannot be replaced; it names the version
+ */
+export function checkIoredis(): void {
+  if (checked) return;
+  refuseUnfit(installedVersion(), Redis);
+  checked = true;
+}
+
+/**
+ * As {@link checkIoredis} for the ioredis that a user's own client is of.
+ *
+ * @throws ConfigError
+ */
+export function checkClientsIoredis(client: Redis): void {
+  const Type = client.constructor as typeof Redis;
+  if (Type !== Redis) refuseUnfit(undefined, Type);
+}
+
+/**
+ * Refuses an ioredis that this package cannot work with, and warns of one that nobody has tried.
+ *
+ * @param version - of that ioredis; `undefined` where it is not known
+ * @param Type - its class `Redis`
+ * @throws ConfigError
+ */
+export function refuseUnfit(version: string | undefined, Type: typeof Redis): void {
+  const which = version === undefined ? 'the ioredis at hand' : `ioredis ${version}`;
+  const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
+  if (version !== undefined && (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))) {
+    throw new ConfigError(`ioredisson needs ioredis ${SUPPORTED}, but found ${which}. Install one of those.`);
+  }
+  const lacks = missing(Type);
+  if (lacks !== undefined) {
+    throw new ConfigError(`${which} has no ${lacks}, which ioredisson needs. Install ioredis ${SUPPORTED}.`);
+  }
+  if (major > NEWEST_MAJOR) {
+    process.emitWarning(`${which} is newer than what ioredisson is tested with (${SUPPORTED}).`, {
+      code: 'IOREDISSON_IOREDIS_VERSION',
+    });
+  }
+}
 
 /** How commands for this connection are made: by the ioredis that the connection is of. */
 export function commandMaker(redis: Redis): MakeCommand {
@@ -40,6 +112,47 @@ export function sendCommand(redis: Redis, command: Command, stream: CommandStrea
     // A wrapper may throw; whether the command was written by then nobody knows.
     command.promise.catch(() => undefined);
     return Promise.reject(error);
+  }
+}
+
+/**
+ * How the start nodes of a user's own cluster client are found: as that client would, from a copy that never connects
+ * (SRV records, a look-up of its own). Where ioredis has no such method: the nodes that the client knows.
+ */
+export function startNodesOf(client: Cluster): () => Promise<readonly (NodeAddress & RedisOptions)[]> {
+  const copy = client.duplicate([], { lazyConnect: true }) as unknown as {
+    resolveStartupNodeHostnames?: () => Promise<(NodeAddress & RedisOptions)[]>;
+  };
+  if (typeof copy.resolveStartupNodeHostnames === 'function') {
+    return () => copy.resolveStartupNodeHostnames!();
+  }
+  return () => Promise.resolve(client.nodes().map(({ options }) => ({ host: options.host!, port: options.port! })));
+}
+
+/** What is missing, in words. */
+function missing(Type: typeof Redis): string | undefined {
+  const { prototype, Command: Made = Command } = Type as Partial<typeof Redis>;
+  for (const method of ['sendCommand', 'connect', 'disconnect', 'duplicate', 'subscribe', 'on'] as const) {
+    if (typeof prototype?.[method] !== 'function') return `Redis.prototype.${method}`;
+  }
+  try {
+    const command = constructed(Made)('evalsha', ['sha', 0]);
+    if (typeof command.promise.then !== 'function') return 'command with a promise';
+    const bytes = command.toWritable({}).toString();
+    if (bytes !== '*3\r\n$7\r\nevalsha\r\n$3\r\nsha\r\n$1\r\n0\r\n') return 'Command that writes RESP';
+  } catch {
+    return 'usable class Command';
+  }
+  return undefined;
+}
+
+/** The version of the ioredis that this package loads; `undefined` in a bundle, for example. */
+function installedVersion(): string | undefined {
+  try {
+    // eslint-disable-next-line @typescript-eslint/no-require-imports
+    return (require('ioredis/package.json') as { version?: string }).version;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,3 +1,5 @@
+import { UNSENT_TEXT } from './ioredisCompat';
+
 /** What became of a command that was answered with an error, or not at all. */
 export type Failure =
   /** The connection is gone: it may have run. */
@@ -17,15 +19,13 @@ export type Failure =
 
 /** Error codes of a server that did not run the command and will be able to, or another one in its place. */
 const UNAVAILABLE = new Set(['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS']);
-/** ioredis, and {@link unsent}. */
-const UNSENT = /isn't writeable/;
 const REDIRECTED = 'The cluster sends it from node to node';
 /** Redis before 7 wraps what a command said to a script: `ERR Error running script (…): @user_script:3: -READONLY …`. */
 const IN_SCRIPT = /@user_script: ?\d+: -?([A-Z]+ .*)/;
 /** Beyond those of {@link UNAVAILABLE}: what a server says that takes nobody more for the time being. */
 const FULL = /^ERR max number of clients/;
 
-/** What a link rejects with when it has no connection to write to. */
+/** What a link rejects with when it has no connection to write to: as ioredis says it. */
 export function unsent(): Error {
   return new Error("The connection isn't writeable");
 }
@@ -42,7 +42,7 @@ export function isReply(error: Error): boolean {
 
 /** Whether an error says no more than that the connection has ended. */
 export function isReset(error: Error): boolean {
-  return UNSENT.test(error.message) || /^(EPIPE|ECONNRESET)$/.test((error as NodeJS.ErrnoException).code ?? '');
+  return UNSENT_TEXT.test(error.message) || /^(EPIPE|ECONNRESET)$/.test((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** The reply's text, also where an old Redis wraps it. */
@@ -54,7 +54,7 @@ export function replyText(error: Error): string {
 export function classify(error: Error): Failure {
   if (!isReply(error)) {
     if (error.message === REDIRECTED) return 'redirected';
-    return UNSENT.test(error.message) ? 'unsent' : 'lost';
+    return UNSENT_TEXT.test(error.message) ? 'unsent' : 'lost';
   }
   const [code = ''] = replyText(error).split(' ', 1);
   if (code === 'NOSCRIPT') return 'noScript';

@@ -1,6 +1,16 @@
 import { expect } from 'chai';
-import { Command, Redis } from 'ioredis';
-import { commandMaker, sendCommand, type CommandStream } from '../../../lib/connection/ioredisCompat';
+import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
+import {
+  checkIoredis,
+  commandMaker,
+  refuseUnfit,
+  sendCommand,
+  startNodesOf,
+  UNSENT_TEXT,
+  type CommandStream,
+} from '../../../lib/connection/ioredisCompat';
+import { classify } from '../../../lib/connection/replyErrors';
+import { ConfigError } from '../../../lib/errors';
 
 const NO_STREAM = {} as CommandStream;
 
@@ -98,5 +108,76 @@ describe('sending a command', () => {
     });
     const reply = sendCommand(redis, new Command('ping'), NO_STREAM);
     expect(await reply.catch((error: unknown) => error)).to.equal(broken);
+  });
+});
+
+describe('the ioredis at hand (B14)', () => {
+  it('is fit', () => {
+    expect(() => checkIoredis()).not.to.throw();
+  });
+
+  for (const version of ['5.5.0', '4.28.5']) {
+    it(`is refused by its version where it is too old: ${version}`, () => {
+      expect(() => refuseUnfit(version, Redis)).to.throw(ConfigError, `found ioredis ${version}`);
+    });
+  }
+
+  it('is refused by its version where it lacks what cannot be replaced', () => {
+    class NoSending {
+      static readonly Command = Command;
+    }
+    const Type = NoSending as unknown as typeof Redis;
+    expect(() => refuseUnfit('6.9.0', Type)).to.throw(ConfigError, 'ioredis 6.9.0 has no Redis.prototype.sendCommand');
+  });
+
+  it('is refused where its commands are written differently', () => {
+    class Other extends Redis {}
+    class OtherCommand extends Command {
+      override toWritable(): string {
+        return 'EVALSHA';
+      }
+    }
+    Object.defineProperty(Other, 'Command', { value: OtherCommand });
+    expect(() => refuseUnfit(undefined, Other)).to.throw(ConfigError, 'Command that writes RESP');
+  });
+
+  it('is warned of, once it fits, where nobody has tried it', async () => {
+    const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
+    refuseUnfit('7.0.0', Redis);
+    expect(await warned).to.have.property('code', 'IOREDISSON_IOREDIS_VERSION');
+  });
+
+  it('says what was not written, and what was lost, in the words that are known', async () => {
+    /** Never connects. */
+    class Nowhere {
+      connect(): Promise<never> {
+        return new Promise(() => undefined);
+      }
+
+      disconnect(): void {
+        // There is nothing to end.
+      }
+
+      check(): boolean {
+        return true;
+      }
+    }
+    const Connector = Nowhere as unknown as NonNullable<RedisOptions['Connector']>;
+    const redis = new Redis({ Connector, enableOfflineQueue: false });
+    const refused = await redis.ping().catch((error: Error) => error);
+    expect(refused).to.have.property('message').that.matches(UNSENT_TEXT);
+    expect(classify(refused as Error)).to.equal('unsent');
+    redis.disconnect();
+  });
+
+  it('gives the start nodes of a cluster client, else the nodes that it knows', async () => {
+    const cluster = new Cluster([{ host: '127.0.0.1', port: 7_001 }], { lazyConnect: true });
+    expect(await startNodesOf(cluster)()).to.deep.include({ host: '127.0.0.1', port: 7_001 });
+    cluster.disconnect();
+    const other = {
+      duplicate: () => ({}),
+      nodes: () => [{ options: { host: '10.0.0.1', port: 7_002 } }],
+    } as unknown as Cluster;
+    expect(await startNodesOf(other)()).to.deep.equal([{ host: '10.0.0.1', port: 7_002 }]);
   });
 });
