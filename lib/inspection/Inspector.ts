@@ -3,8 +3,7 @@ import type { NameMapper } from '../config/NameMapper';
 import type { RedissonOptions } from '../config/RedissonOptions';
 import { resolveConfig } from '../config/resolveConfig';
 import { mapName, validateName } from '../config/validateName';
-import { connect } from '../connection/connect';
-import type { CommandExecutor } from '../connection/CommandExecutor';
+import { connect, type Connections } from '../connection/connect';
 import { describeLock, type LockDraft } from './describeLock';
 import { describeNumber, type NumberDraft } from './describeNumber';
 import { globTest, scanFilter } from './glob';
@@ -30,24 +29,25 @@ const PART = /^redisson_(?:lock_timeout|lock_token|unlock_latch):|:rwlock_timeou
 /** Looks at the locks and synchronizers in Redis. Changes nothing, and asks for no key but those it is shown. */
 export class Inspector {
   readonly #redis: RedisView;
-  readonly #executor: CommandExecutor;
+  readonly #connections: Connections;
   readonly #mapper: NameMapper;
 
-  private constructor(executor: CommandExecutor, mapper: NameMapper) {
-    this.#executor = executor;
-    this.#redis = new RedisView(executor);
+  private constructor(connections: Connections, mapper: NameMapper) {
+    this.#connections = connections;
+    this.#redis = new RedisView(connections.executor);
     this.#mapper = mapper;
   }
 
   /** Connects in the background. @param config - as for `Redisson.create` @throws ConfigError */
   static open(config?: string | Config | RedissonOptions): Inspector {
     const settings = resolveConfig(config);
-    return new Inspector(connect(settings).executor, settings.nameMapper);
+    return new Inspector(connect(settings), settings.nameMapper);
   }
 
   /** Closes the connections. */
-  close(): Promise<void> {
-    return this.#executor.close();
+  async close(): Promise<void> {
+    const { executor, subscriber } = this.#connections;
+    await Promise.all([executor.close(), subscriber.close()]);
   }
 
   /** All objects, by name. Numbers that nobody waits for are left out: any counter looks like that. */

@@ -4,7 +4,7 @@ import { freePort, RedisServer, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../support/buildOutput';
 import { cli, PATIENCE } from './support/CliProcess';
 import { REFERENCE_FILE, referenceText } from './support/reference';
-import { configFile } from './support/world';
+import { configFile, observer } from './support/world';
 
 /** One line, from us. */
 const ONE_LINE = /^ioredisson: [^\n]+\n$/;
@@ -91,6 +91,17 @@ describe('the command line', function () {
     const right = { REDIS_URL: server.url };
     const end = await cli(['run', uniqueName(), '--', 'echo', 'in'], { env: right });
     expect(end).to.deep.equal({ code: 0, stdout: 'in\n', stderr: '' });
+  });
+
+  it('B7: exits 65 when Redis refuses to let us listen, in one line that says so', async () => {
+    const server = trackClient(await RedisServer.start());
+    const redis = observer(server.url);
+    const rights = ['~*', 'resetchannels', '+@all'];
+    await redis.call('acl', 'setuser', 'deaf', 'reset', 'on', '>open', ...rights);
+    await redis.hset('name', 'somebody', 1);
+    const end = await cli(['run', '-u', `redis://deaf:open@127.0.0.1:${server.port}`, 'name', '--', 'echo', 'in']);
+    expect(end).to.include({ code: 65, stdout: '' });
+    expect(end.stderr).to.match(ONE_LINE).and.to.contain('NOPERM');
   });
 
   it('exits 69 when Redis takes no answer', async () => {

@@ -1,0 +1,186 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { CommandError, Redisson } from '../../../lib';
+import { RedisServer, sleepUntil, trackClient } from '../../support';
+import { projectRoot } from '../../support/buildOutput';
+import * as countDownLatch from '../../../lib/scripts/countDownLatch';
+import * as fairLock from '../../../lib/scripts/fairLock';
+import * as fencedLock from '../../../lib/scripts/fencedLock';
+import * as lock from '../../../lib/scripts/lock';
+import { acquireNonReentrantLock } from '../../../lib/scripts/nonReentrantLock';
+import * as permitCounts from '../../../lib/scripts/permitCounts';
+import * as permits from '../../../lib/scripts/permitExpirableSemaphore';
+import * as readLock from '../../../lib/scripts/readLock';
+import * as semaphore from '../../../lib/scripts/semaphore';
+import * as spinLock from '../../../lib/scripts/spinLock';
+import * as writeLock from '../../../lib/scripts/writeLock';
+import { WORKLOADS } from './workloads';
+
+const PAGE = path.join(projectRoot, 'docs', 'security.md');
+/** A workload that waits for a message that cannot come is not waited for longer, in ms. */
+const STUCK_MS = 2_500;
+
+const { acquireLock, releaseLock, handOverLock, forceReleaseLock, renewLocks } = lock;
+const SCRIPTS = ['eval', 'evalsha'];
+const LOOKS = ['exists', 'hget', 'pttl'];
+const CHANNELS = ['publish', 'subscribe', 'unsubscribe'];
+/** The scripts of each kind, and what it sends besides them. */
+const COMMANDS: Readonly<Record<string, readonly [scripts: readonly unknown[], besides: readonly string[]]>> = {
+  lock: [Object.values(lock), [...LOOKS, ...CHANNELS]],
+  fair: [
+    [...Object.values(fairLock), renewLocks],
+    [...LOOKS, ...CHANNELS],
+  ],
+  fenced: [
+    [...Object.values(fencedLock), releaseLock, forceReleaseLock, renewLocks],
+    [...LOOKS, ...CHANNELS, 'get'],
+  ],
+  spin: [[...Object.values(spinLock), acquireLock, renewLocks], LOOKS],
+  nonReentrant: [
+    [acquireNonReentrantLock, releaseLock, handOverLock, forceReleaseLock, renewLocks],
+    [...LOOKS, ...CHANNELS],
+  ],
+  readWrite: [
+    [...Object.values(readLock), ...Object.values(writeLock), renewLocks],
+    [...LOOKS, ...CHANNELS],
+  ],
+  semaphore: [Object.values(semaphore), CHANNELS],
+  permitExpirableSemaphore: [
+    [...Object.values(permits), ...Object.values(permitCounts), semaphore.trySetPermits],
+    CHANNELS,
+  ],
+  countDownLatch: [Object.values(countDownLatch), CHANNELS],
+};
+
+/** What the scripts among some exports call, whatever branch they take. */
+function calledBy(exports: readonly unknown[]): string[] {
+  const texts = exports
+    .map((one) => (one as { lua?: unknown } | undefined)?.lua)
+    .filter((lua) => typeof lua === 'string');
+  return texts.flatMap((lua) => [...lua.matchAll(/redis\.p?call\(\s*'([a-z]+)'/g)].map(([, command]) => command!));
+}
+
+/** The rules of a block of docs/security.md, as the page has them. */
+function rulesOf(block: string): string[] {
+  const text = fs.readFileSync(PAGE, 'utf8');
+  const found = new RegExp(`^\`\`\`acl ${block}\\n([^]*?)^\`\`\``, 'm').exec(text);
+  if (found === null) throw new Error(`docs/security.md has no block ${block}`);
+  return found[1]!.trim().split(/\s+/);
+}
+
+describe('docs/security.md: a user with the rights of the page and no others', function () {
+  this.timeout(60_000);
+
+  let server: RedisServer;
+  let admin: Redis;
+
+  before(async () => {
+    server = await RedisServer.start();
+  });
+  beforeEach(async () => {
+    admin = trackClient(new Redis(server.url));
+    await admin.flushall();
+  });
+  after(() => server.stop());
+
+  /** Runs what a kind is for. @returns what Redis refused to do, and what failed */
+  async function tryOut(kind: string, rules: readonly string[]): Promise<{ refused: string[]; failure?: unknown }> {
+    await admin.call('acl', 'setuser', 'service', 'reset', 'on', '>secret', ...rules);
+    await admin.call('acl', 'log', 'reset');
+    const url = `redis://service:secret@127.0.0.1:${server.port}`;
+    const [a, b] = [1, 2].map(() => Redisson.create({ url, lockWatchdogTimeout: 600 })) as [Redisson, Redisson];
+    const untilWaiting = async (): Promise<void> => {
+      const listening = async (): Promise<boolean> => ((await admin.pubsub('CHANNELS')) as string[]).length > 0;
+      await sleepUntil(listening, { timeout: STUCK_MS });
+    };
+    let failure: unknown;
+    let timer: NodeJS.Timeout | undefined;
+    const stuck = new Promise((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`${kind} is stuck`)), 2 * STUCK_MS);
+    });
+    const work = WORKLOADS[kind]!({ a, b, url, untilWaiting });
+    try {
+      await Promise.race([work, stuck]);
+    } catch (error) {
+      failure = error;
+    } finally {
+      clearTimeout(timer);
+      await Promise.all([a.shutdown(), b.shutdown()]);
+      await work.catch(() => undefined);
+      await admin.flushall();
+    }
+    const log = (await admin.call('acl', 'log')) as (string | number)[][];
+    const refused = log.map((entry) => `${entry[entry.indexOf('reason') + 1]}: ${entry[entry.indexOf('object') + 1]}`);
+    return { refused, ...(failure !== undefined && { failure }) };
+  }
+
+  for (const kind of Object.keys(WORKLOADS)) {
+    const block = kind === 'multi' ? 'lock' : kind;
+
+    it(`${kind}: they are enough`, async () => {
+      if (kind === 'inspection') await populate();
+      expect(await tryOut(kind, [...rulesOf('connection'), ...rulesOf(block)])).to.deep.equal({ refused: [] });
+    });
+
+    if (kind === 'multi') continue;
+    it(`${kind}: none is too many of its keys and channels`, async () => {
+      const rules = rulesOf(block);
+      for (const rule of rules.filter((one) => !one.startsWith('+'))) {
+        if (kind === 'inspection') await populate();
+        const rest = [...rulesOf('connection'), ...rules.filter((one) => one !== rule)];
+        const { refused, failure } = await tryOut(kind, rest);
+        expect(refused.length > 0 || failure !== undefined, rule).to.equal(true);
+      }
+    });
+  }
+
+  for (const [kind, [scripts, besides]] of Object.entries(COMMANDS)) {
+    it(`${kind}: its commands are those that its scripts and its facade have, in whatever branch, and no others`, () => {
+      const wanted = new Set([...SCRIPTS, ...calledBy(scripts), ...besides]);
+      const given = rulesOf(kind).filter((rule) => rule.startsWith('+'));
+      expect(given.map((rule) => rule.slice(1)).sort()).to.deep.equal([...wanted].sort());
+    });
+  }
+
+  it('inspection: none of its commands is too many', async () => {
+    const rules = rulesOf('inspection');
+    for (const rule of rules.filter((one) => one.startsWith('+') && one !== '+eval')) {
+      await populate();
+      const rest = [...rulesOf('connection'), ...rules.filter((one) => one !== rule)];
+      const { refused, failure } = await tryOut('inspection', rest);
+      expect(refused.length > 0 || failure !== undefined, rule).to.equal(true);
+    }
+  });
+
+  it('a refused channel is told by the first wait, as a CommandError, and nothing is left behind', async () => {
+    const rules = rulesOf('lock').filter((rule) => !rule.startsWith('&'));
+    await admin.call('acl', 'setuser', 'service', 'reset', 'on', '>secret', ...rulesOf('connection'), ...rules);
+    await admin.hset('app:x', 'somebody', 1);
+    const client = trackClient(Redisson.create(`redis://service:secret@127.0.0.1:${server.port}`));
+    const error = await client
+      .getLock('app:x')
+      .acquire({ waitTime: 5_000 })
+      .catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(CommandError);
+    expect((error as CommandError).message)
+      .to.contain('redisson_lock__channel:{app:x}')
+      .and.to.contain('NOPERM');
+    expect(await admin.hgetall('app:x')).to.deep.equal({ somebody: '1' });
+  });
+
+  async function populate(): Promise<void> {
+    const owner = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:42';
+    for (const name of ['lock', 'fair', 'fenced']) await admin.hset(`app:${name}`, owner, 1);
+    await admin.rpush('redisson_lock_queue:{app:fair}', owner);
+    await admin.zadd('redisson_lock_timeout:{app:fair}', 1, owner);
+    await admin.set('redisson_lock_token:{app:fenced}', 7);
+    await admin.hset('app:rw', { mode: 'read', [owner]: 1 });
+    await admin.set('app:permits', 1);
+    await admin.zadd('{app:permits}:timeout', 1, 'x'.repeat(16));
+    const many = Array.from({ length: 600 }, (_, i) => [`${owner}${i}`, 1]).flat();
+    await admin.hset('app:big', ...many);
+    await admin.set('app:text', 'text');
+  }
+});
