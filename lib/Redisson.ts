@@ -38,6 +38,8 @@ import { MultiLock } from './locks/MultiLock';
 import { ALL, MAJORITY } from './locks/quorum';
 import { ReadWriteLock } from './locks/ReadWriteLock';
 import { unheardWarning } from './locks/unheardWarning';
+import { SelfWaits } from './locks/SelfWaits';
+import { warnHandleReentry, warnSelfWait } from './locks/threadWarnings';
 import { ChannelHub } from './pubsub/ChannelHub';
 import { drain } from './renewal/drain';
 import { hashRenewal } from './renewal/hashRenewal';
@@ -49,7 +51,7 @@ import { latchKeys, permitKeys, semaphoreKeys, type ObjectKeys } from './synchro
 import { PermitExpirableSemaphore } from './synchronizers/PermitExpirableSemaphore';
 import { RedisObject } from './synchronizers/RedisObject';
 import { Semaphore } from './synchronizers/Semaphore';
-import { currentThreadId, newThreadId, runAsThread } from './thread/threadScope';
+import { currentThreadId, runAsNewThread } from './thread/threadScope';
 import { toMillis } from './util/duration';
 import { ExponentialBackOff } from './util/ExponentialBackOff';
 import { BackOffWakeup } from './wait/BackOffWakeup';
@@ -89,6 +91,7 @@ export class Redisson {
       rollback: new Rollback(),
       hub: new ChannelHub(subscriber, settings),
       closing: this.#closing.signal,
+      selfWaits: new SelfWaits(holds, warnSelfWait),
       warnReentry: (name) => this.#warnReentry(name),
       warnUnheard: unheardWarning(),
     };
@@ -149,7 +152,8 @@ export class Redisson {
 
   /** The pair of a read and a write lock of that name (Redisson: RReadWriteLock). */
   getReadWriteLock(name: string): RReadWriteLock {
-    return new ReadWriteLock(this.#engine(name, this.#drivers.read), this.#engine(name, this.#drivers.write));
+    const { read, write } = this.#drivers;
+    return new ReadWriteLock(this.#engine(name, read, write), this.#engine(name, write, read));
   }
 
   /** Several locks as one, all or none. @throws ConfigError without locks, or for anything that is no lock */
@@ -193,8 +197,8 @@ export class Redisson {
   }
 
   /** Runs `fn` as a new logical thread. @returns what `fn` returns */
-  async runInThread<T>(fn: () => T | PromiseLike<T>): Promise<T> {
-    return runAsThread(newThreadId(), fn);
+  runInThread<T>(fn: () => T | PromiseLike<T>): Promise<T> {
+    return runAsNewThread(fn);
   }
 
   /** The id of the running thread scope, or `undefined` outside one. */
@@ -242,8 +246,8 @@ export class Redisson {
     return new DistributedLock(this.#engine(name, driver), new HandleThread());
   }
 
-  #engine(name: string, driver: LockDriver): LockEngine {
-    const engine = new LockEngine(this.#context, driver, validateName(name, 'lock'));
+  #engine(name: string, driver: LockDriver, otherHalf?: LockDriver): LockEngine {
+    const engine = new LockEngine(this.#context, driver, validateName(name, 'lock'), otherHalf);
     checkSlots(driver.executor, name, driver.keysOf(engine.rawName));
     return engine;
   }
@@ -258,11 +262,7 @@ export class Redisson {
   #warnReentry(name: string): void {
     if (this.#reentryWarned) return;
     this.#reentryWarned = true;
-    process.emitWarning(
-      `Lock '${name}' was re-entered through a handle outside any thread scope. Two requests that share a handle look ` +
-        'the same: use withLock(), runInThread() or a threadId. (strictThreads makes this an error.)',
-      { code: 'IOREDISSON_HANDLE_REENTRY' },
-    );
+    warnHandleReentry(name);
   }
 }
 

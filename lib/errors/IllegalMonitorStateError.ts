@@ -40,15 +40,29 @@ export class IllegalMonitorStateError extends RedissonError {
   }
 
   /**
-   * A re-entry through a handle outside any thread scope, with `strictThreads` on.
+   * `lock()` or `tryLock()` beside a running `withLock` callback of its own thread.
    *
    * @param lockName - the lock's name as given by the user
-   * @param threadId - the thread of the handle
+   * @param threadId - the thread that has the lock for that callback
+   */
+  static besideSection(lockName: string, threadId: number): IllegalMonitorStateError {
+    return new IllegalMonitorStateError(
+      `Lock '${lockName}': thread ${threadId} holds it for a withLock() callback that runs beside this call, so lock() ` +
+        `and tryLock() of that thread cannot take it now. Branches that run side by side need withLock() or acquire(), ` +
+        `or runInThread() each.`,
+    );
+  }
+
+  /**
+   * A re-entry through a handle outside any scope, or by `lock()` of what `acquire()` took, with `strictThreads` on.
+   *
+   * @param lockName - the lock's name as given by the user
+   * @param threadId - the thread that holds it
    */
   static handleReentry(lockName: string, threadId: number): IllegalMonitorStateError {
     return new IllegalMonitorStateError(
-      `Lock '${lockName}' is already held through this handle (thread ${threadId}), and strictThreads forbids ` +
-        `re-entering it outside a thread scope: two requests sharing the handle would look the same. ` +
+      `Lock '${lockName}' is already held by thread ${threadId}, through this handle outside any scope or by acquire(), ` +
+        `and strictThreads forbids re-entering it: two requests that share a handle would look the same. ` +
         `Use withLock() or runInThread(), or pass a threadId.`,
     );
   }

@@ -42,6 +42,8 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   /** Of the attempt under way. */
   sentAt: number | undefined;
   readonly hold: Hold;
+  /** Called when it begins to wait. */
+  onJoin: (() => void) | undefined;
   /** Its place among the waiters, while it has one. */
   place: Place<Acquired> | undefined;
   /** The ttl that the last attempt was answered with, in ms. */
@@ -181,6 +183,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
 
   join(): Wakeup<Acquired> | undefined {
     if (!this.#waits) return undefined;
+    this.onJoin?.();
     const { driver, hold } = this;
     if (driver.wakeup !== undefined) return driver.wakeup();
     const channel = driver.channelOf(hold.rawName, hold.owner);

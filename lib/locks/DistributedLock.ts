@@ -1,13 +1,17 @@
 import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ThreadOptions } from '../api';
-import { currentThreadId, newThreadId } from '../thread/threadScope';
+import type { Scope } from '../thread/threadScope';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
+import { IllegalMonitorStateError } from '../errors';
 import { checkThreadId, readCaller, readTryLock } from './callArguments';
-import type { HandleThread } from './HandleThread';
+import { gripToGiveBack, threadThatLetsIn } from './chooseThread';
+import { threadForHold, type CallingThread, type HandleThread } from './HandleThread';
 import { acquireHold, tryAcquireHold, withHold } from './holdOperations';
-import type { LockEngine, Taken } from './LockEngine';
+import type { Demand, Taken } from './Demand';
+import type { LockEngine } from './LockEngine';
 import { LockHold } from './LockHold';
 import type { InnerDemand, MemberLock, TakenHold } from './MemberLock';
+import { takeInTurn } from './takeInTurn';
 
 /**
  * What the user holds: the `RLock` of every kind that has one key. It reads the thread and the options, once per call,
@@ -63,7 +67,9 @@ export class DistributedLock implements MemberLock {
   }
 
   async unlock(options?: LockOptions): Promise<void> {
-    await this.engine.give(this.thread.of(readCaller(options).threadId).threadId);
+    const { thread, around, given } = this.thread.of(readCaller(options).threadId);
+    if (around === undefined || given) await this.engine.give(thread.id, undefined, around);
+    else await this.#giveInScope(around);
   }
 
   async forceUnlock(): Promise<boolean> {
@@ -84,7 +90,8 @@ export class DistributedLock implements MemberLock {
   }
 
   async getHoldCount(): Promise<number> {
-    return this.#count(this.thread.of(undefined).threadId);
+    const { thread, around } = this.thread.of(undefined);
+    return this.#count((around && threadThatLetsIn(this.engine, around)) ?? thread.id);
   }
 
   async remainTimeToLive(): Promise<number> {
@@ -101,7 +108,9 @@ export class DistributedLock implements MemberLock {
   }
 
   withLock<T>(fn: (hold: LockHoldApi) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    return withHold(fn, () => this.acquire(options));
+    return withHold(fn, options, (call) =>
+      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { call })),
+    );
   }
 
   /**
@@ -113,16 +122,16 @@ export class DistributedLock implements MemberLock {
     options: AcquireOptions,
     { leaves, ...inner }: InnerDemand & { readonly leaves: boolean },
   ): Promise<T> {
-    const acquire = (): Promise<LockHold> =>
-      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, inner));
-    return withHold(fn, acquire, leaves ? (hold) => hold.leave() : undefined);
+    const acquire = (call: CallingThread): Promise<LockHold> =>
+      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { ...inner, call }));
+    return withHold(fn, options, acquire, leaves ? (hold) => hold.leave() : undefined);
   }
 
   /** Takes the lock for the thread of this call. @param queues - `false`: a single attempt that queues nowhere */
   take(leaseMs: number, waitMs: number, queues: boolean, options: LockOptions | undefined): Promise<Taken> {
-    const caller = readCaller(options);
-    const { threadId, viaHandle } = this.thread.of(caller.threadId);
-    return this.engine.take({ threadId, leaseMs, waitMs, queues, signal: caller.signal, viaHandle });
+    const { threadId, signal } = readCaller(options);
+    const call = this.thread.of(threadId);
+    return takeInTurn(this.engine, call, demandOf(call, leaseMs, waitMs, queues, signal));
   }
 
   async takeHold(
@@ -130,26 +139,63 @@ export class DistributedLock implements MemberLock {
     options: AcquireOptions | undefined,
     inner?: InnerDemand,
   ): Promise<TakenHold<LockHold>> {
-    const caller = readCaller(options);
-    // Outside a scope each call is a thread of its own, so that requests may share a handle.
-    const threadId = caller.threadId ?? currentThreadId() ?? newThreadId();
-    const taken = await this.engine.take({
-      threadId,
-      leaseMs: leaseMillis(options?.leaseTime, options?.unit),
-      waitMs,
-      queues: waitMs > 0,
-      signal: caller.signal,
-      viaHandle: false,
-      maxRenewals: readMaxRenewTimes(options),
-      ...inner,
-    });
-    return taken.ok ? new LockHold(this.engine, threadId, taken.grip, taken.token) : taken.silence;
+    const { threadId, signal } = readCaller(options);
+    const call = inner?.call ?? threadForHold(threadId, false);
+    const leaseMs = leaseMillis(options?.leaseTime, options?.unit);
+    const demand = demandOf(call, leaseMs, waitMs, inner?.queues ?? waitMs > 0, signal);
+    demand.maxRenewals = readMaxRenewTimes(options);
+    demand.watchdogMs = inner?.watchdogMs;
+    const taken = await takeInTurn(this.engine, call, demand, inner?.member);
+    return taken.ok ? new LockHold(this.engine, demand.threadId, taken.grip, taken.token) : taken.silence;
+  }
+
+  /** `unlock()` in a scope: its own thread is not always the one that has the lock. */
+  async #giveInScope(around: Scope): Promise<void> {
+    const { engine } = this;
+    for (;;) {
+      const found = gripToGiveBack(engine, around);
+      if (found === undefined) break;
+      const { hold, grip } = found;
+      if (!hold.acquiring) return engine.give(hold.threadId, grip);
+      await hold.whenIdle();
+    }
+    const { id } = around.thread;
+    // What its thread has is a section's beside it, or was taken in there.
+    if (engine.holdOf(id)?.grips.some(({ left }) => left !== true) === true) {
+      throw IllegalMonitorStateError.notOwner(engine.context.clientId, id);
+    }
+    await engine.give(id);
   }
 
   #count(threadId: number): Promise<number> {
     const { driver, rawName, name } = this.engine;
     return driver.holdCount(rawName, driver.ownerOf(threadId), name);
   }
+}
+
+function demandOf(
+  call: CallingThread,
+  leaseMs: number,
+  waitMs: number,
+  queues: boolean,
+  signal: AbortSignal | undefined,
+): Demand {
+  const { thread, origin, around, section, given, viaHandle, since } = call;
+  return {
+    threadId: thread.id,
+    origin,
+    around,
+    section,
+    given,
+    since,
+    leaseMs,
+    waitMs,
+    queues,
+    signal,
+    viaHandle,
+    maxRenewals: undefined,
+    watchdogMs: undefined,
+  };
 }
 
 function readMaxRenewTimes(options: AcquireOptions | undefined): number | undefined {

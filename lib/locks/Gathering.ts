@@ -2,7 +2,8 @@ import type { AcquireOptions } from '../api';
 import { CommandTimeoutError, IllegalMonitorStateError } from '../errors';
 import { NO_LEASE } from '../util/duration';
 import { INTERRUPTED, Patience } from '../wait/Patience';
-import type { Demand } from './LockEngine';
+import type { CallingThread } from './HandleThread';
+import type { Demand } from './Demand';
 import type { InnerDemand, MemberHold, MemberLock } from './MemberLock';
 import { settleQuorum } from './quorum';
 
@@ -20,7 +21,13 @@ const ANSWER_MS = 1_500;
 const FAREWELL_MS = 200;
 
 /** How a multi-lock is wanted. */
-export type GatheringDemand = Omit<Demand, 'queues' | 'maxRenewals'> & Pick<AcquireOptions, 'maxRenewTimes'>;
+export interface GatheringDemand
+  extends Pick<Demand, 'leaseMs' | 'signal' | 'watchdogMs'>, Pick<AcquireOptions, 'maxRenewTimes'> {
+  /** Whose call it is: the members decide each for itself, with what this says. */
+  readonly call: CallingThread;
+  /** In ms; `Infinity` = without limit; 0 or less: a single attempt. */
+  readonly waitMs: number;
+}
 
 /** Why there is no hold. */
 export interface Missing {
@@ -65,7 +72,7 @@ export class Gathering {
     this.#deadline = performance.now() + demand.waitMs;
     // Nothing is given up for its renewals while a lease is still to come.
     const maxRenewTimes = demand.leaseMs === NO_LEASE ? demand.maxRenewTimes : 0;
-    this.#options = { threadId: demand.threadId, signal: demand.signal, maxRenewTimes };
+    this.#options = { signal: demand.signal, maxRenewTimes };
     this.#patience = new Patience(demand.waitMs > 0 ? this.#deadline : Infinity, demand.signal);
   }
 
@@ -131,8 +138,8 @@ export class Gathering {
   async #take(index: number): Promise<MemberHold | undefined> {
     const { waitMs, queues } = this.#patienceFor(index);
     if (waitMs <= 0 && this.#demand.waitMs > 0) return undefined;
-    const { viaHandle, watchdogMs, signal } = this.#demand;
-    const inner: InnerDemand = { viaHandle, queues, ...(watchdogMs === undefined ? {} : { watchdogMs }) };
+    const { call, watchdogMs, signal } = this.#demand;
+    const inner: InnerDemand = { call, member: true, queues, ...(watchdogMs === undefined ? {} : { watchdogMs }) };
     try {
       const taken = await this.#members[index]!.takeHold(waitMs, this.#options, inner);
       if (!(taken instanceof CommandTimeoutError)) return taken;

@@ -3,6 +3,7 @@ import type { ChannelHub } from '../pubsub/ChannelHub';
 import type { HoldTable } from '../renewal/HoldTable';
 import type { RenewalScheduler } from '../renewal/RenewalScheduler';
 import type { Rollback } from '../wait/Rollback';
+import type { SelfWaits } from './SelfWaits';
 
 /** What all locks of one client share. */
 export interface LockContext {
@@ -17,6 +18,8 @@ export interface LockContext {
   warnUnheard(name: string): void;
   /** Aborts when the client begins to shut down: nothing new is acquired any more. */
   readonly closing: AbortSignal;
-  /** Tells once per client that a handle was re-entered outside any thread scope. */
+  /** Calls in scopes that wait, perhaps for themselves. */
+  readonly selfWaits: SelfWaits;
+  /** Tells once per client that a handle was re-entered outside any scope, or `lock()` re-entered what `acquire()` took. */
   warnReentry(name: string): void;
 }

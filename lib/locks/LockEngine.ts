@@ -1,41 +1,19 @@
 import { mapName } from '../config/validateName';
 import { newCallToken } from '../connection/CommandExecutor';
-import { IllegalMonitorStateError, type CommandTimeoutError } from '../errors';
-import { confirmedUntil, Hold, holdKey, type Grip } from '../renewal/Hold';
+import { IllegalMonitorStateError } from '../errors';
+import { gripForUnlock, Hold, holdKey, type Grip } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
+import type { Scope } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
 import { acquireWithin } from '../wait/acquireWithin';
-import { ENDLESS_PATIENCE, Patience } from '../wait/Patience';
 import { endsUndo } from '../wait/Rollback';
 import { Acquisition, type Acquired } from './Acquisition';
+import { patienceOf, type Demand, type Taken } from './Demand';
 import type { LockDriver } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
 import { reclaimGrip } from './Reclaimer';
+import type { SelfWait } from './SelfWaits';
 import { releaseOrHandOver } from './releaseOrHandOver';
-
-/** How a lock is wanted by a thread. */
-export interface Demand {
-  readonly threadId: number;
-  /** In ms; -1 = the watchdog keeps it. */
-  readonly leaseMs: number;
-  /** In ms; `Infinity` = without limit; 0 or less: a single attempt. */
-  readonly waitMs: number;
-  /** `false`: a single attempt that queues nowhere; a positive `waitMs` then limits the wait for its answer. */
-  readonly queues: boolean;
-  readonly signal: AbortSignal | undefined;
-  /** Whether a re-entry is suspicious: the thread is a handle's. */
-  readonly viaHandle: boolean;
-  /** @default the client's setting */
-  readonly maxRenewals?: number | undefined;
-  /** What the watchdog extends to, in ms. @default the client's setting */
-  readonly watchdogMs?: number | undefined;
-}
-
-/** What came of a demand. */
-export type Taken =
-  | { readonly ok: true; readonly grip: Grip; readonly token: bigint | undefined }
-  /** Not acquired; `ttl` as the last attempt read it. `silence`: the last attempt got no answer. */
-  | { readonly ok: false; readonly ttl: number; readonly silence: CommandTimeoutError | undefined };
 
 /** One lock, whoever the thread: takes and gives back. Facades read the thread and the options and come here. */
 export class LockEngine {
@@ -43,9 +21,12 @@ export class LockEngine {
   readonly rawName: string;
   readonly driver: LockDriver;
   readonly context: LockContext;
+  readonly #otherHalf: LockDriver | undefined;
   #last: Hold | undefined;
 
-  constructor(context: LockContext, driver: LockDriver, name: string) {
+  /** @param otherHalf - of a read/write lock: the driver of the other half, which counts as the same lock */
+  constructor(context: LockContext, driver: LockDriver, name: string, otherHalf?: LockDriver) {
+    this.#otherHalf = otherHalf;
     this.context = context;
     this.driver = driver;
     this.name = name;
@@ -62,47 +43,58 @@ export class LockEngine {
     const identity = this.#identify(demand.threadId);
     const hold = context.holds.get(identity.key) ?? context.holds.open(identity);
     if (hold.acquiring) throw IllegalMonitorStateError.acquisitionPending(this.name, demand.threadId);
-    if (hold.grips.length > 0 && demand.viaHandle && driver.reentrant) {
-      if (context.settings.strictThreads) throw IllegalMonitorStateError.handleReentry(this.name, demand.threadId);
-      context.warnReentry(this.name);
-    }
+    if (demand.viaHandle && driver.reentrant) this.#checkReentry(hold);
     const watchdogMs = demand.watchdogMs ?? context.settings.lockWatchdogTimeout;
     const leaseMs = demand.leaseMs === NO_LEASE ? watchdogMs : demand.leaseMs;
     const acquisition = new Acquisition(context, driver, hold, leaseMs, demand.waitMs, demand.queues);
+    let wait: SelfWait | undefined;
+    const { around, section, since } = demand;
+    if (around !== undefined) {
+      acquisition.onJoin = () => (wait ??= context.selfWaits.begin(this.name, this.rawName, around, since));
+    }
     hold.acquiring = true;
+    // Readers beside one another wait for each other's acquisition at most, not for the section.
+    if (section !== undefined && !this.shared) hold.acquirer = section;
+    let ok = false;
     try {
       const acquired = await acquireWithin(acquisition, patienceOf(demand));
       if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, silence: acquisition.silence };
       acquisition.succeeded();
+      ok = true;
       return { ok: true, grip: this.#hold(acquisition, acquired, demand, watchdogMs), token: acquired.token };
     } finally {
-      hold.ended();
-      context.holds.tidy(hold);
+      if (wait !== undefined) context.selfWaits.end(wait);
+      context.holds.ended(hold, ok ? undefined : section);
     }
   }
 
   /**
-   * Gives one hold of a thread back: that grip, or the last one it took.
+   * Gives one hold of a thread back: that grip, or the one that `unlock` means.
+   * @param around - the scope of the call
    * @throws IllegalMonitorStateError when the thread does not hold the lock; errors of the connection and refusals of Redis,
    *   after which the release is tried on in the background
    */
-  async give(threadId: number, grip?: Grip): Promise<void> {
+  async give(threadId: number, grip?: Grip, around?: Scope): Promise<void> {
     const { context, driver, name, rawName } = this;
     const identity = this.#identify(threadId);
     const { key, owner } = identity;
     let hold = context.holds.get(key);
     // Asked again after each pause: the thread may have begun another acquisition meanwhile.
     while (hold?.acquiring === true) {
+      if (grip !== undefined && !hold.grips.includes(grip)) return;
       if (hold.grips.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
       await hold.whenIdle();
       hold = context.holds.get(key);
     }
     if (grip !== undefined && hold?.grips.includes(grip) !== true) return;
     if (hold === undefined || hold.grips.length === 0) return this.#giveUnknown(identity);
+    const chosen = grip ?? gripForUnlock(hold.grips, around);
+    if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
     // Before the grip goes: the hold must stay the one that the next acquisition of this thread waits for.
     hold.beginRelease();
     const token = newCallToken();
-    const given = context.holds.drop(hold, grip)!;
+    const given = context.holds.drop(hold, chosen)!;
+    given.released = true;
     let reply: ReleaseReply;
     try {
       const { left, remainingMs } = hold.rest();
@@ -139,38 +131,20 @@ export class LockEngine {
     if (!hold.acquiring && hold.grips.length === 0) reclaimGrip(this.context, this.driver, hold, grip);
   }
 
-  /**
-   * Gives a grip another lease, counted from now, whatever it had.
-   * @param leaseMs - in ms
-   * @returns whether it is still held
-   * @throws errors of the connection; the lease is then in doubt, and nobody believes in more than it
-   */
-  async relet(threadId: number, grip: Grip, leaseMs: number): Promise<boolean> {
-    const { driver, name, rawName } = this;
-    const { holds } = this.context;
-    const { key, owner } = this.#identify(threadId);
-    let hold = holds.get(key);
-    while (hold?.acquiring === true) {
-      await hold.whenIdle();
-      hold = holds.get(key);
-    }
-    if (hold?.grips.includes(grip) !== true) return false;
-    const sentAt = performance.now();
-    // Before anything is sent: a renewal behind it would undo it.
-    holds.relet(hold, grip, leaseMs, confirmedUntil(sentAt, leaseMs));
-    const remainingMs = Math.max(leaseMs, hold.remainingMs(sentAt));
-    const left = hold.grips.length;
-    // A release that leaves everything; as any other, it must not be repeated behind an acquisition.
-    hold.beginRelease();
-    try {
-      const reply = await driver.release({ name, rawName, threadId, owner, left, remainingMs, token: newCallToken() });
-      if (reply.kind === 'notHeld') holds.lose(hold, 'it was gone when its lease was set (expired or deleted)');
-      else holds.confirm(hold, Math.min(hold.leaseEnd, confirmedUntil(sentAt, remainingMs)));
-    } finally {
-      hold.endRelease();
-      holds.tidy(hold);
-    }
-    return hold.grips.includes(grip);
+  /** Whether several hold it at once: the read half of a read/write lock. */
+  get shared(): boolean {
+    return this.driver.kind === 'read';
+  }
+
+  /** What this client knows of a thread's hold. */
+  holdOf(threadId: number): Hold | undefined {
+    return this.context.holds.get(this.#identify(threadId).key);
+  }
+
+  /** The same of the other half of a read/write lock. */
+  otherHalfOf(threadId: number): Hold | undefined {
+    const half = this.#otherHalf;
+    return half === undefined ? undefined : this.context.holds.get(holdKey(this.rawName, half.ownerOf(threadId)));
   }
 
   /** Deletes the lock whoever holds it. @returns whether there was one */
@@ -208,6 +182,16 @@ export class LockEngine {
     if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
   }
 
+  /** A suspicious call re-enters where its thread has the lock, or, for a read lock, the write lock. */
+  #checkReentry(hold: Hold): void {
+    const { context, name } = this;
+    const { threadId, grips } = hold;
+    if (grips.length === 0 && !(this.shared && (this.otherHalfOf(threadId)?.grips.length ?? 0) > 0)) return;
+    if (!context.settings.strictThreads) return context.warnReentry(name);
+    context.holds.tidy(hold);
+    throw IllegalMonitorStateError.handleReentry(name, threadId);
+  }
+
   /**
    * What a thread's hold would be, were it not in the table; that of the last thread is kept, since most handles serve
    * one thread. A hold outside the table has nothing, so it can be put back into it.
@@ -233,6 +217,9 @@ export class LockEngine {
       watchdogMs,
       maxRenewals: demand.maxRenewals ?? settings.maxRenewTimes,
       renewals: 0,
+      origin: demand.origin,
+      scope: demand.section ?? demand.around,
+      given: demand.given,
     };
     holds.grip(hold, grip, acquired.deadline);
     // A leftover of holds that this client was told lost: it is not this thread's any more.
@@ -241,10 +228,4 @@ export class LockEngine {
     }
     return grip;
   }
-}
-
-function patienceOf({ waitMs, signal }: Demand): Patience {
-  const timed = waitMs > 0 && waitMs !== Infinity;
-  if (!timed && signal === undefined) return ENDLESS_PATIENCE;
-  return new Patience(timed ? performance.now() + waitMs : Infinity, signal);
 }

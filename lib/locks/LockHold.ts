@@ -2,6 +2,7 @@ import { IllegalMonitorStateError, LockLostError } from '../errors';
 import { holdKey, type Grip } from '../renewal/Hold';
 import type { LockEngine } from './LockEngine';
 import type { MemberHold } from './MemberLock';
+import { setLease } from './setLease';
 
 /**
  * One hold as an object: what `acquire` resolves to.
@@ -43,7 +44,7 @@ export class LockHold implements MemberHold {
 
   get isHeld(): boolean {
     this.#engine.context.watchdog.catchUp();
-    return this.#released === undefined && this.#lost === undefined;
+    return this.#released === undefined && this.#lost === undefined && this.#grip.released !== true;
   }
 
   get remainingLeaseMs(): number {
@@ -77,7 +78,7 @@ export class LockHold implements MemberHold {
   }
 
   async relet(leaseMs: number): Promise<boolean> {
-    return this.isHeld && this.#engine.relet(this.threadId, this.#grip, leaseMs);
+    return this.isHeld && setLease(this.#engine, this.threadId, this.#grip, leaseMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

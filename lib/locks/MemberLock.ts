@@ -1,9 +1,15 @@
 import type { AcquireOptions, LockHold, RLock } from '../api';
 import type { CommandTimeoutError } from '../errors';
-import type { Demand } from './LockEngine';
+import type { CallingThread } from './HandleThread';
+import type { Demand } from './Demand';
 
 /** What only the package itself may ask for. */
-export type InnerDemand = Partial<Pick<Demand, 'queues' | 'viaHandle' | 'watchdogMs'>>;
+export interface InnerDemand extends Partial<Pick<Demand, 'queues' | 'watchdogMs'>> {
+  /** Whose call it is, where the caller has read that already. */
+  readonly call?: CallingThread;
+  /** Whether the lock is taken as a member of a multi-lock. */
+  readonly member?: boolean;
+}
 
 /** What a multi-lock needs of the locks it is made of. Every lock of this package has it, multi-locks too. */
 export interface MemberLock extends RLock {

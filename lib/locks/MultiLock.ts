@@ -1,12 +1,11 @@
 import type { AcquireOptions, LockHold, LockOptions, ThreadOptions } from '../api';
 import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError } from '../errors';
-import { currentThreadId, newThreadId } from '../thread/threadScope';
 import { describe } from '../util/describe';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { checkThreadId, readCaller, readTryLock } from './callArguments';
 import { Gathering, type GatheringDemand, type Missing } from './Gathering';
-import { HandleThread } from './HandleThread';
+import { HandleThread, threadForHold } from './HandleThread';
 import { acquireHold, tryAcquireHold, withHold } from './holdOperations';
 import { isMemberLock, type InnerDemand, type MemberLock, type TakenHold } from './MemberLock';
 import { MultiHold } from './MultiHold';
@@ -80,20 +79,28 @@ export class MultiLock implements MemberLock {
   }
 
   async unlock(options?: LockOptions): Promise<void> {
-    const { threadId } = this.#thread.of(readCaller(options).threadId);
+    const { thread, around, given } = this.#thread.of(readCaller(options).threadId);
+    // In a scope each member knows by itself which thread has it.
+    const whose = around === undefined || given ? { threadId: thread.id } : undefined;
     await settleQuorum(
-      this.#members.map((lock) => lock.unlock({ threadId })),
+      this.#members.map((lock) => lock.unlock(whose)),
       this.#needed,
     );
   }
 
   async isHeldByCurrentThread(): Promise<boolean> {
-    return this.isHeldByThread(this.#thread.of(undefined).threadId);
+    const { thread, around } = this.#thread.of(undefined);
+    if (around === undefined) return this.isHeldByThread(thread.id);
+    return this.#isHeld(this.#members.map((lock) => lock.isHeldByCurrentThread()));
   }
 
   async isHeldByThread(threadId: number): Promise<boolean> {
     checkThreadId(threadId);
-    const answers = await Promise.allSettled(this.#members.map((lock) => lock.isHeldByThread(threadId)));
+    return this.#isHeld(this.#members.map((lock) => lock.isHeldByThread(threadId)));
+  }
+
+  async #isHeld(members: readonly Promise<boolean>[]): Promise<boolean> {
+    const answers = await Promise.allSettled(members);
     const held = answers.filter((answer) => answer.status === 'fulfilled' && answer.value).length;
     const failed = answers.filter((answer) => answer.status === 'rejected');
     if (held < this.#needed && held + failed.length >= this.#needed) throw failed[0]!.reason;
@@ -125,7 +132,9 @@ export class MultiLock implements MemberLock {
   }
 
   withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    return withHold(fn, () => this.acquire(options));
+    return withHold(fn, options, (call) =>
+      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { call })),
+    );
   }
 
   async takeHold(
@@ -135,11 +144,10 @@ export class MultiLock implements MemberLock {
   ): Promise<TakenHold<MultiHold>> {
     const { threadId, signal } = readCaller(options);
     const taken = await this.#gather({
-      threadId: threadId ?? currentThreadId() ?? newThreadId(),
+      call: inner?.call ?? threadForHold(threadId, false),
       leaseMs: leaseMillis(options?.leaseTime, options?.unit),
       waitMs: inner?.queues === false ? 0 : waitMs,
       signal,
-      viaHandle: inner?.viaHandle ?? false,
       watchdogMs: inner?.watchdogMs,
       maxRenewTimes: options?.maxRenewTimes,
     });
@@ -152,20 +160,23 @@ export class MultiLock implements MemberLock {
 
   #take(leaseMs: number, waitMs: number, options: LockOptions | undefined): Promise<MultiHold | Missing> {
     const caller = readCaller(options);
-    const { threadId, viaHandle } = this.#thread.of(caller.threadId);
-    return this.#gather({ threadId, leaseMs, waitMs, signal: caller.signal, viaHandle });
+    return this.#gather({ call: this.#thread.of(caller.threadId), leaseMs, waitMs, signal: caller.signal });
   }
 
   /** @returns the hold, or the member that was not to be had */
   async #gather(demand: GatheringDemand): Promise<MultiHold | Missing> {
-    const { threadId } = demand;
-    if (this.#acquiring.has(threadId)) throw IllegalMonitorStateError.acquisitionPending(this.name, threadId);
-    this.#acquiring.add(threadId);
+    const { call } = demand;
+    const threadId = call.thread.id;
+    // Without a name in it the members find out by themselves whether the call has to wait.
+    const once = call.origin === 'plain' || call.given;
+    if (once && this.#acquiring.has(threadId)) throw IllegalMonitorStateError.acquisitionPending(this.name, threadId);
+    if (once) this.#acquiring.add(threadId);
+    else call.since ??= performance.now();
     try {
       const gathered = await new Gathering(this.#members, this.#needed, demand).run();
       return 'member' in gathered ? gathered : new MultiHold(this.name, threadId, gathered, this.#needed);
     } finally {
-      this.#acquiring.delete(threadId);
+      if (once) this.#acquiring.delete(threadId);
     }
   }
 

@@ -1,7 +1,9 @@
 import type { AcquireOptions, LockHold } from '../api';
 import { CommandTimeoutError, LockTimeoutError } from '../errors';
-import { runAsThread } from '../thread/threadScope';
+import { endSection, runInSection } from '../thread/threadScope';
 import { toMillis } from '../util/duration';
+import { readCaller } from './callArguments';
+import { threadForHold, type CallingThread } from './HandleThread';
 
 /**
  * Takes a lock once for the thread of the call.
@@ -33,23 +35,35 @@ export async function tryAcquireHold<H extends LockHold>(
 }
 
 /**
- * `withLock` of every lock: runs `fn` in the thread scope of the hold and gives the hold back, whatever happens.
+ * `withLock` of every lock: runs `fn` in a section of its own and gives the hold back, whatever happens.
+ * @param acquire - takes the lock for the call, which is read here
  * @param end - what becomes of the hold then. @default it is given back
  */
 export async function withHold<T, H extends LockHold>(
   fn: (hold: H) => T | PromiseLike<T>,
-  acquire: () => Promise<H>,
+  options: AcquireOptions | undefined,
+  acquire: (call: CallingThread) => Promise<H>,
   end: (hold: H) => Promise<void> = (hold) => hold.unlock(),
 ): Promise<T> {
   if (typeof fn !== 'function') throw new TypeError('withLock needs a function to run');
-  const hold = await acquire();
+  const call = threadForHold(readCaller(options).threadId, true);
+  const section = call.section!;
+  let hold: H;
   let result: T;
   try {
-    result = await runAsThread(hold.threadId, () => fn(hold));
+    hold = await acquire(call);
   } catch (error) {
+    endSection(section);
+    throw error;
+  }
+  try {
+    result = await runInSection(section, () => fn(hold));
+  } catch (error) {
+    endSection(section);
     await end(hold).catch(() => undefined);
     throw error;
   }
+  endSection(section);
   await end(hold);
   return result;
 }

@@ -1,4 +1,5 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
+import { isAround, type Scope } from '../thread/threadScope';
 import type { Renewable, RenewalKind } from './RenewalKind';
 
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
@@ -7,6 +8,9 @@ const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
 export function holdKey(rawName: string, owner: string): string {
   return `${rawName}\u0000${owner}`;
 }
+
+/** By what a hold was taken: `lock` and its like, `acquire`, or `withLock`. It decides who may re-enter, and what `unlock` takes. */
+export type Origin = 'plain' | 'acquire' | 'section';
 
 /** One acquisition of a hold: what one `unlock` gives back. */
 export interface Grip {
@@ -22,6 +26,14 @@ export interface Grip {
   renewals: number;
   /** Whether it is left to run out: nobody gives it back, and its end is no loss. */
   left?: boolean;
+  /** Whether somebody gave it back. */
+  released?: boolean;
+  /** By what it was taken. */
+  readonly origin?: Origin;
+  /** The section it is the lock of, or the scope it was taken in; `undefined` outside scopes. */
+  readonly scope?: Scope | undefined;
+  /** Whether the caller named the thread: it is then the thread's, wherever it was taken. */
+  readonly given?: boolean;
   /** Called once when the hold is lost while this grip is part of it. */
   onLost?: (cause: Error) => void;
 }
@@ -64,6 +76,8 @@ export class Hold implements HoldIdentity {
   deadline = 0;
   /** Whether an acquisition is under way; there is at most one. */
   acquiring = false;
+  /** The section that the acquisition under way is for, where others wait for the section as a whole. */
+  acquirer: object | undefined;
   /** Acquisitions and releases whose end nobody saw, and whose undo is not over: it is one and the same hold until then. */
   ghosts = 0;
   /** Whether the last renewal failed and is to be repeated before its time. */
@@ -169,6 +183,7 @@ export class Hold implements HoldIdentity {
   /** The acquisition under way has ended. */
   ended(): void {
     this.acquiring = false;
+    this.acquirer = undefined;
     this.#idle?.resolve();
     this.#idle = undefined;
   }
@@ -183,4 +198,31 @@ export class Hold implements HoldIdentity {
  */
 export function confirmedUntil(sentAt: number, leaseMs: number): number {
   return sentAt + leaseMs - Math.min(leaseMs / 10, 2 + leaseMs / 1_000);
+}
+
+/**
+ * What `unlock` gives back of a thread: what `lock` took, else what `acquire` took, else the hold of a section around it.
+ * What is left to run out comes last, and a section that runs beside keeps its hold.
+ * @param around - the scope of the call
+ */
+export function gripForUnlock(grips: readonly Grip[], around: Scope | undefined): Grip | undefined {
+  let best: Grip | undefined;
+  let bestRank = 0;
+  for (let i = grips.length - 1; i >= 0 && bestRank < PLAIN; i--) {
+    const rank = rankForUnlock(grips[i]!, around);
+    if (rank <= bestRank) continue;
+    best = grips[i];
+    bestRank = rank;
+  }
+  return best;
+}
+
+/** Comes first. */
+const PLAIN = 4;
+
+function rankForUnlock({ origin, scope, left }: Grip, around: Scope | undefined): number {
+  if (left === true) return 1;
+  if (origin === 'acquire') return 3;
+  if (origin !== 'section' || scope === undefined) return PLAIN;
+  return scope.over || isAround(scope, around) ? 2 : 0;
 }

@@ -1,4 +1,5 @@
 import { LockLostError, ShutdownError } from '../errors';
+import { Turns } from '../thread/Turns';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { confirmedUntil, Hold, type Grip, type HoldIdentity } from './Hold';
@@ -22,6 +23,8 @@ export class HoldTable {
   readonly #listeners = new Set<(event: LockLost) => void>();
   /** Holds that Redis may have although this client does not, and until when (monotonic). */
   readonly #lingering = new Map<string, number>();
+  /** Who waits, within this client, for a section to give up its lock. */
+  readonly turns = new Turns();
   /** Told when a hold got its first grip or new grips, and when it has none any more. */
   watcher: { changed(hold: Hold): void; ended(hold: Hold): void } | undefined;
 
@@ -75,8 +78,10 @@ export class HoldTable {
    */
   drop({ grips }: Hold, grip?: Grip): Grip | undefined {
     const index = grip === undefined ? lastHeld(grips) : grips.lastIndexOf(grip);
-    if (index === grips.length - 1) return grips.pop();
-    return index < 0 ? undefined : grips.splice(index, 1)[0];
+    if (index < 0) return undefined;
+    const gone = index === grips.length - 1 ? grips.pop() : grips.splice(index, 1)[0];
+    if (this.turns.size > 0) this.#freeTurns([gone!]);
+    return gone;
   }
 
   /** {@link drop} and {@link settle} in one. */
@@ -120,6 +125,7 @@ export class HoldTable {
       grip.leaseEnd = Math.min(hold.deadline, confirmedUntil(performance.now(), grip.watchdogMs));
       grip.leaseMs = grip.watchdogMs;
     }
+    if (this.turns.size > 0) this.#freeTurns([grip]);
     this.settle(hold);
   }
 
@@ -140,8 +146,10 @@ export class HoldTable {
   /** The lock turned out to be gone: aborts every grip, tells the listeners once, forgets the hold. */
   lose(hold: Hold, why: string, options?: ErrorOptions): void {
     if (hold.grips.length === 0) return;
-    this.#linger(hold, hold.grips);
-    this.#tell(hold, hold.grips.splice(0), new LockLostError(hold.name, hold.threadId, why, options));
+    const grips = hold.grips.splice(0);
+    this.#linger(hold, grips);
+    if (this.turns.size > 0) this.#freeTurns(grips);
+    this.#tell(hold, grips, new LockLostError(hold.name, hold.threadId, why, options));
     this.settle(hold);
   }
 
@@ -154,7 +162,9 @@ export class HoldTable {
 
   /** A release found the lock gone: tells of the grip that was just given back. */
   missed(hold: Hold, grip: Grip, why: string): void {
-    this.#tell(hold, [...hold.grips.splice(0), grip], new LockLostError(hold.name, hold.threadId, why));
+    const grips = [...hold.grips.splice(0), grip];
+    if (this.turns.size > 0) this.#freeTurns(grips);
+    this.#tell(hold, grips, new LockLostError(hold.name, hold.threadId, why));
     this.settle(hold);
   }
 
@@ -163,6 +173,15 @@ export class HoldTable {
     for (const hold of [...this.#holds.values()]) {
       if (hold.rawName === rawName) this.lose(hold, why);
     }
+  }
+
+  /** An acquisition has ended. @param failed - the section that it was for, and that has not got the lock */
+  ended(hold: Hold, failed: object | undefined): void {
+    hold.ended();
+    this.tidy(hold);
+    if (this.turns.size === 0) return;
+    this.turns.free(hold);
+    if (failed !== undefined) this.turns.free(failed);
   }
 
   /** Forgets a hold that has nothing any more. */
@@ -191,6 +210,7 @@ export class HoldTable {
     this.#holds.clear();
     for (const hold of holds) {
       const grips = hold.grips.splice(0);
+      if (this.turns.size > 0) this.#freeTurns(grips);
       this.watcher?.ended(hold);
       if (grips.length === 0) continue;
       const cause = new LockLostError(hold.name, hold.threadId, 'its client was shut down, and nothing renews it', {
@@ -214,6 +234,11 @@ export class HoldTable {
     const longestMs = Math.max(...grips.map(({ leaseMs, watchdogMs }) => Math.max(leaseMs, watchdogMs)));
     this.#lingering.delete(key);
     this.#lingering.set(key, now + longestMs + LATE_MS);
+  }
+
+  /** Sections that have given up their lock keep nobody waiting. */
+  #freeTurns(grips: readonly Grip[]): void {
+    for (const { origin, scope } of grips) if (origin === 'section' && scope !== undefined) this.turns.free(scope);
   }
 
   /** Nobody may believe in the lock longer than what is left of it lasts. */

@@ -3,8 +3,33 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** Automatic thread ids start here, above every id a caller may give (Redisson: the Java thread id). */
 export const FIRST_AUTOMATIC_THREAD_ID = 2 ** 32;
 
+/** A logical thread: what Redisson's owner of a lock is. */
+export interface LogicalThread {
+  readonly id: number;
+  /** Its sections that run or wait for their lock. A caller that is not inside all of them is beside one of them. */
+  sections: number;
+}
+
+/**
+ * The callback of `runInThread` (a thread) or of `withLock` (a section), with all that it awaits and starts.
+ *
+ * A section is over when its callback ends. What it left behind then belongs to the scope around it; see {@link liveScope}.
+ */
+export interface Scope {
+  /** Whose calls the calls inside are. */
+  thread: LogicalThread;
+  readonly isSection: boolean;
+  /** The scope around a section; may be over. A thread has none: it is in no section, wherever it was started. */
+  parent: Scope | undefined;
+  /** The scope that a thread was started in. It lets nobody in; only the warning of a self-made wait looks at it. */
+  startedIn: Scope | undefined;
+  over: boolean;
+  /** More threads that hold locks of this section: members of a multi-lock decide each for itself. */
+  others: Set<number> | undefined;
+}
+
 /** One storage for all clients of the process: a logical thread is the same thread for every client, as in Java. */
-const storage = new AsyncLocalStorage<number | undefined>();
+const storage = new AsyncLocalStorage<Scope | undefined>();
 // The first one is left out, so that the smallest id that is too large for a caller is always refused.
 let nextId = FIRST_AUTOMATIC_THREAD_ID + 1;
 
@@ -18,12 +43,123 @@ export function isAutomaticThreadId(threadId: number): boolean {
   return threadId > FIRST_AUTOMATIC_THREAD_ID && threadId < nextId;
 }
 
+/** A thread with no section. */
+export function newThread(id = newThreadId()): LogicalThread {
+  return { id, sections: 0 };
+}
+
+/** The scope the caller runs in, or `undefined` outside scopes. Only facades ask, once per call. */
+export function currentScope(): Scope | undefined {
+  return liveScope(storage.getStore());
+}
+
 /** The id of the running thread scope, or `undefined` outside one. */
 export function currentThreadId(): number | undefined {
-  return storage.getStore();
+  return currentScope()?.thread.id;
+}
+
+/** The scope itself, or, where it is a section that is over, the nearest one around it that is not. */
+export function liveScope(scope: Scope | undefined): Scope | undefined {
+  let live = scope;
+  while (live?.isSection === true && live.over) live = live.parent;
+  return live;
+}
+
+/** The scope around this one; `undefined` for a thread. */
+export function scopeAround(scope: Scope): Scope | undefined {
+  return scope.parent === undefined ? undefined : liveScope(scope.parent);
+}
+
+/** Whether `outer` is `scope` or a scope around it. */
+export function isAround(outer: Scope, scope: Scope | undefined): boolean {
+  for (let one = scope; one !== undefined; one = scopeAround(one)) if (one === outer) return true;
+  return false;
+}
+
+/** The thread of that id, where it is one of the scopes around the caller. */
+export function threadAround(scope: Scope | undefined, id: number): LogicalThread | undefined {
+  for (let one = scope; one !== undefined; one = scopeAround(one)) if (one.thread.id === id) return one.thread;
+  return undefined;
+}
+
+/** Whether the thread of a scope is in a section that is not around it. */
+export function isBesideSection(scope: Scope): boolean {
+  const { thread } = scope;
+  if (thread.sections === 0) return false;
+  let around = 0;
+  for (let one: Scope | undefined = scope; one !== undefined; one = scopeAround(one)) {
+    if (one.isSection && one.thread === thread) around++;
+  }
+  return around < thread.sections;
+}
+
+/** Every scope around a call, those included that a thread on the way was started in. It looks over what has ended. */
+export function* enclosingScopes(scope: Scope | undefined): Generator<Scope> {
+  for (let one = scope; one !== undefined; one = outside(one)) yield one;
+}
+
+/** A section that a call is about to begin. {@link endSection} must follow. */
+export function newSection(thread: LogicalThread, parent: Scope | undefined): Scope {
+  thread.sections++;
+  return { thread, isSection: true, parent, startedIn: undefined, over: false, others: undefined };
+}
+
+/** The section gets its lock for another thread than it was made for. */
+export function moveSection(section: Scope, thread: LogicalThread): void {
+  section.thread.sections--;
+  thread.sections++;
+  section.thread = thread;
+}
+
+/** Runs the callback of a section. */
+export function runInSection<T>(section: Scope, fn: () => T): T {
+  return storage.run(section, fn);
+}
+
+/** The callback of a section has ended, or it never got its lock. */
+export function endSection(section: Scope): void {
+  if (section.over) return;
+  section.over = true;
+  section.thread.sections--;
+  // What it left behind may live for long; it must not keep alive all the sections that began one another.
+  section.parent = liveScope(section.parent);
 }
 
 /** Runs `fn` as the given logical thread; the scope follows `await`, timers and callbacks started in it. */
 export function runAsThread<T>(threadId: number, fn: () => T): T {
-  return storage.run(threadId, fn);
+  return storage.run(threadScope(threadId), fn);
+}
+
+/** {@link runAsThread} as a new thread, for work that may be asynchronous. */
+export async function runAsNewThread<T>(fn: () => T | PromiseLike<T>): Promise<T> {
+  const scope = threadScope(newThreadId());
+  try {
+    return await storage.run(scope, fn);
+  } finally {
+    scope.over = true;
+    scope.startedIn = running(scope.startedIn);
+  }
+}
+
+function threadScope(threadId: number): Scope {
+  const startedIn = running(storage.getStore());
+  return {
+    thread: newThread(threadId),
+    isSection: false,
+    parent: undefined,
+    startedIn,
+    over: false,
+    others: undefined,
+  };
+}
+
+function outside(scope: Scope): Scope | undefined {
+  return scope.isSection ? scopeAround(scope) : running(scope.startedIn);
+}
+
+/** The nearest scope whose callback has not ended. */
+function running(scope: Scope | undefined): Scope | undefined {
+  let one = scope;
+  while (one?.over === true) one = one.isSection ? one.parent : one.startedIn;
+  return one;
 }

@@ -12,6 +12,7 @@ import { hashRenewal } from '../../lib/renewal/hashRenewal';
 import { HoldTable, type LockLost } from '../../lib/renewal/HoldTable';
 import { RenewalScheduler } from '../../lib/renewal/RenewalScheduler';
 import { Rollback } from '../../lib/wait/Rollback';
+import { SelfWaits } from '../../lib/locks/SelfWaits';
 import { FakeRedis } from './fakeRedis';
 import { FakeExecutor, FakeSubscriber } from './fakes';
 
@@ -52,6 +53,8 @@ export class FakeClient {
   readonly closing = new AbortController();
   /** Names of locks that were re-entered through a handle. */
   readonly reentries: string[] = [];
+  /** Names of locks that were waited for in a scope that may hold them itself. */
+  readonly selfWaits: string[] = [];
 
   constructor(redis = new FakeRedis(), settings: FakeSettings = {}) {
     const full = resolveConfig({ ...settings }, {});
@@ -70,6 +73,7 @@ export class FakeClient {
       rollback: new Rollback(),
       hub: this.hub,
       closing: this.closing.signal,
+      selfWaits: new SelfWaits(this.holds, (name) => this.selfWaits.push(name)),
       warnReentry: (name) => this.reentries.push(name),
       warnUnheard: () => undefined,
     };

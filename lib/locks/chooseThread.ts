@@ -1,0 +1,132 @@
+import { IllegalMonitorStateError } from '../errors';
+import type { Grip, Hold } from '../renewal/Hold';
+import { isAround, liveScope, newThread, scopeAround, type LogicalThread, type Scope } from '../thread/threadScope';
+import type { CallingThread } from './HandleThread';
+import type { LockEngine } from './LockEngine';
+
+/** What a call has to wait for before it can be told whose it is: a section beside it, or an acquisition under way. */
+export interface Obstacle {
+  readonly obstacle: object;
+}
+
+/** What is known of whose a call is. */
+export interface ThreadChoice {
+  readonly threadId: number;
+  /** Whether it re-enters a hold of `acquire`, which only Java-style code can mean. */
+  readonly suspicious: boolean;
+}
+
+/**
+ * Whose thread a call in a scope is, as far as the lock decides it. `docs/threads.md` has the rules, and why.
+ *
+ * The table of holds is the only truth: a hold that was given back or lost lets nobody in.
+ *
+ * @throws IllegalMonitorStateError for `lock()` and `tryLock()` beside a section of their own thread
+ */
+export function chooseThread(lock: LockEngine, call: CallingThread, around: Scope): ThreadChoice | Obstacle {
+  // A hold whose lease has run out lets nobody in, however late its timer is.
+  lock.context.watchdog.catchUp();
+  const threadId = threadThatLetsIn(lock, around);
+  if (threadId !== undefined) {
+    const obstacle = lock.driver.reentrant ? obstacleOf(lock, call, threadId, around) : undefined;
+    if (obstacle === undefined) return { threadId, suspicious: false };
+    if (call.origin === 'plain') throw IllegalMonitorStateError.besideSection(lock.name, threadId);
+    return { obstacle };
+  }
+  const own = call.thread.id;
+  const holds = [lock.holdOf(own), lock.otherHalfOf(own)];
+  if (call.origin !== 'plain') {
+    const free = holds.every((hold) => hold === undefined || (hold.grips.length === 0 && !hold.acquiring));
+    return { threadId: free ? own : (call.spare ??= newThread()).id, suspicious: false };
+  }
+  // Nobody around lets it in, so what its own thread has was taken by `acquire`, or beside it.
+  const grips = holds.flatMap((hold) => hold?.grips ?? []);
+  if (grips.some((grip) => isOfSection(grip))) throw IllegalMonitorStateError.besideSection(lock.name, own);
+  return { threadId: own, suspicious: grips.length > 0 };
+}
+
+/** The thread of the nearest scope that still has the lock and lets the call in. Both halves of a read/write lock count. */
+export function threadThatLetsIn(lock: LockEngine, around: Scope): number | undefined {
+  return nearest(lock, around, true, (grip, scope) =>
+    grip.origin === 'section' ? grip.scope === scope : grip.origin === 'plain' && isTakenIn(grip, scope),
+  )?.hold.threadId;
+}
+
+/** What `unlock()` in a scope gives back: what `lock()` took in it or around it, else a section's or what `acquire` took. */
+export function gripToGiveBack(lock: LockEngine, around: Scope): Found | undefined {
+  return (
+    nearest(lock, around, false, (grip, scope) => grip.origin === 'plain' && isTakenIn(grip, scope)) ??
+    nearest(lock, around, false, (grip, scope) =>
+      grip.origin === 'section' ? grip.scope === scope : grip.origin === 'acquire' && isTakenIn(grip, scope),
+    )
+  );
+}
+
+/** The thread of a section's id. */
+export function threadOfSection(call: CallingThread, threadId: number): LogicalThread {
+  if (call.thread.id === threadId) return call.thread;
+  if (call.spare?.id === threadId) return call.spare;
+  for (let scope = call.around; scope !== undefined; scope = scopeAround(scope)) {
+    if (scope.thread.id === threadId) return scope.thread;
+  }
+  return newThread(threadId);
+}
+
+interface Found {
+  readonly hold: Hold;
+  readonly grip: Grip;
+}
+
+/** The youngest grip of the innermost scope that fits. */
+function nearest(
+  lock: LockEngine,
+  around: Scope,
+  bothHalves: boolean,
+  fits: (grip: Grip, scope: Scope) => boolean,
+): Found | undefined {
+  let known: number | undefined;
+  let holds: (Hold | undefined)[] = [];
+  for (let scope: Scope | undefined = around; scope !== undefined; scope = scopeAround(scope)) {
+    for (const threadId of scope.others === undefined ? [scope.thread.id] : [scope.thread.id, ...scope.others]) {
+      // Scopes within scopes mostly have one and the same thread.
+      if (threadId !== known) holds = [lock.holdOf(threadId), bothHalves ? lock.otherHalfOf(threadId) : undefined];
+      known = threadId;
+      for (const hold of holds) {
+        const grip = hold?.grips.findLast((one) => one.left !== true && fits(one, scope));
+        if (grip !== undefined) return { hold: hold!, grip };
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Whether `lock()` or `acquire()` took it in that scope, or for a thread that was named: then anywhere in that thread. */
+function isTakenIn(grip: Grip, scope: Scope): boolean {
+  return grip.given === true || liveScope(grip.scope) === scope;
+}
+
+/** What keeps a call from re-entering as that thread now: branches that re-enter side by side take turns, readers apart. */
+function obstacleOf(lock: LockEngine, call: CallingThread, threadId: number, around: Scope): object | undefined {
+  const own = lock.holdOf(threadId);
+  const other = lock.otherHalfOf(threadId);
+  // `lock()` while another one is pending is refused further down.
+  if (own?.acquiring === true && call.origin !== 'plain') return own.acquirer ?? own;
+  const plain = call.origin === 'plain';
+  const beside =
+    (lock.shared && !plain ? undefined : own?.grips.find((grip) => isBeside(grip, around))) ??
+    other?.grips.find((grip) => isBeside(grip, around));
+  if (beside !== undefined) return beside.scope;
+  // A write that is asked for under read holds alone is not let in by Redis, so it is in nobody's way.
+  if (other?.acquiring !== true || plain) return undefined;
+  return ((lock.shared ? other : own)?.grips.length ?? 0) > 0 ? (other.acquirer ?? other) : undefined;
+}
+
+function isBeside(grip: Grip, around: Scope): boolean {
+  return grip.origin === 'section' && grip.scope?.over === false && !isAround(grip.scope, around);
+}
+
+/** Whether it belongs to a section that runs: it is its hold, or `lock()` took it in there. */
+function isOfSection({ origin, given, scope: takenIn }: Grip): boolean {
+  if (origin === 'acquire' || given === true) return false;
+  return liveScope(takenIn)?.isSection === true && (origin === 'plain' || takenIn?.over === false);
+}
