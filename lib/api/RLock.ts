@@ -21,7 +21,8 @@ export interface RLock extends RObject {
    * @param leaseTime - how long to hold at most; zero or less: until `unlock()`, kept by the watchdog. Default -1
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - thread id, or thread id and signal
-   * @throws IllegalMonitorStateError when this thread is already acquiring this lock
+   * @throws IllegalMonitorStateError when this thread is already acquiring this lock, or has it for a `withLock` callback
+   *   that runs beside this call
    * @throws SubscriptionTimeoutError when the lock's channel could not be subscribed within `subscriptionTimeout`
    * @throws NoSyncedReplicasError when no replica confirmed it (see `checkLockSyncedSlaves`)
    * @throws the reason of `options.signal`, when it aborts
@@ -72,7 +73,8 @@ export interface RLock extends RObject {
   tryAcquire(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<number | null>;
 
   /**
-   * Gives one hold back. The last one frees the lock and wakes a waiter.
+   * Gives one hold back: what `lock()` took in the scope or around it, else the hold of the `withLock` callback or of
+   * `acquire()`; never that of a callback that runs beside it. The last one frees the lock and wakes a waiter.
    *
    * @param options - thread id, or thread id and signal
    * @throws IllegalMonitorStateError when this thread does not hold it (never did, or its lease ran out)
@@ -108,7 +110,7 @@ export interface RLock extends RObject {
    * Takes the lock and returns the hold, to release by hand or with `await using`.
    *
    * Outside a thread scope, and without `threadId`, each call is a thread of its own: safe on a shared handle, and
-   * two calls exclude each other.
+   * two calls exclude each other. Nobody re-enters it without its `threadId`, except `lock()` of the same thread.
    *
    * @param options - times, unit, thread id, signal
    * @throws LockTimeoutError when `waitTime` passes
@@ -125,7 +127,9 @@ export interface RLock extends RObject {
   tryAcquireHold(options?: AcquireOptions): Promise<LockHold | null>;
 
   /**
-   * Takes the lock, runs `fn` in a thread scope of that hold, and releases it.
+   * Takes the lock, runs `fn` in a thread scope of that hold, and releases it. Two such callbacks of one lock overlap only
+   * where one runs inside the other, or where a `threadId` was given; those that re-enter side by side take turns. What `fn`
+   * left behind when it ended is outside.
    *
    * @param fn - the protected work; locks it uses belong to the same logical thread. Heed `hold.signal`
    * @param options - times, unit, thread id, signal

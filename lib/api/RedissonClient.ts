@@ -77,7 +77,7 @@ export interface RedissonClient {
 
   /**
    * Runs `fn` as a new logical thread; everything it awaits or starts belongs to that thread.
-   * Inside another scope it is a new thread, too.
+   * Inside another scope it is a new thread, too, and in no `withLock` callback: not even in one that it is called in.
    *
    * @param fn - the work
    * @returns what `fn` resolves to

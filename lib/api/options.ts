@@ -6,7 +6,8 @@ import type { TimeUnit } from '../util/TimeUnit';
 export interface ThreadOptions {
   /**
    * The logical thread that calls: a non-negative integer below 2^32.
-   * @default the running thread scope (`runInThread`, `withLock`), else the thread of the handle
+   * @default the thread of a scope around the call that has the lock, else that of the scope (`runInThread`, `withLock`), else
+   *   that of the handle
    */
   readonly threadId?: number | undefined;
   /**

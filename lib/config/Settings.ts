@@ -53,7 +53,7 @@ export interface CommonSettings {
    */
   readonly maxRenewTimes: number;
   /**
-   * Whether re-entering a lock through a handle outside any thread scope is an error instead of a warning.
+   * Whether re-entering a lock through a handle outside any thread scope, or by `lock()` where `acquire()` took it, is an error instead of a warning.
    * @default false: Java code ported line by line does that. Ours
    */
   readonly strictThreads: boolean;

@@ -4,6 +4,7 @@ import { lockBadInput } from './lockBadInput';
 import { lockBattery } from './lockBattery';
 import { lockConcurrency } from './lockConcurrency';
 import { lockHolds } from './lockHolds';
+import { lockThreads } from './lockThreads';
 import { lockWaits } from './lockWaits';
 import { lockWatchdog } from './lockWatchdog';
 
@@ -78,6 +79,7 @@ export function lockContract(name: string, kind: LockKind): void {
     lockBattery(kind);
     lockWaits(kind);
     lockHolds(kind);
+    lockThreads(kind);
     lockAborts(kind);
     lockBadInput(kind);
     lockWatchdog(kind);
