@@ -18,6 +18,9 @@ type Args = (string | number | Buffer)[];
 /** Makes a command of ioredis. The arguments are the command's from then on: numbers among them become text. */
 export type MakeCommand = (name: string, args: Args) => Command;
 
+/** Sends a command. @param stream - where its bytes go */
+export type Send = (name: string, args: Args, stream: CommandStream) => Promise<unknown>;
+
 /** What ioredis writes a command to instead of its socket; part of its public types. */
 export type CommandStream = NonNullable<Parameters<Redis['sendCommand']>[1]>;
 
@@ -36,7 +39,7 @@ const SUPPORTED = '^5.6.0 or ^6.0.0';
 const OPTIONS = Object.freeze({ replyEncoding: 'utf8' as const });
 const NO_ARGS: [] = [];
 
-/** How the commands of each `Command` class are made; a user's own client may come from another copy of ioredis. */
+/** How the commands of a `Command` class are made. */
 const makers = new WeakMap<typeof Command, MakeCommand>();
 
 let checked = false;
@@ -53,13 +56,15 @@ export function checkIoredis(): void {
 }
 
 /**
- * As {@link checkIoredis} for the ioredis that a user's own client is of.
+ * As {@link checkIoredis} for a user's own client, which may be of another copy of ioredis.
  *
  * @throws ConfigError
  */
 export function checkClientsIoredis(client: Redis): void {
-  const Type = client.constructor as typeof Redis;
-  if (Type !== Redis) refuseUnfit(undefined, Type);
+  for (const method of ['call', 'subscribe', 'duplicate', 'disconnect', 'on'] as const) {
+    if (typeof client[method] === 'function') continue;
+    throw new ConfigError(`The given client has no ${method}(). Give one of ioredis ${SUPPORTED}.`);
+  }
 }
 
 /**
@@ -86,9 +91,8 @@ export function refuseUnfit(version: string | undefined, Type: typeof Redis): vo
   }
 }
 
-/** How commands for this connection are made: by the ioredis that the connection is of. */
-export function commandMaker(redis: Redis): MakeCommand {
-  const Type = (redis.constructor as Partial<typeof Redis>).Command ?? Command;
+/** How commands are made: filled afterwards where that makes no difference. @param Type - the class of the commands */
+export function commandMaker(Type: typeof Command = Command): MakeCommand {
   let maker = makers.get(Type);
   if (maker === undefined) {
     maker = fillsAfterwards(Type) ? filled(Type) : constructed(Type);
@@ -98,11 +102,21 @@ export function commandMaker(redis: Redis): MakeCommand {
 }
 
 /**
- * Has ioredis send a command: `sendCommand` of the connection, as APM agents have wrapped it.
+ * How commands are sent on a connection: by its `sendCommand`, as APM agents have wrapped it. On a connection of another
+ * copy of ioredis, which a user's own client may be of, by its `call`, since a command of ours would be a stranger there.
  *
- * @param stream - where its bytes go
- * @returns the promise that `sendCommand` returns, which under tracing is another one than the command's
+ * @returns sends one; gives the promise that `sendCommand` returns, which under tracing is another one than the command's
  */
+export function senderOf(redis: Redis): Send {
+  if (!(redis instanceof Redis)) {
+    const theirs = redis as Redis;
+    return (name, args) => theirs.call(name, ...args);
+  }
+  const make = commandMaker();
+  return (name, args, stream) => sendCommand(redis, make(name, args), stream);
+}
+
+/** See {@link senderOf}. */
 export function sendCommand(redis: Redis, command: Command, stream: CommandStream): Promise<unknown> {
   try {
     const reply = redis.sendCommand(command, stream) as Promise<unknown> | undefined;

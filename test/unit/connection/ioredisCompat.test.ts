@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import {
+  checkClientsIoredis,
   checkIoredis,
   commandMaker,
   refuseUnfit,
   sendCommand,
+  senderOf,
   startNodesOf,
   UNSENT_TEXT,
   type CommandStream,
@@ -15,13 +17,13 @@ import { ConfigError } from '../../../lib/errors';
 const NO_STREAM = {} as CommandStream;
 
 /** As much of a connection as sending needs. */
-function connection(send: (command: Command) => unknown, Type: unknown = Command): Redis {
-  return { constructor: { Command: Type }, sendCommand: send } as unknown as Redis;
+function connection(send: (command: Command) => unknown): Redis {
+  return { sendCommand: send } as unknown as Redis;
 }
 
 describe('a command of ours', () => {
   const sha = '0123456789abcdef0123456789abcdef01234567';
-  const make = commandMaker(connection(() => undefined));
+  const make = commandMaker();
 
   it('is an ordinary one, and nothing but that (B3)', () => {
     const command = make('evalsha', [sha, 0]);
@@ -69,21 +71,25 @@ describe('a command of ours', () => {
         return this.#made;
       }
     }
-    const command = commandMaker(connection(() => undefined, Frozen))('evalsha', [sha, 1, 'a', 7]);
+    const command = commandMaker(Frozen)('evalsha', [sha, 1, 'a', 7]);
     expect(command).to.be.instanceOf(Frozen);
     expect(command.toWritable({})).to.equal(new Command('evalsha', [sha, 1, 'a', 7]).toWritable({}));
-  });
-
-  it('is of the ioredis that its connection is of', () => {
-    class Theirs extends Command {}
-    expect(commandMaker(connection(() => undefined, Theirs))('ping', [])).to.be.instanceOf(Theirs);
-    const redis = new Redis({ lazyConnect: true });
-    expect(commandMaker(redis)('ping', [])).to.be.instanceOf(Command);
-    redis.disconnect();
   });
 });
 
 describe('sending a command', () => {
+  it('goes through call() where the connection is of another copy of ioredis', async () => {
+    const calls: unknown[] = [];
+    const theirs = {
+      call(...call: unknown[]) {
+        calls.push(call);
+        return Promise.resolve('theirs');
+      },
+    } as unknown as Redis;
+    expect(await senderOf(theirs)('evalsha', ['sha', 1, 'a'], NO_STREAM)).to.equal('theirs');
+    expect(calls).to.deep.equal([['evalsha', 'sha', 1, 'a']]);
+  });
+
   it('gives what sendCommand returns', async () => {
     const redis = connection(() => Promise.resolve('traced'));
     expect(await sendCommand(redis, new Command('ping'), NO_STREAM)).to.equal('traced');
@@ -114,6 +120,14 @@ describe('sending a command', () => {
 describe('the ioredis at hand (B14)', () => {
   it('is fit', () => {
     expect(() => checkIoredis()).not.to.throw();
+  });
+
+  it('is taken by a client of its own, and one that lacks something is refused', () => {
+    const client = new Redis({ lazyConnect: true });
+    expect(() => checkClientsIoredis(client)).not.to.throw();
+    client.disconnect();
+    const half = { duplicate: () => undefined, on: () => undefined } as unknown as Redis;
+    expect(() => checkClientsIoredis(half)).to.throw(ConfigError, 'no call()');
   });
 
   for (const version of ['5.5.0', '4.28.5']) {
