@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
+import { CommandError, ConnectionError } from '../../../lib/errors';
 import type { AttemptRequest, Handover, LockDriver, ReleaseRequest } from '../../../lib/locks/drivers/LockDriver';
 import type { AcquireReply } from '../../../lib/scripts/replies';
 import { fakeClock, turn } from '../../support';
@@ -140,6 +141,33 @@ describe('handing over within a process', () => {
     expect(inside(locks)).to.deep.equal([1]);
     await clock.tickAsync(1_000);
     expect(inside(locks)).to.deep.equal([1, 2]);
+  });
+
+  for (const code of ['OOM', 'WRONGTYPE', 'NOPERM', 'ERR']) {
+    it(`A6: becomes a plain release where Redis refuses it (${code}); the heir goes on waiting and gets in`, async () => {
+      const locks = await contenders(2);
+      client.executor.fail('lock.handOver', new CommandError('hand over lock', new Error(`${code} no`)));
+      const unlock = new Outcome(client.lock().unlock(1));
+      await clock.tickAsync(10);
+      expect([unlock.state, locks[1]!.state]).to.deep.equal(['resolved', 'resolved']);
+      expect(client.executor.count('lock.release')).to.equal(1);
+      expect(client.redis.owners(NAME)).to.deep.equal([client.owner(2)]);
+      await client.lock().unlock(2);
+      await clock.tickAsync(60_000);
+      expect([client.holds.size, client.context.rollback.size]).to.deep.equal([0, 0]);
+    });
+  }
+
+  it('A6: whose answer is lost is no error of the heir, who looks for itself', async () => {
+    const locks = await contenders(2);
+    client.executor.fail('lock.handOver', new ConnectionError('lost', true), { runs: true, breaks: true });
+    const unlock = new Outcome(client.lock().unlock(1));
+    await clock.tickAsync(10);
+    expect([unlock.state, locks[1]!.state]).to.deep.equal(['rejected', 'resolved']);
+    expect(client.redis.holds(NAME, client.owner(2))).to.equal(1);
+    await client.lock().unlock(2);
+    await clock.tickAsync(60_000);
+    expect([client.holds.size, client.context.rollback.size]).to.deep.equal([0, 0]);
   });
 
   it('does not go to a thread whose own release is under way', async () => {

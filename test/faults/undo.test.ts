@@ -1,0 +1,381 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import type { Redisson } from '../../lib';
+import { handOverLock } from '../../lib/scripts/lock';
+import { allowLeftovers, RedisServer, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../support';
+import { client, connection, LONG_LEASE_MS, SOON_MS } from './scene';
+import { COMMANDS, ERRORS, TABLE, undoTableRows, type UndoCommand, type UndoError } from './undoTable';
+
+/** So long a renewal may take to come back after the error has passed. */
+const WATCHDOG_MS = 2_000;
+
+/** A server that refuses on demand, and a client of it. */
+interface Stage {
+  readonly server: RedisServer;
+  readonly proxy: TcpProxy;
+  /** Its user has every right, and it goes past the proxy. */
+  readonly direct: Redis;
+  readonly redisson: Redisson;
+  readonly name: string;
+  readonly error: UndoError;
+  /** Every key that the command is about. */
+  readonly keys: readonly string[];
+}
+
+/** What goes wrong: from then on until the returned function is called, or for the one next script. */
+const FAILURES: Readonly<Record<UndoError, (stage: Stage) => Promise<Repair>>> = {
+  'no answer': (stage) => losing(stage, 'hang'),
+  'connection lost': (stage) => losing(stage, 'cut'),
+  OOM: (stage) => configured(stage, 'maxmemory', '1', '0'),
+  MISCONF: (stage) => configured(stage, 'stop-writes-on-bgsave-error', 'yes', 'no'),
+  NOPERM: ({ direct }) => permitted(direct, ['-@write'], ['+@all']),
+  'NOPERM for channels': ({ direct }) => permitted(direct, ['resetchannels'], ['allchannels']),
+  READONLY: async ({ direct }) => {
+    await direct.call('REPLICAOF', '127.0.0.1', '1');
+    return { heal: () => direct.call('REPLICAOF', 'NO', 'ONE') };
+  },
+  NOREPLICAS: (stage) => configured(stage, 'min-replicas-to-write', '1', '0'),
+  WRONGTYPE: async ({ direct, keys }) => {
+    await direct.del(...keys);
+    for (const key of keys) await direct.xadd(key, '*', 'field', 'value');
+    return { heal: () => direct.del(...keys) };
+  },
+  BUSY: async ({ server, direct }) => {
+    const busy = connection(server.url);
+    await busy.ping();
+    const looping = busy.eval('while true do end', 0).catch(() => undefined);
+    await sleepUntil(() =>
+      direct.ping().then(
+        () => false,
+        (error: Error) => error.message.startsWith('BUSY'),
+      ),
+    );
+    return {
+      blind: true,
+      heal: async () => {
+        await direct.script('KILL');
+        await looping;
+      },
+    };
+  },
+  NOSCRIPT: async ({ direct }) => {
+    await direct.script('FLUSH');
+    return { heal: () => Promise.resolve() };
+  },
+};
+
+interface Repair {
+  /** The error passes. */
+  heal(): Promise<unknown>;
+  /** Nobody can look into the server meanwhile. */
+  readonly blind?: boolean;
+}
+
+/** The next script runs, and its answer is lost; nothing gets through behind it. */
+async function losing({ proxy, redisson }: Stage, then: 'hang' | 'cut'): Promise<Repair> {
+  void proxy.swallowNextReply({ command: /\beval/i, then }).then(() => {
+    proxy.blackhole();
+    proxy.refuse();
+  });
+  return {
+    heal: async () => {
+      proxy.cut();
+      await proxy.pass();
+      // The client has noticed, and connected again.
+      await sleepUntil(() =>
+        redisson
+          .getLock(uniqueName())
+          .isLocked()
+          .then(isTrue, () => false),
+      );
+    },
+  };
+}
+
+async function configured({ direct }: Stage, key: string, bad: string, good: string): Promise<Repair> {
+  await direct.config('SET', key, bad);
+  return { heal: () => direct.config('SET', key, good) };
+}
+
+async function permitted(direct: Redis, bad: readonly string[], good: readonly string[]): Promise<Repair> {
+  await direct.call('ACL', 'SETUSER', 'worker', ...bad);
+  return { heal: () => direct.call('ACL', 'SETUSER', 'worker', ...good) };
+}
+
+function isTrue(): boolean {
+  return true;
+}
+
+/** A command, in three parts: before the error, under it, and after it. */
+interface Deed {
+  /** The keys of the object. */
+  keysOf(name: string): readonly string[];
+  before(stage: Stage): Promise<unknown>;
+  under(stage: Stage): Promise<unknown>;
+  /** What is in Redis and should not be there; `-` = nothing. */
+  left(stage: Stage, told: string): Promise<string>;
+  /** Gives back what the caller has, whatever it was told. */
+  after(stage: Stage, told: string): Promise<unknown>;
+}
+
+const THREAD = 7;
+const HEIR = 8;
+
+async function holdsOf({ direct, redisson, name }: Stage, threadId: number): Promise<number> {
+  return Number((await direct.hget(name, `${redisson.getId()}:${threadId}`).catch(() => null)) ?? 0);
+}
+
+async function many(stage: Stage, threadId: number, rightly: number): Promise<string> {
+  const holds = await holdsOf(stage, threadId);
+  return holds <= rightly ? '-' : 'hold';
+}
+
+const lockOf = ({ redisson, name }: Stage) => redisson.getLock(name);
+const permitsOf = ({ redisson, name }: Stage) => redisson.getPermitExpirableSemaphore(name);
+const queueOf = (name: string): string[] => [`redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`];
+
+/** What the deed of a stage keeps between its parts. */
+const notes = new WeakMap<Stage, { heir?: Promise<string>; stop?: AbortController; id?: string; lost?: boolean }>();
+
+const DEEDS: Readonly<Record<UndoCommand, Deed>> = {
+  acquire: {
+    keysOf: (name) => [name],
+    before: () => Promise.resolve(),
+    under: (stage) => lockOf(stage).lock(LONG_LEASE_MS, undefined, THREAD),
+    left: (stage, outcome) => many(stage, THREAD, outcome === 'done' ? 1 : 0),
+    after: (stage, told) => (told === 'done' ? lockOf(stage).unlock(THREAD) : Promise.resolve()),
+  },
+  're-enter': {
+    keysOf: (name) => [name],
+    before: (stage) => lockOf(stage).lock(LONG_LEASE_MS, undefined, THREAD),
+    under: (stage) => lockOf(stage).lock(LONG_LEASE_MS, undefined, THREAD),
+    left: (stage, outcome) => many(stage, THREAD, outcome === 'done' ? 2 : 1),
+    after: async (stage, told) => {
+      if (told === 'done') await lockOf(stage).unlock(THREAD);
+      await lockOf(stage).unlock(THREAD).catch(ifLost);
+    },
+  },
+  release: {
+    keysOf: (name) => [name],
+    before: (stage) => lockOf(stage).lock(LONG_LEASE_MS, undefined, THREAD),
+    under: (stage) => lockOf(stage).unlock(THREAD),
+    left: (stage) => many(stage, THREAD, 0),
+    after: () => Promise.resolve(),
+  },
+  'hand over': {
+    keysOf: (name) => [name],
+    before: async (stage) => {
+      await lockOf(stage).lock(LONG_LEASE_MS, undefined, THREAD);
+      const before = await scriptsRun(stage.direct);
+      const stop = new AbortController();
+      const heir = lockOf(stage).lock(LONG_LEASE_MS, undefined, { threadId: HEIR, signal: stop.signal });
+      notes.set(stage, { heir: told(heir), stop });
+      // One attempt before it listens, one behind that.
+      await sleepUntil(async () => (await scriptsRun(stage.direct)) >= before + 2);
+    },
+    under: (stage) => lockOf(stage).unlock(THREAD),
+    left: (stage) => many(stage, THREAD, 0),
+    after: async (stage) => {
+      const { heir, stop } = notes.get(stage)!;
+      // The heir is no part of the error: it gets in, unless it found for itself that it cannot.
+      if ((await heir) === 'done') await lockOf(stage).unlock(HEIR);
+      stop!.abort();
+    },
+  },
+  renew: {
+    keysOf: (name) => [name],
+    before: async (stage) => {
+      await lockOf(stage).lock(-1, undefined, THREAD);
+      const note = { lost: false };
+      notes.set(stage, note);
+      stage.redisson.onLockLost(() => (note.lost = true));
+    },
+    // The error is there when a renewal is due, and passes within the lease.
+    under: () => sleep(WATCHDOG_MS / 3 + 200),
+    left: () => Promise.resolve('-'),
+    after: async (stage) => {
+      await sleep(WATCHDOG_MS);
+      // Kept, unless there is nothing to keep.
+      const { lost } = notes.get(stage)!;
+      expect(lost).to.equal(stage.error === 'WRONGTYPE');
+      if (lost !== true) await lockOf(stage).unlock(THREAD);
+    },
+  },
+  'leave a queue': {
+    keysOf: (name) => [name, ...queueOf(name)],
+    before: async (stage) => {
+      const fair = stage.redisson.getFairLock(stage.name);
+      await fair.lock(LONG_LEASE_MS, undefined, THREAD);
+      const before = await scriptsRun(stage.direct);
+      const stop = new AbortController();
+      notes.set(stage, { heir: told(fair.lock(-1, undefined, { threadId: HEIR, signal: stop.signal })), stop });
+      await sleepUntil(async () => (await scriptsRun(stage.direct)) >= before + 2);
+    },
+    under: async (stage) => {
+      const { heir, stop } = notes.get(stage)!;
+      stop!.abort(Object.assign(new Error('enough'), { code: 'aborted' }));
+      const outcome = await heir!;
+      await sleep(50);
+      throw Object.assign(new Error(outcome), { code: outcome });
+    },
+    left: async ({ direct, name }) => ((await direct.llen(queueOf(name)[0]!).catch(() => 0)) === 0 ? '-' : 'place'),
+    after: (stage) => stage.redisson.getFairLock(stage.name).unlock(THREAD).catch(ifLost),
+  },
+  'take a permit': {
+    keysOf: (name) => [name, `{${name}}:timeout`],
+    before: (stage) => permitsOf(stage).trySetPermits(3),
+    under: async (stage) => notes.set(stage, { id: await permitsOf(stage).acquire(LONG_LEASE_MS) }),
+    left: (stage, outcome) => (outcome === 'done' ? Promise.resolve('-') : taken(stage)),
+    after: async (stage) => {
+      const { id } = notes.get(stage) ?? {};
+      if (id !== undefined) await permitsOf(stage).release(id);
+      await untilAllBack(stage);
+    },
+  },
+  'return a permit': {
+    keysOf: (name) => [name, `{${name}}:timeout`],
+    before: async (stage) => {
+      await permitsOf(stage).trySetPermits(3);
+      notes.set(stage, { id: await permitsOf(stage).acquire(LONG_LEASE_MS) });
+    },
+    under: (stage) => permitsOf(stage).release(notes.get(stage)!.id!),
+    left: (stage) => taken(stage),
+    after: async (stage, outcome) => {
+      // The caller knows its id, and tries again; a permit that is back is not found.
+      if (outcome !== 'done') await permitsOf(stage).tryRelease(notes.get(stage)!.id!);
+      await untilAllBack(stage);
+    },
+  },
+  'set a lease': {
+    keysOf: (name) => [name, `{${name}}:timeout`],
+    before: async (stage) => {
+      await permitsOf(stage).trySetPermits(3);
+      notes.set(stage, { id: await permitsOf(stage).acquire(LONG_LEASE_MS) });
+    },
+    under: (stage) => permitsOf(stage).updateLeaseTime(notes.get(stage)!.id!, 2 * LONG_LEASE_MS),
+    left: () => Promise.resolve('-'),
+    after: async (stage) => {
+      await permitsOf(stage).tryRelease(notes.get(stage)!.id!);
+      await untilAllBack(stage);
+    },
+  },
+};
+
+async function taken({ direct, name }: Stage): Promise<string> {
+  return (await direct.zcard(`{${name}}:timeout`).catch(() => 0)) === 0 ? '-' : 'permit';
+}
+
+async function untilAllBack(stage: Stage): Promise<void> {
+  if ((await stage.direct.exists(stage.name)) === 0) return;
+  await sleepUntil(async () => (await stage.direct.get(stage.name)) === '3', { timeout: SOON_MS, message: 'all back' });
+  await permitsOf(stage).delete();
+}
+
+/** How many scripts the server has run by their hashes. */
+async function scriptsRun(direct: Redis): Promise<number> {
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await direct.info('commandstats'))?.[1] ?? 0);
+}
+
+function ifLost(error: Error & { readonly code?: string }): void {
+  if (error.code !== 'ILLEGAL_MONITOR_STATE') throw error;
+}
+
+/** `done`, or the code of the error. */
+function told(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'done',
+    (error: Error & { readonly code?: string }) => error.code ?? error.message,
+  );
+}
+
+describe('undo: every error of every command', () => {
+  let server: RedisServer;
+  let direct: Redis;
+
+  before(async () => {
+    server = await RedisServer.start({ args: ['--lua-time-limit', '20'] });
+  });
+
+  after(() => server.stop());
+
+  beforeEach(async () => {
+    allowLeftovers({ keys: /./ });
+    direct = connection(server.url);
+    await direct.call('ACL', 'SETUSER', 'worker', 'on', '>secret', '+@all', 'allkeys', 'allchannels');
+    await failSaves();
+  });
+
+  /** From now on the server says MISCONF to writers, as soon as it is told to mind. */
+  async function failSaves(): Promise<void> {
+    const [, folder] = (await direct.config('GET', 'dir')) as [string, string];
+    if (fs.existsSync(path.join(folder, 'dump.rdb'))) return;
+    await direct.config('SET', 'stop-writes-on-bgsave-error', 'no');
+    // The snapshot cannot be put in the place of a folder.
+    fs.mkdirSync(path.join(folder, 'dump.rdb'));
+    await direct.config('SET', 'save', '3600 1');
+    await direct.bgsave();
+    await sleepUntil(async () => (await direct.info('persistence')).includes('rdb_last_bgsave_status:err'));
+  }
+
+  async function open(error: UndoError, keysOf: Deed['keysOf']): Promise<Stage> {
+    const proxy = trackClient(await TcpProxy.start(server.url));
+    const url = proxy.url.replace('redis://', 'redis://worker:secret@');
+    const settings = { timeout: 400, retryAttempts: 0, lockWatchdogTimeout: WATCHDOG_MS };
+    const name = uniqueName('undo');
+    return { server, proxy, direct, redisson: client(url, settings), name, error, keys: keysOf(name) };
+  }
+
+  /** Has every script known, so that an EVALSHA is the script itself. */
+  async function loadScripts({ redisson }: Stage): Promise<void> {
+    const name = uniqueName('warm');
+    for (const lock of [redisson.getLock(name), redisson.getFairLock(name)]) {
+      await lock.lock(1_000, undefined, 1);
+      await lock.lock(1_000, undefined, 1);
+      await lock.unlock(1);
+      await lock.unlock(1);
+    }
+    const permits = redisson.getPermitExpirableSemaphore(name);
+    await permits.trySetPermits(1);
+    const id = await permits.acquire();
+    await permits.updateLeaseTime(id, 1_000);
+    await permits.release(id);
+    await permits.delete();
+    await direct.script('LOAD', handOverLock.lua);
+  }
+
+  it('is what docs/reliability.md says', () => {
+    const text = fs.readFileSync(path.resolve(__dirname, '../../docs/reliability.md'), 'utf8');
+    const rows = text.split('\n').map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+    for (const row of undoTableRows()) expect(rows).to.deep.include(row);
+  });
+
+  for (const error of ERRORS) {
+    describe(error, () => {
+      COMMANDS.forEach((command, i) => {
+        it(`${command}: leaves nothing behind, and tells what is true`, async () => {
+          const deed = DEEDS[command];
+          const stage = await open(error, deed.keysOf);
+          await loadScripts(stage);
+          await deed.before(stage);
+          const repair = await FAILURES[error](stage);
+          const outcome = await told(deed.under(stage));
+          const left = repair.blind === true ? '?' : await deed.left(stage, outcome);
+          await repair.heal();
+          await deed.after(stage, outcome);
+          await sleepUntil(async () => (await direct.exists(...stage.keys)) === 0, {
+            timeout: SOON_MS,
+            message: `nothing left (${outcome}, ${left})`,
+          });
+          expect(`${outcome}, ${left}`).to.equal(TABLE[error][i]);
+        });
+      });
+    });
+  }
+});

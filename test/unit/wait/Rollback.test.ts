@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import { CommandError } from '../../../lib/errors';
+import { Rollback, type Leftover, type LeftoverPlace } from '../../../lib/wait/Rollback';
+import { fakeClock } from '../../support';
+
+describe('Rollback', () => {
+  let clock: SinonFakeTimers;
+  let rollback: Rollback;
+  let searches: number;
+  let undos: number;
+  let ended: number;
+  const there = new Set<string>();
+  const search = {
+    batchOf: () => 0,
+    find: (places: readonly LeftoverPlace[]) => {
+      searches++;
+      return Promise.resolve(places.map(({ key }) => there.has(key)));
+    },
+  };
+
+  beforeEach(() => {
+    clock = fakeClock();
+    rollback = new Rollback();
+    searches = undos = ended = 0;
+    there.clear();
+  });
+
+  function leftover(key: string, more: Partial<Leftover> = {}): Leftover {
+    return {
+      unwanted: true,
+      livesMs: 30_000,
+      place: { key, member: 'me' },
+      search,
+      undo: () => {
+        undos++;
+        there.delete(key);
+        return Promise.resolve(false);
+      },
+      ended: () => ended++,
+      ...more,
+    };
+  }
+
+  it('A12: looks for 3000 leftovers by a few hundred commands in all, finds what comes late, and ends', async () => {
+    for (let i = 0; i < 3_000; i++) rollback.add(leftover(`${i}`), false);
+    await clock.tickAsync(1_000);
+    there.add('17').add('2999');
+    await clock.tickAsync(1_500);
+    expect([...there]).to.deep.equal([]);
+    await clock.tickAsync(30_000);
+    expect([undos, ended, rollback.size, clock.countTimers()]).to.deep.equal([2, 3_000, 0, 0]);
+    expect(searches).to.be.lessThan(400);
+  });
+
+  it('A12: sends at most 200 commands per second, whatever there is to undo', async () => {
+    for (let i = 0; i < 3_000; i++) rollback.add(leftover(`${i}`, { search: undefined }), false);
+    for (let second = 0; second < 20; second++) {
+      const before = undos;
+      await clock.tickAsync(1_000);
+      expect(undos - before).to.be.within(1, 210);
+    }
+    rollback.close();
+    await clock.tickAsync(0);
+    expect([rollback.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
+
+  it('tries on after every refusal, but not where the key holds another type', async () => {
+    for (const [code, times] of [
+      ['MISCONF', 3],
+      ['WRONGTYPE', 1],
+    ] as const) {
+      undos = 0;
+      const undo = () => {
+        undos++;
+        return Promise.reject(new CommandError('release', new Error(`${code} no`)));
+      };
+      rollback.add(leftover('a', { search: undefined, undo }), true);
+      await clock.tickAsync(1_000);
+      expect(undos).to.equal(times);
+      await clock.tickAsync(30_000);
+    }
+    expect([ended, rollback.size, clock.countTimers()]).to.deep.equal([2, 0, 0]);
+  });
+
+  it('leaves alone what is wanted again', async () => {
+    let unwanted = false;
+    there.add('a');
+    rollback.add(
+      {
+        ...leftover('a'),
+        get unwanted() {
+          return unwanted;
+        },
+      },
+      false,
+    );
+    await clock.tickAsync(10_000);
+    expect([searches, undos]).to.deep.equal([0, 0]);
+    unwanted = true;
+    await clock.tickAsync(1_000);
+    expect([searches > 0, undos]).to.deep.equal([true, 1]);
+    rollback.close();
+  });
+});
