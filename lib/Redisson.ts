@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type {
   BackOff,
+  ConnectionListener,
+  ConnectionState,
   LockLostListener,
   RCountDownLatch,
   RFencedLock,
@@ -42,6 +45,7 @@ import { SelfWaits } from './locks/SelfWaits';
 import { warnHandleReentry, warnSelfWait } from './locks/threadWarnings';
 import { ChannelHub } from './pubsub/ChannelHub';
 import { drain } from './renewal/drain';
+import { logClient } from './renewal/clientLog';
 import { hashRenewal } from './renewal/hashRenewal';
 import { HoldTable } from './renewal/HoldTable';
 import { readRenewal } from './renewal/readRenewal';
@@ -78,8 +82,8 @@ export class Redisson {
 
   private constructor(settings: Settings) {
     this.#settings = settings;
-    this.#connections = connect(settings);
-    const { executor, subscriber } = this.#connections;
+    this.#connections = connect({ ...settings, clientName: settings.clientName ?? connectionName(this.#id) });
+    const { executor, subscriber, monitor } = this.#connections;
     const holds = new HoldTable();
     const watchdog = new RenewalScheduler(holds, settings.lockWatchdogBatchSize);
     executor.onReply = () => watchdog.catchUp();
@@ -95,7 +99,8 @@ export class Redisson {
       warnReentry: (name) => this.#warnReentry(name),
       warnUnheard: unheardWarning(),
     };
-    const renewal = hashRenewal(executor);
+    const telling = logClient(settings.logger, this.#id, monitor, holds);
+    const renewal = telling(hashRenewal(executor));
     const queueing = settings.fairLockWaitTimeout;
     this.#fairTurns = new FairTurns(executor);
     this.#drivers = {
@@ -104,7 +109,7 @@ export class Redisson {
       fenced: fencedDriver(executor, this.#id, renewal),
       nonReentrant: nonReentrantDriver(executor, this.#id, renewal),
       nonReentrantFair: nonReentrantFairDriver(executor, this.#id, renewal, queueing, this.#fairTurns),
-      read: readDriver(executor, this.#id, readRenewal(executor, readKeyPrefix)),
+      read: readDriver(executor, this.#id, telling(readRenewal(executor, readKeyPrefix))),
       write: writeDriver(executor, this.#id, renewal),
       spin: (backOff: BackOff) => spinDriver(executor, this.#id, renewal, () => new BackOffWakeup(backOff.create())),
     };
@@ -206,6 +211,24 @@ export class Redisson {
     return currentThreadId();
   }
 
+  /** Asks Redis. @returns how long the answer took, in ms @throws errors of the connection */
+  async ping(): Promise<number> {
+    const sentAt = performance.now();
+    await this.#connections.executor.call('ping', [], { what: 'ping', routeBy: '' });
+    return performance.now() - sentAt;
+  }
+
+  /** What the command connection is. */
+  get state(): ConnectionState {
+    return this.#connections.monitor.state;
+  }
+
+  /** Tells of each change of {@link state}. @returns what removes the listener */
+  onConnectionChange(listener: ConnectionListener): () => void {
+    if (typeof listener !== 'function') throw new TypeError('onConnectionChange needs a function');
+    return this.#connections.monitor.onChange(listener);
+  }
+
   /** Tells of every hold of this client that turns out to be lost. @returns what removes the listener */
   onLockLost(listener: LockLostListener): () => void {
     if (typeof listener !== 'function') throw new TypeError('onLockLost needs a function');
@@ -238,7 +261,9 @@ export class Redisson {
     if (drainMs > 0) await drain(holds, this.#connections.executor, drainMs, this.#hurry.signal);
     this.#fairTurns.close();
     holds.clear();
-    await this.#connections.executor.close();
+    const closed = this.#connections.executor.close();
+    this.#connections.monitor.close();
+    await closed;
     this.#context.rollback.close();
   }
 
@@ -271,4 +296,9 @@ function readDrain(options: ShutdownOptions | undefined): number {
   const drain = toMillis(options?.drain ?? 0, undefined, 'drain');
   if (drain < 0) throw new RangeError(`drain must not be negative, got ${drain}`);
   return drain;
+}
+
+/** So that an owner in Redis, which begins with the client id, can be traced to its process. */
+function connectionName(clientId: string): string {
+  return `ioredisson:${clientId}:${hostname().replace(/[^!-~]/g, '_')}:${process.pid}`;
 }

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
+import type { ConnectionListener, ConnectionState } from './ConnectionChange';
 import type { ShutdownOptions } from './options';
 import type { LockLostListener } from './LockLostEvent';
 import type { RCountDownLatch } from './RCountDownLatch';
@@ -94,6 +95,25 @@ export interface RedissonClient {
    * @returns removes the listener
    */
   onLockLost(listener: LockLostListener): () => void;
+
+  /**
+   * Asks Redis (one node of a cluster).
+   *
+   * @returns how long the answer took, in ms
+   * @throws ConnectionError, CommandTimeoutError, ShutdownError
+   */
+  ping(): Promise<number>;
+
+  /** What the command connection is. */
+  readonly state: ConnectionState;
+
+  /**
+   * Is told of each change of {@link state}.
+   *
+   * @param listener - called with the state, and with the reason where the connection was lost and it is known
+   * @returns removes the listener
+   */
+  onConnectionChange(listener: ConnectionListener): () => void;
 
   /**
    * Rejects every waiter with `ShutdownError`, stops the watchdog and closes the connections this client opened.

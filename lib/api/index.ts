@@ -1,4 +1,5 @@
 export type { BackOff, BackOffPolicy } from './BackOff';
+export type { ConnectionChange, ConnectionListener, ConnectionState } from './ConnectionChange';
 export type { LockHold } from './LockHold';
 export type { LockLostEvent, LockLostListener } from './LockLostEvent';
 export type { AcquireOptions, LockOptions, ShutdownOptions, ThreadOptions } from './options';

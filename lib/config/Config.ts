@@ -1,6 +1,7 @@
 import { ConfigError } from '../errors/ConfigError';
 import { Draft } from './Draft';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from './ignoredKeys';
+import type { Logger } from './Logger';
 import type { NameMapper } from './NameMapper';
 import type * as documents from './readDocument';
 import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from './schema';
@@ -146,6 +147,11 @@ export class Config {
    */
   setMaxHandOvers(times: number): this {
     return this.#set('maxHandOvers', times);
+  }
+
+  /** @param logger - where the client tells what happens to it. Default nowhere. Ours */
+  setLogger(logger: Logger): this {
+    return this.#set('logger', logger);
   }
 
   /** @param mode - whether waiters are woken through sharded pub/sub. Default `AUTO` */

@@ -1,10 +1,11 @@
+import type { Logger } from './Logger';
 import type { NameMapper } from './NameMapper';
 import type { CommonSettings } from './Settings';
 import type { TlsSettings, TlsVersion } from './TlsSettings';
 import type { RedisClientLike } from './Topology';
 
 /** The common settings with a plain value, as they are given. */
-type PlainSettings = Omit<CommonSettings, 'nameMapper' | 'password' | 'username' | 'clientName' | 'tls'>;
+type PlainSettings = Omit<CommonSettings, 'nameMapper' | 'password' | 'username' | 'clientName' | 'logger' | 'tls'>;
 
 /**
  * The common settings as they are given: each may be left out. What each means, and its default, is told at
@@ -17,7 +18,9 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
   readonly username?: string | undefined;
   /** The password to authenticate with. Not with `client`. @default none */
   readonly password?: string | undefined;
-  /** The name of the connections in `CLIENT LIST`. @default none; with `client`, that of the client */
+  /** Where the client tells what happens to it. @default nowhere */
+  readonly logger?: Logger | undefined;
+  /** The name of the connections in `CLIENT LIST`. @default `ioredisson:<client id>:<host name>:<pid>` */
   readonly clientName?: string | undefined;
   /** How far to trust the server's certificate. Not with `client`. @default 'STRICT' */
   readonly sslVerificationMode?: TlsSettings['verification'] | undefined;

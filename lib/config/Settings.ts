@@ -1,3 +1,4 @@
+import type { Logger } from './Logger';
 import type { NameMapper } from './NameMapper';
 import type { Secret } from './Secret';
 import type { TlsSettings } from './TlsSettings';
@@ -92,10 +93,12 @@ export interface CommonSettings {
   readonly username: string | undefined;
   /** The password to authenticate with. @default undefined: no authentication */
   readonly password: Secret | undefined;
-  /** The name of the connections in `CLIENT LIST`. @default undefined: none */
+  /** The name of the connections in `CLIENT LIST`. @default undefined: `ioredisson:<client id>:<host name>:<pid>` */
   readonly clientName: string | undefined;
   /** The number of the database. @default 0; a cluster has no other before Valkey 9 */
   readonly database: number;
+  /** Where the client tells what happens to it. @default undefined: nowhere. Ours */
+  readonly logger: Logger | undefined;
   /** How to encrypt connections. @default undefined: not at all */
   readonly tls: TlsSettings | undefined;
 }

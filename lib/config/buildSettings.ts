@@ -48,6 +48,7 @@ export function buildSettings(topology: Topology, values: CommonValues, addresse
     username: authority?.username ?? values.username,
     password: authority?.password ?? values.password,
     clientName: values.clientName,
+    logger: values.logger,
     database,
     tls: encrypted === 0 ? undefined : readTls(values),
   });

@@ -2,7 +2,7 @@ import { IDENTITY_NAME_MAPPER } from './NameMapper';
 import type { CommonSettings } from './Settings';
 
 /** The settings that have a default; each is explained at its field of `CommonSettings`. */
-type Defaulted = Omit<CommonSettings, 'username' | 'password' | 'clientName' | 'tls'>;
+type Defaulted = Omit<CommonSettings, 'username' | 'password' | 'clientName' | 'logger' | 'tls'>;
 
 /** Every default, in this one place. */
 export const DEFAULTS: Defaulted = Object.freeze({

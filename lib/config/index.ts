@@ -1,5 +1,6 @@
 export { Config } from './Config';
 export { IDENTITY_NAME_MAPPER, type NameMapper } from './NameMapper';
+export type { Logger, LogLine } from './Logger';
 export { PrefixNameMapper } from './PrefixNameMapper';
 export type { RedissonOptions, SettingsInput } from './RedissonOptions';
 export { resolveConfig } from './resolveConfig';

@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors/ConfigError';
 import { describe } from '../util/describe';
+import type { Logger } from './Logger';
 import { IDENTITY_NAME_MAPPER, type NameMapper } from './NameMapper';
 import type { Parser } from './parsers';
 import { PrefixNameMapper } from './PrefixNameMapper';
@@ -26,6 +27,15 @@ export const nameMapper: Parser<NameMapper> = {
       `${key} '${java.className}' is a Java class and cannot be loaded here. ` +
         `Write the same mapping in JavaScript and set it in code: config.setNameMapper({ map, unmap }).`,
     );
+  },
+};
+
+/** Parses a logger: an object with the four functions of pino, or of the console. */
+export const logger: Parser<Logger> = {
+  form: 'other',
+  parse(value, key) {
+    if (hasMethods(value, 'debug', 'info', 'warn', 'error')) return value as Logger;
+    throw new ConfigError(`${key} must be an object with debug, info, warn and error, got ${describe(value)}`);
   },
 };
 

@@ -1,5 +1,5 @@
 import { DEFAULT_PORT, DEFAULT_SENTINEL_PORT } from './address';
-import { nameMapper, natMapper } from './mappers';
+import { logger, nameMapper, natMapper } from './mappers';
 import {
   address,
   choice,
@@ -56,6 +56,7 @@ export const COMMON = {
   maxRenewTimes: integer(0),
   strictThreads: flag,
   maxHandOvers: integer(0),
+  logger,
 } as const;
 
 const nodes = list(address(DEFAULT_PORT));

@@ -35,6 +35,10 @@ export class ClusterLink implements Link {
     this.#view.events = events;
   }
 
+  get usable(): boolean {
+    return this.#view.well;
+  }
+
   get refusal(): Error | undefined {
     return this.#view.refusal;
   }

@@ -176,7 +176,7 @@ export class ClusterView {
       this.#lookError = error as Error;
     }
     this.#looking = false;
-    if (this.#well) this.#looks = 0;
+    if (this.well) this.#looks = 0;
     else this.#looks++;
     const { scanInterval } = this.#options;
     if (this.#looks === 0 || this.#looks > MANY_LOOKS) this.#lookIn(scanInterval);
@@ -184,7 +184,7 @@ export class ClusterView {
   }
 
   /** Whether every slot has a master that can be used. */
-  get #well(): boolean {
+  get well(): boolean {
     if (this.#sharded === undefined || !this.#slots.complete) return false;
     return [...this.#slots.masters.keys()].every((key) => this.#pool.get(key)?.link.ready);
   }

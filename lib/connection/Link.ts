@@ -19,6 +19,8 @@ export interface Link {
   events: LinkEvents | undefined;
   /** Whether a command can be sent now. @param key - decides the node on a cluster */
   canSend(key: string | undefined): boolean;
+  /** Whether every command can be sent now. */
+  readonly usable: boolean;
   /** Why no server lets us in, while none does. */
   readonly refusal: Error | undefined;
   /** Why there is no connection, if that is known. */

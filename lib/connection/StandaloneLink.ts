@@ -75,6 +75,10 @@ export class StandaloneLink implements Link {
     return this.#ready && this.#redis.status === 'ready' && this.#redis.stream.writable;
   }
 
+  get usable(): boolean {
+    return this.ready;
+  }
+
   get refusal(): Error | undefined {
     return this.#refusal;
   }

@@ -5,6 +5,7 @@ import { runOutside } from '../util/outside';
 import { chosenConnector } from './chosenConnector';
 import { connectCluster, connectClusterCopy } from './connectCluster';
 import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword } from './connectionOptions';
+import { ConnectionMonitor } from './ConnectionMonitor';
 import type { Connections } from './Connections';
 import { ConnectionSubscriber, endpointOf } from './ConnectionSubscriber';
 import { Executor } from './Executor';
@@ -111,5 +112,6 @@ function connectServer(settings: Settings, open: () => Redis, address: string, d
     syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
     onSilence: () => subscriber.probe(),
   });
-  return { executor: new Executor(link, settings), subscriber };
+  const executor = new Executor(link, settings);
+  return { executor, subscriber, monitor: new ConnectionMonitor(link) };
 }

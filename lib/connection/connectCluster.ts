@@ -7,6 +7,7 @@ import { ClusterLink } from './ClusterLink';
 import { ClusterSubscriber } from './ClusterSubscriber';
 import { ClusterView } from './ClusterView';
 import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from './connectionOptions';
+import { ConnectionMonitor } from './ConnectionMonitor';
 import type { Connections } from './Connections';
 import { ConnectionSubscriber } from './ConnectionSubscriber';
 import { Executor } from './Executor';
@@ -89,7 +90,8 @@ function join(settings: Settings, source: ClusterSource): Connections {
     );
   });
   const link = new ClusterLink(view, source.address, settings.slavesSyncTimeout);
-  return { executor: new Executor(link, settings), subscriber };
+  const executor = new Executor(link, settings);
+  return { executor, subscriber, monitor: new ConnectionMonitor(link) };
 }
 
 /** A connection to some node of a cluster, each time to another one: a classic message reaches all of them. */

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /**
  * What a value is, for a message, without showing what may hold a password: objects are named, not printed.
  *
@@ -7,9 +9,7 @@
 export function describe(value: unknown): string {
   if (typeof value === 'string') return isSuspicious(value) ? 'a text that may hold a secret' : `'${value}'`;
   if (typeof value === 'function') return 'a function';
-  return typeof value === 'object'
-    ? describeObject(value)
-    : String(value as number | bigint | boolean | symbol | undefined);
+  return typeof value === 'object' ? describeObject(value) : inspect(value);
 }
 
 function describeObject(value: object | null): string {

@@ -30,6 +30,7 @@ describe('resolveConfig', () => {
       username: undefined,
       password: undefined,
       clientName: undefined,
+      logger: undefined,
       database: 0,
       tls: undefined,
     };

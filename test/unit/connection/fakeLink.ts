@@ -14,6 +14,7 @@ export interface Sent {
 /** A link whose connection the test makes and breaks, and whose answers the test gives. */
 export class FakeLink implements Link {
   events: LinkEvents | undefined;
+  usable = true;
   readonly publishCommand = 'PUBLISH';
   readonly address = 'fake:1';
   syncTimeout = 0;

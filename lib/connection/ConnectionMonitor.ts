@@ -1,0 +1,77 @@
+import type { ConnectionChange, ConnectionListener, ConnectionState } from '../api';
+import { runOutside } from '../util/outside';
+import type { Link, LinkEvents } from './Link';
+import { driverError } from './driverError';
+
+/**
+ * What becomes of the command connection of a client, for those who want to know.
+ *
+ * States: connecting -> ready <-> reconnecting; closed.
+ */
+export class ConnectionMonitor {
+  readonly #link: Link;
+  readonly #listeners = new Set<ConnectionListener>();
+  #state: ConnectionState = 'connecting';
+  /** Told when the servers refuse us. */
+  onRefused: ((error: Error) => void) | undefined;
+
+  /** @param link - its events must be set already; they are passed on */
+  constructor(link: Link) {
+    this.#link = link;
+    const next: LinkEvents | undefined = link.events;
+    link.events = {
+      ready: () => {
+        next?.ready();
+        this.#look();
+      },
+      lost: () => {
+        next?.lost();
+        this.#look();
+      },
+      refused: (error) => {
+        next?.refused(error);
+        this.onRefused?.(driverError(error));
+      },
+    };
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** @returns what removes the listener */
+  onChange(listener: ConnectionListener): () => void {
+    // A wrapper of its own, so that one function added twice is called twice and removed once.
+    const entry: ConnectionListener = (change) => listener(change);
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  /** The client is shut down. */
+  close(): void {
+    this.#become('closed', undefined);
+    this.#listeners.clear();
+  }
+
+  #look(): void {
+    if (this.#link.usable) this.#become('ready', undefined);
+    else if (this.#state === 'ready') this.#become('reconnecting', this.#link.refusal ?? this.#link.lastError);
+  }
+
+  #become(state: ConnectionState, cause: Error | undefined): void {
+    if (state === this.#state || this.#state === 'closed') return;
+    this.#state = state;
+    const change: ConnectionChange = cause === undefined ? { state } : { state, cause: driverError(cause) };
+    runOutside(() => {
+      for (const listener of [...this.#listeners]) {
+        try {
+          listener(change);
+        } catch (error) {
+          process.emitWarning(`An onConnectionChange listener threw: ${String(error)}`, {
+            code: 'IOREDISSON_LISTENER',
+          });
+        }
+      }
+    });
+  }
+}
