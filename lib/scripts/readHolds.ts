@@ -19,3 +19,18 @@ local function longestRead()
   return longest
 end
 `;
+
+/**
+ * Defines `heldAside()`: how many read holds the owner has on the lock whose hold keys are the same. Redisson builds them
+ * from `{name}`, so `x` and `{x}` share them; what is still a hold there is neither deleted nor shortened. Where the user may
+ * not look at that name, nobody can have taken a hold on it with this client. Needs `name`, `owner`.
+ */
+export const HELD_ASIDE = `
+local function heldAside()
+  local other = string.match(name, '^{([^{]*)}$')
+  if not other and not string.find(name, '{', 1, true) then other = '{' .. name .. '}' end
+  -- pcall: the name may hold another type, be forbidden, or (with odd braces) be of another slot
+  if not other or type(redis.pcall('hget', other, 'mode')) ~= 'string' then return 0 end
+  return tonumber(redis.call('hget', other, owner)) or 0
+end
+`;

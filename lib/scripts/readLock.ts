@@ -1,5 +1,5 @@
 import { CUT_RW_LIFE, FREED, TELL } from './cutLife';
-import { LONGEST_READ } from './readHolds';
+import { HELD_ASIDE, LONGEST_READ } from './readHolds';
 import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from './replies';
 import { defineScript } from './Script';
 
@@ -14,6 +14,7 @@ import { defineScript } from './Script';
  *
  * The hash lives as long as the longest hold. One hash cannot say which reader's lease that was, hence the key per hold:
  * whoever releases reads from them how long the rest has, and deletes a lock of which only dead readers are left.
+ * The names `x` and `{x}` share the keys of an owner who reads both: see {@link HELD_ASIDE}.
  */
 
 /**
@@ -31,6 +32,7 @@ export const acquireReadLock = defineScript({
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: `
+${HELD_ASIDE}
 local mode = redis.call('hget', name, 'mode')
 local ttl = redis.call('pttl', name)
 -- a hash without a mode is a lock of another kind: as good as a writer
@@ -43,9 +45,10 @@ if not repeated then held = held + 1 end
 local hold = timeoutPrefix .. ':' .. held
 -- SET would replace a key of any type, GET does not
 local alive = redis.call('get', hold)
+local kept = alive and (repeated or heldAside() >= held)
 if not mode then redis.call('hset', name, 'mode', 'read') end
 if not repeated then redis.call('hset', name, owner, held) end
-if not repeated or not alive or redis.call('pttl', hold) < tonumber(lease) then
+if not kept or redis.call('pttl', hold) < tonumber(lease) then
   redis.call('set', hold, '1', 'px', lease)
 end
 if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
@@ -73,7 +76,7 @@ export const releaseReadLock = defineScript({
   resend: 'always',
   synced: true,
   lua: `
-${LONGEST_READ}${CUT_RW_LIFE}
+${LONGEST_READ}${HELD_ASIDE}${CUT_RW_LIFE}
 local mode = redis.call('hget', name, 'mode')
 if not mode then
   if redis.call('exists', name) == 0 then tell() end
@@ -83,14 +86,18 @@ local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
 if held <= keep and remaining == '0' then return 0 end
+local aside = heldAside()
 -- deletions come first: a server without memory refuses HSET, but not behind a write that it has allowed
-for hold = keep + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
+for hold = math.max(keep, aside) + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
 if keep == 0 then redis.call('hdel', name, owner)
 elseif held > keep then redis.call('hset', name, owner, keep) end
 local rest = tonumber(remaining)
 for hold = 1, rest > 0 and math.min(keep, held) or 0 do
   local key = timeoutPrefix .. ':' .. hold
-  if hold == math.min(keep, held) or redis.call('pttl', key) > rest then redis.call('set', key, '1', 'px', rest) end
+  local ttl = redis.call('pttl', key)
+  if ttl < rest and hold == math.min(keep, held) or ttl > rest and hold > aside then
+    redis.call('set', key, '1', 'px', rest)
+  end
 end
 if redis.call('hlen', name) > 1 then
   local longest = longestRead()
