@@ -101,6 +101,7 @@ export class Redisson {
     };
     const telling = logClient(settings.logger, this.#id, monitor, holds);
     const renewal = telling(hashRenewal(executor));
+    const closing = this.#closing.signal;
     const queueing = settings.fairLockWaitTimeout;
     this.#fairTurns = new FairTurns(executor);
     this.#drivers = {
@@ -111,7 +112,8 @@ export class Redisson {
       nonReentrantFair: nonReentrantFairDriver(executor, this.#id, renewal, queueing, this.#fairTurns),
       read: readDriver(executor, this.#id, telling(readRenewal(executor, readKeyPrefix))),
       write: writeDriver(executor, this.#id, renewal),
-      spin: (backOff: BackOff) => spinDriver(executor, this.#id, renewal, () => new BackOffWakeup(backOff.create())),
+      spin: (backOff: BackOff) =>
+        spinDriver(executor, this.#id, renewal, () => new BackOffWakeup(backOff.create(), closing)),
     };
   }
 

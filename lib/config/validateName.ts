@@ -2,16 +2,24 @@ import { inspect } from 'node:util';
 import { ConfigError } from '../errors/ConfigError';
 import type { NameMapper } from './NameMapper';
 
+/** Half of a pair: it cannot be written as UTF-8, so Redis would get another name, and other names the same. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
 /**
  * Checks the name of a lock or synchronizer, before anything is sent to Redis.
  *
  * @param name - as given by the user
  * @param what - what it names, for the error, e.g. `lock`
  * @returns the name
- * @throws ConfigError unless it is a non-empty string
+ * @throws ConfigError unless it is a non-empty string, without lone surrogates
  */
 export function validateName(name: unknown, what = 'lock'): string {
-  if (typeof name === 'string' && name !== '') return name;
+  if (typeof name === 'string' && name !== '') {
+    if (!LONE_SURROGATE.test(name)) return name;
+    throw new ConfigError(
+      `The name of a ${what} must be well-formed Unicode (no lone surrogate), got ${inspect(name)}`,
+    );
+  }
   throw new ConfigError(`The name of a ${what} must be a non-empty string, got ${inspect(name)}`);
 }
 
@@ -22,12 +30,12 @@ export function validateName(name: unknown, what = 'lock'): string {
  * @param mapper - the name mapper of the settings
  * @param what - what it names, for the error
  * @returns what the mapper makes of it
- * @throws ConfigError when that is not a non-empty string
+ * @throws ConfigError when that is not a non-empty string, or has lone surrogates
  */
 export function mapName(name: string, mapper: NameMapper, what = 'lock'): string {
   const mapped: unknown = mapper.map(name);
-  if (typeof mapped === 'string' && mapped !== '') return mapped;
+  if (typeof mapped === 'string' && mapped !== '' && !LONE_SURROGATE.test(mapped)) return mapped;
   throw new ConfigError(
-    `The nameMapper must give a non-empty string for the ${what} '${name}', but gave ${inspect(mapped)}`,
+    `The nameMapper must give a non-empty string of well-formed Unicode for the ${what} '${name}', but gave ${inspect(mapped)}`,
   );
 }

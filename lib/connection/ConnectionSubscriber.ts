@@ -15,6 +15,8 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
 const HEARTBEAT_TIMEOUTS = 3;
 /** Pause before channels are subscribed again that a server could not take, in ms. */
 const RETRY_MS = 200;
+/** So many channels are subscribed with one command: they are arguments of one call, of which there cannot be 100 000. */
+const CHANNELS_PER_COMMAND = 1_000;
 
 /** How a connection listens. */
 export interface ListenOptions {
@@ -158,9 +160,14 @@ export class ConnectionSubscriber implements Subscriber {
 
   /** @returns whether the connection held until all were answered */
   async #send(channels: string[]): Promise<boolean> {
-    if (!this.#sharded) return this.#settle(this.#redis.subscribe(...channels), channels);
-    // One command for each: those of one command must be of one slot.
-    const sent = channels.map((channel) => this.#settle(this.#redis.ssubscribe(channel), [channel]));
+    const sent: Promise<boolean>[] = [];
+    // Sharded: one command for each, since those of one command must be of one slot.
+    const size = this.#sharded ? 1 : CHANNELS_PER_COMMAND;
+    for (let i = 0; i < channels.length; i += size) {
+      const some = channels.slice(i, i + size);
+      const reply = this.#sharded ? this.#redis.ssubscribe(...some) : this.#redis.subscribe(...some);
+      sent.push(this.#settle(reply, some));
+    }
     return (await Promise.all(sent)).every((held) => held);
   }
 

@@ -1,5 +1,5 @@
 import type { CallToken } from '../connection/CommandExecutor';
-import { CommandTimeoutError, ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
+import { CommandTimeoutError, ConnectionError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import type { Place } from '../pubsub/Place';
 import { confirmedUntil, type Hold } from '../renewal/Hold';
 import type { AcquireReply } from '../scripts/replies';
@@ -20,6 +20,9 @@ export interface Acquired {
   /** The fencing token, from locks that have one. */
   readonly token: bigint | undefined;
 }
+
+/** An acquisition whose answer comes so often in a row after the end of its lease is given up: it can never succeed. */
+const MAX_LATE = 5;
 
 /** Nobody waited for it any more when it was about to be sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
@@ -49,10 +52,11 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   /** The ttl that the last attempt was answered with, in ms. */
   ttl = -1;
   sleptMs = 0;
-  /** Whether an attempt was sent that is not answered. */
+  /** Whether an attempt was sent that is not answered, and what the last such one was told. */
   #open = false;
-  /** What the last attempt that got no answer was told. */
   #timeout: CommandTimeoutError | undefined;
+  /** How often in a row its answer came after the end of its lease. */
+  #late = 0;
   /** Whether a predecessor ever made an attempt for it. */
   #handed = false;
   /** That attempt while it is under way. It rejects when nobody knows. */
@@ -161,6 +165,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   /** Reads the answer of an attempt, be it an own one or one that a predecessor made. Times are monotonic. */
   #settle(reply: AcquireReply, sentAt: number, now: number): Attempt<Acquired> {
     if (!reply.acquired) {
+      this.#late = 0;
       this.ttl = reply.ttl;
       // Without a place it does not sleep: it takes one, and attempts once more.
       if (this.place !== undefined && reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
@@ -171,10 +176,16 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     if (now >= deadline) {
       // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
       if (!this.cancelled) this.#reclaim(true, false);
-      return LOOK_AGAIN;
+      if (++this.#late >= MAX_LATE) throw this.#tooShort(now - sentAt);
+      return { ok: false, retryInMs: 10 * 2 ** this.#late };
     }
     this.place?.acquiredFor(this.leaseMs);
     return { ok: true, value: { deadline, holds: reply.holds, token: reply.token } };
+  }
+
+  #tooShort(answerMs: number): LockLostError {
+    const why = `its lease of ${this.leaseMs} ms was over each time that Redis answered (${Math.ceil(answerMs)} ms the last time): take a longer lease`;
+    return new LockLostError(this.name, this.threadId, why);
   }
 
   outage(): Error | undefined {

@@ -1,3 +1,4 @@
+import { serverIdentity } from '../config/serverIdentity';
 import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ThreadOptions } from '../api';
 import type { Scope } from '../thread/threadScope';
 import { leaseMillis } from '../util/duration';
@@ -35,7 +36,7 @@ export class DistributedLock implements MemberLock {
   }
 
   get sortKey(): string {
-    return this.engine.rawName;
+    return `${serverIdentity(this.engine.context.settings)}\u0000${this.engine.rawName}`;
   }
 
   getName(): string {

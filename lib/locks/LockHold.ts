@@ -44,7 +44,8 @@ export class LockHold implements MemberHold {
 
   get isHeld(): boolean {
     this.#engine.context.watchdog.catchUp();
-    return this.#released === undefined && this.#lost === undefined && this.#grip.released !== true;
+    const { lost, released } = this.#grip;
+    return this.#released === undefined && this.#lost === undefined && lost === undefined && released !== true;
   }
 
   get remainingLeaseMs(): number {

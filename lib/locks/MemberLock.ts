@@ -13,7 +13,7 @@ export interface InnerDemand extends Partial<Pick<Demand, 'queues' | 'watchdogMs
 
 /** What a multi-lock needs of the locks it is made of. Every lock of this package has it, multi-locks too. */
 export interface MemberLock extends RLock {
-  /** Its place in the order in which the members of a multi-lock are taken: the key in Redis. */
+  /** Its place in the order in which the members of a multi-lock are taken: the server, then the key in Redis. */
   readonly sortKey: string;
   /**
    * As `tryAcquireHold`.

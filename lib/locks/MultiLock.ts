@@ -15,7 +15,8 @@ import { ALL, settleQuorum, type Quorum } from './quorum';
  * Several locks as one, of any kinds and any clients: all of them, or a majority. It has nothing in Redis but its members.
  *
  * - Re-entrant as its members are, and for the same thread: every member knows it by one thread id.
- * - Its members are taken in the order of their keys, whatever the order in which they were given. See {@link Gathering}.
+ * - Its members are taken in the order of their servers and keys, whatever the order in which they were given. See
+ *   {@link Gathering}.
  * - The lease of a hold begins for all members when the last one has been taken.
  *
  * Source: `org.redisson.RedissonMultiLock`, `org.redisson.RedissonRedLock`.

@@ -1,5 +1,6 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import { isAround, type Scope } from '../thread/threadScope';
+import type { LockLostError } from '../errors';
 import type { Renewable, RenewalKind } from './RenewalKind';
 
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
@@ -34,6 +35,8 @@ export interface Grip {
   readonly scope?: Scope | undefined;
   /** Whether the caller named the thread: it is then the thread's, wherever it was taken. */
   readonly given?: boolean;
+  /** Why the hold was lost while this grip was part of it; known before anybody is told. */
+  lost?: LockLostError;
   /** Called once when the hold is lost while this grip is part of it. */
   onLost?: (cause: Error) => void;
 }
@@ -44,6 +47,10 @@ export interface Round {
   readonly holds: Set<Hold>;
   /** Monotonic time of the next renewal; without meaning while it is empty. */
   nextAt: number;
+  /** Those whose last renewal failed. */
+  readonly failed: Set<Hold>;
+  /** Monotonic time at which those are tried again; `Infinity` while there are none, or while they are being tried. */
+  retryAt: number;
 }
 
 /** What identifies a hold and how it is renewed. */
@@ -86,6 +93,8 @@ export class Hold implements HoldIdentity {
   renewing = false;
   /** The round it is renewed in; the watchdog's. */
   round: Round | undefined;
+  /** Where it stands in the watchdog's heap; -1: it does not. */
+  heapIndex = -1;
   #idle: DeferredPromise<void> | undefined;
   #releases = 0;
   #released: DeferredPromise<void> | undefined;

@@ -14,6 +14,13 @@ export interface LockLost {
   readonly cause: LockLostError;
 }
 
+/** A hold that turned out to be gone, and how. */
+export interface Loss {
+  readonly hold: Hold;
+  readonly why: string;
+  readonly options?: ErrorOptions | undefined;
+}
+
 /**
  * Who holds what in this client: (key, owner) -> {@link Hold}. The only mutable state of holds; facades and the watchdog
  * share it. An entry exists while it has grips, or an acquisition, a release or an undo under way.
@@ -145,12 +152,26 @@ export class HoldTable {
 
   /** The lock turned out to be gone: aborts every grip, tells the listeners once, forgets the hold. */
   lose(hold: Hold, why: string, options?: ErrorOptions): void {
-    if (hold.grips.length === 0) return;
-    const grips = hold.grips.splice(0);
-    this.#linger(hold, grips);
-    if (this.turns.size > 0) this.#freeTurns(grips);
-    this.#tell(hold, grips, new LockLostError(hold.name, hold.threadId, why, options));
-    this.settle(hold);
+    this.loseEach([{ hold, why, options }]);
+  }
+
+  /**
+   * The same for several at once: whoever is told of one, and looks at another, finds that one lost as well.
+   * @param losses - each hold once
+   */
+  loseEach(losses: Iterable<Loss>): void {
+    const tell: (() => void)[] = [];
+    for (const { hold, why, options } of losses) {
+      if (hold.grips.length === 0) continue;
+      const cause = new LockLostError(hold.name, hold.threadId, why, options);
+      const grips = hold.grips.splice(0);
+      this.#linger(hold, grips);
+      for (const grip of grips) grip.lost = cause;
+      if (this.turns.size > 0) this.#freeTurns(grips);
+      this.settle(hold);
+      tell.push(() => this.#tell(hold, grips, cause));
+    }
+    for (const one of tell) one();
   }
 
   /** One grip is given up although the lock is still there (its renewals are used up). */
@@ -170,9 +191,7 @@ export class HoldTable {
 
   /** Loses every hold of a key (forceUnlock by this client). */
   loseAll(rawName: string, why: string): void {
-    for (const hold of [...this.#holds.values()]) {
-      if (hold.rawName === rawName) this.lose(hold, why);
-    }
+    this.loseEach([...this.#holds.values()].filter((hold) => hold.rawName === rawName).map((hold) => ({ hold, why })));
   }
 
   /** An acquisition has ended. @param failed - the section that it was for, and that has not got the lock */
@@ -250,6 +269,7 @@ export class HoldTable {
   #tell(hold: Hold, grips: readonly Grip[], cause: LockLostError): void {
     const lost = grips.filter(({ left }) => left !== true);
     if (lost.length === 0) return;
+    for (const grip of lost) grip.lost = cause;
     runOutside(() => {
       for (const grip of lost) grip.onLost?.(cause);
       for (const listener of [...this.#listeners]) {

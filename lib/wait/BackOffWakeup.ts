@@ -1,5 +1,7 @@
 import type { BackOffPolicy } from '../api/BackOff';
+import { ShutdownError } from '../errors';
 import { clampTimer } from '../util/duration';
+import { AbortWatch } from './AbortWatch';
 import type { Wake, Wakeup } from './Wakeup';
 
 /**
@@ -12,11 +14,18 @@ export class BackOffWakeup implements Wakeup<never> {
   /** The attempt that failed has just been made; the next one comes after the first pause. */
   readonly isTurn = false;
   readonly #policy: BackOffPolicy;
+  readonly #closing: AbortSignal;
   #timer: NodeJS.Timeout | undefined;
+  #reject: ((error: Error) => void) | undefined;
 
-  /** @param policy - of this acquisition alone */
-  constructor(policy: BackOffPolicy) {
+  /**
+   * @param policy - of this acquisition alone
+   * @param closing - aborts when the client is shut down
+   */
+  constructor(policy: BackOffPolicy, closing: AbortSignal) {
     this.#policy = policy;
+    this.#closing = closing;
+    AbortWatch.of(closing).add(this.#close);
   }
 
   listen(): undefined {
@@ -28,12 +37,20 @@ export class BackOffWakeup implements Wakeup<never> {
     if (!Number.isFinite(ms)) {
       return Promise.reject(new RangeError(`A BackOffPolicy must give a number of milliseconds, not ${String(ms)}`));
     }
-    return new Promise((resolve) => {
+    if (this.#closing.aborted) return Promise.reject(new ShutdownError());
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
       this.#timer = setTimeout(() => resolve(undefined), clampTimer(ms));
     });
   }
 
   leave(): void {
     clearTimeout(this.#timer);
+    AbortWatch.of(this.#closing).delete(this.#close);
   }
+
+  readonly #close = (): void => {
+    clearTimeout(this.#timer);
+    this.#reject?.(new ShutdownError());
+  };
 }

@@ -33,6 +33,19 @@ describe('spin lock', () => {
     expect(names.filter((command) => /publish|subscribe/.test(command))).to.deep.equal([]);
   });
 
+  it('A12: its waiters are rejected by a shutdown at once, however long they would sleep', async () => {
+    await one.getSpinLock(name).lock();
+    const locks = [other.getSpinLock(name, new ConstantBackOff().delay(60_000)), other.getSpinLock(name)];
+    const waiting = locks.map((lock) => rejection(lock.lock()));
+    const timed = rejection(other.getSpinLock(name, new ConstantBackOff().delay(60_000)).tryLock(50_000));
+    await sleep(100);
+    await other.shutdown();
+    for (const error of await within(1_000, 'all are rejected', Promise.all([...waiting, timed]))) {
+      expect(error).to.have.property('code', 'SHUTDOWN');
+    }
+    await one.getSpinLock(name).forceUnlock();
+  });
+
   it('asks again and again, less and less often', async () => {
     const lock = one.getSpinLock(name);
     await lock.lock();

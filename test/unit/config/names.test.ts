@@ -18,6 +18,21 @@ describe('validateName', () => {
   }
 });
 
+describe('a name with a lone surrogate (A12)', () => {
+  const broken = ['\ud800', 'a\udc00b', '\udc00\ud800', 'a\ud83d'];
+
+  for (const name of broken) {
+    it(`is refused, since it cannot be told to Redis: ${inspect(name)}`, () => {
+      expectConfigError(() => validateName(name, 'latch'), /latch.*lone surrogate/);
+      expectConfigError(() => mapName('a', { map: () => name, unmap: (text) => text }), /well-formed/);
+    });
+  }
+
+  it('is not one that has pairs', () => {
+    expect(validateName('lock \ud83d\ude00', 'lock')).to.equal('lock 😀');
+  });
+});
+
 describe('mapName', () => {
   const mapper = (result: unknown) => ({ map: () => result as string, unmap: (name: string) => name });
 

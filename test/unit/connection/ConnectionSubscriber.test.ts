@@ -70,6 +70,16 @@ describe('ConnectionSubscriber', () => {
     expect([underWay.state, told]).to.deep.equal(['resolved', ['interrupted', 'restored']]);
   });
 
+  it('A12: subscribes however many channels after a reconnect, a thousand per command', async () => {
+    listen();
+    for (let i = 0; i < 2_500; i++) subscriber.subscribe(`c${i}`).catch(() => undefined);
+    connection.open();
+    expect(connection.texts.map((text) => text.split(' ').length - 1)).to.deep.equal([1_000, 1_000, 500]);
+    expect(new Set(connection.texts.flatMap((text) => text.split(' ').slice(1))).size).to.equal(2_500);
+    subscriber.close();
+    await settle();
+  });
+
   it('with nobody listening breaks unheard', () => {
     listen();
     connection.open();

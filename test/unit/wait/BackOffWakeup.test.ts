@@ -8,10 +8,12 @@ import { fakeClock } from '../../support';
 describe('waiting by back-off', () => {
   let clock: SinonFakeTimers;
   let attempts: number[];
+  let closing: AbortController;
 
   beforeEach(() => {
     clock = fakeClock();
     attempts = [];
+    closing = new AbortController();
   });
 
   /** Succeeds with the n-th attempt. */
@@ -24,7 +26,7 @@ describe('waiting by back-off', () => {
           attempts.length >= succeedsAt ? { ok: true, value: 'taken' } : { ok: false, retryInMs: 60_000 },
         );
       },
-      join: () => new BackOffWakeup({ getNextSleepPeriod: () => periods.shift() ?? 1_000 }),
+      join: () => new BackOffWakeup({ getNextSleepPeriod: () => periods.shift() ?? 1_000 }, closing.signal),
       giveUp: () => undefined,
     };
   }

@@ -1,0 +1,43 @@
+import type { Settings } from './Settings';
+import type { NodeAddress } from './Topology';
+
+/**
+ * What tells the servers of one client from those of another, in every process alike: the addresses it was configured
+ * with, and the database. Not what the servers say of themselves, which a failover changes. Processes that name one server
+ * differently (`localhost` here, an IP address there) do not agree on it.
+ */
+export function serverIdentity({ topology, database }: Settings): string {
+  switch (topology.kind) {
+    case 'single':
+      return `${addresses([topology.address])}/${database}`;
+    case 'sentinel':
+      return `${topology.masterName}@${addresses(topology.sentinels)}/${database}`;
+    case 'masterSlave':
+      return `${addresses([topology.master, ...topology.slaves])}/${database}`;
+    case 'cluster':
+    case 'replicated':
+      return `${addresses(topology.nodes)}/${database}`;
+    case 'client':
+      return clientIdentity(topology.client, database);
+  }
+}
+
+function clientIdentity(client: object, database: number): string {
+  const { startupNodes, options = {} } = client as {
+    startupNodes?: unknown;
+    options?: Record<string, unknown>;
+  };
+  if (Array.isArray(startupNodes)) return `${addresses(startupNodes as Partial<NodeAddress>[])}/${database}`;
+  const { host, port, path, sentinels, name, db } = options;
+  const at = Array.isArray(sentinels)
+    ? `${String(name)}@${addresses(sentinels as Partial<NodeAddress>[])}`
+    : typeof path === 'string'
+      ? path
+      : addresses([{ host: host as string, port: port as number }]);
+  return `${at}/${typeof db === 'number' ? db : database}`;
+}
+
+function addresses(nodes: readonly Partial<NodeAddress>[]): string {
+  const texts = nodes.map(({ host = '127.0.0.1', port = 6379 }) => `${host.toLowerCase()}:${port}`);
+  return texts.sort().join(',');
+}
