@@ -26,6 +26,8 @@ const MAX_LATE = 5;
 
 /** Nobody waited for it any more when it was about to be sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
+/** Who waits for less (ms) does not give way to others first: its time might end before it has asked. */
+const MIN_WAIT_FOR_COURTESY_MS = 100;
 const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
 
 /**
@@ -61,6 +63,8 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   #handed = false;
   /** That attempt while it is under way. It rejects when nobody knows. */
   #handOver: Promise<AcquireReply> | undefined;
+  /** Whether it has left the lock to others once. */
+  #gaveWay = false;
   /** See {@link scattered}. */
   #scattered = false;
   /** The connection to which an attempt was written that got no answer, unless a later one was answered behind it. */
@@ -89,6 +93,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     const { driver, hold } = this;
     if (driver.waiting === 'crowd' || driver.wakeup !== undefined || !this.#waits || this.count > 1) return false;
     const { hub } = this.#context;
+    if (this.#courtesyMs() > 0) return true;
     return hub.size > 0 && hub.queue(driver.channelOf(hold.rawName, hold.owner), hold.rawName)?.mustQueue === true;
   }
 
@@ -140,6 +145,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     // Thrown and not rejected: no attempt is under way.
     if (this.#context.closing.aborted) throw new ShutdownError(`acquire lock '${this.name}'`);
     if (this.hold.releasing) return this.hold.whenReleased().then(() => (this.cancelled ? NOT_TRIED : this.attempt()));
+    if (this.place === undefined) {
+      const courtesyMs = this.#courtesyMs();
+      if (courtesyMs > 0) return this.#giveWay(courtesyMs);
+    }
     this.sentAt = undefined;
     this.#open = true;
     return this.driver.attempt(this).then(
@@ -159,6 +168,19 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
         }
         throw error;
       },
+    );
+  }
+
+  /** How long to leave a lock to others that this client has just freed; once at most, and nothing that a short wait would miss. */
+  #courtesyMs(): number {
+    if (this.#gaveWay || this.count > 1 || !this.#waits || this.waitMs < MIN_WAIT_FOR_COURTESY_MS) return 0;
+    return this.#context.hub.courtesy.waitMs(this.rawName);
+  }
+
+  #giveWay(ms: number): Promise<Attempt<Acquired>> {
+    this.#gaveWay = true;
+    return new Promise<void>((resolve) => setTimeout(resolve, ms)).then(() =>
+      this.cancelled ? NOT_TRIED : this.attempt(),
     );
   }
 

@@ -112,7 +112,14 @@ export class LockEngine {
       hold.endRelease();
       context.holds.tidy(hold);
     }
-    if (reply.kind === 'freed' && reply.unheard === true) context.warnUnheard(name);
+    if (reply.kind === 'freed') {
+      if (reply.unheard === true) context.warnUnheard(name);
+      // A kind with a queue in Redis has an order of its own.
+      if (reply.receivers === 0) context.hub.courtesy.forget(rawName);
+      else if (driver.abandon === undefined) {
+        context.hub.freed(driver.channelOf(rawName, owner), rawName, reply.receivers);
+      }
+    }
     // Gone although it was sent twice: the first send did it.
     if (reply.kind !== 'notHeld' || token.sends > 1) return;
     context.holds.missed(hold, given, 'the release found it gone (expired or deleted)');

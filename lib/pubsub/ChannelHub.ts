@@ -2,6 +2,8 @@ import type { Subscriber } from '../connection/Subscriber';
 import { ShutdownError } from '../errors';
 import { clampTimer } from '../util/duration';
 import type { Place, PlaceKind } from './Place';
+import { Courtesy } from './Courtesy';
+import { GIVE_WAY_MS } from './Rotation';
 import { Subscription, type SubscriptionHost } from './Subscription';
 import { WakeQueue } from './WakeQueue';
 import type { WakeRule } from './wakeRules';
@@ -29,6 +31,10 @@ export class ChannelHub implements SubscriptionHost {
   readonly #subscriptions = new Map<string, Subscription>();
   /** Channels that nobody waits for any more, and that are still subscribed. */
   readonly #left = new Set<string>();
+  /** When the last channel was left (monotonic): it may be counted as listening for a little longer. */
+  #leftAt = -Infinity;
+  /** What fresh acquisitions give way for. */
+  readonly courtesy = new Courtesy();
   #outage: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -63,6 +69,18 @@ export class ChannelHub implements SubscriptionHost {
   }
 
   /**
+   * This client has freed a lock, and so many subscribers were told, itself perhaps among them. Whoever asks next gives way
+   * to the others, if there are any.
+   */
+  freed(channel: string, rawName: string, receivers: number): void {
+    // Those of one node say nothing of the others, and whoever believed them would give way more often than the rest.
+    if (!this.countsReceivers) return;
+    const mayBeOwn = this.#subscriptions.has(channel) || performance.now() - this.#leftAt < GIVE_WAY_MS;
+    if (receivers > (mayBeOwn ? 1 : 0)) this.courtesy.toldOthers(rawName);
+    else this.courtesy.forget(rawName);
+  }
+
+  /**
    * Takes a place among those who wait for an object. Nothing is sent before somebody has to listen.
    * @param rawName - of the object; its channel may be that of other names, too
    * @param need - how many permits it waits for. @default 1
@@ -75,7 +93,13 @@ export class ChannelHub implements SubscriptionHost {
       this.#subscriptions.set(channel, (subscription = new Subscription(channel, this)));
     }
     let queue = subscription.queue(rawName, rule);
-    if (queue === undefined) subscription.add((queue = new WakeQueue(subscription, rawName, rule)));
+    if (queue === undefined) {
+      subscription.add((queue = new WakeQueue(subscription, rawName, rule)));
+      if (kind === 'line' && this.courtesy.waitMs(rawName) > 0) {
+        this.courtesy.forget(rawName);
+        queue.giveWay();
+      }
+    }
     return queue.join<T>(kind, waiter, need);
   }
 
@@ -98,6 +122,7 @@ export class ChannelHub implements SubscriptionHost {
     if (!subscribed || this.#closed) return;
     if (this.#left.size === 0) setImmediate(this.#unsubscribe);
     this.#left.add(channel);
+    this.#leftAt = performance.now();
   }
 
   readonly #unsubscribe = (): void => {

@@ -48,6 +48,8 @@ export class WakeQueue implements PlaceHost {
   /** The line behind its head. */
   #rest: Set<Waiting> | undefined;
   #crowd: Set<Waiting> | undefined;
+  /** Whether its first waiter lets other processes go first. */
+  #yields = false;
   #recheckAt = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
@@ -94,6 +96,13 @@ export class WakeQueue implements PlaceHost {
     return place;
   }
 
+  /** Its first waiter is to let other processes go first: it listens, and does not attempt before a message or a pause. */
+  giveWay(): void {
+    this.#yields = true;
+    // Should it fail, the waiter asks anew, and is told.
+    this.listen()?.catch(() => undefined);
+  }
+
   /** This process got the lock by an attempt of its own: a new turn begins. */
   beginTurn(now: number): void {
     this.#handOvers = 0;
@@ -133,7 +142,7 @@ export class WakeQueue implements PlaceHost {
   }
 
   mayBegin(place: Waiting): boolean {
-    return place === this.#head && !this.#crowdSleeps;
+    return place === this.#head && !this.#yields && !this.#crowdSleeps;
   }
 
   get subscriptionTimeout(): number {
@@ -202,6 +211,7 @@ export class WakeQueue implements PlaceHost {
       const handsOn = place.banked || (place.woken && leaseMs === undefined);
       if (this.#crowd?.delete(place) === true && handsOn) this.wakeSome(1);
     } else if (place === this.#head) {
+      this.#yields = false;
       this.#head = this.#rest?.values().next().value;
       if (this.#head !== undefined) this.#rest?.delete(this.#head);
       this.#succeed(place, awake, leaseMs);

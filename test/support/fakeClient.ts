@@ -28,6 +28,7 @@ export type FakeSettings = Partial<
     | 'lockWatchdogTimeout'
     | 'lockWatchdogBatchSize'
     | 'maxRenewTimes'
+    | 'maxHandOvers'
     | 'strictThreads'
     | 'subscriptionTimeout'
     | 'timeout'
