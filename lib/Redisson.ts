@@ -260,6 +260,7 @@ export class Redisson {
     const { hub, holds } = this.#context;
     this.#closing.abort();
     hub.close();
+    holds.turns.close();
     if (drainMs > 0) await drain(holds, this.#connections.executor, drainMs, this.#hurry.signal);
     this.#fairTurns.close();
     holds.clear();

@@ -1,11 +1,13 @@
 import type { CommandTimeoutError } from '../errors';
 import type { Grip, Origin } from '../renewal/Hold';
-import type { Scope } from '../thread/threadScope';
+import type { LogicalThread, Scope } from '../thread/threadScope';
 import { ENDLESS_PATIENCE, Patience } from '../wait/Patience';
 
 /** How a lock is wanted by a thread. */
 export interface Demand {
   threadId: number;
+  /** The same, where the lock decided it. */
+  thread?: LogicalThread | undefined;
   readonly origin: Origin;
   /** The scope around the call. */
   readonly around: Scope | undefined;

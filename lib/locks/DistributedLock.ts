@@ -184,6 +184,7 @@ function demandOf(
   const { thread, origin, around, section, given, viaHandle, since } = call;
   return {
     threadId: thread.id,
+    thread: undefined,
     origin,
     around,
     section,

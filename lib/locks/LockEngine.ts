@@ -3,7 +3,7 @@ import { newCallToken } from '../connection/CommandExecutor';
 import { IllegalMonitorStateError } from '../errors';
 import { gripForUnlock, Hold, holdKey, type Grip } from '../renewal/Hold';
 import type { ReleaseReply } from '../scripts/replies';
-import type { Scope } from '../thread/threadScope';
+import { tookIn, type Scope } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
 import { acquireWithin } from '../wait/acquireWithin';
 import { endsUndo } from '../wait/Rollback';
@@ -229,6 +229,8 @@ export class LockEngine {
       given: demand.given,
     };
     holds.grip(hold, grip, acquired.deadline);
+    const { thread, around, origin } = demand;
+    if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
     // A leftover of holds that this client was told lost: it is not this thread's any more.
     if (acquired.holds !== undefined && acquired.holds > hold.grips.length) {
       reclaimGrip(this.context, this.driver, hold, grip);

@@ -1,6 +1,15 @@
 import { IllegalMonitorStateError } from '../errors';
 import type { Grip, Hold } from '../renewal/Hold';
-import { isAround, liveScope, newThread, scopeAround, type LogicalThread, type Scope } from '../thread/threadScope';
+import {
+  isAround,
+  liveScope,
+  newThread,
+  scopeAround,
+  threadAround,
+  threadsOf,
+  type LogicalThread,
+  type Scope,
+} from '../thread/threadScope';
 import type { CallingThread } from './HandleThread';
 import type { LockEngine } from './LockEngine';
 
@@ -62,14 +71,11 @@ export function gripToGiveBack(lock: LockEngine, around: Scope): Found | undefin
   );
 }
 
-/** The thread of a section's id. */
-export function threadOfSection(call: CallingThread, threadId: number): LogicalThread {
+/** The thread that {@link chooseThread} chose. */
+export function chosenThread(call: CallingThread, threadId: number): LogicalThread {
   if (call.thread.id === threadId) return call.thread;
   if (call.spare?.id === threadId) return call.spare;
-  for (let scope = call.around; scope !== undefined; scope = scopeAround(scope)) {
-    if (scope.thread.id === threadId) return scope.thread;
-  }
-  return newThread(threadId);
+  return threadAround(call.around, threadId) ?? newThread(threadId);
 }
 
 interface Found {
@@ -87,7 +93,7 @@ function nearest(
   let known: number | undefined;
   let holds: (Hold | undefined)[] = [];
   for (let scope: Scope | undefined = around; scope !== undefined; scope = scopeAround(scope)) {
-    for (const threadId of scope.others === undefined ? [scope.thread.id] : [scope.thread.id, ...scope.others]) {
+    for (const { id: threadId } of threadsOf(scope)) {
       // Scopes within scopes mostly have one and the same thread.
       if (threadId !== known) holds = [lock.holdOf(threadId), bothHalves ? lock.otherHalfOf(threadId) : undefined];
       known = threadId;

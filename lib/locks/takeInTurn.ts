@@ -1,9 +1,10 @@
+import { ShutdownError } from '../errors';
 import { moveSection, type Scope } from '../thread/threadScope';
 import type { Turn } from '../thread/Turns';
 import { acquireWithin, type Contest } from '../wait/acquireWithin';
 import type { Attempt } from '../wait/Attempt';
 import type { Wakeup } from '../wait/Wakeup';
-import { chooseThread, threadOfSection, type ThreadChoice } from './chooseThread';
+import { chooseThread, chosenThread, type ThreadChoice } from './chooseThread';
 import type { CallingThread } from './HandleThread';
 import { patienceOf, type Demand, type Taken } from './Demand';
 import type { LockEngine } from './LockEngine';
@@ -42,10 +43,11 @@ function begin(
   const { section } = call;
   demand.threadId = threadId;
   demand.viaHandle = suspicious;
+  demand.thread = chosenThread(call, threadId);
   if (section !== undefined && section.thread.id !== threadId) {
     // The members of a multi-lock decide each for itself; its section stays the thread's that it began as.
-    if (member) (section.others ??= new Set()).add(threadId);
-    else moveSection(section, threadOfSection(call, threadId));
+    if (member) (section.others ??= new Set()).add(demand.thread);
+    else moveSection(section, demand.thread);
   }
   return lock.take(demand);
 }
@@ -84,7 +86,9 @@ class TurnContest implements Contest<Begun> {
   }
 
   attempt(): Promise<Attempt<Begun>> {
-    const { turns } = this.#lock.context.holds;
+    const { holds, closing } = this.#lock.context;
+    if (closing.aborted) throw new ShutdownError(`acquire lock '${this.#lock.name}'`);
+    const { turns } = holds;
     const choice = chooseThread(this.#lock, this.#call, this.#around);
     if ('obstacle' in choice) {
       // Before anything is awaited: the obstacle may go away meanwhile.

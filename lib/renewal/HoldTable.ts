@@ -1,4 +1,5 @@
 import { LockLostError, ShutdownError } from '../errors';
+import { gaveBack } from '../thread/threadScope';
 import { Turns } from '../thread/Turns';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
@@ -83,11 +84,12 @@ export class HoldTable {
    * no other. {@link settle} is to follow.
    * @returns it, or `undefined` where there was none
    */
-  drop({ grips }: Hold, grip?: Grip): Grip | undefined {
+  drop(hold: Hold, grip?: Grip): Grip | undefined {
+    const { grips } = hold;
     const index = grip === undefined ? lastHeld(grips) : grips.lastIndexOf(grip);
     if (index < 0) return undefined;
     const gone = index === grips.length - 1 ? grips.pop() : grips.splice(index, 1)[0];
-    if (this.turns.size > 0) this.#freeTurns([gone!]);
+    this.#part(hold.threadId, gone!);
     return gone;
   }
 
@@ -132,7 +134,7 @@ export class HoldTable {
       grip.leaseEnd = Math.min(hold.deadline, confirmedUntil(performance.now(), grip.watchdogMs));
       grip.leaseMs = grip.watchdogMs;
     }
-    if (this.turns.size > 0) this.#freeTurns([grip]);
+    this.#freeTurn(grip);
     this.settle(hold);
   }
 
@@ -166,8 +168,10 @@ export class HoldTable {
       const cause = new LockLostError(hold.name, hold.threadId, why, options);
       const grips = hold.grips.splice(0);
       this.#linger(hold, grips);
-      for (const grip of grips) grip.lost = cause;
-      if (this.turns.size > 0) this.#freeTurns(grips);
+      for (const grip of grips) {
+        grip.lost = cause;
+        this.#part(hold.threadId, grip);
+      }
       this.settle(hold);
       tell.push(() => this.#tell(hold, grips, cause));
     }
@@ -183,9 +187,9 @@ export class HoldTable {
 
   /** A release found the lock gone: tells of the grip that was just given back. */
   missed(hold: Hold, grip: Grip, why: string): void {
-    const grips = [...hold.grips.splice(0), grip];
-    if (this.turns.size > 0) this.#freeTurns(grips);
-    this.#tell(hold, grips, new LockLostError(hold.name, hold.threadId, why));
+    const others = hold.grips.splice(0);
+    for (const other of others) this.#part(hold.threadId, other);
+    this.#tell(hold, [...others, grip], new LockLostError(hold.name, hold.threadId, why));
     this.settle(hold);
   }
 
@@ -229,7 +233,7 @@ export class HoldTable {
     this.#holds.clear();
     for (const hold of holds) {
       const grips = hold.grips.splice(0);
-      if (this.turns.size > 0) this.#freeTurns(grips);
+      for (const grip of grips) this.#part(hold.threadId, grip);
       this.watcher?.ended(hold);
       if (grips.length === 0) continue;
       const cause = new LockLostError(hold.name, hold.threadId, 'its client was shut down, and nothing renews it', {
@@ -255,9 +259,17 @@ export class HoldTable {
     this.#lingering.set(key, now + longestMs + LATE_MS);
   }
 
-  /** Sections that have given up their lock keep nobody waiting. */
-  #freeTurns(grips: readonly Grip[]): void {
-    for (const { origin, scope } of grips) if (origin === 'section' && scope !== undefined) this.turns.free(scope);
+  /** A grip is no longer part of its hold. */
+  #part(threadId: number, grip: Grip): void {
+    const { origin, scope, given } = grip;
+    if (scope === undefined) return;
+    if (origin === 'section') this.#freeTurn(grip);
+    else if (given !== true) gaveBack(scope, threadId);
+  }
+
+  /** A section that has given up its lock keeps nobody waiting. */
+  #freeTurn({ origin, scope }: Grip): void {
+    if (this.turns.size > 0 && origin === 'section' && scope !== undefined) this.turns.free(scope);
   }
 
   /** Nobody may believe in the lock longer than what is left of it lasts. */

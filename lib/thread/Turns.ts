@@ -42,6 +42,11 @@ export class Turns {
     this.#queues.get(obstacle)?.turns[0]?.wake();
   }
 
+  /** The client shuts down: each of them may look, and is refused. */
+  close(): void {
+    for (const { turns } of [...this.#queues.values()]) for (const turn of turns) turn.wake();
+  }
+
   /** The call waits no longer. @param next - what those behind it wait for now; without it the next of them may look */
   leave(turn: Turn, next?: object): void {
     const { queue } = turn;

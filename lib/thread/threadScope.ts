@@ -25,7 +25,17 @@ export interface Scope {
   startedIn: Scope | undefined;
   over: boolean;
   /** More threads that hold locks of this section: members of a multi-lock decide each for itself. */
-  others: Set<number> | undefined;
+  others: Set<LogicalThread> | undefined;
+  /**
+   * Who holds what `lock()` and `acquire()` took in it, or in sections inside it that are over: thread id -> how many holds.
+   * What a thread's scope took for that thread itself needs no entry.
+   */
+  taken: Map<number, Taker> | undefined;
+}
+
+interface Taker {
+  readonly thread: LogicalThread;
+  holds: number;
 }
 
 /** One storage for all clients of the process: a logical thread is the same thread for every client, as in Java. */
@@ -76,10 +86,41 @@ export function isAround(outer: Scope, scope: Scope | undefined): boolean {
   return false;
 }
 
+/** The threads that may hold something which belongs to a scope, its own first. */
+export function threadsOf({ thread, others, taken }: Scope): readonly LogicalThread[] {
+  if (others === undefined && taken === undefined) return [thread];
+  const threads = new Set<LogicalThread>([thread, ...(others ?? [])]);
+  for (const taker of taken?.values() ?? []) threads.add(taker.thread);
+  return [...threads];
+}
+
 /** The thread of that id, where it is one of the scopes around the caller. */
 export function threadAround(scope: Scope | undefined, id: number): LogicalThread | undefined {
-  for (let one = scope; one !== undefined; one = scopeAround(one)) if (one.thread.id === id) return one.thread;
+  for (let one = scope; one !== undefined; one = scopeAround(one)) {
+    const thread = one.thread.id === id ? one.thread : threadsOf(one).find((other) => other.id === id);
+    if (thread !== undefined) return thread;
+  }
   return undefined;
+}
+
+/** `lock()` or `acquire()` took something in the scope, for that thread. It belongs to the scope, as long as that runs. */
+export function tookIn(scope: Scope, thread: LogicalThread): void {
+  const live = liveScope(scope);
+  if (live !== undefined) addTaken(live, thread, 1);
+}
+
+/** What {@link tookIn} told of is given back, or lost. */
+export function gaveBack(scope: Scope, threadId: number): void {
+  const taken = liveScope(scope)?.taken;
+  const taker = taken?.get(threadId);
+  if (taker !== undefined && --taker.holds === 0) taken!.delete(threadId);
+}
+
+function addTaken(scope: Scope, thread: LogicalThread, holds: number): void {
+  if (!scope.isSection && scope.thread.id === thread.id) return;
+  const taker = (scope.taken ??= new Map<number, Taker>()).get(thread.id);
+  if (taker === undefined) scope.taken.set(thread.id, { thread, holds });
+  else taker.holds += holds;
 }
 
 /** Whether the thread of a scope is in a section that is not around it. */
@@ -101,7 +142,7 @@ export function* enclosingScopes(scope: Scope | undefined): Generator<Scope> {
 /** A section that a call is about to begin. {@link endSection} must follow. */
 export function newSection(thread: LogicalThread, parent: Scope | undefined): Scope {
   thread.sections++;
-  return { thread, isSection: true, parent, startedIn: undefined, over: false, others: undefined };
+  return { thread, isSection: true, parent, startedIn: undefined, over: false, others: undefined, taken: undefined };
 }
 
 /** The section gets its lock for another thread than it was made for. */
@@ -123,6 +164,10 @@ export function endSection(section: Scope): void {
   section.thread.sections--;
   // What it left behind may live for long; it must not keep alive all the sections that began one another.
   section.parent = liveScope(section.parent);
+  const { parent, taken } = section;
+  if (taken === undefined) return;
+  section.taken = undefined;
+  if (parent !== undefined) for (const { thread, holds } of taken.values()) addTaken(parent, thread, holds);
 }
 
 /** Runs `fn` as the given logical thread; the scope follows `await`, timers and callbacks started in it. */
@@ -150,6 +195,7 @@ function threadScope(threadId: number): Scope {
     startedIn,
     over: false,
     others: undefined,
+    taken: undefined,
   };
 }
 

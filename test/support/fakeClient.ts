@@ -95,6 +95,7 @@ export class FakeClient {
   async shutdown(): Promise<void> {
     this.closing.abort();
     this.hub.close();
+    this.holds.turns.close();
     this.holds.clear();
     await this.executor.close();
     this.context.rollback.close();

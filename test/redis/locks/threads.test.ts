@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { IllegalMonitorStateError } from '../../../lib';
+import { IllegalMonitorStateError, ShutdownError } from '../../../lib';
 import { sleep, turn, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 
@@ -136,5 +136,28 @@ describe('logical threads', () => {
       while (hold.isHeld) await sleep(20);
     });
     expect(scopes).to.deep.equal([undefined, undefined]);
+  });
+
+  it('A10: shutdown({ drain }) rejects at once what waits for a section beside it, and the section ends well', async () => {
+    const client = newClient();
+    const name = uniqueName();
+    await client.getLock(name).withLock(async () => {
+      let end!: () => void;
+      const gate = new Promise<void>((resolve) => (end = resolve));
+      const begun = new Promise<void>((begin) => {
+        void client
+          .getLock(name)
+          .withLock(() => (begin(), gate))
+          .catch(() => undefined);
+      });
+      await begun;
+      const waiter = rejection(client.getLock(name).withLock(() => 'in'));
+      await turn();
+      const down = client.shutdown({ drain: 60_000 });
+      expect(await waiter).to.be.instanceOf(ShutdownError);
+      end();
+      void down;
+    });
+    await client.shutdown();
   });
 });
