@@ -110,14 +110,18 @@ export class DeadlineQueue<T extends Queued> {
   }
 
   #tick(): void {
-    this.#timer = undefined;
     const now = performance.now();
-    for (const item of this) {
-      if (item.deadline > now) break;
-      this.delete(item);
-      this.#expired(item);
+    try {
+      // The timer that has fired stands meanwhile: what is put in again is due after all others, and must not set the next.
+      for (const item of this) {
+        if (item.deadline > now) break;
+        this.delete(item);
+        this.#expired(item);
+      }
+    } finally {
+      this.#timer = undefined;
+      const [oldest] = this;
+      if (oldest !== undefined) this.#arm(oldest.deadline);
     }
-    const [oldest] = this;
-    if (oldest !== undefined && this.#timer === undefined) this.#arm(oldest.deadline);
   }
 }

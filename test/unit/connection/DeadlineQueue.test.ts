@@ -52,6 +52,21 @@ describe('DeadlineQueue', () => {
     expect([queue.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
+  it('tells of the next in time, although an item that is due is put in again at once', async () => {
+    queue = new DeadlineQueue((item) => {
+      expired.push(item.id);
+      if (item.id === 0) queue.add(item, performance.now() + 1_000);
+    });
+    queue.add(new Item(0), 1_000);
+    queue.add(new Item(1), 1_300);
+    clock.tick(1_000);
+    await answersAreRead();
+    expect(expired).to.deep.equal([0]);
+    clock.tick(300);
+    await answersAreRead();
+    expect(expired).to.deep.equal([0, 1]);
+  });
+
   it('keeps its order whatever is taken out, in whatever order', () => {
     const items = fill(1_000);
     for (const item of items) if (item.id % 3 !== 0) queue.delete(item);
