@@ -45,6 +45,8 @@ export class ConnectionSubscriber implements Subscriber {
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
   #ready: boolean;
   #closed = false;
+  /** Whether it was told that nothing is heard, and not yet that it is over. */
+  #interrupted = false;
   #retry: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
@@ -66,8 +68,11 @@ export class ConnectionSubscriber implements Subscriber {
     });
     redis.on('close', () => {
       this.#quiet();
-      if (this.#ready && this.#wanted.size > 0) this.events?.interrupted();
+      const told = this.#ready && this.#wanted.size > 0;
       this.#ready = false;
+      if (!told) return;
+      this.#interrupted = true;
+      this.events?.interrupted();
     });
     // ioredis 6: the server has dropped a channel whose slot it gave away. Asking again tells which, and where it is.
     if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#restoreIn(0));
@@ -152,10 +157,13 @@ export class ConnectionSubscriber implements Subscriber {
   }
 
   #restore(): void {
-    if (this.#wanted.size === 0) return;
-    void this.#send([...this.#wanted.keys()]).then((sent) => {
-      if (sent) this.events?.restored();
-    });
+    if (this.#wanted.size > 0) void this.#send([...this.#wanted.keys()]).then((sent) => sent && this.#restored());
+    else if (this.#interrupted) this.#restored();
+  }
+
+  #restored(): void {
+    this.#interrupted = false;
+    this.events?.restored();
   }
 
   /** @returns whether the connection held until all were answered */
@@ -172,6 +180,7 @@ export class ConnectionSubscriber implements Subscriber {
   }
 
   async #settle(sent: Promise<unknown>, channels: readonly string[]): Promise<boolean> {
+    const waiting = channels.map((channel) => this.#wanted.get(channel));
     try {
       await sent;
     } catch (error) {
@@ -181,13 +190,13 @@ export class ConnectionSubscriber implements Subscriber {
       for (const channel of channels) this.#failed(channel, error as Error, failure === 'unavailable');
       return true;
     }
-    for (const channel of channels) this.#live(channel);
+    channels.forEach((channel, i) => this.#live(channel, waiting[i]));
     return true;
   }
 
-  #live(channel: string): void {
-    const waiting = this.#wanted.get(channel);
-    if (waiting === undefined) return;
+  /** @param waiting - who waited when it was asked for: another one came after an UNSUBSCRIBE, and has asked anew */
+  #live(channel: string, waiting: DeferredPromise<void> | undefined): void {
+    if (waiting === undefined || this.#wanted.get(channel) !== waiting) return;
     this.#wanted.set(channel, undefined);
     waiting.resolve();
   }

@@ -70,6 +70,38 @@ describe('ConnectionSubscriber', () => {
     expect([underWay.state, told]).to.deep.equal(['resolved', ['interrupted', 'restored']]);
   });
 
+  it('takes no answer to an earlier subscription for that to a later one: it was unsubscribed in between', async () => {
+    listen();
+    connection.open();
+    subscriber.subscribe('a').catch(() => undefined);
+    subscriber.unsubscribe('a');
+    const again = new Outcome(subscriber.subscribe('a'));
+    expect(connection.texts).to.deep.equal(['subscribe a', 'unsubscribe a', 'subscribe a']);
+    connection.sent[0]!.resolve(1);
+    await settle();
+    expect(again.state).to.equal('pending');
+    connection.answer();
+    await settle();
+    expect(again.state).to.equal('resolved');
+  });
+
+  it('tells that a connection is back although nobody listens any more: an outage that was told has to end', async () => {
+    listen();
+    connection.open();
+    subscriber.subscribe('a').catch(() => undefined);
+    connection.answer();
+    await settle();
+    connection.break();
+    subscriber.unsubscribe('a');
+    connection.open();
+    await settle();
+    expect(told).to.deep.equal(['interrupted', 'restored']);
+    connection.break();
+    connection.open();
+    await settle();
+    expect(told).to.deep.equal(['interrupted', 'restored']);
+  });
+
   it('A12: subscribes however many channels after a reconnect, a thousand per command', async () => {
     listen();
     for (let i = 0; i < 2_500; i++) subscriber.subscribe(`c${i}`).catch(() => undefined);
