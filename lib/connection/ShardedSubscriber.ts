@@ -136,6 +136,7 @@ export class ShardedSubscriber implements Subscriber {
   /** Takes every channel to the owner of its slot, and leaves masters that own nothing any more. */
   #follow(): void {
     const moves: Promise<void>[] = [];
+    let healed = false;
     for (const [channel, home] of this.#homes) {
       const owner = this.#view.ownerOf(slotOf(channel));
       if (owner === undefined && !this.#view.masters.has(home.shard ?? '')) home.shard = undefined;
@@ -146,9 +147,10 @@ export class ShardedSubscriber implements Subscriber {
     for (const [key, shard] of this.#shards) {
       if (this.#view.masters.has(key)) continue;
       this.#shards.delete(key);
-      this.#silent.delete(key);
+      healed = this.#silent.delete(key) || healed;
       shard.close();
     }
-    if (moves.length > 0) void Promise.all(moves).then(() => this.events?.restored());
+    if (moves.length > 0 || (healed && this.#silent.size === 0))
+      void Promise.all(moves).then(() => this.events?.restored());
   }
 }

@@ -179,6 +179,20 @@ describe('ShardedSubscriber', () => {
     expect(told.at(-1)).to.equal('restored');
   });
 
+  it('is whole again when the shard that is gone owns nothing any more, and nobody has to move', async () => {
+    view.load(1, 2);
+    void subscriber.subscribe(LOW);
+    void subscriber.subscribe(HIGH);
+    await answer();
+    await answer();
+    told = [];
+    shards.get(2)?.break();
+    subscriber.unsubscribe(HIGH);
+    view.load(1);
+    await settle();
+    expect(told).to.deep.equal(['interrupted', 'restored']);
+  });
+
   it('closed rejects those who wait, and closes every connection', async () => {
     view.load(1, 2);
     const outcomes = [subscriber.subscribe(LOW), subscriber.subscribe(HIGH)].map((one) => new Outcome(one));
