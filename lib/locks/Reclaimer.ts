@@ -49,6 +49,7 @@ export function reclaim(ghost: Ghost, { holds, rollback }: UndoContext): void {
     const later = handOver === undefined && leftover.isLost;
     rollback.add(leftover, !later);
     hold.endRelease();
+    holds.tidy(hold);
   };
   if (handOver === undefined) return begin();
   void handOver
@@ -135,6 +136,8 @@ class LockLeftover implements Leftover {
       await Promise.all(commands);
     } finally {
       hold.endRelease();
+      // Another try may follow, but nothing is being given back until then.
+      this.#holds.tidy(hold);
     }
     const behind = ghost === undefined || (!ghost.scattered && tokens.every(({ epoch }) => epoch === ghost.epoch));
     if (!doubtful || behind) return true;

@@ -1,10 +1,13 @@
 import { expect } from 'chai';
+import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { newCallToken } from '../../../lib/connection/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
 import type { AttemptRequest } from '../../../lib/locks/drivers/LockDriver';
 import { reclaim } from '../../../lib/locks/Reclaimer';
+import { drain } from '../../../lib/renewal/drain';
 import { Hold, holdKey } from '../../../lib/renewal/Hold';
+import type { ReleaseReply } from '../../../lib/scripts/replies';
 import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
@@ -119,6 +122,24 @@ describe('undoing what nobody saw the end of', () => {
     await clock.tickAsync(60_000);
     expect(left).to.be.within(soon, soon + 1);
     expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
+
+  it('keeps a drain waiting no longer than its command is under way', async () => {
+    const hold = client.holds.open(
+      new Hold({ ...subject(), key: holdKey(NAME, client.owner(1)), renewal: client.driver.renewal }),
+    );
+    const release = pDefer<ReleaseReply>();
+    const driver = { ...client.driver, abandon: () => Promise.resolve(), release: () => release.promise };
+    const token = { ...newCallToken(), sends: 2, scattered: true };
+    const waiter = {} as AttemptRequest;
+    reclaim({ hold, driver, token, doubtful: true, waiter, leaseMs: 30_000, queuedMs: 0 }, client.context);
+    const drained = new Outcome(drain(client.holds, { busy: false }, 60_000, new AbortController().signal));
+    await new Promise(setImmediate);
+    expect(drained.state).to.equal('pending');
+    release.resolve({ kind: 'notHeld' });
+    await turn();
+    await new Promise(setImmediate);
+    expect(drained.state).to.equal('resolved');
   });
 
   describe('attempts of one waiter that went to two connections, the first without an answer', () => {
