@@ -39,6 +39,14 @@ export class DistributedLock implements MemberLock {
     return `${serverIdentity(this.engine.context.settings)}\u0000${this.engine.rawName}`;
   }
 
+  get kind(): string {
+    return this.engine.driver.kind;
+  }
+
+  get client(): object {
+    return this.engine.context;
+  }
+
   getName(): string {
     return this.engine.name;
   }

@@ -27,6 +27,14 @@ export class FencedLock implements RFencedLock, MemberLock {
     return this.#lock.sortKey;
   }
 
+  get kind(): string {
+    return this.#lock.kind;
+  }
+
+  get client(): object {
+    return this.#lock.client;
+  }
+
   getName(): string {
     return this.#lock.name;
   }

@@ -1,10 +1,11 @@
 import type { AcquireOptions } from '../api';
-import { CommandTimeoutError, IllegalMonitorStateError } from '../errors';
+import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
 import { NO_LEASE } from '../util/duration';
 import { INTERRUPTED, Patience } from '../wait/Patience';
 import type { CallingThread } from './HandleThread';
 import type { Demand } from './Demand';
 import type { InnerDemand, MemberHold, MemberLock } from './MemberLock';
+import { isBack, isHung, suspect } from './hungServers';
 import { settleQuorum } from './quorum';
 
 /**
@@ -17,6 +18,10 @@ const ORDERED_WAIT_MS = 1_500;
 const UNORDERED_WAIT_MS = 100;
 /** How long a member may take to answer where others can do without it, in ms: its server may be down. */
 const ANSWER_MS = 1_500;
+/** How long a server that hung has to show that it is back, where its vote would decide, in ms. */
+const BACK_MS = 200;
+/** A majority whose lease has been set waits so long for the others, as a part of the lease. */
+const LEASE_PART = 0.1;
 /** How long a wait that is over goes on for what it gives back to be answered, in ms. Without an answer that goes on alone. */
 const FAREWELL_MS = 200;
 
@@ -31,8 +36,8 @@ export interface GatheringDemand
 
 /** Why there is no hold. */
 export interface Missing {
-  /** One that was not to be had within the time. */
-  readonly member: MemberLock;
+  /** One that was not to be had within the time; `undefined` where none was found busy. */
+  readonly member: MemberLock | undefined;
   /** Redis did not answer the last attempt at it. */
   readonly silence: CommandTimeoutError | undefined;
 }
@@ -40,9 +45,11 @@ export interface Missing {
 /**
  * Takes the members of a multi-lock, all or enough of them, or none.
  *
- * It takes them one after the other in the agreed order. When one is not to be had, it gives back what it has, waits for that
- * one with empty hands, and starts again with it. Nobody waits without limit while he has something, so A+B and B+A cannot
- * dead-lock, whoever else takes them; in the agreed order nobody even loses time.
+ * Where all are needed it takes them one after the other in the agreed order. When one is not to be had, it gives back what
+ * it has, waits for that one with empty hands, and starts again with it. Where a majority is enough it asks all together;
+ * without one, it gives back what it has, waits for one that is busy with empty hands, and asks the others again. Servers
+ * that hang are left out, see {@link isHung}. Nobody waits without limit while he has something, and how long differs by
+ * chance, so A+B and B+A cannot dead-lock, whoever else takes them.
  *
  * While it gathers the watchdog keeps what it has; the lease begins for all members at one moment, when all are there.
  *
@@ -60,6 +67,8 @@ export class Gathering {
   #errors: unknown[] = [];
   /** Of the present round: a member whose server did not answer. */
   #silence: CommandTimeoutError | undefined;
+  /** Whether the next round asks servers that hung as well: without them there was nothing to wait for. */
+  #asksAll = false;
 
   /**
    * @param members - in the agreed order
@@ -81,36 +90,36 @@ export class Gathering {
    * @throws the signal's reason; the first error of a member when too many failed; IllegalMonitorStateError of any member
    */
   async run(): Promise<readonly MemberHold[] | Missing> {
-    let first = 0;
+    let first: number | undefined;
     try {
       for (;;) {
         const missing = await this.#round(first);
         if (missing === undefined) return [...this.#taken.values()];
+        first = missing.busy;
         if (this.#demand.waitMs <= 0 || performance.now() >= this.#deadline) {
-          return { member: this.#members[missing]!, silence: this.#silence };
+          return { member: first === undefined ? undefined : this.#members[first], silence: this.#silence };
         }
-        first = missing;
       }
     } finally {
       this.#patience.end();
     }
   }
 
-  /** Takes them once. @returns `undefined`, or the member that was missing; then it has none */
-  async #round(first: number): Promise<number | undefined> {
+  /** Takes them once. @param first - what to begin with @returns `undefined`, or what was missing; then it has none */
+  async #round(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
     this.#silence = undefined;
-    const order = [first, ...this.#members.keys()].filter((index, i) => i === 0 || index !== first);
     try {
-      const busy = await this.#takeEnough(order);
-      const begun = busy ?? (await this.#patience.orInterrupted(this.#beginLease()));
+      const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
+      const begun = short ?? (await this.#patience.orInterrupted(this.#beginLease()));
       this.#demand.signal?.throwIfAborted();
       // It took too long for all of them to be there in time; which one is as good as any.
-      const missing = begun === INTERRUPTED ? first : begun;
+      const missing = begun === INTERRUPTED ? { busy: first ?? 0 } : begun;
       if (missing === undefined) return undefined;
       await this.#giveBack();
       // A member that is only busy can be waited for.
       if (this.#errors.length > this.#members.length - this.#needed) throw this.#errors[0];
+      if (missing.busy === undefined && this.#demand.waitMs > 0) await this.#pause();
       return missing;
     } catch (error) {
       await this.#giveBack();
@@ -118,66 +127,138 @@ export class Gathering {
     }
   }
 
-  async #takeEnough(order: readonly number[]): Promise<number | undefined> {
-    let spare = this.#members.length - this.#needed;
-    let busy: number | undefined;
+  /** Whether it can do without some of them. */
+  get #dispensable(): boolean {
+    return this.#needed < this.#members.length;
+  }
+
+  async #takeAll(first: number): Promise<Shortage | undefined> {
+    const order = [first, ...this.#members.keys()].filter((index, i) => i === 0 || index !== first);
     for (const index of order) {
-      const failed = this.#errors.length;
-      const hold = await this.#take(index);
-      if (hold !== undefined) {
-        this.#taken.set(index, hold);
-        continue;
-      }
-      if (this.#errors.length === failed) busy = index;
-      if (spare-- === 0) return busy ?? index;
-      if (this.#taken.size >= this.#needed) return undefined;
+      const waitMs = this.#demand.waitMs <= 0 ? 0 : this.#orderedWaitMs(index);
+      if (!(await this.#take(index, waitMs, waitMs > 0))) return { busy: index };
     }
     return undefined;
   }
 
-  async #take(index: number): Promise<MemberHold | undefined> {
-    const { waitMs, queues } = this.#patienceFor(index);
-    if (waitMs <= 0 && this.#demand.waitMs > 0) return undefined;
+  /** @param first - one to be waited for with empty hands */
+  async #takeMajority(first: number | undefined): Promise<Shortage | undefined> {
+    if (first !== undefined) await this.#take(first, Math.min(ANSWER_MS, this.#leftMs), true);
+    const rest = [...this.#members.keys()].filter((index) => index !== first);
+    const sound = rest.filter((index) => !isHung(this.#members[index]!));
+    const enough = !this.#asksAll && this.#taken.size + sound.length >= this.#needed;
+    const asked = enough ? sound : rest;
+    let busy = await this.#takeTogether(asked);
+    if (this.#taken.size < this.#needed && this.#taken.size + rest.length - asked.length >= this.#needed) {
+      const { signal } = this.#demand;
+      const hung = rest.filter((index) => !asked.includes(index));
+      const back = await Promise.all(
+        hung.map((index) => isBack(this.#members[index]!, Math.min(BACK_MS, this.#leftMs), signal)),
+      );
+      busy = [...busy, ...(await this.#takeTogether(hung.filter((_, i) => back[i])))];
+    }
+    for (const index of busy) {
+      // Others may have the rest in hand and wait for ours: whoever gives up first lets the others through.
+      if (this.#demand.waitMs <= 0 || this.#taken.size === 0 || this.#taken.size >= this.#needed) break;
+      await this.#take(index, Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs), true);
+    }
+    if (this.#taken.size >= this.#needed) return undefined;
+    this.#asksAll = busy.length === 0;
+    // Those that wait agree on one, unless it was not to be had.
+    return { busy: busy[0] ?? (first !== undefined && !this.#taken.has(first) ? first : undefined) };
+  }
+
+  /** Each once and all at the same time. @returns those that were busy */
+  async #takeTogether(indexes: readonly number[]): Promise<number[]> {
+    const { waitMs } = this.#demand;
+    // With a limit half of the time is left for what comes behind.
+    const answerMs = waitMs > 0 && waitMs !== Infinity ? Math.min(ANSWER_MS, Math.ceil(this.#leftMs / 2)) : ANSWER_MS;
+    const failed: number[] = [];
+    const busy: number[] = [];
+    const ended = await Promise.allSettled(
+      indexes.map(async (index) => {
+        if (await this.#take(index, answerMs, false, () => failed.push(index))) return;
+        if (!failed.includes(index)) busy.push(index);
+      }),
+    );
+    const error = ended.find((end) => end.status === 'rejected');
+    if (error !== undefined) throw error.reason;
+    return busy.sort((a, b) => a - b);
+  }
+
+  /** @param onFailure - called where it got no answer or an error @returns whether it was taken */
+  async #take(index: number, waitMs: number, queues: boolean, onFailure?: () => void): Promise<boolean> {
+    if (waitMs <= 0 && this.#demand.waitMs > 0) return false;
     const { call, watchdogMs, signal } = this.#demand;
     const inner: InnerDemand = { call, member: true, queues, ...(watchdogMs === undefined ? {} : { watchdogMs }) };
+    const member = this.#members[index]!;
     try {
-      const taken = await this.#members[index]!.takeHold(waitMs, this.#options, inner);
-      if (!(taken instanceof CommandTimeoutError)) return taken;
+      const taken = await member.takeHold(waitMs, this.#options, inner);
+      if (taken === undefined) return false;
+      if (!(taken instanceof CommandTimeoutError)) {
+        this.#taken.set(index, taken);
+        return true;
+      }
       this.#silence = taken;
-      return undefined;
+      if (this.#dispensable) suspect(member);
     } catch (error) {
       if (signal?.aborted === true || error instanceof IllegalMonitorStateError) throw error;
+      const unheard = error instanceof CommandTimeoutError || error instanceof ConnectionError;
+      if (this.#dispensable && unheard) suspect(member);
       this.#errors.push(error);
-      return undefined;
     }
+    onFailure?.();
+    return false;
   }
 
-  /** How long, and whether at all, to wait for a member: see the class comment. */
-  #patienceFor(index: number): { waitMs: number; queues: boolean } {
-    const count = this.#members.length;
-    const dispensable = this.#needed < count;
-    if (this.#demand.waitMs <= 0) return { waitMs: dispensable ? ANSWER_MS : 0, queues: false };
-    const leftMs = Math.ceil(this.#deadline - performance.now());
-    if (dispensable) {
-      const shareMs =
-        this.#demand.waitMs === Infinity ? ANSWER_MS : Math.max(1, Math.floor(this.#demand.waitMs / count));
-      return { waitMs: Math.min(leftMs, shareMs), queues: this.#taken.size < this.#needed };
-    }
-    if (this.#taken.size === 0) return { waitMs: leftMs, queues: true };
+  get #leftMs(): number {
+    return Math.ceil(this.#deadline - performance.now());
+  }
+
+  /** How long to wait for a member where all are needed: see the class comment. */
+  #orderedWaitMs(index: number): number {
+    const leftMs = this.#leftMs;
+    if (this.#taken.size === 0) return leftMs;
     const ordered = index > Math.max(...this.#taken.keys());
-    const limitMs = ordered ? ORDERED_WAIT_MS * count : Math.ceil(UNORDERED_WAIT_MS * (0.5 + Math.random()));
-    return { waitMs: Math.min(leftMs, limitMs), queues: true };
+    return Math.min(leftMs, ordered ? ORDERED_WAIT_MS * this.#members.length : aboutMs(UNORDERED_WAIT_MS));
   }
 
-  /** All members get their lease now, none of those lost counts. @returns a member that was lost, when they are too few */
-  async #beginLease(): Promise<number | undefined> {
-    const { leaseMs } = this.#demand;
-    const held = await Promise.all(
-      [...this.#taken].map(async ([index, hold]) => ({ index, hold, kept: await this.#keep(hold, leaseMs) })),
+  /** There is nothing to be waited for but answers of Redis. */
+  async #pause(): Promise<void> {
+    const pause = new Patience(
+      performance.now() + Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs),
+      this.#demand.signal,
     );
-    const lost = held.filter(({ kept }) => !kept);
-    if (held.length - lost.length < this.#needed) return lost[0]?.index ?? 0;
-    for (const { index, hold } of lost) {
+    await pause.orInterrupted(new Promise<never>(() => undefined));
+    pause.end();
+    this.#demand.signal?.throwIfAborted();
+  }
+
+  /**
+   * All members get their lease now, none of those lost counts. Once enough have theirs, the others have a moment.
+   * @returns a member that was lost, when they are too few
+   */
+  async #beginLease(): Promise<Shortage | undefined> {
+    const { leaseMs } = this.#demand;
+    const answered = new Set<number>();
+    const kept = new Set<number>();
+    const relet = [...this.#taken].map(async ([index, hold]) => {
+      const there = await this.#keep(hold, leaseMs);
+      answered.add(index);
+      if (!there) throw new Error('lost');
+      kept.add(index);
+    });
+    const latecomerMs = Math.max(
+      0,
+      Math.min(ANSWER_MS, this.#demand.waitMs > 0 ? this.#leftMs / 2 : ANSWER_MS, leaseMs * LEASE_PART),
+    );
+    await settleQuorum(relet, this.#needed, { latecomerMs }).catch(() => undefined);
+    for (const index of kept) if (this.#taken.get(index)?.isHeld !== true) kept.delete(index);
+    const lost = [...this.#taken.keys()].filter((index) => !kept.has(index));
+    if (kept.size < this.#needed) return { busy: lost[0] ?? 0 };
+    for (const index of lost) {
+      if (!answered.has(index)) suspect(this.#members[index]!);
+      const hold = this.#taken.get(index)!;
       this.#taken.delete(index);
       hold.unlock().catch(() => undefined);
     }
@@ -207,4 +288,15 @@ export class Gathering {
     await farewell.orInterrupted(given);
     farewell.end();
   }
+}
+
+/** What kept a round from taking enough. */
+interface Shortage {
+  /** A member that can be waited for, if there is one. */
+  readonly busy: number | undefined;
+}
+
+/** So many ms, more or less: those that are in each other's way shall not try again together. */
+function aboutMs(ms: number): number {
+  return Math.ceil(ms * (0.5 + Math.random()));
 }

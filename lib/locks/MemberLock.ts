@@ -15,6 +15,10 @@ export interface InnerDemand extends Partial<Pick<Demand, 'queues' | 'watchdogMs
 export interface MemberLock extends RLock {
   /** Its place in the order in which the members of a multi-lock are taken: the server, then the key in Redis. */
   readonly sortKey: string;
+  /** Which kind of lock it is: locks of different kinds may have one key. */
+  readonly kind: string;
+  /** What stands for the client it belongs to; `undefined` for a lock of several clients. */
+  readonly client: object | undefined;
   /**
    * As `tryAcquireHold`.
    * @param waitMs - in ms; `Infinity` without limit

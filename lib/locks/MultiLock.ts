@@ -9,7 +9,8 @@ import { HandleThread, threadForHold } from './HandleThread';
 import { acquireHold, tryAcquireHold, withHold } from './holdOperations';
 import { isMemberLock, type InnerDemand, type MemberLock, type TakenHold } from './MemberLock';
 import { MultiHold } from './MultiHold';
-import { ALL, settleQuorum, type Quorum } from './quorum';
+import { isHung } from './hungServers';
+import { ALL, majorityOf, settleQuorum, type Quorum } from './quorum';
 
 /**
  * Several locks as one, of any kinds and any clients: all of them, or a majority. It has nothing in Redis but its members.
@@ -28,7 +29,10 @@ export class MultiLock implements MemberLock {
   /** Threads that are acquiring it through this handle: each at most once at a time. */
   readonly #acquiring = new Set<number>();
 
-  /** @throws ConfigError without locks, or for anything that is no lock of this package */
+  /**
+   * @throws ConfigError without locks, for anything that is no lock of this package, and for one lock given twice, but for
+   *   a multi-lock that is given it by one client: that is taken once
+   */
   constructor(locks: readonly unknown[], quorum: Quorum) {
     if (locks.length === 0) throw new ConfigError('Lock objects are not defined');
     const members = locks.flatMap((lock) => {
@@ -37,7 +41,8 @@ export class MultiLock implements MemberLock {
       // "All of all" is all: so that one order holds for those inside as well.
       return quorum === ALL && lock instanceof MultiLock && lock.#quorum === ALL ? lock.#members : [lock];
     });
-    this.#members = members.sort((a, b) => (a.sortKey < b.sortKey ? -1 : a.sortKey > b.sortKey ? 1 : 0));
+    members.sort((a, b) => (a.sortKey < b.sortKey ? -1 : a.sortKey > b.sortKey ? 1 : 0));
+    this.#members = withoutRepeats(members, quorum);
     this.#quorum = quorum;
   }
 
@@ -49,6 +54,12 @@ export class MultiLock implements MemberLock {
   get sortKey(): string {
     return this.#members[0]!.sortKey;
   }
+
+  get kind(): string {
+    return this.#quorum.kind;
+  }
+
+  readonly client = undefined;
 
   getName(): string {
     throw this.#unsupported('getName');
@@ -75,6 +86,8 @@ export class MultiLock implements MemberLock {
   async tryAcquire(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<number | null> {
     const taken = await this.#take(leaseMillis(leaseTime, unit), 0, options);
     if (taken instanceof MultiHold) return null;
+    // Without a busy one Redis did not answer.
+    if (taken.member === undefined) return -1;
     // A member may have become free meanwhile, or have no such time (a multi-lock in a multi-lock).
     return Math.max(-1, await taken.member.remainTimeToLive().catch(() => -1));
   }
@@ -86,26 +99,25 @@ export class MultiLock implements MemberLock {
     await settleQuorum(
       this.#members.map((lock) => lock.unlock(whose)),
       this.#needed,
+      { isHung: (index) => isHung(this.#members[index]!) },
     );
   }
 
   async isHeldByCurrentThread(): Promise<boolean> {
     const { thread, around } = this.#thread.of(undefined);
     if (around === undefined) return this.isHeldByThread(thread.id);
-    return this.#isHeld(this.#members.map((lock) => lock.isHeldByCurrentThread()));
+    return majorityOf(
+      this.#members.map((lock) => lock.isHeldByCurrentThread()),
+      this.#needed,
+    );
   }
 
   async isHeldByThread(threadId: number): Promise<boolean> {
     checkThreadId(threadId);
-    return this.#isHeld(this.#members.map((lock) => lock.isHeldByThread(threadId)));
-  }
-
-  async #isHeld(members: readonly Promise<boolean>[]): Promise<boolean> {
-    const answers = await Promise.allSettled(members);
-    const held = answers.filter((answer) => answer.status === 'fulfilled' && answer.value).length;
-    const failed = answers.filter((answer) => answer.status === 'rejected');
-    if (held < this.#needed && held + failed.length >= this.#needed) throw failed[0]!.reason;
-    return held >= this.#needed;
+    return majorityOf(
+      this.#members.map((lock) => lock.isHeldByThread(threadId)),
+      this.#needed,
+    );
   }
 
   forceUnlock(): Promise<boolean> {
@@ -164,7 +176,7 @@ export class MultiLock implements MemberLock {
     return this.#gather({ call: this.#thread.of(caller.threadId), leaseMs, waitMs, signal: caller.signal });
   }
 
-  /** @returns the hold, or the member that was not to be had */
+  /** @returns the hold, or why there is none */
   async #gather(demand: GatheringDemand): Promise<MultiHold | Missing> {
     const { call } = demand;
     const threadId = call.thread.id;
@@ -184,4 +196,22 @@ export class MultiLock implements MemberLock {
   #unsupported(operation: string): UnsupportedOperationError {
     return new UnsupportedOperationError(this.#quorum.kind, operation, 'ask its locks');
   }
+}
+
+/**
+ * One lock given twice counts once. In a red lock, one server would otherwise have two votes; by two clients, the second
+ * would wait for the first for ever.
+ * @param members - in the agreed order
+ */
+function withoutRepeats(members: readonly MemberLock[], { kind }: Quorum): readonly MemberLock[] {
+  const known = new Map<string, MemberLock>();
+  return members.filter((lock) => {
+    if (lock.client === undefined) return true;
+    const key = `${lock.sortKey}\u0000${lock.kind}`;
+    const same = known.get(key);
+    known.set(key, same ?? lock);
+    if (same === undefined) return true;
+    if (kind === ALL.kind && same.client === lock.client) return false;
+    throw new ConfigError(`A ${kind} cannot have the lock '${lock.name}' of one server twice: give each lock once`);
+  });
 }

@@ -15,19 +15,34 @@ export const MAJORITY: Quorum = { kind: 'RedLock', needed: (members) => Math.flo
 /** How long an outcome that is certain already waits for those that are still to come, in ms. */
 const LATECOMER_MS = 1_500;
 
+/** How to wait for a quorum. */
+export interface QuorumWait {
+  /** How long an outcome that is certain waits for the rest, in ms. @default 1500 */
+  readonly latecomerMs?: number;
+  /** Those that nobody waits for once the outcome is certain: their servers hang. @default none */
+  readonly isHung?: (index: number) => boolean;
+}
+
 /**
- * Waits for all of several operations. Once `needed` have succeeded, the rest has {@link LATECOMER_MS}: a server that is
- * down shall not hold up what the others have done; it goes on in the background.
+ * Waits for all of several operations. Once `needed` have succeeded, the rest has a while: a server that is down shall not
+ * hold up what the others have done; it goes on in the background.
  * @throws the first error in the order of the list, when fewer than `needed` succeeded
  */
-export async function settleQuorum(operations: readonly Promise<unknown>[], needed: number): Promise<void> {
+export async function settleQuorum(
+  operations: readonly Promise<unknown>[],
+  needed: number,
+  { latecomerMs = LATECOMER_MS, isHung = () => false }: QuorumWait = {},
+): Promise<void> {
   let succeeded = 0;
   let timer: NodeJS.Timeout | undefined;
+  const prompt = Promise.allSettled(operations.filter((_, index) => !isHung(index)));
   const enough = new Promise<void>((resolve) => {
     for (const operation of operations) {
       operation.then(
         () => {
-          if (++succeeded === needed && needed < operations.length) timer = setTimeout(resolve, LATECOMER_MS);
+          if (++succeeded !== needed || needed === operations.length) return;
+          timer = setTimeout(resolve, latecomerMs);
+          void prompt.then(() => resolve());
         },
         () => undefined,
       );
@@ -44,4 +59,25 @@ export async function settleQuorum(operations: readonly Promise<unknown>[], need
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Whether at least `needed` of several questions are answered with yes. @throws the first error, where it decides */
+export function majorityOf(questions: readonly Promise<boolean>[], needed: number): Promise<boolean> {
+  let yes = 0;
+  let open = questions.length;
+  const errors: unknown[] = [];
+  return new Promise((resolve, reject) => {
+    const answered = (held: boolean): void => {
+      open--;
+      if (held && ++yes === needed) resolve(true);
+      if (yes + open + errors.length < needed) resolve(false);
+      else if (open === 0) reject(errors[0]);
+    };
+    for (const question of questions) {
+      question.then(answered, (error: unknown) => {
+        errors.push(error);
+        answered(false);
+      });
+    }
+  });
 }

@@ -1,0 +1,183 @@
+import { expect } from 'chai';
+import { ConfigError, LockTimeoutError, type LockHold, type Redisson, type RLock } from '../../../lib';
+import { client, connection, gone, LONG_LEASE_MS, within } from '../../faults/scene';
+import { monotonicNow, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
+import { Inside, rejection } from '../synchronizers/support';
+
+/** Generous for a loaded machine; each time-out that is waited for costs 1500 ms more. */
+const NO_TIME_OUT_MS = 1_000;
+
+describe('a red lock over three servers, some of which hang (A11)', () => {
+  let servers: RedisServer[];
+  let name: string;
+  let mine: Redisson[];
+
+  beforeEach(async () => {
+    servers = await Promise.all([RedisServer.start(), RedisServer.start(), RedisServer.start()]);
+    for (const server of servers) trackClient(server);
+    name = uniqueName('hung');
+    mine = servers.map(({ url }) => client(url, { timeout: 10_000 }));
+    // All are connected, and know the scripts.
+    await red().lock(LONG_LEASE_MS, undefined, 99);
+    await red().unlock(99);
+  });
+
+  function red(clients = mine): RLock {
+    return clients[0]!.getRedLock(...clients.map((each) => each.getLock(name)));
+  }
+
+  for (const which of [0, 1, 2]) {
+    it(`number ${which} of three costs its time-out once, not at each acquisition, and is used again when it is back`, async function () {
+      this.timeout(25_000);
+      servers[which]!.pause();
+      const first = await within(4_000, 'the first one', red().acquire());
+      await within(4_000, 'its unlock', first.unlock());
+      const startedAt = monotonicNow();
+      for (let i = 0; i < 5; i++) {
+        const hold = await red().acquire({ leaseTime: LONG_LEASE_MS, waitTime: 5_000 });
+        await hold.unlock();
+      }
+      for (let i = 0; i < 5; i++) {
+        const lock = red();
+        expect(await lock.tryLock(5_000, LONG_LEASE_MS, undefined, 7)).to.equal(true);
+        expect(await lock.isHeldByThread(7)).to.equal(true);
+        await lock.unlock(7);
+      }
+      expect(monotonicNow() - startedAt).to.be.below(NO_TIME_OUT_MS);
+
+      servers[which]!.resume();
+      const direct = connection(servers[which]!.url);
+      // What it was asked while it hung is undone.
+      await gone(direct, name);
+      await sleepUntil(
+        async () => {
+          const hold = await red().acquire();
+          const there = await direct.exists(name);
+          await hold.unlock();
+          return there === 1;
+        },
+        { timeout: 8_000, interval: 50, message: 'it is asked again' },
+      );
+      await gone(direct, name);
+    });
+  }
+
+  it('fails within its limit while two of three hang, and leaves nothing on any', async function () {
+    this.timeout(25_000);
+    servers[0]!.pause();
+    servers[2]!.pause();
+    for (let i = 0; i < 2; i++) {
+      const startedAt = monotonicNow();
+      expect(await red().tryLock(800, LONG_LEASE_MS)).to.equal(false);
+      expect(monotonicNow() - startedAt).to.be.within(799, 1_600);
+    }
+    const error = await rejection(red().acquire({ waitTime: 300 }));
+    expect(error).to.be.instanceOf(LockTimeoutError);
+    await within(3_000, 'a single attempt', red().tryLock());
+    const stop = new AbortController();
+    const aborted = rejection(red().lock(-1, undefined, { signal: stop.signal }));
+    await sleep(100);
+    stop.abort(new Error('stop'));
+    expect((await within(1_000, 'the abort', aborted)).message).to.equal('stop');
+    await gone(connection(servers[1]!.url), name);
+    servers[0]!.resume();
+    servers[2]!.resume();
+    for (const { url } of servers) await gone(connection(url), name);
+    // It works again, on all of them.
+    const hold = await within(8_000, 'the lock', red().acquire());
+    await hold.unlock();
+  });
+
+  it('has its members asked together: three slow answers take as long as one', async () => {
+    for (const server of servers) server.pause();
+    const taking = red().acquire();
+    for (const server of servers) {
+      await sleep(250);
+      server.resume();
+    }
+    const hold = await within(1_000, 'the lock', taking);
+    for (const { url } of servers) expect(await connection(url).exists(name)).to.equal(1);
+    await hold.unlock();
+  });
+
+  it('is there within its limit when one hangs between being taken and its lease being set', async function () {
+    this.timeout(15_000);
+    const third = mine[2]!.getLock(name) as RLock & { takeHold(...args: unknown[]): Promise<LockHold> };
+    const takeHold = third.takeHold.bind(third);
+    third.takeHold = async (...args) => {
+      const taken = await takeHold(...args);
+      servers[2]!.pause();
+      return taken;
+    };
+    const lock = mine[0]!.getRedLock(mine[0]!.getLock(name), mine[1]!.getLock(name), third);
+    const startedAt = monotonicNow();
+    expect(await lock.tryLock(2_000, LONG_LEASE_MS, undefined, 7)).to.equal(true);
+    expect(monotonicNow() - startedAt).to.be.below(2_000);
+    expect(await lock.isHeldByThread(7)).to.equal(true);
+    await lock.unlock(7);
+    servers[2]!.resume();
+    for (const { url } of servers) await gone(connection(url), name);
+  });
+
+  it('excludes, and does not livelock, with one of three hung and everybody at it', async function () {
+    this.timeout(25_000);
+    servers[1]!.pause();
+    const inside = new Inside();
+    const theirs = servers.map(({ url }) => client(url, { timeout: 10_000 }));
+    await within(
+      15_000,
+      'all are through',
+      Promise.all(
+        [mine, theirs, mine, theirs].map(async (clients) => {
+          for (let i = 0; i < 4; i++) await red(clients).withLock(() => inside.run(2), { leaseTime: LONG_LEASE_MS });
+        }),
+      ),
+    );
+    expect(inside.runs).to.equal(16);
+    expect(inside.most).to.equal(1);
+    servers[1]!.resume();
+    for (const { url } of servers) await gone(connection(url), name);
+  });
+
+  it('counts no lock twice: the same one given again, or by another client, is refused', () => {
+    const [a, b] = mine;
+    const again = client(servers[0]!.url);
+    expect(() => a!.getRedLock(a!.getLock(name), a!.getLock(name), b!.getLock(name))).to.throw(ConfigError, name);
+    expect(() => a!.getRedLock(a!.getLock(name), again.getLock(name), b!.getLock(name))).to.throw(ConfigError, name);
+  });
+});
+
+describe('a multi-lock that is given one lock twice', () => {
+  let server: RedisServer;
+
+  before(async () => {
+    server = await RedisServer.start();
+  });
+
+  after(() => server.stop());
+
+  it('takes it once', async () => {
+    const name = uniqueName('twice');
+    const one = client(server.url);
+    for (const of of [() => one.getLock(name), () => one.getNonReentrantLock(name)]) {
+      const hold = await within(2_000, 'the lock', one.getMultiLock(of(), of()).acquire());
+      await hold.unlock();
+      expect(await connection(server.url).exists(name)).to.equal(0);
+    }
+  });
+
+  it('refuses it by two clients, of which one would wait for the other for ever', () => {
+    const name = uniqueName('twice');
+    const [one, other] = [client(server.url), client(server.url)];
+    expect(() => one.getMultiLock(one.getLock(name), other.getLock(name))).to.throw(ConfigError, name);
+  });
+
+  it('takes both halves of a read/write lock', async () => {
+    const one = client(server.url);
+    const { readLock, writeLock } = {
+      readLock: one.getReadWriteLock('half').readLock(),
+      writeLock: one.getReadWriteLock('half').writeLock(),
+    };
+    expect(one.getMultiLock(writeLock, readLock).name).to.equal('half, half');
+  });
+});
