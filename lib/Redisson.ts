@@ -163,12 +163,18 @@ export class Redisson {
     return new ReadWriteLock(this.#engine(name, read, write), this.#engine(name, write, read));
   }
 
-  /** Several locks as one, all or none. @throws ConfigError without locks, or for anything that is no lock */
+  /**
+   * Several locks as one, all or none. A lock that one client gives twice is taken once.
+   * @throws ConfigError without locks, for anything that is no lock, or for one lock of one server by two clients
+   */
   getMultiLock(...locks: readonly RLock[]): RLock {
     return new MultiLock(locks, ALL);
   }
 
-  /** Several locks, on independent servers, as one: the majority counts. @throws as {@link getMultiLock} */
+  /**
+   * Several locks, on independent servers, as one: the majority counts.
+   * @throws ConfigError as {@link getMultiLock}, and for one lock that is given twice: a server would have two votes
+   */
   getRedLock(...locks: readonly RLock[]): RLock {
     return new MultiLock(locks, MAJORITY);
   }
