@@ -85,7 +85,8 @@ export class Executor implements CommandExecutor {
     return new Promise<R>((resolve, reject) => {
       const call = new Call('evalsha', flat, key, script, options, resolve as never, reject);
       if (!call.farewell) return this.#start(call);
-      if (this.#texts.needed(script.sha, this.#epoch, this.#state !== 'open')) call.useText();
+      const slot = key === undefined ? 0 : this.#link.slotOf(key);
+      if (this.#texts.needed(script.sha, slot, this.#epoch, this.#state !== 'open')) call.useText();
       this.#resume(call);
     });
   }

@@ -33,18 +33,20 @@ export function travelling(call: Call, publishCommand: string): (string | number
 
 /**
  * Which farewells (`CallToken.farewell`) bring the text of their script. When the client closes all of them do, since
- * nobody will be left to send it; before that the first one of each script does, on each connection.
+ * nobody will be left to send it; before that the first one of each script does, for each slot (the nodes of a cluster cache
+ * their scripts each for itself) and on each connection.
  */
 export class FarewellTexts {
   readonly #brought = new Set<string>();
   #epoch = -1;
 
-  /** Whether the next one has to. @param closing - the client closes */
-  needed(sha: string, epoch: number, closing: boolean): boolean {
+  /** Whether the next one has to. @param slot - see `Link.slotOf` @param closing - the client closes */
+  needed(sha: string, slot: number, epoch: number, closing: boolean): boolean {
     if (epoch !== this.#epoch) this.#brought.clear();
     this.#epoch = epoch;
-    if (!closing && this.#brought.has(sha)) return false;
-    this.#brought.add(sha);
+    const script = `${sha}:${slot}`;
+    if (!closing && this.#brought.has(script)) return false;
+    this.#brought.add(script);
     return true;
   }
 }

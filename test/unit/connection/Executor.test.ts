@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { newCallToken, type RunOptions } from '../../../lib/connection/CommandExecutor';
+import { newCallToken, newFarewellToken, type RunOptions } from '../../../lib/connection/CommandExecutor';
 import { Executor } from '../../../lib/connection/Executor';
 import type { ConnectionError } from '../../../lib/errors';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Resend, type ScriptArg } from '../../../lib/scripts/Script';
@@ -57,6 +57,19 @@ describe('Executor', () => {
       expect(link.last.key).to.equal('a');
       link.last.resolve('done');
       expect(await sent).to.equal('done');
+    });
+
+    it('what takes something back with its text, the first time to each slot and on each connection', () => {
+      Object.assign(link, { slotOf: (key: string) => key.charCodeAt(0) });
+      const farewell = (name: string): string => {
+        const options = { token: newFarewellToken() };
+        executor.run(SCRIPTS.always, { name }, { arg: 'x' }, options).catch(() => undefined);
+        return link.last.command;
+      };
+      // Each node of a cluster has a cache of its own; after an abort and a shut-down nobody would send the text any more.
+      expect(['a', 'b', 'a', 'b'].map(farewell)).to.deep.equal(['eval', 'eval', 'evalsha', 'evalsha']);
+      link.events?.lost();
+      expect(['b', 'b'].map(farewell)).to.deep.equal(['eval', 'evalsha']);
     });
 
     it('the text of a script the server does not know, to the same end', async () => {
