@@ -1,12 +1,25 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Random } from './Random';
 import type { RedisServer, TcpProxy } from '../support';
-import { sleep } from '../support';
+import { sleep, sleepUntil } from '../support';
 
 /** One thing that goes wrong. */
 interface Trouble {
   readonly title: string;
   make(): unknown;
+}
+
+/** Has the last save of the server fail for good: from then on it refuses writes wherever `save` is set. */
+export async function failSaves(direct: Redis): Promise<void> {
+  const [, folder] = await direct.config('GET', 'dir');
+  const [, file] = await direct.config('GET', 'dbfilename');
+  // A folder in the place of the file that it would rename its work to.
+  fs.mkdirSync(path.join(folder!, file!));
+  await direct.bgsave();
+  const failed = async (): Promise<boolean> => /rdb_last_bgsave_status:err/.test(await direct.info('persistence'));
+  await sleepUntil(failed, { timeout: 10_000, message: 'the save fails' });
 }
 
 /** Makes trouble for a server and its proxies, one after the other, and takes it all back in the end. */
@@ -37,6 +50,7 @@ export class Troublemaker {
       }
     } finally {
       this.#server.resume();
+      await this.#acceptWrites();
       for (const proxy of this.#proxies) await this.#heal(proxy);
     }
   }
@@ -87,13 +101,40 @@ export class Troublemaker {
           this.#server.resume();
         },
       },
+      {
+        // Refuses what may grow the data set, and lets the rest pass.
+        title: 'OOM',
+        make: async () => {
+          await this.#configure('maxmemory', '1');
+          await sleep(between(50, 600));
+          await this.#acceptWrites();
+        },
+      },
+      {
+        // Refuses every write.
+        title: 'MISCONF',
+        make: async () => {
+          await this.#configure('save', '3600 1');
+          await sleep(between(50, 600));
+          await this.#acceptWrites();
+        },
+      },
     ];
+  }
+
+  async #acceptWrites(): Promise<void> {
+    await this.#configure('maxmemory', '0');
+    await this.#configure('save', '');
+  }
+
+  async #configure(name: string, value: string): Promise<void> {
+    await this.#direct.config('SET', name, value);
   }
 
   /** Everybody but the connections of the tests, which have a name. */
   async #killEverybody(): Promise<void> {
     const list = (await this.#direct.call('CLIENT', 'LIST', 'TYPE', 'normal')) as string;
-    const ids = [...list.matchAll(/^id=(\d+) .* name= /gm)].map(([, id]) => id!);
+    const ids = [...list.matchAll(/^id=(\d+) .* name=(?:ioredisson\S*)? /gm)].map(([, id]) => id!);
     await Promise.all(ids.map((id) => this.#direct.call('CLIENT', 'KILL', 'ID', id)));
   }
 

@@ -7,6 +7,8 @@ import { LONG_LEASE_MS } from './scene';
 
 /** What faults may end an operation with; anything else is a bug. */
 const EXPECTED = new Set(['CONNECTION', 'COMMAND_TIMEOUT', 'LOCK_LOST', 'LOCK_TIMEOUT', 'SUBSCRIPTION_TIMEOUT']);
+/** What a server that takes no writes refuses them with. */
+const REFUSAL = /\b(OOM|MISCONF)\b/;
 /** A wait with a limit ends so much after it at most: the machine may be busy, Redis may not matter. */
 const OVERTIME_MS = 2_000;
 /** What a signal of the crowd aborts with. */
@@ -15,18 +17,38 @@ const ENOUGH = new Error('enough');
 /** Something the crowd competes for. */
 export interface Prize {
   readonly name: string;
+  /** The name of the other prize with the same channel. */
+  readonly twin: string;
   readonly shared: boolean;
   readonly reentrant: boolean;
-  of(client: Redisson): RLock;
+  /** @param name - @default the prize's own */
+  of(client: Redisson, name?: string): RLock;
 }
 
-/** One prize of every kind of lock; both halves of a read/write lock are one. @param prefix - of the names */
+/**
+ * Two prizes of every kind of lock, whose names differ by nothing but braces: they share a channel. Both halves of a
+ * read/write lock are one.
+ * @param prefix - of the names
+ */
 export function prizes(prefix: string): Prize[] {
-  return LOCK_KINDS.map((kind) => {
+  return LOCK_KINDS.flatMap((kind) => {
     const shared = kind.title === 'read lock';
-    const name = `${prefix}:${shared || kind.title === 'write lock' ? 'rw' : kind.title.replaceAll(' ', '-')}`;
-    return { name, shared, reentrant: kind.reentrant, of: (client) => kind.of(client, name) };
+    const bare = `${prefix}:${shared || kind.title === 'write lock' ? 'rw' : kind.title.replaceAll(' ', '-')}`;
+    // The names of a multi-lock are those of its members, which no brace is left open in.
+    return [bare, `{${bare}}`].map((name) => ({
+      name,
+      twin: name === bare ? `{${bare}}` : bare,
+      shared,
+      reentrant: kind.reentrant,
+      of: (client, other = name) => kind.of(client, other),
+    }));
   });
+}
+
+/** A fair lock that other processes compete for as well; they leave no marks. @param prefix - of the name */
+export function fleetPrize(prefix: string): Prize {
+  const name = `${prefix}:fleet`;
+  return { name, twin: name, shared: false, reentrant: true, of: (client, other = name) => client.getFairLock(other) };
 }
 
 /** When to stop. */
@@ -47,6 +69,10 @@ export async function compete(
   while (!ending.stopping) {
     const prize = random.of(all);
     try {
+      if (random.chance(15)) {
+        await doing(ending, `branches in ${prize.name}`, client, () => branch(client, prize, random, checker));
+        continue;
+      }
       const hold = await doing(ending, `taking ${prize.name}`, client, () =>
         take(prize.of(client), prize, random, checker),
       );
@@ -54,12 +80,18 @@ export async function compete(
         await doing(ending, `in ${prize.name}`, client, () => stay(client, prize, hold, random, checker));
       }
     } catch (error) {
-      const { code } = error as { code?: string };
-      if (error !== ENOUGH && !EXPECTED.has(code ?? '')) checker.violation(`${prize.name}: ${describe(error)}`);
+      if (!isExpected(error)) checker.violation(`${prize.name}: ${describe(error)}`);
       // Nobody tries on at once when Redis is away.
       await sleep(random.between(1, 50));
     }
   }
+}
+
+/** Whether faults explain it. */
+export function isExpected(error: unknown): boolean {
+  if (error === ENOUGH) return true;
+  const { code, cause } = error as { code?: string; cause?: { message?: string } };
+  return EXPECTED.has(code ?? '') || (code === 'COMMAND' && REFUSAL.test(cause?.message ?? ''));
 }
 
 let tasks = 0;
@@ -101,14 +133,48 @@ async function take(lock: RLock, prize: Prize, random: Random, checker: Checker)
 async function stay(client: Redisson, prize: Prize, hold: LockHold, random: Random, checker: Checker): Promise<void> {
   const ms = random.chance(4) ? random.between(200, 1_200) : random.between(0, 12);
   const reenters = prize.reentrant && random.chance(15);
+  const twins = prize.twin !== prize.name && random.chance(15);
   try {
     await checker.visit(prize.name, hold, prize.shared, async () => {
       if (reenters) await reenter(prize.of(client), hold.threadId, ms);
+      else if (twins) await both(prize.of(client, prize.twin), prize, hold.threadId, checker, ms);
       else await sleep(ms);
     });
   } finally {
     await hold.unlock();
   }
+}
+
+/** Has the twin as well, for the same thread: the end of one must give nobody the other. */
+async function both(twin: RLock, prize: Prize, threadId: number, checker: Checker, ms: number): Promise<void> {
+  const hold = await twin.tryAcquireHold({ threadId, waitTime: 100, leaseTime: LONG_LEASE_MS });
+  if (hold === null) return;
+  try {
+    await checker.visit(prize.twin, hold, prize.shared, () => sleep(ms));
+  } finally {
+    await hold.unlock();
+  }
+}
+
+/** Branches of one thread, or of one section: each is inside alone, whatever its scope has. */
+async function branch(client: Redisson, prize: Prize, random: Random, checker: Checker): Promise<void> {
+  const lock = prize.of(client);
+  const waitTime = random.between(100, 700);
+  const count = random.between(2, 4);
+  const visits = async (): Promise<void> => {
+    const branches = Array.from({ length: count }, () =>
+      lock.withLock((hold) => checker.visit(prize.name, hold, prize.shared, () => sleep(random.between(0, 5))), {
+        waitTime,
+      }),
+    );
+    const failed = (await Promise.allSettled(branches)).filter((branchResult) => branchResult.status === 'rejected');
+    // An unexpected one first: it is the finding.
+    const found = failed.find(({ reason }) => !isExpected(reason)) ?? failed[0];
+    if (found !== undefined) throw found.reason;
+  };
+  const around = prize.reentrant && random.chance(50);
+  if (around) await lock.withLock(visits, { waitTime });
+  else await client.runInThread(visits);
 }
 
 async function reenter(lock: RLock, threadId: number, ms: number): Promise<void> {

@@ -2,12 +2,11 @@ import type { Redis } from 'ioredis';
 import type { Redisson, RPermitExpirableSemaphore } from '../../lib';
 import { monotonicNow, sleep } from '../support';
 import type { Checker } from './Checker';
-import { doing, type Ending } from './crowd';
+import { doing, isExpected, type Ending } from './crowd';
 import type { Random } from './Random';
 import { LONG_LEASE_MS } from './scene';
 
 const PERMITS = 3;
-const EXPECTED = new Set(['CONNECTION', 'COMMAND_TIMEOUT', 'SUBSCRIPTION_TIMEOUT']);
 const GIVE_BACK_MS = 10_000;
 
 /** A semaphore with permits that have ids, and who competes for them. */
@@ -43,7 +42,7 @@ export async function permitsOf(direct: Redis, name: string, checker: Checker): 
         await semaphore.tryRelease(id);
         return;
       } catch (error) {
-        if (!EXPECTED.has((error as { code?: string }).code ?? '') || monotonicNow() > endsAt) throw error;
+        if (!isExpected(error) || monotonicNow() > endsAt) throw error;
       }
     }
   }
@@ -55,7 +54,7 @@ export async function permitsOf(direct: Redis, name: string, checker: Checker): 
         try {
           await doing(ending, `visiting ${name}`, client, () => visit(semaphore, random));
         } catch (error) {
-          if (!EXPECTED.has((error as { code?: string }).code ?? '')) checker.violation(`${name}: ${String(error)}`);
+          if (!isExpected(error)) checker.violation(`${name}: ${String(error)}`);
           await sleep(random.between(1, 50));
         }
       }
