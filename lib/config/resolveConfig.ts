@@ -97,7 +97,7 @@ function fromUrl(
   const parsed =
     url === undefined && variable !== ''
       ? parseAddress(variable, `The environment variable ${URL_VARIABLE}`)
-      : parseAddress(url ?? DEFAULT_URL, 'url');
+      : parseAddress(url === undefined ? DEFAULT_URL : url, 'url');
   if (parsed.database !== undefined && values.database !== undefined && parsed.database !== values.database) {
     throw new ConfigError(
       `The url names database ${parsed.database}, the settings ${values.database}: give one of them`,

@@ -47,7 +47,8 @@ export class Inspector {
   /** Closes the connections. */
   async close(): Promise<void> {
     const { executor, subscriber } = this.#connections;
-    await Promise.all([executor.close(), subscriber.close()]);
+    subscriber.close();
+    await executor.close();
   }
 
   /** All objects, by name. Numbers that nobody waits for are left out: any counter looks like that. */

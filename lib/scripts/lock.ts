@@ -176,3 +176,20 @@ return result
 `,
   decode: decodeFlags,
 });
+
+/**
+ * How long a lock of any kind lives. HLEN comes first so that a key of another type is an error.
+ *
+ * KEYS: name. ARGV: none. Output: its PTTL in ms (-2: free, -1: no expiry).
+ */
+export const lockTimeToLive = defineScript({
+  name: 'lock.timeToLive',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  lua: `
+redis.call('hlen', name)
+return redis.call('pttl', name)
+`,
+  decode: Number,
+});

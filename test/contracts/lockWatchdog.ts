@@ -154,7 +154,7 @@ async function watching(work: (watch: Monitor) => Promise<void>): Promise<void> 
 
 /** What clients sent about the first key of this lock, but the questions of the tests. */
 async function commands(stage: LockStage, watch: Monitor): Promise<string[]> {
-  const questions = ['exists', 'pttl', 'keys'];
+  const questions = ['exists', 'hlen', 'pttl', 'keys'];
   const sent = (await watch.sent()).filter(({ args }) => args.includes(stage.keys[0]!));
   return sent.map(({ name }) => name).filter((name) => !questions.includes(name));
 }

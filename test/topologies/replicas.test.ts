@@ -69,11 +69,11 @@ describe('a master and its replicas', function () {
     const lock = client.getLock(uniqueName());
     await lock.lock();
     await lock.unlock();
-    const seen = trackClient(await monitor(group.master.url, ({ name }) => /^(evalsha|wait|exists)$/.test(name)));
+    const seen = trackClient(await monitor(group.master.url, ({ name }) => /^(evalsha|wait|hlen)$/.test(name)));
     await lock.lock();
     await lock.isLocked();
     await lock.unlock();
-    expect(await seen.sentNames()).to.deep.equal(['evalsha', 'wait', 'exists', 'evalsha', 'wait']);
+    expect(await seen.sentNames()).to.deep.equal(['evalsha', 'wait', 'hlen', 'evalsha', 'wait']);
     const [, wait] = await seen.sent();
     expect(wait?.args.slice(1)).to.deep.equal(['1', '1000']);
   });

@@ -1,10 +1,11 @@
 import type { CommandExecutor } from '../../connection/CommandExecutor';
+import { lockTimeToLive } from '../../scripts/lock';
 
 /** The observers every lock has in common: reads of the lock's hash. Each is one command. */
 
-/** EXISTS: whether anybody holds it. */
-export async function exists(executor: CommandExecutor, rawName: string, name: string): Promise<boolean> {
-  return (await executor.call('exists', [rawName], { what: 'look at lock', name })) === 1;
+/** HLEN: whether anybody holds it. EXISTS, as Redisson asks, would take a key of another type for a lock. */
+export async function isHeld(executor: CommandExecutor, rawName: string, name: string): Promise<boolean> {
+  return Number(await executor.call('hlen', [rawName], { what: 'look at lock', name })) > 0;
 }
 
 /** HGET: the holds of an owner, 0 for none. */
@@ -13,7 +14,7 @@ export async function holds(executor: CommandExecutor, rawName: string, owner: s
   return count === null ? 0 : Number(count);
 }
 
-/** PTTL: -2 = no such key, -1 = without expiry. */
-export async function timeToLive(executor: CommandExecutor, rawName: string, name: string): Promise<number> {
-  return Number(await executor.call('pttl', [rawName], { what: 'look at lock', name }));
+/** PTTL of a lock, as {@link lockTimeToLive} reads it: -2 = no such key, -1 = without expiry. */
+export function timeToLive(executor: CommandExecutor, rawName: string, name: string): Promise<number> {
+  return executor.run(lockTimeToLive, { name: rawName }, {}, { what: 'look at lock', name });
 }

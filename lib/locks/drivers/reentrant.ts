@@ -7,7 +7,7 @@ import { PUBLISH_COMMAND } from '../../scripts/Script';
 import { ownerName, prefixName } from '../../util/names';
 import type { Handover, LockDriver } from './LockDriver';
 import type { Search } from '../../wait/Rollback';
-import { exists, holds, timeToLive } from './reads';
+import { holds, isHeld, timeToLive } from './reads';
 
 /** The channel of plain, fenced and non-reentrant locks: `redisson_lock__channel:{name}`. */
 export function lockChannel(rawName: string): string {
@@ -54,7 +54,7 @@ export function commonDriver(executor: CommandExecutor, clientId: string, renewa
         { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
         { what: 'force the release of lock', name },
       ),
-    isLocked: (rawName, name) => exists(executor, rawName, name),
+    isLocked: (rawName, name) => isHeld(executor, rawName, name),
     holdCount: (rawName, owner, name) => holds(executor, rawName, owner, name),
     remainTimeToLive: (rawName, name) => timeToLive(executor, rawName, name),
   };

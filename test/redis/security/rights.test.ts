@@ -24,7 +24,7 @@ const STUCK_MS = 2_500;
 
 const { acquireLock, releaseLock, handOverLock, forceReleaseLock, renewLocks } = lock;
 const SCRIPTS = ['eval', 'evalsha'];
-const LOOKS = ['exists', 'hget', 'pttl'];
+const LOOKS = ['hget', 'hlen', 'pttl'];
 const CHANNELS = ['publish', 'subscribe', 'unsubscribe'];
 /** The scripts of each kind, and what it sends besides them. */
 const COMMANDS: Readonly<Record<string, readonly [scripts: readonly unknown[], besides: readonly string[]]>> = {
