@@ -39,8 +39,9 @@ export function chooseThread(lock: LockEngine, call: CallingThread, around: Scop
   if (threadId !== undefined) {
     const obstacle = lock.driver.reentrant ? obstacleOf(lock, call, threadId, around) : undefined;
     if (obstacle === undefined) return { threadId, suspicious: false };
-    if (call.origin === 'plain') throw IllegalMonitorStateError.besideSection(lock.name, threadId);
-    return { obstacle };
+    if (call.origin !== 'plain') return { obstacle };
+    if (obstacle === PENDING) throw IllegalMonitorStateError.acquisitionPending(lock.name, threadId);
+    throw IllegalMonitorStateError.besideSection(lock.name, threadId);
   }
   const own = call.thread.id;
   const holds = [lock.holdOf(own), lock.otherHalfOf(own)];
@@ -51,6 +52,8 @@ export function chooseThread(lock: LockEngine, call: CallingThread, around: Scop
   // Nobody around lets it in, so what its own thread has was taken by `acquire`, or beside it.
   const grips = holds.flatMap((hold) => hold?.grips ?? []);
   if (grips.some((grip) => isOfSection(grip))) throw IllegalMonitorStateError.besideSection(lock.name, own);
+  // Redis would let it in beside what the other half is acquired for: it is the same owner.
+  if (holds[1]?.acquiring === true) throw IllegalMonitorStateError.acquisitionPending(lock.name, own);
   return { threadId: own, suspicious: grips.length > 0 };
 }
 
@@ -77,6 +80,9 @@ export function chosenThread(call: CallingThread, threadId: number): LogicalThre
   if (call.spare?.id === threadId) return call.spare;
   return threadAround(call.around, threadId) ?? newThread(threadId);
 }
+
+/** Stands in the way of `lock()`, which does not wait for it: the other half is being acquired. */
+const PENDING = {};
 
 interface Found {
   readonly hold: Hold;
@@ -123,8 +129,8 @@ function obstacleOf(lock: LockEngine, call: CallingThread, threadId: number, aro
     other?.grips.find((grip) => isBeside(grip, around));
   if (beside !== undefined) return beside.scope;
   // A write that is asked for under read holds alone is not let in by Redis, so it is in nobody's way.
-  if (other?.acquiring !== true || plain) return undefined;
-  return ((lock.shared ? other : own)?.grips.length ?? 0) > 0 ? (other.acquirer ?? other) : undefined;
+  if (other?.acquiring !== true || ((lock.shared ? other : own)?.grips.length ?? 0) === 0) return undefined;
+  return plain ? PENDING : (other.acquirer ?? other);
 }
 
 function isBeside(grip: Grip, around: Scope): boolean {
