@@ -7,9 +7,6 @@ import { driverError } from './driverError';
 import { Handshake } from './Handshake';
 import type { OwnRedisOptions } from './ownOptions';
 
-/** How soon a search that nobody wants any more ends, in ms. */
-const SLICE_MS = 50;
-
 /** How a master is looked for. */
 export interface FinderOptions {
   /** What connections need to log in. */
@@ -28,27 +25,38 @@ export class MasterFinder {
   readonly #nodes: readonly NodeAddress[];
   readonly #options: FinderOptions;
   #round: Promise<NodeAddress> | undefined;
+  /** Those who search; the connections of a round are closed when the last has gone. */
+  #searches = 0;
+  readonly #open = new Set<Redis>();
 
   constructor(nodes: readonly NodeAddress[], options: FinderOptions) {
     this.#nodes = nodes;
     this.#options = options;
   }
 
-  /** Searches until there is one. @param trouble - told of each round without @param wanted - when to stop */
-  async find(trouble: (error: Error) => void, wanted: () => boolean): Promise<NodeAddress> {
-    while (wanted()) {
-      this.#round ??= this.#ask().finally(() => (this.#round = undefined));
-      try {
-        return await this.#round;
-      } catch (error) {
-        trouble(error as Error);
+  /**
+   * Searches until there is one.
+   *
+   * @param trouble - told of each round that found none
+   * @param unwanted - aborts: rejects at once; a client that is shut down leaves no timer and no socket behind (B10)
+   */
+  async find(trouble: (error: Error) => void, unwanted: AbortSignal): Promise<NodeAddress> {
+    const ended = rejectedBy(unwanted);
+    this.#searches++;
+    try {
+      for (;;) {
+        this.#round ??= this.#ask().finally(() => (this.#round = undefined));
+        try {
+          return await Promise.race([this.#round, ended]);
+        } catch (error) {
+          if (unwanted.aborted) throw error;
+          trouble(error as Error);
+        }
+        await Promise.race([pause(jittered(this.#options.pause), undefined, { signal: unwanted }), ended]);
       }
-      // In slices: a client that is shut down leaves no timer behind that keeps the process alive (B10).
-      for (let left = jittered(this.#options.pause); wanted() && left > 0; left -= SLICE_MS) {
-        await pause(Math.min(left, SLICE_MS));
-      }
+    } finally {
+      if (--this.#searches === 0) for (const redis of this.#open) redis.disconnect();
     }
-    return this.#nodes[0]!;
   }
 
   async #ask(): Promise<NodeAddress> {
@@ -72,6 +80,7 @@ export class MasterFinder {
       lazyConnect: true,
       retryStrategy: null,
     });
+    this.#open.add(redis);
     const handshake = new Handshake(redis, timeout, (error) => (reason = error));
     const timer = setTimeout(() => redis.disconnect(), timeout);
     try {
@@ -81,9 +90,19 @@ export class MasterFinder {
       throw new Error(`${nodeKey(node)}: ${driverError(reason ?? (error as Error)).message}`);
     } finally {
       clearTimeout(timer);
+      this.#open.delete(redis);
       handshake.done();
       redis.disconnect();
     }
     throw new Error(`${nodeKey(node)} is a replica`);
   }
+}
+
+/** Rejects when a signal aborts, and never otherwise. */
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const rejected = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  rejected.catch(() => undefined);
+  return rejected;
 }

@@ -12,6 +12,7 @@ import { Executor } from './Executor';
 import { checkClientsIoredis, checkIoredis } from './ioredisCompat';
 import { MasterFinder } from './MasterFinder';
 import { ownOptions } from './ownOptions';
+import { sentinelConnector } from './sentinelConnector';
 import { StandaloneLink } from './StandaloneLink';
 
 /** Pause between two rounds of looking for the master among a master and its slaves, in ms (as replicated servers). */
@@ -51,7 +52,8 @@ function connectTo(settings: Settings): Connections {
       return connectServer(settings, () => new Redis(options), nodeKey(topology.address), SINGLE);
     }
     case 'sentinel': {
-      const options = { ...connectionOptions(settings), ...sentinelOptions(settings, topology) };
+      const Connector = sentinelConnector(settings.clientName);
+      const options = { ...connectionOptions(settings), ...sentinelOptions(settings, topology), Connector };
       const address = `${topology.masterName} of the sentinels ${topology.sentinels.map(nodeKey).join(', ')}`;
       const open = (): Redis => sharePassword(new Redis(options), settings, topology);
       return connectServer(settings, open, address, REPLICATED);
@@ -78,9 +80,13 @@ function connectCopy(settings: Settings, client: Redis | Cluster): Connections {
   const redis = client as Redis;
   checkClientsIoredis(redis);
   const { host, port, path, sentinels, name } = redis.options;
-  const open = (): Redis => redis.duplicate({ ...ownOptions, ...nameOption(settings) });
-  if (sentinels !== undefined && sentinels !== null)
-    return connectServer(settings, open, `${name} of the client's sentinels`, REPLICATED);
+  const own = { ...ownOptions, ...nameOption(settings) };
+  if (sentinels !== undefined && sentinels !== null) {
+    const Connector = redis.options.Connector ?? sentinelConnector(settings.clientName);
+    const openMaster = (): Redis => redis.duplicate({ ...own, Connector });
+    return connectServer(settings, openMaster, `${name} of the client's sentinels`, REPLICATED);
+  }
+  const open = (): Redis => redis.duplicate(own);
   return connectServer(settings, open, path ?? `${host ?? 'localhost'}:${port ?? 6379}`, SINGLE);
 }
 
@@ -93,7 +99,7 @@ function connectFound(
 ): Connections {
   const options = connectionOptions(settings);
   const finder = new MasterFinder(nodes, { connection: options, timeout: settings.timeout, pause });
-  const Connector = chosenConnector((trouble, wanted) => finder.find(trouble, wanted), true);
+  const Connector = chosenConnector((trouble, unwanted) => finder.find(trouble, unwanted), true);
   const open = (): Redis => new Redis({ ...options, Connector });
   return connectServer(settings, open, nodes.map(nodeKey).join(', '), deployment);
 }

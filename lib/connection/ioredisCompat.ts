@@ -1,4 +1,4 @@
-import { Command, Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { Command, Redis, type Cluster, type RedisOptions, type SentinelConnector } from 'ioredis';
 import type { NodeAddress } from '../config/Topology';
 import { ConfigError } from '../errors';
 
@@ -9,6 +9,7 @@ import { ConfigError } from '../errors';
  * - Commands that are filled after they were made (speed only): compared by their bytes; else made the usual way.
  * - `sendCommand(command, stream)`: in its public types; without it nothing works, so it is refused.
  * - The look-up of a cluster's start nodes: else the nodes that the client knows.
+ * - The connections to sentinels, which ioredis neither names nor closes before their time-out: else so it is.
  * - Texts of errors (speed of a reconnect only): one that is not recognized counts as "the connection was lost", which is
  *   the safe reading. `npm run test:matrix` shows when one has changed.
  */
@@ -141,6 +142,27 @@ export function startNodesOf(client: Cluster): () => Promise<readonly (NodeAddre
     return () => copy.resolveStartupNodeHostnames!();
   }
   return () => Promise.resolve(client.nodes().map(({ options }) => ({ host: options.host!, port: options.port! })));
+}
+
+/**
+ * Watches the connections that a connector makes to sentinels.
+ *
+ * @param options - more options for them
+ * @param opened - told of each
+ */
+export function watchSentinels(
+  connector: SentinelConnector,
+  options: RedisOptions,
+  opened: (sentinel: Redis) => void,
+): void {
+  const inside = connector as unknown as { connectToSentinel?: (endpoint: object, more?: object) => Redis };
+  const make = inside.connectToSentinel;
+  if (typeof make !== 'function') return;
+  inside.connectToSentinel = (endpoint, more) => {
+    const sentinel = make.call(connector, endpoint, { ...options, ...more });
+    opened(sentinel);
+    return sentinel;
+  };
 }
 
 /** What is missing, in words. */

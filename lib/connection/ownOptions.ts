@@ -7,7 +7,7 @@ const MAX_RECONNECT_PAUSE_MS = 1_000;
 /** A server that loads its data is asked again after so many ms at most. */
 const MAX_LOADING_PAUSE_MS = 500;
 /** A connection we give up is closed politely for so long, in ms, and then destroyed: the other side may be dead. */
-const DISCONNECT_MS = 100;
+export const DISCONNECT_MS = 100;
 
 /** Options of a connection of ours. */
 export type OwnRedisOptions = RedisOptions & { readonly replyMapping: 'legacy' };
@@ -21,6 +21,7 @@ export type OwnRedisOptions = RedisOptions & { readonly replyMapping: 'legacy' }
  * - no time-outs by ioredis: the executor has its own, and knows what a late answer means;
  * - no offline queue: the executor keeps what waits, bounded in time and number;
  * - no resubscription by ioredis: ours tells the waiters when it is done;
+ * - no second round of the sentinels by ioredis: its pause cannot be ended; ours follows (`sentinelConnector`);
  * - no `keyPrefix`: scripts publish to prefixed channels that SUBSCRIBE does not prefix;
  * - the master, also where the user's own client reads from a replica; `READONLY` means that it is the master no more:
  *   connect again.
@@ -44,6 +45,6 @@ export const ownOptions = Object.freeze({
   replyMapping: 'legacy',
   keyPrefix: '',
   retryStrategy: (times: number): number => jittered(Math.min(25 * 2 ** Math.min(times, 10), MAX_RECONNECT_PAUSE_MS)),
-  sentinelRetryStrategy: (times: number): number => jittered(Math.min(times * 50, MAX_RECONNECT_PAUSE_MS)),
+  sentinelRetryStrategy: () => null,
   reconnectOnError: (error: Error): boolean => replyText(error).startsWith('READONLY'),
 } as const) satisfies RedisOptions;
