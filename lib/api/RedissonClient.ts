@@ -89,7 +89,8 @@ export interface RedissonClient {
   currentThreadId(): number | undefined;
 
   /**
-   * Is told each time a hold of this client turns out to be lost.
+   * Is told each time a hold of this client turns out to be lost. Not of what is still held when the client shuts down: it
+   * is left to expire, and only its `signal` aborts.
    *
    * @param listener - called with the lock, the thread and the cause
    * @returns removes the listener
@@ -117,7 +118,8 @@ export interface RedissonClient {
 
   /**
    * Rejects every waiter with `ShutdownError`, stops the watchdog and closes the connections this client opened.
-   * Idempotent. Locks still held are left to expire, as in Redisson, and their signals abort.
+   * Idempotent. Locks still held are left to expire, as in Redisson, and their signals abort; `onLockLost` is
+   * not told of them.
    *
    * @param options - `drain`: how long locks that are held may take to be given back before that, in ms
    */

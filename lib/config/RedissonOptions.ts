@@ -42,7 +42,10 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
 
 /** The options of `Redisson.create`: at most one of `client` and `url`, and common settings. */
 export type RedissonOptions = SettingsInput & {
-  /** An existing ioredis `Redis` or `Cluster`: duplicated, never used, changed or closed. Must not have a `keyPrefix`. */
+  /**
+   * An existing ioredis `Redis` or `Cluster`: duplicated, never used, changed or closed. Must not have a `keyPrefix`. The
+   * database is `options.db` of the client, as for its `duplicate()`: a `select()` it was sent is not followed.
+   */
   readonly client?: RedisClientLike | undefined;
   /** Where Redis is. @default the environment variable `REDIS_URL`, else `redis://127.0.0.1:6379` */
   readonly url?: string | URL | undefined;

@@ -26,7 +26,10 @@ const PERMITS = /^(.*):timeout$/s;
 /** Keys that are part of an object. */
 const PART = /^redisson_(?:lock_timeout|lock_token|unlock_latch):|:rwlock_timeout:\d+$/s;
 
-/** Looks at the locks and synchronizers in Redis. Changes nothing, and asks for no key but those it is shown. */
+/**
+ * Looks at the locks and synchronizers in Redis. Changes nothing, and asks for no key but those it is shown. Keys that its
+ * user has no right to are passed over.
+ */
 export class Inspector {
   readonly #redis: RedisView;
   readonly #connections: Connections;
@@ -86,7 +89,7 @@ export class Inspector {
 
   /** The keys of the objects that these keys belong to, with their types. */
   async #candidates(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const types = (await Promise.all(keys.map((key) => this.#redis.read('type', key)))) as string[];
+    const types = await Promise.all(keys.map((key) => this.#redis.typeOf(key)));
     const found = new Map<string, string>();
     const parts: Promise<readonly [key: string, type: string]>[] = [];
     for (const [i, key] of keys.entries()) {
@@ -103,8 +106,7 @@ export class Inspector {
   /** The object that a part, `{name}` or a name with braces of its own, belongs to: its key and type. */
   async #owner(part: string, type: string): Promise<readonly [key: string, type: string]> {
     const inner = /^\{([^{]+)\}$/s.exec(part)?.[1] ?? part;
-    const asked = [this.#redis.read('type', inner), this.#redis.read('type', part)];
-    const [ofInner, ofPart] = (await Promise.all(asked)) as [string, string];
+    const [ofInner, ofPart] = await Promise.all([this.#redis.typeOf(inner), this.#redis.typeOf(part)]);
     return ofInner !== type && ofPart === type ? [part, ofPart] : [inner, ofInner];
   }
 

@@ -11,6 +11,9 @@ export interface ScanPage {
 /** How many keys Redis looks at for one page: about a millisecond of its time. */
 const PAGE_SIZE = 1_000;
 
+/** Redis 6 and 7 on a key that our user may not see; not on a command that it may not send, which is for the user to mend. */
+const KEY_REFUSED = /^NOPERM .*\baccess (?:a key|one of the keys)\b/s;
+
 /** What is read of Redis: single keys, all keys page by page on every master, and who listens. */
 export class RedisView {
   readonly executor: CommandExecutor;
@@ -22,6 +25,16 @@ export class RedisView {
   /** A command about one key. Commands sent in one turn travel together. */
   read(command: string, key: string, ...args: (string | number)[]): Promise<unknown> {
     return this.executor.call(command, [key, ...args]);
+  }
+
+  /** The type of a key; `hidden` where our user has no right to the key. */
+  typeOf(key: string): Promise<string> {
+    const asked = this.read('type', key) as Promise<string>;
+    return asked.catch((error: unknown) => {
+      const { cause } = error as Error;
+      if (error instanceof CommandError && cause instanceof Error && KEY_REFUSED.test(cause.message)) return 'hidden';
+      throw error;
+    });
   }
 
   /** Walks over the keys of all masters, for ever: after the last page the first comes again. */

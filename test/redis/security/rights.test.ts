@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { CommandError, Redisson } from '../../../lib';
+import { Inspector } from '../../../lib/inspection';
 import { RedisServer, sleepUntil, trackClient } from '../../support';
 import { projectRoot } from '../../support/buildOutput';
 import * as countDownLatch from '../../../lib/scripts/countDownLatch';
@@ -152,6 +153,28 @@ describe('docs/security.md: a user with the rights of the page and no others', f
       const { refused, failure } = await tryOut('inspection', rest);
       expect(refused.length > 0 || failure !== undefined, rule).to.equal(true);
     }
+  });
+
+  it('inspection: keys of others are passed over, also parts of locks; a missing command is told', async () => {
+    const others = ['other:text', 'redisson_lock_queue:{other:fair}', '{other:permits}:timeout'];
+    const rules = [...rulesOf('connection'), ...rulesOf('inspection')];
+    const list = async (...more: string[]): Promise<string[]> => {
+      await admin.call('acl', 'setuser', 'service', 'reset', 'on', '>secret', ...rules, ...more);
+      const inspector = Inspector.open(`redis://service:secret@127.0.0.1:${server.port}`);
+      trackClient({ stop: () => inspector.close() });
+      return (await inspector.list()).map(({ name }) => name);
+    };
+    await populate();
+    const shown = await list();
+    expect(shown).to.include.members(['app:lock', 'app:fair', 'app:permits']);
+    await admin.set(others[0]!, 1);
+    await admin.rpush(others[1]!, 'somebody');
+    await admin.zadd(others[2]!, 1, 'somebody');
+    expect(await list()).to.deep.equal(shown);
+    // Here the queue may be seen, and its lock not.
+    expect(await list('~redisson_lock_queue:{other:*')).to.deep.equal(shown);
+    const error = await list('-type').catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(CommandError).and.to.include({ reply: 'NOPERM' });
   });
 
   it('a refused channel is told by the first wait, as a CommandError, and nothing is left behind', async () => {

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { inspect } from 'node:util';
 import * as errors from '../../../lib/errors';
 import {
@@ -126,5 +128,11 @@ describe('errors', () => {
 
   it('ShutdownError says what was being done', () => {
     expect(new ShutdownError("acquire lock 'a'").message).to.contain("acquire lock 'a'");
+  });
+
+  it('the README names all', () => {
+    const readme = fs.readFileSync(path.join(__dirname, '..', '..', '..', 'README.md'), 'utf8');
+    const section = /^## Errors\n([^]*?)^## /m.exec(readme)![1]!;
+    for (const name of Object.keys(errors)) expect(section).to.contain(`\`${name}\``);
   });
 });
