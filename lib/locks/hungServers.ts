@@ -8,6 +8,8 @@ const PAUSE_MS = 500;
 
 /** What is known of servers that hang, by the client that calls them: each has its own connection. */
 interface Suspicion {
+  /** The one that got no answer: on a cluster another one may be on a node that answers. */
+  readonly member: MemberLock;
   /** A read that is under way: whether it was answered. */
   probe: Promise<boolean> | undefined;
   /** Monotonic time of the next one. */
@@ -19,7 +21,7 @@ const suspicions = new WeakMap<object, Suspicion>();
 /** A member's server did not answer. It counts as hung until it answers a read, which is sent at once. */
 export function suspect(member: MemberLock): void {
   if (member.client === undefined || suspicions.has(member.client)) return;
-  suspicions.set(member.client, { probe: undefined, dueAt: 0 });
+  suspicions.set(member.client, { member, probe: undefined, dueAt: 0 });
   isHung(member);
 }
 
@@ -30,7 +32,7 @@ export function isHung(member: MemberLock): boolean {
   if (suspicion === undefined) return false;
   if (suspicion.probe === undefined && performance.now() >= suspicion.dueAt) {
     // A read, not an acquisition: there is nothing to be undone.
-    suspicion.probe = runOutside(() => member.isLocked()).then(
+    suspicion.probe = runOutside(() => suspicion.member.isLocked()).then(
       () => true,
       (error: unknown) => !(error instanceof ConnectionError || error instanceof CommandTimeoutError),
     );

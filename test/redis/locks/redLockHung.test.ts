@@ -139,6 +139,34 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
     for (const { url } of servers) await gone(connection(url), name);
   });
 
+  it('is re-entered, and excludes branches beside one another, in scopes', async () => {
+    const inside = new Inside();
+    await within(
+      5_000,
+      'all branches',
+      red().withLock(() => Promise.all([1, 2, 3].map(() => red().withLock(() => red().withLock(() => inside.run(2)))))),
+    );
+    expect(inside.runs).to.equal(3);
+    expect(inside.most).to.equal(1);
+    for (const { url } of servers) expect(await connection(url).exists(name)).to.equal(0);
+  });
+
+  it('leaves nothing when it is aborted while it waits for a majority', async () => {
+    const theirs = client(servers[0]!.url).getLock(name);
+    const others = client(servers[1]!.url).getLock(name);
+    await Promise.all([theirs.lock(), others.lock()]);
+    for (const ms of [0, 5, 60, 200]) {
+      const stop = new AbortController();
+      const aborted = rejection(red().acquire({ signal: stop.signal }));
+      await sleep(ms);
+      stop.abort(new Error('stop'));
+      expect((await within(1_000, 'the abort', aborted)).message).to.equal('stop');
+      await gone(connection(servers[2]!.url), name);
+    }
+    await Promise.all([theirs.unlock(), others.unlock()]);
+    for (const { url } of servers) await gone(connection(url), name);
+  });
+
   it('counts no lock twice: the same one given again, or by another client, is refused', () => {
     const [a, b] = mine;
     const again = client(servers[0]!.url);
