@@ -1,7 +1,8 @@
 import { RedissonError } from './RedissonError';
 
 /**
- * A waiter could not subscribe to the channel that would wake it. The acquisition is given up; nothing is held.
+ * A waiter without a time limit could not subscribe to the channel that would wake it. The acquisition is given up; nothing is
+ * held. (One with a limit looks again now and then until its time is up.)
  *
  * Source: the `RedisTimeoutException`s of `org.redisson.pubsub.PublishSubscribeService`.
  */

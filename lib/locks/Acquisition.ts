@@ -1,5 +1,5 @@
 import type { CallToken } from '../connection/CommandExecutor';
-import { CommandTimeoutError, ConnectionError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../errors';
+import { CommandTimeoutError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import type { Place } from '../pubsub/Place';
 import { confirmedUntil, type Hold } from '../renewal/Hold';
 import type { AcquireReply } from '../scripts/replies';
@@ -160,9 +160,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
         return this.#settle(reply, this.sentAt ?? now, now);
       },
       (error: unknown) => {
-        // The others of the line would find out one after the other, each after a time-out of its own.
-        if (error instanceof ConnectionError) this.place?.alarm();
-        else if (error instanceof CommandTimeoutError) {
+        if (error instanceof CommandTimeoutError) {
           this.#timeout = error;
           this.#unanswered = this.epoch;
         }

@@ -10,9 +10,9 @@ import type { WakeRule } from './wakeRules';
 
 /** Settings of the hub. */
 export interface HubSettings {
-  /** How long a waiter waits to become subscribed, in ms. */
+  /** How long a waiter without a limit waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
-  /** After how long without the connection, and how often then, waiters are sent to find out what became of Redis, in ms. */
+  /** After how long without the connection, and how often then, waiters look again, in ms. */
   readonly timeout: number;
 }
 
@@ -51,6 +51,14 @@ export class ChannelHub implements SubscriptionHost {
 
   get subscriptionTimeout(): number {
     return this.#settings.subscriptionTimeout;
+  }
+
+  get longestPause(): number {
+    return this.#settings.timeout;
+  }
+
+  get interrupted(): boolean {
+    return this.#outage !== undefined;
   }
 
   get countsReceivers(): boolean {
@@ -134,7 +142,7 @@ export class ChannelHub implements SubscriptionHost {
     if (this.#closed || this.#outage !== undefined) return;
     // A short gap is healed by `restored`. A long one may be a dead server: the waiters' attempts find out, and reject
     // with the connection's error when it is. Where only this connection is gone, nobody else would wake them.
-    this.#outage = setInterval(() => this.#wakeAll(), clampTimer(this.#settings.timeout));
+    this.#outage = setInterval(() => this.#lookAgain(), clampTimer(this.#settings.timeout));
     this.#outage.unref();
   }
 
@@ -146,6 +154,13 @@ export class ChannelHub implements SubscriptionHost {
 
   #wakeAll(): void {
     for (const queue of this.#queues()) queue.wakeAll();
+  }
+
+  /** A channel that was never subscribed has pauses of its own. */
+  #lookAgain(): void {
+    for (const { live, queues } of [...this.#subscriptions.values()]) {
+      if (live) for (const queue of [...queues]) queue.lookAgain();
+    }
   }
 
   #queues(): WakeQueue[] {

@@ -1,5 +1,4 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
-import { SubscriptionTimeoutError } from '../errors';
 import type { Attempt } from '../wait/Attempt';
 import type { Wake, Wakeup } from '../wait/Wakeup';
 import { clampTimer } from '../util/duration';
@@ -16,20 +15,24 @@ export interface Waiting {
   readonly banked: boolean;
   readonly woken: boolean;
   readonly need: number;
+  /** Whether its wait has a deadline. */
+  readonly timed: boolean;
+  /** When it joined, in monotonic time. */
+  readonly joinedAt: number;
   wake(): boolean;
+  startle(): void;
+  subscribed(): void;
+  refused(error: Error): void;
   reject(error: Error): void;
 }
 
 /** What a place needs of its queue. */
 export interface PlaceHost {
-  readonly channel: string;
-  /** How long a place waits to become subscribed, in ms. */
-  readonly subscriptionTimeout: number;
   isHead(place: object): boolean;
   /** Whether its first attempt need not wait for others: it is the head of the line, and no readers sleep. */
   mayBegin(place: object): boolean;
-  /** Subscribes, for all its places together, unless that is done: `undefined`. */
-  listen(): Promise<void> | undefined;
+  /** Subscribes, for all its places together, and tells them when it is done. @returns whether it is done already */
+  listen(): boolean;
   /** The head of the line looks again after so many ms. */
   recheckIn(ms: number): void;
   /** See {@link Place.alarm}. */
@@ -45,7 +48,7 @@ export interface PlaceHost {
 /**
  * The place of one waiter in a queue: a latch that banks one wake-up.
  *
- * States: trying (awake; a wake-up that comes now is banked) <-> asleep -> left.
+ * States: trying (awake; a wake-up that comes now is banked) <-> listening (until subscribed, or woken) | asleep -> left.
  */
 export class Place<T> implements Wakeup<T>, Waiting {
   readonly kind: PlaceKind;
@@ -53,13 +56,17 @@ export class Place<T> implements Wakeup<T>, Waiting {
   readonly waiter: object | undefined;
   /** How many permits it waits for. */
   readonly need: number;
+  readonly joinedAt = performance.now();
+  timed = false;
   readonly #queue: PlaceHost;
   #sleeper: DeferredPromise<Wake<T>> | undefined;
   #banked = false;
   #woken = false;
   #rejected: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #subscribing: NodeJS.Timeout | undefined;
+  #listener: DeferredPromise<void> | undefined;
+  /** Whether it attempts although it is not subscribed, until it is. */
+  #unheard = false;
   #leaseMs: number | undefined;
   /** Whether it has begun to attempt. */
   #begun = false;
@@ -91,17 +98,16 @@ export class Place<T> implements Wakeup<T>, Waiting {
     return this.kind === 'crowd' || (this.#begun ? this.#queue.isHead(this) : this.#queue.mayBegin(this));
   }
 
-  /** The subscription is shared; how long this one waits for it is its own affair, and so is failing over it. */
   listen(): Promise<void> | undefined {
     this.#begun = true;
-    const subscribed = this.#queue.listen();
-    if (subscribed === undefined) return undefined;
-    const { channel, subscriptionTimeout } = this.#queue;
-    return new Promise((resolve, reject) => {
-      const expire = (): void => reject(new SubscriptionTimeoutError(channel, subscriptionTimeout));
-      this.#subscribing = setTimeout(expire, clampTimer(subscriptionTimeout));
-      subscribed.then(resolve, reject).finally(() => clearTimeout(this.#subscribing));
-    });
+    if (this.#queue.listen()) {
+      this.#unheard = false;
+      return undefined;
+    }
+    // It is not told of what changes, but has been sent to look.
+    if (this.#unheard) return undefined;
+    this.#listener = pDefer<void>();
+    return this.#listener.promise;
   }
 
   sleep(retryInMs: number, inDoubt = false): Promise<Wake<T>> {
@@ -126,6 +132,11 @@ export class Place<T> implements Wakeup<T>, Waiting {
 
   /** Wakes it, or banks the wake-up when it is not asleep. @returns whether it had none banked before */
   wake(): boolean {
+    if (this.#listener !== undefined) {
+      this.#unheard = this.#woken = true;
+      this.#stopListening()?.resolve();
+      return true;
+    }
     const sleeper = this.#rise();
     if (sleeper !== undefined) {
       this.#woken = true;
@@ -145,7 +156,27 @@ export class Place<T> implements Wakeup<T>, Waiting {
   /** Ends its sleep with an error: this one, or the one it is about to begin. */
   reject(error: Error): void {
     this.#rejected = error;
+    this.#stopListening()?.reject(error);
     this.#rise()?.reject(error);
+  }
+
+  /** Wakes it for an attempt, even if it is not subscribed. */
+  startle(): void {
+    this.#unheard = true;
+    this.wake();
+  }
+
+  /** Messages arrive from now on. */
+  subscribed(): void {
+    this.#stopListening()?.resolve();
+    if (!this.#unheard) return;
+    this.#unheard = false;
+    this.wake();
+  }
+
+  /** It cannot be subscribed. */
+  refused(error: Error): void {
+    if (this.#listener !== undefined || this.#unheard) this.reject(error);
   }
 
   /** It has acquired: whoever comes next need not look again before so many ms have passed, unless woken. */
@@ -165,10 +196,15 @@ export class Place<T> implements Wakeup<T>, Waiting {
 
   leave(): void {
     const awake = this.#sleeper === undefined;
-    this.#sleeper = undefined;
+    this.#sleeper = this.#listener = undefined;
     clearTimeout(this.#timer);
-    clearTimeout(this.#subscribing);
     this.#queue.remove(this, awake, this.#leaseMs);
+  }
+
+  #stopListening(): DeferredPromise<void> | undefined {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    return listener;
   }
 
   #rise(): DeferredPromise<Wake<T>> | undefined {

@@ -3,8 +3,12 @@ import type { WakeRule } from './wakeRules';
 
 /** What a subscription needs of its hub. */
 export interface SubscriptionHost {
-  /** How long a waiter waits to become subscribed, in ms. */
+  /** How long a waiter without a limit waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
+  /** Longest pause between two attempts of those who are not subscribed, in ms. */
+  readonly longestPause: number;
+  /** Whether a connection that listens is gone. */
+  readonly interrupted: boolean;
   /** Whether Redis counts all who listen to a channel when it publishes a message. */
   readonly countsReceivers: boolean;
   /** Subscribes the channel, however long it takes. */
@@ -25,7 +29,7 @@ export class Subscription implements QueueHost {
   readonly #host: SubscriptionHost;
   /** Hardly ever more than one, and never more than a handful: so few names share a channel. */
   readonly #queues: WakeQueue[] = [];
-  #subscribing: Promise<void> | undefined;
+  #subscribing = false;
   #live = false;
 
   /** Made by the hub only. */
@@ -44,6 +48,10 @@ export class Subscription implements QueueHost {
     return this.#live;
   }
 
+  get heard(): boolean {
+    return this.#live && !this.#host.interrupted;
+  }
+
   /** Where objects of two names listen, nobody can say how many wait for either. */
   get counted(): boolean {
     return this.#queues.length === 1 && this.#host.countsReceivers;
@@ -51,6 +59,10 @@ export class Subscription implements QueueHost {
 
   get subscriptionTimeout(): number {
     return this.#host.subscriptionTimeout;
+  }
+
+  get longestPause(): number {
+    return this.#host.longestPause;
   }
 
   /** The queue of an object. @param rule - `undefined`: whatever its rule is */
@@ -70,22 +82,25 @@ export class Subscription implements QueueHost {
   remove(queue: WakeQueue): void {
     const index = this.#queues.indexOf(queue);
     if (index >= 0) this.#queues.splice(index, 1);
-    if (this.#queues.length === 0) this.#host.drop(this, this.#subscribing !== undefined);
+    if (this.#queues.length === 0) this.#host.drop(this, this.#subscribing);
   }
 
-  /** Subscribes, for all its queues together, unless that is done: `undefined`. */
-  listen(): Promise<void> | undefined {
-    if (this.#live) return undefined;
-    if (this.#subscribing === undefined) {
-      const subscribing = this.#host.subscribe(this.channel);
-      this.#subscribing = subscribing;
-      subscribing.then(
-        () => (this.#live = true),
+  /** Subscribes, for all its queues together, and tells them when it is done. @returns whether it is done already */
+  listen(): boolean {
+    if (this.#live || this.#subscribing) return this.#live;
+    this.#subscribing = true;
+    this.#host.subscribe(this.channel).then(
+      () => {
+        this.#live = true;
+        for (const queue of [...this.#queues]) queue.subscribed();
+      },
+      (error: unknown) => {
         // A failed subscription is forgotten, so that the next waiter asks anew and is not failed by this one.
-        () => (this.#subscribing = undefined),
-      );
-    }
-    return this.#subscribing;
+        this.#subscribing = false;
+        for (const queue of [...this.#queues]) queue.refused(error as Error);
+      },
+    );
+    return false;
   }
 
   /** A message of the channel. */

@@ -1,22 +1,32 @@
+import { SubscriptionTimeoutError } from '../errors';
 import { clampTimer } from '../util/duration';
 import { Place, type PlaceHost, type PlaceKind, type Waiting } from './Place';
 import { Rotation } from './Rotation';
+import { Unsubscribed, type UnsubscribedQueue } from './Unsubscribed';
 import type { WakeRule } from './wakeRules';
 
 /** A turn lasts at most so long, in ms, so that slow sections do not keep others waiting for many times their length. */
 const MAX_TURN_MS = 20;
+/** So many of the crowd look again at once while they hear nothing ... */
+const CROWD_LOOKS = 10;
+/** ... and each of them that gets in sends so many others, since what it found may be there for them, too. */
+const FOLLOWERS = 2;
 
 /** What a queue needs of the subscription it shares. */
 export interface QueueHost {
   readonly channel: string;
-  /** How long a waiter waits to become subscribed, in ms. */
+  /** How long a waiter without a limit waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
-  /** Whether messages arrive. */
+  /** Longest pause between two attempts of those who are not subscribed, in ms. */
+  readonly longestPause: number;
+  /** Whether the channel is subscribed, or will be again as soon as its connection is back. */
   readonly live: boolean;
+  /** Whether messages arrive. */
+  readonly heard: boolean;
   /** Whether an unlock tells how many listen to this channel, and all of them wait for what this queue waits for. */
   readonly counted: boolean;
-  /** Subscribes, for all its queues together, unless that is done: `undefined`. */
-  listen(): Promise<void> | undefined;
+  /** Subscribes, for all its queues together, and tells them when it is done. @returns whether it is done already */
+  listen(): boolean;
   /** The queue is empty. */
   remove(queue: WakeQueue): void;
 }
@@ -29,10 +39,11 @@ export interface QueueHost {
  *   lock or woken by the unlock; a head that gives up while awake hands the wake-up on.
  * - The **crowd** (readers, semaphores, latches): each waiter attempts for itself.
  *
- * Invariants: 1. the queue is subscribed, or about to be, whenever anybody in it sleeps but who waits for its turn;
+ * Invariants: 1. the queue is subscribed, or about to be, whenever anybody in it sleeps but who waits for its turn, and it
+ * looks again now and then as long as it hears nothing;
  * 2. the head of the line is never asleep without a bound unless the lock has no expiry; 3. an empty queue is not in the hub.
  */
-export class WakeQueue implements PlaceHost {
+export class WakeQueue implements PlaceHost, UnsubscribedQueue {
   /** The object's key in Redis. */
   readonly rawName: string;
   /** What its messages mean. */
@@ -53,6 +64,10 @@ export class WakeQueue implements PlaceHost {
   #recheckAt = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
+  /** While somebody listens who is not subscribed. */
+  #unsubscribed: Unsubscribed | undefined;
+  /** How many of the crowd stand before the one that looks again next. */
+  #looked = 0;
 
   /** Made by the hub only. */
   constructor(subscription: QueueHost, rawName: string, rule: WakeRule) {
@@ -93,6 +108,7 @@ export class WakeQueue implements PlaceHost {
     if (kind === 'crowd') (this.#crowd ??= new Set()).add(place);
     else if (this.#head === undefined) this.#head = place;
     else (this.#rest ??= new Set()).add(place);
+    this.#unsubscribed?.joined();
     return place;
   }
 
@@ -149,8 +165,45 @@ export class WakeQueue implements PlaceHost {
     return this.#subscription.subscriptionTimeout;
   }
 
-  listen(): Promise<void> | undefined {
-    return this.#subscription.listen();
+  get longestPause(): number {
+    return this.#subscription.longestPause;
+  }
+
+  listen(): boolean {
+    if (this.#subscription.listen()) return true;
+    this.#unsubscribed ??= new Unsubscribed(this);
+    return false;
+  }
+
+  /** The channel is subscribed. Who has attempted before that may have missed a message. */
+  subscribed(): void {
+    this.#endUnsubscribed();
+    for (const place of this.#all()) place.subscribed();
+  }
+
+  /** The channel cannot be subscribed: those who listen are told. */
+  refused(error: Error): void {
+    this.#endUnsubscribed();
+    for (const place of this.#all()) place.refused(error);
+  }
+
+  lookAgain(): void {
+    const crowd = [...(this.#crowd ?? [])];
+    const looks = Math.min(CROWD_LOOKS, crowd.length);
+    for (let i = 0; i < looks; i++) crowd[(this.#looked + i) % crowd.length]!.startle();
+    this.#looked = crowd.length === 0 ? 0 : (this.#looked + looks) % crowd.length;
+    this.#head?.startle();
+  }
+
+  expire(joinedAt: number): number | undefined {
+    let next: number | undefined;
+    for (const place of this.#all()) {
+      if (place.timed) continue;
+      if (place.joinedAt <= joinedAt)
+        place.reject(new SubscriptionTimeoutError(this.channel, this.subscriptionTimeout));
+      else next = Math.min(next ?? Infinity, place.joinedAt);
+    }
+    return next;
   }
 
   /** A message of the channel. */
@@ -188,14 +241,12 @@ export class WakeQueue implements PlaceHost {
   }
 
   alarm(): void {
-    this.wakeAll();
-    for (const place of this.#rest ?? []) place.wake();
+    for (const place of this.#all()) place.startle();
   }
 
   /** Ends every wait with an error. */
   rejectAll(error: Error): void {
-    this.#head?.reject(error);
-    for (const place of [...(this.#rest ?? []), ...(this.#crowd ?? [])]) place.reject(error);
+    for (const place of this.#all()) place.reject(error);
   }
 
   /** The head looks again after so many ms. One timer serves the whole line, and is left alone while it fires early. */
@@ -209,7 +260,9 @@ export class WakeQueue implements PlaceHost {
     if (place.kind === 'crowd') {
       // A wake-up it did not use, or used in vain, is somebody else's.
       const handsOn = place.banked || (place.woken && leaseMs === undefined);
-      if (this.#crowd?.delete(place) === true && handsOn) this.wakeSome(1);
+      const there = this.#crowd?.delete(place) === true;
+      if (there && leaseMs !== undefined && !this.#subscription.heard) this.wakeSome(FOLLOWERS);
+      else if (there && handsOn) this.wakeSome(1);
     } else if (place === this.#head) {
       this.#yields = false;
       this.#head = this.#rest?.values().next().value;
@@ -217,6 +270,15 @@ export class WakeQueue implements PlaceHost {
       this.#succeed(place, awake, leaseMs);
     } else this.#rest?.delete(place);
     if (this.size === 0) this.#close();
+  }
+
+  #all(): Waiting[] {
+    return [...(this.#head === undefined ? [] : [this.#head]), ...(this.#rest ?? []), ...(this.#crowd ?? [])];
+  }
+
+  #endUnsubscribed(): void {
+    this.#unsubscribed?.end();
+    this.#unsubscribed = undefined;
   }
 
   get #crowdSleeps(): boolean {
@@ -238,6 +300,7 @@ export class WakeQueue implements PlaceHost {
     this.#timer = undefined;
     this.#timerAt = this.#recheckAt = Infinity;
     this.#rotation?.close();
+    this.#endUnsubscribed();
     this.#subscription.remove(this);
   }
 

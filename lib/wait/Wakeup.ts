@@ -10,13 +10,20 @@ export type Wake<T> = { readonly attempt: Promise<Attempt<T>> } | undefined;
 export interface Wakeup<T> {
   /** Whether the waiter may attempt; `false`: others stand before it in a line, and it sleeps until its turn. */
   readonly isTurn: boolean;
-  /** After it no wake-up is missed. `undefined` where that is so already. */
+  /** Whether the wait ends by itself, at a deadline. Set by the loop. @default false */
+  timed?: boolean;
+  /**
+   * After it no wake-up is missed, or it is time for an attempt although none can come yet: then another follows as soon as
+   * they can. `undefined` where either is so already.
+   */
   listen(): Promise<void> | undefined;
   /**
    * Sleeps until woken, or until `retryInMs` milliseconds have passed: where it stands in a line, for its first only.
    * @param inDoubt - it may have acquired by an attempt that got no answer, so it looks again in time wherever it stands
    */
   sleep(retryInMs: number, inDoubt?: boolean): Promise<Wake<T>>;
+  /** Redis cannot be reached: all who wait for the same find out for themselves, and now. */
+  alarm?(): void;
   /** Ends the wait; a wake-up that came and was not used goes to the next waiter. */
   leave(): void;
 }

@@ -1,4 +1,4 @@
-import { CommandTimeoutError, IllegalMonitorStateError } from '../errors';
+import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
 import type { Attempt } from './Attempt';
 import { INTERRUPTED, type Patience } from './Patience';
 import { mayHaveRun } from './Rollback';
@@ -35,7 +35,8 @@ export interface Contest<T> {
  * attempt -> subscribe -> attempt -> sleep until woken, the ttl, or the deadline -> attempt ... -> leave.
  *
  * Rules it keeps:
- * 1. It listens before the attempt whose failure sends it to sleep, so that no wake-up falls between the two.
+ * 1. It listens before the attempt whose failure sends it to sleep, so that no wake-up falls between the two. While it
+ *    cannot be subscribed it attempts after growing pauses, and once more as soon as it is.
  * 2. It starts no attempt after the deadline, and does not stay past it because an attempt hangs.
  * 3. A waiter that stands in a line attempts only when it is its turn, or when an attempt of its own got no answer. The
  *    very first attempt comes before all that, unless others wait already: most locks are free.
@@ -63,6 +64,7 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
       if (wakeup === undefined && (contest.mustQueue || retryInMs !== undefined)) {
         wakeup = contest.join();
         if (wakeup === undefined) return undefined;
+        wakeup.timed = patience.timed;
         if (inDoubt) wake = await patience.orInterrupted(wakeup.sleep(PAUSE_AFTER_TIMEOUT_MS, true));
         else wake = wakeup.isTurn ? undefined : await patience.orInterrupted(wakeup.sleep(Infinity));
       } else if (wakeup !== undefined && retryInMs !== undefined) {
@@ -80,6 +82,8 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
       try {
         result = await patience.orInterrupted(pending);
       } catch (error) {
+        // The others would find out one after the other, each after a time-out of its own.
+        if (error instanceof ConnectionError) wakeup?.alarm?.();
         // A refusal before the first write is an answer: nothing was acquired, nothing is to be undone.
         if (error instanceof IllegalMonitorStateError || !mayHaveRun(error)) pending = undefined;
         if (!(error instanceof CommandTimeoutError)) throw error;

@@ -30,6 +30,17 @@ describe('ChannelHub', () => {
     return new Outcome(place.listen() ?? Promise.resolve());
   }
 
+  /** It attempts in vain whenever it is sent to. */
+  function asleep(place: Place<string>): Outcome<never> {
+    const attempts = async (): Promise<never> => {
+      for (;;) {
+        await place.sleep(Infinity);
+        await place.listen();
+      }
+    };
+    return new Outcome(attempts());
+  }
+
   it('sends nothing before somebody has to listen', async () => {
     join().leave();
     await turn();
@@ -208,11 +219,14 @@ describe('ChannelHub', () => {
   it("PS-01: one waiter's time-out fails no other, and the next one gets a promise that can be kept", async () => {
     subscriber.manual = true;
     const early = join();
-    const failing = listen(early);
+    listen(early);
+    const failing = asleep(early);
     await clock.tickAsync(600);
     const late = join();
     const waiting = listen(late);
-    await clock.tickAsync(400);
+    await clock.tickAsync(399);
+    expect(failing.state).to.equal('pending');
+    await clock.tickAsync(1);
     expect(failing.error).to.be.instanceOf(SubscriptionTimeoutError);
     expect(waiting.state).to.equal('pending');
     early.leave();
@@ -222,6 +236,62 @@ describe('ChannelHub', () => {
     await turn();
     expect([waiting.state, third.state]).to.deep.equal(['resolved', 'resolved']);
     expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('A7: who is not subscribed is sent to attempt after pauses that double up to the command time-out', async () => {
+    subscriber.manual = true;
+    const place = join('a', 'line');
+    place.timed = true;
+    const startedAt = performance.now();
+    const looks: number[] = [];
+    void (async () => {
+      for (;;) {
+        await place.listen();
+        looks.push(performance.now() - startedAt);
+        await place.sleep(Infinity);
+      }
+    })();
+    await clock.tickAsync(9_600);
+    expect(looks).to.deep.equal([500, 1_500, 3_500, 6_500, 9_500]);
+    // What was published before the subscription is lost.
+    subscriber.acknowledge('a');
+    await turn();
+    expect(looks).to.have.length(6);
+    await clock.tickAsync(60_000);
+    expect(looks).to.have.length(6);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('A7: all who wait without a limit are rejected in their time wherever they stand, and those with one never', async () => {
+    subscriber.manual = true;
+    const places = [0, 1, 2, 3].map(() => join('a', 'line'));
+    places[1]!.timed = true;
+    listen(places[0]!);
+    const ends = places.map((place) => asleep(place));
+    await clock.tickAsync(300);
+    const later = asleep(join('a', 'line'));
+    await clock.tickAsync(700);
+    expect(ends.map(({ state }) => state)).to.deep.equal(['rejected', 'pending', 'rejected', 'rejected']);
+    await clock.tickAsync(299);
+    expect(later.state).to.equal('pending');
+    await clock.tickAsync(1);
+    expect(later.error).to.be.instanceOf(SubscriptionTimeoutError);
+  });
+
+  it('A7: some of a crowd that hears nothing look at a time, each in its turn', async () => {
+    subscriber.manual = true;
+    const crowd = Array.from({ length: 25 }, () => join());
+    const looked = new Set<number>();
+    crowd.forEach((place, i) => {
+      place.timed = true;
+      void place.listen()?.then(() => looked.add(i));
+    });
+    await clock.tickAsync(500);
+    expect([...looked]).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await clock.tickAsync(1_000);
+    expect(looked.size).to.equal(20);
+    await clock.tickAsync(2_000);
+    expect(looked.size).to.equal(25);
   });
 
   it('PS-02: a subscription that is refused fails those who wait for it, and holds up nobody after them', async () => {
@@ -240,14 +310,13 @@ describe('ChannelHub', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 
-  it('leaves no timer of a waiter that leaves while it subscribes', async () => {
+  it('leaves no timer of waiters that leave while they subscribe', async () => {
     subscriber.manual = true;
     const [first, second] = [join(), join()];
     listen(first);
     listen(second);
-    expect(clock.countTimers()).to.equal(2);
     first.leave();
-    expect(clock.countTimers()).to.equal(1);
+    expect(clock.countTimers()).to.equal(2);
     second.leave();
     expect(clock.countTimers()).to.equal(0);
   });
