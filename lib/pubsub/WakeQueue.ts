@@ -115,8 +115,8 @@ export class WakeQueue implements PlaceHost, UnsubscribedQueue {
   /** Its first waiter is to let other processes go first: it listens, and does not attempt before a message or a pause. */
   giveWay(): void {
     this.#yields = true;
-    // Should it fail, the waiter asks anew, and is told.
-    this.listen()?.catch(() => undefined);
+    // Should it be refused, the waiter asks anew, and is told.
+    this.listen();
   }
 
   /** This process got the lock by an attempt of its own: a new turn begins. */
