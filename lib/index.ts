@@ -1,3 +1,6 @@
+// For projects whose `lib` is older: the declarations name `Symbol.asyncDispose` and ErrorOptions.
+/// <reference lib="es2022.error" preserve="true" />
+/// <reference lib="esnext.disposable" preserve="true" />
 export { Redisson } from './Redisson';
 export { Config } from './config/Config';
 export { DisLock } from './decorators/disLock';

@@ -93,6 +93,12 @@ describe('the packed package', function () {
     });
   }
 
+  it('type-checks in a project whose lib is es2020 (B13)', () => {
+    const file = project.write('older.cts', CONSUMER);
+    const errors = typeErrors([file], { ...resolutions['node16'], typeRoots: [typeRoot()], lib: ['lib.es2020.d.ts'] });
+    expect(errors).to.deep.equal([]);
+  });
+
   function typeRoot(): string {
     return path.join(project.folder, 'node_modules', '@types');
   }
