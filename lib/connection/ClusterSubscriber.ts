@@ -7,6 +7,7 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
  */
 export class ClusterSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
+  readonly countListeners: (channel: string) => Promise<number>;
   readonly #chosen: Promise<Subscriber>;
   #subscriber: Subscriber | undefined;
   #sharded = false;
@@ -16,8 +17,14 @@ export class ClusterSubscriber implements Subscriber {
   /**
    * @param sharded - whether pub/sub is sharded; may stay pending
    * @param open - makes the subscriber for that
+   * @param countListeners - how many listen to a classic channel on all nodes
    */
-  constructor(sharded: Promise<boolean>, open: (sharded: boolean) => Subscriber) {
+  constructor(
+    sharded: Promise<boolean>,
+    open: (sharded: boolean) => Subscriber,
+    countListeners: (channel: string) => Promise<number>,
+  ) {
+    this.countListeners = countListeners;
     const closed = new Promise<never>((_resolve, reject) => {
       this.#close = () => reject(new ShutdownError());
     });

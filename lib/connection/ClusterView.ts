@@ -122,6 +122,13 @@ export class ClusterView {
     return pick(others.length > 0 ? others : nodes);
   }
 
+  /** How many listen to a classic channel, each on one of the masters. */
+  async countListeners(channel: string): Promise<number> {
+    const asked = this.#pool.usable.map(({ link }) => askNode(link, 'pubsub', 'NUMSUB', channel));
+    const replies = (await Promise.all(asked)) as [string, number | string][];
+    return replies.reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
   /** A node has sent somebody elsewhere. @param reply - its `MOVED` or `ASK`. @returns the node it named */
   redirect(reply: string, from: NodeAddress): ClusterNode | undefined {
     const target = this.#slots.redirect(reply, from);

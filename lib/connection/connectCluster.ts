@@ -14,6 +14,7 @@ import { Executor } from './Executor';
 import { startNodesOf } from './ioredisCompat';
 import { ownOptions, type OwnRedisOptions } from './ownOptions';
 import { ShardedSubscriber } from './ShardedSubscriber';
+import type { Subscriber } from './Subscriber';
 import { StandaloneLink, type StandaloneOptions } from './StandaloneLink';
 
 /** How often the cluster of a user's own client is looked at, in ms, unless that client says how often (Redisson's default). */
@@ -82,13 +83,14 @@ function join(settings: Settings, source: ClusterSource): Connections {
     shardedSubscriptionMode: settings.shardedSubscriptionMode,
   });
   const listening = { timeout: settings.timeout, onSilence: () => view.trouble() };
-  const subscriber = new ClusterSubscriber(view.known, (sharded) => {
+  const listen = (sharded: boolean): Subscriber => {
     if (!sharded) return new ConnectionSubscriber(openAnywhere(view, open), listening);
     return new ShardedSubscriber(
       view,
       (address, moved) => new ConnectionSubscriber(open(address), { ...listening, moved }),
     );
-  });
+  };
+  const subscriber = new ClusterSubscriber(view.known, listen, (channel) => view.countListeners(channel));
   const link = new ClusterLink(view, source.address, settings.slavesSyncTimeout);
   const executor = new Executor(link, settings);
   return { executor, subscriber, monitor: new ConnectionMonitor(link) };

@@ -65,6 +65,10 @@ export class ChannelHub implements SubscriptionHost {
     return this.#subscriber.countsReceivers;
   }
 
+  countListeners(channel: string): Promise<number> | undefined {
+    return this.#subscriber.countListeners?.(channel);
+  }
+
   /** How many channels have waiters. */
   get size(): number {
     return this.#subscriptions.size;

@@ -22,6 +22,8 @@ const MAX_SHORT_ROUNDS = 4;
  * there are others, and every so many turns at most while there seem to be none.
  */
 const MAX_TURNS_PER_LOOK = 32;
+/** Where they can be asked for, that is done so often at most, in ms, after a turn. */
+const COUNT_INTERVAL_MS = 50;
 /** Never waits for more others than this without having counted them. */
 const MAX_GUESSED = 64;
 
@@ -36,7 +38,8 @@ const MAX_GUESSED = 64;
  *
  * Where Redis cannot tell how many were told (a cluster with classic pub/sub counts the subscribers of one node), or where
  * those told may wait for something else, the number of others is learned: it is that of the messages heard between the
- * own unlock and the next turn, and now and then one more is waited for, in case that somebody never gets in.
+ * own unlock and the next turn, and now and then one more is waited for, in case that somebody never gets in. A cluster can
+ * be asked how many listen on all its nodes: then that is the number, and is asked for again from time to time.
  *
  * Turns are up to `maxHandOvers` long. They are kept short while somebody's are short who cannot hand the lock on: that shows
  * in how soon its unlock follows the one before.
@@ -54,6 +57,9 @@ export class Rotation {
   #others = 0;
   /** Whether the last unlock told how many there are. */
   #counted = true;
+  /** How many listen, this process among them, as far as Redis was asked for that. */
+  #listeners: number | undefined;
+  #countAt = -Infinity;
   /** Turns until the next look for more of them. */
   #untilLook = 0;
   /** Turns from one look to the next. */
@@ -117,6 +123,25 @@ export class Rotation {
     if (toCome > 0) this.#arm();
   }
 
+  /**
+   * Finds out how many listen, where unlocks do not tell.
+   * @param ask - `undefined` when nobody can say
+   */
+  count(ask: () => Promise<number> | undefined): void {
+    const now = performance.now();
+    if (now < this.#countAt) return;
+    // Until it is answered.
+    this.#countAt = Infinity;
+    const learn = (listeners: number | undefined): void => {
+      this.#listeners = listeners;
+      this.#countAt = performance.now() + COUNT_INTERVAL_MS;
+    };
+    const asked = ask();
+    if (asked === undefined) learn(undefined);
+    // Whoever may not ask goes by the messages.
+    else void asked.then(learn, () => learn(undefined));
+  }
+
   /** A message came. @returns whether the head of the line shall try now */
   message(): boolean {
     this.#listen();
@@ -162,6 +187,7 @@ export class Rotation {
 
   /** How many were told, this process among them, where only `receivers` of them are known to be. */
   #guess(receivers: number): number {
+    if (this.#listeners !== undefined) return Math.max(this.#listeners, receivers, 1);
     const known = Math.max(this.#others + 1, receivers);
     if (--this.#untilLook > 0) return known;
     this.#untilLook = this.#turnsPerLook = Math.min(2 * this.#turnsPerLook, MAX_TURNS_PER_LOOK);

@@ -11,6 +11,8 @@ export interface SubscriptionHost {
   readonly interrupted: boolean;
   /** Whether Redis counts all who listen to a channel when it publishes a message. */
   readonly countsReceivers: boolean;
+  /** How many listen to a channel, where Redis does not count them so; `undefined`: it cannot be asked. */
+  countListeners(channel: string): Promise<number> | undefined;
   /** Subscribes the channel, however long it takes. */
   subscribe(channel: string): Promise<void>;
   /** Nobody waits on it any more. @param subscribed - whether it had asked for a subscription */
@@ -55,6 +57,10 @@ export class Subscription implements QueueHost {
   /** Where objects of two names listen, nobody can say how many wait for either. */
   get counted(): boolean {
     return this.#queues.length === 1 && this.#host.countsReceivers;
+  }
+
+  countListeners(): Promise<number> | undefined {
+    return this.#queues.length === 1 ? this.#host.countListeners(this.channel) : undefined;
   }
 
   get subscriptionTimeout(): number {

@@ -25,6 +25,8 @@ export interface QueueHost {
   readonly heard: boolean;
   /** Whether an unlock tells how many listen to this channel, and all of them wait for what this queue waits for. */
   readonly counted: boolean;
+  /** How many listen to this channel, where an unlock does not tell; `undefined`: nobody can say. */
+  countListeners(): Promise<number> | undefined;
   /** Subscribes, for all its queues together, and tells them when it is done. @returns whether it is done already */
   listen(): boolean;
   /** The queue is empty. */
@@ -149,7 +151,9 @@ export class WakeQueue implements PlaceHost, UnsubscribedQueue {
 
   /** It was answered. @param receivers - see {@link Rotation.released} */
   released(receivers: number): void {
-    this.#rotation?.released(receivers, this.#subscription.counted, this.#crowdSleeps);
+    const { counted } = this.#subscription;
+    this.#rotation?.released(receivers, counted, this.#crowdSleeps);
+    if (!counted) this.#rotation?.count(() => this.#subscription.countListeners());
   }
 
   /** Whether the place is the first of the line. */

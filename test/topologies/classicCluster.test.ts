@@ -6,12 +6,14 @@ import { RedisCluster, sleep, trackClient } from '../support';
 import { nameOn } from '../support/clusterTools';
 import type { RedisServer } from '../support/redisServer';
 
-const MS = 2_500;
+/** The lock goes from one client to another so often; a client that starves the others ends the test by time. */
+const TURNS = 90;
+const MAX_MS = 8_000;
 const WAITERS = 8;
 
 // A classic message reaches all nodes of a cluster, and PUBLISH counts the subscribers of one.
 describe('A4: a cluster with classic pub/sub', function () {
-  this.timeout(25_000);
+  this.timeout(40_000);
   let cluster: RedisCluster;
 
   before(async () => {
@@ -32,17 +34,21 @@ describe('A4: a cluster with classic pub/sub', function () {
       const clients = [near, near, far].map(listensTo);
       for (const master of cluster.masters) {
         const name = await nameOn(cluster, master);
-        const until = performance.now() + MS;
+        const until = performance.now() + MAX_MS;
         let inside = 0;
+        let last: Redisson | undefined;
+        let changes = 0;
         const turns = await Promise.all(
           clients.map(async (client) => {
             let count = 0;
             await Promise.all(
               Array.from({ length: WAITERS }, async (_, thread) => {
                 const lock = client.getLock(name);
-                while (performance.now() < until) {
+                while (changes < TURNS && performance.now() < until) {
                   await lock.lock(-1, undefined, thread);
                   expect(++inside).to.equal(1);
+                  if (client !== last) changes++;
+                  last = client;
                   await (insideMs === 0 ? Promise.resolve() : sleep(insideMs));
                   inside--;
                   count++;
@@ -54,7 +60,7 @@ describe('A4: a cluster with classic pub/sub', function () {
           }),
         );
         const fair = turns.reduce((sum, one) => sum + one) / turns.length;
-        expect(Math.min(...turns), `of ${turns.join(', ')}`).to.be.at.least(fair / 10);
+        expect(Math.min(...turns), `of ${turns.join(', ')} in ${changes} turns`).to.be.at.least(fair / 4);
       }
     });
   }

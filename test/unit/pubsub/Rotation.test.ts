@@ -119,6 +119,74 @@ describe('Rotation', () => {
     expect(wakes).to.equal(1);
   });
 
+  /** A turn of this process ends where unlocks do not tell how many wait. */
+  function unlockUncounted(receivers: number): void {
+    rotation.releasing();
+    rotation.released(receivers, false);
+  }
+
+  describe('A4: where unlocks do not tell how many wait', () => {
+    it('gives way to as many as Redis says are listening', async () => {
+      unlockUncounted(1);
+      rotation.count(() => Promise.resolve(3));
+      await Promise.resolve();
+      rotation.reset();
+      for (let turn = 0; turn < 100; turn++) {
+        rotation.turnBegins();
+        unlockUncounted(1);
+        // Its own, then those of the others; the last of them begins its turn.
+        expect(messages(3)).to.deep.equal([false, false, true]);
+        rotation.reset();
+      }
+    });
+
+    it('waits for its own message, and no other, where Redis says that nobody else listens', async () => {
+      rotation.count(() => Promise.resolve(1));
+      await Promise.resolve();
+      for (let turn = 0; turn < 100; turn++) {
+        unlockUncounted(0);
+        expect(wakes).to.equal(0);
+        expect(messages(1)).to.deep.equal([true]);
+        rotation.turnBegins();
+        rotation.reset();
+      }
+    });
+
+    it('asks again after 50 ms, and not while it waits for an answer', async () => {
+      let asked = 0;
+      let answer!: (listeners: number) => void;
+      const ask = (): Promise<number> => {
+        asked++;
+        return new Promise((resolve) => (answer = resolve));
+      };
+      rotation.count(ask);
+      clock.tick(1_000);
+      rotation.count(ask);
+      expect(asked).to.equal(1);
+      answer(3);
+      await Promise.resolve();
+      clock.tick(49);
+      rotation.count(ask);
+      expect(asked).to.equal(1);
+      clock.tick(1);
+      rotation.count(ask);
+      expect(asked).to.equal(2);
+    });
+
+    it('goes by the messages where it may not ask', async () => {
+      rotation.count(() => Promise.reject(new Error('NOPERM')));
+      await Promise.resolve();
+      await Promise.resolve();
+      unlockUncounted(1);
+      messages(3);
+      rotation.turnBegins();
+      rotation.reset();
+      unlockUncounted(1);
+      // One more than it heard of last time.
+      expect(messages(4)).to.deep.equal([false, false, false, true]);
+    });
+  });
+
   it('sets no timer when it is closed', () => {
     rotation.releasing();
     rotation.close();
