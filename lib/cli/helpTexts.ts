@@ -19,7 +19,8 @@ Environment:
 
 /** What \`run\` promises, for the help. */
 export const RUN_NOTES = `
-Times are 500ms, 10s, 1.5s, 2m, 1h, 1d.
+Times are 500ms, 10s, 1.5s, 2m, 1h, 1d. A name that begins with - has a -- of its
+own before it: run -- -name -- command.
 
 The command has our stdin, stdout and stderr. It sees IOREDISSON_LOCK, the name
 of the lock, and with --type fenced IOREDISSON_TOKEN, which is greater than the
@@ -60,12 +61,13 @@ export const INSPECT_NOTES = `
 The client of an owner is a Node client where the thread id is one that only
 this package gives; other ids may be Java's, or explicit ones.
 
-Exit code 1: there is nothing by that name.
+Exit code 1: there is nothing by that name. 65: data that are no lock or
+synchronizer (kind other).
 
 --json prints one object. Times are milliseconds.
   name, key     as given to getLock; the key in Redis
   kind          lock, fair, fenced, readWrite, semaphore,
-                permitExpirableSemaphore, countDownLatch, number, none
+                permitExpirableSemaphore, countDownLatch, number, other, none
   mode          read or write; of a read/write lock
   ttlMs         until the key expires; -1 without expiry, -2 without key
   holders       array of owner, clientId, threadId (text), client (node or

@@ -1,5 +1,6 @@
 import type { ObjectReport } from '../inspection';
 import { ExitCode } from './exitCodes';
+import { Failure } from './failure';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
 import { oneLine, print } from './output';
 import { clientText, kindText, leasesText, listeningText, remainingText, table, ttlText } from './tables';
@@ -7,8 +8,10 @@ import { clientText, kindText, leasesText, listeningText, remainingText, table, 
 /** `ioredisson inspect`. @returns the exit code */
 export async function inspect(name: string, options: ReportOptions): Promise<number> {
   const report = await inspecting(options, (inspector) => inspector.inspect(name));
+  const isOther = report.kind === 'other';
   if (options.json === true) await printJson(report);
-  else await print(`${paragraphs(report).join('\n\n')}\n`);
+  else if (!isOther) await print(`${paragraphs(report).join('\n\n')}\n`);
+  if (isOther) throw new Failure(`the key '${report.key}' holds data that are no lock or synchronizer`, ExitCode.data);
   return report.kind === 'none' ? ExitCode.no : ExitCode.ok;
 }
 
@@ -72,6 +75,7 @@ function stateOf({ kind, holders }: ObjectReport): string | undefined {
     case 'permitExpirableSemaphore':
     case 'countDownLatch':
     case 'number':
+    case 'other':
       return undefined;
   }
 }

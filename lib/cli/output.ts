@@ -77,9 +77,18 @@ export function allSaid(): Promise<void> {
   return said;
 }
 
-/** A text without line breaks and control characters, so that nobody's name or error reply can forge output. */
+/** Characters that turn the direction of writing, break lines or have no width: they make a line read as another one. */
+const MISLEADING = /[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]/g;
+
+/**
+ * A text without line breaks and control characters, and with misleading ones as `\u202e`, so that nobody's name or error
+ * reply can forge output.
+ */
 export function oneLine(text: string): string {
-  return text.trim().replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
+  return text
+    .replace(MISLEADING, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .trim()
+    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 }
 
 /**

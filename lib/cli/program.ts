@@ -88,8 +88,9 @@ function addRun(program: Command, actions: Actions, done: Done): void {
     )
     .addHelpText('after', RUN_NOTES + examplesOf('run'))
     .action(async (name: string, rest: string[], options: RunOptions) => {
-      if (!isSeparated(program, rest)) command.error("error: put '--' between the name and the command");
-      done(await actions.run(name, rest, options));
+      const given = separated(program, rest);
+      if (given === undefined) return command.error("error: put '--' between the name and the command");
+      done(await actions.run(name, given, options));
     });
 }
 
@@ -150,11 +151,20 @@ function addTop(program: Command, actions: Actions, done: Done): void {
     .action(async (pattern: string | undefined, options: TopOptions) => done(await actions.top(pattern, options)));
 }
 
-/** Whether the command, and nothing else, stands behind `--`: a forgotten name must not make a lock of the command. */
-function isSeparated(program: Command, rest: readonly string[]): boolean {
+/**
+ * The command that stands behind `--`, and nothing else: a forgotten name must not make a lock of the command. A name that
+ * begins with `-` has a `--` of its own before it.
+ *
+ * @param rest - what commander leaves behind the name
+ * @returns `undefined` where there is no `--` between name and command
+ */
+function separated(program: Command, rest: readonly string[]): readonly string[] | undefined {
   const { rawArgs } = program as Command & { readonly rawArgs: readonly string[] };
   const at = rawArgs.indexOf('--');
-  return at !== -1 && rawArgs.length - at - 1 === rest.length;
+  if (at === -1) return undefined;
+  const behind = rawArgs.length - at - 1;
+  if (behind === rest.length) return rest;
+  return behind === rest.length + 1 && rest[0] === '--' && rest.length > 1 ? rest.slice(1) : undefined;
 }
 
 function usageError(text: string): string {

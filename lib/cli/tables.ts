@@ -71,6 +71,7 @@ export function kindText({ kind, mode }: ObjectReport): string {
     case 'fenced':
     case 'semaphore':
     case 'number':
+    case 'other':
     case 'none':
       return kind;
   }

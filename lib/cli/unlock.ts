@@ -41,6 +41,8 @@ function lockKindOf({ name, kind, mode }: ObjectReport): LockKind {
       return 'lock';
     case 'readWrite':
       return mode ?? 'write';
+    case 'other':
+      throw new Failure(`'${name}' is no lock, but holds data of another type`, ExitCode.data);
     case 'semaphore':
     case 'permitExpirableSemaphore':
     case 'countDownLatch':

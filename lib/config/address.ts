@@ -25,8 +25,15 @@ export const DEFAULT_PORT = 6379;
 /** The port where the address of a sentinel names none. */
 export const DEFAULT_SENTINEL_PORT = 26379;
 
-/** What is surely no more than a scheme, a host, a port and a database. */
-const HARMLESS = /^([a-z][a-z0-9+.-]*:\/\/)?([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(\/\d{0,9})?$/i;
+/** What is surely no more than a host, a port and a database, after a scheme. */
+const HARMLESS = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(\/\d{0,9})?$/i;
+/** The same without a scheme: a lone word may be a password. */
+const HOST_AND_PORT = /^([\w.-]+|\[[\da-f:.]+\]):\d{1,5}(\/\d{0,9})?$/i;
+/** Parameters that other libraries read in an address. No other is named: it may be a part of a password. */
+const KNOWN_PARAMETERS = new Set([
+  ...['db', 'database', 'family', 'username', 'password', 'timeout', 'connectTimeout', 'commandTimeout', 'clientName'],
+  ...['keyPrefix', 'tls', 'ssl', 'protocol'],
+]);
 
 /**
  * An address as it may stand in a message: without user, password and query, and nothing at all of one that is broken in
@@ -37,7 +44,7 @@ const HARMLESS = /^([a-z][a-z0-9+.-]*:\/\/)?([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(
 export function redactAddress(text: string): string {
   const [, scheme = '', at = '', rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)?(.*@)?(.*)$/is.exec(text) ?? [];
   const bare = rest.replace(/[?#].*$/s, '');
-  return `${scheme}${at === '' ? '' : '***@'}${HARMLESS.test(bare) ? bare : '***'}`;
+  return `${scheme}${at === '' ? '' : '***@'}${(scheme === '' ? HOST_AND_PORT : HARMLESS).test(bare) ? bare : '***'}`;
 }
 
 /** The text of an address, given as text or as a URL object. */
@@ -78,10 +85,12 @@ export function parseAddress(value: unknown, key: string, defaultPort: number = 
     throw fail('not a valid address; is a special character in the password not percent-encoded?');
   }
   if (url.hostname === '') throw fail('the host is missing');
+  // It may be all of `user:password@host`.
+  if (url.hostname.includes('%')) throw fail('the host is percent-encoded; encode only the user and the password');
   if (url.port === '0') throw fail('port 0 cannot be connected to');
   if (url.search !== '' || url.hash !== '') {
-    // One without a value may be the end of a password that is not percent-encoded.
-    const names = [...url.searchParams].flatMap(([name, value]) => (value === '' ? [] : [name])).join(', ');
+    // What is no known parameter may be the end of a password that is not percent-encoded.
+    const names = [...url.searchParams.keys()].filter((name) => KNOWN_PARAMETERS.has(name)).join(', ');
     throw fail(`parameters in an address are not supported${names === '' ? '' : ` (${names})`}; use settings`);
   }
   const credentials = readCredentials(url);

@@ -10,6 +10,22 @@ const ADVICE = /(^DENIED .*?loopback interface\.).*$/s;
 const SECRET_COMMANDS = /^(auth|hello)$/i;
 /** Arguments of those commands that are none, and common words. */
 const NO_SECRETS = /^(auth|setname|default|[23])$/i;
+/** What Redis says to those commands in its own words. It repeats no password, whatever word of it the password may be. */
+const OWN_WORDS = [
+  /^WRONGPASS invalid username-password pair or user is disabled\.?$/,
+  /^ERR (?:AUTH failed: )?(?:WRONGPASS )?invalid password\.?$/,
+  /^ERR AUTH <password> called without any password configured for the default user\. Are you sure your configuration is correct\?$/,
+  /^ERR Client sent AUTH, but no password is set\.?$/,
+  /^ERR wrong number of arguments for '(?:auth|hello)' command$/i,
+  /^ERR unknown command [`']?(?:auth|hello)[`']?$/i,
+  /^ERR max number of clients reached/,
+  /^NOPERM (?:User \S+|this user) has no permissions to run the '[a-z|]+' command/i,
+  /^NOAUTH (?:Authentication required\.?|HELLO must be called with the client already authenticated, otherwise the HELLO (?:<proto> )?AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time)$/,
+  /^NOPROTO unsupported protocol version$/,
+  /^(?:LOADING Redis is loading|BUSY Redis is busy|MASTERDOWN Link with MASTER is down|DENIED Redis is running in protected mode)/,
+];
+/** Instead of any other text that has a password among its words. */
+const LEFT_OUT = "(the server's words are left out: they repeat what was sent)";
 
 /** What ioredis hangs on the errors of its commands. */
 interface DriverError extends Error {
@@ -65,15 +81,22 @@ function cleanMessage(error: DriverError): string {
   return withoutArguments(short, command);
 }
 
-/** Takes out the arguments of the command: of AUTH and HELLO wherever they are, of others where they are quoted. */
+/**
+ * Nothing of AUTH and HELLO that a server repeats. Words are not replaced one by one: what is missing in a known text would
+ * tell the password, and a short one would spoil the text.
+ */
 function withoutArguments(message: string, command: DriverError['command']): string {
-  if (command === undefined || !Array.isArray(command.args)) return message;
-  const everywhere = SECRET_COMMANDS.test(String(command.name));
-  let text = message;
-  for (const arg of command.args.flat() as unknown[]) {
-    if (typeof arg !== 'string' || arg === '') continue;
-    if (everywhere && !NO_SECRETS.test(arg)) text = text.replaceAll(arg, '***');
-    else text = text.replaceAll(`'${arg}'`, "'***'").replaceAll(`\`${arg}\``, '`***`');
+  if (!Array.isArray(command?.args) || !SECRET_COMMANDS.test(String(command.name))) return message;
+  if (OWN_WORDS.some((words) => words.test(message))) return message;
+  const sent = command.args.flat().filter((arg) => typeof arg === 'string' && arg !== '' && !NO_SECRETS.test(arg));
+  if (!(sent as string[]).some((arg) => hasWord(message, arg))) return message;
+  return `${/^[A-Z]+(?= )/.exec(message)?.[0] ?? 'ERR'} ${LEFT_OUT}`;
+}
+
+/** Whether a text has another one in it, not as a part of a longer word. */
+function hasWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+    if (!/\w$/.test(text.slice(0, at)) && !/^\w/.test(text.slice(at + word.length))) return true;
   }
-  return text;
+  return false;
 }

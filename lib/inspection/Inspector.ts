@@ -81,10 +81,18 @@ export class Inspector {
     const key = mapName(validateName(name, 'lock'), this.#mapper);
     const type = (await this.#redis.read('type', key)) as string;
     const [report] = await this.#report(new Map([[key, type]]));
-    if (report?.kind !== 'permitExpirableSemaphore') {
-      return report ?? { name, key, kind: 'none', ttlMs: -2, holders: [], waiters: 0, channels: [] };
-    }
+    if (report === undefined) return this.#noObject(name, key);
+    if (report.kind !== 'permitExpirableSemaphore') return report;
     return { ...report, permits: await permitReports(this.#redis, key) };
+  }
+
+  /** What is not there, or is something else. Asked again: a lock may have been released while we looked. */
+  async #noObject(name: string, key: string): Promise<ObjectReport> {
+    const asked = [this.#redis.read('type', key), this.#redis.read('pttl', key)];
+    const [type, ttlMs] = await Promise.all(asked);
+    const nothing = { name, key, holders: [], waiters: 0, channels: [] };
+    if (type === 'none') return { ...nothing, kind: 'none', ttlMs: -2 };
+    return { ...nothing, kind: 'other', ttlMs: Number(ttlMs) };
   }
 
   /** The keys of the objects that these keys belong to, with their types. */

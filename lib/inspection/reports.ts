@@ -10,6 +10,8 @@ export type ObjectKind =
   | 'countDownLatch'
   /** A number: a semaphore or a latch that nobody waits for, or any counter. */
   | 'number'
+  /** Data that are no lock or synchronizer. */
+  | 'other'
   /** Nothing by that name. */
   | 'none';
 

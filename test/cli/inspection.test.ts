@@ -154,11 +154,25 @@ describe('list, inspect and unlock', function () {
     await redis.zadd('{text}:timeout', 1, 'x').then(() => redis.del('{text}:timeout'));
     expect(await list()).to.deep.equal([]);
     expect((await ask('list')).stdout).to.equal('');
-    for (const name of ['hash', 'mode', 'list', 'text', 'missing']) {
+    const end = await ask('inspect', '--json', 'missing');
+    expect(end).to.include({ code: 1, stderr: '' });
+    expect(JSON.parse(end.stdout)).to.include({ name: 'missing', kind: 'none' });
+  });
+
+  it('inspect: exits 65 for a key of another type, and says so', async () => {
+    await redis.hset('hash', 'field', 1);
+    await redis.rpush('list', JAVA);
+    await redis.set('text', 'text');
+    for (const name of ['hash', 'list', 'text']) {
       const end = await ask('inspect', '--json', name);
-      expect(end.code).to.equal(1);
-      expect(JSON.parse(end.stdout)).to.include({ name, kind: 'none' });
+      expect(end.code).to.equal(65);
+      expect(JSON.parse(end.stdout)).to.include({ name, kind: 'other', ttlMs: -1 });
     }
+    expect(await ask('inspect', 'list')).to.deep.equal({
+      code: 65,
+      stdout: '',
+      stderr: "ioredisson: the key 'list' holds data that are no lock or synchronizer\n",
+    });
   });
 
   it('list: a line for each that matches, by SCAN, writing nothing', async () => {
@@ -200,6 +214,11 @@ describe('list, inspect and unlock', function () {
     expect((await ask('list')).stdout)
       .to.contain('evil [2Jname ')
       .and.not.to.contain('\u001b');
+    await redis.hset('x\u202e:redro\u2028\ufeff', JAVA, 1);
+    const { stdout } = await ask('inspect', 'x\u202e:redro\u2028\ufeff');
+    expect((await ask('list', 'x*')).stdout + stdout)
+      .to.contain('x\\u202e:redro\\u2028\\ufeff ')
+      .and.not.to.match(/[\u202e\u2028\ufeff]/);
   });
 
   for (const [kind, take] of [

@@ -23,6 +23,8 @@ describe('the command line', function () {
       ['run', 'name', 'command'],
       ['run', 'name', 'more', '--', 'command'],
       ['run', '--', 'command'],
+      ['run', '--', '-name', 'command'],
+      ['run', '--', '-name', '--'],
       ['run', '--bogus', 'name', '--', 'command'],
       ['run', '-w', 'name', '--', 'command'],
       ['run', '-w', '10', 'name', '--', 'command'],
@@ -49,6 +51,15 @@ describe('the command line', function () {
           .to.match(ONE_LINE)
           .and.to.match(/\(see ioredisson .*--help\)/);
       });
+    }
+  });
+
+  it('run takes a name that begins with -, after a -- of its own', async () => {
+    const command = ['sh', '-c', 'echo "$IOREDISSON_LOCK" "$@"', 'sh', '-n', '--'];
+    for (const options of [[], ['-n'], ['-w', '10s'], ['--type=fair']]) {
+      const name = `-${uniqueName()}`;
+      const end = await cli(['run', ...options, '--', name, '--', ...command]);
+      expect(end, options.join(' ')).to.deep.equal({ code: 0, stdout: `${name} -n --\n`, stderr: '' });
     }
   });
 

@@ -117,6 +117,12 @@ describe('parseAddress', () => {
     'redis//bob:geheim@h',
     'redis:///geheim@/',
     'postgres://bob:geheim/x',
+    'redis://bob%3Ageheim%40h:6379',
+    'redis://%67eheim',
+    'geheim',
+    'geheim/1',
+    'redis://h?geheim=1',
+    'redis://:12?geheim=x&db=geheim@h:1',
   ]) {
     it(`B2: shows no secret of ${text}`, () => {
       const { message } = expectConfigError(() => parse(text), /^address '/);
