@@ -63,7 +63,7 @@ describeWithJava('interop: two JVMs and two Node processes on one hot lock', () 
   ];
 
   for (const [title, path] of kinds) {
-    it(`${title}: never two inside, every process gets in, every stay is counted`, async function () {
+    it(`${title}: never two inside, every process gets a tenth of its fair share, every stay is counted`, async function () {
       this.timeout((SECONDS + 60) * 1000);
       const name = uniqueName();
       const before = await probe.commandCounts();
@@ -84,7 +84,8 @@ describeWithJava('interop: two JVMs and two Node processes on one hot lock', () 
       console.log(`      ${await summary(results, stays, before)}`);
       for (const result of results) {
         expect(result).to.include({ violations: 0, error: null });
-        expect(sum(result)).to.be.above(0);
+        // A14: with the default of maxHandOvers, whoever takes one turn at a time has a tenth of its fair share.
+        expect(sum(result)).to.be.at.least(stays / results.length / 10);
       }
       expect(await probe.redis.get(`counter-${name}`)).to.equal(String(stays));
       expect(await probe.redis.get(`holder-${name}`)).to.equal('');
