@@ -131,6 +131,7 @@ export const SAMPLES: readonly Sample[] = [
   sample(lock.acquireLock, held, 'name', { args: { count: 2 } }),
   sample(lock.releaseLock, held, 'name'),
   sample(lock.handOverLock, held, 'name'),
+  sample(lock.lockTimeToLive, held, 'name'),
   sample(lock.findHolds, held, '', { moreKeys: (name) => [name], moreArgs: [OWNER] }),
   sample(lock.forceReleaseLock, held, 'name'),
   sample(lock.renewLocks, held, '', { moreKeys: (name) => [name], moreArgs: [OWNER] }),
