@@ -60,7 +60,7 @@ describe('resolveConfig', () => {
 
     it('REDIS_URL, also for options without url', () => {
       const env = { REDIS_URL: 'redis://bob:pw@h:7000/2' };
-      expectConfigError(() => resolve({ url: null } as never, env), /url/);
+      expectConfigError(() => resolve({ url: null }, env), /url/);
       for (const settings of [resolve(undefined, env), resolve({}, env), resolve({ url: undefined }, env)]) {
         expect(settings.topology).to.deep.equal({ kind: 'single', address: { host: 'h', port: 7000 } });
         expect(settings.username).to.equal('bob');
