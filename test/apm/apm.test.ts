@@ -95,7 +95,7 @@ describe('APM agents see the commands of ioredisson like any other of ioredis (B
       it('what waited for the connection is of its caller, and connecting is nobody’s', () => {
         for (const caller of ['early', 'earlier']) {
           const own = under('not connected yet', caller);
-          expect(names(own)).to.deep.equal(['exists']);
+          expect(names(own)).to.deep.equal(['hlen']);
           expect(own[0]!.text).to.match(new RegExp(`${caller}$`));
         }
         expect(report['not connected yet']!.filter(({ parent }) => parent === 'creator')).to.deep.equal([]);
@@ -124,7 +124,7 @@ describe('APM agents see the commands of ioredisson like any other of ioredis (B
       it('what is sent again after a time-out is its caller’s', () => {
         const own = under('sent again after a time-out', 'caller');
         expect(own).to.have.length.of.at.least(2);
-        expect(names(own)).to.include('exists');
+        expect(names(own)).to.include('hlen');
         expect(own.filter(({ error }) => (error ?? '') === '')).to.have.lengthOf(1);
       });
 

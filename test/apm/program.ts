@@ -98,7 +98,7 @@ const scenarios: Record<string, () => Promise<void>> = {
   async 'sent again after a time-out'() {
     const proxy = await TcpProxy.start(url);
     const redisson = await opened(proxy.url, undefined, 400);
-    const lost = proxy.swallowNextReply({ command: 'exists', then: 'hang' });
+    const lost = proxy.swallowNextReply({ command: 'hlen', then: 'hang' });
     const asked = inSpan('caller', () => redisson.getLock('late').isLocked());
     await lost;
     await asked;
