@@ -96,7 +96,8 @@ describe('APM agents see the commands of ioredisson like any other of ioredis (B
         for (const caller of ['early', 'earlier']) {
           const own = under('not connected yet', caller);
           expect(names(own)).to.deep.equal(['hlen']);
-          expect(own[0]!.text).to.match(new RegExp(`${caller}$`));
+          // OpenTelemetry hides the arguments of HLEN.
+          expect(own[0]!.text).to.match(new RegExp(`(${caller}|\\[1 other arguments\\])$`));
         }
         expect(report['not connected yet']!.filter(({ parent }) => parent === 'creator')).to.deep.equal([]);
       });

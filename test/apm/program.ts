@@ -107,13 +107,13 @@ const scenarios: Record<string, () => Promise<void>> = {
   },
 
   async 'nobody’s'() {
-    const redisson = await opened(url, (config) => config.setLockWatchdogTimeout(300), 100);
+    const redisson = await opened(url, (config) => config.setLockWatchdogTimeout(900), 100);
     const hold = await inSpan('caller', () => redisson.getLock('held').acquire());
     const stop = new AbortController();
     const undone = inSpan('undone', () => redisson.getLock('undone').acquire({ signal: stop.signal }));
     stop.abort(new Error('never mind'));
     await undone.catch(() => undefined);
-    // Renewals every 100 ms, a ping of the listening connection every 300.
+    // Renewals every 300 ms, a ping of the listening connection every 300.
     const waiter = await opened(url, undefined, 100);
     const waits = inSpan('waiter', () => waiter.getLock('held').acquire());
     await new Promise((resolve) => setTimeout(resolve, 700));

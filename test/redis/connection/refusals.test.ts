@@ -159,14 +159,18 @@ describe('a connection that is refused a part of its handshake (B1)', function (
     const hogs = Array.from({ length: 4 }, () => trackClient(new Redis(server.url, { retryStrategy: () => 10 })));
     await Promise.all(hogs.map((hog) => hog.ping()));
     const client = trackClient(Redisson.create({ url: server.url, timeout: 500, retryAttempts: 0 }));
-    const error: unknown = await client
-      .getLock(uniqueName())
-      .lock()
-      .catch((reason: unknown) => reason);
-    expect(error).to.be.instanceOf(ConnectionError);
-    expect((error as Error).message)
-      .to.contain('max number of clients')
-      .and.not.contain('running');
+    let message = '';
+    // The server closes with our greeting unread, so the kernel may reset the connection before its words can be read.
+    await sleepUntil(async () => {
+      const error: unknown = await client
+        .getLock(uniqueName())
+        .lock()
+        .catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(ConnectionError);
+      ({ message } = error as Error);
+      return message.includes('max number of clients');
+    });
+    expect(message).not.to.contain('running');
     for (const hog of hogs) hog.disconnect();
     const lock = client.getLock(uniqueName());
     await sleepUntil(async () => lock.tryLock().catch(() => false));
