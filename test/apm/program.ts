@@ -116,7 +116,7 @@ const scenarios: Record<string, () => Promise<void>> = {
     // Renewals every 300 ms, a ping of the listening connection every 300.
     const waiter = await opened(url, undefined, 100);
     const waits = inSpan('waiter', () => waiter.getLock('held').acquire());
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
     await inSpan('releaser', () => hold.unlock());
     const theirs = await waits;
     await inSpan('leaver', () => theirs.unlock());
