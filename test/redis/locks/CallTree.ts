@@ -69,6 +69,8 @@ export class CallTree {
   readonly #doubtful = new Set<string>();
   /** Every `unlock()` under way: what it may give back, and what others may that it overlaps with. */
   readonly #unlocks = new Set<Unlock>();
+  /** For each call under way that may re-enter: what `lock()` had meanwhile. The call is decided at a time of its own. */
+  readonly #entering = new Set<Held[]>();
   #calls = 0;
   /** A branch that fails leaves what it holds, so that others may wait for ever. */
   readonly #failure = pDefer<never>();
@@ -160,6 +162,7 @@ export class CallTree {
     const must = once && threadId === undefined && this.#mustSucceed(of, parent);
     const doubtful = (): boolean => this.#doubtful.has(of.key);
     this.#use(of, 1);
+    const plains = this.#beginEntering(of);
     let entered = false;
     const call = `${++this.#calls}: ${of.key}${of.shared ? ' (shared)' : ''} ${JSON.stringify(options)} in ${this.#client.currentThreadId()} after ${place.ranks.join()}`;
     this.#waiting.add(call);
@@ -171,7 +174,7 @@ export class CallTree {
         const given = threadId !== undefined;
         const held: Held = { of, how: 'section', scope, hold, threadId: hold.threadId, given };
         (scope as { held: Held }).held = held;
-        this.#enter(held, parent);
+        this.#enter(held, parent, plains);
         expect(this.#client.currentThreadId()).to.equal(hold.threadId);
         try {
           await tick(this.#random);
@@ -195,6 +198,7 @@ export class CallTree {
       } else if ((error as Error).message !== 'work') throw error;
     } finally {
       this.#waiting.delete(call);
+      this.#entering.delete(plains);
       this.#use(of, -1);
     }
     // What was left behind belongs to the scope around, which gives it back.
@@ -246,13 +250,15 @@ export class CallTree {
     const of = this.#random.of(this.#locks);
     const scope = liveScope(place.scope);
     this.#use(of, 1);
+    const plains = this.#beginEntering(of);
     const hold = await of.lock.tryAcquireHold({ waitTime: this.#random.below(10) });
+    this.#entering.delete(plains);
     if (hold === null) {
       this.#doubtful.add(of.key);
       return this.#use(of, -1);
     }
     const held: Held = { of, how: 'acquire', scope, hold, threadId: hold.threadId, given: false };
-    this.#enter(held, scope);
+    this.#enter(held, scope, plains);
     await tick(this.#random);
     await this.#sequence({ ...place, ranks: [...place.ranks, of.rank] });
     const there = this.#held.delete(held);
@@ -310,7 +316,7 @@ export class CallTree {
   }
 
   /** A hold was taken: is anybody inside who may not? */
-  #enter(held: Held, around: Scope | undefined): void {
+  #enter(held: Held, around: Scope | undefined, plains: readonly Held[] = []): void {
     const { of, how } = held;
     this.#log(
       `${how} ${of.key}${of.shared ? ' (shared)' : ''} by ${held.threadId}${held.given ? '!' : ''} in ${this.#client.currentThreadId()}`,
@@ -318,13 +324,18 @@ export class CallTree {
     this.#count(how);
     const inside = [...this.#held].filter(({ of: other }) => other.key === of.key && !(other.shared && of.shared));
     const letIn = this.#letsIn(of, around);
+    const scopes = new Set(scopesAround(around));
+    // An `unlock()` under way waits for a re-entry of its thread, so what let that one in may be as good as gone.
+    const wasLetIn = plains.some((one) => one.of.key === of.key && scopes.has(liveScope(one.scope)!));
     for (const other of inside) {
       const named =
         (other.given || held.given) && (other.threadId === held.threadId || how === 'plain' || other.how === 'plain');
       if (named || other.hold?.isHeld === false) continue;
       // What lock() took in a branch beside is the thread's, as in Java; Redis keeps other threads out.
       const allowed =
-        other.how === 'section' ? letIn.includes(other) : letIn.length > 0 || this.#sameThreadJava(held, other);
+        other.how === 'section'
+          ? letIn.includes(other)
+          : letIn.length > 0 || wasLetIn || this.#sameThreadJava(held, other);
       expect(
         allowed,
         `${how} ${of.key} of ${held.threadId} in ${this.#client.currentThreadId()} overlaps ${other.how} of ${other.threadId}; ${this.state}`,
@@ -332,6 +343,15 @@ export class CallTree {
       this.#count('nested');
     }
     this.#held.add(held);
+    if (how === 'plain') for (const others of this.#entering) others.push(held);
+  }
+
+  /** A call that may re-enter begins: it may still be let in by what an `unlock()` under way gives back. */
+  #beginEntering(of: TreeLock): Held[] {
+    const leaving = [...this.#unlocks].flatMap(({ expected }) => expected);
+    const plains = [...this.#held, ...leaving].filter((held) => held.how === 'plain' && held.of.key === of.key);
+    this.#entering.add(plains);
+    return plains;
   }
 
   /** `lock()` may re-enter what `acquire()` took for its thread. */
