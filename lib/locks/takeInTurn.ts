@@ -4,7 +4,7 @@ import type { Turn } from '../thread/Turns';
 import { acquireWithin, type Contest } from '../wait/acquireWithin';
 import type { Attempt } from '../wait/Attempt';
 import type { Wakeup } from '../wait/Wakeup';
-import { chooseThread, chosenThread, type ThreadChoice } from './chooseThread';
+import { chooseThread, chosenThread, threadThatLetsIn, type ThreadChoice } from './chooseThread';
 import type { CallingThread } from './HandleThread';
 import { patienceOf, type Demand, type Taken } from './Demand';
 import type { LockEngine } from './LockEngine';
@@ -97,9 +97,12 @@ class TurnContest implements Contest<Begun> {
     }
     const demand = this.#demand;
     if (demand.waitMs !== Infinity) demand.waitMs = Math.max(0, this.#deadline - performance.now());
+    const isLetIn = this.#turn !== undefined && threadThatLetsIn(this.#lock, this.#around) === choice.threadId;
     const taking = begin(this.#lock, this.#call, demand, choice, this.#member);
     taking.catch(() => undefined);
-    const hold = this.#lock.holdOf(choice.threadId);
+    // Those behind it wait for the thread that let all of them in. If this one is not let in any more, it waits in Redis for
+    // others, perhaps for a section around those behind it: they decide for themselves.
+    const hold = isLetIn ? this.#lock.holdOf(choice.threadId) : undefined;
     if (this.#turn !== undefined) turns.leave(this.#turn, hold?.acquirer ?? hold);
     return Promise.resolve({ ok: true, value: { taking } });
   }
