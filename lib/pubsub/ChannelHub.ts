@@ -33,6 +33,8 @@ export class ChannelHub implements SubscriptionHost {
   readonly #left = new Set<string>();
   /** When the last channel was left (monotonic): it may be counted as listening for a little longer. */
   #leftAt = -Infinity;
+  /** Where the last message came from that nobody waited for: that of an own unlock, sent before the channel was left. */
+  #echo: string | undefined;
   /** What fresh acquisitions give way for. */
   readonly courtesy = new Courtesy();
   #outage: NodeJS.Timeout | undefined;
@@ -43,7 +45,11 @@ export class ChannelHub implements SubscriptionHost {
     this.#subscriber = subscriber;
     this.#settings = settings;
     subscriber.events = {
-      message: (channel, message) => this.#subscriptions.get(channel)?.message(message),
+      message: (channel, message) => {
+        const subscription = this.#subscriptions.get(channel);
+        if (subscription === undefined) this.#echo = channel;
+        else subscription.message(message);
+      },
       interrupted: () => this.#interrupted(),
       restored: () => this.#restored(),
     };
@@ -88,7 +94,10 @@ export class ChannelHub implements SubscriptionHost {
     // Those of one node say nothing of the others, and whoever believed them would give way more often than the rest.
     if (!this.countsReceivers) return;
     const mayBeOwn = this.#subscriptions.has(channel) || performance.now() - this.#leftAt < GIVE_WAY_MS;
-    if (receivers > (mayBeOwn ? 1 : 0)) this.courtesy.toldOthers(rawName);
+    // An own message that is still to come is heard as one of them.
+    const toCome = mayBeOwn && this.#echo === channel ? receivers - 1 : receivers;
+    this.#echo = undefined;
+    if (receivers > (mayBeOwn ? 1 : 0)) this.courtesy.toldOthers(rawName, toCome);
     else this.courtesy.forget(rawName);
   }
 
@@ -107,10 +116,8 @@ export class ChannelHub implements SubscriptionHost {
     let queue = subscription.queue(rawName, rule);
     if (queue === undefined) {
       subscription.add((queue = new WakeQueue(subscription, rawName, rule)));
-      if (kind === 'line' && this.courtesy.waitMs(rawName) > 0) {
-        this.courtesy.forget(rawName);
-        queue.giveWay();
-      }
+      const others = kind === 'line' ? this.courtesy.take(rawName) : 0;
+      if (others > 0) queue.giveWay(others);
     }
     return queue.join<T>(kind, waiter, need);
   }
@@ -135,6 +142,7 @@ export class ChannelHub implements SubscriptionHost {
     if (this.#left.size === 0) setImmediate(this.#unsubscribe);
     this.#left.add(channel);
     this.#leftAt = performance.now();
+    this.#echo = undefined;
   }
 
   readonly #unsubscribe = (): void => {

@@ -123,6 +123,11 @@ export class Rotation {
     if (toCome > 0) this.#arm();
   }
 
+  /** This process, without waiters then, has freed it for so many others: the last of their messages wakes its next waiter. */
+  giveWay(others: number): void {
+    this.#skip = others - 1;
+  }
+
   /**
    * Finds out how many listen, where unlocks do not tell.
    * @param ask - `undefined` when nobody can say

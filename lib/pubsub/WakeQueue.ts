@@ -114,9 +114,12 @@ export class WakeQueue implements PlaceHost, UnsubscribedQueue {
     return place;
   }
 
-  /** Its first waiter is to let other processes go first: it listens, and does not attempt before a message or a pause. */
-  giveWay(): void {
+  /**
+   * Its first waiter is to let other processes go first: it listens, and does not attempt before so many messages, or a pause.
+   */
+  giveWay(others: number): void {
     this.#yields = true;
+    if (others > 1) this.#rotate().giveWay(others);
     // Should it be refused, the waiter asks anew, and is told.
     this.listen();
   }
@@ -145,8 +148,7 @@ export class WakeQueue implements PlaceHost, UnsubscribedQueue {
 
   /** An unlock that tells everybody is about to be sent. */
   releasing(): void {
-    this.#rotation ??= new Rotation(() => this.#head?.wake());
-    this.#rotation.releasing(this.#handOvers, performance.now() - this.#turnStartedAt);
+    this.#rotate().releasing(this.#handOvers, performance.now() - this.#turnStartedAt);
   }
 
   /** It was answered. @param receivers - see {@link Rotation.released} */
@@ -274,6 +276,10 @@ export class WakeQueue implements PlaceHost, UnsubscribedQueue {
       this.#succeed(place, awake, leaseMs);
     } else this.#rest?.delete(place);
     if (this.size === 0) this.#close();
+  }
+
+  #rotate(): Rotation {
+    return (this.#rotation ??= new Rotation(() => this.#head?.wake()));
   }
 
   #all(): Waiting[] {

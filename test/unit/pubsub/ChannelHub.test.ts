@@ -65,6 +65,50 @@ describe('ChannelHub', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 
+  for (const others of [1, 2, 3]) {
+    it(`A3: a single caller lets each of ${others} others have its turn first`, async () => {
+      hub.freed('a', 'name of a', others);
+      const place = join('a', 'line');
+      expect(place.isTurn).to.equal(false);
+      const sleep = new Outcome(place.sleep(Infinity));
+      await turn();
+      for (let i = 1; i <= others; i++) {
+        expect(sleep.state, `before message ${i}`).to.equal('pending');
+        redis.publish('a', '0');
+        await turn();
+      }
+      expect(sleep.state).to.equal('resolved');
+      place.leave();
+      await turn();
+      expect(clock.countTimers()).to.equal(0);
+    });
+  }
+
+  it('A3: a single caller waits for nobody whose message was its own', async () => {
+    const former = join('a', 'line');
+    listen(former);
+    await turn();
+    former.leave();
+    // The unlock, sent before the channel was unsubscribed: this client is one of three that were told.
+    redis.publish('a', '0');
+    hub.freed('a', 'name of a', 3);
+    const place = join('a', 'line');
+    const sleep = new Outcome(place.sleep(Infinity));
+    redis.publish('a', '0');
+    await turn();
+    expect(sleep.state).to.equal('pending');
+    redis.publish('a', '0');
+    await turn();
+    expect(sleep.state).to.equal('resolved');
+  });
+
+  it('A3: a single caller does not wait long for others that are gone', async () => {
+    hub.freed('a', 'name of a', 3);
+    const sleep = new Outcome(join('a', 'line').sleep(Infinity));
+    await clock.tickAsync(5);
+    expect(sleep.state).to.equal('resolved');
+  });
+
   it('makes a fresh queue after the last waiter has left', async () => {
     const first = join();
     listen(first);
