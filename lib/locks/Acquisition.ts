@@ -27,6 +27,8 @@ const MAX_LATE = 5;
 /** Nobody waited for it any more when it was about to be sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
 /** Who waits for less (ms) does not give way to others first: its time might end before it has asked. */
+/** How long a reader leaves it to a writer: it hears no message meanwhile, so what a writer needs to come in has to do, in ms. */
+const READER_PAUSE_MS = 2;
 const MIN_WAIT_FOR_COURTESY_MS = 100;
 const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
 
@@ -147,7 +149,7 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     if (this.hold.releasing) return this.hold.whenReleased().then(() => (this.cancelled ? NOT_TRIED : this.attempt()));
     if (this.place === undefined) {
       const courtesyMs = this.#courtesyMs();
-      if (courtesyMs > 0) return this.#giveWay(courtesyMs);
+      if (courtesyMs > 0) return this.#giveWay(Math.min(courtesyMs, READER_PAUSE_MS));
     }
     this.sentAt = undefined;
     this.#open = true;

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import pDefer from 'p-defer';
-import { newClient } from '../synchronizers/support';
-import { uniqueName } from '../../support';
-import { Random } from '../../faults/Random';
+import { newClient } from '../redis/synchronizers/support';
+import { uniqueName } from '../support';
+import { Random } from '../faults/Random';
 import { CallTree } from './CallTree';
 
 /** How long trees are tried, in ms. */

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import pDefer from 'p-defer';
 import { setTimeout as pause } from 'node:timers/promises';
-import { IllegalMonitorStateError, LockTimeoutError, type LockHold, type RLock } from '../../../lib';
-import type { Redisson } from '../../../lib';
-import type { Random } from '../../faults/Random';
+import { IllegalMonitorStateError, LockTimeoutError, type LockHold, type RLock } from '../../lib';
+import type { Redisson } from '../../lib';
+import type { Random } from '../faults/Random';
 
 /** A lock of the tree: a place in the order of taking, and whether several may have it. */
 interface TreeLock {
