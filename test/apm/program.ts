@@ -49,8 +49,8 @@ const scenarios: Record<string, () => Promise<void>> = {
   async 'not connected yet'() {
     const redisson = await inSpan('creator', async () => open());
     await Promise.all([
-      inSpan('early', () => redisson.getLock('early').isLocked()),
-      inSpan('earlier', () => redisson.getLock('earlier').isLocked()),
+      inSpan('early', () => redisson.getFencedLock('early').getToken()),
+      inSpan('earlier', () => redisson.getFencedLock('earlier').getToken()),
     ]);
     await redisson.shutdown();
   },
