@@ -49,14 +49,14 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'lib/cli/**/*.ts'],
+    files: ['test/**/*.ts', 'tools/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'lib/cli/**/*.ts'],
     rules: {
       'no-console': 'off',
       '@typescript-eslint/explicit-module-boundary-types': 'off',
     },
   },
   {
-    files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'],
+    files: ['test/**/*.ts', 'tools/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'],
     rules: {
       // chai's `expect(x).to.be.true` and bare method references of sinon's stubs
       '@typescript-eslint/no-unused-expressions': 'off',

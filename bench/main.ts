@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Redis } from 'ioredis';
-import { ensureBuilt, projectRoot } from '../test/support/buildOutput';
-import { RedisServer } from '../test/support/redisServer';
+import { ensureBuilt, projectRoot } from '../tools/buildOutput';
+import { RedisServer } from '../tools/redisServer';
 import { compileWorkers, copyBuiltPackage } from './harness/compileWorkers';
 import { type Contestant } from './harness/contestant';
 import { installPeers } from './harness/installPeers';

@@ -1,5 +1,5 @@
 import * as path from 'node:path';
-import { installFolder } from '../../test/support/installFolder';
+import { installFolder } from '../../tools/installFolder';
 
 /**
  * Installs the other libraries, unless they are there already. Returns whether they are there now; without them the bench

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { Redis } from 'ioredis';
-import { RedisServer } from '../../test/support/redisServer';
+import { RedisServer } from '../../tools/redisServer';
 import { type Act, type Outcome, play } from './sale';
 
 const GOODS = 150;

@@ -85,7 +85,7 @@ function start(stage: Stage, act: Act, victim: boolean): ChildProcess {
   };
   return fork(path.join(__dirname, 'worker.ts'), {
     env: { ...process.env, FLASH_SALE: JSON.stringify(orders) },
-    execArgv: ['--require', path.resolve(__dirname, '..', '..', 'test', 'support', 'register.cjs')],
+    execArgv: ['--require', path.resolve(__dirname, '..', '..', 'tools', 'register.cjs')],
   });
 }
 

@@ -5,9 +5,9 @@ import * as path from 'node:path';
 import * as ts from 'typescript';
 import { codeBlocks } from '../readme/markdown';
 import { RedisServer } from '../support';
-import { ensureBuilt, projectRoot } from '../support/buildOutput';
+import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
 import { ConsumerProject } from '../support/ConsumerProject';
-import { installFolder } from '../support/installFolder';
+import { installFolder } from '../../tools/installFolder';
 import { IOREDIS_FOLDER, ioredisFolder } from '../matrix/ioredisFolder';
 import type { Report, TracedCommand } from './TracedCommand';
 
@@ -211,7 +211,7 @@ function scripts(commands: readonly TracedCommand[]): string[] {
 
 /** Runs the program under an agent. */
 function traced(run: Run, url: string): Promise<Report> {
-  const args = ['--require', path.join(projectRoot, 'test', 'support', 'register.cjs')];
+  const args = ['--require', path.join(projectRoot, 'tools', 'register.cjs')];
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     APM_AGENT: run.agent,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, CliProcess, isRunning, PATIENCE } from './support/CliProcess';
 import { configFile, observer, scratchFolder, STAYS, untilWaitedFor } from './support/world';
 

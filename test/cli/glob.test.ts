@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { globTest, scanFilter } from '../../lib/inspection/glob';
 import { RedisServer, trackClient } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, PATIENCE } from './support/CliProcess';
 import { observer } from './support/world';
 

@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { Redisson } from '../../lib';
 import type { ObjectReport } from '../../lib/inspection';
 import { monitor, RedisCluster, RedisServer, sleepUntil, trackClient } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, type CliEnd, CliProcess, PATIENCE } from './support/CliProcess';
 import { observer, scratchFolder, untilQueued, untilWaitedFor } from './support/world';
 

@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectReport } from '../../lib/inspection';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, CliProcess, COMMAND, PATIENCE } from './support/CliProcess';
 import { observer, scratchFolder } from './support/world';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { allowLeftovers, redisUrl, uniqueName } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, CliProcess, PATIENCE } from './support/CliProcess';
 import { configFile, observer, scratchFolder, STAYS } from './support/world';
 

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { constants } from 'node:os';
 import * as path from 'node:path';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { CliProcess, isRunning, PATIENCE } from './support/CliProcess';
 import { observer, scratchFolder, STAYS, untilQueued, untilWaitedFor } from './support/world';
 

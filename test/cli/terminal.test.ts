@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sleepUntil, uniqueName } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { CliProcess, COMMAND, isRunning, PATIENCE } from './support/CliProcess';
 import { observer, scratchFolder } from './support/world';
 

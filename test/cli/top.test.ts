@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monitor, RedisServer, trackClient } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, CliProcess, COMMAND, PATIENCE } from './support/CliProcess';
 import { observer } from './support/world';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fs from 'node:fs';
 import { freePort, RedisServer, trackClient, uniqueName } from '../support';
-import { ensureBuilt } from '../support/buildOutput';
+import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, PATIENCE } from './support/CliProcess';
 import { REFERENCE_FILE, referenceText } from './support/reference';
 import { configFile, observer } from './support/world';

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { createInterface } from 'node:readline';
 import { sleepUntil } from '../support';
 
-const REGISTER = path.join(__dirname, '..', 'support', 'register.cjs');
+const REGISTER = path.join(__dirname, '..', '..', 'tools', 'register.cjs');
 /** A process on a loaded machine needs a while to load TypeScript. */
 const START_MS = 60_000;
 

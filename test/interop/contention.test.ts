@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RedisServer } from '../support/redisServer';
+import { RedisServer } from '../../tools/redisServer';
 import { uniqueName } from '../support/uniqueName';
 import type { BenchResults } from './support/benchTypes';
 import { JavaRedisson } from './support/JavaRedisson';

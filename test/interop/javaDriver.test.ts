@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RedisServer } from '../support/redisServer';
+import { RedisServer } from '../../tools/redisServer';
 import { JavaRedisson } from './support/JavaRedisson';
 import { at } from './support/paths';
 import type { Peer } from './support/Peer';

@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { npm } from '../support/installFolder';
+import { npm } from '../../tools/installFolder';
 
-/** The environment variable that names the ioredis to use instead of the checkout's (see test/support/register.cjs). */
+/** The environment variable that names the ioredis to use instead of the checkout's (see tools/register.cjs). */
 export const IOREDIS_FOLDER = 'IOREDISSON_TEST_IOREDIS';
 
 /**

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as path from 'node:path';
 import { Command } from 'commander';
-import { projectRoot } from '../support/buildOutput';
+import { projectRoot } from '../../tools/buildOutput';
 import { columns, type Column } from './columns';
 
 /** What each column runs, unless it is told otherwise. */

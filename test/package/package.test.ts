@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as ts from 'typescript';
-import { ensureBuilt, projectRoot } from '../support/buildOutput';
+import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
 import { ConsumerProject } from '../support/ConsumerProject';
-import { packTarball } from '../support/packTarball';
+import { packTarball } from '../../tools/packTarball';
 import { typeErrors } from '../support/typeErrors';
 
 const CONSUMER = `

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { Redis } from 'ioredis';
 import * as ts from 'typescript';
 import { RedisServer } from '../support';
-import { ensureBuilt, projectRoot } from '../support/buildOutput';
+import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
 import { ConsumerProject } from '../support/ConsumerProject';
 import { typeErrors } from '../support/typeErrors';
 import { type CodeBlock, codeBlocks } from './markdown';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { projectRoot } from './buildOutput';
+import { projectRoot } from '../../tools/buildOutput';
 
 /** How a program that a {@link ConsumerProject} ran has ended. */
 export interface RunResult {

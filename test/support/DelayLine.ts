@@ -1,4 +1,4 @@
-import { laterForReal, monotonicNow } from './realTimers';
+import { laterForReal, monotonicNow } from '../../tools/realTimers';
 
 /** Runs actions after their delay and in their order, also when the delay shrinks meanwhile. */
 export class DelayLine {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { slotOf } from '../../lib/util/slot';
-import { freePort, RedisServer } from './redisServer';
+import { freePort, RedisServer } from '../../tools/redisServer';
 import { replicasFollow } from './ReplicatedRedis';
 import { sleepUntil } from './sleepUntil';
 

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { RedisServer } from './redisServer';
+import { RedisServer } from '../../tools/redisServer';
 import { sleepUntil } from './sleepUntil';
 
 /** What a {@link ReplicatedRedis} is made of. */

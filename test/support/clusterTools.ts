@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { slotOf } from '../../lib/util/slot';
 import type { RedisCluster } from './RedisCluster';
-import type { RedisServer } from './redisServer';
+import type { RedisServer } from '../../tools/redisServer';
 import { sleepUntil } from './sleepUntil';
 import { uniqueName } from './uniqueName';
 

@@ -1,9 +1,9 @@
 export { fakeClock, stallClock } from './fakeClock';
 export { allowLeftovers } from './leaks';
 export { monitor, type Monitor, type SeenCommand } from './monitor';
-export { monotonicNow, sleep, turn } from './realTimers';
+export { monotonicNow, sleep, turn } from '../../tools/realTimers';
 export { RedisCluster, type RedisClusterOptions } from './RedisCluster';
-export { RedisServer, type RedisServerOptions, freePort } from './redisServer';
+export { RedisServer, type RedisServerOptions, freePort } from '../../tools/redisServer';
 export { ReplicatedRedis, type ReplicatedRedisOptions } from './ReplicatedRedis';
 export { redisUrl, sharedServer } from './sharedRedis';
 export { sleepUntil, type SleepUntilOptions } from './sleepUntil';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import * as sinon from 'sinon';
-import { monotonicNow, sleep, turn } from './realTimers';
+import { monotonicNow, sleep, turn } from '../../tools/realTimers';
 import { redisUrl, sharedServer } from './sharedRedis';
 import { closeSuiteScope, closeTestScope, hasSuiteClients, openTestScope } from './trackClient';
 

@@ -1,4 +1,4 @@
-import { RedisServer } from './redisServer';
+import { RedisServer } from '../../tools/redisServer';
 
 let server: RedisServer | undefined;
 let url: string | undefined;

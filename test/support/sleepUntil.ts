@@ -1,4 +1,4 @@
-import { monotonicNow, sleep } from './realTimers';
+import { monotonicNow, sleep } from '../../tools/realTimers';
 
 /** How long, and for what, {@link sleepUntil} waits. */
 export interface SleepUntilOptions {

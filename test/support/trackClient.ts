@@ -1,4 +1,4 @@
-import { laterForReal } from './realTimers';
+import { laterForReal } from '../../tools/realTimers';
 
 /** Something a test opened and that has to be closed: a Redisson, an ioredis client, a server, a proxy, a monitor. */
 export interface Closable {

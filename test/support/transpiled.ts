@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as ts from 'typescript';
-import { projectRoot } from './buildOutput';
+import { projectRoot } from '../../tools/buildOutput';
 
 const CACHE = path.join(projectRoot, 'node_modules', '.cache');
 

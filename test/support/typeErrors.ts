@@ -1,6 +1,6 @@
 import * as path from 'node:path';
 import * as ts from 'typescript';
-import { projectRoot } from './buildOutput';
+import { projectRoot } from '../../tools/buildOutput';
 
 /**
  * What the compiler, as strict as it gets, has to say about these files and about our declarations that they reach

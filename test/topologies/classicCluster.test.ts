@@ -4,7 +4,7 @@ import { Config } from '../../lib/config/Config';
 import { Redisson as Client } from '../../lib/Redisson';
 import { RedisCluster, sleep, trackClient } from '../support';
 import { nameOn } from '../support/clusterTools';
-import type { RedisServer } from '../support/redisServer';
+import type { RedisServer } from '../../tools/redisServer';
 
 /** The lock goes from one client to another so often; a client that starves the others ends the test by time. */
 const TURNS = 90;

@@ -1,4 +1,4 @@
-import { laterForReal } from '../support/realTimers';
+import { laterForReal } from '../../tools/realTimers';
 
 /** Far below the lease of the watchdog, far above anything a wake-up takes, in ms. */
 export const SOON_MS = 5_000;

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Config, Redisson } from '../../lib';
 import { RedisCluster, trackClient } from '../support';
-import { projectRoot } from '../support/buildOutput';
+import { projectRoot } from '../../tools/buildOutput';
 
 function rulesOf(block: string): string[] {
   const text = fs.readFileSync(path.join(projectRoot, 'docs', 'security.md'), 'utf8');

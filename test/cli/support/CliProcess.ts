@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { redisUrl, sleepUntil, trackClient } from '../../support';
-import { projectRoot } from '../../support/buildOutput';
+import { projectRoot } from '../../../tools/buildOutput';
 
 /** The built command. */
 export const COMMAND = path.join(projectRoot, 'dist', 'cli', 'main.js');

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import * as path from 'node:path';
 import { createProgram } from '../../../lib/cli/program';
-import { projectRoot } from '../../support/buildOutput';
+import { projectRoot } from '../../../tools/buildOutput';
 
 /** Where the reference of the command line is. */
 export const REFERENCE_FILE = path.join(projectRoot, 'docs', 'cli.md');

@@ -4,7 +4,7 @@ import { NodeDriver } from './nodeDriver/NodeDriver';
 import { Peer, type PeerConfig } from './Peer';
 import type { Transport } from './Transport';
 
-const REGISTER = path.join(__dirname, '..', '..', 'support', 'register.cjs');
+const REGISTER = path.join(__dirname, '..', '..', '..', 'tools', 'register.cjs');
 const MAIN = path.join(__dirname, 'nodeDriver', 'main.ts');
 
 /** This package behind the operations of `JavaRedisson`: in this process, or in one that can be killed. */

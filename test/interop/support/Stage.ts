@@ -1,4 +1,4 @@
-import { RedisServer } from '../../support/redisServer';
+import { RedisServer } from '../../../tools/redisServer';
 import { JavaRedisson } from './JavaRedisson';
 import { NodeRedisson } from './NodeRedisson';
 import type { Peer, PeerConfig } from './Peer';

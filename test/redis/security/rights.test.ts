@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { CommandError, Redisson } from '../../../lib';
 import { Inspector } from '../../../lib/inspection';
 import { RedisServer, sleepUntil, trackClient } from '../../support';
-import { projectRoot } from '../../support/buildOutput';
+import { projectRoot } from '../../../tools/buildOutput';
 import * as countDownLatch from '../../../lib/scripts/countDownLatch';
 import * as fairLock from '../../../lib/scripts/fairLock';
 import * as fencedLock from '../../../lib/scripts/fencedLock';

@@ -70,7 +70,7 @@ describe('RedisServer', () => {
 
   for (const end of ['SIGKILL', 'SIGINT', 'throw'] as const) {
     it(`dies with the process that started it: ${end}`, async () => {
-      const register = path.join(__dirname, '..', '..', 'support', 'register.cjs');
+      const register = path.join(__dirname, '..', '..', '..', 'tools', 'register.cjs');
       const child = spawn(process.execPath, ['-r', register, path.join(__dirname, 'serverOwner.ts'), end], {
         stdio: ['ignore', 'pipe', 'ignore'],
       });

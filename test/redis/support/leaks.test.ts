@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import * as path from 'node:path';
-import { projectRoot } from '../../support/buildOutput';
+import { projectRoot } from '../../../tools/buildOutput';
 
 interface Report {
   readonly passes: readonly { readonly title: string }[];

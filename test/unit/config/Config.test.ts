@@ -14,7 +14,7 @@ describe('Config', () => {
       process.stdout.write(String(Object.keys(require.cache).some((file) => /node_modules.yaml./.test(file))));
     `;
     const root = path.join(__dirname, '..', '..', '..');
-    const output = execFileSync(process.execPath, ['-r', './test/support/register.cjs', '-e', script], { cwd: root });
+    const output = execFileSync(process.execPath, ['-r', './tools/register.cjs', '-e', script], { cwd: root });
     expect(String(output)).to.equal('false');
   });
 

@@ -106,7 +106,7 @@ async function buildFromSource(report: (line: string) => void): Promise<string |
   try {
     // Loaded only here: nobody who has a server pays for it, and its absence is no error.
     const { RedisBinary } = await import('redis-memory-server');
-    const folder = path.resolve(__dirname, '..', '..', 'node_modules', '.cache', 'redis-binaries');
+    const folder = path.resolve(__dirname, '..', 'node_modules', '.cache', 'redis-binaries');
     const binary = await RedisBinary.getPath({ version: BUILT_VERSION, downloadDir: folder });
     return isExecutable(binary) ? binary : undefined;
   } catch (error) {

@@ -2,7 +2,7 @@
 // TypeScript for mocha, the demo and the bench: transpiled only. Types are checked by `npm run check`.
 require('ts-node').register({
   transpileOnly: true,
-  project: require('path').join(__dirname, '..', '..', 'tsconfig.json'),
+  project: require('path').join(__dirname, '..', 'tsconfig.json'),
 });
 
 // Another version of ioredis than that of the checkout (`npm run test:matrix`, test/apm), for everybody who asks for it.

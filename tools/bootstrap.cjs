@@ -1,12 +1,12 @@
 'use strict';
 // The launcher behind every npm script. It needs nothing but Node, installs the dependencies when they are missing or
-// incomplete, and then runs the real thing: `node test/support/bootstrap.cjs <command> [args...]`.
+// incomplete, and then runs the real thing: `node tools/bootstrap.cjs <command> [args...]`.
 // CommonJS and free of dependencies on purpose: it is what runs before any of them exists.
 const { spawnSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const root = path.resolve(__dirname, '..', '..');
+const root = path.resolve(__dirname, '..');
 const [command, ...args] = process.argv.slice(2);
 
 /** What npm wrote into node_modules last differs from the lock file, or a package of it is not there. */
@@ -72,7 +72,7 @@ function run(nodeArgs) {
   });
 }
 
-const register = path.join(root, 'test', 'support', 'register.cjs');
+const register = path.join(root, 'tools', 'register.cjs');
 const commands = {
   mocha: () => run([binary('mocha'), ...args]),
   tsc: () => run([binary('typescript', 'tsc'), ...args]),
@@ -80,9 +80,9 @@ const commands = {
   prettier: () => run([binary('prettier'), ...args]),
   ts: () => run(['--require', register, ...args]),
   clean: () => fs.rmSync(path.join(root, 'dist'), { recursive: true, force: true }),
-  build: () => run(['--require', register, path.join('test', 'support', 'buildCommand.ts'), ...args]),
-  redis: () => run(['--require', register, path.join('test', 'support', 'redisCommand.ts'), ...args]),
-  checkPackage: () => run(['--require', register, path.join('test', 'support', 'checkPackage.ts'), ...args]),
+  build: () => run(['--require', register, path.join('tools', 'buildCommand.ts'), ...args]),
+  redis: () => run(['--require', register, path.join('tools', 'redisCommand.ts'), ...args]),
+  checkPackage: () => run(['--require', register, path.join('tools', 'checkPackage.ts'), ...args]),
 };
 
 ensureDependencies();

@@ -1,6 +1,6 @@
 import { findRedisServer } from './redisBinary';
 
-// `node test/support/bootstrap.cjs redis`: finds or installs a server, and says which.
+// `node tools/bootstrap.cjs redis`: finds or installs a server, and says which.
 findRedisServer().then(
   (binary) => process.stdout.write(`${binary}\n`),
   (error: unknown) => {

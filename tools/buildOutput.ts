@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 /** The checkout. */
-export const projectRoot = path.resolve(__dirname, '..', '..');
+export const projectRoot = path.resolve(__dirname, '..');
 
 /**
  * Compiles lib/ into dist/ and makes the command executable. Throws when the compiler complains, and leaves dist/ as it
