@@ -11,7 +11,7 @@ import { Acquisition, type Acquired } from './Acquisition';
 import { patienceOf, type Demand, type Taken } from './Demand';
 import type { LockDriver } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
-import { reclaimGrip } from './Reclaimer';
+import { reclaimGrip, reclaimHold } from './Reclaimer';
 import type { SelfWait } from './SelfWaits';
 import { releaseOrHandOver } from './releaseOrHandOver';
 
@@ -163,7 +163,8 @@ export class LockEngine {
 
   /**
    * Gives back what this client does not know of: the thread never had it, or was told that it is lost, and Redis may have
-   * it still. Redis is asked first, since a release says what it leaves, so that a repeat of it changes nothing.
+   * it still. Redis is asked first, since a release says what it leaves, so that a repeat of it changes nothing. Where that
+   * fails it is tried on in the background, as any other release: whatever is left there is nobody's.
    */
   async #giveUnknown(identity: Hold): Promise<void> {
     const { context, driver, name, rawName } = this;
@@ -182,6 +183,12 @@ export class LockEngine {
       const request = { name, rawName, threadId, owner, left: Math.max(0, held - 1), remainingMs: 0, token };
       const reply = await releaseOrHandOver(driver, context.hub, request, Infinity, context.settings.maxHandOvers);
       given = reply.kind !== 'notHeld' || (held > 0 && token.sends > 1);
+    } catch (error) {
+      if (!endsUndo(error)) {
+        const leaseMs = Math.max(context.settings.lockWatchdogTimeout, context.holds.lingersMs(hold));
+        reclaimHold(context, driver, hold, leaseMs, token);
+      }
+      throw error;
     } finally {
       hold.endRelease();
       context.holds.tidy(hold);

@@ -72,9 +72,21 @@ export function guard(ghost: Ghost, { holds, rollback }: UndoContext): void {
 
 /** {@link reclaim} of a grip that was given back and may be there still. @param token - of the release, if there was one */
 export function reclaimGrip(context: UndoContext, driver: LockDriver, hold: Hold, grip: Grip, token?: CallToken): void {
-  const leaseMs = Math.max(grip.leaseMs, grip.watchdogMs);
   context.holds.unseen(hold, grip);
-  reclaim({ hold, driver, token, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context);
+  reclaimHold(context, driver, hold, Math.max(grip.leaseMs, grip.watchdogMs), token);
+}
+
+/** {@link reclaim} of a hold that Redis may have for so long, in ms. @param token - of its release, if there was one */
+export function reclaimHold(
+  context: UndoContext,
+  driver: LockDriver,
+  hold: Hold,
+  leaseMs: number,
+  token?: CallToken,
+): void {
+  // A release that was never run will not be either: only the hold is left, on whatever connection it is looked for.
+  const sent = token?.sends === 0 ? undefined : token;
+  reclaim({ hold, driver, token: sent, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context);
 }
 
 /** A {@link Ghost} on its way out. */

@@ -8,6 +8,9 @@ import { confirmedUntil, Hold, type Grip, type HoldIdentity } from './Hold';
 /** A renewal may lie so much longer (ms) than its lease in a connection that is slow, or broken, and still be run. */
 const LATE_MS = 60_000;
 
+/** So many holds may be known lost before it is looked which of them Redis has forgotten as well. */
+const MIN_LINGERING = 64;
+
 /** Somebody lost a lock (Redisson has no such event). */
 export interface LockLost {
   readonly name: string;
@@ -31,6 +34,8 @@ export class HoldTable {
   readonly #listeners = new Set<(event: LockLost) => void>();
   /** Holds that Redis may have although this client does not, and until when (monotonic). */
   readonly #lingering = new Map<string, number>();
+  /** When they have become so many, those that are over are dropped. */
+  #sweepAt = MIN_LINGERING;
   /** Who waits, within this client, for a section to give up its lock. */
   readonly turns = new Turns();
   /** Told when a hold got its first grip or new grips, and when it has none any more. */
@@ -45,6 +50,11 @@ export class HoldTable {
       if (acquiring || releasing || grips.some(({ left }) => left !== true)) return true;
     }
     return false;
+  }
+
+  /** How many keys are kept of holds that Redis may have although this client does not. */
+  get lingering(): number {
+    return this.#lingering.size;
   }
 
   /** How many holds there are. */
@@ -146,10 +156,13 @@ export class HoldTable {
   }
 
   /** Whether Redis may still have what this client was told lost, or has given up: a hold of that owner that is found there. */
-  mayLinger({ key }: Hold): boolean {
-    if (this.#lingering.size === 0) return false;
-    const until = this.#lingering.get(key);
-    return until !== undefined && performance.now() < until;
+  mayLinger(hold: Hold): boolean {
+    return this.#lingering.size > 0 && this.lingersMs(hold) > 0;
+  }
+
+  /** For how long Redis may still have that, in ms; 0: it has not. */
+  lingersMs({ key }: Hold): number {
+    return Math.max(0, (this.#lingering.get(key) ?? 0) - performance.now());
   }
 
   /** The lock turned out to be gone: aborts every grip, tells the listeners once, forgets the hold. */
@@ -250,13 +263,12 @@ export class HoldTable {
 
   #linger({ key }: Hold, grips: readonly Grip[]): void {
     const now = performance.now();
-    for (const [one, until] of this.#lingering) {
-      if (until > now) break;
-      this.#lingering.delete(one);
-    }
     const longestMs = Math.max(...grips.map(({ leaseMs, watchdogMs }) => Math.max(leaseMs, watchdogMs)));
-    this.#lingering.delete(key);
     this.#lingering.set(key, now + longestMs + LATE_MS);
+    if (this.#lingering.size < this.#sweepAt) return;
+    // All of them: their leases differ, so no order tells which are over. Seldom enough to cost each loss next to nothing.
+    for (const [one, until] of this.#lingering) if (until <= now) this.#lingering.delete(one);
+    this.#sweepAt = Math.max(MIN_LINGERING, 2 * this.#lingering.size);
   }
 
   /** A grip is no longer part of its hold. */

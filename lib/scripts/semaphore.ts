@@ -15,6 +15,19 @@ import { defineScript } from './Script';
  */
 
 /**
+ * INCRBY, also on a server without memory: that refuses what may need some, unless the script has written before. So where
+ * it is refused, the script first writes what changes nothing. Every other error comes again.
+ */
+const GIVE_BACK = `
+local available = redis.pcall('incrby', name, permits)
+if type(available) == 'table' then
+  local ttl = redis.call('pttl', name)
+  if ttl < 0 then redis.call('persist', name) else redis.call('pexpire', name, math.max(ttl, 1)) end
+  available = redis.call('incrby', name, permits)
+end
+`;
+
+/**
  * Takes permits if so many are there.
  *
  * KEYS: name. ARGV: permits (> 0). Output: 1 = taken, 0 = fewer are there.
@@ -47,8 +60,7 @@ export const releaseSemaphore = defineScript({
   args: ['permits', 'publish'],
   resend: 'never',
   synced: true,
-  lua: `
-local available = redis.call('incrby', name, permits)
+  lua: `${GIVE_BACK}
 redis.pcall(publish, channel, available)
 return available
 `,
@@ -69,7 +81,8 @@ export const releaseSemaphoreIfExists = defineScript({
   synced: true,
   lua: `
 if redis.call('exists', name) == 0 then return 0 end
-redis.pcall(publish, channel, redis.call('incrby', name, permits))
+${GIVE_BACK}
+redis.pcall(publish, channel, available)
 return 1
 `,
   decode: decodeFlag,

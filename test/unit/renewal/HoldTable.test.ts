@@ -5,9 +5,10 @@ import { FakeHolds } from './fakeHolds';
 
 describe('HoldTable', () => {
   let holds: FakeHolds;
+  let clock: ReturnType<typeof fakeClock>;
 
   beforeEach(() => {
-    fakeClock();
+    clock = fakeClock();
     holds = new FakeHolds();
   });
 
@@ -53,6 +54,23 @@ describe('HoldTable', () => {
     holds.table.loseAll('a', 'by force');
     expect(holds.lost.map(({ name, threadId }) => `${name} ${threadId}`)).to.deep.equal(['a 1', 'a 2']);
     expect(holds.table.size).to.equal(1);
+  });
+
+  it('keeps nothing of holds that were lost long ago, also behind one whose lease goes on', async () => {
+    const lose = (name: string, leaseMs: number): void => {
+      holds.take(name, { leaseMs });
+      holds.table.lose(holds.hold(name), 'gone');
+    };
+    lose('long', 86_400_000);
+    for (let i = 0; i < 5_000; i++) {
+      lose(`short ${i}`, 1_000);
+      await clock.tickAsync(1_000);
+    }
+    // Each of them may come up for a minute after its lease, and no longer.
+    expect(holds.table.lingering).to.be.within(61, 200);
+    expect(holds.table.mayLinger(holds.hold('long'))).to.equal(true);
+    expect(holds.table.mayLinger(holds.hold('short 4999'))).to.equal(true);
+    expect(holds.table.mayLinger(holds.hold('short 4900'))).to.equal(false);
   });
 
   it('keeps a hold while anything of it is under way, and forgets no other in its place', () => {
