@@ -196,11 +196,19 @@ export class LockEngine {
     if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
   }
 
-  /** A suspicious call re-enters where its thread has the lock, or, for a read lock, the write lock. */
+  /**
+   * A suspicious call re-enters where its thread has the lock, or, for a read lock, the write lock. Where the other half is
+   * only being acquired, Redis would let both in without a word: they are one owner.
+   */
   #checkReentry(hold: Hold): void {
     const { context, name } = this;
     const { threadId, grips } = hold;
-    if (grips.length === 0 && !(this.shared && (this.otherHalfOf(threadId)?.grips.length ?? 0) > 0)) return;
+    const other = this.otherHalfOf(threadId);
+    if (other?.acquiring === true) {
+      context.holds.tidy(hold);
+      throw IllegalMonitorStateError.acquisitionPending(name, threadId);
+    }
+    if (grips.length === 0 && !(this.shared && (other?.grips.length ?? 0) > 0)) return;
     if (!context.settings.strictThreads) return context.warnReentry(name);
     context.holds.tidy(hold);
     throw IllegalMonitorStateError.handleReentry(name, threadId);

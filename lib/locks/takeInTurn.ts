@@ -92,7 +92,7 @@ class TurnContest implements Contest<Begun> {
     const choice = chooseThread(this.#lock, this.#call, this.#around);
     if ('obstacle' in choice) {
       // Before anything is awaited: the obstacle may go away meanwhile.
-      this.#turn = turns.wait(choice.obstacle, this.#turn);
+      this.#turn = turns.wait(choice.obstacle, this.#lock.rawName, this.#turn);
       return Promise.resolve(NOT_YET);
     }
     const demand = this.#demand;

@@ -1,4 +1,4 @@
-/** Those that wait for one obstacle, in the order in which they came. */
+/** Those that wait for one obstacle with one lock, in the order in which they came. */
 interface TurnQueue {
   obstacle: object;
   readonly turns: Turn[];
@@ -7,68 +7,84 @@ interface TurnQueue {
 /**
  * Calls of one client that wait, without Redis, for a section beside them: the thread that lets them in is in it.
  *
- * One queue per obstacle (a section, or an acquisition under way), first come first served. When the obstacle is gone, the
- * first of its queue decides again; where that begins a section of its own, the rest waits for this one. So each waiter is
- * woken about once, however many there are.
+ * One queue per obstacle (a section, or an acquisition under way) and lock, first come first served. When the obstacle is
+ * gone, the first of its queue decides again; where that begins a section of its own, the rest waits for this one. So each
+ * waiter is woken about once, however many there are. The section of a multi-lock is in the way of several locks: who waits
+ * for one of them has nothing to do with who waits for another.
  */
 export class Turns {
-  readonly #queues = new Map<object, TurnQueue>();
+  /** obstacle -> key of the lock -> queue */
+  readonly #queues = new Map<object, Map<string, TurnQueue>>();
 
-  /** How many queues there are: nobody waits while it is 0. */
+  /** How many obstacles there are: nobody waits while it is 0. */
   get size(): number {
     return this.#queues.size;
   }
 
   /**
    * Waits for `obstacle`: from now on no {@link free} of it is missed.
+   * @param key - of the lock
    * @param turn - the turn of this call, if it has one already
    */
-  wait(obstacle: object, turn = new Turn(this)): Turn {
+  wait(obstacle: object, key: string, turn = new Turn(this, key)): Turn {
     if (turn.queue?.obstacle === obstacle) {
       turn.woken = false;
       return turn;
     }
     this.leave(turn);
     turn.woken = false;
-    let queue = this.#queues.get(obstacle);
-    if (queue === undefined) this.#queues.set(obstacle, (queue = { obstacle, turns: [] }));
+    let queue = this.#queues.get(obstacle)?.get(key);
+    if (queue === undefined) this.#add((queue = { obstacle, turns: [] }), key);
     queue.turns.push(turn);
     turn.queue = queue;
     return turn;
   }
 
-  /** The obstacle is gone: the first that waits for it may look. */
+  /** The obstacle is gone, for one lock at least: the first that waits for it with each lock may look. */
   free(obstacle: object): void {
-    this.#queues.get(obstacle)?.turns[0]?.wake();
+    for (const { turns } of this.#queues.get(obstacle)?.values() ?? []) turns[0]?.wake();
   }
 
   /** The client shuts down: each of them may look, and is refused. */
   close(): void {
-    for (const { turns } of [...this.#queues.values()]) for (const turn of turns) turn.wake();
+    for (const queues of this.#queues.values()) {
+      for (const { turns } of queues.values()) for (const turn of turns) turn.wake();
+    }
   }
 
   /** The call waits no longer. @param next - what those behind it wait for now; without it the next of them may look */
   leave(turn: Turn, next?: object): void {
-    const { queue } = turn;
+    const { queue, key } = turn;
     if (queue === undefined) return;
     turn.queue = undefined;
     const at = queue.turns.indexOf(turn);
     queue.turns.splice(at, 1);
-    if (queue.turns.length === 0) this.#queues.delete(queue.obstacle);
-    else if (next !== undefined) this.#move(queue, next);
+    if (queue.turns.length === 0) this.#remove(queue, key);
+    else if (next !== undefined) this.#move(queue, key, next);
     else if (at === 0 && turn.woken) queue.turns[0]!.wake();
   }
 
-  #move(queue: TurnQueue, obstacle: object): void {
+  #move(queue: TurnQueue, key: string, obstacle: object): void {
     if (queue.obstacle === obstacle) return;
-    this.#queues.delete(queue.obstacle);
-    const there = this.#queues.get(obstacle);
+    this.#remove(queue, key);
+    const there = this.#queues.get(obstacle)?.get(key);
     queue.obstacle = obstacle;
-    this.#queues.set(obstacle, queue);
+    this.#add(queue, key);
     for (const turn of there?.turns ?? []) {
       turn.queue = queue;
       queue.turns.push(turn);
     }
+  }
+
+  #add(queue: TurnQueue, key: string): void {
+    const queues = this.#queues.get(queue.obstacle);
+    if (queues === undefined) this.#queues.set(queue.obstacle, new Map([[key, queue]]));
+    else queues.set(key, queue);
+  }
+
+  #remove({ obstacle }: TurnQueue, key: string): void {
+    const queues = this.#queues.get(obstacle);
+    if (queues?.delete(key) === true && queues.size === 0) this.#queues.delete(obstacle);
   }
 }
 
@@ -84,12 +100,15 @@ export class Turn {
   queue: TurnQueue | undefined;
   /** Whether the obstacle is gone, and it has not looked since. */
   woken = false;
+  /** Of the lock. */
+  readonly key: string;
   readonly #turns: Turns;
   #sleeper: (() => void) | undefined;
 
   /** Made by {@link Turns} only. */
-  constructor(turns: Turns) {
+  constructor(turns: Turns, key: string) {
     this.#turns = turns;
+    this.key = key;
   }
 
   listen(): undefined {

@@ -153,8 +153,13 @@ export function moveSection(section: Scope, thread: LogicalThread): void {
 }
 
 /** Runs the callback of a section. */
-export function runInSection<T>(section: Scope, fn: () => T): T {
-  return storage.run(section, fn);
+export function runInSection<T>(section: Scope, fn: () => T | PromiseLike<T>): Promise<T> {
+  return storage.run(section, started, fn);
+}
+
+/** Asks in the scope, and not behind its end, for what a lazy thenable (a query of a database) does when it is asked. */
+function started<T>(fn: () => T | PromiseLike<T>): Promise<T> {
+  return Promise.resolve(fn());
 }
 
 /** The callback of a section has ended, or it never got its lock. */
@@ -179,7 +184,7 @@ export function runAsThread<T>(threadId: number, fn: () => T): T {
 export async function runAsNewThread<T>(fn: () => T | PromiseLike<T>): Promise<T> {
   const scope = threadScope(newThreadId());
   try {
-    return await storage.run(scope, fn);
+    return await storage.run(scope, started, fn);
   } finally {
     scope.over = true;
     scope.startedIn = running(scope.startedIn);

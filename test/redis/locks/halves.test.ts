@@ -38,6 +38,23 @@ describe('the halves of a read/write lock in scopes', () => {
     expect(await rw.writeLock().isLocked()).to.equal(false);
   });
 
+  it('A10: outside scopes as well: two requests that share a handle are not a writer and a reader at once', async () => {
+    for (const strictThreads of [false, true]) {
+      const client = newClient({ strictThreads });
+      const rw = client.getReadWriteLock(uniqueName());
+      for (const [first, second] of [
+        [rw.writeLock(), rw.readLock()],
+        [rw.readLock(), rw.writeLock()],
+      ] as const) {
+        const [taken, refused] = await Promise.allSettled([first.lock(), second.tryLock(50)]);
+        expect(taken.status).to.equal('fulfilled');
+        expect(refused).to.have.property('reason').that.is.instanceOf(IllegalMonitorStateError);
+        await first.unlock();
+        expect(await second.isLocked()).to.equal(false);
+      }
+    }
+  });
+
   it('A10: a writer that becomes a reader keeps others out, and readers inside a writer run side by side', async () => {
     const client = newClient();
     const rw = client.getReadWriteLock(uniqueName());
