@@ -44,7 +44,7 @@ import { unheardWarning } from './locks/unheardWarning';
 import { SelfWaits } from './locks/SelfWaits';
 import { warnHandleReentry, warnSelfWait } from './locks/threadWarnings';
 import { ChannelHub } from './pubsub/ChannelHub';
-import { drain } from './renewal/drain';
+import { Drain } from './renewal/drain';
 import { logClient } from './renewal/clientLog';
 import { hashRenewal } from './renewal/hashRenewal';
 import { HoldTable } from './renewal/HoldTable';
@@ -77,8 +77,7 @@ export class Redisson {
   #shutdown: Promise<void> | undefined;
   /** Aborts when the shutdown begins: nothing new is acquired. */
   readonly #closing = new AbortController();
-  /** Aborts when nothing is waited for any more. */
-  readonly #hurry = new AbortController();
+  #drain: Drain | undefined;
 
   private constructor(settings: Settings) {
     this.#settings = settings;
@@ -247,14 +246,14 @@ export class Redisson {
    * Rejects every waiter with ShutdownError, refuses new acquisitions, stops the watchdog, closes the connections.
    * Idempotent. Locks still held are left to expire, as Redisson does, and their signals abort.
    *
-   * @param options - `drain`: locks that are held get so many ms to be given back before that. A further call without it
-   *   ends that time
+   * @param options - `drain`: locks that are held get so many ms to be given back before that. Of several calls the one that
+   *   ends soonest counts; one without it ends that time at once
    * @throws RangeError for a `drain` that is no time
    */
   async shutdown(options?: ShutdownOptions): Promise<void> {
     const drainMs = readDrain(options);
-    if (drainMs === 0) this.#hurry.abort();
-    this.#shutdown ??= this.#close(drainMs);
+    if (this.#shutdown === undefined) this.#shutdown = this.#close(drainMs);
+    else void this.#drain?.within(drainMs);
     return this.#shutdown;
   }
 
@@ -267,7 +266,10 @@ export class Redisson {
     this.#closing.abort();
     hub.close();
     holds.turns.close();
-    if (drainMs > 0) await drain(holds, this.#connections.executor, drainMs, this.#hurry.signal);
+    if (drainMs > 0) {
+      this.#drain = new Drain(holds, this.#connections.executor);
+      await this.#drain.within(drainMs);
+    }
     this.#fairTurns.close();
     holds.clear();
     const closed = this.#connections.executor.close();

@@ -121,7 +121,9 @@ export interface RedissonClient {
    * Idempotent. Locks still held are left to expire, as in Redisson, and their signals abort; `onLockLost` is
    * not told of them.
    *
-   * @param options - `drain`: how long locks that are held may take to be given back before that, in ms
+   * @param options - `drain`: how long locks that are held may take to be given back before that, in ms. Called again
+   *   meanwhile, it can only end sooner: the limit that ends first counts, and a call without `drain` ends it at once
+   * @throws RangeError for a `drain` that is no time
    */
   shutdown(options?: ShutdownOptions): Promise<void>;
 

@@ -59,7 +59,8 @@ export interface AcquireOptions extends ThreadOptions {
 export interface ShutdownOptions {
   /**
    * How long locks that are held may take to be given back, in ms. Meanwhile the watchdog renews them and `unlock` works;
-   * new acquisitions are refused and waiters are rejected. The client closes as soon as all are given back.
+   * new acquisitions are refused and waiters are rejected. The client closes as soon as all are given back. A further call
+   * with a shorter time, or with none, shortens it; a longer one does not lengthen it.
    * @default 0: what is held is left to expire
    */
   readonly drain?: number | undefined;

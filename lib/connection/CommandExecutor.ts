@@ -84,7 +84,7 @@ export interface CommandExecutor {
   /** Counted up each time a connection is lost. */
   readonly epoch: number;
 
-  /** Whether commands are under way, or wait for a connection. */
+  /** Whether commands are under way, or wait for a connection and somebody still waits for them. */
   readonly busy: boolean;
 
   /** Called after each reply, before its caller goes on. */

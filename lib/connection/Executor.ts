@@ -66,7 +66,10 @@ export class Executor implements CommandExecutor {
   }
 
   get busy(): boolean {
-    return this.#written.size + this.#waiting.size + this.#pausing.size > 0;
+    if (this.#written.size > 0) return true;
+    for (const call of this.#waiting) if (!call.cancelled) return true;
+    for (const call of this.#pausing.keys()) if (!call.cancelled) return true;
+    return false;
   }
 
   get epoch(): number {
@@ -152,13 +155,21 @@ export class Executor implements CommandExecutor {
   }
 
   #answered(call: Call, reply: unknown): void {
-    this.#written.delete(call);
+    this.#leave(call);
     this.onReply?.();
     const doubt = call.answer(reply, this.#settings.checkLockSyncedSlaves);
     this.#debts.pay(call);
     if (doubt === undefined) return;
     if (doubt === 0) call.fail(new NoSyncedReplicasError(call.what, this.#settings.slavesSyncTimeout));
     else this.#lost(call, doubt);
+  }
+
+  /** Wherever it is: the answer may be that to an earlier writing, and find it waiting or pausing to be sent again. */
+  #leave(call: Call): void {
+    call.queue?.delete(call);
+    if (this.#pausing.size === 0) return;
+    clearTimeout(this.#pausing.get(call));
+    this.#pausing.delete(call);
   }
 
   #failed(call: Call, writing: number, error: Error): void {

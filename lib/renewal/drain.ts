@@ -1,42 +1,65 @@
+import { clampTimer } from '../util/duration';
 import type { HoldTable } from './HoldTable';
 
 /** How soon it is looked again whether the last commands are answered, in ms. */
 const LOOK_MS = 10;
 
 /**
- * Resolves as soon as nothing is held, being taken or being given back any more and every command is answered.
+ * The time that a client that is shut down gives its holders. It is over as soon as nothing is held, being taken or being
+ * given back any more and every command is answered, and at the latest with the shortest limit that was asked for.
  *
- * @param executor - whether it has commands under way
- * @param limitMs - at the latest after so many ms
- * @param hurry - aborts: at once
+ * States: waiting (once there is a limit) -> over.
  */
-export function drain(
-  holds: HoldTable,
-  executor: { readonly busy: boolean },
-  limitMs: number,
-  hurry: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve) => {
-    let immediate: NodeJS.Immediate | undefined;
-    let look: NodeJS.Timeout | undefined;
-    const end = (): void => {
-      holds.onGivenBack = undefined;
-      clearTimeout(limit);
-      clearTimeout(look);
-      clearImmediate(immediate);
-      hurry.removeEventListener('abort', end);
-      resolve();
-    };
-    const check = (): void => {
-      immediate = undefined;
-      if (holds.busy) return;
-      if (executor.busy) look = setTimeout(check, LOOK_MS);
-      else end();
-    };
-    const limit = setTimeout(end, limitMs);
-    hurry.addEventListener('abort', end);
-    // Not each time: thousands may be given back in one turn.
-    holds.onGivenBack = () => (immediate ??= setImmediate(check));
-    holds.onGivenBack();
-  });
+export class Drain {
+  readonly #holds: HoldTable;
+  readonly #executor: { readonly busy: boolean };
+  /** Monotonic time at which it ends at the latest. */
+  #endsAt = Infinity;
+  #limit: NodeJS.Timeout | undefined;
+  #look: NodeJS.Timeout | undefined;
+  #immediate: NodeJS.Immediate | undefined;
+  #over: Promise<void> | undefined;
+  #end: () => void = () => undefined;
+
+  /** @param executor - whether it has commands under way */
+  constructor(holds: HoldTable, executor: { readonly busy: boolean }) {
+    this.#holds = holds;
+    this.#executor = executor;
+  }
+
+  /** Ends so many ms from now at the latest; a limit that is sooner already stays. @returns when it is over */
+  within(limitMs: number): Promise<void> {
+    this.#over ??= this.#begin();
+    const endsAt = performance.now() + limitMs;
+    if (endsAt < this.#endsAt) {
+      this.#endsAt = endsAt;
+      clearTimeout(this.#limit);
+      if (limitMs === 0) this.#end();
+      else this.#limit = setTimeout(this.#end, clampTimer(limitMs));
+    }
+    return this.#over;
+  }
+
+  #begin(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#end = () => {
+        this.#endsAt = -Infinity;
+        this.#holds.onGivenBack = undefined;
+        clearTimeout(this.#limit);
+        clearTimeout(this.#look);
+        clearImmediate(this.#immediate);
+        resolve();
+      };
+      // Not each time: thousands may be given back in one turn.
+      this.#holds.onGivenBack = () => (this.#immediate ??= setImmediate(this.#check));
+      this.#holds.onGivenBack();
+    });
+  }
+
+  readonly #check = (): void => {
+    this.#immediate = undefined;
+    if (this.#holds.busy) return;
+    if (this.#executor.busy) this.#look = setTimeout(this.#check, LOOK_MS);
+    else this.#end();
+  };
 }

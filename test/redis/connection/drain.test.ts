@@ -106,6 +106,20 @@ describe('shutdown({ drain })', function () {
     expect(await errorOf(idle.shutdown({ drain: NaN }))).to.be.instanceOf(RangeError);
   });
 
+  it('of several calls the shortest time counts, whichever came first', async () => {
+    const second = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 600 }));
+    for (const [one, ...drains] of [
+      [client, DRAIN_MS, 200],
+      [second, 200, DRAIN_MS],
+    ] as const) {
+      const hold = await one.getLock(uniqueName()).acquire();
+      const startedAt = performance.now();
+      await Promise.all(drains.map((drain) => one.shutdown({ drain })));
+      expect(performance.now() - startedAt).to.be.within(190, 5_000);
+      expect(hold.signal.aborted).to.equal(true);
+    }
+  });
+
   it('an unlock in the turn of the shutdown wakes the waiter of another process, not one of its own', async () => {
     const name = uniqueName();
     const held = client.getLock(name);

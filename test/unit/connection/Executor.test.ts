@@ -459,6 +459,60 @@ describe('Executor', () => {
     });
   });
 
+  describe('is busy', () => {
+    it('with what is under way, waits, or pauses, until it is settled', async () => {
+      expect(executor.busy).to.equal(false);
+      run('never');
+      expect(executor.busy).to.equal(true);
+      link.last.reject(reply('LOADING'));
+      await settle();
+      expect(executor.busy).to.equal(true);
+      await clock.tickAsync(400);
+      link.last.resolve(1);
+      await settle();
+      expect(executor.busy).to.equal(false);
+      link.up = false;
+      run('never');
+      expect(executor.busy).to.equal(true);
+      await clock.tickAsync(PATIENCE);
+      expect(executor.busy).to.equal(false);
+    });
+
+    it('not with what was answered while it waited for a connection to be sent again: a drain would wait for it', async () => {
+      const outcome = run('always');
+      link.up = false;
+      await clock.tickAsync(TIMEOUT);
+      link.last.resolve('late but fine');
+      await settle();
+      expect([outcome.value, executor.busy]).to.deep.equal(['late but fine', false]);
+    });
+
+    it('not with what was answered while it paused', async () => {
+      const outcome = run('always');
+      await clock.tickAsync(TIMEOUT);
+      expect(link.sent.length).to.equal(2);
+      link.sent[1]!.reject(reply('BUSY'));
+      await settle();
+      link.sent[0]!.resolve('first');
+      await settle();
+      expect([outcome.value, executor.busy]).to.deep.equal(['first', false]);
+      await clock.tickAsync(PATIENCE);
+      expect([link.sent.length, clock.countTimers()]).to.deep.equal([2, 0]);
+    });
+
+    it('not with what nobody waits for any more, and was never sent', async () => {
+      const [waits, pauses] = [newCallToken(), newCallToken()];
+      run('never', { token: pauses });
+      link.last.reject(reply('BUSY'));
+      await settle();
+      link.up = false;
+      run('never', { token: waits });
+      expect(executor.busy).to.equal(true);
+      waits.cancelled = pauses.cancelled = true;
+      expect(executor.busy).to.equal(false);
+    });
+  });
+
   it('close settles everything: what waits, pauses, is under way, and comes later', async () => {
     const underWay = run('always');
     const pausing = run('always');

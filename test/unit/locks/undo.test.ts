@@ -5,7 +5,7 @@ import { newCallToken } from '../../../lib/connection/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
 import type { AttemptRequest } from '../../../lib/locks/drivers/LockDriver';
 import { reclaim } from '../../../lib/locks/Reclaimer';
-import { drain } from '../../../lib/renewal/drain';
+import { Drain } from '../../../lib/renewal/drain';
 import { Hold, holdKey } from '../../../lib/renewal/Hold';
 import type { ReleaseReply } from '../../../lib/scripts/replies';
 import { fakeClock, turn } from '../../support';
@@ -133,7 +133,7 @@ describe('undoing what nobody saw the end of', () => {
     const token = { ...newCallToken(), sends: 2, scattered: true };
     const waiter = {} as AttemptRequest;
     reclaim({ hold, driver, token, doubtful: true, waiter, leaseMs: 30_000, queuedMs: 0 }, client.context);
-    const drained = new Outcome(drain(client.holds, { busy: false }, 60_000, new AbortController().signal));
+    const drained = new Outcome(new Drain(client.holds, { busy: false }).within(60_000));
     await new Promise(setImmediate);
     expect(drained.state).to.equal('pending');
     release.resolve({ kind: 'notHeld' });
