@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors/ConfigError';
 import { Draft } from './Draft';
+import { Filled, type Hidden, reveal } from './Filled';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from './ignoredKeys';
 import type { Logger } from './Logger';
 import type { NameMapper } from './NameMapper';
@@ -33,6 +34,8 @@ import type { TlsSettings, TlsVersion } from './TlsSettings';
 export class Config {
   readonly #common = new Draft(COMMON, IGNORED_COMMON_KEYS, '', Object.keys(SECTIONS));
   #servers: SectionBuilder | undefined;
+  /** What came from the environment, and what errors say in place of it. */
+  readonly #filled = new Map<unknown, string>();
 
   /**
    * Reads a YAML configuration, `redisson.yaml`. `${NAME}` and `${NAME:-default}` are filled in from the environment.
@@ -46,12 +49,8 @@ export class Config {
     // Loaded here and not above: the YAML library takes as long to load as ioredis, and most clients need none.
     // eslint-disable-next-line @typescript-eslint/no-require-imports
     const { readDocument } = require('./readDocument') as typeof documents;
-    const { content, filledIn } = readDocument(textOrPath, formOf, process.env);
-    try {
-      for (const [key, value] of Object.entries(content)) config.#load(key, value);
-    } catch (error) {
-      throw withoutValues(error as Error, filledIn);
-    }
+    const { content, filledKeys } = readDocument(textOrPath, formOf, process.env);
+    for (const [key, value] of Object.entries(content)) config.#load(key, value, filledKeys);
     warnIgnored([...config.#common.ignoredKeys, ...(config.#servers?.ignoredKeys ?? [])]);
     return config;
   }
@@ -64,6 +63,11 @@ export class Config {
    */
   static fromJSON(textOrPath: string | URL): Config {
     return Config.fromYAML(textOrPath);
+  }
+
+  /** What came from the environment, if anything, and is not shown in errors. For `resolveConfig`. */
+  get hidden(): Hidden | undefined {
+    return this.#filled.size === 0 ? undefined : (value) => this.#filled.get(value);
   }
 
   /** The checked common settings that were given. For `resolveConfig`. */
@@ -215,29 +219,31 @@ export class Config {
     throw new ConfigError(`${section} cannot be used: ${this.#servers.section} is already; choose one of them`);
   }
 
-  #load(key: string, value: unknown): void {
+  #load(key: string, value: unknown, filledKeys: ReadonlyMap<string, string>): void {
     if (UNSUPPORTED_SECTIONS.has(key)) {
       throw new ConfigError(`${key} is a mode of Redisson PRO and not supported; use one of Redisson's other modes`);
     }
     if (!isSectionName(key)) {
-      this.#set(key, value);
+      this.#fill(this.#common, key, value, filledKeys);
     } else if (value !== null && value !== undefined) {
-      if (typeof value !== 'object' || Array.isArray(value)) {
+      if (typeof value !== 'object' || Array.isArray(value) || value instanceof Filled) {
         throw new ConfigError(`${key} must hold settings, like address: redis://127.0.0.1:6379`);
       }
       const builder = this.#use(key);
-      for (const [name, one] of Object.entries(value)) builder.set(name, one);
+      for (const [name, one] of Object.entries(value)) this.#fill(builder, name, one, filledKeys);
     }
   }
-}
 
-/** An error that shows no value of the environment: it may be the password, and just stand in the wrong place. */
-function withoutValues(error: Error, values: ReadonlySet<string>): Error {
-  if (!(error instanceof ConfigError)) return error;
-  // The longest first: one may be a part of another.
-  const shown = [...values]
-    .filter((value) => value.length > 2 && error.message.includes(value))
-    .sort((a, b) => b.length - a.length);
-  if (shown.length === 0) return error;
-  return new ConfigError(shown.reduce((text, value) => text.replaceAll(value, '***'), error.message));
+  /** Sets what a document says. Its errors do not show what came from the environment. */
+  #fill(
+    target: { set(key: string, value: unknown, hidden: Hidden): unknown },
+    key: string,
+    given: unknown,
+    filledKeys: ReadonlyMap<string, string>,
+  ): void {
+    const filled = new Map<unknown, string>(filledKeys);
+    const value = reveal(given, filled);
+    for (const [one, from] of filled) this.#filled.set(one, from);
+    target.set(key, value, (one) => filled.get(one));
+  }
 }

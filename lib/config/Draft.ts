@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors/ConfigError';
+import type { Hidden } from './Filled';
 import { nearest } from '../util/nearest';
 import type { Schema, Values } from './schema';
 
@@ -43,16 +44,17 @@ export class Draft<S extends Schema> {
    *
    * @param key - its name
    * @param value - its value
+   * @param hidden - what errors shall not show
    * @throws ConfigError when there is no such setting, with the nearest one there is, or the value does not fit
    */
-  set(key: string, value: unknown): void {
+  set(key: string, value: unknown, hidden?: Hidden): void {
     const parser = Object.hasOwn(this.#schema, key) ? this.#schema[key] : undefined;
     if (parser === undefined) {
-      if (!this.#ignored.has(key)) throw this.#unknown(key);
+      if (!this.#ignored.has(key)) throw this.#unknown(key, hidden?.(key));
       if (value !== undefined && value !== null) this.#ignoredKeys.push(this.#path(key));
       return;
     }
-    const parsed = value === undefined || value === null ? undefined : parser.parse(value, this.#path(key));
+    const parsed = value === undefined || value === null ? undefined : parser.parse(value, this.#path(key), hidden);
     if (parsed === undefined) this.#values.delete(key);
     else this.#values.set(key, parsed);
   }
@@ -61,7 +63,8 @@ export class Draft<S extends Schema> {
     return this.#where === '' ? key : `${this.#where}.${key}`;
   }
 
-  #unknown(key: string): ConfigError {
+  #unknown(key: string, from: string | undefined): ConfigError {
+    if (from !== undefined) return new ConfigError(`Unknown setting '${this.#path(`<${from}>`)}'`);
     const known = nearest(key, [...Object.keys(this.#schema), ...this.#alsoKnown, ...this.#ignored]);
     return new ConfigError(
       `Unknown setting '${this.#path(key)}'` + (known === undefined ? '' : `; did you mean '${this.#path(known)}'?`),

@@ -1,5 +1,6 @@
 import { Draft } from './Draft';
 import { IGNORED_SECTION_KEYS } from './ignoredKeys';
+import type { Hidden } from './Filled';
 import type { NameMapper } from './NameMapper';
 import { SECTIONS, type SectionName, type SectionValues } from './schema';
 import type {
@@ -51,10 +52,11 @@ export class SectionBuilder
    *
    * @param key - its name
    * @param value - its value
+   * @param hidden - what errors shall not show
    * @throws ConfigError when there is no such setting or the value does not fit
    */
-  set(key: string, value: unknown): this {
-    this.#draft.set(key, value);
+  set(key: string, value: unknown, hidden?: Hidden): this {
+    this.#draft.set(key, value, hidden);
     if (Array.isArray(value)) this.#lists.set(key, [...(value as unknown[])]);
     return this;
   }

@@ -6,6 +6,7 @@ const CLOSE = '\uE0F1';
 
 const VARIABLE = /\$\{([\w.]+)(?::-([^}]*))?\}/g;
 const MARK = /\uE0F0(\d+)\uE0F1/g;
+const WHOLE = /^\uE0F0\d+\uE0F1$/;
 
 /**
  * The variables of a text, `${NAME}` and `${NAME:-default}`.
@@ -15,8 +16,6 @@ const MARK = /\uE0F0(\d+)\uE0F1/g;
  */
 export class Variables {
   readonly #found: { readonly name: string; readonly fallback: string | undefined }[] = [];
-  /** The values that came from the environment. */
-  readonly filledIn = new Set<string>();
   readonly #environment: Readonly<Record<string, string | undefined>>;
 
   /** @param environment - where the values are; normally `process.env` */
@@ -48,19 +47,24 @@ export class Variables {
    *
    * @param text - a marked text
    * @param key - the setting, for the error
+   * @returns the text, and in words where it comes from, where that is the environment and not a default
    * @throws ConfigError when a variable is not set and has no default
    */
-  fill(text: string, key: string): string {
-    return text.replace(MARK, (_, index: string) => {
+  fill(text: string, key: string): { readonly value: string; readonly from: string | undefined } {
+    const used = new Set<string>();
+    const value = text.replace(MARK, (_, index: string) => {
       const variable = this.#found[Number(index)];
       if (variable === undefined) return '';
-      const value = this.#environment[variable.name];
-      if (value !== undefined && value !== '') this.filledIn.add(value);
-      if (variable.fallback !== undefined) return value === undefined || value === '' ? variable.fallback : value;
-      if (value !== undefined) return value;
+      const set = this.#environment[variable.name];
+      if (set !== undefined && set !== '') used.add(`\${${variable.name}}`);
+      if (variable.fallback !== undefined) return set === undefined || set === '' ? variable.fallback : set;
+      if (set !== undefined) return set;
       throw new ConfigError(
         `${key}: the environment variable ${variable.name} is not set; set it, or give a default: \${${variable.name}:-default}`,
       );
     });
+    if (used.size === 0) return { value, from: undefined };
+    const names = [...used].join(' and ');
+    return { value, from: WHOLE.test(text) ? `the value of ${names}` : `a value with ${names} in it` };
   }
 }

@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors/ConfigError';
-import { describe } from '../util/describe';
+import { type Hidden, say } from './Filled';
 import { Secret } from './Secret';
 import type { NodeAddress } from './Topology';
 
@@ -61,16 +61,23 @@ function textOf(value: unknown): unknown {
  * @param value - the address, as text or as a `URL` object
  * @param key - the name of the setting, for the error
  * @param defaultPort - the port where the address names none
+ * @param hidden - what the error shall not show
  * @throws ConfigError when it is no such address; never shows user and password
  * Source: `org.redisson.misc.RedisURI`.
  */
-export function parseAddress(value: unknown, key: string, defaultPort: number = DEFAULT_PORT): ParsedAddress {
+export function parseAddress(
+  value: unknown,
+  key: string,
+  defaultPort: number = DEFAULT_PORT,
+  hidden?: Hidden,
+): ParsedAddress {
   const given = textOf(value);
   if (typeof given !== 'string' || given.trim() === '') {
-    throw new ConfigError(`${key} must be an address like redis://host:6379, got ${describe(given)}`);
+    throw new ConfigError(`${key} must be an address like redis://host:6379, got ${say(given, hidden)}`);
   }
   const text = given.trim();
-  const fail = (why: string): ConfigError => new ConfigError(`${key} '${redactAddress(text)}': ${why}`);
+  const fail = (why: string): ConfigError =>
+    new ConfigError(`${key} ${hidden?.(given) ?? `'${redactAddress(text)}'`}: ${why}`);
 
   const scheme = /^([a-z][a-z0-9+.-]*:)\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme?.endsWith('+uds:') === true || scheme === 'unix:') throw fail('Unix sockets are not supported');

@@ -1,6 +1,7 @@
 import { ConfigError } from '../errors/ConfigError';
 import type { ParsedAddress } from './address';
 import { DEFAULTS } from './defaults';
+import type { Hidden } from './Filled';
 import { readTls } from './readTls';
 import type { CommonValues } from './schema';
 import type { Settings } from './Settings';
@@ -15,9 +16,15 @@ import type { Topology } from './Topology';
  * @param topology - how the servers are found
  * @param values - the checked settings
  * @param addresses - all addresses given; none for an existing client
+ * @param hidden - what errors shall not show
  * @throws ConfigError when they contradict each other
  */
-export function buildSettings(topology: Topology, values: CommonValues, addresses: readonly ParsedAddress[]): Settings {
+export function buildSettings(
+  topology: Topology,
+  values: CommonValues,
+  addresses: readonly ParsedAddress[],
+  hidden?: Hidden,
+): Settings {
   const encrypted = addresses.filter(({ tls }) => tls).length;
   if (encrypted !== 0 && encrypted !== addresses.length) {
     throw new ConfigError('Either all addresses are rediss:// (TLS) or none is');
@@ -25,7 +32,7 @@ export function buildSettings(topology: Topology, values: CommonValues, addresse
   const authority = addresses.find(({ password }) => password !== undefined);
   const database = values.database ?? DEFAULTS.database;
   if (topology.kind === 'cluster' && database !== 0) {
-    throw new ConfigError(`database ${database} cannot be used: a cluster has only database 0`);
+    throw new ConfigError(`database ${hidden?.(database) ?? database} cannot be used: a cluster has only database 0`);
   }
   const pick = <K extends keyof typeof DEFAULTS>(key: K): (typeof DEFAULTS)[K] =>
     (values[key] as (typeof DEFAULTS)[K] | undefined) ?? DEFAULTS[key];
@@ -50,6 +57,6 @@ export function buildSettings(topology: Topology, values: CommonValues, addresse
     clientName: values.clientName,
     logger: values.logger,
     database,
-    tls: encrypted === 0 ? undefined : readTls(values),
+    tls: encrypted === 0 ? undefined : readTls(values, hidden),
   });
 }

@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors/ConfigError';
-import { describe } from '../util/describe';
+import { type Hidden, say } from './Filled';
 import type { Logger } from './Logger';
 import { IDENTITY_NAME_MAPPER, type NameMapper } from './NameMapper';
 import type { Parser } from './parsers';
@@ -12,11 +12,11 @@ import type { NatMapper, NodeAddress } from './Topology';
  */
 export const nameMapper: Parser<NameMapper> = {
   form: 'other',
-  parse(value, key) {
+  parse(value, key, hidden) {
     if (hasMethods(value, 'map', 'unmap')) return value as NameMapper;
     const java = javaObject(value);
     if (java === undefined) {
-      throw new ConfigError(`${key} must be an object with the functions map and unmap, got ${describe(value)}`);
+      throw new ConfigError(`${key} must be an object with the functions map and unmap, got ${say(value, hidden)}`);
     }
     if (java.simpleName === 'DefaultNameMapper') return IDENTITY_NAME_MAPPER;
     if (java.simpleName === 'PrefixNameMapper') {
@@ -24,7 +24,7 @@ export const nameMapper: Parser<NameMapper> = {
       return prefix === undefined || prefix === '' ? IDENTITY_NAME_MAPPER : new PrefixNameMapper(prefix as string);
     }
     throw new ConfigError(
-      `${key} '${java.className}' is a Java class and cannot be loaded here. ` +
+      `${key} ${say(java.className, hidden)} is a Java class and cannot be loaded here. ` +
         `Write the same mapping in JavaScript and set it in code: config.setNameMapper({ map, unmap }).`,
     );
   },
@@ -33,9 +33,9 @@ export const nameMapper: Parser<NameMapper> = {
 /** Parses a logger: an object with the four functions of pino, or of the console. */
 export const logger: Parser<Logger> = {
   form: 'other',
-  parse(value, key) {
+  parse(value, key, hidden) {
     if (hasMethods(value, 'debug', 'info', 'warn', 'error')) return value as Logger;
-    throw new ConfigError(`${key} must be an object with debug, info, warn and error, got ${describe(value)}`);
+    throw new ConfigError(`${key} must be an object with debug, info, warn and error, got ${say(value, hidden)}`);
   },
 };
 
@@ -44,19 +44,19 @@ export const logger: Parser<Logger> = {
  */
 export const natMapper: Parser<NatMapper> = {
   form: 'other',
-  parse(value, key) {
+  parse(value, key, hidden) {
     if (hasMethods(value, 'map')) return value as NatMapper;
     const java = javaObject(value);
     if (java === undefined)
-      throw new ConfigError(`${key} must be an object with the function map, got ${describe(value)}`);
+      throw new ConfigError(`${key} must be an object with the function map, got ${say(value, hidden)}`);
     if (java.simpleName === 'DefaultNatMapper') return { map: (address) => address };
     if (java.simpleName === 'HostNatMapper')
-      return hostNatMapper(table(java.properties['hostsMap'], `${key}.hostsMap`));
+      return hostNatMapper(table(java.properties['hostsMap'], `${key}.hostsMap`, hidden));
     if (java.simpleName === 'HostPortNatMapper') {
-      return hostPortNatMapper(table(java.properties['hostsPortMap'], `${key}.hostsPortMap`), key);
+      return hostPortNatMapper(table(java.properties['hostsPortMap'], `${key}.hostsPortMap`, hidden), key, hidden);
     }
     throw new ConfigError(
-      `${key} '${java.className}' is a Java class and cannot be loaded here; set it in code: setNatMapper({ map }).`,
+      `${key} ${say(java.className, hidden)} is a Java class and cannot be loaded here; set it in code: setNatMapper({ map }).`,
     );
   },
 };
@@ -65,19 +65,19 @@ function hostNatMapper(hosts: ReadonlyMap<string, string>): NatMapper {
   return { map: ({ host, port }) => ({ host: hosts.get(host) ?? host, port }) };
 }
 
-function hostPortNatMapper(entries: ReadonlyMap<string, string>, key: string): NatMapper {
+function hostPortNatMapper(entries: ReadonlyMap<string, string>, key: string, hidden: Hidden | undefined): NatMapper {
   const targets = new Map<string, NodeAddress>();
   for (const [from, to] of entries) {
     const [, host, port] = /^\[?(.+?)\]?:(\d+)$/.exec(to) ?? [];
-    if (host === undefined) throw new ConfigError(`${key}: ${describe(to)} must be host:port`);
+    if (host === undefined) throw new ConfigError(`${key}: ${say(to, hidden)} must be host:port`);
     targets.set(from, Object.freeze({ host, port: Number(port) }));
   }
   return { map: (address) => targets.get(`${address.host}:${address.port}`) ?? address };
 }
 
-function table(value: unknown, key: string): ReadonlyMap<string, string> {
+function table(value: unknown, key: string, hidden: Hidden | undefined): ReadonlyMap<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError(`${key} must be a table of addresses, got ${describe(value)}`);
+    throw new ConfigError(`${key} must be a table of addresses, got ${say(value, hidden)}`);
   }
   return new Map(Object.entries(value).map(([from, to]) => [from, String(to)]));
 }

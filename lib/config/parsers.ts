@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors/ConfigError';
-import { describe } from '../util/describe';
 import { MAX_TIMER_MS } from '../util/duration';
 import { parseAddress, type ParsedAddress } from './address';
+import { type Hidden, say } from './Filled';
 import { Secret } from './Secret';
 
 /** How the text of a file becomes the value of a setting; values given in code are not converted. */
@@ -14,10 +14,11 @@ export interface Parser<T> {
   /**
    * @param value - as given by the user
    * @param key - the name of the setting, for the error
+   * @param hidden - what the error shall not show
    * @returns the checked value
    * @throws ConfigError that names the setting and, unless it is a secret, the value
    */
-  parse(value: unknown, key: string): T;
+  parse(value: unknown, key: string, hidden?: Hidden): T;
 }
 
 /**
@@ -29,9 +30,9 @@ export interface Parser<T> {
 export function integer(min: number, max: number = MAX_TIMER_MS, unit = ''): Parser<number> {
   return {
     form: 'integer',
-    parse(value, key) {
+    parse(value, key, hidden) {
       if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-      throw new ConfigError(`${key} must be a whole number${unit} from ${min} to ${max}, got ${describe(value)}`);
+      throw new ConfigError(`${key} must be a whole number${unit} from ${min} to ${max}, got ${say(value, hidden)}`);
     },
   };
 }
@@ -47,37 +48,37 @@ export function millis(min: number): Parser<number> {
 /** Parses `true` and `false`. */
 export const flag: Parser<boolean> = {
   form: 'boolean',
-  parse(value, key) {
+  parse(value, key, hidden) {
     if (typeof value === 'boolean') return value;
-    throw new ConfigError(`${key} must be true or false, got ${describe(value)}`);
+    throw new ConfigError(`${key} must be true or false, got ${say(value, hidden)}`);
   },
 };
 
 /** Parses text that is not empty. */
 export const text: Parser<string> = {
   form: 'text',
-  parse(value, key) {
+  parse(value, key, hidden) {
     if (typeof value === 'string' && value !== '') return value;
-    throw new ConfigError(`${key} must be a non-empty string, got ${describe(value)}`);
+    throw new ConfigError(`${key} must be a non-empty string, got ${say(value, hidden)}`);
   },
 };
 
 /** Parses text where empty means "not given", as an unset variable of a file leaves it. */
 export const optionalText: Parser<string | undefined> = {
   form: 'text',
-  parse(value, key) {
+  parse(value, key, hidden) {
     if (typeof value === 'string') return value === '' ? undefined : value;
-    throw new ConfigError(`${key} must be a string, got ${describe(value)}`);
+    throw new ConfigError(`${key} must be a string, got ${say(value, hidden)}`);
   },
 };
 
 /** Parses the name of a connection; Redis takes no others, and ioredis would not tell. */
 export const connectionName: Parser<string | undefined> = {
   form: 'text',
-  parse(value, key) {
-    const name = optionalText.parse(value, key);
+  parse(value, key, hidden) {
+    const name = optionalText.parse(value, key, hidden);
     if (name === undefined || /^[!-~]+$/.test(name)) return name;
-    throw new ConfigError(`${key} ${describe(name)} cannot be used: Redis allows no spaces and only ASCII in it`);
+    throw new ConfigError(`${key} ${say(name, hidden)} cannot be used: Redis allows no spaces and only ASCII in it`);
   },
 };
 
@@ -97,10 +98,10 @@ export const secret: Parser<Secret | undefined> = {
 export function choice<const T extends string>(...choices: readonly T[]): Parser<T> {
   return {
     form: 'text',
-    parse(value, key) {
+    parse(value, key, hidden) {
       const found = choices.find((one) => one === value);
       if (found !== undefined) return found;
-      throw new ConfigError(`${key} must be one of ${choices.join(', ')}; got ${describe(value)}`);
+      throw new ConfigError(`${key} must be one of ${choices.join(', ')}; got ${say(value, hidden)}`);
     },
   };
 }
@@ -108,13 +109,13 @@ export function choice<const T extends string>(...choices: readonly T[]): Parser
 /** Parses a path of a file, or a `file:` URL as Redisson has it. */
 export const file: Parser<string> = {
   form: 'text',
-  parse(value, key) {
+  parse(value, key, hidden) {
     const path = value instanceof URL ? value.href : value;
     if (typeof path !== 'string' || path === '') {
-      throw new ConfigError(`${key} must be the path of a file, got ${describe(value)}`);
+      throw new ConfigError(`${key} must be the path of a file, got ${say(value, hidden)}`);
     }
     if (/^[a-z][a-z0-9+.-]+:/i.test(path) && !path.toLowerCase().startsWith('file:')) {
-      throw new ConfigError(`${key} must be a local file, got ${describe(path)}`);
+      throw new ConfigError(`${key} must be a local file, got ${say(path, hidden)}`);
     }
     return path;
   },
@@ -128,11 +129,13 @@ export const file: Parser<string> = {
 export function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
   return {
     form: 'list',
-    parse(value, key) {
+    parse(value, key, hidden) {
       if (!Array.isArray(value) || value.length < min) {
-        throw new ConfigError(`${key} must be a list${min > 0 ? ` of at least ${min}` : ''}, got ${listed(value)}`);
+        throw new ConfigError(
+          `${key} must be a list${min > 0 ? ` of at least ${min}` : ''}, got ${listed(value, hidden)}`,
+        );
       }
-      return Object.freeze(value.map((one: unknown) => each.parse(one, key)));
+      return Object.freeze(value.map((one: unknown) => each.parse(one, key, hidden)));
     },
   };
 }
@@ -142,10 +145,10 @@ export function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
  * @returns a parser of addresses
  */
 export function address(defaultPort: number): Parser<ParsedAddress> {
-  return { form: 'text', parse: (value, key) => parseAddress(value, key, defaultPort) };
+  return { form: 'text', parse: (value, key, hidden) => parseAddress(value, key, defaultPort, hidden) };
 }
 
 /** What was given instead of a list; not shown where it is text, which may be an address. */
-function listed(value: unknown): string {
-  return typeof value === 'string' ? 'a string' : describe(value);
+function listed(value: unknown, hidden: Hidden | undefined): string {
+  return typeof value === 'string' ? (hidden?.(value) ?? 'a string') : say(value, hidden);
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { isMap, isPair, isScalar, LineCounter, parse, parseDocument, type Scalar, visit } from 'yaml';
 import { ConfigError } from '../errors/ConfigError';
 import { describe } from '../util/describe';
+import { Filled } from './Filled';
 import type { TextForm } from './parsers';
 import { Variables } from './Variables';
 
@@ -11,9 +12,10 @@ export type FormOf = (key: string) => TextForm | undefined;
 
 /** What was read. */
 export interface ReadDocument {
+  /** Values that came from the environment are {@link Filled}: secrets often do, whatever the setting. */
   readonly content: Readonly<Record<string, unknown>>;
-  /** The values that came from the environment: secrets often do, whatever the setting. */
-  readonly filledIn: ReadonlySet<string>;
+  /** Keys that came from the environment, and what to say in place of them. */
+  readonly filledKeys: ReadonlyMap<string, string>;
 }
 
 /**
@@ -35,6 +37,7 @@ export function readDocument(
 ): ReadDocument {
   const { text, source } = load(textOrPath);
   const variables = new Variables(environment);
+  const filledKeys = new Map<string, string>();
   const lines = new LineCounter();
   const document = parseDocument(variables.mark(text), {
     prettyErrors: false,
@@ -59,8 +62,11 @@ export function readDocument(
     },
     Scalar: (position, node, path) => {
       if (position === 'key') {
-        if (typeof node.value === 'string' && variables.isMarked(node.value))
-          node.value = variables.fill(node.value, 'A key');
+        if (typeof node.value === 'string' && variables.isMarked(node.value)) {
+          const { value, from } = variables.fill(node.value, 'A key');
+          node.value = value;
+          if (from !== undefined) filledKeys.set(value, from);
+        }
         return undefined;
       }
       const className = javaClass(node.tag);
@@ -72,7 +78,7 @@ export function readDocument(
       return undefined;
     },
   });
-  return { content: document.toJS() as Record<string, unknown>, filledIn: variables.filledIn };
+  return { content: document.toJS() as Record<string, unknown>, filledKeys };
 }
 
 function load(textOrPath: string | URL): { readonly text: string; readonly source: string } {
@@ -117,20 +123,26 @@ function ownerOf(path: readonly unknown[], formOf: FormOf): Owner | undefined {
   return undefined;
 }
 
-function scalarValue(node: Scalar, { key, form }: Owner, isWhole: boolean, variables: Variables): unknown {
-  const raw = node.value;
-  const isFilled = typeof raw === 'string' && variables.isMarked(raw);
-  const value = isFilled ? variables.fill(raw, key) : raw;
-  if (typeof value !== 'string') {
+function scalarValue(node: Scalar, owner: Owner, isWhole: boolean, variables: Variables): unknown {
+  const { value: raw } = node;
+  if (typeof raw !== 'string') {
     // What YAML took for a number or a flag, e.g. a password of digits, is text where text is wanted.
-    const isText = form === 'text' || form === 'list';
-    return isText && value !== null ? (node.source ?? value) : value;
+    const isText = owner.form === 'text' || owner.form === 'list';
+    return isText && raw !== null ? (node.source ?? raw) : raw;
   }
+  if (!variables.isMarked(raw)) return textValue(raw, owner, false);
+  const { value, from } = variables.fill(raw, owner.key);
+  const read = textValue(value, owner, isWhole);
+  return from === undefined || read === null ? read : new Filled(read, from);
+}
+
+/** @param isVariable - whether it is the value of a setting, and has a variable in it */
+function textValue(value: string, { key, form }: Owner, isVariable: boolean): unknown {
   if (form === 'integer' && /^[+-]?\d[\d_]*$/.test(value)) return Number(value.replaceAll('_', ''));
   if (form === 'boolean' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
-  if (form === 'list' && isWhole && isFilled && value.startsWith('[')) return parseList(value, key);
+  if (form === 'list' && isVariable && value.startsWith('[')) return parseList(value, key);
   // `timeout: ${T:-}` is a setting without a value.
-  return isFilled && isWhole && value === '' ? null : value;
+  return isVariable && value === '' ? null : value;
 }
 
 /** A list that came out of a variable: `nodeAddresses: ${NODES}`. */

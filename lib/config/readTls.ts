@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '../errors/ConfigError';
+import type { Hidden } from './Filled';
 import type { CommonValues } from './schema';
 import { Secret } from './Secret';
 import { tlsOptions } from './tlsOptions';
@@ -16,13 +17,14 @@ const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3
  * Files may be PEM or (the keystore) PKCS #12. Java's own JKS format cannot be read; the error says how to convert it.
  *
  * @param values - the checked settings
+ * @param hidden - what errors shall not show
  * @throws ConfigError when a file cannot be read or used
  */
-export function readTls(values: CommonValues): TlsSettings {
+export function readTls(values: CommonValues, hidden?: Hidden): TlsSettings {
   const settings: TlsSettings = Object.freeze({
     verification: verification(values),
-    ca: readTruststore(values.sslTruststore),
-    ...readKeystore(values.sslKeystore),
+    ca: readTruststore(values.sslTruststore, hidden),
+    ...readKeystore(values.sslKeystore, hidden),
     passphrase: values.sslKeystorePassword,
     ciphers: values.sslCiphers && Object.freeze(values.sslCiphers.map(opensslName)),
     minVersion: VERSIONS.find((version) => values.sslProtocols?.includes(version)),
@@ -44,38 +46,46 @@ function verification(values: CommonValues): TlsSettings['verification'] {
   return values.sslVerificationMode ?? (values.sslEnableEndpointIdentification === false ? 'NONE' : 'STRICT');
 }
 
-function readTruststore(path: string | undefined): string | undefined {
+function readTruststore(path: string | undefined, hidden: Hidden | undefined): string | undefined {
   if (path === undefined) return undefined;
-  const content = readStore(path, 'sslTruststore');
+  const content = readStore(path, 'sslTruststore', hidden);
   if (isPem(content)) return content.toString('utf8');
   // Node takes certificates out of a PKCS #12 file only together with a private key.
   throw new ConfigError(
-    `sslTruststore '${path}' is not PEM. Convert it: ` +
+    `sslTruststore ${shown(path, hidden)} is not PEM. Convert it: ` +
       (isJks(content)
         ? `keytool -list -rfc -keystore <store> > ca.pem`
         : `openssl pkcs12 -in <store> -nokeys -out ca.pem`),
   );
 }
 
-function readKeystore(path: string | undefined): Pick<TlsSettings, 'pfx' | 'pem'> {
+function readKeystore(path: string | undefined, hidden: Hidden | undefined): Pick<TlsSettings, 'pfx' | 'pem'> {
   if (path === undefined) return { pfx: undefined, pem: undefined };
-  const content = readStore(path, 'sslKeystore');
+  const content = readStore(path, 'sslKeystore', hidden);
   if (isPem(content)) return { pfx: undefined, pem: new Secret(content.toString('utf8')) };
   if (isJks(content)) {
     throw new ConfigError(
-      `sslKeystore '${path}' is in Java's JKS format, which Node cannot read. Convert it: ` +
+      `sslKeystore ${shown(path, hidden)} is in Java's JKS format, which Node cannot read. Convert it: ` +
         `keytool -importkeystore -srckeystore <store> -destkeystore store.p12 -deststoretype PKCS12`,
     );
   }
   return { pfx: new Secret(content), pem: undefined };
 }
 
-function readStore(path: string, key: string): Buffer {
+function readStore(path: string, key: string, hidden: Hidden | undefined): Buffer {
   try {
     return readFileSync(localPath(path));
   } catch (cause) {
-    throw new ConfigError(`${key} '${path}' cannot be read: ${(cause as Error).message}`, { cause });
+    const { message, code = 'it is no path' } = cause as NodeJS.ErrnoException;
+    const from = hidden?.(path);
+    // The error itself repeats the path.
+    if (from !== undefined) throw new ConfigError(`${key}: ${from} cannot be read: ${code}`);
+    throw new ConfigError(`${key} '${path}' cannot be read: ${message}`, { cause });
   }
+}
+
+function shown(path: string, hidden: Hidden | undefined): string {
+  return hidden?.(path) ?? `'${path}'`;
 }
 
 /** Java's `file:store.p12` is relative to the working directory; `file:///etc/store.p12` is a URL. */

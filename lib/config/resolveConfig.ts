@@ -59,8 +59,8 @@ function fromConfig(config: Config): Settings {
   if (servers === undefined) {
     throw new ConfigError('The Config names no servers: call useSingleServer(), useClusterServers(), … on it');
   }
-  const { topology, addresses } = sectionTopology(servers.section, servers.values);
-  return buildSettings(topology, { ...servers.values, ...config.commonValues }, addresses);
+  const { topology, addresses } = sectionTopology(servers.section, servers.values, config.hidden !== undefined);
+  return buildSettings(topology, { ...servers.values, ...config.commonValues }, addresses, config.hidden);
 }
 
 function fromOptions(options: RedissonOptions, environment: Readonly<Record<string, string | undefined>>): Settings {

@@ -13,15 +13,17 @@ export interface Located {
 /**
  * @param section - the way to find the servers
  * @param values - its checked settings
+ * @param secret - whether some may come from the environment, and are not shown in errors
  * @returns the topology they describe
  * @throws ConfigError when an address or a name is missing, or an address names another database than the settings
  */
-export function sectionTopology(section: SectionName, values: SectionValues): Located {
+export function sectionTopology(section: SectionName, values: SectionValues, secret = false): Located {
   const located = READERS[section](values);
   for (const { database } of located.addresses) {
     // The Java client ignores it, and would look for the same locks elsewhere.
     if (database !== undefined && database !== (values.database ?? 0)) {
-      throw new ConfigError(`${section}: an address names database ${database}; use setDatabase(${database}) instead`);
+      const which = secret ? ['another database', ''] : [`database ${database}`, database];
+      throw new ConfigError(`${section}: an address names ${which[0]}; use setDatabase(${which[1]}) instead`);
     }
   }
   return located;

@@ -42,6 +42,98 @@ describe('Config from a file', () => {
       });
     });
 
+    describe('B2: are not shown, and the errors stay readable', () => {
+      const cluster = 'clusterServersConfig:\n  nodeAddresses: ';
+      for (const [line, value, message] of [
+        [
+          'timeout: ${TEST_V}',
+          'a',
+          /^timeout must be a whole number of milliseconds from 1 to \d+, got the value of \$\{TEST_V\}$/,
+        ],
+        ['timeout: ${TEST_V}', '-1', /, got the value of \$\{TEST_V\}$/],
+        ['timeout: x${TEST_V}y', 'ge', /, got a value with \$\{TEST_V\} in it$/],
+        ['strictThreads: ${TEST_V}', '1', /^strictThreads must be true or false, got the value of \$\{TEST_V\}$/],
+        [
+          'clientName: ${TEST_V}${TEST_W}',
+          'a b',
+          /^clientName a value with \$\{TEST_V\} and \$\{TEST_W\} in it cannot be used/,
+        ],
+        ['shardedSubscriptionMode: ${TEST_V}', 'O', /must be one of AUTO, ON, OFF; got the value of \$\{TEST_V\}$/],
+        ['sslTruststore: ${TEST_V}', 'xy://z', /^sslTruststore must be a local file, got the value of/],
+        ['nameMapper: !<${TEST_V}> {}', 'geheim', /^nameMapper .* is a Java class/],
+        ['nameMapper: {class: "${TEST_V}"}', 'geheim', /^nameMapper the value of \$\{TEST_V\} is a Java class/],
+        ['${TEST_V}: 1', 'a', /^Unknown setting '<the value of \$\{TEST_V\}>'$/],
+        ['timeouts: ${TEST_V}', 't', /^Unknown setting 'timeouts'; did you mean 'timeout'\?$/],
+      ] as const) {
+        it(`${line} with '${value}'`, () => {
+          withEnvironment({ TEST_V: value, TEST_W: 'w' }, () => {
+            const error = expectConfigError(() => fromYAML(`${SINGLE}${line}\n`), message);
+            expect(error.cause).to.equal(undefined);
+            if (value.length > 1) expect(error.message).to.not.contain(value);
+          });
+        });
+      }
+
+      for (const [line, message] of [
+        [
+          'singleServerConfig: {address: "redis://h:${TEST_V}"}',
+          'singleServerConfig.address a value with ${TEST_V} in it: not a valid',
+        ],
+        [
+          `${cluster}["redis://h:1", "redis://\${TEST_V}@h?db=1"]`,
+          'nodeAddresses a value with ${TEST_V} in it: parameters',
+        ],
+        [`${cluster}\${TEST_L}`, 'nodeAddresses the value of ${TEST_L}: an address starts with'],
+        [`${cluster}\${TEST_V}`, 'nodeAddresses must be a list of at least 1, got the value of ${TEST_V}'],
+        ['x: &x ${TEST_V}\nsingleServerConfig: {timeout: *x}', "Unknown setting 'x'"],
+        [
+          'singleServerConfig: {username: &x "${TEST_V}", timeout: *x}',
+          'timeout must be a whole number of milliseconds from 1',
+        ],
+        [
+          'masterSlaveServersConfig: {masterAddress: "redis://h:1/${TEST_DB}"}',
+          'an address names another database; use setDatabase()',
+        ],
+        [`${cluster}["redis://h:1"]\ndatabase: \${TEST_DB}`, 'database the value of ${TEST_DB} cannot be used'],
+        [
+          'sentinelServersConfig: {natMapper: {class: HostPortNatMapper, hostsPortMap: {a: "${TEST_V}"}}}',
+          'natMapper: the value of ${TEST_V} must be host:port',
+        ],
+        ['singleServerConfig: {"${TEST_V}": 1}', "Unknown setting 'singleServerConfig.<the value of ${TEST_V}>'"],
+      ] as const) {
+        it(line.replace('\n', ' '), () => {
+          withEnvironment({ TEST_V: 'geheim', TEST_L: '[geheim]', TEST_DB: '7' }, () => {
+            const error = expectConfigError(() => fromYAML(line), /./);
+            expect(error.message)
+              .to.contain(message)
+              .and.to.not.match(/geheim|\b7\b/);
+          });
+        });
+      }
+
+      it('a file that cannot be read, which is found out later', () => {
+        withEnvironment({ TEST_V: '/geheim' }, () => {
+          for (const key of ['sslTruststore', 'sslKeystore']) {
+            const text = `singleServerConfig: {address: "rediss://h:1"}\n${key}: \${TEST_V}\n`;
+            const error = expectConfigError(
+              () => fromYAML(text),
+              `${key}: the value of \${TEST_V} cannot be read: ENOENT`,
+            );
+            expect(error.cause).to.equal(undefined);
+          }
+        });
+      });
+
+      it('a default, and what the text itself says, is shown as ever', () => {
+        withEnvironment({ TEST_V: 'a', TEST_NONE: undefined }, () => {
+          const both = 'clientName: ${TEST_V}\n';
+          expectConfigError(() => fromYAML(`${SINGLE}${both}timeout: b`), /got 'b'$/);
+          expectConfigError(() => fromYAML(`${SINGLE}${both}timeout: \${TEST_NONE:-c}`), /got 'c'$/);
+          expectConfigError(() => fromYAML(`${SINGLE}${both}clientName: d a`), /^clientName 'd a' cannot be used/);
+        });
+      });
+    });
+
     it('have defaults for unset and empty ones', () => {
       withEnvironment(env, () => {
         expect(address('redis://${TEST_NONE:-d}:1')).to.deep.equal({ host: 'd', port: 1 });
