@@ -17,7 +17,7 @@ const MAX_PAUSE_MS = 400;
 const FREE_REDIRECTS = 3;
 /** How long a command waits for a server that can serve it beyond the command time-out, per retry attempt, in ms. */
 const PATIENCE_MS = 1_000;
-/** More commands than this do not wait for a connection: they are refused, so that an outage cannot eat the memory. */
+/** Default of {@link ExecutorSettings.maxPending}. */
 const MAX_PENDING = 100_000;
 
 /** So long at most a client that closes waits for answers that somebody must react to, in ms. */
@@ -33,6 +33,11 @@ export interface ExecutorSettings {
   readonly slavesSyncTimeout: number;
   /** Whether an acquisition that none confirms has failed. */
   readonly checkLockSyncedSlaves: boolean;
+  /**
+   * More commands than this do not wait for a connection: they are refused, so that an outage cannot eat the memory.
+   * @default 100 000
+   */
+  readonly maxPending?: number;
 }
 
 /**
@@ -232,7 +237,8 @@ export class Executor implements CommandExecutor {
   }
 
   #park(call: Call): void {
-    const hopeless = this.#link.refusal !== undefined || this.#waiting.size + this.#pausing.size >= MAX_PENDING;
+    const { maxPending = MAX_PENDING } = this.#settings;
+    const hopeless = this.#link.refusal !== undefined || this.#waiting.size + this.#pausing.size >= maxPending;
     if (hopeless) return call.fail(connectionError(call, this.#link));
     this.#waiting.add(call, performance.now() + this.#patience);
   }

@@ -239,6 +239,7 @@ export class LockEngine {
       watchdogMs,
       maxRenewals: demand.maxRenewals ?? settings.maxRenewTimes,
       renewals: 0,
+      released: false,
       origin: demand.origin,
       scope: demand.section ?? demand.around,
       given: demand.given,

@@ -3,6 +3,7 @@ import { isAround, type Scope } from '../thread/threadScope';
 import type { LockLostError } from '../errors';
 import type { Renewable, RenewalKind } from './RenewalKind';
 
+const NO_GRIPS: readonly Grip[] = Object.freeze([]);
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
 
 /** What identifies the hold of an owner on a key. */
@@ -28,7 +29,7 @@ export interface Grip {
   /** Whether it is left to run out: nobody gives it back, and its end is no loss. */
   left?: boolean;
   /** Whether somebody gave it back. */
-  released?: boolean;
+  released: boolean;
   /** By what it was taken. */
   readonly origin?: Origin;
   /** The section it is the lock of, or the scope it was taken in; `undefined` outside scopes. */
@@ -78,7 +79,7 @@ export class Hold implements HoldIdentity {
   readonly owner: string;
   readonly renewal: RenewalKind;
   /** The acquisitions it consists of, in their order. */
-  readonly grips: Grip[] = [];
+  grips: readonly Grip[] = NO_GRIPS;
   /** Monotonic time until which Redis keeps the lock for sure: counted from before the last confirmed command was sent. */
   deadline = 0;
   /** Whether an acquisition is under way; there is at most one. */
@@ -106,6 +107,23 @@ export class Hold implements HoldIdentity {
     this.threadId = identity.threadId;
     this.owner = identity.owner;
     this.renewal = identity.renewal;
+  }
+
+  /** Takes one in. Not pushed to an empty array, which would make room for 17. */
+  add(grip: Grip): void {
+    this.grips = this.grips.length === 0 ? [grip] : [...this.grips, grip];
+  }
+
+  /** Takes one out. */
+  remove(grip: Grip): void {
+    this.grips = this.grips.length === 1 ? NO_GRIPS : this.grips.filter((one) => one !== grip);
+  }
+
+  /** Takes all of them out. @returns them */
+  removeAll(): readonly Grip[] {
+    const { grips } = this;
+    this.grips = NO_GRIPS;
+    return grips;
   }
 
   /** The longest watchdog time of its grips without lease, in ms; 0 where every grip has a lease. */

@@ -84,7 +84,7 @@ export class HoldTable {
    * @param deadline - monotonic time until which Redis keeps the lock at least
    */
   grip(hold: Hold, grip: Grip, deadline: number): void {
-    hold.grips.push(grip);
+    hold.add(grip);
     if (deadline > hold.deadline) hold.deadline = deadline;
     this.watcher?.changed(hold);
   }
@@ -98,8 +98,9 @@ export class HoldTable {
     const { grips } = hold;
     const index = grip === undefined ? lastHeld(grips) : grips.lastIndexOf(grip);
     if (index < 0) return undefined;
-    const gone = index === grips.length - 1 ? grips.pop() : grips.splice(index, 1)[0];
-    this.#part(hold.threadId, gone!);
+    const gone = grips[index]!;
+    hold.remove(gone);
+    this.#part(hold.threadId, gone);
     return gone;
   }
 
@@ -179,7 +180,7 @@ export class HoldTable {
     for (const { hold, why, options } of losses) {
       if (hold.grips.length === 0) continue;
       const cause = new LockLostError(hold.name, hold.threadId, why, options);
-      const grips = hold.grips.splice(0);
+      const grips = hold.removeAll();
       this.#linger(hold, grips);
       for (const grip of grips) {
         grip.lost = cause;
@@ -200,7 +201,7 @@ export class HoldTable {
 
   /** A release found the lock gone: tells of the grip that was just given back. */
   missed(hold: Hold, grip: Grip, why: string): void {
-    const others = hold.grips.splice(0);
+    const others = hold.removeAll();
     for (const other of others) this.#part(hold.threadId, other);
     this.#tell(hold, [...others, grip], new LockLostError(hold.name, hold.threadId, why));
     this.settle(hold);
@@ -245,7 +246,7 @@ export class HoldTable {
     const holds = [...this.#holds.values()];
     this.#holds.clear();
     for (const hold of holds) {
-      const grips = hold.grips.splice(0);
+      const grips = hold.removeAll();
       for (const grip of grips) this.#part(hold.threadId, grip);
       this.watcher?.ended(hold);
       if (grips.length === 0) continue;

@@ -175,7 +175,7 @@ export class RenewalScheduler {
 
   /** Gives up the grips whose renewals are used up. @returns whether anything is left to renew */
   #mayRenew(hold: Hold): boolean {
-    for (const grip of [...hold.grips]) {
+    for (const grip of hold.grips) {
       if (grip.leaseMs !== -1 || grip.maxRenewals === 0 || grip.renewals < grip.maxRenewals) continue;
       this.#table.surrender(hold, grip, `it was renewed ${grip.renewals} times, which is its limit (maxRenewTimes)`);
     }
@@ -185,7 +185,7 @@ export class RenewalScheduler {
   async #renewBatch(round: Round, batch: readonly Hold[]): Promise<void> {
     const { watchdogMs } = round;
     const sentAt = performance.now();
-    const grips: (readonly Grip[])[] = batch.map((hold) => [...hold.grips]);
+    const grips: (readonly Grip[])[] = batch.map((hold) => hold.grips);
     for (const hold of batch) hold.renewing = true;
     try {
       const alive = await batch[0]!.renewal.renew(batch, watchdogMs);

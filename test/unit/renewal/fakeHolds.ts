@@ -39,7 +39,8 @@ export class FakeHolds {
     const { leaseMs = -1, watchdogMs = 30_000, maxRenewals = 0, thread = 1 } = how;
     const now = performance.now();
     const end = now + (leaseMs === -1 ? watchdogMs : leaseMs);
-    const grip: Grip = { leaseMs, leaseEnd: leaseMs === -1 ? Infinity : end, watchdogMs, maxRenewals, renewals: 0 };
+    const leaseEnd = leaseMs === -1 ? Infinity : end;
+    const grip: Grip = { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals: 0, released: false };
     this.table.grip(this.hold(name, thread), grip, end);
     return grip;
   }
