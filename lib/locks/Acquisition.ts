@@ -9,7 +9,9 @@ import type { Contest } from '../wait/acquireWithin';
 import type { Wakeup } from '../wait/Wakeup';
 import type { AttemptRequest, LockDriver } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
+import type { CallingThread } from './HandleThread';
 import { guard, reclaim, type Ghost } from './Reclaimer';
+import type { SelfWait } from './SelfWaits';
 
 /** What a successful attempt brought. */
 export interface Acquired {
@@ -26,9 +28,9 @@ const MAX_LATE = 5;
 
 /** Nobody waited for it any more when it was about to be sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
-/** Who waits for less (ms) does not give way to others first: its time might end before it has asked. */
 /** How long a reader leaves it to a writer: it hears no message meanwhile, so what a writer needs to come in has to do, in ms. */
 const READER_PAUSE_MS = 2;
+/** Who waits for less (ms) does not give way to others first: its time might end before it has asked. */
 const MIN_WAIT_FOR_COURTESY_MS = 100;
 const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
 
@@ -49,8 +51,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
   /** Of the attempt under way. */
   sentAt: number | undefined;
   readonly hold: Hold;
-  /** Called when it begins to wait. */
-  onJoin: (() => void) | undefined;
+  /** The call that it is for, where that is in a scope. */
+  call: CallingThread | undefined;
+  /** From when it begins to wait in a scope; whoever made the acquisition ends it. */
+  selfWait: SelfWait | undefined;
   /** Its place among the waiters, while it has one. */
   place: Place<Acquired> | undefined;
   /** The ttl that the last attempt was answered with, in ms. */
@@ -216,8 +220,10 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
 
   join(): Wakeup<Acquired> | undefined {
     if (!this.#waits) return undefined;
-    this.onJoin?.();
-    const { driver, hold } = this;
+    const { driver, hold, call } = this;
+    if (call?.around !== undefined) {
+      this.selfWait ??= this.#context.selfWaits.begin(hold.name, hold.rawName, call.around, call.since);
+    }
     if (driver.wakeup !== undefined) return driver.wakeup();
     const channel = driver.channelOf(hold.rawName, hold.owner);
     const kind = this.count > 1 ? 'crowd' : driver.waiting;

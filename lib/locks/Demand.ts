@@ -1,22 +1,15 @@
 import type { CommandTimeoutError } from '../errors';
-import type { Grip, Origin } from '../renewal/Hold';
-import type { LogicalThread, Scope } from '../thread/threadScope';
+import type { Grip } from '../renewal/Hold';
+import type { LogicalThread } from '../thread/threadScope';
 import { ENDLESS_PATIENCE, Patience } from '../wait/Patience';
+import type { CallingThread } from './HandleThread';
 
 /** How a lock is wanted by a thread. */
 export interface Demand {
   threadId: number;
   /** The same, where the lock decided it. */
   thread?: LogicalThread | undefined;
-  readonly origin: Origin;
-  /** The scope around the call. */
-  readonly around: Scope | undefined;
-  /** The section it is for. */
-  readonly section: Scope | undefined;
-  /** Whether the caller named the thread. */
-  readonly given: boolean;
-  /** Monotonic time at which it began to wait, where that was before. */
-  readonly since?: number | undefined;
+  readonly call: CallingThread;
   /** In ms; -1 = the watchdog keeps it. */
   readonly leaseMs: number;
   /** In ms; `Infinity` = without limit; 0 or less: a single attempt. */

@@ -189,20 +189,15 @@ function demandOf(
   queues: boolean,
   signal: AbortSignal | undefined,
 ): Demand {
-  const { thread, origin, around, section, given, viaHandle, since } = call;
   return {
-    threadId: thread.id,
+    threadId: call.thread.id,
     thread: undefined,
-    origin,
-    around,
-    section,
-    given,
-    since,
+    call,
     leaseMs,
     waitMs,
     queues,
     signal,
-    viaHandle,
+    viaHandle: call.viaHandle,
     maxRenewals: undefined,
     watchdogMs: undefined,
   };

@@ -12,7 +12,6 @@ import { patienceOf, type Demand, type Taken } from './Demand';
 import type { LockDriver } from './drivers/LockDriver';
 import type { LockContext } from './LockContext';
 import { reclaimGrip, reclaimHold } from './Reclaimer';
-import type { SelfWait } from './SelfWaits';
 import { releaseOrHandOver } from './releaseOrHandOver';
 
 /** One lock, whoever the thread: takes and gives back. Facades read the thread and the options and come here. */
@@ -47,11 +46,9 @@ export class LockEngine {
     const watchdogMs = demand.watchdogMs ?? context.settings.lockWatchdogTimeout;
     const leaseMs = demand.leaseMs === NO_LEASE ? watchdogMs : demand.leaseMs;
     const acquisition = new Acquisition(context, driver, hold, leaseMs, demand.waitMs, demand.queues);
-    let wait: SelfWait | undefined;
-    const { around, section, since } = demand;
-    if (around !== undefined) {
-      acquisition.onJoin = () => (wait ??= context.selfWaits.begin(this.name, this.rawName, around, since));
-    }
+    const { call } = demand;
+    const { section } = call;
+    if (call.around !== undefined) acquisition.call = call;
     hold.acquiring = true;
     // Readers beside one another wait for each other's acquisition at most, not for the section.
     if (section !== undefined && !this.shared) hold.acquirer = section;
@@ -63,7 +60,7 @@ export class LockEngine {
       ok = true;
       return { ok: true, grip: this.#hold(acquisition, acquired, demand, watchdogMs), token: acquired.token };
     } finally {
-      if (wait !== undefined) context.selfWaits.end(wait);
+      if (acquisition.selfWait !== undefined) context.selfWaits.end(acquisition.selfWait);
       context.holds.ended(hold, ok ? undefined : section);
     }
   }
@@ -230,6 +227,7 @@ export class LockEngine {
   #hold(acquisition: Acquisition, acquired: Acquired, demand: Demand, watchdogMs: number): Grip {
     const { holds, settings } = this.context;
     const { hold } = acquisition;
+    const { around, section, origin, given } = demand.call;
     if (acquired.holds !== undefined && acquired.holds < acquisition.count) {
       holds.lose(hold, 'a re-entry found it gone (expired or deleted)');
     }
@@ -240,12 +238,12 @@ export class LockEngine {
       maxRenewals: demand.maxRenewals ?? settings.maxRenewTimes,
       renewals: 0,
       released: false,
-      origin: demand.origin,
-      scope: demand.section ?? demand.around,
-      given: demand.given,
+      origin,
+      scope: section ?? around,
+      given,
     };
     holds.grip(hold, grip, acquired.deadline);
-    const { thread, around, origin } = demand;
+    const { thread } = demand;
     if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
     // A leftover of holds that this client was told lost: it is not this thread's any more.
     if (acquired.holds !== undefined && acquired.holds > hold.grips.length) {
