@@ -29,6 +29,12 @@ export interface Plan {
   readonly idlePeriods: number;
   /** Time over which the commands of idle waiters are counted. */
   readonly idleWaitersMs: number;
+  /** Locks that are held while the event loop is watched. */
+  readonly stallLocks: number;
+  /** Life of each of them: several renewals fit into a round, and all can be taken before the first ends. */
+  readonly stallWatchdogMs: number;
+  /** Renewal periods over which it is watched. */
+  readonly stallPeriods: number;
 }
 
 /** Everything, about half an hour with all contestants. */
@@ -48,6 +54,9 @@ export const fullPlan: Plan = {
   idleHoldMs: 3_000,
   idlePeriods: 6,
   idleWaitersMs: 3_000,
+  stallLocks: 40_000,
+  stallWatchdogMs: 9_000,
+  stallPeriods: 5,
 };
 
 /** `--quick`: the same targets with shorter rounds, about 90 s with the contestants it picks. */
@@ -82,6 +91,8 @@ export const tinyPlan: Plan = {
   drainLimitMs: 2_000,
   idleHoldMs: 900,
   idleWaitersMs: 300,
+  stallLocks: 500,
+  stallWatchdogMs: 900,
 };
 
 /** What runs unmeasured before the first round of `plan`, so that code is compiled and connections are warm. */

@@ -2,6 +2,7 @@ import { type Scenario } from '../harness/scenario';
 import { scenario as drainOneProcess } from './drainOneProcess';
 import { scenario as drainProcesses } from './drainProcesses';
 import { scenario as heldLocks } from './heldLocks';
+import { scenario as heldStall } from './heldStall';
 import { scenario as hotKey } from './hotKey';
 import { scenario as hotKeySection } from './hotKeySection';
 import { scenario as idleHolds } from './idleHolds';
@@ -22,4 +23,5 @@ export const scenarios: readonly Scenario[] = [
   idleHolds,
   idleWaiters,
   heldLocks,
+  heldStall,
 ];

@@ -187,7 +187,7 @@ export class ConnectionSubscriber implements Subscriber {
       const failure = classify(error as Error);
       // The next `ready` subscribes what is still wanted.
       if (failure === 'lost' || failure === 'unsent') return false;
-      for (const channel of channels) this.#failed(channel, error as Error, failure === 'unavailable');
+      channels.forEach((channel, i) => this.#failed(channel, waiting[i], error as Error, failure === 'unavailable'));
       return true;
     }
     channels.forEach((channel, i) => this.#live(channel, waiting[i]));
@@ -201,9 +201,10 @@ export class ConnectionSubscriber implements Subscriber {
     waiting.resolve();
   }
 
-  #failed(channel: string, error: Error, forNow: boolean): void {
-    if (!this.#wanted.has(channel)) return;
+  /** @param asked - who waited when it was asked for, see {@link #live} */
+  #failed(channel: string, asked: DeferredPromise<void> | undefined, error: Error, forNow: boolean): void {
     const waiting = this.#wanted.get(channel);
+    if (!this.#wanted.has(channel) || (waiting !== undefined && waiting !== asked)) return;
     if (isReply(error) && error.message.startsWith('MOVED')) {
       this.#forget(channel);
       this.#options.moved?.(channel, error);

@@ -12,7 +12,7 @@ export async function setLease(lock: LockEngine, threadId: number, grip: Grip, l
   const { driver, name, rawName } = lock;
   const { holds } = lock.context;
   let hold = lock.holdOf(threadId);
-  while (hold?.acquiring === true) {
+  while (hold?.acquiring === true && hold.grips.includes(grip)) {
     await hold.whenIdle();
     hold = lock.holdOf(threadId);
   }

@@ -200,7 +200,7 @@ export class Hold implements HoldIdentity {
     return this.#released.promise;
   }
 
-  /** Resolves when no acquisition is under way. */
+  /** Resolves when no acquisition is under way, or nothing is left to be given back. To be asked for again then. */
   whenIdle(): Promise<void> {
     if (!this.acquiring) return Promise.resolve();
     this.#idle ??= pDefer<void>();
@@ -211,6 +211,11 @@ export class Hold implements HoldIdentity {
   ended(): void {
     this.acquiring = false;
     this.acquirer = undefined;
+    this.emptied();
+  }
+
+  /** It has no grips any more: who waits to give one back need not wait for an acquisition that goes on. */
+  emptied(): void {
     this.#idle?.resolve();
     this.#idle = undefined;
   }

@@ -120,6 +120,7 @@ export class HoldTable {
     }
     hold.deadline = 0;
     hold.renewalFailed = undefined;
+    hold.emptied();
     this.watcher?.ended(hold);
     this.tidy(hold);
   }

@@ -134,6 +134,22 @@ describe('ConnectionSubscriber', () => {
     expect(connection.texts.at(-1)).to.equal('subscribe a');
   });
 
+  it('a refusal that comes late is that of whoever asked then, not of who has asked anew', async () => {
+    listen();
+    connection.open();
+    const first = new Outcome(subscriber.subscribe('a'));
+    const [refused] = connection.sent;
+    subscriber.unsubscribe('a');
+    const second = new Outcome(subscriber.subscribe('a'));
+    expect(connection.texts).to.deep.equal(['subscribe a', 'unsubscribe a', 'subscribe a']);
+    refused!.reject(reply('NOPERM no channels'));
+    await settle();
+    expect([first.state, second.state]).to.deep.equal(['pending', 'pending']);
+    connection.answer();
+    await settle();
+    expect(second.state).to.equal('resolved');
+  });
+
   it('does not give up a live channel that is refused on the way back', async () => {
     listen();
     connection.open();

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
+import type { LockHold } from '../../../lib';
 import { LockLostError, LockTimeoutError, ShutdownError } from '../../../lib/errors';
+import type { LockHold as OwnHold } from '../../../lib/locks/LockHold';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 import { fakeClock, stallClock, turn } from '../../support';
 import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
@@ -34,6 +36,27 @@ describe('LockHold and withLock', () => {
     await second.unlock();
     expect(client.redis.exists(NAME)).to.equal(false);
   });
+
+  for (const [how, give] of [
+    ['unlock', (hold: LockHold) => hold.unlock()],
+    ['leaving it to expire', (hold: LockHold) => (hold as OwnHold).relet(1_000)],
+  ] as const) {
+    it(`${how} that waits for a re-entry ends when that finds the lock with another owner, however long it waits on`, async () => {
+      const lock = client.lock();
+      const hold = await lock.acquire({ threadId: 1 });
+      client.redis.seize(NAME, 'other');
+      const stop = new AbortController();
+      const again = new Outcome(lock.lock(-1, undefined, { threadId: 1, signal: stop.signal }));
+      const given = new Outcome<unknown>(give(hold));
+      await clock.tickAsync(1_000);
+      expect(given.state).not.to.equal('pending');
+      expect(hold.signal.reason).to.be.instanceOf(LockLostError);
+      expect(again.state).to.equal('pending');
+      stop.abort();
+      await clock.tickAsync(0);
+      expect(again.state).to.equal('rejected');
+    });
+  }
 
   it('acquire rejects past its wait time, tryAcquireHold resolves null, both without a trace', async () => {
     client.redis.seize(NAME, 'other');
