@@ -1,21 +1,27 @@
 import { suffixName } from '../util/names';
-import { defineScript } from '../scripts/Script';
+import { defineScript, lua } from '../scripts/Script';
 import { PERMIT_WITHOUT_LEASE } from '../scripts/permitData';
 import type { PermitReport } from './reports';
 import type { RedisView } from './RedisView';
 
-/** Ids are 16 raw bytes, which plain replies, read as text, would spoil. */
-const readPermits = defineScript({
+/**
+ * The ids of the permits that are out, in hex, each followed by its score. Ids are 16 raw bytes, which a reply that is
+ * read as text would garble.
+ *
+ * KEYS: permits. ARGV: last (the index of the last one to read). Output: id, score, id, score, ...
+ */
+export const readPermits = defineScript({
   name: 'inspection.permits',
   keys: ['permits'],
   args: ['last'],
-  lua: `
-    local found = redis.call('zrange', permits, 0, last, 'withscores')
-    for i = 1, #found, 2 do
-      found[i] = found[i]:gsub('.', function (byte) return string.format('%02x', string.byte(byte)) end)
-    end
-    return found`,
   resend: 'always',
+  lua: lua`
+local found = redis.call('zrange', permits, 0, last, 'withscores')
+for i = 1, #found, 2 do
+  found[i] = found[i]:gsub('.', function (byte) return string.format('%02x', string.byte(byte)) end)
+end
+return found
+`,
   decode: (reply) => reply as string[],
 });
 

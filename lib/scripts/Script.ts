@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 export const PUBLISH_COMMAND: unique symbol = Symbol('publish command');
 
 /**
- * Tells a script whether it may have run before, as an argument: the executor replaces it with `0` on the first send and
- * with `1` on every later one. For the few scripts whose data cannot tell a repeat from a second wish.
+ * Tells a script whether it may have run before, as an argument: the executor replaces it with `0` on the first send
+ * and with `1` on every later one. For the few scripts whose data cannot tell a repeat from a second call.
  */
 export const RESEND_FLAG: unique symbol = Symbol('resend flag');
 
@@ -19,12 +19,20 @@ export type ScriptArg = string | number | Buffer | typeof PUBLISH_COMMAND | type
  * When a script may be sent a second time:
  *
  * - `always`: a repeat changes nothing that the first run did; sent again after a lost connection and after a time-out.
- * - `connection`: as `always`, but a time-out is told to the caller at once, who undoes what a late run may do.
- * - `never`: a repeat would count twice; any doubt is told to the caller.
+ * - `connection`: as `always`, but a time-out goes to the caller at once, which undoes what a late run may do.
+ * - `never`: a repeat would count twice, so the caller gets an error where a reply is missing.
  */
 export type Resend = 'always' | 'connection' | 'never';
 
-/** The parts of a script a script file writes down. */
+/**
+ * Marks a template as Lua, so that editors colour it. It joins the parts as they stand, and a backslash stays a
+ * backslash. All Lua of the library is written with it, whole scripts and shared functions alike.
+ */
+export function lua(text: TemplateStringsArray, ...values: readonly (string | number)[]): string {
+  return String.raw(text, ...values);
+}
+
+/** What a script file states of a script. */
 export interface ScriptDefinition<K extends string, A extends string, R> {
   /** For errors and docs, e.g. `lock.acquire`. */
   readonly name: string;
@@ -36,14 +44,14 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
    * and a channel is never found. @default none
    */
   readonly channels?: readonly NoInfer<K>[];
-  /** Names of the arguments in order; {@link channels} follow them. */
+  /** Names of the arguments in order; the {@link channels} follow them. */
   readonly args: readonly A[];
-  /** The body; the named keys and args are local variables in it. */
+  /** The body, written with the tag {@link lua}; the named keys and args are local variables in it. */
   readonly lua: string;
   readonly resend: Resend;
   /**
-   * Whether replicas are given time to confirm it (WAIT), where there are any. A function names the results that at
-   * least one must have confirmed: acquisitions, which a failover may not lose.
+   * Whether the executor waits for replicas to confirm it (WAIT), where there are any. A function names the results
+   * that at least one replica must have confirmed: acquisitions, which a failover must not lose.
    * @default false
    */
   readonly synced?: boolean | ((value: NoInfer<R>) => boolean);
@@ -69,17 +77,18 @@ export function defineScript<const K extends string, const A extends string, R>(
   const { channels = [] } = definition;
   const realKeys = definition.keys.filter((key) => !channels.includes(key));
   const args = [...definition.args, ...channels];
-  const lua = [
+  const text = [
     bind(realKeys, 'KEYS'),
     bind(args, 'ARGV'),
     /\bmoreKeys\b/.test(definition.lua) ? `local moreKeys = ${realKeys.length}` : '',
     /\bmoreArgs\b/.test(definition.lua) ? `local moreArgs = ${args.length}` : '',
-    definition.lua.trim(),
+    definition.lua,
   ]
-    .filter((line) => line !== '')
-    .join('\n');
-  const sha = createHash('sha1').update(lua).digest('hex');
-  return Object.freeze({ synced: false, ...definition, channels, realKeys, lua, sha });
+    .join('\n')
+    .trim()
+    .replaceAll(/\n\s*\n/g, '\n');
+  const sha = createHash('sha1').update(text).digest('hex');
+  return Object.freeze({ synced: false, ...definition, channels, realKeys, lua: text, sha });
 }
 
 function bind(names: readonly string[], table: 'KEYS' | 'ARGV'): string {

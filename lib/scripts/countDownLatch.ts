@@ -1,6 +1,6 @@
-import { READ_COUNT } from './integerText';
+import { INTEGER_TEXT } from './integerText';
 import { decodeCount, decodeFlag } from './replies';
-import { defineScript } from './Script';
+import { defineScript, lua } from './Script';
 
 /*
  * The count-down latch (Redisson: RedissonCountDownLatch).
@@ -25,7 +25,7 @@ export const trySetCount = defineScript({
   channels: ['channel'],
   args: ['message', 'count', 'publish'],
   resend: 'never',
-  lua: `
+  lua: lua`
 if redis.call('get', name) then return 0 end
 redis.call('set', name, count)
 redis.pcall(publish, channel, message)
@@ -45,7 +45,7 @@ export const countDownLatch = defineScript({
   channels: ['channel'],
   args: ['message', 'publish'],
   resend: 'never',
-  lua: `
+  lua: lua`
 if not redis.call('get', name) then return 0 end
 local count = redis.call('decr', name)
 if count > 0 then return count end
@@ -59,16 +59,16 @@ return 0
 /**
  * The count.
  *
- * KEYS: name. ARGV: none. Output: the count as text, nil without a latch; an error where the key holds other text, which is
- * no open latch.
+ * KEYS: name. ARGV: none. Output: the count as text, nil without a latch; an error where the key holds other text,
+ * which is no open latch.
  */
 export const getLatchCount = defineScript({
   name: 'countDownLatch.getCount',
   keys: ['name'],
   args: [],
   resend: 'always',
-  lua: `${READ_COUNT}
-return count
+  lua: lua`${INTEGER_TEXT}
+return integerText(name)
 `,
   decode: decodeCount,
 });
@@ -84,7 +84,7 @@ export const deleteLatch = defineScript({
   channels: ['channel'],
   args: ['message', 'publish'],
   resend: 'always',
-  lua: `
+  lua: lua`
 if not redis.call('get', name) then return 0 end
 redis.call('del', name)
 redis.pcall(publish, channel, message)

@@ -1,55 +1,53 @@
 import { RELEASED_UNHEARD } from './replies';
+import { lua } from './Script';
 
 /*
- * Whoever waits sleeps until a message, or for as long as the lock had to live when it looked. So a lock that gets less to
- * live has to say so: its holder may die, and then nobody says anything.
+ * A waiter sleeps until a message comes, or until the lease ends that it saw when it looked. So a script that shortens
+ * a lease tells the waiters: the holder may die, and then nobody else would.
  */
 
-/** A lock that gets less to live by more than this (ms) tells its waiters: so much too late at most one comes. */
+/** Waiters are told when a lease gets shorter by more than this (ms). A waiter can oversleep by at most as much. */
 export const NEWS_MS = 1000;
 
-/** Of a read/write lock, see {@link CUT_RW_LIFE}: half of what it had, and so much (ms) that a re-entry is none of it. */
-const RW_NEWS = `ttl / 2 + ${NEWS_MS}`;
-
-function cutLife(news: string, tell: string): string {
-  return `
-local function cutLife(rest)
-  local ttl = redis.call('pttl', name)
-  redis.call('pexpire', name, rest)
-  if ttl - rest > ${news} then ${tell} end
-end
-`;
-}
-
 /**
- * Defines `tell()`: sends the message of a release. @returns the subscribers, -1 where the user may not publish. A refusal
- * must not stop the script in the middle, since Redis does not take back what a script has written. Needs `channel`,
- * `message`, `publish`.
+ * `tell(publish, channel, message)`: publishes a wake-up message. Returns the number of subscribers, -1 where the user
+ * may not publish. A refusal must not stop the script: Redis does not roll back what a script has already written.
  */
-export const TELL = `
-local function tell()
+export const TELL = lua`
+local function tell(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
   return type(receivers) == 'number' and receivers or -1
 end
 `;
 
-/** What a release answers that has freed the lock; needs {@link TELL}. */
-export const FREED = `
-local receivers = tell()
-return receivers < 0 and ${RELEASED_UNHEARD} or 1 + receivers
+/**
+ * `tellFreed(publish, channel, message)`: tells the waiters that the lock is free. Returns what a release answers:
+ * 1 + the number of subscribers, -2 where the user may not publish. Needs {@link TELL}.
+ */
+export const TELL_FREED = lua`
+local function tellFreed(publish, channel, message)
+  local receivers = tell(publish, channel, message)
+  return receivers < 0 and ${RELEASED_UNHEARD} or 1 + receivers
+end
 `;
 
-/**
- * Defines `cutLife(rest)`: the lock lives for `rest` ms from now, and whoever sleeps for longer is told. Brings
- * {@link TELL}; needs `name`, too.
- */
-export const CUT_LIFE = TELL + cutLife(String(NEWS_MS), 'tell()');
+function cutLife(news: string): string {
+  return lua`
+local function cutLife(name, rest)
+  local ttl = redis.call('pttl', name)
+  redis.call('pexpire', name, rest)
+  return ttl - rest > ${news}
+end
+`;
+}
+
+/** `cutLife(name, rest)`: the lock lives for `rest` ms from now. Returns whether waiters must be told. */
+export const CUT_LIFE = cutLife(String(NEWS_MS));
 
 /**
- * The same for a read/write lock, which tells less: each short read under a long one ends with a cut, and each message has
- * every waiting writer look. One comes too late by as much as the lock had still to live, and 2 s, at most.
+ * The same for a read/write lock, which tells its waiters less often: every short read under a long one shortens the
+ * lease at its end, and each message makes every waiting writer look. Waiters are told when the lease gets shorter by
+ * more than half of what was left, plus {@link NEWS_MS} so that a re-entry does not count. A waiter can oversleep by at
+ * most as much.
  */
-export const CUT_RW_LIFE = TELL + cutLife(RW_NEWS, 'tell()');
-
-/** The same for a fair lock: the head is told. Needs `name`, and what `wake()` needs. */
-export const CUT_FAIR_LIFE = cutLife(String(NEWS_MS), 'wake()');
+export const CUT_RW_LIFE = cutLife(`ttl / 2 + ${NEWS_MS}`);

@@ -1,5 +1,5 @@
-import { CUT_LIFE, FREED, TELL } from './cutLife';
-import { defineScript } from './Script';
+import { CUT_LIFE, TELL, TELL_FREED } from './cutLife';
+import { defineScript, lua } from './Script';
 import { decodeAcquire, decodeFlags, decodeRelease, RELEASED_HANDED } from './replies';
 
 /*
@@ -8,10 +8,10 @@ import { decodeAcquire, decodeFlags, decodeRelease, RELEASED_HANDED } from './re
  * | Redis data                        | type | holds                                   |
  * |-----------------------------------|------|-----------------------------------------|
  * | `name`                            | hash | owner -> hold count, expires with lease |
- * | `redisson_lock__channel:{name}`   | channel | `0` each time the lock becomes free, or has less to live |
+ * | `redisson_lock__channel:{name}`   | channel | `0` each time the lock becomes free, or its lease is shortened |
  *
- * Acquire and release say what hold count they leave behind instead of adding and subtracting. A command that Redis ran
- * but whose reply was lost can so be sent again, and Redisson's unlock latch (two more writes per unlock) is not needed.
+ * Acquire and release say which hold count they leave behind, instead of adding and subtracting. So a command whose
+ * reply was lost can be sent again, and Redisson's unlock latch (two more writes per unlock) is not needed.
  */
 
 /**
@@ -27,7 +27,7 @@ export const acquireLock = defineScript({
   args: ['lease', 'owner', 'count'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
-  lua: `
+  lua: lua`
 if redis.call('exists', name) == 0 then
   redis.call('hset', name, owner, 1)
   redis.call('pexpire', name, lease)
@@ -48,13 +48,13 @@ return {held}
 });
 
 /**
- * Gives holds back: unlock, and the undo of an acquisition nobody waits for any more. Holds that are left may live less
- * long than the one given back; waiters are told, as of an unlock.
+ * Gives holds back: for unlock, and to undo an acquisition that nobody waits for any more. The holds that are left may
+ * have a shorter lease than the one given back. Waiters are then told, as by an unlock.
  *
- * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave), remaining (ms of lease those have; 0 leaves the
- * expiry alone), publish.
- * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told; -2 = free, and the user
- * may not publish.
+ * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave), remaining (ms of lease those have; 0
+ * leaves the expiry alone), publish.
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told; -2 = free, and the
+ * user may not publish.
  */
 export const releaseLock = defineScript({
   name: 'lock.release',
@@ -63,19 +63,19 @@ export const releaseLock = defineScript({
   args: ['message', 'owner', 'left', 'remaining', 'publish'],
   resend: 'always',
   synced: true,
-  lua: `
-${CUT_LIFE}
+  lua: lua`
+${TELL}${TELL_FREED}${CUT_LIFE}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
 if keep > 0 then
   -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
-  if remaining ~= '0' then cutLife(remaining) end
+  if remaining ~= '0' and cutLife(name, remaining) then tell(publish, channel, message) end
   if held > keep then redis.call('hset', name, owner, keep) end
   return 0
 end
 redis.call('del', name)
-${FREED}
+return tellFreed(publish, channel, message)
 `,
   decode: decodeRelease,
 });
@@ -93,14 +93,14 @@ export const handOverLock = defineScript({
   args: ['owner', 'heir', 'lease'],
   resend: 'always',
   synced: ({ kind }) => kind === 'handed',
-  lua: `
+  lua: lua`
 if redis.call('hexists', name, owner) == 0 then
   if redis.call('hexists', name, heir) == 1 then return ${RELEASED_HANDED} end
   return nil
 end
 -- the lease comes first: a server without memory refuses HSET, but not behind a write that it has allowed
 redis.call('pexpire', name, lease)
--- the heir goes in first: an empty hash would vanish in between, with an event to whoever listens for it
+-- the heir goes in first: Redis deletes an empty hash, and sends an event for it
 redis.call('hset', name, heir, 1)
 redis.call('hdel', name, owner)
 return ${RELEASED_HANDED}
@@ -121,18 +121,18 @@ export const forceReleaseLock = defineScript({
   args: ['message', 'publish'],
   resend: 'always',
   synced: true,
-  lua: `
+  lua: lua`
 ${TELL}
 if redis.call('hlen', name) == 0 then return 0 end
 redis.call('del', name)
-tell()
+tell(publish, channel, message)
 return 1
 `,
   decode: (reply) => reply === 1,
 });
 
 /**
- * Looks for holds that nobody wants, on many locks of one slot; every kind of lock has its owners in one hash.
+ * Checks many locks of one slot for holds that no caller owns. Every kind of lock has its owners in one hash.
  *
  * KEYS: the names. ARGV: the owner of each name. Output: per name 1 = held, 0 = not.
  */
@@ -141,9 +141,9 @@ export const findHolds = defineScript({
   keys: [],
   args: [],
   resend: 'always',
-  lua: `
+  lua: lua`
 local result = {}
--- pcall: a name that now holds another type is no lock, and no error for the whole batch
+-- pcall: a name that now holds another type is not a lock, but must not fail the whole batch
 for i = 1, #KEYS do result[i] = redis.pcall('hexists', KEYS[i], ARGV[moreArgs + i]) == 1 and 1 or 0 end
 return result
 `,
@@ -151,7 +151,7 @@ return result
 });
 
 /**
- * Renews many locks of one slot (the watchdog). A lock that has longer to live keeps that.
+ * Renews many locks of one slot (the watchdog). A lock with a longer lease keeps it.
  *
  * KEYS: the names. ARGV: lease (ms), then the owner of each name. Output: per name 1 = renewed, 0 = not held any more.
  */
@@ -161,12 +161,12 @@ export const renewLocks = defineScript({
   args: ['lease'],
   resend: 'never',
   synced: true,
-  lua: `
+  lua: lua`
 local result = {}
 local period = tonumber(lease)
 for i = 1, #KEYS do
   result[i] = 0
-  -- pcall: a name that now holds another type is one lost lock, not an error for the whole batch
+  -- pcall: a name that now holds another type is a lost lock, but must not fail the whole batch
   if redis.pcall('hexists', KEYS[i], ARGV[moreArgs + i]) == 1 then
     if redis.call('pttl', KEYS[i]) < period then redis.call('pexpire', KEYS[i], lease) end
     result[i] = 1
@@ -187,7 +187,7 @@ export const lockTimeToLive = defineScript({
   keys: ['name'],
   args: [],
   resend: 'always',
-  lua: `
+  lua: lua`
 redis.call('hlen', name)
 return redis.call('pttl', name)
 `,

@@ -1,10 +1,10 @@
 import { FAIR_ACQUIRE, oneShotAcquire, queueingAcquire } from './fairQueue';
 import { decodeNonReentrant } from './replies';
-import { defineScript } from './Script';
+import { defineScript, lua } from './Script';
 
 /*
- * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced release
- * and renewal are those of `lock.ts` and `fairLock.ts`; only the acquisition differs:
+ * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced
+ * release and renewal are those of `lock.ts` and `fairLock.ts`; only the acquisition differs:
  *
  * | the owner's field is there because of                                         | `count` | answer   |
  * |-------------------------------------------------------------------------------|---------|----------|
@@ -12,11 +12,12 @@ import { defineScript } from './Script';
  * | an earlier send of this acquisition                                           | 1       | acquired |
  * | a leftover: of a hold that the client was told lost, gave up, or never saw    | 1       | acquired |
  *
- * A re-entry is answered as `{0}` and not as an error as in Redisson: it is no fault of the script. It changes nothing.
+ * A re-entry changes nothing. Its answer is `{0}`; Redisson's script fails instead.
  */
 
-const WHEN_HELD = `
-if held then
+/** `reenter` as in `fairQueue.ts`, but without a second hold: see the table above. */
+const REFUSE_REENTRY = lua`
+local function reenter(name, owner, held, ttl, lease, count)
   if count ~= '1' then return {0} end
   if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
   return nil
@@ -27,8 +28,8 @@ end
  * One attempt to take the lock.
  *
  * KEYS: name. ARGV: lease (ms), owner, count (known holds + 1).
- * Output: nil = acquired; `{1}` = acquired, but the hold the client knew of was lost; `{0}` = this owner holds it already;
- * integer = held by another, its PTTL in ms (-1: no expiry).
+ * Output: nil = acquired; `{1}` = acquired, but the hold the client knew of was lost; `{0}` = this owner holds it
+ * already; integer = held by another, its PTTL in ms (-1: no expiry).
  */
 export const acquireNonReentrantLock = defineScript({
   name: 'nonReentrantLock.acquire',
@@ -36,10 +37,10 @@ export const acquireNonReentrantLock = defineScript({
   args: ['lease', 'owner', 'count'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
-  lua: `
+  lua: lua`${REFUSE_REENTRY}
 local held = redis.call('hget', name, owner)
 local ttl = redis.call('pttl', name)
-${WHEN_HELD}
+if held then return reenter(name, owner, held, ttl, lease, count) end
 if ttl ~= -2 then return ttl end
 redis.call('hset', name, owner, 1)
 redis.call('pexpire', name, lease)
@@ -60,21 +61,21 @@ export const acquireNonReentrantFairLock = defineScript({
   ...FAIR_ACQUIRE,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
-  lua: queueingAcquire(WHEN_HELD),
+  lua: queueingAcquire(REFUSE_REENTRY),
   decode: decodeNonReentrant,
 });
 
 /**
  * One attempt that never queues, as `tryAcquireFairLock`.
  *
- * KEYS and ARGV: as {@link acquireNonReentrantFairLock}. Output: nil, `{1}` and `{0}` as there; integer = not acquired: the lock's
- * PTTL in ms (-1: no expiry), or for how long the free lock is kept for the head of the queue.
+ * KEYS and ARGV: as {@link acquireNonReentrantFairLock}. Output: nil, `{1}` and `{0}` as there; integer = not acquired:
+ * the lock's PTTL in ms (-1: no expiry), or for how long the free lock is kept for the head of the queue.
  */
 export const tryAcquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.tryAcquire',
   ...FAIR_ACQUIRE,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
-  lua: oneShotAcquire(WHEN_HELD),
+  lua: oneShotAcquire(REFUSE_REENTRY),
   decode: decodeNonReentrant,
 });

@@ -1,6 +1,6 @@
-import { LOOK, PURGE } from './permitData';
+import { PURGE, READ_AVAILABLE } from './permitData';
 import { decodeCount, decodeFlag } from './replies';
-import { defineScript } from './Script';
+import { defineScript, lua } from './Script';
 
 /*
  * The permits of a permit-expirable semaphore, in numbers. The data is drawn in `permitExpirableSemaphore.ts`.
@@ -16,7 +16,9 @@ export const availableLeasedPermits = defineScript({
   keys: ['name', 'permits', 'channel'],
   args: ['now', 'publish'],
   resend: 'always',
-  lua: `${PURGE}
+  lua: lua`${PURGE}
+local available, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
 return available or 0
 `,
   decode: decodeCount,
@@ -32,7 +34,9 @@ export const getPermits = defineScript({
   keys: ['name', 'permits', 'channel'],
   args: ['now', 'publish'],
   resend: 'always',
-  lua: `${PURGE}
+  lua: lua`${PURGE}
+local available, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
 return available and available + redis.call('zcard', permits) or 0
 `,
   decode: decodeCount,
@@ -48,15 +52,17 @@ export const acquiredPermits = defineScript({
   keys: ['name', 'permits', 'channel'],
   args: ['now', 'publish'],
   resend: 'always',
-  lua: `${PURGE}
+  lua: lua`${PURGE}
+local _, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
 return redis.call('zcard', permits)
 `,
   decode: decodeCount,
 });
 
 /**
- * Makes the number of permits, taken or not, what is given; creates the semaphore where there is none. Taken permits stay
- * taken, so the available ones may become negative.
+ * Sets the number of permits, taken or not; creates the semaphore where there is none. Taken permits stay taken, so the
+ * number of available ones may become negative.
  *
  * KEYS: name, permits, channel. ARGV: total, publish. Output: 1 = changed, 0 = it was so.
  */
@@ -66,8 +72,9 @@ export const setPermits = defineScript({
   args: ['total', 'publish'],
   resend: 'always',
   synced: true,
-  lua: `
-${LOOK}
+  lua: lua`${READ_AVAILABLE}
+local available, failure = readAvailable(name)
+if failure then return failure end
 local taken = redis.call('zcard', permits)
 if available == nil then
   redis.call('set', name, total)
@@ -86,7 +93,8 @@ return 1
  * Changes the number of permits, by a negative number too. The number of those available then no longer expires, as in
  * Redisson.
  *
- * KEYS: name. Channels: channel. ARGV: added (any sign), publish. Output: the permits available now, expired ones not counted.
+ * KEYS: name. Channels: channel. ARGV: added (any sign), publish. Output: the permits available now, expired ones not
+ * counted.
  */
 export const addPermits = defineScript({
   name: 'permitExpirableSemaphore.addPermits',
@@ -95,7 +103,7 @@ export const addPermits = defineScript({
   args: ['added', 'publish'],
   resend: 'never',
   synced: true,
-  lua: `
+  lua: lua`
 local available = redis.call('incrby', name, added)
 redis.call('persist', name)
 if tonumber(added) > 0 then redis.pcall(publish, channel, added) end

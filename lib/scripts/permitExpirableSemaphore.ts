@@ -1,7 +1,7 @@
 import { NEWS_MS } from './cutLife';
-import { LOOK, PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK } from './permitData';
+import { PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK, READ_AVAILABLE } from './permitData';
 import { decodeAcquire, decodeCount, decodeFlag, decodeFlags, decodeLeaseTime, decodePermitRelease } from './replies';
-import { defineScript } from './Script';
+import { defineScript, lua } from './Script';
 
 /*
  * The semaphore with leased permits (Redisson: RedissonPermitExpirableSemaphore). It is created by `trySetPermits` of
@@ -13,16 +13,16 @@ import { defineScript } from './Script';
  * | `{name}:timeout`      | zset    | 16 raw bytes of a permit's id -> epoch ms (clients' clocks) at which its lease ends |
  * | `redisson_sc:{name}`  | channel | permits available (after a release of several: their number; set and add: the number given) |
  *
- * A permit has an id, so that a repeat finds what the first run did. Permits whose lease has passed are put back by the
- * scripts that come across them.
+ * A permit has an id, so that a repeat finds what the first run did. A script that comes across expired permits puts
+ * them back.
  */
 
 /**
  * Takes one permit per id if so many are there. Puts back at most as many expired ones as it wants, as Redisson.
  *
- * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, then the
- * ids (16 raw bytes each). Output: nil = taken (a repeat takes those still missing and gives all of them its expiry);
- * integer = fewer are there: ms until the next one expires, -1: none will.
+ * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, then
+ * the ids (16 raw bytes each). Output: nil = taken (a repeat takes those still missing and gives all of them its
+ * expiry); integer = fewer are there: ms until the next one expires, -1: none will.
  */
 export const acquirePermits = defineScript({
   name: 'permitExpirableSemaphore.acquire',
@@ -30,11 +30,14 @@ export const acquirePermits = defineScript({
   args: ['expiry', 'now', 'publish'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
-  lua: `
-${LOOK}
+  lua: lua`${READ_AVAILABLE}${PUT_BACK}
+local available, failure = readAvailable(name)
+if failure then return failure end
 local expired = math.min(redis.call('zcount', permits, '-inf', now), #ARGV - moreArgs)
-if expired > 0 then redis.call('zremrangebyrank', permits, 0, expired - 1) end
-${PUT_BACK}
+if expired > 0 then
+  redis.call('zremrangebyrank', permits, 0, expired - 1)
+  available = putBack(name, channel, publish, expired)
+end
 local missing = 0
 for i = moreArgs + 1, #ARGV do
   if not redis.call('zscore', permits, ARGV[i]) then missing = missing + 1 end
@@ -66,8 +69,9 @@ export const releasePermit = defineScript({
   args: ['id', 'now', 'publish', 'repeated'],
   resend: 'always',
   synced: true,
-  lua: `
-${LOOK}
+  lua: lua`${READ_AVAILABLE}
+local _, failure = readAvailable(name)
+if failure then return failure end
 local expiry = tonumber(redis.call('zscore', permits, id))
 if not expiry then return tonumber(repeated) end
 redis.call('zrem', permits, id)
@@ -80,7 +84,8 @@ return expiry > tonumber(now) and 1 or -1
 /**
  * Gives several permits back: all of them, or none when one is missing or past its lease.
  *
- * KEYS: name, permits, channel. ARGV: now (epoch ms), publish, repeated (RESEND_FLAG), then the ids (16 raw bytes each).
+ * KEYS: name, permits, channel. ARGV: now (epoch ms), publish, repeated (RESEND_FLAG), then the ids (16 raw bytes
+ * each).
  * Output: how many were given back, an id named twice counts once; 0 = none. A repeat that finds none of them answers
  * as the first run did.
  */
@@ -90,7 +95,7 @@ export const releasePermits = defineScript({
   args: ['now', 'publish', 'repeated'],
   resend: 'always',
   synced: true,
-  lua: `
+  lua: lua`${PURGE}
 local seen, ids, there, live = {}, {}, 0, 0
 for i = moreArgs + 1, #ARGV do
   local id = ARGV[i]
@@ -104,7 +109,8 @@ for i = moreArgs + 1, #ARGV do
 end
 if there == 0 and repeated == '1' then return #ids end
 if live < #ids then return 0 end
-${PURGE}
+local _, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
 for _, id in ipairs(ids) do redis.call('zrem', permits, id) end
 redis.call('incrby', name, #ids)
 redis.pcall(publish, channel, #ids)
@@ -114,7 +120,7 @@ return #ids
 });
 
 /**
- * Looks for permits that nobody wants, of many semaphores of one slot.
+ * Checks many semaphores of one slot for permits that no caller owns.
  *
  * KEYS: the zset of each. ARGV: an id (16 raw bytes) of each. Output: per id 1 = taken, 0 = not.
  */
@@ -123,9 +129,9 @@ export const findPermits = defineScript({
   keys: [],
   args: [],
   resend: 'always',
-  lua: `
+  lua: lua`
 local result = {}
--- pcall: a key that now holds another type is no semaphore, and no error for the whole batch
+-- pcall: a key that now holds another type is not a semaphore, but must not fail the whole batch
 for i = 1, #KEYS do
   result[i] = type(redis.pcall('zscore', KEYS[i], ARGV[moreArgs + i])) == 'string' and 1 or 0
 end
@@ -135,11 +141,11 @@ return result
 });
 
 /**
- * Gives a permit another lease, counted from now. Who waits sleeps until the first lease ends; if that is this one now,
- * and much sooner, one of them per process is told to look again.
+ * Gives a permit another lease, counted from now. Waiters sleep until the first lease ends. If that is now this one,
+ * and much earlier, one waiter per process is told to look again.
  *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms),
- * publish. Output: 1 = done, 0 = there is no such permit (any more).
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch
+ * ms), publish. Output: 1 = done, 0 = there is no such permit (any more).
  */
 export const updatePermitLease = defineScript({
   name: 'permitExpirableSemaphore.updateLeaseTime',
@@ -147,7 +153,9 @@ export const updatePermitLease = defineScript({
   args: ['id', 'expiry', 'now', 'publish'],
   resend: 'always',
   synced: true,
-  lua: `${PURGE}
+  lua: lua`${PURGE}
+local _, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
 if not redis.call('zscore', permits, id) then return 0 end
 local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
 redis.call('zadd', permits, expiry, id)
@@ -160,15 +168,17 @@ return 1
 /**
  * How long a permit's lease still lasts.
  *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish. Output: ms; -1: it has none; nil = there
- * is no such permit (any more).
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish. Output: ms; -1: it has none; nil =
+ * there is no such permit (any more).
  */
 export const getPermitLease = defineScript({
   name: 'permitExpirableSemaphore.getLeaseTime',
   keys: ['name', 'permits', 'channel'],
   args: ['id', 'now', 'publish'],
   resend: 'always',
-  lua: `${PURGE}
+  lua: lua`${PURGE}
+local _, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
 local expiry = redis.call('zscore', permits, id)
 if not expiry then return nil end
 if expiry == '${PERMIT_WITHOUT_LEASE}' then return -1 end
@@ -188,7 +198,7 @@ export const deletePermitSemaphore = defineScript({
   args: [],
   resend: 'always',
   synced: true,
-  lua: `
+  lua: lua`
 local available, taken = redis.call('get', name), redis.call('zcard', permits)
 if not available and taken == 0 then return 0 end
 redis.call('del', name, permits)

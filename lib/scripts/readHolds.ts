@@ -1,13 +1,15 @@
+import { lua } from './Script';
+
 /*
- * Lua shared by the two halves of the read/write lock: how long the read holds live.
+ * Lua functions of both halves of the read/write lock: which read holds there are, and how long they live.
  */
 
 /**
- * Defines `longestRead()`: the time to live (ms) of the longest-lived read hold of all owners; 0 or less: there is none.
- * Every field with a number is looked up, a writer's too (it has no such keys), as Redisson does. Needs `name`, `keyPrefix`.
+ * `longestRead(name, keyPrefix)`: the time to live (ms) of the read hold that lives longest, of all owners; 0 or less:
+ * there is none. It looks up every field that has a number, as Redisson does, a writer's too, which has no such keys.
  */
-export const LONGEST_READ = `
-local function longestRead()
+export const LONGEST_READ = lua`
+local function longestRead(name, keyPrefix)
   local longest = 0
   local fields = redis.call('hgetall', name)
   for i = 1, #fields, 2 do
@@ -21,12 +23,12 @@ end
 `;
 
 /**
- * Defines `heldAside()`: how many read holds the owner has on the lock whose hold keys are the same. Redisson builds them
- * from `{name}`, so `x` and `{x}` share them; what is still a hold there is neither deleted nor shortened. Where the user may
- * not look at that name, nobody can have taken a hold on it with this client. Needs `name`, `owner`.
+ * `heldAside(name, owner)`: how many read holds the owner has on the other lock that uses the same hold keys. Redisson
+ * builds these keys from `{name}`, so the locks `x` and `{x}` share them. A key that is still a hold of the other lock
+ * must not be deleted or shortened. Where the user may not read that name, this client cannot have taken a hold on it.
  */
-export const HELD_ASIDE = `
-local function heldAside()
+export const HELD_ASIDE = lua`
+local function heldAside(name, owner)
   local other = string.match(name, '^{([^{]*)}$')
   if not other and not string.find(name, '{', 1, true) then other = '{' .. name .. '}' end
   -- pcall: the name may hold another type, be forbidden, or (with odd braces) be of another slot

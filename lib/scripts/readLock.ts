@@ -1,7 +1,7 @@
-import { CUT_RW_LIFE, FREED, TELL } from './cutLife';
+import { CUT_RW_LIFE, TELL, TELL_FREED } from './cutLife';
 import { HELD_ASIDE, LONGEST_READ } from './readHolds';
 import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from './replies';
-import { defineScript } from './Script';
+import { defineScript, lua } from './Script';
 
 /*
  * The read half of the read/write lock (Redisson: RedissonReadLock); the write half is `writeLock.ts`.
@@ -10,11 +10,11 @@ import { defineScript } from './Script';
  * |------------------------------------------|---------|-------------------------------------------------------------|
  * | `name`                                   | hash    | `mode` -> `read` or `write`; owner -> read holds; owner`:write` -> write holds |
  * | `{name}:<owner>:rwlock_timeout:<i>`      | string  | `1`: the owner's i-th read hold, expires with its own lease |
- * | `redisson_rwlock:{name}`                 | channel | `0` = a read hold was the last, `1` = a write lock was released; either: it has far less to live |
+ * | `redisson_rwlock:{name}`                 | channel | `0` = a read hold was the last, `1` = a write lock was released; either: its lease became much shorter |
  *
- * The hash lives as long as the longest hold. One hash cannot say which reader's lease that was, hence the key per hold:
- * whoever releases reads from them how long the rest has, and deletes a lock of which only dead readers are left.
- * The names `x` and `{x}` share the keys of an owner who reads both: see {@link HELD_ASIDE}.
+ * The hash lives as long as the longest hold. It cannot say which reader's lease that is, so each hold has a key of its
+ * own. A release reads from these keys how long the others have, and deletes a lock of which only dead readers are
+ * left. The locks `x` and `{x}` share the keys of an owner that reads both: see {@link HELD_ASIDE}.
  */
 
 /**
@@ -31,11 +31,11 @@ export const acquireReadLock = defineScript({
   args: ['lease', 'owner', 'writer', 'count'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
-  lua: `
+  lua: lua`
 ${HELD_ASIDE}
 local mode = redis.call('hget', name, 'mode')
 local ttl = redis.call('pttl', name)
--- a hash without a mode is a lock of another kind: as good as a writer
+-- a hash without a mode is a lock of another kind, which keeps readers out as a writer does
 if not mode and ttl ~= -2 then return ttl end
 if mode == 'write' and redis.call('hexists', name, writer) == 0 then return ttl end
 local held = tonumber(redis.call('hget', name, owner)) or 0
@@ -45,7 +45,7 @@ if not repeated then held = held + 1 end
 local hold = timeoutPrefix .. ':' .. held
 -- SET would replace a key of any type, GET does not
 local alive = redis.call('get', hold)
-local kept = alive and (repeated or heldAside() >= held)
+local kept = alive and (repeated or heldAside(name, owner) >= held)
 if not mode then redis.call('hset', name, 'mode', 'read') end
 if not repeated then redis.call('hset', name, owner, held) end
 if not kept or redis.call('pttl', hold) < tonumber(lease) then
@@ -59,8 +59,8 @@ return {held}
 });
 
 /**
- * Gives read holds back, the youngest first. The hash then lives as long as the longest hold that is left (waiting writers
- * are told when that is far less than before); under the owner's write lock its life is never cut.
+ * Gives read holds back, the youngest first. The hash then lives as long as the longest hold that is left. Waiting
+ * writers are told when that is much shorter than before. Under the owner's write lock the lease is never shortened.
  *
  * KEYS: name, channel, timeoutPrefix (as in {@link acquireReadLock}), keyPrefix (`{name}`). ARGV: message, owner, left
  * (holds to leave), remaining (ms of lease those have, whichever of them was given back; 0 leaves
@@ -75,18 +75,18 @@ export const releaseReadLock = defineScript({
   args: ['message', 'owner', 'left', 'remaining', 'publish'],
   resend: 'always',
   synced: true,
-  lua: `
-${LONGEST_READ}${HELD_ASIDE}${CUT_RW_LIFE}
+  lua: lua`
+${LONGEST_READ}${HELD_ASIDE}${TELL}${TELL_FREED}${CUT_RW_LIFE}
 local mode = redis.call('hget', name, 'mode')
 if not mode then
-  if redis.call('exists', name) == 0 then tell() end
+  if redis.call('exists', name) == 0 then tell(publish, channel, message) end
   return nil
 end
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
 if held <= keep and remaining == '0' then return 0 end
-local aside = heldAside()
+local aside = heldAside(name, owner)
 -- deletions come first: a server without memory refuses HSET, but not behind a write that it has allowed
 for hold = math.max(keep, aside) + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
 if keep == 0 then redis.call('hdel', name, owner)
@@ -100,25 +100,25 @@ for hold = 1, rest > 0 and math.min(keep, held) or 0 do
   end
 end
 if redis.call('hlen', name) > 1 then
-  local longest = longestRead()
+  local longest = longestRead(name, keyPrefix)
   if mode == 'write' then
     if longest > redis.call('pttl', name) then redis.call('pexpire', name, longest) end
     return 0
   end
   if longest > 0 then
-    cutLife(longest)
+    if cutLife(name, longest) then tell(publish, channel, message) end
     return 0
   end
 end
 redis.call('del', name)
-${FREED}
+return tellFreed(publish, channel, message)
 `,
   decode: decodeRelease,
 });
 
 /**
- * Deletes the lock if it is held for reading, whoever holds it (Redisson: RedissonReadLock.forceUnlock). The keys of the
- * holds are left to expire.
+ * Deletes the lock if it is held for reading, whoever holds it (Redisson: RedissonReadLock.forceUnlock). The keys of
+ * the holds are left to expire.
  *
  * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held for reading, 0 = it was not.
  */
@@ -128,11 +128,11 @@ export const forceReleaseReadLock = defineScript({
   args: ['message', 'publish'],
   resend: 'always',
   synced: true,
-  lua: `
+  lua: lua`
 ${TELL}
 if redis.call('hget', name, 'mode') ~= 'read' then return 0 end
 redis.call('del', name)
-tell()
+tell(publish, channel, message)
 return 1
 `,
   decode: decodeFlag,
@@ -148,7 +148,7 @@ export const isReadLocked = defineScript({
   keys: ['name'],
   args: [],
   resend: 'always',
-  lua: `
+  lua: lua`
 local mode = redis.call('hget', name, 'mode')
 if mode == 'read' then return 1 end
 -- under a write lock: the mode and the writer are two fields
@@ -159,13 +159,13 @@ return 0
 });
 
 /**
- * Renews the read holds of this client on many locks of one slot (the watchdog). Only the owners named get more time, so
- * that dead readers die. What has longer to live keeps that. A hold whose key has expired gets it back as long as the
- * owner's field is there: no writer can have been in between, and without the key the next reader to leave would delete
- * the lock under this owner.
+ * Renews the read holds of this client on many locks of one slot (the watchdog). Only the named owners get more time,
+ * so that the holds of dead readers expire. A longer lease stays. Where the key of a hold has expired but the owner's
+ * field is there, the key is set again: no writer can have been in between, and without the key the next reader that
+ * leaves would delete the lock of this owner.
  *
- * KEYS: name1, keyPrefix1, name2, keyPrefix2, ... (keyPrefix: `{name}`). ARGV: lease (ms), then for each name: the number
- * of its owners and the owners. Output: per owner, in that order, 1 = renewed, 0 = not held any more.
+ * KEYS: name1, keyPrefix1, name2, keyPrefix2, ... (keyPrefix: `{name}`). ARGV: lease (ms), then for each name: the
+ * number of its owners, and the owners. Output: per owner, in that order, 1 = renewed, 0 = not held any more.
  */
 export const renewReadLocks = defineScript({
   name: 'readLock.renew',
@@ -173,14 +173,14 @@ export const renewReadLocks = defineScript({
   args: ['lease'],
   resend: 'never',
   synced: true,
-  lua: `
+  lua: lua`
 local period = tonumber(lease)
 local result = {}
 local at = moreArgs + 1
 for k = 1, #KEYS, 2 do
   local name, keyPrefix, held = KEYS[k], KEYS[k + 1], false
   for o = at + 1, at + tonumber(ARGV[at]) do
-    -- pcall: a name that now holds another type is lost, not an error for the whole batch
+    -- pcall: a name that now holds another type is a lost lock, but must not fail the whole batch
     local count = redis.pcall('hget', name, ARGV[o])
     local alive = type(count) == 'string'
     result[#result + 1] = alive and 1 or 0

@@ -12,8 +12,8 @@ export type ReleaseReply =
   /** The owner still has holds. */
   | { readonly kind: 'kept' }
   /**
-   * Free now; so many subscribers got the wake-up message, and so many waiters are queued in Redis (fair locks). `unheard`:
-   * this user may not publish, so nobody was told.
+   * Free now; so many subscribers got the wake-up message, and so many waiters are queued in Redis (fair locks).
+   * `unheard`: this user may not publish, so nobody was told.
    */
   | { readonly kind: 'freed'; readonly receivers: number; readonly queued?: number; readonly unheard?: boolean }
   /** Now held by the heir; a fenced lock gave it a token. */

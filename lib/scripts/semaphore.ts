@@ -1,6 +1,6 @@
-import { READ_COUNT } from './integerText';
+import { INTEGER_TEXT } from './integerText';
 import { decodeCount, decodeFlag } from './replies';
-import { defineScript } from './Script';
+import { defineScript, lua } from './Script';
 
 /*
  * The semaphore (Redisson: RedissonSemaphore).
@@ -10,20 +10,22 @@ import { defineScript } from './Script';
  * | `name`                | string  | permits available now, may be negative; expires only where it was set so |
  * | `redisson_sc:{name}`  | channel | the permits available after each change that may let somebody in         |
  *
- * The data does not say who has a permit, so a repeat of a change cannot be told from a second one: these scripts are sent
- * once, and doubt is told to the caller. GET comes before SET and DEL, which would replace a key of any type.
+ * The data does not say who has a permit, so a repeat of a change cannot be told from a second one: these scripts are
+ * sent once, and doubt is told to the caller. GET comes before SET and DEL, which would replace a key of any type.
  */
 
 /**
- * INCRBY, also on a server without memory: that refuses what may need some, unless the script has written before. So where
- * it is refused, the script first writes what changes nothing. Every other error comes again.
+ * `giveBack(name, permits)`: INCRBY, also on a server without memory. Such a server refuses a command that may need
+ * memory, unless the script has already written. So where INCRBY is refused, the function first makes a write that
+ * changes nothing. Any other error comes again. Returns the permits available now.
  */
-const GIVE_BACK = `
-local available = redis.pcall('incrby', name, permits)
-if type(available) == 'table' then
+const GIVE_BACK = lua`
+local function giveBack(name, permits)
+  local available = redis.pcall('incrby', name, permits)
+  if type(available) ~= 'table' then return available end
   local ttl = redis.call('pttl', name)
   if ttl < 0 then redis.call('persist', name) else redis.call('pexpire', name, math.max(ttl, 1)) end
-  available = redis.call('incrby', name, permits)
+  return redis.call('incrby', name, permits)
 end
 `;
 
@@ -38,7 +40,7 @@ export const acquireSemaphore = defineScript({
   args: ['permits'],
   resend: 'never',
   synced: (taken) => taken,
-  lua: `
+  lua: lua`
 local available = redis.call('get', name)
 -- text that is no number goes on to DECRBY, whose error says so
 if not available or (tonumber(available) or math.huge) < tonumber(permits) then return 0 end
@@ -60,7 +62,8 @@ export const releaseSemaphore = defineScript({
   args: ['permits', 'publish'],
   resend: 'never',
   synced: true,
-  lua: `${GIVE_BACK}
+  lua: lua`${GIVE_BACK}
+local available = giveBack(name, permits)
 redis.pcall(publish, channel, available)
 return available
 `,
@@ -79,10 +82,9 @@ export const releaseSemaphoreIfExists = defineScript({
   args: ['permits', 'publish'],
   resend: 'never',
   synced: true,
-  lua: `
+  lua: lua`${GIVE_BACK}
 if redis.call('exists', name) == 0 then return 0 end
-${GIVE_BACK}
-redis.pcall(publish, channel, available)
+redis.pcall(publish, channel, giveBack(name, permits))
 return 1
 `,
   decode: decodeFlag,
@@ -101,7 +103,7 @@ export const trySetPermits = defineScript({
   args: ['permits', 'ttl', 'publish'],
   resend: 'never',
   synced: true,
-  lua: `
+  lua: lua`
 if redis.call('get', name) then return 0 end
 if ttl == '0' then redis.call('set', name, permits) else redis.call('set', name, permits, 'px', ttl) end
 redis.pcall(publish, channel, permits)
@@ -122,7 +124,7 @@ export const addSemaphorePermits = defineScript({
   args: ['permits', 'publish'],
   resend: 'never',
   synced: true,
-  lua: `
+  lua: lua`
 local available = redis.call('incrby', name, permits)
 redis.call('persist', name)
 redis.pcall(publish, channel, available)
@@ -143,7 +145,7 @@ export const drainPermits = defineScript({
   args: [],
   resend: 'never',
   synced: true,
-  lua: `
+  lua: lua`
 local available = redis.call('get', name)
 if not available then return 0 end
 redis.call('set', name, 0)
@@ -162,8 +164,8 @@ export const availablePermits = defineScript({
   keys: ['name'],
   args: [],
   resend: 'always',
-  lua: `${READ_COUNT}
-return count
+  lua: lua`${INTEGER_TEXT}
+return integerText(name)
 `,
   decode: decodeCount,
 });
@@ -179,7 +181,7 @@ export const deleteSemaphore = defineScript({
   args: [],
   resend: 'always',
   synced: true,
-  lua: `
+  lua: lua`
 if not redis.call('get', name) then return 0 end
 return redis.call('del', name)
 `,

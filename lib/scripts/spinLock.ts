@@ -1,9 +1,9 @@
 import { decodeFlag, decodeRelease } from './replies';
-import { defineScript } from './Script';
+import { defineScript, lua } from './Script';
 
 /*
- * The spin lock (Redisson: RedissonSpinLock): the lock of `lock.ts` without its channel. Acquisition and renewal are those
- * of `lock.ts`; nobody is told of a release, waiters come back by themselves.
+ * The spin lock (Redisson: RedissonSpinLock): the lock of `lock.ts` without its channel. Acquisition and renewal are
+ * those of `lock.ts`; nobody is told of a release, waiters come back by themselves.
  *
  * | Redis data | type | holds                                   |
  * |------------|------|-----------------------------------------|
@@ -22,7 +22,7 @@ export const releaseSpinLock = defineScript({
   args: ['owner', 'left', 'remaining'],
   resend: 'always',
   synced: true,
-  lua: `
+  lua: lua`
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 local keep = tonumber(left)
@@ -49,7 +49,7 @@ export const forceReleaseSpinLock = defineScript({
   args: [],
   resend: 'always',
   synced: true,
-  lua: `
+  lua: lua`
 if redis.call('hlen', name) == 0 then return 0 end
 return redis.call('del', name)
 `,

@@ -1,18 +1,19 @@
-import { CUT_RW_LIFE, FREED, TELL } from './cutLife';
+import { CUT_RW_LIFE, TELL, TELL_FREED } from './cutLife';
 import { LONGEST_READ } from './readHolds';
 import { decodeAcquire, decodeFlag, decodeRelease } from './replies';
-import { defineScript } from './Script';
+import { defineScript, lua } from './Script';
 
 /*
- * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is drawn in `readLock.ts`; the owner of a
- * write lock is written `<owner>:write`. Renewal is that of `lock.ts`, with that owner.
+ * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is drawn in `readLock.ts`; the owner of
+ * a write lock is written `<owner>:write`. Renewal is that of `lock.ts`, with that owner.
  */
 
 /**
- * One attempt to take the write lock, or to take it once more. Readers keep it out, the owner's own read holds as well:
- * there is no upgrade. A re-entry adds its lease to what the lock has left, as in Redisson.
+ * One attempt to take the write lock, or to take it once more. Readers keep a writer out, and so do the owner's own
+ * read holds: there is no upgrade. A re-entry adds its lease to what the lock has left, as in Redisson.
  *
- * KEYS: name. ARGV: lease (ms), owner (as a writer), count (the holds the owner shall have afterwards: known holds + 1).
+ * KEYS: name. ARGV: lease (ms), owner (as a writer), count (the holds the owner shall have afterwards: known holds +
+ * 1).
  * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
  * integer = held by others, its PTTL in ms (-1: no expiry).
  */
@@ -22,7 +23,7 @@ export const acquireWriteLock = defineScript({
   args: ['lease', 'owner', 'count'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
-  lua: `
+  lua: lua`
 local held = tonumber(redis.call('hget', name, owner))
 local ttl = redis.call('pttl', name)
 if not held and ttl ~= -2 then return ttl end
@@ -45,14 +46,15 @@ return {held}
 });
 
 /**
- * Gives write holds back. Waiters are told when those that are left live far less long. With the last one the lock becomes free, or, where the owner reads too, a read lock (the
- * downgrade), which lives as long as those read holds. Both are announced: readers who wait can come in after a
- * downgrade as well (Redisson lets them sleep).
+ * Gives write holds back. Waiters are told when those that are left have a much shorter lease. With the last one the
+ * lock becomes free, or, where the owner also reads, a read lock that lives as long as those read holds (the
+ * downgrade). Waiters are told in both cases, since waiting readers can come in after a downgrade, too (Redisson lets
+ * them sleep).
  *
  * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave),
  * remaining (ms of lease those have; 0 leaves the expiry alone), publish.
- * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
- * 0 = it holds `left`; 1 + n = no writer any more, n subscribers were told; -2 = the same, and the user may not publish.
+ * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson); 0 =
+ * it holds `left`; 1 + n = no writer any more, n subscribers were told; -2 = the same, and the user may not publish.
  */
 export const releaseWriteLock = defineScript({
   name: 'writeLock.release',
@@ -60,21 +62,23 @@ export const releaseWriteLock = defineScript({
   args: ['message', 'owner', 'left', 'remaining', 'publish'],
   resend: 'always',
   synced: true,
-  lua: `
-${LONGEST_READ}${CUT_RW_LIFE}
+  lua: lua`
+${LONGEST_READ}${TELL}${TELL_FREED}${CUT_RW_LIFE}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then
-  if redis.call('exists', name) == 0 then tell() end
+  if redis.call('exists', name) == 0 then tell(publish, channel, message) end
   return nil
 end
 local keep = tonumber(left)
 if keep > 0 then
   -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
-  if remaining ~= '0' then cutLife(math.max(tonumber(remaining), longestRead())) end
+  if remaining ~= '0' and cutLife(name, math.max(tonumber(remaining), longestRead(name, keyPrefix))) then
+    tell(publish, channel, message)
+  end
   if held > keep then redis.call('hset', name, owner, keep) end
   return 0
 end
-local longest = longestRead()
+local longest = longestRead(name, keyPrefix)
 if longest > 0 then
   redis.call('pexpire', name, longest)
   redis.call('hset', name, 'mode', 'read')
@@ -82,7 +86,7 @@ if longest > 0 then
 else
   redis.call('del', name)
 end
-${FREED}
+return tellFreed(publish, channel, message)
 `,
   decode: decodeRelease,
 });
@@ -99,11 +103,11 @@ export const forceReleaseWriteLock = defineScript({
   args: ['message', 'publish'],
   resend: 'always',
   synced: true,
-  lua: `
+  lua: lua`
 ${TELL}
 if redis.call('hget', name, 'mode') ~= 'write' then return 0 end
 redis.call('del', name)
-tell()
+tell(publish, channel, message)
 return 1
 `,
   decode: decodeFlag,
@@ -119,7 +123,7 @@ export const isWriteLocked = defineScript({
   keys: ['name'],
   args: [],
   resend: 'always',
-  lua: `
+  lua: lua`
 if redis.call('hget', name, 'mode') == 'write' then return 1 end
 return 0
 `,

@@ -1,4 +1,5 @@
 import { type Script, type ScriptArg, PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
+import * as inspectedPermits from '../../../lib/inspection/permits';
 import * as countDownLatch from '../../../lib/scripts/countDownLatch';
 import * as fairLock from '../../../lib/scripts/fairLock';
 import * as fencedLock from '../../../lib/scripts/fencedLock';
@@ -52,6 +53,7 @@ const ARGS: Readonly<Record<string, ScriptArg>> = {
   added: 2,
   id: ID,
   expiry: NOW + 1_000,
+  last: 9,
 };
 
 /** The key or channel that plays a role for the object `name`. */
@@ -125,7 +127,7 @@ const WRITER = { args: { owner: `${OWNER}:write` } };
 const IDS = { moreArgs: [ID] };
 const QUEUE = 'name queue timeouts';
 
-/** At least one for every script of `lib/scripts`. */
+/** At least one for every script of the library. */
 export const SAMPLES: readonly Sample[] = [
   sample(lock.acquireLock, none, 'name'),
   sample(lock.acquireLock, held, 'name', { args: { count: 2 } }),
@@ -187,6 +189,7 @@ export const SAMPLES: readonly Sample[] = [
   sample(permitCounts.acquiredPermits, leased, 'name permits'),
   sample(permitCounts.setPermits, leased, 'name permits'),
   sample(permitCounts.addPermits, leased, 'name'),
+  sample(inspectedPermits.readPermits, leased, 'permits'),
   sample(countDownLatch.trySetCount, none, 'name'),
   sample(countDownLatch.countDownLatch, number, 'name'),
   sample(countDownLatch.getLatchCount, number, 'name'),

@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { lua } from '../../../lib/scripts/Script';
+import { allScripts, scriptFiles } from '../../../tools/scripts';
+import { fixedIndexes, functionsOf, globalAssignments, globalsOf, parseLua, timesNamed } from './luaTree';
+
+/** What Redis gives every script and what of the standard library of Lua is used. */
+const GLOBALS = ['redis', 'KEYS', 'ARGV', 'math', 'string', 'ipairs', 'tonumber', 'type'];
+
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i + 1);
+}
+
+describe('the Lua of the scripts', () => {
+  it('is that of every script that the source defines', () => {
+    const files = scriptFiles();
+    expect(files).not.to.have.lengthOf(0);
+    for (const { file, defined, calls, scripts } of files) {
+      expect(defined, `${file} does not begin a definition with its name`).to.have.lengthOf(calls);
+      expect(
+        scripts.map(({ name }) => name),
+        `${file} does not export every script`,
+      ).to.have.members(defined);
+    }
+  });
+
+  it('is marked by the tag, which joins the parts as they stand', () => {
+    expect(lua`local a = '%d\n' .. ${1}${' .. b'}`).to.equal("local a = '%d\\n' .. 1 .. b");
+  });
+
+  for (const script of allScripts()) {
+    describe(script.name, () => {
+      const text = script.lua;
+
+      it('is Lua 5.1, without a line for a shell, which would make a function library of it', () => {
+        expect(parseLua(text).body).not.to.have.lengthOf(0);
+        expect(text).not.to.contain('#!');
+      });
+
+      it('knows no global variables but those of Redis and Lua, and assigns none', () => {
+        const tree = parseLua(text);
+        expect(globalsOf(tree).filter((name) => !GLOBALS.includes(name))).to.deep.equal([]);
+        expect(globalAssignments(tree)).to.deep.equal([]);
+      });
+
+      it('names every key and argument, once, and by its name from then on', () => {
+        const tree = parseLua(text);
+        expect(fixedIndexes(tree, 'KEYS')).to.deep.equal(upTo(script.realKeys.length));
+        expect(fixedIndexes(tree, 'ARGV')).to.deep.equal(upTo(script.args.length + script.channels.length));
+        const unused = [...script.keys, ...script.args].filter((name) => timesNamed(tree, name) < 2);
+        expect(unused).to.deep.equal([]);
+      });
+
+      it('has functions that use their parameters, each other, and nothing else, and no function that nobody calls', () => {
+        const functions = functionsOf(text);
+        const outside = globalsOf(parseLua(functions.text)).filter((name) => !GLOBALS.includes(name));
+        expect(outside).to.deep.equal([]);
+        const tree = parseLua(text);
+        expect(functions.names.filter((name) => timesNamed(tree, name) < 2)).to.deep.equal([]);
+      });
+    });
+  }
+});
+
+describe('the checks of the Lua', () => {
+  it('find what they look for', () => {
+    const bad = lua`
+local a, b = KEYS[1], ARGV[7]
+local function reads() return a end
+c = 1
+math.huge = 2
+function d() end
+ARGV[2] = reads()
+`;
+    const tree = parseLua(bad);
+    expect(globalsOf(tree)).to.include.members(['c', 'd']);
+    expect(globalAssignments(tree)).to.deep.equal(['c', 'math', 'd', 'ARGV']);
+    expect(fixedIndexes(tree, 'KEYS')).to.deep.equal([1]);
+    expect(fixedIndexes(tree, 'ARGV')).to.deep.equal([7, 2]);
+    expect(globalsOf(parseLua(functionsOf(bad).text))).to.include('a');
+    expect(() => parseLua('if x the')).to.throw(SyntaxError);
+  });
+});

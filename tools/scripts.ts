@@ -1,0 +1,59 @@
+import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
+import * as path from 'node:path';
+import type { Script } from '../lib/scripts/Script';
+
+/** A script of the library, as `defineScript` returns it. */
+export type AnyScript = Script<string, string, unknown>;
+
+const lib = path.resolve(__dirname, '..', 'lib');
+const load = createRequire(__filename);
+
+/** A call of `defineScript`, with the name that it gives the script. */
+const DEFINITION = /\bdefineScript\(\{\s*name: '([^']+)'/g;
+/** Any call of it. */
+const CALL = /\bdefineScript\(/g;
+
+/** A source file of the library that defines scripts. */
+export interface ScriptFile {
+  /** Its path from the root of the repository. */
+  readonly file: string;
+  /** The names of the scripts that its source text defines, in order. */
+  readonly defined: readonly string[];
+  /** How often its source text calls `defineScript`. Where they are more than {@link defined}, a call is not written as the others are. */
+  readonly calls: number;
+  /** The scripts that it exports, in order. */
+  readonly scripts: readonly AnyScript[];
+}
+
+/** All files of the library that define scripts. */
+export function scriptFiles(): ScriptFile[] {
+  return fs
+    .readdirSync(lib, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .sort()
+    .flatMap((file) => {
+      const source = fs.readFileSync(path.join(lib, file), 'utf8');
+      const calls = [...source.matchAll(CALL)].length;
+      if (calls === 0) return [];
+      const defined = [...source.matchAll(DEFINITION)].map(([, name]) => name!);
+      const exported = Object.values(load(path.join(lib, file)) as Record<string, unknown>);
+      return [
+        {
+          file: path.posix.join('lib', file.split(path.sep).join('/')),
+          defined,
+          calls,
+          scripts: exported.filter(isScript),
+        },
+      ];
+    });
+}
+
+/** Every script of the library, assembled. */
+export function allScripts(): AnyScript[] {
+  return scriptFiles().flatMap(({ scripts }) => scripts);
+}
+
+function isScript(value: unknown): value is AnyScript {
+  return typeof value === 'object' && value !== null && 'lua' in value && 'sha' in value;
+}
