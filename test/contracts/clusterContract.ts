@@ -5,7 +5,7 @@ import { bareClient } from '../redis/synchronizers/support';
 import { clusterConfig } from '../support/topologyConfigs';
 import type { LockKind } from './lockContract';
 
-/** A kind of lock on a cluster, and its ids of conformance.md: B-CLUSTER first. */
+/** A kind of lock on a cluster, and its ids (test/README.md): B-CLUSTER first. */
 export interface ClusterKind extends Pick<LockKind, 'make'> {
   /** Begin the name of the test, e.g. `L-11`. */
   readonly ids?: string;

@@ -5,7 +5,7 @@ import { monotonicNow, RedisServer, sleep, trackClient } from '../support';
 import { titled, type LockKind } from './lockContract';
 import { useStage } from './LockStage';
 
-/** The state of a lock as its owner and others see it (conformance.md §0.4). */
+/** The state of a lock as its owner and others see it (test/README.md). */
 export function lockBattery(kind: LockKind): void {
   const stage = useStage(kind);
   const { traits } = kind;

@@ -8,7 +8,7 @@ import { lockThreads } from './lockThreads';
 import { lockWaits } from './lockWaits';
 import { lockWatchdog } from './lockWatchdog';
 
-/** The scenarios of conformance.md §0.4 that the contract runs, and whose ids a kind of lock names. */
+/** The shared battery of test/README.md: what the contract runs, and which ids a kind of lock names. */
 export type Battery =
   | 'B-ISLOCKED'
   | 'B-ISLOCKED-OTHER'
@@ -55,7 +55,7 @@ export interface LockKind {
   /** A fresh handle. */
   make(client: Redisson, name: string): RLock;
   readonly traits: LockTraits;
-  /** The ids of conformance.md, as `{ 'B-ISLOCKED': 'L-18' }`; they begin the names of the tests. */
+  /** The ids (test/README.md), as `{ 'B-ISLOCKED': 'L-18' }`; they begin the names of the tests. */
   readonly ids?: Partial<Record<Battery, string>>;
   /** A lock that excludes the one under test, where it does not exclude itself. Default: {@link make}. */
   blocker?(client: Redisson, name: string): RLock;

@@ -46,6 +46,7 @@ export function report(): string {
     'upstream tests assert in background threads is awaited here; "never two inside" is asserted, not only that all finish.',
     '',
     `${tested} of ${all.length} scenarios are tests; the others are left out for the reason given.`,
+    '[test/README.md](../test/README.md) explains the ids.',
   ];
   for (const { suite, scenarios: some } of suites) {
     lines.push('', `## ${suite}`, '', '| id | upstream | here |', '|---|---|---|');
