@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { type ReleaseFacts, releaseProblems } from '../../../tools/releaseProblems';
+
+const GOOD: ReleaseFacts = {
+  version: '1.2.3',
+  lockVersion: '1.2.3',
+  repository: 'git+https://github.com/somebody/ioredisson.git',
+  changelog: '# Changelog\n\n## Unreleased\n\n## 1.2.3 - 2026-11-22\n\n- x\n',
+  changes: '',
+  tags: ['v1.2.2'],
+};
+
+describe('a release', () => {
+  it('goes on when nothing is wrong', () => {
+    expect(releaseProblems(GOOD)).to.deep.equal([]);
+  });
+
+  const bad: [what: string, facts: Partial<ReleaseFacts>, problem: RegExp][] = [
+    ['changes that are not committed', { changes: ' M README.md' }, /not clean/],
+    [
+      'a version that is none',
+      { version: '1.2', lockVersion: '1.2', changelog: '## 1.2 - 2026-11-22' },
+      /not a version/,
+    ],
+    ['a lock file of another version', { lockVersion: '1.2.2' }, /package-lock/],
+    ['an owner that is a placeholder', { repository: 'git+https://github.com/OWNER/x.git' }, /placeholder/],
+    ['no entry in CHANGELOG.md', { changelog: '## Unreleased' }, /no line "## 1\.2\.3 - /],
+    ['an entry without a date', { changelog: '## 1.2.3' }, /no line/],
+    ['a tag that exists', { tags: ['v1.2.3'] }, /v1\.2\.3 exists/],
+  ];
+  for (const [what, facts, problem] of bad) {
+    it(`is refused for ${what}`, () => {
+      const problems = releaseProblems({ ...GOOD, ...facts });
+      expect(problems).to.have.lengthOf(1);
+      expect(problems[0]).to.match(problem);
+    });
+  }
+});
