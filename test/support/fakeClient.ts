@@ -1,3 +1,4 @@
+import type { SinonFakeTimers } from 'sinon';
 import { CommandTimeoutError } from '../../lib/errors';
 import { resolveConfig } from '../../lib/config/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
@@ -126,4 +127,9 @@ export class Outcome<T> {
       },
     );
   }
+}
+
+/** What is left in the tables of a client and of its clock: for a test's end, when it must all be 0. */
+export function leftIn(client: FakeClient, clock: SinonFakeTimers): number[] {
+  return [client.holds.size, client.hub.size, client.holds.turns.size, clock.countTimers()];
 }

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { DisLock, type RLock, type Redisson } from '../../../lib';
 import { within } from '../../faults/scene';
-import { trackClient, uniqueName } from '../../support';
-import { bareClient, Inside, listeners, newClient, untilListening } from '../synchronizers/support';
+import { trackClient } from '../../support';
+import { Inside, listeners, newClient, openTwoNames, untilListening } from '../synchronizers/support';
 
 /** A kind of exclusive lock. */
 interface Kind {
@@ -51,11 +51,7 @@ describe('A1: the names x and {x}', () => {
   let braced: string;
 
   beforeEach(() => {
-    redis = bareClient();
-    bare = uniqueName('names');
-    braced = `{${bare}}`;
-    const keys = ['lock_queue', 'lock_timeout', 'lock_token'].map((key) => `redisson_${key}:{${bare}}`);
-    trackClient({ close: () => redis.del(bare, braced, ...keys) });
+    ({ redis, bare, braced } = openTwoNames());
     one = newClient();
     two = newClient();
   });

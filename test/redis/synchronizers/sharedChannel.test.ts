@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { Redisson } from '../../../lib';
 import { within } from '../../faults/scene';
-import { trackClient, uniqueName } from '../../support';
-import { bareClient, newClient, untilListening } from './support';
+import { newClient, openTwoNames, untilListening } from './support';
 
 // Redisson gives the names x and {x} one channel, and a semaphore and a permit-expirable semaphore of one name as well.
 describe('A1: synchronizers whose channel is that of another name, too', () => {
@@ -13,10 +12,7 @@ describe('A1: synchronizers whose channel is that of another name, too', () => {
   let braced: string;
 
   beforeEach(() => {
-    redis = bareClient();
-    bare = uniqueName('names');
-    braced = `{${bare}}`;
-    trackClient({ close: () => redis.del(bare, braced, `{${bare}}:timeout`) });
+    ({ redis, bare, braced } = openTwoNames());
     client = newClient();
   });
 

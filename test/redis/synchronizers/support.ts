@@ -29,6 +29,25 @@ export function openName(prefix: string): OwnName {
   return { redis, name };
 }
 
+/** Two names that have one channel, and a bare connection to look at their keys. */
+export interface TwoNames {
+  readonly redis: Redis;
+  /** `x`. */
+  readonly bare: string;
+  /** `{x}`. */
+  readonly braced: string;
+}
+
+/** Opens the connection and makes the names; after the test the keys of locks and synchronizers are deleted. */
+export function openTwoNames(): TwoNames {
+  const redis = bareClient();
+  const bare = uniqueName('names');
+  const braced = `{${bare}}`;
+  const keys = ['lock_queue', 'lock_timeout', 'lock_token'].map((key) => `redisson_${key}:{${bare}}`);
+  trackClient({ close: () => redis.del(bare, braced, `{${bare}}:timeout`, ...keys) });
+  return { redis, bare, braced };
+}
+
 /** What most tests of synchronizers work with. */
 export interface Stage extends OwnName {
   readonly client: Redisson;

@@ -1,16 +1,8 @@
 import { expect } from 'chai';
 import type { Cluster, Redis } from 'ioredis';
 import { inspect } from 'node:util';
-import { Config, type RedissonOptions, resolveConfig } from '../../../lib/config';
-import { expectConfigError } from './support';
-
-const NO_ENV = {};
-const resolve = (input?: unknown, env: Record<string, string> = NO_ENV): ReturnType<typeof resolveConfig> =>
-  resolveConfig(input as RedissonOptions, env);
-
-function fakeClient(options: object = {}): RedissonOptions['client'] {
-  return { duplicate: () => undefined, options: { password: 'geheim', ...options } };
-}
+import { Config, type RedissonOptions } from '../../../lib/config';
+import { expectConfigError, fakeClient, resolve } from './support';
 
 describe('resolveConfig', () => {
   describe('what is no configuration', () => {

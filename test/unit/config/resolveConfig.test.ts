@@ -1,15 +1,7 @@
 import { expect } from 'chai';
 import { inspect } from 'node:util';
-import { PrefixNameMapper, type RedissonOptions, resolveConfig } from '../../../lib/config';
-import { captureWarnings, expectConfigError } from './support';
-
-const NO_ENV = {};
-const resolve = (input?: unknown, env: Record<string, string> = NO_ENV): ReturnType<typeof resolveConfig> =>
-  resolveConfig(input as RedissonOptions, env);
-
-function fakeClient(options: object = {}): RedissonOptions['client'] {
-  return { duplicate: () => undefined, options: { password: 'geheim', ...options } };
-}
+import { PrefixNameMapper } from '../../../lib/config';
+import { captureWarnings, expectConfigError, fakeClient, resolve } from './support';
 
 describe('resolveConfig', () => {
   describe('defaults', () => {

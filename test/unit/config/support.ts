@@ -1,7 +1,18 @@
 import { expect } from 'chai';
 import * as path from 'node:path';
 import * as sinon from 'sinon';
+import { type RedissonOptions, resolveConfig } from '../../../lib/config';
 import { ConfigError } from '../../../lib/errors';
+
+/** `resolveConfig` of anything, in an environment without variables unless some are given. */
+export function resolve(input?: unknown, env: Record<string, string> = {}): ReturnType<typeof resolveConfig> {
+  return resolveConfig(input as RedissonOptions, env);
+}
+
+/** What passes for a client of ioredis as far as the configuration looks at it. */
+export function fakeClient(options: object = {}): RedissonOptions['client'] {
+  return { duplicate: () => undefined, options: { password: 'geheim', ...options } };
+}
 
 /** @param name - a file next to these tests @returns its path */
 export function fixture(name: string): string {

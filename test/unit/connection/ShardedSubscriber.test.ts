@@ -91,6 +91,15 @@ describe('ShardedSubscriber', () => {
     await settle();
   }
 
+  /** One channel on each of two shards, both acknowledged. */
+  async function subscribeOnTwoShards(): Promise<void> {
+    view.load(1, 2);
+    void subscriber.subscribe(LOW);
+    void subscriber.subscribe(HIGH);
+    await answer();
+    await answer();
+  }
+
   it('subscribes at the owner of the slot, on one connection for each that is needed', async () => {
     expect([slotOf(LOW), slotOf(HIGH)]).to.deep.equal([3300, 15495]);
     view.load(1, 2);
@@ -161,11 +170,7 @@ describe('ShardedSubscriber', () => {
   });
 
   it('is whole again only when every shard is', async () => {
-    view.load(1, 2);
-    void subscriber.subscribe(LOW);
-    void subscriber.subscribe(HIGH);
-    await answer();
-    await answer();
+    await subscribeOnTwoShards();
     told = [];
     shards.get(1)?.break();
     shards.get(2)?.break();
@@ -180,11 +185,7 @@ describe('ShardedSubscriber', () => {
   });
 
   it('is whole again when the shard that is gone owns nothing any more, and nobody has to move', async () => {
-    view.load(1, 2);
-    void subscriber.subscribe(LOW);
-    void subscriber.subscribe(HIGH);
-    await answer();
-    await answer();
+    await subscribeOnTwoShards();
     told = [];
     shards.get(2)?.break();
     subscriber.unsubscribe(HIGH);

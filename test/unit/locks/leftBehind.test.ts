@@ -4,7 +4,7 @@ import type { SinonFakeTimers } from 'sinon';
 import { IllegalMonitorStateError, ShutdownError } from '../../../lib/errors';
 import { currentScope, runAsNewThread } from '../../../lib/thread/threadScope';
 import { fakeClock, turn } from '../../support';
-import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
+import { FakeClient, leftIn, NAME, Outcome } from '../../support/fakeClient';
 
 /** api.md section 2 (A10): "what it left behind belongs to the scope around it, or to none". */
 describe('what a section leaves behind', () => {
@@ -17,9 +17,7 @@ describe('what a section leaves behind', () => {
   });
 
   afterEach(() => {
-    expect([client.holds.size, client.hub.size, client.holds.turns.size, clock.countTimers()]).to.deep.equal([
-      0, 0, 0, 0,
-    ]);
+    expect(leftIn(client, clock)).to.deep.equal([0, 0, 0, 0]);
   });
 
   /** Runs `fn` in a section that has a thread of its own, since another one runs beside it. */

@@ -4,7 +4,7 @@ import type { SinonFakeTimers } from 'sinon';
 import { IllegalMonitorStateError, LockLostError, LockTimeoutError } from '../../../lib/errors';
 import { currentThreadId, runAsNewThread } from '../../../lib/thread/threadScope';
 import { fakeClock, turn } from '../../support';
-import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
+import { FakeClient, leftIn, NAME, Outcome } from '../../support/fakeClient';
 
 /** api.md section 2 (A10): who re-enters, who waits, and what `unlock()` gives back. */
 describe('withLock callbacks, async contexts and lock()', () => {
@@ -17,9 +17,7 @@ describe('withLock callbacks, async contexts and lock()', () => {
   });
 
   afterEach(() => {
-    expect([client.holds.size, client.hub.size, client.holds.turns.size, clock.countTimers()]).to.deep.equal([
-      0, 0, 0, 0,
-    ]);
+    expect(leftIn(client, clock)).to.deep.equal([0, 0, 0, 0]);
     expect(client.redis.exists(NAME)).to.equal(false);
   });
 
