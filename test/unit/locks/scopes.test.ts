@@ -259,6 +259,42 @@ describe('withLock callbacks, async contexts and lock()', () => {
       }
     });
 
+    it('A10: who is not let in any more does not keep those behind it waiting', async () => {
+      await runAsNewThread(async () => {
+        const lock = client.lock();
+        const [open, reentered, finish] = [pDefer<void>(), pDefer<void>(), pDefer<void>()];
+        await lock.lock();
+        let behind: Outcome<string> | undefined;
+        const branch = client.lock('b').withLock(async () => {
+          await lock.lock();
+          reentered.resolve();
+          await open.promise;
+          behind = new Outcome(lock.withLock(() => 'in'));
+          await finish.promise;
+          await lock.unlock();
+        });
+        await reentered.promise;
+        const beside = pDefer<void>();
+        const section = lock.withLock(() => beside.promise);
+        await turn();
+        const first = new Outcome(lock.withLock(() => 'in'));
+        open.resolve();
+        await turn();
+        // Only what the branch took is left to let anybody in: the second one, and not the first.
+        await lock.unlock();
+        beside.resolve();
+        await section;
+        await turn();
+        await turn();
+        const seen = [first.state, behind!.state];
+        finish.resolve();
+        await branch;
+        await turn();
+        await turn();
+        expect([...seen, first.value, behind!.value]).to.deep.equal(['pending', 'resolved', 'in', 'in']);
+      });
+    });
+
     it('is not quadratic: 1000 branches inside one holder, in the order of asking', async () => {
       const order: number[] = [];
       const started = process.cpuUsage();
