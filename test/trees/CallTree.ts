@@ -18,6 +18,8 @@ interface Scope {
   readonly parent: Scope | undefined;
   /** Of a section. */
   readonly held: Held | undefined;
+  /** What `lock()` took in it and nobody gave back: whoever waits for the section does. */
+  readonly left: TreeLock[];
   over: boolean;
 }
 
@@ -69,8 +71,14 @@ export class CallTree {
   readonly #doubtful = new Set<string>();
   /** Every `unlock()` under way: what it may give back, and what others may that it overlaps with. */
   readonly #unlocks = new Set<Unlock>();
-  /** For each call under way that may re-enter: what `lock()` had meanwhile. The call is decided at a time of its own. */
+  /** For each call under way that may re-enter: what could let it in meanwhile. The call is decided at a time of its own. */
   readonly #entering = new Set<Held[]>();
+  /** What `lock()` has, asks for, or is giving back: holds of one lock in one scope are alike, so they are counted. */
+  readonly #plains = new Map<TreeLock, number>();
+  /** Calls of `unlock()` under way that do not give back what a `lock()` before them took. */
+  readonly #early = new Map<TreeLock, number>();
+  /** How many calls began, by key. */
+  readonly #begun = new Map<string, number>();
   #calls = 0;
   /** A branch that fails leaves what it holds, so that others may wait for ever. */
   readonly #failure = pDefer<never>();
@@ -136,7 +144,7 @@ export class CallTree {
   }
 
   async #thread(place: Place): Promise<void> {
-    const scope: Scope = { parent: undefined, held: undefined, over: false };
+    const scope: Scope = { parent: undefined, held: undefined, left: [], over: false };
     await this.#client.runInThread(() => this.#sequence({ ...place, scope, loose: false }));
   }
 
@@ -160,9 +168,13 @@ export class CallTree {
     if (once) options.waitTime = 0;
     else if (threadId !== undefined || !this.#isSafe(of, place)) options.waitTime = this.#random.between(1, 15);
     const must = once && threadId === undefined && this.#mustSucceed(of, parent);
-    const doubtful = (): boolean => this.#doubtful.has(of.key);
-    this.#use(of, 1);
-    const plains = this.#beginEntering(of);
+    // Whoever asks while it is free may be the first, whatever the order of the calls: an `unlock()` under way of the same
+    // thread, though it has nothing to give back, comes before the attempt.
+    const alone = (this.#inUse.get(of.key) ?? 0) === 0;
+    const begun = this.#begin(of);
+    const doubtful = (): boolean => this.#doubtful.has(of.key) || (alone && this.#begun.get(of.key) !== begun);
+    const letsIn = this.#beginEntering(of);
+    const left: TreeLock[] = [];
     let entered = false;
     const call = `${++this.#calls}: ${of.key}${of.shared ? ' (shared)' : ''} ${JSON.stringify(options)} in ${this.#client.currentThreadId()} after ${place.ranks.join()}`;
     this.#waiting.add(call);
@@ -170,11 +182,11 @@ export class CallTree {
       await of.lock.withLock(async (hold) => {
         entered = true;
         this.#waiting.delete(call);
-        const scope: Scope = { parent, held: undefined, over: false };
+        const scope: Scope = { parent, held: undefined, left, over: false };
         const given = threadId !== undefined;
         const held: Held = { of, how: 'section', scope, hold, threadId: hold.threadId, given };
         (scope as { held: Held }).held = held;
-        this.#enter(held, parent, plains);
+        this.#enter(held, parent, letsIn);
         expect(this.#client.currentThreadId()).to.equal(hold.threadId);
         try {
           await tick(this.#random);
@@ -198,14 +210,11 @@ export class CallTree {
       } else if ((error as Error).message !== 'work') throw error;
     } finally {
       this.#waiting.delete(call);
-      this.#entering.delete(plains);
+      this.#entering.delete(letsIn);
       this.#use(of, -1);
     }
     // What was left behind belongs to the scope around, which gives it back.
-    for (const held of [...this.#held]) {
-      if (held.how === 'plain' && parent !== undefined && held.scope?.over === true && liveScope(held.scope) === parent)
-        await this.#unlock(held.of, { ...place, scope: parent });
-    }
+    for (const one of left) await this.#giveBack(one, { ...place, scope: parent });
   }
 
   /** `lock()` and its like, with what runs under it. */
@@ -215,18 +224,23 @@ export class CallTree {
     if (held === undefined) return;
     await tick(this.#random);
     await this.#sequence({ ...place, ranks: [...place.ranks, of.rank] });
-    await this.#unlock(of, place);
+    await this.#giveBack(of, place);
   }
 
   async #leaveBehind(place: Place): Promise<void> {
     if (liveScope(place.scope?.parent) === undefined) return;
-    if ((await this.#take(this.#random.of(this.#locks), place)) !== undefined) this.#count('left behind');
+    const of = this.#random.of(this.#locks);
+    if ((await this.#take(of, place)) === undefined) return;
+    place.scope!.left.push(of);
+    this.#count('left behind');
   }
 
   async #take(of: TreeLock, place: Place): Promise<Held | undefined> {
+    if (counted(this.#early, of) > 0) return undefined;
     const scope = liveScope(place.scope)!;
     const busyBefore = this.#usedBesides(of, scope);
-    this.#use(of, 1);
+    this.#begin(of);
+    add(this.#plains, of, 1);
     let held: Held | undefined;
     try {
       if (!(await of.lock.tryLock(this.#random.below(10)))) {
@@ -242,23 +256,32 @@ export class CallTree {
       expect(busyBefore > 0, `lock() of ${of.key} is refused without a reason: ${error.message}`).to.equal(true);
       return undefined;
     } finally {
-      if (held === undefined) this.#use(of, -1);
+      if (held === undefined) {
+        this.#use(of, -1);
+        add(this.#plains, of, -1);
+      }
     }
+  }
+
+  /** The `unlock()` of a `lock()`. */
+  async #giveBack(of: TreeLock, place: Place): Promise<void> {
+    await this.#unlock(of, place);
+    add(this.#plains, of, -1);
   }
 
   async #acquire(place: Place): Promise<void> {
     const of = this.#random.of(this.#locks);
     const scope = liveScope(place.scope);
-    this.#use(of, 1);
-    const plains = this.#beginEntering(of);
+    this.#begin(of);
+    const letsIn = this.#beginEntering(of);
     const hold = await of.lock.tryAcquireHold({ waitTime: this.#random.below(10) });
-    this.#entering.delete(plains);
+    this.#entering.delete(letsIn);
     if (hold === null) {
       this.#doubtful.add(of.key);
       return this.#use(of, -1);
     }
     const held: Held = { of, how: 'acquire', scope, hold, threadId: hold.threadId, given: false };
-    this.#enter(held, scope, plains);
+    this.#enter(held, scope, letsIn);
     await tick(this.#random);
     await this.#sequence({ ...place, ranks: [...place.ranks, of.rank] });
     const there = this.#held.delete(held);
@@ -267,17 +290,20 @@ export class CallTree {
   }
 
   async #unlockEarly(place: Place): Promise<void> {
-    const scope = liveScope(place.scope)!;
     const of = this.#random.of(this.#locks);
-    // Others own what they took by lock(): they would miss it.
-    if (this.#toGiveBack(of, scope).some(({ how }) => how === 'plain')) return;
+    // Others own what they took by lock(): they would miss it. An `unlock()` may have to wait for an acquisition, and decides
+    // what it gives back after that.
+    if (counted(this.#plains, of) > 0) return;
+    add(this.#early, of, 1);
     await this.#unlock(of, place);
+    add(this.#early, of, -1);
   }
 
   /** `unlock()` gives back what the oracle says, or is refused where there is nothing. */
   async #unlock(of: TreeLock, place: Place): Promise<void> {
     const expected = this.#toGiveBack(of, liveScope(place.scope)!);
     const pending = this.#pending(of);
+    const begun = this.#begun.get(of.key);
     const plain = expected[0]?.how === 'plain';
     if (plain) this.#held.delete(expected[0]!);
     const unlock: Unlock = { expected, byOthers: [] };
@@ -288,7 +314,6 @@ export class CallTree {
     this.#unlocks.add(unlock);
     try {
       await of.lock.unlock();
-      this.#count('unlock');
     } catch (error) {
       if (!(error instanceof IllegalMonitorStateError)) throw error;
       if (pending > 0 && !plain) return;
@@ -300,9 +325,13 @@ export class CallTree {
     } finally {
       this.#unlocks.delete(unlock);
     }
-    if (plain) return this.#use(of, -1);
+    if (plain) {
+      this.#count('unlock');
+      return this.#use(of, -1);
+    }
+    if (expected.length > 0) this.#count('early unlock');
     const gone = [...this.#held].filter((held) => held.of === of && held.hold?.isHeld === false);
-    if (pending === 0) {
+    if (pending === 0 && this.#begun.get(of.key) === begun) {
       expect(expected, 'unlock() had something to give back').not.to.deep.equal([]);
       expect(
         gone.filter((held) => !expected.includes(held) && !unlock.byOthers.includes(held)),
@@ -316,7 +345,7 @@ export class CallTree {
   }
 
   /** A hold was taken: is anybody inside who may not? */
-  #enter(held: Held, around: Scope | undefined, plains: readonly Held[] = []): void {
+  #enter(held: Held, around: Scope | undefined, letIns: readonly Held[] = []): void {
     const { of, how } = held;
     this.#log(
       `${how} ${of.key}${of.shared ? ' (shared)' : ''} by ${held.threadId}${held.given ? '!' : ''} in ${this.#client.currentThreadId()}`,
@@ -326,7 +355,7 @@ export class CallTree {
     const letIn = this.#letsIn(of, around);
     const scopes = new Set(scopesAround(around));
     // An `unlock()` under way waits for a re-entry of its thread, so what let that one in may be as good as gone.
-    const wasLetIn = plains.some((one) => one.of.key === of.key && scopes.has(liveScope(one.scope)!));
+    const wasLetIn = letIns.some((one) => one.of.key === of.key && scopes.has(liveScope(one.scope)!));
     for (const other of inside) {
       const named =
         (other.given || held.given) && (other.threadId === held.threadId || how === 'plain' || other.how === 'plain');
@@ -349,9 +378,9 @@ export class CallTree {
   /** A call that may re-enter begins: it may still be let in by what an `unlock()` under way gives back. */
   #beginEntering(of: TreeLock): Held[] {
     const leaving = [...this.#unlocks].flatMap(({ expected }) => expected);
-    const plains = [...this.#held, ...leaving].filter((held) => held.how === 'plain' && held.of.key === of.key);
-    this.#entering.add(plains);
-    return plains;
+    const letsIn = [...this.#held, ...leaving].filter((held) => held.how !== 'acquire' && held.of.key === of.key);
+    this.#entering.add(letsIn);
+    return letsIn;
   }
 
   /** `lock()` may re-enter what `acquire()` took for its thread. */
@@ -403,8 +432,14 @@ export class CallTree {
     return (this.#inUse.get(of.key) ?? 0) - [...this.#held].filter(({ of: other }) => other.key === of.key).length;
   }
 
+  /** A call begins. @returns the how manieth of its key it is */
+  #begin(of: TreeLock): number {
+    this.#use(of, 1);
+    return add(this.#begun, of.key, 1);
+  }
+
   #use({ key }: TreeLock, change: number): void {
-    this.#inUse.set(key, (this.#inUse.get(key) ?? 0) + change);
+    add(this.#inUse, key, change);
   }
 
   #count(what: string): void {
@@ -437,4 +472,14 @@ async function settled(branches: readonly Promise<void>[]): Promise<void> {
 /** A pause that other branches use. */
 async function tick(random: Random): Promise<void> {
   for (let turns = random.below(3); turns >= 0; turns--) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+function counted<K>(counts: ReadonlyMap<K, number>, key: K): number {
+  return counts.get(key) ?? 0;
+}
+
+function add<K>(counts: Map<K, number>, key: K, change: number): number {
+  const count = counted(counts, key) + change;
+  counts.set(key, count);
+  return count;
 }

@@ -344,6 +344,34 @@ describe('withLock callbacks, async contexts and lock()', () => {
       });
     });
 
+    it('A10: unlock() beside an acquisition of its thread decides when that has ended', async () => {
+      const lock = client.lock();
+      await lock.withLock(async (hold) => {
+        const locking = lock.lock();
+        await Promise.all([locking, lock.unlock()]);
+        expect([hold.isHeld, await lock.getHoldCount()]).to.deep.equal([true, 1]);
+      });
+    });
+
+    it('A10: what lock() took in a section is nothing that the scope around it gives back, until the callback has ended', async () => {
+      const lock = client.lock();
+      await lock.withLock(async (outer) => {
+        const [asked, answered] = [pDefer<void>(), pDefer<void>()];
+        const inner = client.lock('b').withLock(async () => {
+          await lock.lock();
+          asked.resolve();
+          await answered.promise;
+        });
+        await asked.promise;
+        await lock.unlock();
+        answered.resolve();
+        await inner;
+        expect([outer.isHeld, await lock.getHoldCount()]).to.deep.equal([false, 1]);
+        await lock.unlock();
+        expect(client.redis.exists(NAME)).to.equal(false);
+      });
+    });
+
     it('lock() and unlock() beside a running section of their own thread are refused', async () => {
       await runAsNewThread(async () => {
         const open = pDefer<void>();
