@@ -1,10 +1,27 @@
 import { expect } from 'chai';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import * as ts from 'typescript';
 import { lua } from '../../../lib/scripts/Script';
 import { allScripts, scriptFiles } from '../../../tools/scripts';
 import { fixedIndexes, functionsOf, globalAssignments, globalsOf, parseLua, timesNamed } from './luaTree';
 
 /** What Redis gives every script and what of the standard library of Lua is used. */
 const GLOBALS = ['redis', 'KEYS', 'ARGV', 'math', 'string', 'ipairs', 'tonumber', 'type'];
+
+/** The templates of a source file that call Redis and are not marked by the tag `lua`, by their beginning. */
+function unmarkedTemplates(source: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const marked = ts.isTaggedTemplateExpression(node.parent) && node.parent.tag.getText() === 'lua';
+    if (ts.isTemplateLiteral(node) && !marked && /\bredis\.p?call\(/.test(node.getText())) {
+      found.push(node.getText().slice(0, 60));
+    }
+    ts.forEachChild(node, visit);
+  };
+  ts.forEachChild(ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true), visit);
+  return found;
+}
 
 function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i + 1);
@@ -23,7 +40,15 @@ describe('the Lua of the scripts', () => {
     }
   });
 
-  it('is marked by the tag, which joins the parts as they stand', () => {
+  it('is marked by the tag wherever it stands', () => {
+    const lib = path.resolve(__dirname, '../../../lib');
+    const files = fs.readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+    const unmarked = files.flatMap((file) => unmarkedTemplates(fs.readFileSync(path.join(lib, file), 'utf8')));
+    expect(unmarked).to.deep.equal([]);
+    expect(unmarkedTemplates("const a = `redis.call('get')`; lua`redis.call('get')`")).to.have.lengthOf(1);
+  });
+
+  it('has its parts joined as they stand', () => {
     expect(lua`local a = '%d\n' .. ${1}${' .. b'}`).to.equal("local a = '%d\\n' .. 1 .. b");
   });
 
