@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { globTest, scanFilter } from '../../lib/inspection/glob';
 import { RedisServer, trackClient } from '../support';

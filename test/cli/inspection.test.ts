@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import * as fs from 'node:fs';

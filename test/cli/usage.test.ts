@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import * as fs from 'node:fs';
 import { freePort, RedisServer, trackClient, uniqueName } from '../support';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { RLock } from '../../lib';
 import { sleep, turn, uniqueName } from '../support';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { ShutdownError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { CommandTimeoutError, ConnectionError } from '../../lib';
 import { monitor, redisUrl, sleepUntil, trackClient, uniqueName } from '../support';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { randomInt } from 'node:crypto';
 import pDefer from 'p-defer';
 import { newClient } from '../redis/synchronizers/support';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { IllegalMonitorStateError, NoSyncedReplicasError, Redisson, RedissonError } from '../../../lib';
 import { ReplicatedRedis, sleep, sleepUntil, trackClient } from '../../support';

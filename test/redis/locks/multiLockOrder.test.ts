@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { resolveConfig } from '../../../lib/config/resolveConfig';
 import { serverIdentity } from '../../../lib/config/serverIdentity';

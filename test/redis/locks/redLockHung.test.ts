@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { ConfigError, LockTimeoutError, type LockHold, type Redisson, type RLock } from '../../../lib';
 import { client, connection, gone, LONG_LEASE_MS, within } from '../../faults/scene';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { IllegalMonitorStateError } from '../../../lib';
 import { monitor, RedisServer, sleep, sleepUntil, trackClient } from '../../support';

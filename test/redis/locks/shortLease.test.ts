@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { client, connection, gone, openScene, type Scene } from '../../faults/scene';
 import { LOCK_KINDS } from '../../faults/kinds';

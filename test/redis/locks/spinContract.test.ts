@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { lockContract } from '../../contracts/lockContract';
 
 lockContract('RLock (spin)', {

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import pDefer from 'p-defer';
 import { DisLock, IllegalMonitorStateError, LockLostError, type Redisson, type RLock } from '../../../lib';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter, on, once } from 'node:events';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { Random } from '../../faults/Random';
 import { client, connection, within } from '../../faults/scene';

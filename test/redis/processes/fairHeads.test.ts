@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { Redisson, RLock } from '../../../lib';
 import { client, connection, within } from '../../faults/scene';

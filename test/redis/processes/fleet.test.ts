@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { RedisServer, trackClient, uniqueName } from '../../support';
 import { LockProcess } from './LockProcess';

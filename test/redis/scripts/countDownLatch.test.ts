@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../../../lib/scripts/countDownLatch';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { LEFT_FREE_LOCK } from '../../../lib/scripts/fairLock';
 import { FairBench } from './FairBench';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { acquireFencedLock, handOverFencedLock } from '../../../lib/scripts/fencedLock';
 import { releaseLock } from '../../../lib/scripts/lock';

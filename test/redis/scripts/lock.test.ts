@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { acquireLock, forceReleaseLock, handOverLock, releaseLock, renewLocks } from '../../../lib/scripts/lock';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';

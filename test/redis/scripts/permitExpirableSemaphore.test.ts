@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { PermitBench, ids, twoIds } from './PermitBench';

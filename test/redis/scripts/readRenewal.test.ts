@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { renewReadLocks } from '../../../lib/scripts/readLock';
 import { sleep } from '../../support';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { acquireLock } from '../../../lib/scripts/lock';
 import { forceReleaseSpinLock, releaseSpinLock } from '../../../lib/scripts/spinLock';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { ConfigError, PrefixNameMapper, Redisson } from '../../../lib';
 import { sleep, trackClient, uniqueName } from '../../support';

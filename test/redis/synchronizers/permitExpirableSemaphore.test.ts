@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type Redisson, type RPermitExpirableSemaphore, TimeUnit } from '../../../lib';

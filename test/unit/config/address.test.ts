@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { parseAddress, redactAddress } from '../../../lib/config/address';
 import { expectConfigError } from './support';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { inspect } from 'node:util';
 import { pathToFileURL } from 'node:url';

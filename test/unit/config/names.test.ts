@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { inspect } from 'node:util';
 import { mapName, PrefixNameMapper, Secret, validateName } from '../../../lib/config';

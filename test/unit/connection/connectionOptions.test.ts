@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import * as sinon from 'sinon';
 import { Config } from '../../../lib/config/Config';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import {

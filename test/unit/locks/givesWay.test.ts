@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { fakeClock, turn } from '../../support';

@@ -1,3 +1,4 @@
+// Ids in titles: test/README.md
 import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
