@@ -35,9 +35,10 @@ export interface ThreadChoice {
 export function chooseThread(lock: LockEngine, call: CallingThread, around: Scope): ThreadChoice | Obstacle {
   // A hold whose lease has run out lets nobody in, however late its timer is.
   lock.context.watchdog.catchUp();
-  const threadId = threadThatLetsIn(lock, around);
-  if (threadId !== undefined) {
-    const obstacle = lock.driver.reentrant ? obstacleOf(lock, call, threadId, around) : undefined;
+  const letIn = whatLetsIn(lock, around);
+  if (letIn !== undefined) {
+    const { threadId } = letIn.hold;
+    const obstacle = lock.driver.reentrant ? obstacleOf(lock, call, letIn, around) : undefined;
     if (obstacle === undefined) return { threadId, suspicious: false };
     if (call.origin !== 'plain') return { obstacle };
     if (obstacle === PENDING) throw IllegalMonitorStateError.acquisitionPending(lock.name, threadId);
@@ -59,9 +60,13 @@ export function chooseThread(lock: LockEngine, call: CallingThread, around: Scop
 
 /** The thread of the nearest scope that still has the lock and lets the call in. Both halves of a read/write lock count. */
 export function threadThatLetsIn(lock: LockEngine, around: Scope): number | undefined {
+  return whatLetsIn(lock, around)?.hold.threadId;
+}
+
+function whatLetsIn(lock: LockEngine, around: Scope): Found | undefined {
   return nearest(lock, around, true, (grip, scope) =>
     grip.origin === 'section' ? grip.scope === scope : grip.origin === 'plain' && isTakenIn(grip, scope),
-  )?.hold.threadId;
+  );
 }
 
 /** What `unlock()` in a scope gives back: what `lock()` took in it or around it, else a section's or what `acquire` took. */
@@ -118,23 +123,30 @@ function isTakenIn(grip: Grip, scope: Scope): boolean {
 }
 
 /** What keeps a call from re-entering as that thread now: branches that re-enter side by side take turns, readers apart. */
-function obstacleOf(lock: LockEngine, call: CallingThread, threadId: number, around: Scope): object | undefined {
+function obstacleOf(lock: LockEngine, call: CallingThread, letIn: Found, around: Scope): object | undefined {
+  const { threadId } = letIn.hold;
+  const isInTheWay = (section: Scope | undefined): boolean => isBeside(section, around, letIn.grip);
+  const whole = ({ acquirer }: Hold): Scope | undefined => (isInTheWay(acquirer) ? acquirer : undefined);
   const own = lock.holdOf(threadId);
   const other = lock.otherHalfOf(threadId);
-  // `lock()` while another one is pending is refused further down.
-  if (own?.acquiring === true && call.origin !== 'plain') return own.acquirer ?? own;
   const plain = call.origin === 'plain';
-  const beside =
-    (lock.shared && !plain ? undefined : own?.grips.find((grip) => isBeside(grip, around))) ??
-    other?.grips.find((grip) => isBeside(grip, around));
+  // `lock()` while another one is pending is refused further down.
+  if (own?.acquiring === true && !plain) return whole(own) ?? own;
+  const fits = ({ origin, scope }: Grip): boolean => origin === 'section' && isInTheWay(scope);
+  const beside = (lock.shared && !plain ? undefined : own?.grips.find(fits)) ?? other?.grips.find(fits);
   if (beside !== undefined) return beside.scope;
   // A write that is asked for under read holds alone is not let in by Redis, so it is in nobody's way.
   if (other?.acquiring !== true || ((lock.shared ? other : own)?.grips.length ?? 0) === 0) return undefined;
-  return plain ? PENDING : (other.acquirer ?? other);
+  return plain ? PENDING : (whole(other) ?? other);
 }
 
-function isBeside(grip: Grip, around: Scope): boolean {
-  return grip.origin === 'section' && grip.scope?.over === false && !isAround(grip.scope, around);
+/**
+ * Whether a section runs beside the call, or is about to. Callbacks that were given the thread of one another overlap: what
+ * they call does not wait for each other's end, which could be for ever.
+ */
+function isBeside(section: Scope | undefined, around: Scope, letIn: Grip): boolean {
+  if (section === undefined || section.over || isAround(section, around)) return false;
+  return letIn.origin !== 'section' || letIn.given !== true || isAround(letIn.scope!, section);
 }
 
 /** Whether it belongs to a section that runs: it is its hold, or `lock()` took it in there. */

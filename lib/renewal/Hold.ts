@@ -85,7 +85,7 @@ export class Hold implements HoldIdentity {
   /** Whether an acquisition is under way; there is at most one. */
   acquiring = false;
   /** The section that the acquisition under way is for, where others wait for the section as a whole. */
-  acquirer: object | undefined;
+  acquirer: Scope | undefined;
   /** Acquisitions and releases whose end nobody saw, and whose undo is not over: it is one and the same hold until then. */
   ghosts = 0;
   /** Whether the last renewal failed and is to be repeated before its time. */
