@@ -267,11 +267,23 @@ export class Acquisition implements Contest<Acquired>, AttemptRequest, CallToken
     if (!this.repeated) return;
     const handOver = this.#handOver?.then(({ acquired }) => acquired || doubtful);
     this.#reclaim(pending !== undefined || handOver !== undefined || doubtful, true, handOver);
+    this.#lookBeside();
   }
 
   /** Called once, when the wait ends with success. */
   succeeded(): void {
     if (this.scattered) guard(this.#ghost(true, true), this.#context);
+    this.#lookBeside();
+  }
+
+  /**
+   * The names `x` and `{x}` have one queue in Redis, and its owner one place in that: it is gone now, although the owner
+   * may wait for the other one.
+   */
+  #lookBeside(): void {
+    const { driver, rawName, owner } = this;
+    const { hub } = this.#context;
+    if (driver.abandon !== undefined && hub.size > 0) hub.lookBeside(driver.channelOf(rawName, owner), rawName);
   }
 
   get #waits(): boolean {

@@ -102,6 +102,13 @@ export class ChannelHub implements SubscriptionHost {
   }
 
   /**
+   * Who waits on a channel for another object than this one looks again: what one did to the keys that they share is not told.
+   */
+  lookBeside(channel: string, rawName: string): void {
+    for (const queue of this.#subscriptions.get(channel)?.queues ?? []) if (queue.rawName !== rawName) queue.wakeAll();
+  }
+
+  /**
    * Takes a place among those who wait for an object. Nothing is sent before somebody has to listen.
    * @param rawName - of the object; its channel may be that of other names, too
    * @param need - how many permits it waits for. @default 1
