@@ -85,6 +85,8 @@ export class Redisson {
     const { executor, subscriber, monitor } = this.#connections;
     const holds = new HoldTable();
     const watchdog = new RenewalScheduler(holds, settings.lockWatchdogBatchSize);
+    const warnUnheard = unheardWarning();
+    executor.onUnheard = warnUnheard;
     executor.onReply = () => watchdog.catchUp();
     this.#context = {
       clientId: this.#id,
@@ -96,7 +98,7 @@ export class Redisson {
       closing: this.#closing.signal,
       selfWaits: new SelfWaits(holds, warnSelfWait),
       warnReentry: (name) => this.#warnReentry(name),
-      warnUnheard: unheardWarning(),
+      warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
     const telling = logClient(settings.logger, this.#id, monitor, holds);
     const renewal = telling(hashRenewal(executor));

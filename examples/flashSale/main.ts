@@ -6,7 +6,8 @@ import { Redis } from 'ioredis';
 import { RedisServer } from '../../tools/redisServer';
 import { type Act, type Outcome, play } from './sale';
 
-const GOODS = 150;
+/** So many pieces, or as many as the command line says (`npm run demo -- 30`): a multiple of 3. */
+const GOODS = Number(process.argv[2] ?? 150);
 const WORKERS = 4;
 /** Short, so that nobody waits 30 seconds for the killed worker's lock. */
 const WATCHDOG_MS = 2_000;

@@ -44,7 +44,8 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
 export type RedissonOptions = SettingsInput & {
   /**
    * An existing ioredis `Redis` or `Cluster`: duplicated, never used, changed or closed. Must not have a `keyPrefix`. The
-   * database is `options.db` of the client, as for its `duplicate()`: a `select()` it was sent is not followed.
+   * database is `options.db` of the client, as for its `duplicate()`: a client that was
+   * sent elsewhere by `select()` is a `ConfigError`, and a later `select()` is not followed.
    */
   readonly client?: RedisClientLike | undefined;
   /** Where Redis is. @default the environment variable `REDIS_URL`, else `redis://127.0.0.1:6379` */

@@ -90,6 +90,9 @@ export interface CommandExecutor {
   /** Called after each reply, before its caller goes on. */
   onReply: (() => void) | undefined;
 
+  /** Called when a script was run but its user may not publish. @param what - it did, e.g. `release permits of semaphore 'a'` */
+  onUnheard: ((what: string) => void) | undefined;
+
   /**
    * Rejects what is under way, and from now on everything, with ShutdownError. Those who are told may take back what they
    * left behind, with a farewell token and within this turn of the event loop, and those with {@link RunOptions.late} when

@@ -1,4 +1,5 @@
 import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
+import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { Call } from './Call';
 import type { CommandExecutor, RunOptions } from './CommandExecutor';
@@ -48,6 +49,7 @@ export interface ExecutorSettings {
  */
 export class Executor implements CommandExecutor {
   onReply: (() => void) | undefined;
+  onUnheard: ((what: string) => void) | undefined;
   readonly #link: Link;
   readonly #settings: ExecutorSettings;
   readonly #written = new DeadlineQueue<Call>((call) => this.#timedOut(call));
@@ -162,11 +164,18 @@ export class Executor implements CommandExecutor {
   #answered(call: Call, reply: unknown): void {
     this.#leave(call);
     this.onReply?.();
-    const doubt = call.answer(reply, this.#settings.checkLockSyncedSlaves);
+    const doubt = call.answer(this.#heard(call, reply), this.#settings.checkLockSyncedSlaves);
     this.#debts.pay(call);
     if (doubt === undefined) return;
     if (doubt === 0) call.fail(new NoSyncedReplicasError(call.what, this.#settings.slavesSyncTimeout));
     else this.#lost(call, doubt);
+  }
+
+  /** The answer without the mark that nobody was told, of which the client is told instead. */
+  #heard(call: Call, reply: unknown): unknown {
+    if (!Array.isArray(reply) || reply[0] !== UNHEARD_MARK) return reply;
+    this.onUnheard?.(call.what);
+    return reply[1] ?? null;
   }
 
   /** Wherever it is: the answer may be that to an earlier writing, and find it waiting or pausing to be sent again. */

@@ -67,6 +67,15 @@ export function checkClientsIoredis(client: Redis): void {
     if (typeof client[method] === 'function') continue;
     throw new ConfigError(`The given client has no ${method}(). Give one of ioredis ${SUPPORTED}.`);
   }
+  const { db = 0 } = client.options;
+  // Where ioredis keeps the database of a connection. Without that place nobody knows, and the options count.
+  const { condition } = client as unknown as { readonly condition?: { readonly select?: unknown } | null };
+  const selected = condition?.select;
+  if (typeof selected !== 'number' || selected === db) return;
+  throw new ConfigError(
+    `The given client was sent to database ${selected} by select(), but its options say ${db}, where a copy of it would go: ` +
+      `there are other locks. Give a client that was made with { db: ${selected} }.`,
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { decodeRelease, UNHEARD_MARK } from './replies';
 
 /**
  * Stands for the publish command of this deployment as a script argument: the executor replaces it with `PUBLISH`,
@@ -77,18 +78,41 @@ export function defineScript<const K extends string, const A extends string, R>(
   const { channels = [] } = definition;
   const realKeys = definition.keys.filter((key) => !channels.includes(key));
   const args = [...definition.args, ...channels];
+  // A release says in its own reply that nobody was told.
+  const watched = definition.args.includes('publish' as A) && (definition.decode as unknown) !== decodeRelease;
   const text = [
     bind(realKeys, 'KEYS'),
     bind(args, 'ARGV'),
     /\bmoreKeys\b/.test(definition.lua) ? `local moreKeys = ${realKeys.length}` : '',
     /\bmoreArgs\b/.test(definition.lua) ? `local moreArgs = ${args.length}` : '',
-    definition.lua,
+    watched ? watchPublish(definition.lua) : definition.lua,
   ]
     .join('\n')
     .trim()
     .replaceAll(/\n\s*\n/g, '\n');
   const sha = createHash('sha1').update(text).digest('hex');
   return Object.freeze({ synced: false, ...definition, channels, realKeys, lua: text, sha });
+}
+
+/**
+ * The same script, which says so where its user may not publish: it then answers `{UNHEARD_MARK, answer}`, and the executor
+ * takes that apart. A refusal must not stop a script in its middle, so it is not an error.
+ */
+function watchPublish(body: string): string {
+  return lua`
+local unheard = false
+local function tellAll(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) ~= 'number' then unheard = true end
+  return receivers
+end
+local function body()
+${body.replaceAll('redis.pcall(publish,', 'tellAll(publish,')}
+end
+local answer = body()
+if unheard then return {'${UNHEARD_MARK}', answer} end
+return answer
+`;
 }
 
 function bind(names: readonly string[], table: 'KEYS' | 'ARGV'): string {

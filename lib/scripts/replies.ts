@@ -33,6 +33,9 @@ export const RELEASED_HANDED = -1;
 /** The integer by which a script says that the lock is free, and that its user may not tell anybody. */
 export const RELEASED_UNHEARD = -2;
 
+/** What a script answers first, and its real answer second, when its user may not publish, see `Script.ts`. */
+export const UNHEARD_MARK = 'ioredisson:unheard';
+
 /** The usual answer of an acquisition, shared: it is the hot path. */
 export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
 

@@ -39,6 +39,7 @@ interface Trap {
  */
 export class FakeExecutor implements CommandExecutor {
   onReply: (() => void) | undefined;
+  onUnheard: ((what: string) => void) | undefined;
   epoch = 0;
   readonly redis: FakeRedis;
   /** Every command that was written, in order. */

@@ -1,15 +1,13 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import * as fs from 'node:fs';
-import * as path from 'node:path';
 import { Config, Redisson } from '../../lib';
-import { RedisCluster, trackClient } from '../support';
-import { projectRoot } from '../../tools/buildOutput';
+import { RedisCluster, type RedisServer, trackClient } from '../support';
+import { ReplicatedRedis } from '../support/ReplicatedRedis';
+import { refusals, rulesOf } from '../support/securityPage';
+import { within } from './helpers';
 
-function rulesOf(block: string): string[] {
-  const text = fs.readFileSync(path.join(projectRoot, 'docs', 'security.md'), 'utf8');
-  return new RegExp(`^\`\`\`acl ${block}\\n([^]*?)^\`\`\``, 'm').exec(text)![1]!.trim().split(/\s+/);
-}
+/** A client without the right to look for its master never gets in. */
+const STUCK_MS = 3_000;
 
 describe('docs/security.md on a cluster: the rights of the page are enough', function () {
   this.timeout(60_000);
@@ -38,9 +36,110 @@ describe('docs/security.md on a cluster: the rights of the page are enough', fun
       await first.unlock();
       await (await second).unlock();
       for (const admin of admins) {
-        const log = (await admin.call('acl', 'log')) as (string | number)[][];
-        expect(log.map((entry) => entry.slice(2, 8))).to.deep.equal([]);
+        expect(refusals(await admin.call('acl', 'log'))).to.deep.equal([]);
       }
+    });
+  }
+});
+
+describe('docs/security.md with replicas and sentinels', function () {
+  this.timeout(120_000);
+
+  let group: ReplicatedRedis;
+  let admins: Redis[];
+  let watchers: Redis[];
+
+  before(async () => {
+    group = await ReplicatedRedis.start({ replicas: 2, sentinels: 2 });
+  });
+  after(() => group.stop());
+  beforeEach(() => {
+    const connection = (server: RedisServer): Redis => trackClient(new Redis(server.url, { enableReadyCheck: false }));
+    admins = [group.master, ...group.replicas].map(connection);
+    watchers = group.sentinels.map(connection);
+  });
+
+  /** Gives users of the servers and of the sentinels these rights and no others. */
+  async function setUsers(servers: readonly string[], sentinels: readonly string[]): Promise<void> {
+    for (const [user, rules, nodes] of [
+      ['service', servers, admins],
+      ['watcher', sentinels, watchers],
+    ] as const) {
+      for (const node of nodes) {
+        await node.call('acl', 'setuser', user, 'reset', 'on', '>secret', ...rules);
+        await node.call('acl', 'log', 'reset');
+      }
+    }
+  }
+
+  async function refused(): Promise<string[]> {
+    const logs = await Promise.all([...admins, ...watchers].map((node) => node.call('acl', 'log')));
+    return logs.flatMap(refusals);
+  }
+
+  function config(kind: 'master/slave' | 'replicated' | 'sentinel'): Config {
+    const config = new Config();
+    const [master, ...replicas] = [group.master, ...group.replicas].map(({ url }) => url) as [string, ...string[]];
+    const servers =
+      kind === 'master/slave'
+        ? config
+            .useMasterSlaveServers()
+            .setMasterAddress(master)
+            .addSlaveAddress(...replicas)
+        : kind === 'replicated'
+          ? config.useReplicatedServers().addNodeAddress(...replicas, master)
+          : config
+              .useSentinelServers()
+              .setMasterName(group.masterName)
+              .addSentinelAddress(...group.sentinels.map(({ url }) => url))
+              .setSentinelUsername('watcher')
+              .setSentinelPassword('secret');
+    servers.setUsername('service').setPassword('secret');
+    return config;
+  }
+
+  /** A lock is taken, waited for and given back. */
+  async function work(kind: Parameters<typeof config>[0]): Promise<void> {
+    const [a, b] = [1, 2].map(() => Redisson.create(config(kind))) as [Redisson, Redisson];
+    try {
+      const first = await a.getLock('app:x').acquire();
+      const second = b.getLock('app:x').acquire();
+      expect(await b.getLock('app:x').isLocked()).to.equal(true);
+      await first.unlock();
+      await (await second).unlock();
+    } finally {
+      await Promise.all([a.shutdown(), b.shutdown()]);
+    }
+  }
+
+  const serverRules = [...rulesOf('connection'), ...rulesOf('replicas'), ...rulesOf('lock')];
+
+  for (const kind of ['master/slave', 'replicated', 'sentinel'] as const) {
+    it(`${kind}: the rights of the page are enough`, async () => {
+      await setUsers(serverRules, rulesOf('sentinel'));
+      await within(30_000, work(kind));
+      expect(await refused()).to.deep.equal([]);
+    });
+  }
+
+  it('the holder waits for its replicas: WAIT is used', async () => {
+    await setUsers([...rulesOf('connection'), ...rulesOf('lock')], []);
+    await work('master/slave');
+    expect(await refused()).to.include('command: wait');
+  });
+
+  for (const rule of rulesOf('sentinel')) {
+    it(`none is too many for the sentinels: ${rule}`, async () => {
+      await setUsers(
+        serverRules,
+        rulesOf('sentinel').filter((one) => one !== rule),
+      );
+      const failure: unknown = await within(STUCK_MS, work('sentinel')).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(failure !== undefined || (await refused()).length > 0).to.equal(true);
+      await admins[0]!.del('app:x');
     });
   }
 });

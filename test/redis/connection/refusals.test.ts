@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
-import { ConnectionError, Redisson } from '../../../lib';
+import { ConfigError, ConnectionError, Redisson } from '../../../lib';
 import { monitor, RedisServer, type RedisServerOptions, sleepUntil, trackClient, uniqueName } from '../../support';
 
 /** Long enough for a client that would wait for a server: a refusal is told at once. */
@@ -195,5 +195,24 @@ describe('a connection that is refused a part of its handshake (B1)', function (
     });
     expect(message).to.not.contain('Is it running');
     await reloading;
+  });
+
+  it('a given client that select() has sent to another database than its options say is refused', async () => {
+    const server = trackClient(await RedisServer.start());
+    const client = trackClient(new Redis(server.url));
+    const other = trackClient(new Redis(server.url, { db: 2 }));
+    await client.select(2);
+    expect(() => Redisson.create({ client })).to.throw(
+      ConfigError,
+      /database 2 by select\(\).*options say 0.*\{ db: 2 \}/,
+    );
+    await client.select(0);
+    for (const one of [client, other]) await trackClient(Redisson.create({ client: one })).ping();
+    await other.select(3);
+    expect(() => Redisson.create({ client: other })).to.throw(ConfigError, /database 3 .* say 2/);
+    // Not connected yet: nothing is known, and the options count.
+    await trackClient(
+      Redisson.create({ client: trackClient(new Redis(server.url, { lazyConnect: true, db: 1 })) }),
+    ).ping();
   });
 });

@@ -1,11 +1,9 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import * as fs from 'node:fs';
-import * as path from 'node:path';
 import { CommandError, Redisson } from '../../../lib';
 import { Inspector } from '../../../lib/inspection';
 import { RedisServer, sleepUntil, trackClient } from '../../support';
-import { projectRoot } from '../../../tools/buildOutput';
+import { refusals, rulesOf } from '../../support/securityPage';
 import * as countDownLatch from '../../../lib/scripts/countDownLatch';
 import * as fairLock from '../../../lib/scripts/fairLock';
 import * as fencedLock from '../../../lib/scripts/fencedLock';
@@ -19,7 +17,6 @@ import * as spinLock from '../../../lib/scripts/spinLock';
 import * as writeLock from '../../../lib/scripts/writeLock';
 import { WORKLOADS } from './workloads';
 
-const PAGE = path.join(projectRoot, 'docs', 'security.md');
 /** A workload that waits for a message that cannot come is not waited for longer, in ms. */
 const STUCK_MS = 2_500;
 
@@ -63,14 +60,6 @@ function calledBy(exports: readonly unknown[]): string[] {
   return texts.flatMap((lua) => [...lua.matchAll(/redis\.p?call\(\s*'([a-z]+)'/g)].map(([, command]) => command!));
 }
 
-/** The rules of a block of docs/security.md, as the page has them. */
-function rulesOf(block: string): string[] {
-  const text = fs.readFileSync(PAGE, 'utf8');
-  const found = new RegExp(`^\`\`\`acl ${block}\\n([^]*?)^\`\`\``, 'm').exec(text);
-  if (found === null) throw new Error(`docs/security.md has no block ${block}`);
-  return found[1]!.trim().split(/\s+/);
-}
-
 describe('docs/security.md: a user with the rights of the page and no others', function () {
   this.timeout(60_000);
 
@@ -112,8 +101,7 @@ describe('docs/security.md: a user with the rights of the page and no others', f
       await work.catch(() => undefined);
       await admin.flushall();
     }
-    const log = (await admin.call('acl', 'log')) as (string | number)[][];
-    const refused = log.map((entry) => `${entry[entry.indexOf('reason') + 1]}: ${entry[entry.indexOf('object') + 1]}`);
+    const refused = refusals(await admin.call('acl', 'log'));
     return { refused, ...(failure !== undefined && { failure }) };
   }
 
