@@ -64,6 +64,8 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
 export interface Script<K extends string, A extends string, R> extends Required<ScriptDefinition<K, A, R>> {
   /** Names of KEYS in order: {@link keys} without {@link channels}. */
   readonly realKeys: readonly K[];
+  /** The body as the script file has it; {@link lua} is what is sent. */
+  readonly body: string;
   /** SHA-1 of {@link lua}, for EVALSHA. */
   readonly sha: string;
 }
@@ -91,7 +93,7 @@ export function defineScript<const K extends string, const A extends string, R>(
     .trim()
     .replaceAll(/\n\s*\n/g, '\n');
   const sha = createHash('sha1').update(text).digest('hex');
-  return Object.freeze({ synced: false, ...definition, channels, realKeys, lua: text, sha });
+  return Object.freeze({ synced: false, ...definition, channels, realKeys, body: definition.lua, lua: text, sha });
 }
 
 /**
