@@ -19,6 +19,25 @@ describe('Rotation', () => {
     return Array.from({ length: count }, () => rotation.message());
   }
 
+  it('A14: hands on 14 times at most beside turns that are short, and as often as it may once they are not', () => {
+    const round = (othersTurnMs: number): void => {
+      rotation.releasing(14, 15);
+      rotation.released(2);
+      messages(1);
+      clock.tick(othersTurnMs);
+      messages(1);
+      rotation.turnBegins();
+    };
+    round(1);
+    expect(rotation.handOvers).to.equal(Infinity);
+    round(1);
+    expect(rotation.handOvers).to.equal(14);
+    round(15);
+    round(15);
+    expect(rotation.handOvers).to.equal(Infinity);
+    rotation.close();
+  });
+
   it('tries at every message while this process has not unlocked', () => {
     expect(messages(3)).to.deep.equal([true, true, true]);
     expect(clock.countTimers()).to.equal(0);
