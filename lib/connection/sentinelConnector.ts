@@ -28,9 +28,20 @@ export function sentinelConnector(connectionName: string | undefined): NonNullab
 
     constructor(given: RedisOptions) {
       this.#inner = new SentinelConnector(given);
+      const { sentinelCommandTimeout } = given;
       watchSentinels(this.#inner, options, (sentinel) => {
         this.#sentinels.add(sentinel);
-        sentinel.once('end', () => this.#sentinels.delete(sentinel));
+        let timer: NodeJS.Timeout | undefined;
+        if (sentinel.options.lazyConnect !== true) {
+          // In place of ioredis' own time-out, whose timer goes on (before 5.11) after a command that was refused (B10).
+          delete sentinel.options.commandTimeout;
+          const ask = (): unknown => (timer = setTimeout(() => sentinel.disconnect(), sentinelCommandTimeout));
+          if (sentinelCommandTimeout !== undefined) sentinel.once('connect', ask);
+        }
+        sentinel.once('end', () => {
+          clearTimeout(timer);
+          this.#sentinels.delete(sentinel);
+        });
       });
     }
 
