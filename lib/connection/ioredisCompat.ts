@@ -215,14 +215,20 @@ function filled(Type: typeof Command): MakeCommand {
   return (name, args) => {
     const command = new Type(name, NO_ARGS, OPTIONS);
     command.args = args;
-    command.stringifyArguments();
-    if (!args.some(isRaw)) command.toWritable = joined;
+    if (textOnly(args)) command.toWritable = joined;
+    else command.stringifyArguments();
     return command;
   };
 }
 
-function isRaw(arg: string | number | Buffer): boolean {
-  return typeof arg === 'object';
+/** Turns numbers into text, as ioredis does. @returns whether there are no raw bytes */
+function textOnly(args: Args): boolean {
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i];
+    if (typeof arg === 'number') args[i] = String(arg);
+    else if (typeof arg !== 'string') return false;
+  }
+  return true;
 }
 
 /** How the last EVALSHA of a script began: up to the number of keys it is the same each time. */

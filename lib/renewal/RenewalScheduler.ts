@@ -85,8 +85,10 @@ export class RenewalScheduler {
   }
 
   #quit(hold: Hold): void {
-    hold.round?.holds.delete(hold);
-    hold.round?.failed.delete(hold);
+    const { round } = hold;
+    if (round === undefined) return;
+    round.holds.delete(hold);
+    if (round.failed.size > 0) round.failed.delete(hold);
     hold.round = undefined;
   }
 
