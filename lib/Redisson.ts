@@ -13,52 +13,45 @@ import type {
   RSemaphore,
   ShutdownOptions,
 } from './api';
-import type { Config } from './config/Config';
+import type { Config } from './config/builder/Config';
 import type { RedissonOptions } from './config/RedissonOptions';
-import { resolveConfig } from './config/resolveConfig';
+import { resolveConfig } from './config/builder/resolveConfig';
 import type { Settings } from './config/Settings';
 import { validateName } from './config/validateName';
 import { connect } from './connection/connect';
-import type { Connections } from './connection/Connections';
-import { checkSlots } from './locks/checkSlots';
-import { DistributedLock } from './locks/DistributedLock';
-import { fairDriver } from './locks/drivers/fair';
-import { fencedDriver } from './locks/drivers/fenced';
-import type { LockDriver } from './locks/drivers/LockDriver';
-import { nonReentrantDriver } from './locks/drivers/nonReentrant';
-import { nonReentrantFairDriver } from './locks/drivers/nonReentrantFair';
-import { readDriver } from './locks/drivers/read';
-import { readKeyPrefix } from './locks/drivers/readWriteKeys';
-import { reentrantDriver } from './locks/drivers/reentrant';
-import { spinDriver } from './locks/drivers/spin';
-import { writeDriver } from './locks/drivers/write';
-import { FairTurns } from './locks/FairTurns';
+import type { Connections } from './connection/ConnectionMonitor';
+import { checkSlots, HandleThread } from './locks/core/calls';
+import { unheardWarning, warnHandleReentry, warnSelfWait } from './locks/core/warnings';
+import { FairHeadChecks, fairKind } from './locks/kinds/fair';
+import { nonReentrantFairKind, nonReentrantKind } from './locks/kinds/nonReentrant';
+import { readKind, readRenewal } from './locks/kinds/read';
+import { hashRenewal, reentrantKind } from './locks/kinds/reentrant';
+import { latchKeys, type ObjectKeys, permitKeys, RedisObject, semaphoreKeys } from './synchronizers/RedisObject';
+import { Lock } from './locks/Lock';
+import { fencedKind } from './locks/kinds/fenced';
+import type { Heir, LockKind } from './locks/kinds/LockKind';
+import { readKeyPrefix } from './locks/kinds/readWrite';
+import { spinKind } from './locks/kinds/spin';
+import { writeKind } from './locks/kinds/write';
 import { FencedLock } from './locks/FencedLock';
-import { HandleThread } from './locks/HandleThread';
-import type { LockContext } from './locks/LockContext';
-import { LockEngine } from './locks/LockEngine';
-import { MultiLock } from './locks/MultiLock';
-import { ALL, MAJORITY } from './locks/quorum';
+import type { LockContext } from './locks/core/LockContext';
+import { LockEngine } from './locks/core/LockEngine';
+import { MultiLock } from './locks/multi/MultiLock';
+import { ALL, MAJORITY } from './locks/multi/quorum';
 import { ReadWriteLock } from './locks/ReadWriteLock';
-import { unheardWarning } from './locks/unheardWarning';
-import { SelfWaits } from './locks/SelfWaits';
-import { warnHandleReentry, warnSelfWait } from './locks/threadWarnings';
-import { ChannelHub } from './pubsub/ChannelHub';
-import { Drain } from './renewal/drain';
-import { logClient } from './renewal/clientLog';
-import { hashRenewal } from './renewal/hashRenewal';
-import { HoldTable } from './renewal/HoldTable';
-import { readRenewal } from './renewal/readRenewal';
-import { RenewalScheduler } from './renewal/RenewalScheduler';
+import { SelfWaits } from './locks/core/SelfWaits';
+import { Subscriptions } from './waiters/Subscriptions';
+import { Drain } from './watchdog/drain';
+import { logClient } from './watchdog/clientLog';
+import { OwnershipTable } from './watchdog/OwnershipTable';
+import { Watchdog } from './watchdog/Watchdog';
 import { CountDownLatch } from './synchronizers/CountDownLatch';
-import { latchKeys, permitKeys, semaphoreKeys, type ObjectKeys } from './synchronizers/objectKeys';
 import { PermitExpirableSemaphore } from './synchronizers/PermitExpirableSemaphore';
-import { RedisObject } from './synchronizers/RedisObject';
 import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, runAsNewThread } from './thread/threadScope';
 import { toMillis } from './util/duration';
-import { ExponentialBackOff } from './util/ExponentialBackOff';
-import { BackOffWakeup } from './wait/BackOffWakeup';
+import { ExponentialBackOff } from './util/backOff';
+import { BackOffWaiter } from './wait/BackOffWaiter';
 import { Rollback } from './wait/Rollback';
 
 /**
@@ -71,8 +64,8 @@ export class Redisson {
   readonly #settings: Settings;
   readonly #connections: Connections;
   readonly #context: LockContext;
-  readonly #fairTurns: FairTurns;
-  readonly #drivers;
+  readonly #fairHeadChecks: FairHeadChecks;
+  readonly #kinds;
   #reentryWarned = false;
   #shutdown: Promise<void> | undefined;
   /** Aborts when the shutdown begins: nothing new is acquired. */
@@ -83,38 +76,38 @@ export class Redisson {
     this.#settings = settings;
     this.#connections = connect({ ...settings, clientName: settings.clientName ?? connectionName(this.#id) });
     const { executor, subscriber, monitor } = this.#connections;
-    const holds = new HoldTable();
-    const watchdog = new RenewalScheduler(holds, settings.lockWatchdogBatchSize);
+    const ownerships = new OwnershipTable();
+    const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize);
     const warnUnheard = unheardWarning();
     executor.onUnheard = warnUnheard;
     executor.onReply = () => watchdog.catchUp();
     this.#context = {
       clientId: this.#id,
       settings,
-      holds,
+      ownerships,
       watchdog,
       rollback: new Rollback(),
-      hub: new ChannelHub(subscriber, settings),
+      subscriptions: new Subscriptions<Heir>(subscriber, settings),
       closing: this.#closing.signal,
-      selfWaits: new SelfWaits(holds, warnSelfWait),
+      selfWaits: new SelfWaits(ownerships, warnSelfWait),
       warnReentry: (name) => this.#warnReentry(name),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
-    const telling = logClient(settings.logger, this.#id, monitor, holds);
+    const telling = logClient(settings.logger, this.#id, monitor, ownerships);
     const renewal = telling(hashRenewal(executor));
     const closing = this.#closing.signal;
     const queueing = settings.fairLockWaitTimeout;
-    this.#fairTurns = new FairTurns(executor);
-    this.#drivers = {
-      lock: reentrantDriver(executor, this.#id, renewal),
-      fair: fairDriver(executor, this.#id, renewal, queueing, this.#fairTurns),
-      fenced: fencedDriver(executor, this.#id, renewal),
-      nonReentrant: nonReentrantDriver(executor, this.#id, renewal),
-      nonReentrantFair: nonReentrantFairDriver(executor, this.#id, renewal, queueing, this.#fairTurns),
-      read: readDriver(executor, this.#id, telling(readRenewal(executor, readKeyPrefix))),
-      write: writeDriver(executor, this.#id, renewal),
+    this.#fairHeadChecks = new FairHeadChecks(executor);
+    this.#kinds = {
+      lock: reentrantKind(executor, this.#id, renewal),
+      fair: fairKind(executor, this.#id, renewal, queueing, this.#fairHeadChecks),
+      fenced: fencedKind(executor, this.#id, renewal),
+      nonReentrant: nonReentrantKind(executor, this.#id, renewal),
+      nonReentrantFair: nonReentrantFairKind(executor, this.#id, renewal, queueing, this.#fairHeadChecks),
+      read: readKind(executor, this.#id, telling(readRenewal(executor, readKeyPrefix))),
+      write: writeKind(executor, this.#id, renewal),
       spin: (backOff: BackOff) =>
-        spinDriver(executor, this.#id, renewal, () => new BackOffWakeup(backOff.create(), closing)),
+        spinKind(executor, this.#id, renewal, () => new BackOffWaiter(backOff.create(), closing)),
     };
   }
 
@@ -130,37 +123,41 @@ export class Redisson {
 
   /** The re-entrant lock of that name (Redisson: RLock). @throws ConfigError unless the name is a non-empty string */
   getLock(name: string): RLock {
-    return this.#lock(name, this.#drivers.lock);
+    return this.#lock(name, this.#kinds.lock);
   }
 
   /** As {@link getLock}, served in the order of asking. */
   getFairLock(name: string): RLock {
-    return this.#lock(name, this.#drivers.fair);
+    return this.#lock(name, this.#kinds.fair);
   }
 
   /** As {@link getLock}, with a growing token for each hold (Redisson: RFencedLock). */
   getFencedLock(name: string): RFencedLock {
-    return new FencedLock(this.#lock(name, this.#drivers.fenced));
+    return new FencedLock(this.#lock(name, this.#kinds.fenced));
   }
 
-  /** As {@link getLock}; waiters ask again and again. @param backOff - their pauses. @default exponential, 1 to 128 ms */
+  /**
+   * As {@link getLock}; waiters ask again and again.
+   * @param backOff - their pauses.
+   * @default exponential, 1 to 128 ms
+   */
   getSpinLock(name: string, backOff: BackOff = new ExponentialBackOff()): RLock {
-    return this.#lock(name, this.#drivers.spin(backOff));
+    return this.#lock(name, this.#kinds.spin(backOff));
   }
 
   /** The lock of that name, which its own holder cannot take again. */
   getNonReentrantLock(name: string): RLock {
-    return this.#lock(name, this.#drivers.nonReentrant);
+    return this.#lock(name, this.#kinds.nonReentrant);
   }
 
   /** As {@link getNonReentrantLock}, served in the order of asking. */
   getNonReentrantFairLock(name: string): RLock {
-    return this.#lock(name, this.#drivers.nonReentrantFair);
+    return this.#lock(name, this.#kinds.nonReentrantFair);
   }
 
   /** The pair of a read and a write lock of that name (Redisson: RReadWriteLock). */
   getReadWriteLock(name: string): RReadWriteLock {
-    const { read, write } = this.#drivers;
+    const { read, write } = this.#kinds;
     return new ReadWriteLock(this.#engine(name, read, write), this.#engine(name, write, read));
   }
 
@@ -196,8 +193,8 @@ export class Redisson {
   }
 
   /** @internal As `getLock(name).withLock(fn, options)`, with what only @DisLock may ask for. */
-  guard<T>(name: string, ...call: Parameters<typeof DistributedLock.prototype.guard<T>>): Promise<T> {
-    return this.#lock(name, this.#drivers.lock).guard(...call);
+  runDecorated<T>(name: string, ...call: Parameters<typeof Lock.prototype.runDecorated<T>>): Promise<T> {
+    return this.#lock(name, this.#kinds.lock).runDecorated(...call);
   }
 
   /** The client id: a lower-case v4 UUID, the first part of every owner name. */
@@ -238,18 +235,18 @@ export class Redisson {
     return this.#connections.monitor.onChange(listener);
   }
 
-  /** Tells of every hold of this client that turns out to be lost. @returns what removes the listener */
+  /** Reports every hold of this client that turns out to be lost. @returns what removes the listener */
   onLockLost(listener: LockLostListener): () => void {
     if (typeof listener !== 'function') throw new TypeError('onLockLost needs a function');
-    return this.#context.holds.onLost(listener);
+    return this.#context.ownerships.onLost(listener);
   }
 
   /**
    * Rejects every waiter with ShutdownError, refuses new acquisitions, stops the watchdog, closes the connections.
    * Idempotent. Locks still held are left to expire, as Redisson does, and their signals abort.
    *
-   * @param options - `drain`: locks that are held get so many ms to be given back before that. Of several calls the one that
-   *   ends soonest counts; one without it ends that time at once
+   * @param options - `drain`: locks that are held get so many ms to be given back before that. Of several calls the one
+   *   that ends soonest counts; one without it ends that time at once
    * @throws RangeError for a `drain` that is no time
    */
   async shutdown(options?: ShutdownOptions): Promise<void> {
@@ -264,29 +261,29 @@ export class Redisson {
   }
 
   async #close(drainMs: number): Promise<void> {
-    const { hub, holds } = this.#context;
+    const { subscriptions, ownerships } = this.#context;
     this.#closing.abort();
-    hub.close();
-    holds.turns.close();
+    subscriptions.close();
+    ownerships.sectionQueues.close();
     if (drainMs > 0) {
-      this.#drain = new Drain(holds, this.#connections.executor);
+      this.#drain = new Drain(ownerships, this.#connections.executor);
       await this.#drain.within(drainMs);
     }
-    this.#fairTurns.close();
-    holds.clear();
+    this.#fairHeadChecks.close();
+    ownerships.clear();
     const closed = this.#connections.executor.close();
     this.#connections.monitor.close();
     await closed;
     this.#context.rollback.close();
   }
 
-  #lock(name: string, driver: LockDriver): DistributedLock {
-    return new DistributedLock(this.#engine(name, driver), new HandleThread());
+  #lock(name: string, kind: LockKind): Lock {
+    return new Lock(this.#engine(name, kind), new HandleThread());
   }
 
-  #engine(name: string, driver: LockDriver, otherHalf?: LockDriver): LockEngine {
-    const engine = new LockEngine(this.#context, driver, validateName(name, 'lock'), otherHalf);
-    checkSlots(driver.executor, name, driver.keysOf(engine.rawName));
+  #engine(name: string, kind: LockKind, otherHalf?: LockKind): LockEngine {
+    const engine = new LockEngine(this.#context, kind, validateName(name, 'lock'), otherHalf);
+    checkSlots(kind.executor, name, kind.keysOf(engine.rawName));
     return engine;
   }
 

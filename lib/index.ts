@@ -2,11 +2,9 @@
 /// <reference lib="es2022.error" preserve="true" />
 /// <reference lib="esnext.disposable" preserve="true" />
 export { Redisson } from './Redisson';
-export { Config } from './config/Config';
-export { DisLock } from './decorators/disLock';
-export type { DisLockKey, DisLockOptions } from './decorators/disLockOptions';
-export { ConstantBackOff } from './util/ConstantBackOff';
-export { ExponentialBackOff } from './util/ExponentialBackOff';
+export { Config } from './config/builder/Config';
+export { DisLock, type DisLockKey, type DisLockOptions } from './decorators/disLock';
+export { ConstantBackOff, ExponentialBackOff } from './util/backOff';
 export { TimeUnit } from './util/TimeUnit';
 export {
   CommandError,
@@ -22,8 +20,8 @@ export {
   ShutdownError,
   SubscriptionTimeoutError,
   UnsupportedOperationError,
+  type RedissonErrorCode,
 } from './errors';
-export type { RedissonErrorCode } from './errors';
 export type {
   AcquireOptions,
   BackOff,
@@ -46,7 +44,7 @@ export type {
   ShutdownOptions,
   ThreadOptions,
 } from './api';
-export { PrefixNameMapper } from './config/PrefixNameMapper';
+export { PrefixNameMapper } from './config/NameMapper';
 export type {
   ClientTopology,
   ClusterServersConfig,

@@ -7,7 +7,7 @@ import { numberOf, type Task, textOf } from '../harness/task';
 import { type WorkerGroup } from '../harness/WorkerGroup';
 
 const waiters = 1000;
-const crowd = 0;
+const contenders = 0;
 const holder = 1;
 /** Time for all waiters to subscribe and fall asleep, in ms. */
 const settleMs = 1_000;
@@ -46,8 +46,8 @@ export const tasks: Record<string, Task> = {
 async function measure(group: WorkerGroup, plan: Plan): Promise<Sample> {
   const name = freshKey('idleWaiters');
   await group.call(holder, 'idleWaiters', 'hold', { name });
-  const bytesPerWaiter = (await group.call(crowd, 'idleWaiters', 'wait', { name })) as number;
-  const commands = (await group.call(crowd, 'idleWaiters', 'watch', { ms: plan.idleWaitersMs })) as number;
+  const bytesPerWaiter = (await group.call(contenders, 'idleWaiters', 'wait', { name })) as number;
+  const commands = (await group.call(contenders, 'idleWaiters', 'watch', { ms: plan.idleWaitersMs })) as number;
   return { bytesPerWaiter, commandsPerSecond: (commands / plan.idleWaitersMs) * 1000 };
 }
 

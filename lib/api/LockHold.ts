@@ -24,8 +24,8 @@ export interface LockHold {
   /** Whether it is held, as far as this process knows, without asking Redis: neither released nor lost. */
   readonly isHeld: boolean;
   /**
-   * How long it is surely held, in ms, as far as this process knows: what is left of the last confirmed lease. 0 once it
-   * is released or lost. A hold without lease gets more of it with each renewal.
+   * How long it is surely held, in ms, as far as this process knows: what is left of the last confirmed lease. 0 once
+   * it is released or lost. A hold without lease gets more of it with each renewal.
    */
   readonly remainingLeaseMs: number;
   /**
@@ -36,6 +36,8 @@ export interface LockHold {
    * @throws ConnectionError, CommandTimeoutError when Redis could not be asked; the lock then runs out with its lease
    */
   unlock(): Promise<void>;
-  /** Gives the hold back at the end of an `await using` block. Never throws: an error here would hide the block's own. */
+  /**
+   * Gives the hold back at the end of an `await using` block. Never throws: an error here would hide the block's own.
+   */
   [Symbol.asyncDispose](): Promise<void>;
 }

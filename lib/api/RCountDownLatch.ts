@@ -3,8 +3,8 @@ import type { LockOptions } from './options';
 import type { RObject } from './RObject';
 
 /**
- * A counter that lets everybody through once it reaches zero. A latch that was never set is open, and so is one that was
- * deleted: its waiters go.
+ * A counter that lets everybody through once it reaches zero. A latch that was never set is open, and so is one that
+ * was deleted: its waiters go.
  *
  * Source: `org.redisson.api.RCountDownLatch`.
  */
@@ -22,7 +22,8 @@ export interface RCountDownLatch extends RObject {
   /**
    * Counts one down; at zero the latch opens.
    *
-   * @throws CommandTimeoutError, ConnectionError when the answer is lost: `mayHaveRun` tells whether it may have counted
+   * @throws CommandTimeoutError, ConnectionError when the answer is lost: `mayHaveRun` tells whether it may have
+   *   counted
    */
   countDown(): Promise<void>;
 

@@ -8,8 +8,9 @@ import type { RObject } from './RObject';
  *
  * - A hold without lease (`leaseTime` -1) is kept by the watchdog for as long as this process lives; one with a lease
  *   ends after it, released or not.
- * - Every method rejects with `ConnectionError` or `CommandTimeoutError` when Redis does not answer, with `ShutdownError`
- *   after `shutdown()`, with `CommandError` (`cause`: Redis' `WRONGTYPE`) when the name holds another type.
+ * - Every method rejects with `ConnectionError` or `CommandTimeoutError` when Redis does not answer, with
+ *   `ShutdownError` after `shutdown()`, with `CommandError` (`cause`: Redis' `WRONGTYPE`) when the name holds another
+ *   type.
  * - Times are milliseconds unless a `unit` is given. `RangeError`: not a finite number, or too long.
  *
  * Source: `org.redisson.api.RLock` and `RLockAsync`; one promise-returning method for each pair.
@@ -21,8 +22,8 @@ export interface RLock extends RObject {
    * @param leaseTime - how long to hold at most; zero or less: until `unlock()`, kept by the watchdog. Default -1
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - thread id, or thread id and signal
-   * @throws IllegalMonitorStateError when this thread is already acquiring this lock, or has it for a `withLock` callback
-   *   that runs beside this call
+   * @throws IllegalMonitorStateError when this thread is already acquiring this lock, or has it for a `withLock`
+   *   callback that runs beside this call
    * @throws SubscriptionTimeoutError when the lock's channel could not be subscribed within `subscriptionTimeout`
    * @throws NoSyncedReplicasError when no replica confirmed it (see `checkLockSyncedSlaves`)
    * @throws the reason of `options.signal`, when it aborts
@@ -127,9 +128,9 @@ export interface RLock extends RObject {
   tryAcquireHold(options?: AcquireOptions): Promise<LockHold | null>;
 
   /**
-   * Takes the lock, runs `fn` in a thread scope of that hold, and releases it. Two such callbacks of one lock overlap only
-   * where one runs inside the other, or where a `threadId` was given; those that re-enter side by side take turns. What `fn`
-   * left behind when it ended is outside.
+   * Takes the lock, runs `fn` in a thread scope of that hold, and releases it. Two such callbacks of one lock overlap
+   * only where one runs inside the other, or where a `threadId` was given; those that re-enter side by side take turns.
+   * What `fn` left behind when it ended is outside.
    *
    * @param fn - the protected work; locks it uses belong to the same logical thread. Heed `hold.signal`
    * @param options - times, unit, thread id, signal
@@ -139,4 +140,66 @@ export interface RLock extends RObject {
    * @throws the error of the release when only that fails; `LockLostError` when the lock was gone before `fn` ended
    */
   withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;
+}
+
+/**
+ * A pair of locks: many readers, or one writer. The writer may also read (and keep reading after it gave the write lock
+ * back: a downgrade); a reader cannot become the writer while it reads.
+ *
+ * The two locks share one thread outside thread scopes, so that read and write holds of one handle belong together.
+ *
+ * Source: `org.redisson.api.RReadWriteLock`.
+ */
+export interface RReadWriteLock extends RObject {
+  /** @returns the lock of the readers */
+  readLock(): RLock;
+  /** @returns the lock of the writer */
+  writeLock(): RLock;
+}
+
+/**
+ * A lock whose every hold has a token, strictly growing. A resource that remembers the greatest token it has seen and
+ * refuses smaller ones is safe also from an owner that lost the lock without noticing.
+ *
+ * Unlike Redisson's, an explicit lease is honoured, and `tryLockAndGetToken()` does not wait.
+ *
+ * Source: `org.redisson.api.RFencedLock`.
+ */
+export interface RFencedLock extends RLock {
+  /**
+   * As `lock`.
+   *
+   * @param leaseTime - how long to hold at most; zero or less: kept by the watchdog. Default -1
+   * @param unit - the unit of `leaseTime`. Default milliseconds
+   * @param options - thread id, or thread id and signal
+   * @returns the token of the new hold
+   */
+  lockAndGetToken(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<bigint>;
+
+  /**
+   * As `tryLock(options)`: one attempt.
+   *
+   * @returns the token of the new hold, or `null` when it was not taken
+   */
+  tryLockAndGetToken(options?: ThreadOptions): Promise<bigint | null>;
+  /**
+   * As `tryLock(waitTime, unit)`.
+   *
+   * @returns the token of the new hold, or `null` when it was not taken
+   */
+  tryLockAndGetToken(waitTime: number, unit?: TimeUnit): Promise<bigint | null>;
+  /**
+   * As `tryLock(waitTime, leaseTime, unit, options)`.
+   *
+   * @returns the token of the new hold, or `null` when it was not taken
+   */
+  tryLockAndGetToken(
+    waitTime: number,
+    leaseTime: number | undefined,
+    unit?: TimeUnit,
+    options?: LockOptions,
+  ): Promise<bigint | null>;
+
+  /** @returns the token of the latest hold of anybody, read from Redis; 0n when there never was one */
+  getToken(): Promise<bigint>;
 }

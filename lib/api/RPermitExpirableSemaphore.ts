@@ -6,8 +6,8 @@ import type { RObject } from './RObject';
  * A semaphore whose permits have ids and may have leases: a permit that is not given back in time comes back by itself.
  * Ids are 32 lower-case hex characters. Negative permits are a `RangeError`; zero permits give `[]`.
  *
- * Leases are counted on the clocks of the clients, which must not differ by much, from when a request is sent. Only -1 is
- * no lease: one of 0 or less is over at once. Commands whose answer is lost are repeated or undone by the ids.
+ * Leases are counted on the clocks of the clients, which must not differ by much, from when a request is sent. Only -1
+ * is no lease: one of 0 or less is over at once. Commands whose answer is lost are repeated or undone by the ids.
  *
  * Source: `org.redisson.api.RPermitExpirableSemaphore`.
  */

@@ -8,10 +8,10 @@ import type { RObject } from './RObject';
  *
  * Negative permits are a `RangeError`; zero permits succeed without touching Redis.
  *
- * Nobody can ask Redis later who has a permit. So a command that got no answer is neither repeated nor taken back: every
- * method that changes something, a timed wait too, then rejects with `CommandTimeoutError` or `ConnectionError`, whose
- * `mayHaveRun` tells whether it may have been done. Permits that come after that, or after an abort or the end of the
- * wait, are given back in the background; if the connection broke first, they may be lost. Where that matters, use
+ * Nobody can ask Redis later who has a permit. So a command that got no answer is neither repeated nor taken back:
+ * every method that changes something, a timed wait too, then rejects with `CommandTimeoutError` or `ConnectionError`,
+ * whose `mayHaveRun` tells whether it may have been done. Permits that come after that, or after an abort or the end of
+ * the wait, are given back in the background; if the connection broke first, they may be lost. Where that matters, use
  * `RPermitExpirableSemaphore`.
  *
  * Source: `org.redisson.api.RSemaphore`.

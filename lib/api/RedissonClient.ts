@@ -1,13 +1,10 @@
 import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
-import type { ConnectionListener, ConnectionState } from './ConnectionChange';
+import type { ConnectionListener, ConnectionState, LockLostListener } from './events';
+import type { RFencedLock, RLock, RReadWriteLock } from './RLock';
 import type { ShutdownOptions } from './options';
-import type { LockLostListener } from './LockLostEvent';
 import type { RCountDownLatch } from './RCountDownLatch';
-import type { RFencedLock } from './RFencedLock';
-import type { RLock } from './RLock';
 import type { RPermitExpirableSemaphore } from './RPermitExpirableSemaphore';
-import type { RReadWriteLock } from './RReadWriteLock';
 import type { RSemaphore } from './RSemaphore';
 
 /**
@@ -89,8 +86,8 @@ export interface RedissonClient {
   currentThreadId(): number | undefined;
 
   /**
-   * Is told each time a hold of this client turns out to be lost. Not of what is still held when the client shuts down: it
-   * is left to expire, and only its `signal` aborts.
+   * Is told each time a hold of this client turns out to be lost. Not of what is still held when the client shuts down:
+   * it is left to expire, and only its `signal` aborts.
    *
    * @param listener - called with the lock, the thread and the cause
    * @returns removes the listener

@@ -1,13 +1,10 @@
 export type { BackOff, BackOffPolicy } from './BackOff';
-export type { ConnectionChange, ConnectionListener, ConnectionState } from './ConnectionChange';
+export type { ConnectionChange, ConnectionListener, ConnectionState, LockLostEvent, LockLostListener } from './events';
 export type { LockHold } from './LockHold';
-export type { LockLostEvent, LockLostListener } from './LockLostEvent';
 export type { AcquireOptions, LockOptions, ShutdownOptions, ThreadOptions } from './options';
 export type { RCountDownLatch } from './RCountDownLatch';
 export type { RedissonClient } from './RedissonClient';
-export type { RFencedLock } from './RFencedLock';
-export type { RLock } from './RLock';
+export type { RFencedLock, RLock, RReadWriteLock } from './RLock';
 export type { RObject } from './RObject';
 export type { RPermitExpirableSemaphore } from './RPermitExpirableSemaphore';
-export type { RReadWriteLock } from './RReadWriteLock';
 export type { RSemaphore } from './RSemaphore';

@@ -6,8 +6,8 @@ import type { TimeUnit } from '../util/TimeUnit';
 export interface ThreadOptions {
   /**
    * The logical thread that calls: a non-negative integer below 2^32.
-   * @default the thread of a scope around the call that has the lock, else that of the scope (`runInThread`, `withLock`), else
-   *   that of the handle
+   * @default the thread of a scope around the call that has the lock, else that of the scope (`runInThread`,
+   *   `withLock`), else that of the handle
    */
   readonly threadId?: number | undefined;
   /**
@@ -58,9 +58,9 @@ export interface AcquireOptions extends ThreadOptions {
 /** How a client is shut down. */
 export interface ShutdownOptions {
   /**
-   * How long locks that are held may take to be given back, in ms. Meanwhile the watchdog renews them and `unlock` works;
-   * new acquisitions are refused and waiters are rejected. The client closes as soon as all are given back. A further call
-   * with a shorter time, or with none, shortens it; a longer one does not lengthen it.
+   * How long locks that are held may take to be given back, in ms. Meanwhile the watchdog renews them and `unlock`
+   * works; new acquisitions are refused and waiters are rejected. The client closes as soon as all are given back. A
+   * further call with a shorter time, or with none, shortens it; a longer one does not lengthen it.
    * @default 0: what is held is left to expire
    */
   readonly drain?: number | undefined;

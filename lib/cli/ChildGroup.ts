@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { ExitCode } from './exitCodes';
-import { Failure } from './failure';
-import { MARK } from './processes';
-import { type Members, OwnGroup, SharedGroup } from './processGroup';
+import { ExitCode, Failure } from './exit';
+import { MARK, type Members, OwnGroup, SharedGroup } from './processes';
 
 /** How often to look whether members of the group are left, in ms. */
 const LOOK_MS = 20;
@@ -26,7 +24,7 @@ export interface ChildOptions {
 /**
  * The command and all it starts.
  *
- * States: running -> (leader gone) stragglers -> gone.
+ * States: running -> (leader gone) others still run -> gone.
  */
 export class ChildGroup {
   /** The exit code of the command, as a shell gives it. Rejects with a {@link Failure} when it could not be started. */

@@ -9,9 +9,9 @@ const NOTICE_MS = 200;
 const MEMORY_MS = 2 * NOTICE_MS;
 
 /**
- * Tells whether a signal that we have received went to all of our process group, as Ctrl-C does, or to us alone, as with
- * kill(1): what the terminal sends reaches the command without us, and must not reach it twice. A second Ctrl-C makes
- * many programs give up what they are cleaning up.
+ * Tells whether a signal that we have received went to all of our process group, as Ctrl-C does, or to us alone, as
+ * with kill(1): what the terminal sends reaches the command without us, and must not reach it twice. A second Ctrl-C
+ * makes many programs give up what they are cleaning up.
  *
  * Nothing in Node says where a signal comes from. So a small process of our group lets itself be ended by any: when it
  * has ended, all of the group were meant. It ends with us, too, as its stdin does.

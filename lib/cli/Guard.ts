@@ -4,11 +4,11 @@ import { MARK } from './processes';
 
 /** What the guard waits between two looks, in ms. */
 const TICK_MS = 100;
-/** How long to wait for the end of a guard that was sent home, in ms. */
+/** How long to wait for the end of a guard that was told to stop, in ms. */
 const END_MS = 1_000;
 
 /**
- * Reads lines until the pipe closes. `done` sends it home; a pipe that closes without it means that we died. Then the
+ * Reads lines until the pipe closes. `done` stops it; a pipe that closes without it means that we died. Then the
  * command is ended as we would have ended it: its group, or what has the mark, or, where a mark cannot be seen, the
  * command alone. `$1` is the grace in ticks of 0.1 s.
  */
@@ -51,7 +51,7 @@ send KILL
  * A small shell that outlives us when we are killed without a chance to do anything (SIGKILL, out of memory), and then
  * ends the command, so that it does not run on without the lock. The lock itself runs out with its lease.
  *
- * States: watching nobody -> watching a command -> sent home | left alone: ends the command.
+ * States: watching nobody -> watching a command -> stopped | left alone: ends the command.
  */
 export class Guard {
   readonly #shell: ChildProcess;
@@ -83,7 +83,7 @@ export class Guard {
     this.#tell(`target ${id}\n`);
   }
 
-  /** Sends it home: the group is gone. Resolves when the guard is gone, too. */
+  /** Stops it: the group is gone. Resolves when the guard is gone, too. */
   async dismiss(): Promise<void> {
     this.#tell('done\n');
     this.#shell.stdin?.end();

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
-import type { LockHold, Redisson, RLock } from '../index';
-import { LockLostError } from '../index';
+import { type LockHold, LockLostError, type Redisson, type RLock } from '../index';
+import { ExitCode, Failure, messageOf } from './exit';
 import { acquireForRun } from './acquireForRun';
 import { ChildGroup } from './ChildGroup';
-import { ExitCode } from './exitCodes';
-import { Failure, messageOf } from './failure';
 import { GroupEar } from './GroupEar';
 import { Guard } from './Guard';
 import { LeaseWatch } from './LeaseWatch';
-import { FAREWELL_MS, say, within } from './output';
+import { CLEANUP_MS, say, within } from './output';
 import { hasTerminal } from './processes';
 import { SignalInbox } from './SignalInbox';
 
@@ -45,14 +43,15 @@ type State = 'waiting' | 'starting' | 'running' | 'losing' | 'terminating' | 're
  * - waiting: a signal ends the acquisition; nothing is started any more.
  * - running: signals are passed on to the group of the command. When the command has ended, what it left behind in its
  *   group is ended, too, while the lock is still held.
- * - With a terminal the command shares our process group, as below flock(1) and env(1): it can ask for a password, Ctrl-C
- *   and Ctrl-Z reach it and us alike, and what reached all of the group is not passed on again. A group of its own would
- *   be one in the background, which may not read the terminal, and Node cannot hand the terminal over.
+ * - With a terminal the command shares our process group, as below flock(1) and env(1): it can ask for a password,
+ *   Ctrl-C and Ctrl-Z reach it and us alike, and what reached all of the group is not passed on again. A group of its
+ *   own would be one in the background, which may not read the terminal, and Node cannot hand the terminal over.
  * - losing: the lock is lost, or about to be; terminating: TERM was sent to the group, KILL follows after the grace.
  * - releasing: signals have no effect.
  *
  * Invariants: 1. nothing of the group runs when the lock is released; 2. the grace of a command whose lease is about to
- * end is cut to what is left of the lease; 3. a Redis that does not answer delays the end by no more than a few seconds.
+ * end is cut to what is left of the lease; 3. a Redis that does not answer delays the end by no more than a few
+ * seconds.
  */
 export class LockedRun {
   readonly #client: Redisson;
@@ -72,7 +71,11 @@ export class LockedRun {
     this.#request = request;
   }
 
-  /** Does it all. @returns the exit code @throws what kept the lock from being acquired, or the command from starting */
+  /**
+   * Does it all.
+   * @returns the exit code
+   * @throws what kept the lock from being acquired, or the command from starting
+   */
   async run(): Promise<number> {
     const inbox = new SignalInbox((signal) => this.#onSignal(signal), this.#shared);
     try {
@@ -120,7 +123,7 @@ export class LockedRun {
   async #notAcquired(): Promise<number> {
     if (this.#signal === undefined) return this.#request.conflictExitCode;
     // What undoes an acquisition that was on its way is on the same connection before this question.
-    await within(this.#lock.isLocked(), FAREWELL_MS).catch(() => undefined);
+    await within(this.#lock.isLocked(), CLEANUP_MS).catch(() => undefined);
     return signalExitCode(this.#signal);
   }
 
@@ -202,7 +205,7 @@ export class LockedRun {
     this.#state = 'releasing';
     const left = Math.ceil(hold.remainingLeaseMs / 1_000);
     try {
-      const released = await within(hold.unlock(), FAREWELL_MS);
+      const released = await within(hold.unlock(), CLEANUP_MS);
       if (released === undefined) throw new Failure('Redis does not answer', ExitCode.unavailable);
     } catch (error) {
       if (error instanceof LockLostError) this.#lostBecause ??= messageOf(error);

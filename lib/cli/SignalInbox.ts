@@ -1,9 +1,13 @@
 /** The signals that ask a command to end, or tell it something. */
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
-/** Without a terminal nobody could continue us, and the command, a session of its own, would run on without renewals. */
+/**
+ * Without a terminal nobody could continue us, and the command, a session of its own, would run on without renewals.
+ */
 const IGNORED = ['SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const;
 
-/** Receives the signals sent to this process, instead of dying of them. Until it is closed, these have no other effect. */
+/**
+ * Receives the signals sent to this process, instead of dying of them. Until it is closed, these have no other effect.
+ */
 export class SignalInbox {
   readonly #listener: (signal: NodeJS.Signals) => void;
   readonly #ignore = (): void => undefined;

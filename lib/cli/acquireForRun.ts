@@ -1,8 +1,6 @@
-import type { LockHold, RLock } from '../index';
-import { CommandTimeoutError, ConnectionError, LockTimeoutError } from '../index';
-import { ExitCode } from './exitCodes';
-import { Failure, messageOf } from './failure';
-import { FAREWELL_MS, within } from './output';
+import { CommandTimeoutError, ConnectionError, type LockHold, LockTimeoutError, type RLock } from '../index';
+import { ExitCode, Failure, messageOf } from './exit';
+import { CLEANUP_MS, within } from './output';
 
 /** How the lock is wanted. Times in ms. */
 interface Wish {
@@ -57,7 +55,7 @@ function isSlow(error: unknown): boolean {
 async function askForLife(lock: RLock): Promise<void> {
   let answer: { readonly value: boolean } | undefined;
   try {
-    answer = await within(lock.isLocked(), FAREWELL_MS);
+    answer = await within(lock.isLocked(), CLEANUP_MS);
   } catch (error) {
     throw new Failure(messageOf(error), ExitCode.unavailable, { cause: error });
   }

@@ -1,6 +1,5 @@
 import type { ObjectReport } from '../inspection';
-import { ExitCode } from './exitCodes';
-import { Failure } from './failure';
+import { ExitCode, Failure } from './exit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
 import { oneLine, print } from './output';
 import { clientText, kindText, leasesText, listeningText, remainingText, table, ttlText } from './tables';

@@ -1,4 +1,4 @@
-import { ExitCode } from './exitCodes';
+import { ExitCode } from './exit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
 import { print } from './output';
 import { objectTable } from './tables';

@@ -2,8 +2,7 @@
 import { CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ExitCode } from './exitCodes';
-import { exitCodeOf, messageOf } from './failure';
+import { ExitCode, exitCodeOf, messageOf } from './exit';
 import { allSaid, print, ReaderGoneError, say, sayRaw } from './output';
 import { type Actions, createProgram } from './program';
 import type * as inspectModule from './inspect';

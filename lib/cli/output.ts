@@ -1,10 +1,9 @@
 import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { ExitCode } from './exitCodes';
-import { Failure } from './failure';
+import { ExitCode, Failure } from './exit';
 
-/** How long a farewell to Redis may keep the command, in ms. */
-export const FAREWELL_MS = 3_000;
+/** How long closing the client may keep the command, in ms. */
+export const CLEANUP_MS = 3_000;
 /** The pause before a write is tried again where the other end takes nothing at the moment, in ms. */
 const FULL_PIPE_MS = 10;
 
@@ -77,12 +76,14 @@ export function allSaid(): Promise<void> {
   return said;
 }
 
-/** Characters that turn the direction of writing, break lines or have no width: they make a line read as another one. */
+/**
+ * Characters that turn the direction of writing, break lines or have no width: they make a line read as another one.
+ */
 const MISLEADING = /[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]/g;
 
 /**
- * A text without line breaks and control characters, and with misleading ones as `\u202e`, so that nobody's name or error
- * reply can forge output.
+ * A text without line breaks and control characters, and with misleading ones as `\u202e`, so that nobody's name or
+ * error reply can forge output.
  */
 export function oneLine(text: string): string {
   return text

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { addClientOptions } from './clientOptions';
-import { ExitCode } from './exitCodes';
+import { ExitCode } from './exit';
 import { examplesOf, EXIT_CODES, INSPECT_NOTES, LIST_NOTES, RUN_NOTES, TOP_NOTES, UNLOCK_NOTES } from './helpTexts';
 import { LOCK_KINDS } from './lockKinds';
 import { oneLine } from './output';
@@ -152,8 +152,8 @@ function addTop(program: Command, actions: Actions, done: Done): void {
 }
 
 /**
- * The command that stands behind `--`, and nothing else: a forgotten name must not make a lock of the command. A name that
- * begins with `-` has a `--` of its own before it.
+ * The command that stands behind `--`, and nothing else: a forgotten name must not make a lock of the command. A name
+ * that begins with `-` has a `--` of its own before it.
  *
  * @param rest - what commander leaves behind the name
  * @returns `undefined` where there is no `--` between name and command

@@ -1,10 +1,9 @@
 import { Redisson } from '../index';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode } from './exitCodes';
-import { Failure } from './failure';
+import { ExitCode, Failure } from './exit';
 import { LockedRun } from './LockedRun';
 import { type LockKind, lockOfKind } from './lockKinds';
-import { FAREWELL_MS, within } from './output';
+import { CLEANUP_MS, within } from './output';
 
 /** The options of `run`, as commander reads them. Times in ms. */
 export interface RunOptions extends ClientOptions {
@@ -34,6 +33,6 @@ export async function run(name: string, command: readonly string[], options: Run
     });
     return await locked.run();
   } finally {
-    await within(client.shutdown(), FAREWELL_MS);
+    await within(client.shutdown(), CLEANUP_MS);
   }
 }

@@ -1,8 +1,7 @@
 import { constants } from 'node:os';
 import { type InspectionPage, Inspector, type ObjectReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode } from './exitCodes';
-import { messageOf } from './failure';
+import { ExitCode, messageOf } from './exit';
 import { oneLine, print, within } from './output';
 import { Screen } from './Screen';
 import { SignalInbox } from './SignalInbox';

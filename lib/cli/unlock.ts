@@ -1,11 +1,10 @@
 import { Redisson } from '../index';
 import type { ObjectReport } from '../inspection';
 import { readClientOptions } from './clientOptions';
-import { ExitCode } from './exitCodes';
-import { Failure } from './failure';
+import { ExitCode, Failure } from './exit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
 import { type LockKind, lockOfKind } from './lockKinds';
-import { FAREWELL_MS, oneLine, print, within } from './output';
+import { CLEANUP_MS, oneLine, print, within } from './output';
 import { kindText } from './tables';
 
 /** The options of `unlock`. */
@@ -22,7 +21,7 @@ export async function unlock(name: string, options: UnlockOptions): Promise<numb
   try {
     released = await lockOfKind(client, kind, name).forceUnlock();
   } finally {
-    await within(client.shutdown(), FAREWELL_MS);
+    await within(client.shutdown(), CLEANUP_MS);
   }
   const holders = released ? report.holders : [];
   if (options.json === true) await printJson({ name, kind: report.kind, released, holders });

@@ -1,7 +1,5 @@
-import type { Logger } from './Logger';
+import type { CommonSettings, Logger, TlsSettings, TlsVersion } from './Settings';
 import type { NameMapper } from './NameMapper';
-import type { CommonSettings } from './Settings';
-import type { TlsSettings, TlsVersion } from './TlsSettings';
 import type { RedisClientLike } from './Topology';
 
 /** The common settings with a plain value, as they are given. */
@@ -43,9 +41,9 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
 /** The options of `Redisson.create`: at most one of `client` and `url`, and common settings. */
 export type RedissonOptions = SettingsInput & {
   /**
-   * An existing ioredis `Redis` or `Cluster`: duplicated, never used, changed or closed. Must not have a `keyPrefix`. The
-   * database is `options.db` of the client, as for its `duplicate()`: a client that was
-   * sent elsewhere by `select()` is a `ConfigError`, and a later `select()` is not followed.
+   * An existing ioredis `Redis` or `Cluster`: duplicated, never used, changed or closed. Must not have a `keyPrefix`.
+   * The database is `options.db` of the client, as for its `duplicate()`: a client that was sent elsewhere by
+   * `select()` is a `ConfigError`, and a later `select()` is not followed.
    */
   readonly client?: RedisClientLike | undefined;
   /** Where Redis is. @default the environment variable `REDIS_URL`, else `redis://127.0.0.1:6379` */

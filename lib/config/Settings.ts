@@ -1,7 +1,5 @@
-import type { Logger } from './Logger';
 import type { NameMapper } from './NameMapper';
 import type { Secret } from './Secret';
-import type { TlsSettings } from './TlsSettings';
 import type { Topology } from './Topology';
 
 /**
@@ -19,7 +17,8 @@ export type ShardedSubscriptionMode = 'AUTO' | 'ON' | 'OFF';
  */
 export interface CommonSettings {
   /**
-   * The lease of a hold taken without one; renewed every third of it. A holder that dies keeps the lock at most that long.
+   * The lease of a hold taken without one; renewed every third of it. A holder that dies keeps the lock at most that
+   * long.
    * @default 30000, Redisson's; it must be what the Java peers use only as far as dead holders should cost the same
    */
   readonly lockWatchdogTimeout: number;
@@ -54,13 +53,15 @@ export interface CommonSettings {
    */
   readonly maxRenewTimes: number;
   /**
-   * Whether re-entering a lock through a handle outside any thread scope, or by `lock()` where `acquire()` took it, is an error instead of a warning.
+   * Whether re-entering a lock through a handle outside any thread scope, or by `lock()` where `acquire()` took it, is
+   * an error instead of a warning.
    * @default false: Java code ported line by line does that. Ours
    */
   readonly strictThreads: boolean;
   /**
-   * How often in a row a process may hand a lock on among its own waiters, in one command, before others get their turn;
-   * 0: never. While others wait it does so less often by itself: it shares the turns with processes that take one at a time.
+   * How often in a row a process may hand a lock on among its own waiters, in one command, before others get their
+   * turn; 0: never. While others wait it does so less often by itself: it shares the turns with processes that take one
+   * at a time.
    * @default 64: each saves the other processes a wake-up for nothing. Ours
    */
   readonly maxHandOvers: number;
@@ -110,4 +111,45 @@ export interface CommonSettings {
 export interface Settings extends CommonSettings {
   /** How the servers are found. */
   readonly topology: Topology;
+}
+
+/**
+ * How to encrypt connections, ready for Node (see `tlsOptions`). Present exactly when the addresses are `rediss://` or
+ * `valkeys://`.
+ */
+export interface TlsSettings {
+  /**
+   * How far to trust the server: `STRICT` checks its certificate and that it is of the host asked for, `CA_ONLY` only
+   * the certificate, `NONE` nothing.
+   * @default 'STRICT', as in Redisson: anything less lets somebody in between read and change everything
+   */
+  readonly verification: 'STRICT' | 'CA_ONLY' | 'NONE';
+  /** Trusted certificates, PEM (`sslTruststore`). @default undefined: those Node brings along */
+  readonly ca: string | undefined;
+  /** Our own certificate and key, PKCS #12 (`sslKeystore`). @default undefined: none */
+  readonly pfx: Secret<Buffer> | undefined;
+  /** Our own certificate and key, PEM (`sslKeystore`). @default undefined: none */
+  readonly pem: Secret | undefined;
+  /** Opens `pfx`, or the key in `pem` (`sslKeystorePassword`). @default undefined: none */
+  readonly passphrase: Secret | undefined;
+  /** Cipher names in OpenSSL's or Java's notation (`sslCiphers`). @default undefined: Node's */
+  readonly ciphers: readonly string[] | undefined;
+  /** The oldest protocol allowed (`sslProtocols`). @default undefined: Node's (TLSv1.2) */
+  readonly minVersion: TlsVersion | undefined;
+  /** The newest protocol allowed (`sslProtocols`). @default undefined: Node's (TLSv1.3) */
+  readonly maxVersion: TlsVersion | undefined;
+}
+
+/** Protocol names, the same in Java and Node. */
+export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+
+/** Writes a line: what belongs to it, and a message for a person. As pino's. */
+export type LogLine = (fields: object, message: string) => void;
+
+/** Where a client tells what happens to it: changes of its connection, refusals, lost locks, renewals that fail. */
+export interface Logger {
+  readonly debug: LogLine;
+  readonly info: LogLine;
+  readonly warn: LogLine;
+  readonly error: LogLine;
 }

@@ -9,7 +9,8 @@ export interface NodeAddress {
 }
 
 /**
- * Translates the addresses that a cluster or sentinels announce to ones that can be reached from here (containers, NAT).
+ * Translates the addresses that a cluster or sentinels announce to ones that can be reached from here (containers,
+ * NAT).
  *
  * Source: `org.redisson.config.NatMapper`.
  */

@@ -1,9 +1,16 @@
-export { Config } from './Config';
-export { IDENTITY_NAME_MAPPER, type NameMapper } from './NameMapper';
-export type { Logger, LogLine } from './Logger';
-export { PrefixNameMapper } from './PrefixNameMapper';
+export { Config } from './builder/Config';
+export { IDENTITY_NAME_MAPPER, type NameMapper, PrefixNameMapper } from './NameMapper';
+export type {
+  Logger,
+  LogLine,
+  CommonSettings,
+  Settings,
+  ShardedSubscriptionMode,
+  TlsSettings,
+  TlsVersion,
+} from './Settings';
 export type { RedissonOptions, SettingsInput } from './RedissonOptions';
-export { resolveConfig } from './resolveConfig';
+export { resolveConfig } from './builder/resolveConfig';
 export { Secret } from './Secret';
 export type {
   ClusterServersConfig,
@@ -12,10 +19,8 @@ export type {
   SentinelServersConfig,
   ServersConfig,
   SingleServerConfig,
-} from './serverConfigs';
-export type { CommonSettings, Settings, ShardedSubscriptionMode } from './Settings';
-export { tlsOptions } from './tlsOptions';
-export type { TlsSettings, TlsVersion } from './TlsSettings';
+} from './builder/serverConfigs';
+export { tlsOptions } from './tls/tlsOptions';
 export type {
   ClientTopology,
   ClusterTopology,

@@ -3,8 +3,8 @@ import type { NodeAddress } from './Topology';
 
 /**
  * What tells the servers of one client from those of another, in every process alike: the addresses it was configured
- * with, and the database. Not what the servers say of themselves, which a failover changes. Processes that name one server
- * differently (`localhost` here, an IP address there) do not agree on it.
+ * with, and the database. Not what the servers say of themselves, which a failover changes. Processes that name one
+ * server differently (`localhost` here, an IP address there) do not agree on it.
  */
 export function serverIdentity({ topology, database }: Settings): string {
   switch (topology.kind) {

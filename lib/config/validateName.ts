@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { ConfigError } from '../errors/ConfigError';
+import { ConfigError } from '../errors/usageErrors';
 import type { NameMapper } from './NameMapper';
 
 /** Half of a pair: it cannot be written as UTF-8, so Redis would get another name, and other names the same. */

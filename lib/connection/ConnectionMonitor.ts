@@ -1,7 +1,9 @@
 import type { ConnectionChange, ConnectionListener, ConnectionState } from '../api';
 import { runOutside } from '../util/outside';
-import type { Link, LinkEvents } from './Link';
-import { driverError } from './driverError';
+import { driverError } from './link/driverError';
+import type { Link, LinkEvents } from './link/Link';
+import type { CommandExecutor } from './pending/CommandExecutor';
+import type { Subscriber } from './pubsub/Subscriber';
 
 /**
  * What becomes of the command connection of a client, for those who want to know.
@@ -74,4 +76,11 @@ export class ConnectionMonitor {
       }
     });
   }
+}
+
+/** The connections of one client: for commands, and to listen. */
+export interface Connections {
+  readonly executor: CommandExecutor;
+  readonly subscriber: Subscriber;
+  readonly monitor: ConnectionMonitor;
 }

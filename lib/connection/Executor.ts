@@ -1,23 +1,23 @@
 import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
-import { Call } from './Call';
-import type { CommandExecutor, RunOptions } from './CommandExecutor';
-import { connectionError, denial } from './connectionError';
-import { DeadlineQueue } from './DeadlineQueue';
-import { Debts } from './Debts';
-import type { Link } from './Link';
-import { classify } from './replyErrors';
-import { FarewellTexts, scriptArguments, travelling } from './scriptArguments';
+import { AwaitedReplies, DeadlineQueue } from './pending/DeadlineQueue';
+import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
+import type { CommandExecutor, RunOptions } from './pending/CommandExecutor';
+import type { Link } from './link/Link';
+import { classify } from './link/replyErrors';
+import { CleanupTexts, scriptArguments, travelling } from './pending/scriptArguments';
 
 /** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
 const FIRST_PAUSE_MS = 25;
 /** Longest such pause, in ms: so much later than possible a command runs after a failover. */
 const MAX_PAUSE_MS = 400;
-/** A command that is sent from one node to the next goes at once so many times: a view of a cluster settles in fewer. */
+/**
+ * A command that is sent from one node to the next goes at once so many times: a view of a cluster settles in fewer.
+ */
 const FREE_REDIRECTS = 3;
 /** How long a command waits for a server that can serve it beyond the command time-out, per retry attempt, in ms. */
-const PATIENCE_MS = 1_000;
+const WAIT_PER_RETRY_MS = 1_000;
 /** Default of {@link ExecutorSettings.maxPending}. */
 const MAX_PENDING = 100_000;
 
@@ -52,12 +52,14 @@ export class Executor implements CommandExecutor {
   onUnheard: ((what: string) => void) | undefined;
   readonly #link: Link;
   readonly #settings: ExecutorSettings;
-  readonly #written = new DeadlineQueue<Call>((call) => this.#timedOut(call));
-  readonly #waiting = new DeadlineQueue<Call>((call) => call.fail(connectionError(call, this.#link)));
-  readonly #pausing = new Map<Call, NodeJS.Timeout>();
-  readonly #debts = new Debts<Call>();
-  readonly #texts = new FarewellTexts();
-  #epoch = 0;
+  readonly #written = new DeadlineQueue<PendingCommand>((pending) => this.#timedOut(pending));
+  readonly #waiting = new DeadlineQueue<PendingCommand>((pending) =>
+    pending.fail(connectionError(pending, this.#link)),
+  );
+  readonly #pausing = new Map<PendingCommand, NodeJS.Timeout>();
+  readonly #awaited = new AwaitedReplies<PendingCommand>();
+  readonly #texts = new CleanupTexts();
+  #connectionNumber = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
 
   constructor(link: Link, settings: ExecutorSettings) {
@@ -66,7 +68,7 @@ export class Executor implements CommandExecutor {
     link.events = {
       ready: () => this.#flush(),
       lost: () => {
-        this.#epoch++;
+        this.#connectionNumber++;
       },
       refused: (error) => this.#refused(error),
     };
@@ -74,13 +76,13 @@ export class Executor implements CommandExecutor {
 
   get busy(): boolean {
     if (this.#written.size > 0) return true;
-    for (const call of this.#waiting) if (!call.cancelled) return true;
-    for (const call of this.#pausing.keys()) if (!call.cancelled) return true;
+    for (const pending of this.#waiting) if (!pending.cancelled) return true;
+    for (const pending of this.#pausing.keys()) if (!pending.cancelled) return true;
     return false;
   }
 
-  get epoch(): number {
-    return this.#epoch;
+  get connectionNumber(): number {
+    return this.#connectionNumber;
   }
 
   run<K extends string, A extends string, R>(
@@ -93,18 +95,18 @@ export class Executor implements CommandExecutor {
     const count = flat[1];
     const key = count === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
-      const call = new Call('evalsha', flat, key, script, options, resolve as never, reject);
-      if (!call.farewell) return this.#start(call);
+      const pending = new PendingCommand('evalsha', flat, key, script, options, resolve as never, reject);
+      if (!pending.cleanup) return this.#start(pending);
       const slot = key === undefined ? 0 : this.#link.slotOf(key);
-      if (this.#texts.needed(script.sha, slot, this.#epoch, this.#state !== 'open')) call.useText();
-      this.#resume(call);
+      if (this.#texts.needed(script.sha, slot, this.#connectionNumber, this.#state !== 'open')) pending.useText();
+      this.#resume(pending);
     });
   }
 
   call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown> {
     const key = options?.routeBy ?? String(args[0]);
     return new Promise((resolve, reject) => {
-      this.#start(new Call(command, [...args], key, undefined, options, resolve, reject));
+      this.#start(new PendingCommand(command, [...args], key, undefined, options, resolve, reject));
     });
   }
 
@@ -121,9 +123,9 @@ export class Executor implements CommandExecutor {
 
   async close(): Promise<void> {
     this.#state = 'closing';
-    for (const call of this.#written) if (call.takesBack) this.#debts.owe(call);
+    for (const pending of this.#written) if (pending.takesBack) this.#awaited.add(pending);
     this.#end();
-    await this.#debts.paid(Math.min(this.#settings.timeout, MAX_CLOSING_MS));
+    await this.#awaited.whenSettled(Math.min(this.#settings.timeout, MAX_CLOSING_MS));
     await new Promise(setImmediate);
     this.#state = 'closed';
     this.#end();
@@ -134,148 +136,151 @@ export class Executor implements CommandExecutor {
     for (const timer of this.#pausing.values()) clearTimeout(timer);
     const open = [...this.#pausing.keys(), ...this.#waiting, ...this.#written];
     for (const calls of [this.#pausing, this.#waiting, this.#written]) calls.clear();
-    for (const call of open) call.fail(new ShutdownError(call.what));
+    for (const pending of open) pending.fail(new ShutdownError(pending.what));
   }
 
-  #start(call: Call): void {
-    const accepted = this.#state === 'open' || (this.#state === 'closing' && call.farewell);
-    if (!accepted) call.fail(new ShutdownError(call.what));
-    else if (this.#link.canSend(call.key)) this.#write(call);
-    else this.#park(call);
+  #start(pending: PendingCommand): void {
+    const accepted = this.#state === 'open' || (this.#state === 'closing' && pending.cleanup);
+    if (!accepted) pending.fail(new ShutdownError(pending.what));
+    else if (this.#link.canSend(pending.key)) this.#write(pending);
+    else this.#park(pending);
   }
 
   /** As {@link #start}, for a call whose context is not that of the code that runs. */
-  #resume(call: Call): void {
-    call.context.runInAsyncScope(this.#start, this, call);
+  #resume(pending: PendingCommand): void {
+    pending.context.runInAsyncScope(this.#start, this, pending);
   }
 
-  #write(call: Call): void {
+  #write(pending: PendingCommand): void {
     const now = performance.now();
-    const writing = call.beginWriting(now, this.#epoch);
-    this.#written.add(call, now + this.#settings.timeout + this.#link.syncTimeout);
-    const args = travelling(call, this.#link.publishCommand);
+    const writing = pending.beginWriting(now, this.#connectionNumber);
+    this.#written.add(pending, now + this.#settings.timeout + this.#link.syncTimeout);
+    const args = travelling(pending, this.#link.publishCommand);
     const alone = this.#written.size === 1;
-    this.#link.send(call.command, args, call.key, call.receipt, alone).then(
-      (reply) => this.#answered(call, reply),
-      (error: Error) => this.#failed(call, writing, error),
+    this.#link.send(pending.commandName, args, pending.key, pending.replicaAck, alone).then(
+      (reply) => this.#answered(pending, reply),
+      (error: Error) => this.#failed(pending, writing, error),
     );
   }
 
-  #answered(call: Call, reply: unknown): void {
-    this.#leave(call);
+  #answered(pending: PendingCommand, reply: unknown): void {
+    this.#leave(pending);
     this.onReply?.();
-    const doubt = call.answer(this.#heard(call, reply), this.#settings.checkLockSyncedSlaves);
-    this.#debts.pay(call);
+    const doubt = pending.answer(this.#heard(pending, reply), this.#settings.checkLockSyncedSlaves);
+    this.#awaited.settled(pending);
     if (doubt === undefined) return;
-    if (doubt === 0) call.fail(new NoSyncedReplicasError(call.what, this.#settings.slavesSyncTimeout));
-    else this.#lost(call, doubt);
+    if (doubt === 0) pending.fail(new NoSyncedReplicasError(pending.what, this.#settings.slavesSyncTimeout));
+    else this.#lost(pending, doubt);
   }
 
   /** The answer without the mark that nobody was told, of which the client is told instead. */
-  #heard(call: Call, reply: unknown): unknown {
+  #heard(pending: PendingCommand, reply: unknown): unknown {
     if (!Array.isArray(reply) || reply[0] !== UNHEARD_MARK) return reply;
-    this.onUnheard?.(call.what);
+    this.onUnheard?.(pending.what);
     return reply[1] ?? null;
   }
 
   /** Wherever it is: the answer may be that to an earlier writing, and find it waiting or pausing to be sent again. */
-  #leave(call: Call): void {
-    call.queue?.delete(call);
+  #leave(pending: PendingCommand): void {
+    pending.queue?.delete(pending);
     if (this.#pausing.size === 0) return;
-    clearTimeout(this.#pausing.get(call));
-    this.#pausing.delete(call);
+    clearTimeout(this.#pausing.get(pending));
+    this.#pausing.delete(pending);
   }
 
-  #failed(call: Call, writing: number, error: Error): void {
-    this.#debts.pay(call);
+  #failed(pending: PendingCommand, writing: number, error: Error): void {
+    this.#awaited.settled(pending);
     // An earlier writing of a call that was written again: the later one decides.
-    if (call.settled || writing !== call.writings) return;
-    this.#written.delete(call);
+    if (pending.settled || writing !== pending.writings) return;
+    this.#written.delete(pending);
     this.onReply?.();
     switch (classify(error)) {
       case 'noScript':
-        call.useText();
-        call.unsend();
-        return this.#restart(call);
+        pending.useText();
+        pending.unsend();
+        return this.#restart(pending);
       case 'redirected':
-        call.unsend();
-        return call.refusals < FREE_REDIRECTS ? this.#again(call) : this.#later(call, error);
+        pending.unsend();
+        return pending.refusals < FREE_REDIRECTS ? this.#again(pending) : this.#later(pending, error);
       case 'unsent':
       case 'unavailable':
-        call.unsend();
-        return this.#later(call, error);
+        pending.unsend();
+        return this.#later(pending, error);
       case 'lost':
-        return this.#lost(call, error);
+        return this.#lost(pending, error);
       case 'wrongType':
       case 'refused':
-        call.unsend();
-        return call.fail(denial(call, this.#link, error));
+        pending.unsend();
+        return pending.fail(denial(pending, this.#link, error));
     }
   }
 
-  #lost(call: Call, error: Error): void {
-    if (call.resend !== 'never' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#resume(call);
-    else call.fail(connectionError(call, this.#link, error));
+  #lost(pending: PendingCommand, error: Error): void {
+    if (pending.resend !== 'never' && pending.sends <= this.#settings.retryAttempts && !pending.cancelled)
+      this.#resume(pending);
+    else pending.fail(connectionError(pending, this.#link, error));
   }
 
-  #again(call: Call): void {
-    call.refusals++;
-    call.refusedAt ??= performance.now();
-    this.#restart(call);
+  #again(pending: PendingCommand): void {
+    pending.refusals++;
+    pending.refusedAt ??= performance.now();
+    this.#restart(pending);
   }
 
-  #restart(call: Call): void {
+  #restart(pending: PendingCommand): void {
     // The answer to an earlier writing has come meanwhile.
-    if (call.settled) return;
-    if (call.cancelled) call.fail(connectionError(call, this.#link));
-    else this.#resume(call);
+    if (pending.settled) return;
+    if (pending.cancelled) pending.fail(connectionError(pending, this.#link));
+    else this.#resume(pending);
   }
 
   /** It did not run and may later: tries as long as a call waits for a connection. */
-  #later(call: Call, error: Error): void {
+  #later(pending: PendingCommand, error: Error): void {
     const now = performance.now();
-    call.refusedAt ??= now;
-    if (call.cancelled || now - call.refusedAt >= this.#patience) return call.fail(denial(call, this.#link, error));
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(call.refusals, 10), MAX_PAUSE_MS);
+    pending.refusedAt ??= now;
+    if (pending.cancelled || now - pending.refusedAt >= this.#longestWaitMs)
+      return pending.fail(denial(pending, this.#link, error));
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(pending.refusals, 10), MAX_PAUSE_MS);
     const timer = setTimeout(() => {
-      this.#pausing.delete(call);
-      this.#again(call);
+      this.#pausing.delete(pending);
+      this.#again(pending);
     }, pause);
     timer.unref();
-    this.#pausing.set(call, timer);
+    this.#pausing.set(pending, timer);
   }
 
-  #park(call: Call): void {
+  #park(pending: PendingCommand): void {
     const { maxPending = MAX_PENDING } = this.#settings;
     const hopeless = this.#link.refusal !== undefined || this.#waiting.size + this.#pausing.size >= maxPending;
-    if (hopeless) return call.fail(connectionError(call, this.#link));
-    this.#waiting.add(call, performance.now() + this.#patience);
+    if (hopeless) return pending.fail(connectionError(pending, this.#link));
+    this.#waiting.add(pending, performance.now() + this.#longestWaitMs);
   }
 
   #flush(): void {
-    for (const call of this.#waiting) {
-      if (!this.#link.canSend(call.key)) continue;
-      this.#waiting.delete(call);
-      this.#restart(call);
+    for (const pending of this.#waiting) {
+      if (!this.#link.canSend(pending.key)) continue;
+      this.#waiting.delete(pending);
+      this.#restart(pending);
     }
   }
 
   #refused(error: Error): void {
-    for (const call of this.#waiting) {
-      if (this.#link.canSend(call.key)) continue;
-      this.#waiting.delete(call);
-      call.fail(connectionError(call, this.#link, error));
+    for (const pending of this.#waiting) {
+      if (this.#link.canSend(pending.key)) continue;
+      this.#waiting.delete(pending);
+      pending.fail(connectionError(pending, this.#link, error));
     }
   }
 
   /** How long a call waits for a server that can serve it, in ms. */
-  get #patience(): number {
-    return this.#settings.timeout + this.#settings.retryAttempts * PATIENCE_MS;
+  get #longestWaitMs(): number {
+    return this.#settings.timeout + this.#settings.retryAttempts * WAIT_PER_RETRY_MS;
   }
 
-  #timedOut(call: Call): void {
-    this.#link.unanswered(call.key, call.writtenAt);
-    if (call.resend === 'always' && call.sends <= this.#settings.retryAttempts && !call.cancelled) this.#resume(call);
-    else call.fail(new CommandTimeoutError(call.what, this.#settings.timeout, true));
+  #timedOut(pending: PendingCommand): void {
+    this.#link.unanswered(pending.key, pending.writtenAt);
+    if (pending.resend === 'always' && pending.sends <= this.#settings.retryAttempts && !pending.cancelled)
+      this.#resume(pending);
+    else pending.fail(new CommandTimeoutError(pending.what, this.#settings.timeout, true));
   }
 }

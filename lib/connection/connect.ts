@@ -2,18 +2,16 @@ import { Redis, type Cluster } from 'ioredis';
 import type { Settings } from '../config/Settings';
 import type { NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
-import { chosenConnector } from './chosenConnector';
+import { ConnectionMonitor, type Connections } from './ConnectionMonitor';
+import { chosenConnector, sentinelConnector } from './link/connectors';
 import { connectCluster, connectClusterCopy } from './connectCluster';
-import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword } from './connectionOptions';
-import { ConnectionMonitor } from './ConnectionMonitor';
-import type { Connections } from './Connections';
-import { ConnectionSubscriber, endpointOf } from './ConnectionSubscriber';
+import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword } from './link/connectionOptions';
+import { ConnectionSubscriber, endpointOf } from './pubsub/ConnectionSubscriber';
 import { Executor } from './Executor';
-import { checkClientsIoredis, checkIoredis } from './ioredisCompat';
-import { MasterFinder } from './MasterFinder';
-import { ownOptions } from './ownOptions';
-import { sentinelConnector } from './sentinelConnector';
-import { StandaloneLink } from './StandaloneLink';
+import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
+import { MasterFinder } from './link/MasterFinder';
+import { ownOptions } from './link/ownOptions';
+import { StandaloneLink } from './link/StandaloneLink';
 
 /** Pause between two rounds of looking for the master among a master and its slaves, in ms (as replicated servers). */
 const MASTER_SLAVE_SCAN_MS = 1_000;

@@ -2,22 +2,24 @@ import { Redis, type Cluster, type RedisOptions } from 'ioredis';
 import type { Settings } from '../config/Settings';
 import type { ClusterTopology, NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
-import { chosenConnector } from './chosenConnector';
-import { ClusterLink } from './ClusterLink';
-import { ClusterSubscriber } from './ClusterSubscriber';
-import { ClusterView } from './ClusterView';
-import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from './connectionOptions';
-import { ConnectionMonitor } from './ConnectionMonitor';
-import type { Connections } from './Connections';
-import { ConnectionSubscriber } from './ConnectionSubscriber';
+import { chosenConnector } from './link/connectors';
+import { ClusterLink } from './cluster/ClusterLink';
+import { ClusterSubscriber } from './pubsub/ClusterSubscriber';
+import { ClusterView } from './cluster/ClusterView';
+import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from './link/connectionOptions';
+import { ConnectionMonitor, type Connections } from './ConnectionMonitor';
+import { ConnectionSubscriber } from './pubsub/ConnectionSubscriber';
 import { Executor } from './Executor';
-import { startNodesOf } from './ioredisCompat';
-import { ownOptions, type OwnRedisOptions } from './ownOptions';
-import { ShardedSubscriber } from './ShardedSubscriber';
-import type { Subscriber } from './Subscriber';
-import { StandaloneLink, type StandaloneOptions } from './StandaloneLink';
+import { startNodesOf } from './link/ioredisCompat';
+import { ownOptions, type OwnRedisOptions } from './link/ownOptions';
+import { ShardedSubscriber } from './pubsub/ShardedSubscriber';
+import type { Subscriber } from './pubsub/Subscriber';
+import { StandaloneLink, type StandaloneOptions } from './link/StandaloneLink';
 
-/** How often the cluster of a user's own client is looked at, in ms, unless that client says how often (Redisson's default). */
+/**
+ * How often the cluster of a user's own client is looked at, in ms, unless that client says how often (Redisson's
+ * default).
+ */
 const SCAN_INTERVAL_MS = 5_000;
 
 /** What is known of a cluster before it is asked. */

@@ -1,14 +1,10 @@
-export { CommandError } from './CommandError';
-export { CommandTimeoutError } from './CommandTimeoutError';
-export { ConfigError } from './ConfigError';
-export { ConnectionError } from './ConnectionError';
-export { IllegalMonitorStateError } from './IllegalMonitorStateError';
-export { LockLostError } from './LockLostError';
-export { LockTimeoutError } from './LockTimeoutError';
-export { NoSyncedReplicasError } from './NoSyncedReplicasError';
-export { PermitNotFoundError } from './PermitNotFoundError';
-export { RedissonError } from './RedissonError';
-export type { RedissonErrorCode } from './RedissonError';
-export { ShutdownError } from './ShutdownError';
-export { SubscriptionTimeoutError } from './SubscriptionTimeoutError';
-export { UnsupportedOperationError } from './UnsupportedOperationError';
+export {
+  CommandError,
+  CommandTimeoutError,
+  ConnectionError,
+  NoSyncedReplicasError,
+  SubscriptionTimeoutError,
+} from './connectionErrors';
+export { ConfigError, ShutdownError, UnsupportedOperationError } from './usageErrors';
+export { IllegalMonitorStateError, LockLostError, LockTimeoutError, PermitNotFoundError } from './lockErrors';
+export { RedissonError, type RedissonErrorCode } from './RedissonError';

@@ -1,13 +1,11 @@
-import type { Config } from '../config/Config';
+import type { Config } from '../config/builder/Config';
 import type { NameMapper } from '../config/NameMapper';
 import type { RedissonOptions } from '../config/RedissonOptions';
-import { resolveConfig } from '../config/resolveConfig';
+import { resolveConfig } from '../config/builder/resolveConfig';
 import { mapName, validateName } from '../config/validateName';
 import { connect, type Connections } from '../connection/connect';
-import { describeLock, type LockDraft } from './describeLock';
-import { describeNumber, type NumberDraft } from './describeNumber';
+import { describeLock, describeNumber, type LockDraft, type NumberDraft, permitReports } from './describe';
 import { globTest, scanFilter } from './glob';
-import { permitReports } from './permits';
 import { RedisView } from './RedisView';
 import type { ObjectReport } from './reports';
 
@@ -27,8 +25,8 @@ const PERMITS = /^(.*):timeout$/s;
 const PART = /^redisson_(?:lock_timeout|lock_token|unlock_latch):|:rwlock_timeout:\d+$/s;
 
 /**
- * Looks at the locks and synchronizers in Redis. Changes nothing, and asks for no key but those it is shown. Keys that its
- * user has no right to are passed over.
+ * Looks at the locks and synchronizers in Redis. Changes nothing, and asks for no key but those it is shown. Keys that
+ * its user has no right to are passed over.
  */
 export class Inspector {
   readonly #redis: RedisView;

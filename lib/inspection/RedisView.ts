@@ -1,4 +1,4 @@
-import type { CommandExecutor } from '../connection/CommandExecutor';
+import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { CommandError } from '../errors';
 
 /** One page of a scan. */
@@ -11,7 +11,10 @@ export interface ScanPage {
 /** How many keys Redis looks at for one page: about a millisecond of its time. */
 const PAGE_SIZE = 1_000;
 
-/** Redis 6 and 7 on a key that our user may not see; not on a command that it may not send, which is for the user to mend. */
+/**
+ * Redis 6 and 7 on a key that our user may not see; not on a command that it may not send, which is for the user to
+ * mend.
+ */
 const KEY_REFUSED = /^NOPERM .*\baccess (?:a key|one of the keys)\b/s;
 
 /** What is read of Redis: single keys, all keys page by page on every master, and who listens. */

@@ -68,7 +68,10 @@ function matchOne(pattern: Buffer, at: number, byte: number): number | undefined
   return pattern[isEscaped ? at + 1 : at] === byte ? at + (isEscaped ? 2 : 1) : undefined;
 }
 
-/** Reads a class from its `[` on. @returns whether the byte is in it, and where its `]` is: the end, where it has none */
+/**
+ * Reads a class from its `[` on.
+ * @returns whether the byte is in it, and where its `]` is: the end, where it has none
+ */
 function inClass(pattern: Buffer, at: number, byte: number): { readonly matched: boolean; readonly end: number } {
   let i = at + 1;
   const isNot = pattern[i] === NOT;

@@ -1,21 +1,21 @@
 import type { AcquireOptions, LockHold, LockOptions, RFencedLock, ThreadOptions } from '../api';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import { readTryLock } from './callArguments';
-import type { DistributedLock } from './DistributedLock';
-import { readToken } from './drivers/fenced';
-import type { InnerDemand, MemberHold, MemberLock, TakenHold } from './MemberLock';
+import { readTryLock } from './core/calls';
+import type { Lock } from './Lock';
+import { readToken } from './kinds/fenced';
+import type { InternalOptions, MemberHold, MemberLock, TakenHold } from './core/MemberLock';
 
 /**
- * The fenced lock: a {@link DistributedLock} over the fenced driver, and the tokens that it brings back.
+ * The fenced lock: a {@link Lock} of the fenced kind, and the tokens that it brings back.
  *
  * Redisson's `lockAndGetToken(lease)` forgets the lease, and its `tryLockAndGetToken()` waits; this one does neither.
  */
 export class FencedLock implements RFencedLock, MemberLock {
-  readonly #lock: DistributedLock;
+  readonly #lock: Lock;
 
-  /** @param lock - over an engine with the fenced driver */
-  constructor(lock: DistributedLock) {
+  /** @param lock - of the fenced kind */
+  constructor(lock: Lock) {
     this.#lock = lock;
   }
 
@@ -55,8 +55,8 @@ export class FencedLock implements RFencedLock, MemberLock {
   }
 
   async getToken(): Promise<bigint> {
-    const { driver, rawName, name } = this.#lock.engine;
-    return readToken(driver.executor, rawName, name);
+    const { kind, rawName, name } = this.#lock.engine;
+    return readToken(kind.executor, rawName, name);
   }
 
   lock(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<void> {
@@ -120,7 +120,11 @@ export class FencedLock implements RFencedLock, MemberLock {
     return this.#lock.withLock(fn, options);
   }
 
-  takeHold(waitMs: number, options: AcquireOptions | undefined, inner?: InnerDemand): Promise<TakenHold<MemberHold>> {
+  takeHold(
+    waitMs: number,
+    options: AcquireOptions | undefined,
+    inner?: InternalOptions,
+  ): Promise<TakenHold<MemberHold>> {
     return this.#lock.takeHold(waitMs, options, inner);
   }
 

@@ -1,8 +1,8 @@
+import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
-import { holdKey, type Grip } from '../renewal/Hold';
-import type { LockEngine } from './LockEngine';
-import type { MemberHold } from './MemberLock';
-import { setLease } from './setLease';
+import { confirmedUntil, type Hold, ownershipKey } from '../watchdog/Ownership';
+import type { LockEngine } from './core/LockEngine';
+import type { MemberHold } from './core/MemberLock';
 
 /**
  * One hold as an object: what `acquire` resolves to.
@@ -14,19 +14,19 @@ export class LockHold implements MemberHold {
   readonly threadId: number;
   readonly token?: bigint;
   readonly #engine: LockEngine;
-  readonly #grip: Grip;
+  readonly #hold: Hold;
   #controller: AbortController | undefined;
   #lost: Error | undefined;
   #released: Promise<void> | undefined;
 
-  /** @param grip - the acquisition that this object gives back */
-  constructor(engine: LockEngine, threadId: number, grip: Grip, token: bigint | undefined) {
+  /** @param hold - the acquisition that this object gives back */
+  constructor(engine: LockEngine, threadId: number, hold: Hold, token: bigint | undefined) {
     this.name = engine.name;
     this.threadId = threadId;
     if (token !== undefined) this.token = token;
     this.#engine = engine;
-    this.#grip = grip;
-    grip.onLost = (cause) => {
+    this.#hold = hold;
+    hold.onLost = (cause) => {
       this.#lost = cause;
       this.#controller?.abort(cause);
     };
@@ -44,52 +44,53 @@ export class LockHold implements MemberHold {
 
   get isHeld(): boolean {
     this.#engine.context.watchdog.catchUp();
-    const { lost, released } = this.#grip;
+    const { lost, released } = this.#hold;
     return this.#released === undefined && this.#lost === undefined && lost === undefined && released !== true;
   }
 
   get remainingLeaseMs(): number {
     if (!this.isHeld) return 0;
-    const { context, driver, rawName } = this.#engine;
-    const deadline = context.holds.get(holdKey(rawName, driver.ownerOf(this.threadId)))?.deadline ?? 0;
-    return Math.max(0, Math.min(deadline, this.#grip.leaseEnd) - performance.now());
+    const { context, kind, rawName } = this.#engine;
+    const deadline = context.ownerships.get(ownershipKey(rawName, kind.ownerOf(this.threadId)))?.deadline ?? 0;
+    return Math.max(0, Math.min(deadline, this.#hold.leaseEnd) - performance.now());
   }
 
   /**
-   * Gives the hold back, once; later calls share the outcome of the first. Of one that was lost, what Redis may still have
-   * is taken back in the background.
+   * Gives the hold back, once; later calls share the outcome of the first. Of one that was lost, what Redis may still
+   * have is taken back in the background.
    * @throws LockLostError when it was lost before
    */
   unlock(): Promise<void> {
-    this.#released ??= this.#give();
+    this.#released ??= this.#unlockOnce();
     return this.#released;
   }
 
   /**
-   * Neither renews it any more nor gives it back: it runs out by itself, and that is no loss. `unlock` then does nothing.
+   * Neither renews it any more nor gives it back: it runs out by itself, and that is no loss. `unlock` then does
+   * nothing.
    * @throws LockLostError when it was lost before
    */
-  async leave(): Promise<void> {
+  async letExpire(): Promise<void> {
     if (this.isHeld) {
-      const { context, driver, rawName } = this.#engine;
-      const hold = context.holds.get(holdKey(rawName, driver.ownerOf(this.threadId)));
-      if (hold !== undefined) context.holds.leave(hold, this.#grip);
+      const { context, kind, rawName } = this.#engine;
+      const ownership = context.ownerships.get(ownershipKey(rawName, kind.ownerOf(this.threadId)));
+      if (ownership !== undefined) context.ownerships.letExpire(ownership, this.#hold);
       this.#released = Promise.resolve();
     } else if (this.#lost !== undefined) throw this.#lost;
   }
 
-  async relet(leaseMs: number): Promise<boolean> {
-    return this.isHeld && setLease(this.#engine, this.threadId, this.#grip, leaseMs);
+  async setLease(leaseMs: number): Promise<boolean> {
+    return this.isHeld && setHoldLease(this.#engine, this.threadId, this.#hold, leaseMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.unlock().catch(() => undefined);
   }
 
-  async #give(): Promise<void> {
+  async #unlockOnce(): Promise<void> {
     this.#engine.context.watchdog.catchUp();
     if (this.#lost === undefined) await this.#release();
-    else this.#engine.forsake(this.threadId, this.#grip);
+    else this.#engine.releaseLost(this.threadId, this.#hold);
     // It may have been lost while the release waited for a re-entry of its thread.
     const lost = this.#lostCause();
     if (lost !== undefined) throw lost;
@@ -97,7 +98,7 @@ export class LockHold implements MemberHold {
 
   async #release(): Promise<void> {
     try {
-      await this.#engine.give(this.threadId, this.#grip);
+      await this.#engine.release(this.threadId, this.#hold);
     } catch (error) {
       // `#lost` is set by then, if the release found it gone.
       if (!(error instanceof IllegalMonitorStateError)) throw error;
@@ -110,4 +111,46 @@ export class LockHold implements MemberHold {
   #lostCause(): Error | undefined {
     return this.#lost;
   }
+}
+
+/**
+ * Gives a hold another lease, counted from now, whatever it had.
+ * @param leaseMs - in ms
+ * @returns whether it is still held
+ * @throws errors of the connection; the lease is then in doubt, and nobody believes in more than it
+ */
+export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hold, leaseMs: number): Promise<boolean> {
+  const { kind, name, rawName } = lock;
+  const { ownerships } = lock.context;
+  let ownership = lock.ownershipOf(threadId);
+  while (ownership?.acquiring === true && ownership.holds.includes(hold)) {
+    await ownership.whenIdle();
+    ownership = lock.ownershipOf(threadId);
+  }
+  if (ownership?.holds.includes(hold) !== true) return false;
+  const sentAt = performance.now();
+  // Before anything is sent: a renewal behind it would undo it.
+  ownerships.setLease(ownership, hold, leaseMs, confirmedUntil(sentAt, leaseMs));
+  const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
+  const left = ownership.holds.length;
+  const { owner } = ownership;
+  // A release that leaves everything; as any other, it must not be repeated behind an acquisition.
+  ownership.beginRelease();
+  try {
+    const reply = await kind.release({
+      name,
+      rawName,
+      threadId,
+      owner,
+      left,
+      remainingMs,
+      sendRecord: newSendRecord(),
+    });
+    if (reply.kind === 'notHeld') ownerships.lose(ownership, 'it was gone when its lease was set (expired or deleted)');
+    else ownerships.confirm(ownership, Math.min(ownership.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+  } finally {
+    ownership.endRelease();
+    ownerships.tidy(ownership);
+  }
+  return ownership.holds.includes(hold);
 }

@@ -1,26 +1,26 @@
 import type { RLock, RReadWriteLock } from '../api';
-import { DistributedLock } from './DistributedLock';
-import { HandleThread } from './HandleThread';
-import type { LockEngine } from './LockEngine';
+import { Lock } from './Lock';
+import { HandleThread } from './core/calls';
+import type { LockEngine } from './core/LockEngine';
 
 /**
- * The read/write lock: two {@link DistributedLock}s over one hash in Redis. They share one thread, so that whoever writes
+ * The read/write lock: two {@link Lock}s over one hash in Redis. They share one thread, so that whoever writes
  * through this handle may read through it, and keep reading when it gives the write lock back (the downgrade).
  */
 export class ReadWriteLock implements RReadWriteLock {
   readonly name: string;
-  readonly #read: DistributedLock;
-  readonly #write: DistributedLock;
+  readonly #read: Lock;
+  readonly #write: Lock;
 
   /**
-   * @param read - with the read driver
-   * @param write - with the write driver, of the same name
+   * @param read - of the read kind
+   * @param write - of the write kind and the same name
    */
   constructor(read: LockEngine, write: LockEngine) {
     const thread = new HandleThread();
     this.name = read.name;
-    this.#read = new DistributedLock(read, thread);
-    this.#write = new DistributedLock(write, thread);
+    this.#read = new Lock(read, thread);
+    this.#write = new Lock(write, thread);
   }
 
   getName(): string {

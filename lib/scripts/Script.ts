@@ -97,8 +97,8 @@ export function defineScript<const K extends string, const A extends string, R>(
 }
 
 /**
- * The same script, which says so where its user may not publish: it then answers `{UNHEARD_MARK, answer}`, and the executor
- * takes that apart. A refusal must not stop a script in its middle, so it is not an error.
+ * The same script, which says so where its user may not publish: it then answers `{UNHEARD_MARK, answer}`, and the
+ * executor takes that apart. A refusal must not stop a script in its middle, so it is not an error.
  */
 function watchPublish(body: string): string {
   return lua`

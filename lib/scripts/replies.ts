@@ -15,7 +15,7 @@ export type ReleaseReply =
    * Free now; so many subscribers got the wake-up message, and so many waiters are queued in Redis (fair locks).
    * `unheard`: this user may not publish, so nobody was told.
    */
-  | { readonly kind: 'freed'; readonly receivers: number; readonly queued?: number; readonly unheard?: boolean }
+  | { readonly kind: 'released'; readonly receivers: number; readonly queued?: number; readonly unheard?: boolean }
   /** Now held by the heir; a fenced lock gave it a token. */
   | { readonly kind: 'handed'; readonly token?: bigint };
 
@@ -42,7 +42,7 @@ export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
 const NOT_HELD: ReleaseReply = Object.freeze({ kind: 'notHeld' });
 const KEPT: ReleaseReply = Object.freeze({ kind: 'kept' });
 const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
-const UNHEARD: ReleaseReply = Object.freeze({ kind: 'freed', receivers: 0, unheard: true });
+const UNHEARD: ReleaseReply = Object.freeze({ kind: 'released', receivers: 0, unheard: true });
 
 /** What one acquisition of a non-reentrant lock answered. */
 export type NonReentrantReply =
@@ -66,13 +66,13 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   if (code === 0) return KEPT;
   if (code === RELEASED_HANDED) return HANDED;
   if (code === RELEASED_UNHEARD) return UNHEARD;
-  return { kind: 'freed', receivers: code - 1 };
+  return { kind: 'released', receivers: code - 1 };
 }
 
 /** Reads nil / 0 / `{receivers, queued}`. */
 export function decodeFairRelease(reply: unknown): ReleaseReply {
   if (!Array.isArray(reply)) return decodeRelease(reply);
-  return { kind: 'freed', receivers: Number(reply[0]), queued: Number(reply[1]) };
+  return { kind: 'released', receivers: Number(reply[0]), queued: Number(reply[1]) };
 }
 
 /** Reads `{token}` / `{token, holds}` / pttl. A token is text: beyond 2^53 a number of Lua is no longer exact. */

@@ -1,13 +1,12 @@
 import type { LockOptions, RCountDownLatch } from '../api';
-import type { Place } from '../pubsub/Place';
-import { latchWakeRule } from '../pubsub/wakeRules';
-import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../scripts/countDownLatch';
-import { PUBLISH_COMMAND } from '../scripts/Script';
+import { INTEGER_TEXT } from '../scripts/integerText';
+import { decodeCount, decodeFlag } from '../scripts/replies';
+import { defineScript, lua, PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Attempt } from '../wait/Attempt';
-import type { Contest } from '../wait/acquireWithin';
-import type { Wakeup } from '../wait/Wakeup';
+import type { Acquirable, Attempt, Waiter } from '../wait/acquireWithin';
+import type { QueueWaiter } from '../waiters/QueueWaiter';
+import { latchWakeRule } from '../waiters/wakeRules';
 import { checkCount, readSignal } from './callArguments';
 import type { RedisObject } from './RedisObject';
 
@@ -20,7 +19,7 @@ const OPEN: Attempt<true> = Object.freeze({ ok: true, value: true });
 const SHUT: Attempt<true> = Object.freeze({ ok: false, retryInMs: Infinity });
 
 /**
- * The count-down latch (Redisson: RedissonCountDownLatch). Its data is drawn in `scripts/countDownLatch.ts`.
+ * The count-down latch (Redisson: RedissonCountDownLatch). Its data is drawn below.
  *
  * Waiters look at the count after every message and after every reconnect; they wake one another by nothing else.
  */
@@ -63,18 +62,18 @@ export class CountDownLatch implements RCountDownLatch {
   }
 
   /** What is waited for. It takes nothing, so nothing is to be undone. @param waits - `false`: one look */
-  #opening(waits: boolean): Contest<true> {
-    let place: Place<true> | undefined;
+  #opening(waits: boolean): Acquirable<true> {
+    let waiter: QueueWaiter<true> | undefined;
     return {
       mustQueue: false,
       attempt: async () => {
         if ((await this.getCount()) > 0) return SHUT;
-        place?.acquiredFor(0);
+        waiter?.acquiredFor(0);
         return OPEN;
       },
-      join: (): Wakeup<true> | undefined => {
-        if (waits) place = this.#object.join<true>(latchWakeRule);
-        return place;
+      join: (): Waiter<true> | undefined => {
+        if (waits) waiter = this.#object.join<true>(latchWakeRule);
+        return waiter;
       },
       giveUp: (pending) => {
         pending?.catch(() => undefined);
@@ -82,3 +81,94 @@ export class CountDownLatch implements RCountDownLatch {
     };
   }
 }
+
+/*
+ * The count-down latch (Redisson: RedissonCountDownLatch).
+ *
+ * | Redis data                                    | type    | holds                                             |
+ * |-----------------------------------------------|---------|---------------------------------------------------|
+ * | `name`                                        | string  | the count; the key is gone when it reaches zero   |
+ * | `redisson_countdownlatch__channel__{<name>}`  | channel | `0` = reached zero, `1` = a new count, or deleted |
+ *
+ * The count does not say who counted, so a repeat cannot be told from a second count: those scripts are sent once, and
+ * doubt is told to the caller. GET comes before SET and DEL, which would replace a key of any type.
+ */
+
+/**
+ * Sets the count unless there is one.
+ *
+ * KEYS: name. Channels: channel. ARGV: message, count, publish. Output: 1 = set, 0 = there was a count.
+ */
+export const trySetCount = defineScript({
+  name: 'countDownLatch.trySetCount',
+  keys: ['name', 'channel'],
+  channels: ['channel'],
+  args: ['message', 'count', 'publish'],
+  resend: 'never',
+  lua: lua`
+if redis.call('get', name) then return 0 end
+redis.call('set', name, count)
+redis.pcall(publish, channel, message)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Counts down by one. At zero the key goes and everybody is told; without a latch nothing happens.
+ *
+ * KEYS: name. Channels: channel. ARGV: message, publish. Output: the count that is left, at least 0.
+ */
+export const countDownLatch = defineScript({
+  name: 'countDownLatch.countDown',
+  keys: ['name', 'channel'],
+  channels: ['channel'],
+  args: ['message', 'publish'],
+  resend: 'never',
+  lua: lua`
+if not redis.call('get', name) then return 0 end
+local count = redis.call('decr', name)
+if count > 0 then return count end
+redis.call('del', name)
+if count == 0 then redis.pcall(publish, channel, message) end
+return 0
+`,
+  decode: decodeCount,
+});
+
+/**
+ * The count.
+ *
+ * KEYS: name. ARGV: none. Output: the count as text, nil without a latch; an error where the key holds other text,
+ * which is no open latch.
+ */
+export const getLatchCount = defineScript({
+  name: 'countDownLatch.getCount',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  lua: lua`${INTEGER_TEXT}
+return integerText(name)
+`,
+  decode: decodeCount,
+});
+
+/**
+ * Deletes the latch.
+ *
+ * KEYS: name. Channels: channel. ARGV: message, publish. Output: 1 = there was one, 0 = there was none.
+ */
+export const deleteLatch = defineScript({
+  name: 'countDownLatch.delete',
+  keys: ['name', 'channel'],
+  channels: ['channel'],
+  args: ['message', 'publish'],
+  resend: 'always',
+  lua: lua`
+if not redis.call('get', name) then return 0 end
+redis.call('del', name)
+redis.pcall(publish, channel, message)
+return 1
+`,
+  decode: decodeFlag,
+});

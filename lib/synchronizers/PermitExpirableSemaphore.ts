@@ -1,26 +1,37 @@
+import { randomBytes } from 'node:crypto';
 import type { LockOptions, RPermitExpirableSemaphore } from '../api';
+import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { PermitNotFoundError } from '../errors';
-import { acquiredPermits, addPermits, availableLeasedPermits, getPermits, setPermits } from '../scripts/permitCounts';
+import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
+import { NO_LEASE, toMillis } from '../util/duration';
+import type { TimeUnit } from '../util/TimeUnit';
+import type { Acquirable, Attempt, Waiter } from '../wait/acquireWithin';
+import type { QueueWaiter } from '../waiters/QueueWaiter';
+import { permitWakeRule } from '../waiters/wakeRules';
+import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
 import {
+  acquiredPermits,
+  addPermits,
+  availableLeasedPermits,
+  getPermits,
+  PERMIT_WITHOUT_LEASE,
+  setPermits,
+} from './permitCounts';
+import {
+  acquirePermits,
   deletePermitSemaphore,
   getPermitLease,
   releasePermit,
   releasePermits,
   updatePermitLease,
-} from '../scripts/permitExpirableSemaphore';
-import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
-import { trySetPermits } from '../scripts/semaphore';
-import { NO_LEASE, toMillis } from '../util/duration';
-import type { TimeUnit } from '../util/TimeUnit';
-import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
-import type { PermitKeys } from './objectKeys';
-import { PermitAcquisition, permitExpiry } from './PermitAcquisition';
-import { newPermitIds, parsePermitId } from './permitIds';
-import type { RedisObject } from './RedisObject';
+} from './permitScripts';
+import type { PermitKeys, RedisObject } from './RedisObject';
+import { rollBackPermits } from './rollback';
+import { trySetPermits } from './semaphoreScripts';
 
 /**
  * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is drawn in
- * `scripts/permitExpirableSemaphore.ts`.
+ * `synchronizers/permitScripts.ts`.
  *
  * Leases are counted on the clocks of the clients, from when a request was sent; those must not differ by much.
  */
@@ -145,4 +156,112 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
 /** What nearly every script of it needs: the client's clock, and how to tell. */
 function now() {
   return { now: Date.now(), publish: PUBLISH_COMMAND } as const;
+}
+
+/**
+ * When the lease of a permit ends, as Redis stores it.
+ *
+ * @param now - epoch ms
+ * @param leaseMs - in ms, or {@link NO_LEASE}
+ */
+export function permitExpiry(now: number, leaseMs: number): string | number {
+  const expiry = now + leaseMs;
+  return leaseMs === NO_LEASE || expiry >= Number(PERMIT_WITHOUT_LEASE) ? PERMIT_WITHOUT_LEASE : expiry;
+}
+
+/**
+ * One wait for permits with ids. Every attempt of it asks for the same ids, so one that follows a lost answer finds
+ * what the first took, and what nobody waits for any more is released by its ids.
+ */
+export class PermitAcquisition implements Acquirable<string[]> {
+  readonly mustQueue = false;
+  readonly #object: RedisObject<PermitKeys>;
+  readonly #leaseMs: number;
+  readonly #waits: boolean;
+  readonly #sendRecord = newSendRecord();
+  #ids: readonly Buffer[];
+  #waiter: QueueWaiter<string[]> | undefined;
+  /** Whether permits came whose lease was over by then. */
+  #cameLate = false;
+
+  /**
+   * @param ids - new ones, at least one
+   * @param leaseMs - in ms, or {@link NO_LEASE}
+   * @param waits - `false`: one attempt
+   */
+  constructor(object: RedisObject<PermitKeys>, ids: readonly Buffer[], leaseMs: number, waits: boolean) {
+    this.#object = object;
+    this.#ids = ids;
+    this.#leaseMs = leaseMs;
+    this.#waits = waits;
+  }
+
+  async attempt(): Promise<Attempt<string[]>> {
+    const sentAt = performance.now();
+    const now = Date.now();
+    const args = { expiry: permitExpiry(now, this.#leaseMs), now, publish: PUBLISH_COMMAND } as const;
+    const options = { token: this.#sendRecord, moreArgs: this.#ids };
+    const reply = await this.#object.run(acquirePermits, args, 'acquire permits of', options);
+    if (!reply.acquired) return { ok: false, retryInMs: reply.ttl < 0 ? Infinity : Math.max(1, reply.ttl) };
+    if (!this.#cameLate && this.#leaseMs > 0 && performance.now() - sentAt >= this.#leaseMs) {
+      // The request waited for a connection, and its lease is over. Once only: a lease shorter than a round trip is
+      // what the caller asked for.
+      this.#cameLate = true;
+      this.#ids = newPermitIds(this.#ids.length);
+      return { ok: false, retryInMs: 1 };
+    }
+    this.#waiter?.acquiredFor(0);
+    return { ok: true, value: this.#ids.map(permitIdText) };
+  }
+
+  outage(): Error | undefined {
+    return this.#object.outage('acquire permits of');
+  }
+
+  join(): Waiter<string[]> | undefined {
+    if (!this.#waits) return undefined;
+    this.#waiter = this.#object.join<string[]>(permitWakeRule, this.#ids.length);
+    return this.#waiter;
+  }
+
+  giveUp(pending: Promise<Attempt<string[]>> | undefined, doubtful: boolean): void {
+    this.#sendRecord.cancelled = true;
+    pending?.catch(() => undefined);
+    if (this.#sendRecord.sends === 0 || (pending === undefined && !doubtful)) return;
+    rollBackPermits(this.#object, this.#ids, this.#sendRecord, this.#leaseMs);
+  }
+}
+
+/** Bytes of an id in Redis; in the API it is twice as many hex digits. */
+const ID_BYTES = 16;
+const ID_TEXT = /^[0-9a-f]{32}$/i;
+/** More ids than this would not fit into one command (Redis takes 1024 * 1024 arguments). */
+const MAX_IDS = 1_000_000;
+
+/**
+ * New ids, as Redis stores them.
+ *
+ * @param count - how many
+ * @throws RangeError when they do not fit into one command
+ */
+export function newPermitIds(count: number): Buffer[] {
+  if (count > MAX_IDS) throw new RangeError(`permits must be at most ${MAX_IDS} at once, got ${count}`);
+  const random = randomBytes(count * ID_BYTES);
+  return Array.from({ length: count }, (_, i) => random.subarray(i * ID_BYTES, (i + 1) * ID_BYTES));
+}
+
+/** The id as the API shows it: 32 lower-case hex digits. */
+export function permitIdText(id: Buffer): string {
+  return id.toString('hex');
+}
+
+/**
+ * The id as Redis stores it.
+ *
+ * @returns `undefined` for a text that cannot be an id: there is no such permit
+ * @throws TypeError unless it is a text
+ */
+export function parsePermitId(permitId: unknown): Buffer | undefined {
+  if (typeof permitId !== 'string') throw new TypeError('a permit id must be a string');
+  return ID_TEXT.test(permitId) ? Buffer.from(permitId, 'hex') : undefined;
 }

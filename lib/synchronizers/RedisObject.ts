@@ -1,17 +1,19 @@
+import type { Settings } from '../config/Settings';
 import { mapName } from '../config/validateName';
-import type { RunOptions } from '../connection/CommandExecutor';
+import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
 import { ShutdownError } from '../errors';
-import type { Place } from '../pubsub/Place';
-import type { WakeRule } from '../pubsub/wakeRules';
 import type { Script, ScriptArg } from '../scripts/Script';
-import { type Contest, acquireWithin } from '../wait/acquireWithin';
-import { ENDLESS_PATIENCE, Patience } from '../wait/Patience';
-import type { ObjectKeys } from './objectKeys';
-import type { SynchronizerContext } from './SynchronizerContext';
+import { prefixName, suffixName } from '../util/names';
+import { type Acquirable, acquireWithin } from '../wait/acquireWithin';
+import type { Rollback } from '../wait/Rollback';
+import { NO_LIMIT, WaitLimit } from '../wait/WaitLimit';
+import type { QueueWaiter } from '../waiters/QueueWaiter';
+import type { Subscriptions } from '../waiters/Subscriptions';
+import type { WakeRule } from '../waiters/wakeRules';
 
 /**
- * One synchronizer in Redis, whatever its kind: its names, its scripts, its waiters. What the facades and the waits of one
- * name have in common.
+ * One synchronizer in Redis, whatever its kind: its names, its scripts, its waiters. What the facades and the waits of
+ * one name have in common.
  */
 export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   /** As the user gave it. */
@@ -65,12 +67,12 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   }
 
   /**
-   * Takes a place among its waiters, each of whom waits for itself.
+   * Joins its waiters, each of whom waits for itself.
    * @param need - how many permits it waits for
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(rule: WakeRule, need = 1): Place<T> {
-    return this.context.hub.join<T>(this.keys.channel, this.keys.name, rule, 'crowd', undefined, need);
+  join<T>(rule: WakeRule, need = 1): QueueWaiter<T> {
+    return this.context.subscriptions.join<T>(this.keys.channel, this.keys.name, rule, 'shared', undefined, need);
   }
 
   /**
@@ -80,10 +82,52 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @returns what was acquired, or `undefined` when the time was up
    * @throws the signal's reason; errors of the executor and of the subscription
    */
-  wait<T>(contest: Contest<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
+  wait<T>(acquirable: Acquirable<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
     if (this.context.closing.aborted) return Promise.reject(new ShutdownError(`wait for ${this.#kind} '${this.name}'`));
     const timed = waitMs > 0 && waitMs !== Infinity;
-    if (!timed && signal === undefined) return acquireWithin(contest, ENDLESS_PATIENCE);
-    return acquireWithin(contest, new Patience(timed ? performance.now() + waitMs : Infinity, signal));
+    if (!timed && signal === undefined) return acquireWithin(acquirable, NO_LIMIT);
+    return acquireWithin(acquirable, new WaitLimit(timed ? performance.now() + waitMs : Infinity, signal));
   }
+}
+
+/** What all synchronizers of one client share. */
+export interface SynchronizerContext {
+  readonly settings: Settings;
+  /** Commands go through it. */
+  readonly executor: CommandExecutor;
+  /** Aborts when the client begins to shut down: nothing new is acquired any more. */
+  readonly closing: AbortSignal;
+  /** Waiters sleep in it. */
+  readonly subscriptions: Subscriptions;
+  /** Takes back what nobody wants. */
+  readonly rollback: Rollback;
+}
+
+/** The keys of a synchronizer by their names in its scripts, and the channel its waiters listen to. */
+export interface ObjectKeys {
+  readonly name: string;
+  readonly channel: string;
+}
+
+/** The keys of a semaphore with leased permits. */
+export interface PermitKeys extends ObjectKeys {
+  /** The zset of the permits that are out. */
+  readonly permits: string;
+}
+
+/** The keys of a semaphore. */
+export function semaphoreKeys(rawName: string): ObjectKeys {
+  return { name: rawName, channel: prefixName('redisson_sc', rawName) };
+}
+
+/** The keys of a semaphore with leased permits; both kinds share the form of the channel. */
+export function permitKeys(rawName: string): PermitKeys {
+  return { ...semaphoreKeys(rawName), permits: suffixName(rawName, 'timeout') };
+}
+
+/**
+ * The keys of a latch. Its channel puts any name in braces, so a name with braces of its own cannot work on a cluster.
+ */
+export function latchKeys(rawName: string): ObjectKeys {
+  return { name: rawName, channel: `redisson_countdownlatch__channel__{${rawName}}` };
 }

@@ -1,6 +1,16 @@
 import type { LockOptions, RSemaphore } from '../api';
+import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { PUBLISH_COMMAND } from '../scripts/Script';
+import { toMillis } from '../util/duration';
+import type { TimeUnit } from '../util/TimeUnit';
+import type { Acquirable, Attempt, Waiter } from '../wait/acquireWithin';
+import type { QueueWaiter } from '../waiters/QueueWaiter';
+import { semaphoreWakeRule } from '../waiters/wakeRules';
+import { checkChange, checkCount, readSignal } from './callArguments';
+import type { RedisObject } from './RedisObject';
+import { rollBackSemaphore } from './rollback';
 import {
+  acquireSemaphore,
   addSemaphorePermits,
   availablePermits,
   deleteSemaphore,
@@ -8,20 +18,15 @@ import {
   releaseSemaphore,
   releaseSemaphoreIfExists,
   trySetPermits,
-} from '../scripts/semaphore';
-import { toMillis } from '../util/duration';
-import type { TimeUnit } from '../util/TimeUnit';
-import { checkChange, checkCount, readSignal } from './callArguments';
-import type { RedisObject } from './RedisObject';
-import { SemaphoreAcquisition } from './SemaphoreAcquisition';
+} from './semaphoreScripts';
 
 /**
- * The semaphore (Redisson: RedissonSemaphore). Its data is drawn in `scripts/semaphore.ts`.
+ * The semaphore (Redisson: RedissonSemaphore). Its data is drawn in `synchronizers/semaphoreScripts.ts`.
  *
  * It does not know who has a permit, so a command whose answer is lost cannot be repeated or taken back: every method
- * that changes something then rejects with `CommandTimeoutError` or `ConnectionError`, whose `mayHaveRun` tells whether it
- * may have been done. An acquisition that is answered too late gives its permits back by itself; one whose connection
- * broke may have cost them. `RPermitExpirableSemaphore` has no such doubt.
+ * that changes something then rejects with `CommandTimeoutError` or `ConnectionError`, whose `mayHaveRun` tells whether
+ * it may have been done. An acquisition that is answered too late gives its permits back by itself; one whose
+ * connection broke may have cost them. `RPermitExpirableSemaphore` has no such doubt.
  */
 export class Semaphore implements RSemaphore {
   readonly #object: RedisObject;
@@ -92,4 +97,64 @@ function readTtl(ttl: number | undefined, unit: TimeUnit | undefined): number {
   const ms = toMillis(ttl, unit, 'ttl');
   if (ms <= 0) throw new RangeError(`ttl must be positive, got ${ttl}`);
   return ms;
+}
+
+const NOT_ENOUGH: Attempt<true> = Object.freeze({ ok: false, retryInMs: Infinity });
+const TAKEN: Attempt<true> = Object.freeze({ ok: true, value: true });
+
+/**
+ * One wait for permits of a semaphore.
+ *
+ * Nobody can ask Redis later whether an attempt took permits. So no attempt follows one that got no answer; the answer
+ * is waited for in the background, and what it brought is given back.
+ */
+export class SemaphoreAcquisition implements Acquirable<true> {
+  readonly mustQueue = false;
+  readonly repeatable = false;
+  readonly #object: RedisObject;
+  readonly #permits: number;
+  readonly #waits: boolean;
+  readonly #sendRecord = newSendRecord();
+  #waiter: QueueWaiter<true> | undefined;
+
+  /**
+   * @param permits - how many, at least 1
+   * @param waits - `false`: one attempt
+   */
+  constructor(object: RedisObject, permits: number, waits: boolean) {
+    this.#object = object;
+    this.#permits = permits;
+    this.#waits = waits;
+  }
+
+  async attempt(): Promise<Attempt<true>> {
+    const late = (taken: boolean): void => {
+      if (taken) rollBackSemaphore(this.#object, this.#permits);
+    };
+    const args = { permits: this.#permits };
+    const options = { token: this.#sendRecord, late };
+    if (!(await this.#object.run(acquireSemaphore, args, 'acquire permits of', options))) return NOT_ENOUGH;
+    this.#waiter?.acquiredFor(0);
+    return TAKEN;
+  }
+
+  outage(): Error | undefined {
+    return this.#object.outage('acquire permits of');
+  }
+
+  join(): Waiter<true> | undefined {
+    if (!this.#waits) return undefined;
+    this.#waiter = this.#object.join<true>(semaphoreWakeRule, this.#permits);
+    return this.#waiter;
+  }
+
+  giveUp(pending: Promise<Attempt<true>> | undefined): void {
+    this.#sendRecord.cancelled = true;
+    pending?.then(
+      ({ ok }) => {
+        if (ok) rollBackSemaphore(this.#object, this.#permits);
+      },
+      () => undefined,
+    );
+  }
 }

@@ -13,7 +13,8 @@ export interface LogicalThread {
 /**
  * The callback of `runInThread` (a thread) or of `withLock` (a section), with all that it awaits and starts.
  *
- * A section is over when its callback ends. What it left behind then belongs to the scope around it; see {@link liveScope}.
+ * A section is over when its callback ends. What it left behind then belongs to the scope around it; see
+ * {@link liveScope}.
  */
 export interface Scope {
   /** Whose calls the calls inside are. */
@@ -27,8 +28,8 @@ export interface Scope {
   /** More threads that hold locks of this section: members of a multi-lock decide each for itself. */
   others: Set<LogicalThread> | undefined;
   /**
-   * Who holds what `lock()` and `acquire()` took in it, or in sections inside it that are over: thread id -> how many holds.
-   * What a thread's scope took for that thread itself needs no entry.
+   * Who holds what `lock()` and `acquire()` took in it, or in sections inside it that are over: thread id -> how many
+   * holds. What a thread's scope took for that thread itself needs no entry.
    */
   taken: Map<number, Taker> | undefined;
 }
@@ -103,7 +104,9 @@ export function threadAround(scope: Scope | undefined, id: number): LogicalThrea
   return undefined;
 }
 
-/** `lock()` or `acquire()` took something in the scope, for that thread. It belongs to the scope, as long as that runs. */
+/**
+ * `lock()` or `acquire()` took something in the scope, for that thread. It belongs to the scope, as long as that runs.
+ */
 export function tookIn(scope: Scope, thread: LogicalThread): void {
   const live = liveScope(scope);
   if (live !== undefined) addTaken(live, thread, 1);
@@ -157,7 +160,9 @@ export function runInSection<T>(section: Scope, fn: () => T | PromiseLike<T>): P
   return storage.run(section, started, fn);
 }
 
-/** Asks in the scope, and not behind its end, for what a lazy thenable (a query of a database) does when it is asked. */
+/**
+ * Asks in the scope, and not behind its end, for what a lazy thenable (a query of a database) does when it is asked.
+ */
 function started<T>(fn: () => T | PromiseLike<T>): Promise<T> {
   return Promise.resolve(fn());
 }

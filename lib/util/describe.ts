@@ -24,3 +24,38 @@ function describeObject(value: object | null): string {
 function isSuspicious(text: string): boolean {
   return text.length > 100 || /[@\n]|:\/\//.test(text);
 }
+
+/**
+ * The number of single-letter insertions, deletions and replacements between two words (Levenshtein).
+ *
+ * @param a - one word
+ * @param b - the other
+ */
+export function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
+}
+
+/**
+ * What a mistyped word was probably meant to be. Upper and lower case do not count.
+ *
+ * @param word - the unknown word
+ * @param known - the words there are
+ * @returns the nearest known word, the first of equally near ones; `undefined` when there are none
+ */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  let best: { readonly candidate: string; readonly distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (best === undefined || distance < best.distance) best = { candidate, distance };
+  }
+  return best?.candidate;
+}

@@ -13,7 +13,9 @@ const PORTION_MS = 50;
 /** So many leftovers are looked for by one command. */
 const SEARCH_SIZE = 100;
 
-/** Looks for many leftovers of one kind by one command. One object per kind and client: its identity makes the batches. */
+/**
+ * Looks for many leftovers of one kind by one command. One object per kind and client: its identity makes the batches.
+ */
 export interface Search {
   /** What must be equal for two keys to be in one command: the slot on a cluster, nothing otherwise. */
   batchOf(key: string): string | number;
@@ -37,7 +39,10 @@ export interface Leftover {
   readonly place: LeftoverPlace;
   /** How it is looked for together with others. Without it, each try is an {@link undo}. */
   readonly search?: Search | undefined;
-  /** Sends what takes it away, in this turn. @returns whether that is all: nothing is left, and nothing can come any more */
+  /**
+   * Sends what takes it away, in this turn.
+   * @returns whether that is all: nothing is left, and nothing can come any more
+   */
   undo(): Promise<boolean>;
   /** It is over: undone, or Redis has forgotten it. Called once. */
   ended(): void;
@@ -59,7 +64,10 @@ export function mayHaveRun(error: unknown): boolean {
   return true;
 }
 
-/** Whether an undo that ended with this error is the last one: nobody is left to do it, or there is no such object any more. */
+/**
+ * Whether an undo that ended with this error is the last one: nobody is left to do it, or there is no such object any
+ * more.
+ */
 export function endsUndo(error: unknown): boolean {
   return error instanceof ShutdownError || (error instanceof CommandError && error.reply === 'WRONGTYPE');
 }
@@ -74,8 +82,8 @@ export function endsUndo(error: unknown): boolean {
  * | the same, and its connection is gone | all of it, as long as bytes lie in the old socket | looked for again and again until Redis would have forgotten it by itself |
  * | (an undo) any error but a shut-down or another type of key | as before | tried again, at growing pauses |
  *
- * Tries after the first one are cheap: one command looks for a hundred leftovers, pauses grow to 5 s, and a client sends at
- * most 200 such commands per second. Nothing of this keeps the process alive.
+ * Tries after the first one are cheap: one command looks for a hundred leftovers, pauses grow to 5 s, and a client
+ * sends at most 200 such commands per second. Nothing of this keeps the process alive.
  *
  * States of a leftover: trying <-> waiting -> ended.
  */

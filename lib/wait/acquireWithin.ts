@@ -1,27 +1,66 @@
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
-import type { Attempt } from './Attempt';
-import { INTERRUPTED, type Patience } from './Patience';
 import { mayHaveRun } from './Rollback';
-import type { Wake, Wakeup } from './Wakeup';
+import { INTERRUPTED, type WaitLimit } from './WaitLimit';
+
+/**
+ * What one attempt to acquire came to: the value, or how long to sleep unless woken before.
+ * `retryInMs` is `Infinity` where time alone changes nothing.
+ */
+export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly retryInMs: number };
+
+/**
+ * Why a sleeper woke: `undefined` = something may have changed, attempt again; otherwise somebody made the attempt for
+ * it (a holder of the same process handed the lock over) and this is that attempt.
+ */
+export type Wake<T> = { readonly attempt: Promise<Attempt<T>> } | undefined;
+
+/** Where a waiter sleeps and what wakes it. The waiting loop knows no more of pub/sub than this. */
+export interface Waiter<T> {
+  /**
+   * Whether the waiter may attempt; `false`: others are before it in a FIFO queue, and it sleeps until it is the head.
+   */
+  readonly isTurn: boolean;
+  /** Whether the wait ends by itself, at a deadline. Set by the loop. @default false */
+  timed?: boolean;
+  /**
+   * After it no wake-up is missed, or it is time for an attempt although none can come yet: then another follows as
+   * soon as they can. `undefined` where either is so already.
+   */
+  listen(): Promise<void> | undefined;
+  /**
+   * Sleeps until woken, or until `retryInMs` milliseconds have passed: in a FIFO queue for the head only.
+   * @param inDoubt - it may have acquired by an attempt that got no answer, so it looks again in time wherever it
+   *   stands
+   */
+  sleep(retryInMs: number, inDoubt?: boolean): Promise<Wake<T>>;
+  /** Redis cannot be reached: all who wait for the same find out for themselves, and now. */
+  connectionLost?(): void;
+  /** Ends the wait; a wake-up that came and was not used goes to the next waiter. */
+  leave(): void;
+}
 
 /** Pause of a waiter whose attempt got no reply in time: a server that hangs is not hammered. */
 const PAUSE_AFTER_TIMEOUT_MS = 500;
 
 /** Something to be acquired, as the waiting loop sees it. */
-export interface Contest<T> {
+export interface Acquirable<T> {
   /** Whether others wait already, so that it must not attempt before its turn. */
   readonly mustQueue: boolean;
   /**
-   * Whether another attempt may follow one that got no answer, since a repeat counts once. Otherwise the caller is told.
+   * Whether another attempt may follow one that got no answer, since a repeat counts once. Otherwise the caller is
+   * told.
    * @default true
    */
   readonly repeatable?: boolean;
   /** One try. A rejection ends the wait, unless it says that no answer came and the wait has time left. */
   attempt(): Promise<Attempt<T>>;
-  /** Why an attempt under way cannot even be sent; `undefined` where it can. The end of the wait is then no "not acquired". */
+  /**
+   * Why an attempt under way cannot even be sent; `undefined` where it can. The end of the wait is then no "not
+   * acquired".
+   */
   outage?(): Error | undefined;
-  /** Takes a place among the waiters. `undefined`: it does not wait, one attempt is all. */
-  join(): Wakeup<T> | undefined;
+  /** Joins the waiters. `undefined`: it does not wait, one attempt is all. */
+  join(): Waiter<T> | undefined;
   /**
    * Called once, when the wait ends without success.
    * @param pending - the attempt that was under way, if one was; it may still succeed and is then undone
@@ -31,6 +70,12 @@ export interface Contest<T> {
 }
 
 /**
+ * Where a wait stands between two attempts: none was made; the last was refused (somebody else has it); or the last got
+ * no answer, and may have acquired it.
+ */
+type State = 'starting' | 'refused' | 'unanswered';
+
+/**
  * THE waiting loop, the only one of the package:
  * attempt -> subscribe -> attempt -> sleep until woken, the ttl, or the deadline -> attempt ... -> leave.
  *
@@ -38,61 +83,61 @@ export interface Contest<T> {
  * 1. It listens before the attempt whose failure sends it to sleep, so that no wake-up falls between the two. While it
  *    cannot be subscribed it attempts after growing pauses, and once more as soon as it is.
  * 2. It starts no attempt after the deadline, and does not stay past it because an attempt hangs.
- * 3. A waiter that stands in a line attempts only when it is its turn, or when an attempt of its own got no answer. The
+ * 3. A waiter in a FIFO queue attempts only when it is its head, or when an attempt of its own got no answer. The
  *    very first attempt comes before all that, unless others wait already: most locks are free.
  * 4. "Not acquired" is an answer of Redis: a deadline that finds an attempt without a server to send it to is an error.
  * 5. A command time-out is no answer, so it does not end a wait that has time left: another attempt follows after a
  *    pause. Who has no deadline is told of a first attempt that got none: nobody else would tell him that Redis hangs.
- * 6. Whatever way it ends, it leaves its place, and an attempt whose end it did not see goes to `giveUp`.
+ * 6. Whatever way it ends, its waiter leaves, and an attempt whose end it did not see goes to `giveUp`.
  *
  * @returns the acquired value, or `undefined` when the deadline passed
  * @throws the signal's reason when it aborted; what `attempt` or `listen` rejected with
  */
-export async function acquireWithin<T>(contest: Contest<T>, patience: Patience): Promise<T | undefined> {
-  let wakeup: Wakeup<T> | undefined;
+export async function acquireWithin<T>(acquirable: Acquirable<T>, limit: WaitLimit): Promise<T | undefined> {
+  let waiter: Waiter<T> | undefined;
   let pending: Promise<Attempt<T>> | undefined;
   let doubtful = false;
   let acquired = false;
   try {
-    if (patience.aborted) throw patience.reason;
-    let wake: Wake<T> | typeof INTERRUPTED;
+    if (limit.aborted) throw limit.reason;
+    let state: State = 'starting';
     /** How long to sleep, once an attempt has failed. */
-    let retryInMs: number | undefined;
-    /** Whether the last attempt got no answer. */
-    let inDoubt = false;
+    let retryInMs = Infinity;
     for (;;) {
-      if (wakeup === undefined && (contest.mustQueue || retryInMs !== undefined)) {
-        wakeup = contest.join();
-        if (wakeup === undefined) return undefined;
-        wakeup.timed = patience.timed;
-        if (inDoubt) wake = await patience.orInterrupted(wakeup.sleep(PAUSE_AFTER_TIMEOUT_MS, true));
-        else wake = wakeup.isTurn ? undefined : await patience.orInterrupted(wakeup.sleep(Infinity));
-      } else if (wakeup !== undefined && retryInMs !== undefined) {
-        wake = await patience.orInterrupted(wakeup.sleep(retryInMs, inDoubt));
+      let wake: Wake<T> | typeof INTERRUPTED;
+      if (waiter !== undefined) {
+        wake = await limit.orInterrupted(waiter.sleep(retryInMs, state === 'unanswered'));
+      } else if (state !== 'starting' || acquirable.mustQueue) {
+        waiter = acquirable.join();
+        if (waiter === undefined) return undefined;
+        waiter.timed = limit.timed;
+        if (state === 'unanswered') wake = await limit.orInterrupted(waiter.sleep(retryInMs, true));
+        else if (!waiter.isTurn) wake = await limit.orInterrupted(waiter.sleep(Infinity));
       }
-      if (wake === INTERRUPTED) return expire(patience);
-      if (wakeup !== undefined && wake === undefined) {
-        const listening = wakeup.listen();
-        if (listening !== undefined) await patience.orInterrupted(listening);
-        if (patience.over) return expire(patience);
+      if (wake === INTERRUPTED) return expire(limit);
+      if (waiter !== undefined && wake === undefined) {
+        const listening = waiter.listen();
+        if (listening !== undefined) await limit.orInterrupted(listening);
+        if (limit.over) return expire(limit);
       }
-      inDoubt = false;
-      pending = wake?.attempt ?? contest.attempt();
+      pending = wake?.attempt ?? acquirable.attempt();
       let result: Attempt<T> | typeof INTERRUPTED;
       try {
-        result = await patience.orInterrupted(pending);
+        result = await limit.orInterrupted(pending);
+        state = 'refused';
       } catch (error) {
         // The others would find out one after the other, each after a time-out of its own.
-        if (error instanceof ConnectionError) wakeup?.alarm?.();
+        if (error instanceof ConnectionError) waiter?.connectionLost?.();
         // A refusal before the first write is an answer: nothing was acquired, nothing is to be undone.
         if (error instanceof IllegalMonitorStateError || !mayHaveRun(error)) pending = undefined;
         if (!(error instanceof CommandTimeoutError)) throw error;
-        doubtful = inDoubt = true;
+        doubtful = true;
+        state = 'unanswered';
         // The next attempt finds out whether this one succeeded, since a repeated attempt counts once.
-        if (contest.repeatable === false || (wakeup === undefined && !patience.timed)) throw error;
+        if (acquirable.repeatable === false || (waiter === undefined && !limit.timed)) throw error;
         result = { ok: false, retryInMs: PAUSE_AFTER_TIMEOUT_MS };
       }
-      if (result === INTERRUPTED) return expire(patience, contest.outage?.());
+      if (result === INTERRUPTED) return expire(limit, acquirable.outage?.());
       pending = undefined;
       if (result.ok) {
         acquired = true;
@@ -101,14 +146,14 @@ export async function acquireWithin<T>(contest: Contest<T>, patience: Patience):
       retryInMs = result.retryInMs;
     }
   } finally {
-    patience.end();
-    if (!acquired) contest.giveUp(pending, doubtful);
-    wakeup?.leave();
+    limit.end();
+    if (!acquired) acquirable.giveUp(pending, doubtful);
+    waiter?.leave();
   }
 }
 
-function expire(patience: Patience, outage?: Error): undefined {
-  if (patience.aborted) throw patience.reason;
+function expire(limit: WaitLimit, outage?: Error): undefined {
+  if (limit.aborted) throw limit.reason;
   if (outage !== undefined) throw outage;
   return undefined;
 }

@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { trackClient, uniqueName } from '../support';
 import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
-import { CliProcess, PATIENCE } from './support/CliProcess';
+import { CliProcess, TIMEOUT_MS } from './support/CliProcess';
 import { observer, scratchFolder } from './support/world';
 
 const BOOTSTRAP = path.join(projectRoot, 'tools', 'bootstrap.cjs');
@@ -15,13 +15,13 @@ const ESCAPE = '\u001b';
 const EAGER = { FORCE_COLOR: '3', COLORTERM: 'truecolor', TERM: 'xterm-256color', NO_COLOR: undefined };
 
 describe('B13: no colours unless the output is a terminal that wants them', function () {
-  this.timeout(3 * PATIENCE);
+  this.timeout(3 * TIMEOUT_MS);
 
   before(() => ensureBuilt());
 
   it('npm run demo into a file is plain text, whatever FORCE_COLOR says', async function () {
     // It starts sixteen processes of its own, one act after the other.
-    this.timeout(10 * PATIENCE);
+    this.timeout(10 * TIMEOUT_MS);
     const file = path.join(scratchFolder(), 'demo.txt');
     const output = fs.openSync(file, 'w');
     const env = { ...process.env, NODE_OPTIONS: undefined, REDIS_URL: undefined, ...EAGER };

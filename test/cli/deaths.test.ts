@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, CliProcess, isRunning, PATIENCE } from './support/CliProcess';
+import { cli, CliProcess, isRunning, TIMEOUT_MS } from './support/CliProcess';
 import { configFile, observer, scratchFolder, STAYS, untilWaitedFor } from './support/world';
 
 /** Says its id, heeds no TERM, and has a child that heeds none either. */
@@ -12,7 +12,7 @@ const STUBBORN =
   'echo "inside $$"; while :; do sleep 0.05; done';
 
 describe('ioredisson run and deaths', function () {
-  this.timeout(3 * PATIENCE);
+  this.timeout(3 * TIMEOUT_MS);
 
   before(() => ensureBuilt());
 
@@ -80,7 +80,7 @@ describe('ioredisson run and deaths', function () {
       const held = CliProcess.start(['run', '--grace', '2s', name, '--', 'sh', '-c', script]);
       const pid = Number((await held.prints(/child (\d+)/))[1]);
       held.type('\n');
-      await sleepUntil(async () => (await redis.exists(name)) === 0, { timeout: PATIENCE });
+      await sleepUntil(async () => (await redis.exists(name)) === 0, { timeout: TIMEOUT_MS });
       // The lock is gone: nothing of the command may be there any more.
       expect(isRunning(pid)).to.equal(false);
       expect((await held.ended).code).to.equal(6);
@@ -99,7 +99,7 @@ describe('ioredisson run and deaths', function () {
       const { held, pids } = await stubborn('--grace', '300ms', '-l', '10m', name);
       held.signal('SIGKILL');
       await held.ended;
-      await sleepUntil(() => !pids.some(isRunning), { timeout: PATIENCE });
+      await sleepUntil(() => !pids.some(isRunning), { timeout: TIMEOUT_MS });
       expect(await redis.pttl(name)).to.be.greaterThan(0);
       await redis.del(name);
     });

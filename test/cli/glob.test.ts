@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { globTest, scanFilter } from '../../lib/inspection/glob';
 import { RedisServer, trackClient } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, PATIENCE } from './support/CliProcess';
+import { cli, TIMEOUT_MS } from './support/CliProcess';
 import { observer } from './support/world';
 
 const OWNER = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:42';
@@ -27,7 +27,7 @@ const ODD = [
 ];
 
 describe('B13: globs are those of Redis', function () {
-  this.timeout(2 * PATIENCE);
+  this.timeout(2 * TIMEOUT_MS);
 
   it('each pattern matches what KEYS matches, and SCAN finds what surrounds a match', async () => {
     const server = trackClient(await RedisServer.start());

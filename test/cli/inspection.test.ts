@@ -7,13 +7,13 @@ import { Redisson } from '../../lib';
 import type { ObjectReport } from '../../lib/inspection';
 import { monitor, RedisCluster, RedisServer, sleepUntil, trackClient } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, type CliEnd, CliProcess, PATIENCE } from './support/CliProcess';
+import { cli, type CliEnd, CliProcess, TIMEOUT_MS } from './support/CliProcess';
 import { observer, scratchFolder, untilQueued, untilWaitedFor } from './support/world';
 
 const JAVA = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:42';
 
 describe('list, inspect and unlock', function () {
-  this.timeout(3 * PATIENCE);
+  this.timeout(3 * TIMEOUT_MS);
 
   let server: RedisServer;
   let redis: Redis;
@@ -79,7 +79,7 @@ describe('list, inspect and unlock', function () {
       await untilQueued(redis, 'f', i + 1);
     }
     await sleepUntil(async () => (await inspect('f')).queue?.every(({ listening }) => listening), {
-      timeout: PATIENCE,
+      timeout: TIMEOUT_MS,
     });
     const report = await inspect('f');
     expect(report).to.include({ kind: 'fair', waiters: 2 });
@@ -270,7 +270,7 @@ describe('list, inspect and unlock', function () {
         const { stdout } = await cli(['list', '--json', '-c', config]);
         return (JSON.parse(stdout) as ObjectReport[]).map(({ name }) => name).join() === names.join();
       },
-      { timeout: PATIENCE },
+      { timeout: TIMEOUT_MS },
     );
     expect((await cli(['unlock', '--force', '-c', config, 'a'])).code).to.equal(0);
   });

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { redisUrl, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, CliProcess, PATIENCE } from './support/CliProcess';
+import { cli, CliProcess, TIMEOUT_MS } from './support/CliProcess';
 import { configFile, observer, scratchFolder, untilQueued } from './support/world';
 
 const MANY = 50;
@@ -11,7 +11,7 @@ const MANY = 50;
 const SECTION = 'mkdir inside || echo two >> broken; sleep 0.005; rmdir inside; echo done >> log';
 
 describe('many commands at once', function () {
-  this.timeout(6 * PATIENCE);
+  this.timeout(6 * TIMEOUT_MS);
 
   before(() => ensureBuilt());
 

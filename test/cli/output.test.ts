@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectReport } from '../../lib/inspection';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, CliProcess, COMMAND, PATIENCE } from './support/CliProcess';
+import { cli, CliProcess, COMMAND, TIMEOUT_MS } from './support/CliProcess';
 import { observer, scratchFolder } from './support/world';
 
 const OWNER = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:42';
@@ -17,7 +17,7 @@ const MANY = 2_000;
 const NODE = `'${process.execPath}' '${COMMAND}'`;
 
 describe('output of the command line', function () {
-  this.timeout(2 * PATIENCE);
+  this.timeout(2 * TIMEOUT_MS);
 
   let server: RedisServer;
 
@@ -120,7 +120,7 @@ describe('output of the command line', function () {
     trackClient({ stop: () => void child.kill('SIGKILL') });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     // Nobody reads on: it is stuck in its output when the pipe is full.
-    await sleepUntil(() => child.stdout.readableLength > 0, { timeout: PATIENCE });
+    await sleepUntil(() => child.stdout.readableLength > 0, { timeout: TIMEOUT_MS });
     child.stdout.pause();
     await sleep(1_000);
     child.kill('SIGTERM');

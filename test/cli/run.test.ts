@@ -3,11 +3,11 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { allowLeftovers, redisUrl, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, CliProcess, PATIENCE } from './support/CliProcess';
+import { cli, CliProcess, TIMEOUT_MS } from './support/CliProcess';
 import { configFile, observer, scratchFolder, STAYS } from './support/world';
 
 describe('ioredisson run', function () {
-  this.timeout(3 * PATIENCE);
+  this.timeout(3 * TIMEOUT_MS);
 
   before(() => ensureBuilt());
 

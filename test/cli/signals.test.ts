@@ -4,13 +4,13 @@ import { constants } from 'node:os';
 import * as path from 'node:path';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { CliProcess, isRunning, PATIENCE } from './support/CliProcess';
+import { CliProcess, isRunning, TIMEOUT_MS } from './support/CliProcess';
 import { observer, scratchFolder, STAYS, untilQueued, untilWaitedFor } from './support/world';
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
 describe('ioredisson run and signals', function () {
-  this.timeout(3 * PATIENCE);
+  this.timeout(3 * TIMEOUT_MS);
 
   before(() => ensureBuilt());
 
@@ -95,7 +95,7 @@ describe('ioredisson run and signals', function () {
     const waiter = CliProcess.start(['run', '-u', server.url, uniqueName(), '--', 'echo', 'in']);
     // It has no way to show that it waits: the signal may come before that, and must do the same.
     await sleepUntil(() => handlesSignals(waiter.pid), {
-      timeout: PATIENCE,
+      timeout: TIMEOUT_MS,
     });
     waiter.signal('SIGTERM');
     expect(await waiter.ended).to.include({ code: 143, stdout: '' });
@@ -118,7 +118,7 @@ describe('ioredisson run and signals', function () {
     const [, pid] = await held.prints(/inside (\d+)/);
     server.pause();
     held.type('\n');
-    await sleepUntil(() => !isRunning(Number(pid)), { timeout: PATIENCE });
+    await sleepUntil(() => !isRunning(Number(pid)), { timeout: TIMEOUT_MS });
     held.signal('SIGTERM');
     held.signal('SIGHUP');
     server.resume();

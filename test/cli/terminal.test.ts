@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sleepUntil, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { CliProcess, COMMAND, isRunning, PATIENCE } from './support/CliProcess';
+import { CliProcess, COMMAND, isRunning, TIMEOUT_MS } from './support/CliProcess';
 import { observer, scratchFolder } from './support/world';
 
 const RUN = `'${process.execPath}' '${COMMAND}' run`;
@@ -18,7 +18,7 @@ const STUBBORN =
   'echo "us $PPID inside $$"; while :; do sleep 0.05; done';
 
 describe('B9: ioredisson run on a terminal', function () {
-  this.timeout(2 * PATIENCE);
+  this.timeout(2 * TIMEOUT_MS);
 
   before(function () {
     ensureBuilt();
@@ -98,7 +98,7 @@ describe('B9: ioredisson run on a terminal', function () {
     const shell = startShell();
     enter(shell, `${RUN} ${name} -- echo in; echo "code=$?"`);
     await sleepUntil(async () => Number((await redis.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`))[1]) > 0, {
-      timeout: PATIENCE,
+      timeout: TIMEOUT_MS,
     });
     shell.type(CTRL_C);
     await shell.prints(/code=130/);
@@ -132,7 +132,7 @@ describe('B9: ioredisson run on a terminal', function () {
         shell.type('jobs\n');
         return sleep(200).then(() => /Stopped/.test(shell.stdout));
       },
-      { timeout: PATIENCE },
+      { timeout: TIMEOUT_MS },
     );
     shell.type('fg\na line\n');
     await shell.prints(/read a line\./);
@@ -172,7 +172,7 @@ describe('B9: ioredisson run on a terminal', function () {
     const pids = [await pidOf(shell, 'inside'), await pidOf(shell, 'child')];
     process.kill(await pidOf(shell, 'us'), 'SIGKILL');
     await shell.prints(/code=137/);
-    await sleepUntil(() => !pids.some(isRunning), { timeout: PATIENCE });
+    await sleepUntil(() => !pids.some(isRunning), { timeout: TIMEOUT_MS });
     await observer().del(name);
   });
 });

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monitor, RedisServer, trackClient } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, CliProcess, COMMAND, PATIENCE } from './support/CliProcess';
+import { cli, CliProcess, COMMAND, TIMEOUT_MS } from './support/CliProcess';
 import { observer } from './support/world';
 
 const OWNER = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:42';
@@ -12,7 +12,7 @@ const ENTERED = '\u001b[?1049h';
 const LEFT = '\u001b[?1049l';
 
 describe('ioredisson top', function () {
-  this.timeout(2 * PATIENCE);
+  this.timeout(2 * TIMEOUT_MS);
 
   let server: RedisServer;
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as fs from 'node:fs';
 import { freePort, RedisServer, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, PATIENCE } from './support/CliProcess';
+import { cli, TIMEOUT_MS } from './support/CliProcess';
 import { REFERENCE_FILE, referenceText } from './support/reference';
 import { configFile, observer } from './support/world';
 
@@ -11,7 +11,7 @@ import { configFile, observer } from './support/world';
 const ONE_LINE = /^ioredisson: [^\n]+\n$/;
 
 describe('the command line', function () {
-  this.timeout(2 * PATIENCE);
+  this.timeout(2 * TIMEOUT_MS);
 
   before(() => ensureBuilt());
 

@@ -61,8 +61,8 @@ export function lockBadInput(kind: LockKind): void {
       const lock = stage().lock();
       await lock.isHeldByThread(1);
       const watch = trackClient(await monitor(redisUrl()));
-      for (const [what, call] of badCalls()) {
-        const error = await rejection(call(lock)).catch(() => new Error('accepted'));
+      for (const [what, pending] of badCalls()) {
+        const error = await rejection(pending(lock)).catch(() => new Error('accepted'));
         const kinds = [RangeError, ConfigError, TypeError].filter((one) => error instanceof one);
         expect(kinds, `${what}: ${error.name}: ${error.message}`).not.to.have.length(0);
       }

@@ -2,8 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Random } from './Random';
-import type { RedisServer, TcpProxy } from '../support';
-import { sleep, sleepUntil } from '../support';
+import { type RedisServer, sleep, sleepUntil, type TcpProxy } from '../support';
 
 /** One thing that goes wrong. */
 interface Trouble {

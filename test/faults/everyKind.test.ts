@@ -71,7 +71,7 @@ for (const kind of LOCK_KINDS) {
       await untilFree(direct);
     });
 
-    it('has no ghost of a waiter that was aborted while its command was on the way', async () => {
+    it('keeps no waiter that was aborted while its command was on the way', async () => {
       const { proxy, direct } = await openScene();
       const lock = kind.of(client(proxy.url), name);
       await (await lock.acquire(LEASE)).unlock();

@@ -50,7 +50,7 @@ describe('limits', () => {
     let inside = 0;
     let most = 0;
     let visits = 0;
-    const crowd = Array.from({ length: 2_000 }, () =>
+    const contenders = Array.from({ length: 2_000 }, () =>
       redisson.getLock(name).withLock(async () => {
         most = Math.max(most, ++inside);
         visits++;
@@ -65,7 +65,7 @@ describe('limits', () => {
     expect((await seen.sent()).filter(({ name: command }) => command.startsWith('eval')).length).to.be.lessThan(3);
     await seen.clear();
     await held.unlock();
-    await within(30_000, 'all get in', Promise.all(crowd));
+    await within(30_000, 'all get in', Promise.all(contenders));
     expect([most, visits]).to.deep.equal([1, 2_000]);
     // A hand-over each, and a real unlock now and then.
     const commands = (await seen.sent()).filter(({ name: command }) => command.startsWith('eval')).length;
@@ -79,8 +79,8 @@ describe('limits', () => {
     const redisson = client(url);
     const controller = new AbortController();
     const options = { signal: controller.signal };
-    const crowd = Array.from({ length: 2_000 }, () => redisson.getLock(name).acquire(options));
-    const outcomes = Promise.allSettled(crowd);
+    const contenders = Array.from({ length: 2_000 }, () => redisson.getLock(name).acquire(options));
+    const outcomes = Promise.allSettled(contenders);
     await sleepUntil(async () => (await subscribers(direct, name)) > 0);
     controller.abort('enough');
     const reasons = new Set(
@@ -116,7 +116,7 @@ describe('limits', () => {
     const clients: Redisson[] = Array.from({ length: 100 }, () => client(redisUrl(), { timeout: 5_000 }));
     let inside = 0;
     let most = 0;
-    const crowd = clients.map((one) =>
+    const contenders = clients.map((one) =>
       one.getLock(name).withLock(async () => {
         most = Math.max(most, ++inside);
         await sleep(1);
@@ -130,7 +130,7 @@ describe('limits', () => {
     await sleep(300);
     expect((await seen.sent()).filter((command) => command.name.startsWith('eval'))).to.have.lengthOf(0);
     await held.unlock();
-    await within(30_000, 'all get in', Promise.all(crowd));
+    await within(30_000, 'all get in', Promise.all(contenders));
     expect(most).to.equal(1);
   }).timeout(60_000);
 

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Redisson, RPermitExpirableSemaphore } from '../../lib';
 import { monotonicNow, sleep } from '../support';
 import type { Checker } from './Checker';
-import { doing, isExpected, type Ending } from './crowd';
+import { doing, isExpected, type Ending } from './contenders';
 import type { Random } from './Random';
 import { LONG_LEASE_MS } from './scene';
 

@@ -3,11 +3,11 @@ import { Redis } from 'ioredis';
 import type { Redisson } from '../../lib';
 import { monitor, type Monitor, monotonicNow, RedisServer, sleep, TcpProxy, trackClient } from '../support';
 import { Checker } from './Checker';
-import { compete, fleetPrize, prizes, type Ending } from './crowd';
+import { compete, fleetPrize, prizes, type Ending } from './contenders';
 import { permitsOf } from './permits';
 import { Random } from './Random';
 import { client, within } from './scene';
-import { Straggler } from './Straggler';
+import { StalledProcess } from './StalledProcess';
 import { failSaves, Troublemaker } from './Troublemaker';
 
 /*
@@ -25,12 +25,12 @@ const PROXIES = 3;
 const CLIENTS = 6;
 const WORKERS = 4;
 const RAGE_MS = 3_000;
-/** Far less than the long lease of the crowd: what was forgotten does not go away by itself in that time. */
+/** Far less than the long lease of the contenders: what was forgotten does not go away by itself in that time. */
 const DRAIN_MS = 15_000;
 /** How many of the last commands a failure shows. */
 const LAST_COMMANDS = 2_000;
 
-describe('a crowd under random faults', () => {
+describe('contenders under random faults', () => {
   it(`is never two inside, waits for nothing in vain and leaves nothing behind, for ${SECONDS} s`, async function () {
     this.timeout((SECONDS + 120) * 1_000);
     const random = new Random(SEED);
@@ -81,10 +81,10 @@ async function playRound(
   const prefix = `round${round}`;
   const fleet = fleetPrize(prefix);
   const all = [...prizes(prefix), fleet, fleet];
-  const others = await Promise.all([1, 2].map(() => Straggler.start(url, fleet.name)));
+  const others = await Promise.all([1, 2].map(() => StalledProcess.start(url, fleet.name)));
   const permits = await permitsOf(direct, `${prefix}:permits`, checker);
   const ending: Ending = { stopping: false, doing: new Set() };
-  const crowd = clients.flatMap((one) =>
+  const contenders = clients.flatMap((one) =>
     Array.from({ length: WORKERS }, (_, i) =>
       i === 0 ? permits.compete(one, random.fork(), ending) : compete(one, all, random.fork(), checker, ending),
     ),
@@ -92,7 +92,7 @@ async function playRound(
   await Promise.all([trouble.rage(RAGE_MS), endBadly(others, random.fork())]);
   await sleep(300);
   ending.stopping = true;
-  const drained = within(DRAIN_MS, 'everybody comes to an end when all is well again', Promise.all(crowd));
+  const drained = within(DRAIN_MS, 'everybody comes to an end when all is well again', Promise.all(contenders));
   await drained.catch(async (error: Error) => {
     checker.violation(`${error.message}: ${[...ending.doing].join(', ')}; ${await checker.shown([prefix])}`);
   });
@@ -103,7 +103,7 @@ async function playRound(
 }
 
 /** One dies and one freezes, at different times, wherever in the queue they stand. */
-async function endBadly([first, second]: readonly Straggler[], random: Random): Promise<void> {
+async function endBadly([first, second]: readonly StalledProcess[], random: Random): Promise<void> {
   await sleep(random.between(100, RAGE_MS));
   await first!.kill();
   await sleep(random.between(0, RAGE_MS / 2));
@@ -111,7 +111,7 @@ async function endBadly([first, second]: readonly Straggler[], random: Random): 
 }
 
 /** Nobody asks for the lock any more, so the places of those who died in its queue are nobody's business. */
-async function forgetDead(others: readonly Straggler[], name: string, direct: Redis): Promise<void> {
+async function forgetDead(others: readonly StalledProcess[], name: string, direct: Redis): Promise<void> {
   await Promise.all(others.map((other) => other.kill()));
   await direct.del(name, `redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`);
 }

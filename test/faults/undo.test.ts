@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as sinon from 'sinon';
 import type { Redisson } from '../../lib';
-import { HoldTable } from '../../lib/renewal/HoldTable';
-import { handOverLock } from '../../lib/scripts/lock';
+import { OwnershipTable } from '../../lib/watchdog/OwnershipTable';
+import { handOverLock } from '../../lib/locks/kinds/reentrantScripts';
 import { allowLeftovers, RedisServer, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../support';
 import { client, connection, LONG_LEASE_MS, SOON_MS } from './scene';
 import { COMMANDS, ERRORS, TABLE, undoTableRows, type UndoCommand, type UndoError } from './undoTable';
@@ -368,14 +368,14 @@ function told(work: Promise<unknown>): Promise<string> {
 function keptBy(opened: sinon.SinonSpy, error: UndoError, command: UndoCommand): string {
   // A missing right may show itself when the heir has the lock already.
   const halfDone = error === 'NOPERM' && command === 'hand over';
-  const ghosts = halfDone || error === 'no answer' || error === 'connection lost';
+  const late = halfDone || error === 'no answer' || error === 'connection lost';
   const kept: string[] = [];
-  for (const table of new Set(opened.thisValues as HoldTable[])) {
-    for (const hold of table.all()) {
-      if (hold.grips.length > 0) kept.push('a grip');
-      if (hold.acquiring) kept.push('an acquisition');
-      if (hold.releasing) kept.push('a release');
-      if (!ghosts) kept.push(`a hold with ${hold.ghosts} ghosts`);
+  for (const table of new Set(opened.thisValues as OwnershipTable[])) {
+    for (const ownership of table.all()) {
+      if (ownership.holds.length > 0) kept.push('a hold');
+      if (ownership.acquiring) kept.push('an acquisition');
+      if (ownership.releasing) kept.push('a release');
+      if (!late) kept.push(`a hold with ${ownership.rollbacks} rollbacks`);
     }
   }
   return kept.join(', ');
@@ -397,7 +397,7 @@ describe('undo: every error of every command', () => {
     direct = connection(server.url);
     await direct.call('ACL', 'SETUSER', 'worker', 'on', '>secret', '+@all', 'allkeys', 'allchannels');
     await failSaves();
-    opened = sinon.spy(HoldTable.prototype, 'open');
+    opened = sinon.spy(OwnershipTable.prototype, 'open');
   });
 
   /** From now on the server says MISCONF to writers, as soon as it is told to mind. */

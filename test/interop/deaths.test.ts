@@ -73,7 +73,7 @@ describeWithJava('interop: the death of either side', () => {
         const path = kind.path(names[index] ?? '');
         const unlocked = await holder(index).timed(path, 'unlock');
         const locked = await holder(index).timed(path, 'lock');
-        // A fair lock waits for the ghost at the head of its queue until the ghost's time is up.
+        // A fair lock waits for the dead waiter at the head of its queue until its time is up.
         expect(locked.endedAt - unlocked.endedAt, kind.title).to.be.below(TIMEOUT + 2000 + WOKEN_MS);
         await holder(index).call(path, 'unlock');
       }),

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { slotOf } from '../../lib/util/slot';
+import { slotOf } from '../../lib/util/names';
 import { freePort, RedisServer } from '../../tools/redisServer';
 import { replicasFollow } from './ReplicatedRedis';
 import { sleepUntil } from './sleepUntil';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { slotOf } from '../../lib/util/slot';
+import { slotOf } from '../../lib/util/names';
 import type { RedisCluster } from './RedisCluster';
 import type { RedisServer } from '../../tools/redisServer';
 import { sleepUntil } from './sleepUntil';

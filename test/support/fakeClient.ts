@@ -1,19 +1,18 @@
 import type { SinonFakeTimers } from 'sinon';
 import { CommandTimeoutError } from '../../lib/errors';
-import { resolveConfig } from '../../lib/config/resolveConfig';
+import { resolveConfig } from '../../lib/config/builder/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
-import type { LockDriver } from '../../lib/locks/drivers/LockDriver';
-import { lockChannel, reentrantDriver } from '../../lib/locks/drivers/reentrant';
-import { DistributedLock } from '../../lib/locks/DistributedLock';
-import { HandleThread } from '../../lib/locks/HandleThread';
-import type { LockContext } from '../../lib/locks/LockContext';
-import { LockEngine } from '../../lib/locks/LockEngine';
-import { ChannelHub } from '../../lib/pubsub/ChannelHub';
-import { hashRenewal } from '../../lib/renewal/hashRenewal';
-import { HoldTable, type LockLost } from '../../lib/renewal/HoldTable';
-import { RenewalScheduler } from '../../lib/renewal/RenewalScheduler';
+import type { Heir, LockKind } from '../../lib/locks/kinds/LockKind';
+import { hashRenewal, lockChannel, reentrantKind } from '../../lib/locks/kinds/reentrant';
+import { Lock } from '../../lib/locks/Lock';
+import { HandleThread } from '../../lib/locks/core/calls';
+import type { LockContext } from '../../lib/locks/core/LockContext';
+import { LockEngine } from '../../lib/locks/core/LockEngine';
+import { Subscriptions } from '../../lib/waiters/Subscriptions';
+import { OwnershipTable, type LockLost } from '../../lib/watchdog/OwnershipTable';
+import { Watchdog } from '../../lib/watchdog/Watchdog';
 import { Rollback } from '../../lib/wait/Rollback';
-import { SelfWaits } from '../../lib/locks/SelfWaits';
+import { SelfWaits } from '../../lib/locks/core/SelfWaits';
 import { FakeRedis } from './fakeRedis';
 import { FakeExecutor, FakeSubscriber } from './fakes';
 
@@ -44,11 +43,11 @@ export class FakeClient {
   readonly redis: FakeRedis;
   readonly executor: FakeExecutor;
   readonly subscriber: FakeSubscriber;
-  readonly holds = new HoldTable();
-  readonly watchdog: RenewalScheduler;
-  readonly hub: ChannelHub;
+  readonly ownerships = new OwnershipTable();
+  readonly watchdog: Watchdog;
+  readonly subscriptions: Subscriptions<Heir>;
   readonly context: LockContext;
-  readonly driver: LockDriver;
+  readonly kind: LockKind;
   /** What `onLockLost` was told. */
   readonly lost: LockLost[] = [];
   /** As of `Redisson`. */
@@ -63,41 +62,41 @@ export class FakeClient {
     this.redis = redis;
     this.executor = new FakeExecutor(redis);
     this.subscriber = new FakeSubscriber(redis);
-    this.watchdog = new RenewalScheduler(this.holds, full.lockWatchdogBatchSize);
+    this.watchdog = new Watchdog(this.ownerships, full.lockWatchdogBatchSize);
     this.executor.onReply = () => this.watchdog.catchUp();
-    this.hub = new ChannelHub(this.subscriber, full);
-    this.holds.onLost((event) => this.lost.push(event));
+    this.subscriptions = new Subscriptions(this.subscriber, full);
+    this.ownerships.onLost((event) => this.lost.push(event));
     this.context = {
       clientId: this.id,
       settings: full,
-      holds: this.holds,
+      ownerships: this.ownerships,
       watchdog: this.watchdog,
       rollback: new Rollback(),
-      hub: this.hub,
+      subscriptions: this.subscriptions,
       closing: this.closing.signal,
-      selfWaits: new SelfWaits(this.holds, (name) => this.selfWaits.push(name)),
+      selfWaits: new SelfWaits(this.ownerships, (name) => this.selfWaits.push(name)),
       warnReentry: (name) => this.reentries.push(name),
       warnUnheard: () => undefined,
     };
-    this.driver = reentrantDriver(this.executor, this.id, hashRenewal(this.executor));
+    this.kind = reentrantKind(this.executor, this.id, hashRenewal(this.executor));
   }
 
   /** A fresh handle. */
-  lock(name = NAME, driver = this.driver): DistributedLock {
-    return new DistributedLock(new LockEngine(this.context, driver, name), new HandleThread());
+  lock(name = NAME, kind = this.kind): Lock {
+    return new Lock(new LockEngine(this.context, kind, name), new HandleThread());
   }
 
   /** The owner's field of a thread. */
   owner(threadId: number): string {
-    return this.driver.ownerOf(threadId);
+    return this.kind.ownerOf(threadId);
   }
 
   /** As `Redisson.shutdown`. */
   async shutdown(): Promise<void> {
     this.closing.abort();
-    this.hub.close();
-    this.holds.turns.close();
-    this.holds.clear();
+    this.subscriptions.close();
+    this.ownerships.sectionQueues.close();
+    this.ownerships.clear();
     await this.executor.close();
     this.context.rollback.close();
   }
@@ -131,5 +130,5 @@ export class Outcome<T> {
 
 /** What is left in the tables of a client and of its clock: for a test's end, when it must all be 0. */
 export function leftIn(client: FakeClient, clock: SinonFakeTimers): number[] {
-  return [client.holds.size, client.hub.size, client.holds.turns.size, clock.countTimers()];
+  return [client.ownerships.size, client.subscriptions.size, client.ownerships.sectionQueues.size, clock.countTimers()];
 }

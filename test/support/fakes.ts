@@ -1,6 +1,6 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
-import type { CommandExecutor, RunOptions } from '../../lib/connection/CommandExecutor';
-import type { Subscriber, SubscriberEvents } from '../../lib/connection/Subscriber';
+import type { CommandExecutor, RunOptions } from '../../lib/connection/pending/CommandExecutor';
+import type { Subscriber, SubscriberEvents } from '../../lib/connection/pubsub/Subscriber';
 import { ConnectionError, ShutdownError } from '../../lib/errors';
 import type { Script, ScriptArg } from '../../lib/scripts/Script';
 import { type FakeRedis } from './fakeRedis';
@@ -40,7 +40,7 @@ interface Trap {
 export class FakeExecutor implements CommandExecutor {
   onReply: (() => void) | undefined;
   onUnheard: ((what: string) => void) | undefined;
-  epoch = 0;
+  connectionNumber = 0;
   readonly redis: FakeRedis;
   /** Every command that was written, in order. */
   readonly sent: SentCommand[] = [];
@@ -82,18 +82,18 @@ export class FakeExecutor implements CommandExecutor {
   /** The connection is lost: commands are not even written. */
   down(): void {
     this.#mode = 'down';
-    this.epoch += 1;
+    this.connectionNumber += 1;
   }
 
   /** Everything works again, and what waited is done, in order. */
   resume(): void {
     this.#mode = 'up';
-    for (const call of this.#unwritten.splice(0)) {
-      if (call.options?.token?.cancelled !== true) this.#write(call);
-      else call.reply.reject(new ConnectionError('not sent: cancelled', false));
+    for (const pending of this.#unwritten.splice(0)) {
+      if (pending.options?.sendRecord?.cancelled !== true) this.#write(pending);
+      else pending.reply.reject(new ConnectionError('not sent: cancelled', false));
     }
-    for (const call of this.#unexecuted.splice(0)) this.#execute(call);
-    for (const call of this.#unanswered.splice(0)) call.answer?.();
+    for (const pending of this.#unexecuted.splice(0)) this.#execute(pending);
+    for (const pending of this.#unanswered.splice(0)) pending.answer?.();
   }
 
   /** The next commands of that name are rejected, executed before (`runs`) or not, with the connection (`breaks`) or not. */
@@ -132,47 +132,47 @@ export class FakeExecutor implements CommandExecutor {
   async close(): Promise<void> {
     this.#closed = true;
     const open = [...this.#unwritten.splice(0), ...this.#unexecuted.splice(0), ...this.#unanswered.splice(0)];
-    for (const call of open) call.reply.reject(new ShutdownError(call.command.name));
+    for (const pending of open) pending.reply.reject(new ShutdownError(pending.command.name));
   }
 
   #start(command: SentCommand, options: RunOptions | undefined, execute: () => unknown): Promise<unknown> {
-    const call: Call = { command, options, execute, reply: pDefer() };
-    if (this.#closed) call.reply.reject(new ShutdownError(command.name));
-    else this.#write(call);
-    return call.reply.promise;
+    const pending: Call = { command, options, execute, reply: pDefer() };
+    if (this.#closed) pending.reply.reject(new ShutdownError(command.name));
+    else this.#write(pending);
+    return pending.reply.promise;
   }
 
-  #write(call: Call): void {
+  #write(pending: Call): void {
     if (this.#mode === 'down') {
-      this.#unwritten.push(call);
+      this.#unwritten.push(pending);
       return;
     }
-    const token = call.options?.token;
-    if (token !== undefined) {
-      token.sends += 1;
-      token.epoch = this.epoch;
-      token.sentAt ??= performance.now();
+    const sendRecord = pending.options?.sendRecord;
+    if (sendRecord !== undefined) {
+      sendRecord.sends += 1;
+      sendRecord.connectionNumber = this.connectionNumber;
+      sendRecord.sentAt ??= performance.now();
     }
-    this.sent.push(call.command);
-    if (this.#mode === 'frozen') this.#unexecuted.push(call);
-    else this.#execute(call);
+    this.sent.push(pending.command);
+    if (this.#mode === 'frozen') this.#unexecuted.push(pending);
+    else this.#execute(pending);
   }
 
-  #execute(call: Call): void {
-    call.answer = this.#outcome(call);
-    if (this.#mode === 'muted') this.#unanswered.push(call);
-    else queueMicrotask(call.answer);
+  #execute(pending: Call): void {
+    pending.answer = this.#outcome(pending);
+    if (this.#mode === 'muted') this.#unanswered.push(pending);
+    else queueMicrotask(pending.answer);
   }
 
-  #outcome(call: Call): () => void {
-    const trap = this.#traps.find(({ name, times }) => name === call.command.name && times > 0);
+  #outcome(pending: Call): () => void {
+    const trap = this.#traps.find(({ name, times }) => name === pending.command.name && times > 0);
     if (trap !== undefined) trap.times -= 1;
-    const reply = trap === undefined || trap.runs ? call.execute() : undefined;
+    const reply = trap === undefined || trap.runs ? pending.execute() : undefined;
     return () => {
-      if (trap?.breaks === true) this.epoch += 1;
+      if (trap?.breaks === true) this.connectionNumber += 1;
       this.onReply?.();
-      if (trap === undefined) call.reply.resolve(reply);
-      else call.reply.reject(trap.error);
+      if (trap === undefined) pending.reply.resolve(reply);
+      else pending.reply.reject(trap.error);
     };
   }
 }

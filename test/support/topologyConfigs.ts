@@ -1,4 +1,4 @@
-import { Config } from '../../lib/config/Config';
+import { Config } from '../../lib/config/builder/Config';
 import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
 import type { RedisCluster } from './RedisCluster';
 import type { ReplicatedRedis } from './ReplicatedRedis';

@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { Redisson } from '../../lib';
-import { Config } from '../../lib/config/Config';
+import { Config } from '../../lib/config/builder/Config';
 import { Redisson as Client } from '../../lib/Redisson';
 import { RedisCluster, sleep, trackClient } from '../support';
 import { nameOn } from '../support/clusterTools';

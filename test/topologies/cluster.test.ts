@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { Config } from '../../lib/config/Config';
+import { Config } from '../../lib/config/builder/Config';
 import { Redisson } from '../../lib/Redisson';
 import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
 import { sleep, sleepUntil, trackClient, uniqueName } from '../support';
@@ -95,7 +95,7 @@ describe('cluster', () => {
         expect(await held.isLocked()).to.equal(false);
       });
 
-      it('wakes a waiter whose listening connection was killed while the lock was freed', async () => {
+      it('wakes a waiter whose listening connection was killed while the lock was released', async () => {
         const { held, waited, waiting } = await heldAndWaitedFor(uniqueName());
         for (const node of cluster.masters) {
           await askServer(node, (client) => client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));

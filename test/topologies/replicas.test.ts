@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import { type Redis } from 'ioredis';
-import { Config } from '../../lib/config/Config';
+import { Config } from '../../lib/config/builder/Config';
 import { Redisson } from '../../lib/Redisson';
 import { monitor, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import { askServer } from '../support/clusterTools';

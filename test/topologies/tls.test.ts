@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Config } from '../../lib/config/Config';
+import { Config } from '../../lib/config/builder/Config';
 import { Redisson } from '../../lib/Redisson';
 import { RedisServer, tlsFiles, trackClient, uniqueName } from '../support';
 import { failure, SOON_MS, within } from './helpers';

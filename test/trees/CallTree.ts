@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import pDefer from 'p-defer';
 import { setTimeout as pause } from 'node:timers/promises';
-import { IllegalMonitorStateError, LockTimeoutError, type LockHold, type RLock } from '../../lib';
-import type { Redisson } from '../../lib';
+import { IllegalMonitorStateError, type LockHold, LockTimeoutError, type Redisson, type RLock } from '../../lib';
 import type { Random } from '../faults/Random';
 
 /** A lock of the tree: a place in the order of taking, and whether several may have it. */

@@ -8,7 +8,7 @@ import { projectRoot } from '../../../tools/buildOutput';
 export const COMMAND = path.join(projectRoot, 'dist', 'cli', 'main.js');
 
 /** On a machine that has other things to do, a Node takes its time to start. */
-export const PATIENCE = 60_000;
+export const TIMEOUT_MS = 60_000;
 
 /** How a command has ended. */
 export interface CliEnd {
@@ -64,7 +64,7 @@ export class CliProcess {
   /** Waits until it has printed something. @returns the first match */
   async prints(pattern: RegExp): Promise<RegExpExecArray> {
     return sleepUntil(() => pattern.exec(this.stdout), {
-      timeout: PATIENCE,
+      timeout: TIMEOUT_MS,
       message: `${String(pattern)} in: ${this.stdout} ${this.stderr}`,
     });
   }

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { redisUrl, sleepUntil, trackClient } from '../../support';
-import { PATIENCE } from './CliProcess';
+import { TIMEOUT_MS } from './CliProcess';
 
 /** A connection to look at a server with. */
 export function observer(url = redisUrl()): Redis {
@@ -30,13 +30,13 @@ export function configFile(url: string, ...lines: string[]): string {
 export async function untilWaitedFor(redis: Redis, name: string, waiters = 1): Promise<void> {
   const channel = `redisson_lock__channel:{${name}}`;
   const listening = async (): Promise<boolean> => Number((await redis.pubsub('NUMSUB', channel))[1]) >= waiters;
-  await sleepUntil(listening, { timeout: PATIENCE, message: `nobody waits for ${name}` });
+  await sleepUntil(listening, { timeout: TIMEOUT_MS, message: `nobody waits for ${name}` });
 }
 
 /** Waits until the queue of a fair lock is that long. */
 export async function untilQueued(redis: Redis, name: string, waiters: number): Promise<void> {
   const queued = async (): Promise<boolean> => (await redis.llen(`redisson_lock_queue:{${name}}`)) >= waiters;
-  await sleepUntil(queued, { timeout: PATIENCE, message: `not ${waiters} in the queue of ${name}` });
+  await sleepUntil(queued, { timeout: TIMEOUT_MS, message: `not ${waiters} in the queue of ${name}` });
 }
 
 /** A shell script that says that it runs, and with which process id, and goes on until it is ended. */

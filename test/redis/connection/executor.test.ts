@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { resolveConfig } from '../../../lib/config/resolveConfig';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import type { RedissonOptions } from '../../../lib/config/RedissonOptions';
 import { connect } from '../../../lib/connection/connect';
-import type { CommandExecutor } from '../../../lib/connection/CommandExecutor';
-import type { Connections } from '../../../lib/connection/Connections';
-import { newCallToken } from '../../../lib/connection/CommandExecutor';
+import { type CommandExecutor, newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
+import type { Connections } from '../../../lib/connection/ConnectionMonitor';
 import type { ConnectionError } from '../../../lib/errors';
 import { defineScript, RESEND_FLAG, type Resend } from '../../../lib/scripts/Script';
 import { monitor, RedisServer, redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
@@ -53,8 +52,8 @@ describe('Executor and StandaloneLink on a server', function () {
     return connections;
   }
 
-  function count(executor: CommandExecutor, resend: Resend, token = newCallToken()): Promise<number> {
-    return executor.run(COUNTERS[resend], { name }, { repeated: RESEND_FLAG }, { token, name });
+  function count(executor: CommandExecutor, resend: Resend, sendRecord = newSendRecord()): Promise<number> {
+    return executor.run(COUNTERS[resend], { name }, { repeated: RESEND_FLAG }, { sendRecord, name });
   }
 
   async function errorOf(work: Promise<unknown>): Promise<ConnectionError> {
@@ -96,10 +95,10 @@ describe('Executor and StandaloneLink on a server', function () {
       const proxy = trackClient(await TcpProxy.start(redisUrl()));
       const executor = open(proxy.url);
       await count(executor, 'never');
-      const { epoch } = executor;
-      const token = newCallToken();
+      const { connectionNumber } = executor;
+      const sendRecord = newSendRecord();
       const swallowed = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
-      const outcome = count(executor, resend, token);
+      const outcome = count(executor, resend, sendRecord);
       await swallowed;
       if (resend === 'never') {
         const error = await errorOf(outcome);
@@ -108,9 +107,9 @@ describe('Executor and StandaloneLink on a server', function () {
       } else {
         expect(await outcome).to.equal(3);
         expect(await redis.lrange(name, 0, -1)).to.deep.equal(['0', '0', '1']);
-        expect(token.sends).to.equal(2);
+        expect(sendRecord.sends).to.equal(2);
       }
-      expect(executor.epoch).to.equal(epoch + 1);
+      expect(executor.connectionNumber).to.equal(connectionNumber + 1);
     });
   }
 

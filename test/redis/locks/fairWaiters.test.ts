@@ -128,10 +128,10 @@ describe('fair lock: waiters that go, and waiters that stay', () => {
     const next = lock.lock(-1, undefined, 2);
     await queue.untilLength(2);
     const watch = trackClient(await monitor(redisUrl()));
-    const freedAt = monotonicNow();
+    const releasedAt = monotonicNow();
     await lock.unlock(1);
     await within(3_000, 'the next one enters', next);
-    expect(monotonicNow() - freedAt).to.be.below(1_500);
+    expect(monotonicNow() - releasedAt).to.be.below(1_500);
     expect((await watch.sent()).filter(({ name: command }) => command.startsWith('eval'))).to.have.length.below(8);
     await lock.unlock(2);
   });

@@ -1,4 +1,4 @@
-import { tokenKey } from '../../../lib/locks/drivers/fenced';
+import { tokenKey } from '../../../lib/locks/kinds/fenced';
 import { lockContract } from '../../contracts/lockContract';
 
 lockContract('RFencedLock', {

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { resolveConfig } from '../../../lib/config/resolveConfig';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import { serverIdentity } from '../../../lib/config/serverIdentity';
 import { client, within } from '../../faults/scene';
 import { RedisServer, sleep, uniqueName } from '../../support';

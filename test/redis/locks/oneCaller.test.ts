@@ -12,7 +12,7 @@ describe('A3: clients whose callers loop let each other in', function () {
 
   /** Callers of each client take turns until the time is up. @returns how many turns each client had */
   async function turnsOf(
-    crowds: readonly { callers: number; lock: (client: Redisson, name: string) => RLock }[],
+    contenders: readonly { callers: number; lock: (client: Redisson, name: string) => RLock }[],
     insideMs: number,
   ): Promise<number[]> {
     const redis = bareClient();
@@ -20,7 +20,7 @@ describe('A3: clients whose callers loop let each other in', function () {
     trackClient({ close: () => redis.del(name) });
     const until = performance.now() + MS;
     return Promise.all(
-      crowds.map(async ({ callers, lock: lockOf }) => {
+      contenders.map(async ({ callers, lock: lockOf }) => {
         const lock = lockOf(newClient(), name);
         let turns = 0;
         const loop = async (thread: number): Promise<void> => {

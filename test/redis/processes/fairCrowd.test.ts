@@ -14,7 +14,7 @@ const HANG_MS = 60_000;
 interface Stay {
   readonly threadId: number;
   readonly enteredAt: number;
-  readonly freedAt: number;
+  readonly releasedAt: number;
 }
 
 const now = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -22,7 +22,7 @@ const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 /** FAIR_SEED repeats the choices of an earlier run. */
 const seed = Number(process.env['FAIR_SEED'] ?? Date.now() % 1_000_000);
 
-describe('A2: a random crowd at a fair lock', function () {
+describe('A2: random contenders at a fair lock', function () {
   this.timeout(4 * HANG_MS);
   const processes: LockProcess[] = [];
   afterEach(() => Promise.all(processes.splice(0).map((one) => one.kill())));
@@ -60,7 +60,7 @@ describe('A2: a random crowd at a fair lock', function () {
         await sleep(random.below(20));
         inside -= 1;
         await lock.unlock(threadId);
-        stays.push({ threadId, enteredAt, freedAt: now() });
+        stays.push({ threadId, enteredAt, releasedAt: now() });
       };
       ends.push(
         pass().catch((error: unknown) => {
@@ -86,18 +86,18 @@ describe('A2: a random crowd at a fair lock', function () {
     await queue.untilLength(length - leaving.length);
     await dying.kill();
     freezing.freeze();
-    const freedAt = now();
+    const releasedAt = now();
     await holder.unlock(1);
     await within(2 * HANG_MS, 'all live waiters get in', Promise.all(ends));
     const elsewhere = expected.length - stays.length;
     await sleepUntil(async () => (await redis.llen(`${name}:stays`)) === elsewhere, { timeout: HANG_MS });
     for (const line of await redis.lrange(`${name}:stays`, 0, -1)) {
-      const [threadId, entered, freed] = line.split(' ').map(Number) as [number, number, number];
-      stays.push({ threadId, enteredAt: entered / 1e6, freedAt: freed / 1e6 });
+      const [threadId, entered, released] = line.split(' ').map(Number) as [number, number, number];
+      stays.push({ threadId, enteredAt: entered / 1e6, releasedAt: released / 1e6 });
     }
     stays.sort((a, b) => a.enteredAt - b.enteredAt);
     expect(stays.map(({ threadId }) => threadId)).to.deep.equal(expected);
-    const gaps = stays.map(({ enteredAt }, i) => enteredAt - (stays[i - 1]?.freedAt ?? freedAt));
+    const gaps = stays.map(({ enteredAt }, i) => enteredAt - (stays[i - 1]?.releasedAt ?? releasedAt));
     expect(Math.max(...gaps), 'longest time that a free lock was kept from a live waiter').to.be.below(BOUND_MS);
     await redis.del(...['', ':order', ':stays'].map((suffix) => name + suffix));
     await redis.del(`redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`);

@@ -108,9 +108,9 @@ describe('A2: dead and frozen waiters of a fair lock', function () {
         else one.freeze();
         const took = await Promise.all(
           scenes.map(async ({ scene, next }) => {
-            const freedAt = monotonicNow();
+            const releasedAt = monotonicNow();
             await scene.lock.unlock(1);
-            return (await within(HANG_MS, 'the live waiter gets in', next.in)) - freedAt;
+            return (await within(HANG_MS, 'the live waiter gets in', next.in)) - releasedAt;
           }),
         );
         for (const [i, ms] of took.entries()) expect(ms, JSON.stringify(cases[i])).to.be.below(BOUND_MS);
@@ -148,11 +148,11 @@ describe('A2: dead and frozen waiters of a fair lock', function () {
       if (state === 'dead') await one.kill();
       else one.freeze();
       const took = scenes.map(async (scene, i) => {
-        const freedAt = monotonicNow();
+        const releasedAt = monotonicNow();
         // Once it is given back, once its holder dies.
         if (i % 2 === 0) await scene.lock.unlock(1);
         else await redis().del(scene.name);
-        return (await within(HANG_MS, 'tryLock() gets in', tries(scene, 250))) - freedAt;
+        return (await within(HANG_MS, 'tryLock() gets in', tries(scene, 250))) - releasedAt;
       });
       for (const ms of await Promise.all(took)) expect(ms).to.be.below(BOUND_MS);
     });
@@ -170,13 +170,13 @@ describe('A2: dead and frozen waiters of a fair lock', function () {
     await subscribed(scene.name, 16);
     await dead.kill();
     frozen.freeze();
-    let freedAt = monotonicNow();
+    let releasedAt = monotonicNow();
     await scene.lock.unlock(1);
     for (const { in: entered } of live) {
       const at = await within(HANG_MS, 'a live waiter gets in', entered);
-      expect(at).to.be.above(freedAt);
-      expect(at - freedAt).to.be.below(BOUND_MS);
-      freedAt = at;
+      expect(at).to.be.above(releasedAt);
+      expect(at - releasedAt).to.be.below(BOUND_MS);
+      releasedAt = at;
     }
   });
 
@@ -188,13 +188,13 @@ describe('A2: dead and frozen waiters of a fair lock', function () {
     const behind = await waiter(scene, 7);
     const order = behind.in.then(() => redis().rpush(`${scene.name}:order`, 7));
     slow.freeze();
-    const freedAt = monotonicNow();
+    const releasedAt = monotonicNow();
     await scene.lock.unlock(1);
     const attempts = tries(scene, 100);
     await sleep(1_000);
     slow.thaw();
     await within(HANG_MS, 'the live waiter gets in', order);
-    expect(monotonicNow() - freedAt).to.be.below(BOUND_MS);
+    expect(monotonicNow() - releasedAt).to.be.below(BOUND_MS);
     expect(await redis().lrange(`${scene.name}:order`, 0, -1)).to.deep.equal(['100', '101', '7']);
     await attempts;
     await redis().del(`${scene.name}:order`, `${scene.name}:stays`);

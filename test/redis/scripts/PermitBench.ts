@@ -4,9 +4,9 @@ import {
   addPermits,
   availableLeasedPermits,
   getPermits,
+  PERMIT_WITHOUT_LEASE,
   setPermits,
-} from '../../../lib/scripts/permitCounts';
-import { PERMIT_WITHOUT_LEASE } from '../../../lib/scripts/permitData';
+} from '../../../lib/synchronizers/permitCounts';
 import {
   acquirePermits,
   deletePermitSemaphore,
@@ -14,9 +14,9 @@ import {
   releasePermit,
   releasePermits,
   updatePermitLease,
-} from '../../../lib/scripts/permitExpirableSemaphore';
+} from '../../../lib/synchronizers/permitScripts';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
-import { trySetPermits } from '../../../lib/scripts/semaphore';
+import { trySetPermits } from '../../../lib/synchronizers/semaphoreScripts';
 import { prefixName, suffixName } from '../../../lib/util/names';
 import type { ScriptBench } from './ScriptBench';
 

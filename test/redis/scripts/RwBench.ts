@@ -4,7 +4,7 @@ import {
   isReadLocked,
   releaseReadLock,
   renewReadLocks,
-} from '../../../lib/scripts/readLock';
+} from '../../../lib/locks/kinds/read';
 import type { ReleaseReply } from '../../../lib/scripts/replies';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import {
@@ -12,7 +12,7 @@ import {
   forceReleaseWriteLock,
   isWriteLocked,
   releaseWriteLock,
-} from '../../../lib/scripts/writeLock';
+} from '../../../lib/locks/kinds/write';
 import { prefixName, suffixName } from '../../../lib/util/names';
 import type { ScriptBench } from './ScriptBench';
 

@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
-import type { ScriptArg, Script } from '../../../lib/scripts/Script';
-import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
+import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../../../lib/scripts/Script';
 import { redisUrl, trackClient, uniqueName } from '../../support';
 
 /** What may be given to {@link ScriptBench.run}. */

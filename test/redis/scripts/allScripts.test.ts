@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { lua } from '../../../lib/scripts/Script';
-import { slotOf } from '../../../lib/util/slot';
+import { slotOf } from '../../../lib/util/names';
 import { allScripts } from '../../../tools/scripts';
 import { monitor, redisUrl, trackClient } from '../../support';
 import { type Sample, SAMPLES, keyOf } from './samples';

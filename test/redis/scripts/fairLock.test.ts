@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { LEFT_FREE_LOCK } from '../../../lib/scripts/fairLock';
+import { LEFT_FREE_LOCK } from '../../../lib/locks/kinds/fairScripts';
 import { FairBench } from './FairBench';
 import { useBench } from './ScriptBench';
 
@@ -130,7 +130,7 @@ describe('fair lock scripts', () => {
       await fair.acquire('A');
       await fair.acquire('B');
       await fair.acquire('C');
-      expect(await fair.release('A', 0)).to.deep.equal({ kind: 'freed', receivers: 1, queued: 2 });
+      expect(await fair.release('A', 0)).to.deep.equal({ kind: 'released', receivers: 1, queued: 2 });
       expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
       await fair.expectQueue({ B: 35_000, C: 40_000 });
       expect(await bench().redis.exists(bench().name)).to.equal(0);
@@ -142,7 +142,7 @@ describe('fair lock scripts', () => {
       await fair.acquire('C');
       await fair.acquire('D');
       await bench().listen(`*{${bench().name}}:C`);
-      expect(await fair.release('A', 0)).to.deep.equal({ kind: 'freed', receivers: 1, queued: 3 });
+      expect(await fair.release('A', 0)).to.deep.equal({ kind: 'released', receivers: 1, queued: 3 });
       expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:C 0']);
     });
 
@@ -152,7 +152,7 @@ describe('fair lock scripts', () => {
       expect(await fair.release('A', 1, 5_000)).to.deep.equal({ kind: 'kept' });
       expect(await fair.release('A', 1, 5_000)).to.deep.equal({ kind: 'kept' });
       expect(await pttl()).to.be.within(4_000, 5_000);
-      expect(await fair.release('A')).to.deep.equal({ kind: 'freed', receivers: 0, queued: 0 });
+      expect(await fair.release('A')).to.deep.equal({ kind: 'released', receivers: 0, queued: 0 });
       expect(await bench().messages()).to.deep.equal([]);
       expect(await bench().contents()).to.deep.equal({});
     });

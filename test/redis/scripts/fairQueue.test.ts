@@ -48,7 +48,7 @@ describe('fair lock scripts: the queue', () => {
     });
 
     it('heals a head that has no score, which would block the queue for ever', async () => {
-      await bench().redis.rpush(fair.queue, 'ghost');
+      await bench().redis.rpush(fair.queue, 'gone');
       await fair.expectTtl(fair.acquire('B'), 500);
       fair.now += 500;
       await fair.expectTtl(fair.acquire('B'), 2_500);
@@ -308,7 +308,7 @@ describe('fair lock scripts: the queue', () => {
       await fair.abandon('W2', 5_000);
       for (const owner of ['W1', 'W3', 'W4']) await fair.expectTtl(fair.acquire(owner), 30_000);
       await fair.expectQueue({ W1: 35_000, W3: 40_000, W4: 45_000 });
-      expect(await fair.release('I')).to.include({ kind: 'freed' });
+      expect(await fair.release('I')).to.include({ kind: 'released' });
       await fair.expectAcquired(fair.acquire('W1'));
       for (const owner of ['W3', 'W4']) await fair.expectTtl(fair.acquire(owner), 30_000);
       await fair.expectQueue({ W3: 35_000, W4: 40_000 });
@@ -319,7 +319,7 @@ describe('fair lock scripts: the queue', () => {
       await fair.expectAcquired(fair.tryAcquire('I'));
       expect(await fair.tryAcquire('W1')).to.include({ acquired: false });
       expect(await fair.tryAcquire('W2')).to.include({ acquired: false });
-      expect(await fair.release('I')).to.include({ kind: 'freed' });
+      expect(await fair.release('I')).to.include({ kind: 'released' });
       await fair.expectAcquired(fair.tryAcquire('W1'));
       for (const owner of ['W3', 'W2', 'W3']) expect(await fair.tryAcquire(owner)).to.include({ acquired: false });
       await fair.expectQueue({});
@@ -333,7 +333,7 @@ describe('fair lock scripts: the queue', () => {
       await fair.expectAcquired(fair.acquire('I'));
       await fair.expectTtl(fair.acquire('W1'), 300_000);
       await fair.expectTtl(fair.acquire('W2'), 305_000);
-      expect(await fair.release('I')).to.include({ kind: 'freed' });
+      expect(await fair.release('I')).to.include({ kind: 'released' });
       await fair.expectAcquired(fair.acquire('W1'));
       await fair.expectTtl(fair.acquire('W3'), 305_000);
       await fair.expectTtl(fair.acquire('W2'), 300_000);
@@ -365,7 +365,7 @@ describe('fair lock scripts: the queue', () => {
       expect(await bench().redis.hgetall(bench().name)).to.deep.equal({ A: '1' });
     }
     fair.now = right;
-    expect(await fair.release('A')).to.include({ kind: 'freed' });
+    expect(await fair.release('A')).to.include({ kind: 'released' });
     expect(await fair.acquire('C')).to.include({ acquired: false });
     await fair.expectAcquired(fair.acquire('B'));
   });

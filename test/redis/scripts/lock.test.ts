@@ -1,6 +1,12 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { acquireLock, forceReleaseLock, handOverLock, releaseLock, renewLocks } from '../../../lib/scripts/lock';
+import {
+  acquireLock,
+  forceReleaseLock,
+  handOverLock,
+  releaseLock,
+  renewLocks,
+} from '../../../lib/locks/kinds/reentrantScripts';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 
@@ -85,7 +91,7 @@ describe('lock scripts', () => {
 
   it('frees the lock with the last hold, and says how many were told', async () => {
     await acquire('A');
-    expect(await release('A', 0)).to.deep.equal({ kind: 'freed', receivers: 1 });
+    expect(await release('A', 0)).to.deep.equal({ kind: 'released', receivers: 1 });
     expect(await bench().contents()).to.deep.equal({});
     expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x} 0']);
   });

@@ -133,7 +133,7 @@ describe('read lock scripts', () => {
       await rw.read('B');
       expect(await rw.unread('A', 0)).to.deep.equal({ kind: 'kept' });
       expect(await bench().messages()).to.deep.equal([]);
-      expect(await rw.unread('B', 0)).to.deep.equal({ kind: 'freed', receivers: 1 });
+      expect(await rw.unread('B', 0)).to.deep.equal({ kind: 'released', receivers: 1 });
       expect(await bench().messages()).to.deep.equal(['redisson_rwlock:{x} 0']);
       expect(await bench().contents()).to.deep.equal({});
     });
@@ -152,7 +152,7 @@ describe('read lock scripts', () => {
       await rw.read('A');
       await rw.read('dead', 1, 1);
       await sleep(20);
-      expect(await rw.unread('A', 0)).to.deep.equal({ kind: 'freed', receivers: 1 });
+      expect(await rw.unread('A', 0)).to.deep.equal({ kind: 'released', receivers: 1 });
       expect(await bench().contents()).to.deep.equal({});
     });
 

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { renewReadLocks } from '../../../lib/scripts/readLock';
+import { renewReadLocks } from '../../../lib/locks/kinds/read';
 import { sleep } from '../../support';
 import { RwBench } from './RwBench';
 import { useBench } from './ScriptBench';
@@ -38,7 +38,7 @@ describe('read lock scripts: renewal', () => {
     await sleep(20);
     expect(await rw.renew(['A'])).to.deep.equal([true]);
     expect(await rw.unread('B', 0)).to.deep.equal({ kind: 'kept' });
-    expect(await rw.unread('A', 0)).to.include({ kind: 'freed' });
+    expect(await rw.unread('A', 0)).to.include({ kind: 'released' });
   });
 
   it('takes many locks at once and answers per owner; a name of another type is lost', async () => {

@@ -1,16 +1,16 @@
 import { type Script, type ScriptArg, PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
-import * as inspectedPermits from '../../../lib/inspection/permits';
-import * as countDownLatch from '../../../lib/scripts/countDownLatch';
-import * as fairLock from '../../../lib/scripts/fairLock';
-import * as fencedLock from '../../../lib/scripts/fencedLock';
-import * as lock from '../../../lib/scripts/lock';
-import * as nonReentrantLock from '../../../lib/scripts/nonReentrantLock';
-import * as permitCounts from '../../../lib/scripts/permitCounts';
-import * as permits from '../../../lib/scripts/permitExpirableSemaphore';
-import * as readLock from '../../../lib/scripts/readLock';
-import * as semaphore from '../../../lib/scripts/semaphore';
-import * as spinLock from '../../../lib/scripts/spinLock';
-import * as writeLock from '../../../lib/scripts/writeLock';
+import * as inspectedPermits from '../../../lib/inspection/describe';
+import * as countDownLatch from '../../../lib/synchronizers/CountDownLatch';
+import * as fairLock from '../../../lib/locks/kinds/fairScripts';
+import * as fencedLock from '../../../lib/locks/kinds/fenced';
+import * as lock from '../../../lib/locks/kinds/reentrantScripts';
+import * as nonReentrantLock from '../../../lib/locks/kinds/nonReentrant';
+import * as permitCounts from '../../../lib/synchronizers/permitCounts';
+import * as permits from '../../../lib/synchronizers/permitScripts';
+import * as readLock from '../../../lib/locks/kinds/read';
+import * as semaphore from '../../../lib/synchronizers/semaphoreScripts';
+import * as spinLock from '../../../lib/locks/kinds/spin';
+import * as writeLock from '../../../lib/locks/kinds/write';
 import { prefixName, suffixName } from '../../../lib/util/names';
 
 /** A write command that lays data out. */

@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { acquireLock } from '../../../lib/scripts/lock';
-import { forceReleaseSpinLock, releaseSpinLock } from '../../../lib/scripts/spinLock';
+import { acquireLock } from '../../../lib/locks/kinds/reentrantScripts';
+import { forceReleaseSpinLock, releaseSpinLock } from '../../../lib/locks/kinds/spin';
 import { useBench } from './ScriptBench';
 
 describe('spin lock scripts', () => {
@@ -24,7 +24,7 @@ describe('spin lock scripts', () => {
     expect(await bench().redis.pttl(bench().name)).to.be.within(4_000, 5_000);
     expect(await release('A', 1)).to.deep.equal({ kind: 'kept' });
     expect(await bench().contents()).to.deep.equal({ x: { A: '1' } });
-    expect(await release('A')).to.deep.equal({ kind: 'freed', receivers: 0 });
+    expect(await release('A')).to.deep.equal({ kind: 'released', receivers: 0 });
     expect(await bench().contents()).to.deep.equal({});
   });
 

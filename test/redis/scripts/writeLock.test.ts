@@ -81,7 +81,7 @@ describe('write lock scripts', () => {
 
     it('frees the lock with the last hold and tells everybody', async () => {
       await rw.write('W');
-      expect(await rw.unwrite('W', 0)).to.deep.equal({ kind: 'freed', receivers: 1 });
+      expect(await rw.unwrite('W', 0)).to.deep.equal({ kind: 'released', receivers: 1 });
       expect(await bench().contents()).to.deep.equal({});
       expect(await bench().messages()).to.deep.equal(['redisson_rwlock:{x} 1']);
     });
@@ -89,7 +89,7 @@ describe('write lock scripts', () => {
     it('leaves the own read holds as a read lock with their life, and tells everybody', async () => {
       await rw.write('W', 1, 60_000);
       await rw.read('W', 1, 10_000);
-      expect(await rw.unwrite('W', 0)).to.deep.equal({ kind: 'freed', receivers: 1 });
+      expect(await rw.unwrite('W', 0)).to.deep.equal({ kind: 'released', receivers: 1 });
       expect(await bench().messages()).to.deep.equal(['redisson_rwlock:{x} 1']);
       expect(await bench().contents()).to.deep.equal({
         x: { mode: 'read', W: '1' },
@@ -103,7 +103,7 @@ describe('write lock scripts', () => {
       await rw.write('W');
       await rw.read('W', 1, 1);
       await sleep(20);
-      expect(await rw.unwrite('W', 0)).to.deep.equal({ kind: 'freed', receivers: 1 });
+      expect(await rw.unwrite('W', 0)).to.deep.equal({ kind: 'released', receivers: 1 });
       expect(await bench().contents()).to.deep.equal({});
     });
 

@@ -4,17 +4,17 @@ import { CommandError, Redisson } from '../../../lib';
 import { Inspector } from '../../../lib/inspection';
 import { RedisServer, sleepUntil, trackClient } from '../../support';
 import { refusals, rulesOf } from '../../support/securityPage';
-import * as countDownLatch from '../../../lib/scripts/countDownLatch';
-import * as fairLock from '../../../lib/scripts/fairLock';
-import * as fencedLock from '../../../lib/scripts/fencedLock';
-import * as lock from '../../../lib/scripts/lock';
-import { acquireNonReentrantLock } from '../../../lib/scripts/nonReentrantLock';
-import * as permitCounts from '../../../lib/scripts/permitCounts';
-import * as permits from '../../../lib/scripts/permitExpirableSemaphore';
-import * as readLock from '../../../lib/scripts/readLock';
-import * as semaphore from '../../../lib/scripts/semaphore';
-import * as spinLock from '../../../lib/scripts/spinLock';
-import * as writeLock from '../../../lib/scripts/writeLock';
+import * as countDownLatch from '../../../lib/synchronizers/CountDownLatch';
+import * as fairLock from '../../../lib/locks/kinds/fairScripts';
+import * as fencedLock from '../../../lib/locks/kinds/fenced';
+import * as lock from '../../../lib/locks/kinds/reentrantScripts';
+import { acquireNonReentrantLock } from '../../../lib/locks/kinds/nonReentrant';
+import * as permitCounts from '../../../lib/synchronizers/permitCounts';
+import * as permits from '../../../lib/synchronizers/permitScripts';
+import * as readLock from '../../../lib/locks/kinds/read';
+import * as semaphore from '../../../lib/synchronizers/semaphoreScripts';
+import * as spinLock from '../../../lib/locks/kinds/spin';
+import * as writeLock from '../../../lib/locks/kinds/write';
 import { WORKLOADS } from './workloads';
 
 /** A workload that waits for a message that cannot come is not waited for longer, in ms. */

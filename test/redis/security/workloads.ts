@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RedissonClient, RLock } from '../../../lib';
+import { type RedissonClient, type RLock, TimeUnit } from '../../../lib';
 import { Inspector } from '../../../lib/inspection';
-import { TimeUnit } from '../../../lib';
 
 /** Two clients of a user that has the rights of the page and no more, and a look at what others cannot do. */
 export interface Stage {

@@ -35,13 +35,13 @@ describe('Semaphores in a storm', () => {
         const semaphore = make(clients[i % 3]!, name);
         for (let round = 0; round < 6; round++) {
           const permits = 1 + roll(PERMITS);
-          const patience = roll(3);
+          const limit = roll(3);
           const controller = new AbortController();
-          if (patience === 1) setTimeout(() => controller.abort(new Error('no longer')), roll(60));
+          if (limit === 1) setTimeout(() => controller.abort(new Error('no longer')), roll(60));
           const acquiring =
-            patience === 0
+            limit === 0
               ? semaphore.acquire(permits)
-              : patience === 1
+              : limit === 1
                 ? semaphore.acquire(permits, controller.signal).catch(() => undefined)
                 : semaphore.tryAcquire(permits, roll(80));
           const taken = await acquiring;

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { parseAddress, redactAddress } from '../../../lib/config/address';
+import { parseAddress, redactAddress } from '../../../lib/config/parse/address';
 import { expectConfigError } from './support';
 
 /** With the password in the open. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { ClusterLink } from '../../../lib/connection/ClusterLink';
-import type { ClusterView } from '../../../lib/connection/ClusterView';
-import { slotOf } from '../../../lib/util/slot';
+import { ClusterLink } from '../../../lib/connection/cluster/ClusterLink';
+import type { ClusterView } from '../../../lib/connection/cluster/ClusterView';
+import { slotOf } from '../../../lib/util/names';
 import { reply } from './fakeLink';
 
 /** A node that answers as it is told. */

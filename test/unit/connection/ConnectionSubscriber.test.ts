@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { ConnectionSubscriber } from '../../../lib/connection/ConnectionSubscriber';
+import { ConnectionSubscriber } from '../../../lib/connection/pubsub/ConnectionSubscriber';
 import { fakeClock } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeConnection } from './fakeConnection';

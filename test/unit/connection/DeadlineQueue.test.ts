@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { DeadlineQueue, type Queued } from '../../../lib/connection/DeadlineQueue';
+import { DeadlineQueue, type Queued } from '../../../lib/connection/pending/DeadlineQueue';
 import { fakeClock } from '../../support';
 
 class Item implements Queued {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { newCallToken, newFarewellToken, type RunOptions } from '../../../lib/connection/CommandExecutor';
+import { newSendRecord, newCleanupRecord, type RunOptions } from '../../../lib/connection/pending/CommandExecutor';
 import { Executor, type ExecutorSettings } from '../../../lib/connection/Executor';
 import type { ConnectionError } from '../../../lib/errors';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Resend, type ScriptArg } from '../../../lib/scripts/Script';
@@ -62,15 +62,15 @@ describe('Executor', () => {
 
     it('what takes something back with its text, the first time to each slot and on each connection', () => {
       Object.assign(link, { slotOf: (key: string) => key.charCodeAt(0) });
-      const farewell = (name: string): string => {
-        const options = { token: newFarewellToken() };
+      const cleanup = (name: string): string => {
+        const options = { sendRecord: newCleanupRecord() };
         executor.run(SCRIPTS.always, { name }, { arg: 'x' }, options).catch(() => undefined);
         return link.last.command;
       };
       // Each node of a cluster has a cache of its own; after an abort and a shut-down nobody would send the text any more.
-      expect(['a', 'b', 'a', 'b'].map(farewell)).to.deep.equal(['eval', 'eval', 'evalsha', 'evalsha']);
+      expect(['a', 'b', 'a', 'b'].map(cleanup)).to.deep.equal(['eval', 'eval', 'evalsha', 'evalsha']);
       link.events?.lost();
-      expect(['b', 'b'].map(farewell)).to.deep.equal(['eval', 'evalsha']);
+      expect(['b', 'b'].map(cleanup)).to.deep.equal(['eval', 'evalsha']);
     });
 
     it('the text of a script the server does not know, to the same end', async () => {
@@ -124,15 +124,15 @@ describe('Executor', () => {
       for (const resend of ['always', 'connection'] as const) {
         link = new FakeLink();
         executor = make();
-        const token = newCallToken();
-        const outcome = run(resend, { token }, RESEND_FLAG);
+        const sendRecord = newSendRecord();
+        const outcome = run(resend, { sendRecord }, RESEND_FLAG);
         expect(link.last.args[3]).to.equal('0');
         link.break();
         await settle();
-        expect([link.sent.length, executor.epoch]).to.deep.equal([1, 1]);
+        expect([link.sent.length, executor.connectionNumber]).to.deep.equal([1, 1]);
         link.open();
         expect(link.last.args[3]).to.equal('1');
-        expect([token.sends, token.epoch]).to.deep.equal([2, 1]);
+        expect([sendRecord.sends, sendRecord.connectionNumber]).to.deep.equal([2, 1]);
         link.last.resolve(1);
         await settle();
         expect(outcome.value).to.equal(1);
@@ -163,18 +163,18 @@ describe('Executor', () => {
     });
 
     it('does not send again what nobody waits for', async () => {
-      const token = newCallToken();
-      const outcome = run('connection', { token });
+      const sendRecord = newSendRecord();
+      const outcome = run('connection', { sendRecord });
       link.break();
       await settle();
-      token.cancelled = true;
+      sendRecord.cancelled = true;
       link.open();
       await settle();
       expect(link.sent.length).to.equal(1);
       expect(errorOf(outcome).mayHaveRun).to.equal(true);
     });
 
-    it('is waited for as long as the patience lasts, and no longer', async () => {
+    it('is waited for as long as a call may wait, and no longer', async () => {
       link.up = false;
       link.lastError = new Error('connect ECONNREFUSED');
       const outcome = run('always');
@@ -202,11 +202,11 @@ describe('Executor', () => {
     });
 
     it('that never was (nothing was written) costs no try', async () => {
-      const token = newCallToken();
-      const outcome = run('never', { token });
+      const sendRecord = newSendRecord();
+      const outcome = run('never', { sendRecord });
       link.last.reject(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
       await settle();
-      expect(token.sends).to.equal(0);
+      expect(sendRecord.sends).to.equal(0);
       expect(link.sent.length).to.equal(1);
       await clock.tickAsync(100);
       link.last.resolve(5);
@@ -246,13 +246,13 @@ describe('Executor', () => {
   describe('a server that cannot serve now', () => {
     for (const message of ['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS']) {
       it(`${message}: is asked again, whatever the script`, async () => {
-        const token = newCallToken();
-        const outcome = run('never', { token }, RESEND_FLAG);
+        const sendRecord = newSendRecord();
+        const outcome = run('never', { sendRecord }, RESEND_FLAG);
         link.last.reject(reply(`${message} not now`));
         await settle();
-        expect([link.sent.length, token.sends]).to.deep.equal([1, 0]);
+        expect([link.sent.length, sendRecord.sends]).to.deep.equal([1, 0]);
         await clock.tickAsync(30);
-        expect([link.sent.length, token.sends]).to.deep.equal([2, 1]);
+        expect([link.sent.length, sendRecord.sends]).to.deep.equal([2, 1]);
         expect(link.last.args[3], 'it never ran').to.equal('0');
         link.last.resolve('served');
         await settle();
@@ -271,7 +271,7 @@ describe('Executor', () => {
       expect([outcome.state, link.sent.length]).to.deep.equal(['pending', 2]);
     });
 
-    it('is asked less and less often, but often enough, and as long as the patience lasts', async () => {
+    it('is asked less and less often, but often enough, and as long as a call may wait', async () => {
       const outcome = run('never');
       const times: number[] = [];
       while (outcome.state === 'pending') {
@@ -304,11 +304,11 @@ describe('Executor', () => {
     });
 
     it('is not asked again for somebody who has left', async () => {
-      const token = newCallToken();
-      const outcome = run('never', { token });
+      const sendRecord = newSendRecord();
+      const outcome = run('never', { sendRecord });
       link.last.reject(reply('BUSY'));
       await settle();
-      token.cancelled = true;
+      sendRecord.cancelled = true;
       await clock.tickAsync(100);
       expect([outcome.state, link.sent.length]).to.deep.equal(['rejected', 1]);
     });
@@ -333,13 +333,13 @@ describe('Executor', () => {
 
   describe('a refusal', () => {
     it('is told with the answer as its cause, and nothing is tried again', async () => {
-      const token = newCallToken();
-      const outcome = run('always', { token });
+      const sendRecord = newSendRecord();
+      const outcome = run('always', { sendRecord });
       const answer = reply("NOPERM this user has no permissions to run the 'evalsha' command");
       link.last.reject(answer);
       await settle();
       expect([errorOf(outcome).code, errorOf(outcome).cause]).to.deep.equal(['COMMAND', answer]);
-      expect([link.sent.length, token.sends]).to.deep.equal([1, 0]);
+      expect([link.sent.length, sendRecord.sends]).to.deep.equal([1, 0]);
     });
 
     it('of a key of another type names it', async () => {
@@ -416,7 +416,7 @@ describe('Executor', () => {
 
     async function confirmed(acked: number | Error | undefined, value: string, options: RunOptions = {}) {
       const outcome = new Outcome(executor.run(script('connection', acquired), { name: 'a' }, { arg: 1 }, options));
-      link.last.receipt!.acked = acked;
+      link.last.replicaAck!.acked = acked;
       link.last.resolve(value);
       await settle();
       return outcome;
@@ -441,7 +441,7 @@ describe('Executor', () => {
     it('that nobody heard from, since the connection broke, are asked again', async () => {
       const outcome = await confirmed(new Error('The connection was lost before WAIT'), 'acquired');
       expect([outcome.state, link.sent.length]).to.deep.equal(['pending', 2]);
-      link.last.receipt!.acked = 1;
+      link.last.replicaAck!.acked = 1;
       link.last.resolve('acquired');
       await settle();
       expect(outcome.value).to.equal('acquired');
@@ -453,7 +453,7 @@ describe('Executor', () => {
       expect((await confirmed(0, 'acquired')).value).to.equal('acquired');
       executor = make();
       const plain = run('never');
-      expect(link.last.receipt).to.equal(undefined);
+      expect(link.last.replicaAck).to.equal(undefined);
       link.last.resolve(1);
       await settle();
       expect(plain.value).to.equal(1);
@@ -502,12 +502,12 @@ describe('Executor', () => {
     });
 
     it('not with what nobody waits for any more, and was never sent', async () => {
-      const [waits, pauses] = [newCallToken(), newCallToken()];
-      run('never', { token: pauses });
+      const [waits, pauses] = [newSendRecord(), newSendRecord()];
+      run('never', { sendRecord: pauses });
       link.last.reject(reply('BUSY'));
       await settle();
       link.up = false;
-      run('never', { token: waits });
+      run('never', { sendRecord: waits });
       expect(executor.busy).to.equal(true);
       waits.cancelled = pauses.cancelled = true;
       expect(executor.busy).to.equal(false);

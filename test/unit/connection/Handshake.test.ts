@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { Handshake } from '../../../lib/connection/Handshake';
+import { Handshake } from '../../../lib/connection/link/Handshake';
 import { FakeConnection } from './fakeConnection';
 
 describe('Handshake', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { Replicas } from '../../../lib/connection/Replicas';
+import { Replicas } from '../../../lib/connection/link/Replicas';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { reply } from './fakeLink';

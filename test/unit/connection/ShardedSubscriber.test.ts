@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import type { ClusterView } from '../../../lib/connection/ClusterView';
-import { ConnectionSubscriber } from '../../../lib/connection/ConnectionSubscriber';
-import { ShardedSubscriber } from '../../../lib/connection/ShardedSubscriber';
-import { SlotMap } from '../../../lib/connection/SlotMap';
-import { slotOf } from '../../../lib/util/slot';
+import type { ClusterView } from '../../../lib/connection/cluster/ClusterView';
+import { ConnectionSubscriber } from '../../../lib/connection/pubsub/ConnectionSubscriber';
+import { ShardedSubscriber } from '../../../lib/connection/pubsub/ShardedSubscriber';
+import { SlotMap } from '../../../lib/connection/cluster/SlotMap';
+import { slotOf } from '../../../lib/util/names';
 import { fakeClock } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeConnection } from './fakeConnection';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SlotMap } from '../../../lib/connection/SlotMap';
+import { SlotMap } from '../../../lib/connection/cluster/SlotMap';
 
 const ASKED = { host: '10.0.0.9', port: 7009 };
 const A = ['10.0.0.1', 7001, 'id-a'];

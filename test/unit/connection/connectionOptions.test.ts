@@ -1,15 +1,15 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import * as sinon from 'sinon';
-import { Config } from '../../../lib/config/Config';
-import { resolveConfig } from '../../../lib/config/resolveConfig';
+import { Config } from '../../../lib/config/builder/Config';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import type { SentinelTopology } from '../../../lib/config/Topology';
 import {
   connectionOptions,
   parseNodeKey,
   sentinelOptions,
   translator,
-} from '../../../lib/connection/connectionOptions';
+} from '../../../lib/connection/link/connectionOptions';
 
 function sentinels(address: string, password = 'drinnen') {
   const config = new Config();

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { driverError } from '../../../lib/connection/driverError';
+import { driverError } from '../../../lib/connection/link/driverError';
 
 const WRONG = 'WRONGPASS invalid username-password pair or user is disabled.';
 const NO_HELLO =

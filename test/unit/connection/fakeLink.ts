@@ -1,4 +1,4 @@
-import type { Link, LinkEvents, Receipt } from '../../../lib/connection/Link';
+import type { Link, LinkEvents, ReplicaAck } from '../../../lib/connection/link/Link';
 import { defineScript, type Resend, type ScriptDefinition } from '../../../lib/scripts/Script';
 
 /** One command a {@link FakeLink} was given, and how to answer it. */
@@ -6,7 +6,7 @@ export interface Sent {
   readonly command: string;
   readonly args: readonly unknown[];
   readonly key: string | undefined;
-  readonly receipt: Receipt | undefined;
+  readonly replicaAck: ReplicaAck | undefined;
   resolve(reply: unknown): void;
   reject(error: Error): void;
 }
@@ -44,9 +44,14 @@ export class FakeLink implements Link {
     return this.up && !this.blocked.has(key ?? '');
   }
 
-  send(command: string, args: unknown[], key: string | undefined, receipt: Receipt | undefined): Promise<unknown> {
+  send(
+    command: string,
+    args: unknown[],
+    key: string | undefined,
+    replicaAck: ReplicaAck | undefined,
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.sent.push({ command, args, key, receipt, resolve, reject });
+      this.sent.push({ command, args, key, replicaAck, resolve, reject });
     });
   }
 

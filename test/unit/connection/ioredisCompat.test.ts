@@ -11,8 +11,8 @@ import {
   startNodesOf,
   UNSENT_TEXT,
   type CommandStream,
-} from '../../../lib/connection/ioredisCompat';
-import { classify } from '../../../lib/connection/replyErrors';
+} from '../../../lib/connection/link/ioredisCompat';
+import { classify } from '../../../lib/connection/link/replyErrors';
 import { ConfigError } from '../../../lib/errors';
 
 const NO_STREAM = {} as CommandStream;

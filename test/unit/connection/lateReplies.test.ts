@@ -37,7 +37,7 @@ describe('Executor: replies nobody waits for', () => {
 
   it('are told when no replica confirmed them', async () => {
     const outcome = run('never', (value) => value === 'taken');
-    link.last.receipt!.acked = 0;
+    link.last.replicaAck!.acked = 0;
     link.last.resolve('taken');
     await clock.tickAsync(0);
     expect(outcome.error).to.include({ code: 'NO_SYNCED_REPLICAS' });

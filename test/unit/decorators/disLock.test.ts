@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ConfigError, DisLock } from '../../../lib';
-import { readDisLockOptions } from '../../../lib/decorators/disLockOptions';
+import { readDisLockOptions } from '../../../lib/decorators/disLock';
 
 describe('the options of @DisLock', () => {
   it('have defaults', () => {
@@ -10,7 +10,7 @@ describe('the options of @DisLock', () => {
       leaseTime: -1,
       watchdogMs: undefined,
       maxRenewTimes: 360,
-      leaves: false,
+      letsExpire: false,
       client: undefined,
     });
   });
@@ -31,12 +31,12 @@ describe('the options of @DisLock', () => {
       leaseTime: 100,
       watchdogMs: 60,
       maxRenewTimes: 0,
-      leaves: true,
+      letsExpire: true,
     });
     expect(readDisLockOptions({ key, expire: 0 }).leaseTime).to.equal(-1);
     expect(readDisLockOptions({ key, expire: -1, ifExpireWhenFinish: true })).to.include({
       leaseTime: -1,
-      leaves: false,
+      letsExpire: false,
     });
   });
 

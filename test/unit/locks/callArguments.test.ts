@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ConfigError } from '../../../lib/errors';
-import { checkThreadId, readCaller, readTryLock } from '../../../lib/locks/callArguments';
+import { checkThreadId, readCaller, readTryLock } from '../../../lib/locks/core/calls';
 import { newThreadId } from '../../../lib/thread/threadScope';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 

@@ -22,8 +22,8 @@ describe('giving up', () => {
     // Channels are left at the end of the turn.
     await turn();
     expect(client.redis.exists(NAME), 'the lock').to.equal(false);
-    expect(client.holds.size, 'holds').to.equal(0);
-    expect(client.hub.size, 'queues').to.equal(0);
+    expect(client.ownerships.size, 'holds').to.equal(0);
+    expect(client.subscriptions.size, 'queues').to.equal(0);
     expect(client.subscriber.channels, 'channels').to.deep.equal([]);
     expect(clock.countTimers(), 'timers').to.equal(0);
   }
@@ -208,7 +208,7 @@ describe('giving up', () => {
     const lock = new Outcome(client.lock().tryLock(0, 5_000, undefined, ONE));
     await turn();
     expect(lock.error).to.be.instanceOf(ConnectionError);
-    // The ghost comes out of the old socket later than the first undo.
+    // The late command comes out of the old socket after the first undo.
     await clock.tickAsync(100);
     client.redis.seize(NAME, client.owner(1), 5_000);
     await clock.tickAsync(1_000);
@@ -219,7 +219,7 @@ describe('giving up', () => {
 
   function expectNothingLeftButUndo(): void {
     expect(client.redis.exists(NAME), 'the lock').to.equal(false);
-    expect(client.hub.size, 'queues').to.equal(0);
+    expect(client.subscriptions.size, 'queues').to.equal(0);
   }
 
   it('A9: a time-out does not end a timed wait; what it may have taken is undone at the deadline', async () => {
@@ -235,7 +235,7 @@ describe('giving up', () => {
     await expectNothingLeft();
   });
 
-  it('tries on after a time-out in the loop of a wait without limit, and counts the ghost once', async () => {
+  it('tries on after a time-out in the loop of a wait without limit, and counts the late command once', async () => {
     client.redis.seize(NAME, 'other', 100);
     const lock = new Outcome(client.lock().lock(-1, undefined, 1));
     await turn();

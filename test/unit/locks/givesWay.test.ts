@@ -37,7 +37,7 @@ describe('giving way to other processes', () => {
   it('A3: it gives way once, and takes the lock if nobody has', async () => {
     await one.lock().lock(-1, undefined, 1);
     // Listens, but does not try: a process that hangs.
-    await two.subscriber.subscribe(one.driver.channelOf('a', ''));
+    await two.subscriber.subscribe(one.kind.channelOf('a', ''));
     await one.lock().unlock(1);
     const mine = new Outcome(one.lock().lock(-1, undefined, 1));
     await clock.tickAsync(4);
@@ -47,7 +47,7 @@ describe('giving way to other processes', () => {
   });
 
   it('one attempt, a short wait and a re-entry do not give way', async () => {
-    await two.subscriber.subscribe(one.driver.channelOf('a', ''));
+    await two.subscriber.subscribe(one.kind.channelOf('a', ''));
     for (const take of [
       () => one.lock().tryLock({ threadId: 1 }),
       () => one.lock().tryLock(20, -1, undefined, { threadId: 1 }),

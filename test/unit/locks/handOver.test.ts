@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { CommandError, ConnectionError } from '../../../lib/errors';
-import type { AttemptRequest, Handover, LockDriver, ReleaseRequest } from '../../../lib/locks/drivers/LockDriver';
+import type { AttemptRequest, Handover, LockKind, ReleaseRequest } from '../../../lib/locks/kinds/LockKind';
 import type { AcquireReply } from '../../../lib/scripts/replies';
 import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
@@ -52,7 +52,7 @@ describe('handing over within a process', () => {
     }
     expect(order).to.deep.equal([1, 2, 3, 4, 5]);
     expect(client.redis.exists(NAME)).to.equal(false);
-    expect([client.hub.size, client.holds.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+    expect([client.subscriptions.size, client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
   });
 
   it('gives the heir its own lease, counted from the hand-over', async () => {
@@ -155,7 +155,7 @@ describe('handing over within a process', () => {
       expect(client.redis.owners(NAME)).to.deep.equal([client.owner(2)]);
       await client.lock().unlock(2);
       await clock.tickAsync(60_000);
-      expect([client.holds.size, client.context.rollback.size]).to.deep.equal([0, 0]);
+      expect([client.ownerships.size, client.context.rollback.size]).to.deep.equal([0, 0]);
     });
   }
 
@@ -168,15 +168,15 @@ describe('handing over within a process', () => {
     expect(client.redis.holds(NAME, client.owner(2))).to.equal(1);
     await client.lock().unlock(2);
     await clock.tickAsync(60_000);
-    expect([client.holds.size, client.context.rollback.size]).to.deep.equal([0, 0]);
+    expect([client.ownerships.size, client.context.rollback.size]).to.deep.equal([0, 0]);
   });
 
   it('does not go to a thread whose own release is under way', async () => {
     await contenders(1);
-    const held = client.holds.get([...client.holds.all()][0]!.key)!;
+    const held = client.ownerships.get([...client.ownerships.all()][0]!.key)!;
     const waiter = new Outcome(client.lock().lock(-1, undefined, 2));
     await turn();
-    const heir = [...client.holds.all()].find((hold) => hold !== held)!;
+    const heir = [...client.ownerships.all()].find((ownership) => ownership !== held)!;
     heir.beginRelease();
     await client.lock().unlock(1);
     await turn();
@@ -193,17 +193,17 @@ describe('handing over within a process', () => {
         released: acquired.promise.then(() => ({ kind: 'handed' })),
         acquired: acquired.promise,
       });
-      const driver: LockDriver = { ...client.driver, handOver };
-      await client.lock(NAME, driver).lock(-1, undefined, 1);
+      const kind: LockKind = { ...client.kind, handOver };
+      await client.lock(NAME, kind).lock(-1, undefined, 1);
       const stop = new AbortController();
       const options = { threadId: 2, signal: stop.signal };
-      const heir = new Outcome(client.lock(NAME, driver).lock(-1, undefined, options));
+      const heir = new Outcome(client.lock(NAME, kind).lock(-1, undefined, options));
       await turn();
-      const unlock = new Outcome(client.lock(NAME, driver).unlock(1));
+      const unlock = new Outcome(client.lock(NAME, kind).unlock(1));
       stop.abort();
       await turn();
       // It asks again at once; that must not be what is undone.
-      const again = new Outcome(client.lock(NAME, driver).tryLock({ threadId: 2 }));
+      const again = new Outcome(client.lock(NAME, kind).tryLock({ threadId: 2 }));
       await turn();
       expect([heir.state, again.state]).to.deep.equal(['rejected', 'pending']);
       // The server did not know the script, say: the command is sent once more, and runs only now.
@@ -214,35 +214,35 @@ describe('handing over within a process', () => {
       expect([unlock.state, again.value]).to.deep.equal(['resolved', true]);
       expect(client.executor.count('lock.release')).to.equal(handed ? 1 : 0);
       expect(client.redis.holds(NAME, client.owner(2))).to.equal(1);
-      await client.lock(NAME, driver).unlock(2);
+      await client.lock(NAME, kind).unlock(2);
       expect(client.redis.exists(NAME)).to.equal(false);
       await clock.tickAsync(60_000);
-      expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+      expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
     });
   }
 
   it('is the release of the holder: the heir cannot call it off', async () => {
     const requests: { from: ReleaseRequest; heir: AttemptRequest }[] = [];
-    const driver: LockDriver = {
-      ...client.driver,
+    const kind: LockKind = {
+      ...client.kind,
       handOver: (from, heir) => {
         requests.push({ from, heir });
-        return client.driver.handOver!(from, heir);
+        return client.kind.handOver!(from, heir);
       },
     };
-    await client.lock(NAME, driver).lock(-1, undefined, 1);
+    await client.lock(NAME, kind).lock(-1, undefined, 1);
     const stop = new AbortController();
-    const waiter = client.lock(NAME, driver).lock(-1, undefined, { threadId: 2, signal: stop.signal });
+    const waiter = client.lock(NAME, kind).lock(-1, undefined, { threadId: 2, signal: stop.signal });
     const second = new Outcome(waiter);
     await turn();
     client.executor.mute();
-    void client.lock(NAME, driver).unlock(1);
+    void client.lock(NAME, kind).unlock(1);
     stop.abort();
     await turn();
     expect(second.state).to.equal('rejected');
     const [{ from, heir }] = requests as [(typeof requests)[0]];
-    expect([from.token.cancelled, heir.token.cancelled]).to.deep.equal([false, true]);
-    expect(from.token.sends).to.equal(1);
+    expect([from.sendRecord.cancelled, heir.sendRecord.cancelled]).to.deep.equal([false, true]);
+    expect(from.sendRecord.sends).to.equal(1);
     client.executor.resume();
     await turn();
     expect(client.redis.exists(NAME)).to.equal(false);

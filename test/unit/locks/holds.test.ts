@@ -39,7 +39,7 @@ describe('LockHold and withLock', () => {
 
   for (const [how, give] of [
     ['unlock', (hold: LockHold) => hold.unlock()],
-    ['leaving it to expire', (hold: LockHold) => (hold as OwnHold).relet(1_000)],
+    ['leaving it to expire', (hold: LockHold) => (hold as OwnHold).setLease(1_000)],
   ] as const) {
     it(`${how} that waits for a re-entry ends when that finds the lock with another owner, however long it waits on`, async () => {
       const lock = client.lock();
@@ -68,7 +68,7 @@ describe('LockHold and withLock', () => {
     await clock.tickAsync(1_500);
     expect(acquire.error).to.be.instanceOf(LockTimeoutError);
     expect(acquire.error).to.include({ lockName: NAME, waitTime: 2_000 });
-    expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+    expect([client.ownerships.size, client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
   });
 
   it('a wait time of zero is one attempt', async () => {
@@ -147,7 +147,7 @@ describe('LockHold and withLock', () => {
     const again = new Outcome(client.lock().lock(-1, undefined, 1));
     const unlock = new Outcome(hold.unlock());
     await turn();
-    client.holds.loseAll(NAME, 'for the test');
+    client.ownerships.loseAll(NAME, 'for the test');
     client.executor.resume();
     await turn();
     expect([again.state, unlock.state]).to.deep.equal(['resolved', 'rejected']);

@@ -130,7 +130,7 @@ describe('what a section leaves behind', () => {
       const outcomes = waiters.map((one) => new Outcome<unknown>(one));
       await turn();
       client.closing.abort();
-      client.holds.turns.close();
+      client.ownerships.sectionQueues.close();
       await turn();
       expect(outcomes.map(({ state }) => state)).to.deep.equal(['rejected', 'rejected', 'rejected']);
       for (const { error } of outcomes) expect(error).to.be.instanceOf(ShutdownError);

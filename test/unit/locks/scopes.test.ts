@@ -107,7 +107,7 @@ describe('withLock callbacks, async contexts and lock()', () => {
       const lock = client.lock();
       await lock.lock();
       await client.lock('b').withLock(async (b) => {
-        expect(b.threadId).not.to.equal(client.driver.ownerOf(0));
+        expect(b.threadId).not.to.equal(client.kind.ownerOf(0));
         await lock.withLock((inner) => expect(inner.threadId).not.to.equal(b.threadId));
         expect(await lock.isHeldByCurrentThread()).to.equal(true);
         await lock.lock();

@@ -88,7 +88,7 @@ describe('whose thread a call is', () => {
         }),
       ),
     );
-    expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+    expect([client.ownerships.size, client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
   });
 
   it('of acquire and withLock inside a scope is the scope: they re-enter', async () => {

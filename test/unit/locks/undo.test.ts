@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
-import { newCallToken } from '../../../lib/connection/CommandExecutor';
+import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
-import type { AttemptRequest } from '../../../lib/locks/drivers/LockDriver';
-import { reclaim } from '../../../lib/locks/Reclaimer';
-import { Drain } from '../../../lib/renewal/drain';
-import { Hold, holdKey } from '../../../lib/renewal/Hold';
+import type { AttemptRequest } from '../../../lib/locks/kinds/LockKind';
+import { rollBack } from '../../../lib/locks/core/rollback';
+import { Drain } from '../../../lib/watchdog/drain';
+import { Ownership, ownershipKey } from '../../../lib/watchdog/Ownership';
 import type { ReleaseReply } from '../../../lib/scripts/replies';
 import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
@@ -42,7 +42,7 @@ describe('undoing what nobody saw the end of', () => {
     expect(client.lost).to.deep.equal([]);
     await client.lock().unlock(1);
     await turn();
-    expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
   it('goes on when the thread has taken the lock and given it back', async () => {
@@ -72,7 +72,7 @@ describe('undoing what nobody saw the end of', () => {
     const renewals = client.executor.count('lock.renew');
     await clock.tickAsync(60_000);
     expect(client.executor.count('lock.renew'), 'renewed after the unlock').to.equal(renewals);
-    expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
   it('releases a hold with a long lease for as long as that lease', async () => {
@@ -85,55 +85,62 @@ describe('undoing what nobody saw the end of', () => {
     await clock.tickAsync(119_000);
     expect(client.redis.exists(NAME)).to.equal(false);
     await clock.tickAsync(10_000);
-    expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
-  for (const scattered of [false, true]) {
-    const where = scattered ? 'on two connections is undone until its lease has passed' : 'on one is undone once';
+  for (const onManyConnections of [false, true]) {
+    const where = onManyConnections
+      ? 'on two connections is undone until its lease has passed'
+      : 'on one is undone once';
     it(`a command that was written ${where}`, async () => {
-      const hold = client.holds.open(
-        new Hold({ ...subject(), key: holdKey(NAME, client.owner(1)), renewal: client.driver.renewal }),
+      const ownership = client.ownerships.open(
+        new Ownership({ ...subject(), key: ownershipKey(NAME, client.owner(1)), renewal: client.kind.renewal }),
       );
-      const token = { ...newCallToken(), sends: 2, epoch: client.executor.epoch, scattered };
-      const ghost = { hold, driver: client.driver, token, doubtful: true, waiter: undefined, leaseMs: 30_000 };
-      reclaim({ ...ghost, queuedMs: 0 }, client.context);
+      const sendRecord = {
+        ...newSendRecord(),
+        sends: 2,
+        connectionNumber: client.executor.connectionNumber,
+        onManyConnections: onManyConnections,
+      };
+      const unwanted = { ownership, kind: client.kind, sendRecord, doubtful: true, waiter: undefined, leaseMs: 30_000 };
+      rollBack({ ...unwanted, queuedMs: 0 }, client.context);
       await clock.tickAsync(1_000);
       // What the broken connection had taken runs behind what came on the next one.
       client.redis.seize(NAME, client.owner(1));
       await clock.tickAsync(10_000);
-      expect(client.redis.exists(NAME)).to.equal(!scattered);
+      expect(client.redis.exists(NAME)).to.equal(!onManyConnections);
       await clock.tickAsync(30_000);
-      expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+      expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
     });
   }
 
   it('a waiter that a broken socket may put back on its queue is taken off it for 5 s, however short its lease', async () => {
-    const hold = client.holds.open(
-      new Hold({ ...subject(), key: holdKey(NAME, client.owner(1)), renewal: client.driver.renewal }),
+    const ownership = client.ownerships.open(
+      new Ownership({ ...subject(), key: ownershipKey(NAME, client.owner(1)), renewal: client.kind.renewal }),
     );
     let left = 0;
-    const driver = { ...client.driver, abandon: () => Promise.resolve((left += 1)) };
-    const token = { ...newCallToken(), sends: 2, scattered: true };
+    const kind = { ...client.kind, abandon: () => Promise.resolve((left += 1)) };
+    const sendRecord = { ...newSendRecord(), sends: 2, onManyConnections: true };
     const waiter = {} as AttemptRequest;
-    reclaim({ hold, driver, token, doubtful: true, waiter, leaseMs: 150, queuedMs: 300_000 }, client.context);
+    rollBack({ ownership, kind, sendRecord, doubtful: true, waiter, leaseMs: 150, queuedMs: 300_000 }, client.context);
     await clock.tickAsync(4_900);
     const soon = left;
     expect(soon).to.be.greaterThan(4);
     await clock.tickAsync(60_000);
     expect(left).to.be.within(soon, soon + 1);
-    expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
   it('keeps a drain waiting no longer than its command is under way', async () => {
-    const hold = client.holds.open(
-      new Hold({ ...subject(), key: holdKey(NAME, client.owner(1)), renewal: client.driver.renewal }),
+    const ownership = client.ownerships.open(
+      new Ownership({ ...subject(), key: ownershipKey(NAME, client.owner(1)), renewal: client.kind.renewal }),
     );
     const release = pDefer<ReleaseReply>();
-    const driver = { ...client.driver, abandon: () => Promise.resolve(), release: () => release.promise };
-    const token = { ...newCallToken(), sends: 2, scattered: true };
+    const kind = { ...client.kind, abandon: () => Promise.resolve(), release: () => release.promise };
+    const sendRecord = { ...newSendRecord(), sends: 2, onManyConnections: true };
     const waiter = {} as AttemptRequest;
-    reclaim({ hold, driver, token, doubtful: true, waiter, leaseMs: 30_000, queuedMs: 0 }, client.context);
-    const drained = new Outcome(new Drain(client.holds, { busy: false }).within(60_000));
+    rollBack({ ownership, kind, sendRecord, doubtful: true, waiter, leaseMs: 30_000, queuedMs: 0 }, client.context);
+    const drained = new Outcome(new Drain(client.ownerships, { busy: false }).within(60_000));
     await new Promise(setImmediate);
     expect(drained.state).to.equal('pending');
     release.resolve({ kind: 'notHeld' });
@@ -164,7 +171,7 @@ describe('undoing what nobody saw the end of', () => {
       await clock.tickAsync(5_000);
       expect(client.redis.exists(NAME)).to.equal(false);
       await clock.tickAsync(20_000);
-      expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+      expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
     }
 
     it('are undone after its lock was given back: the late one may still take it', async () => {
@@ -199,13 +206,13 @@ describe('undoing what nobody saw the end of', () => {
     client.executor.fail('lock.acquire', new CommandTimeoutError('lock', 3_000, true));
     client.redis.publish(CHANNEL, '0');
     await clock.tickAsync(500);
-    client.executor.epoch += 1;
+    client.executor.connectionNumber += 1;
     client.redis.delete(NAME);
     client.redis.publish(CHANNEL, '0');
     await turn();
     expect(waiter.state).to.equal('resolved');
     await client.lock().unlock(1);
-    expect([client.holds.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
   it('stops when the client is shut down', async () => {

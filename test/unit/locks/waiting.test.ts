@@ -65,7 +65,7 @@ describe('waiting for a lock', () => {
     expect([lock.value, attempts()]).to.deep.equal([false, 2]);
     await clock.tickAsync(10_000);
     expect(attempts()).to.equal(2);
-    expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+    expect([client.ownerships.size, client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
   });
 
   it('tryLock() makes one attempt, tryLock(0) too, and neither subscribes', async () => {
@@ -77,7 +77,7 @@ describe('waiting for a lock', () => {
     expect(client.subscriber.log).to.deep.equal([]);
   });
 
-  it('tryLock() attempts although others wait: it is not one of the line', async () => {
+  it('tryLock() attempts although others wait: it is not in the queue', async () => {
     redis.seize(NAME, 'other');
     const waiter = new Outcome(client.lock().lock(-1, undefined, 1));
     await turn();
@@ -145,14 +145,14 @@ describe('waiting for a lock', () => {
       await turn();
       expect(waiters.filter(({ state }) => state === 'rejected')).to.have.length(1_000);
       expect(new Set(waiters.map(({ error: one }) => one)).size).to.equal(1_000);
-      expect(client.hub.size).to.equal(0);
+      expect(client.subscriptions.size).to.equal(0);
     });
 
     it('are all rejected by a shutdown, and leave no timer', async () => {
       await client.shutdown();
       await turn();
       for (const { error } of waiters) expect(error).to.be.instanceOf(ShutdownError);
-      expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+      expect([client.ownerships.size, client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
     });
   });
 
@@ -196,7 +196,7 @@ describe('waiting for a lock', () => {
     for (let i = 0; i < 2_000 && all.state === 'pending'; i++) await clock.tickAsync(1);
     expect(all.state).to.equal('resolved');
     expect(order).to.deep.equal([...Array(300).keys()]);
-    expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+    expect([client.ownerships.size, client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
     expect(redis.exists(NAME)).to.equal(false);
   });
 
@@ -244,7 +244,8 @@ describe('waiting for a lock', () => {
       expect(order).to.have.length(6);
       for (const index of [0, 1, 2]) expect(order.slice(0, 3)).to.include(index);
       expect(redis.exists(NAME)).to.equal(false);
-      for (const process of processes) expect([process.hub.size, process.holds.size]).to.deep.equal([0, 0]);
+      for (const process of processes)
+        expect([process.subscriptions.size, process.ownerships.size]).to.deep.equal([0, 0]);
       expect(clock.countTimers()).to.equal(0);
     });
 
@@ -282,7 +283,7 @@ describe('waiting for a lock', () => {
     client.executor.resume();
     await turn();
     expect(client.executor.sent).to.deep.equal([]);
-    expect([client.holds.size, client.hub.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+    expect([client.ownerships.size, client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
   });
 
   it('a reconnect of the subscriber wakes the head, which finds out', async () => {

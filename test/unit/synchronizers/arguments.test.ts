@@ -1,9 +1,13 @@
 import { expect } from 'chai';
 import { ConfigError } from '../../../lib/errors';
 import { checkChange, checkCount, permitLease, readSignal } from '../../../lib/synchronizers/callArguments';
-import { latchKeys, permitKeys, semaphoreKeys } from '../../../lib/synchronizers/objectKeys';
-import { permitExpiry } from '../../../lib/synchronizers/PermitAcquisition';
-import { newPermitIds, parsePermitId, permitIdText } from '../../../lib/synchronizers/permitIds';
+import { latchKeys, permitKeys, semaphoreKeys } from '../../../lib/synchronizers/RedisObject';
+import {
+  newPermitIds,
+  parsePermitId,
+  permitExpiry,
+  permitIdText,
+} from '../../../lib/synchronizers/PermitExpirableSemaphore';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 
 describe('The arguments of synchronizers', () => {

@@ -1,7 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { ConstantBackOff } from '../../../lib/util/ConstantBackOff';
-import { ExponentialBackOff } from '../../../lib/util/ExponentialBackOff';
+import { ConstantBackOff, ExponentialBackOff } from '../../../lib/util/backOff';
 
 describe('back-off of the spin lock', () => {
   it('LO-01: exponential periods grow to the maximum, and by chance with the number of attempts', () => {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { ownerName, prefixName, suffixName, writeOwnerName } from '../../../lib/util/names';
-import { sameSlot, slotOf } from '../../../lib/util/slot';
+import { ownerName, prefixName, sameSlot, slotOf, suffixName, writeOwnerName } from '../../../lib/util/names';
 
 const CLIENT = '3c2e0c5e-6f5b-4f0e-9d3a-0a1b2c3d4e5f';
 

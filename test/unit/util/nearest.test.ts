@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { editDistance, nearest } from '../../../lib/util/nearest';
+import { editDistance, nearest } from '../../../lib/util/describe';
 
 describe('nearest', () => {
   it('counts edits', () => {

@@ -3,10 +3,8 @@ import { expect } from 'chai';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { CommandError, CommandTimeoutError, ConnectionError } from '../../../lib/errors';
-import { acquireWithin, type Contest } from '../../../lib/wait/acquireWithin';
-import type { Attempt } from '../../../lib/wait/Attempt';
-import { Patience } from '../../../lib/wait/Patience';
-import type { Wake, Wakeup } from '../../../lib/wait/Wakeup';
+import { type Acquirable, acquireWithin, type Attempt, type Waiter, type Wake } from '../../../lib/wait/acquireWithin';
+import { WaitLimit } from '../../../lib/wait/WaitLimit';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 
@@ -17,7 +15,7 @@ function no(retryInMs = 1_000): Attempt<string> {
 }
 
 /** Something to be acquired that answers what the test says, and writes down what happens. */
-class FakeContest implements Contest<string>, Wakeup<string> {
+class FakeAcquirable implements Acquirable<string>, Waiter<string> {
   readonly log: string[] = [];
   /** What attempts come to; the last one is repeated. */
   answers: (Attempt<string> | Error | Promise<Attempt<string>>)[] = [no()];
@@ -40,7 +38,7 @@ class FakeContest implements Contest<string>, Wakeup<string> {
     return this.unreachable;
   }
 
-  join(): Wakeup<string> | undefined {
+  join(): Waiter<string> | undefined {
     this.log.push('join');
     return this.waits ? this : undefined;
   }
@@ -68,19 +66,19 @@ class FakeContest implements Contest<string>, Wakeup<string> {
 
 describe('acquireWithin', () => {
   let clock: SinonFakeTimers;
-  let contest: FakeContest;
+  let acquirable: FakeAcquirable;
 
   beforeEach(() => {
     clock = fakeClock();
-    contest = new FakeContest();
+    acquirable = new FakeAcquirable();
   });
 
   function acquire(waitMs = Infinity, signal?: AbortSignal): Outcome<string | undefined> {
-    return new Outcome(acquireWithin(contest, new Patience(waitMs, signal)));
+    return new Outcome(acquireWithin(acquirable, new WaitLimit(waitMs, signal)));
   }
 
   async function wake(how?: Wake<string>): Promise<void> {
-    contest.sleeper!.resolve(how);
+    acquirable.sleeper!.resolve(how);
     await turn();
   }
 
@@ -89,47 +87,47 @@ describe('acquireWithin', () => {
   });
 
   it('takes what is free with one attempt and nothing else', async () => {
-    contest.answers = [YES];
+    acquirable.answers = [YES];
     const lock = acquire();
     await turn();
     expect(lock.value).to.equal('mine');
-    expect(contest.log).to.deep.equal(['attempt']);
+    expect(acquirable.log).to.deep.equal(['attempt']);
   });
 
   it('makes one attempt where nobody waits', async () => {
-    contest.waits = false;
+    acquirable.waits = false;
     const lock = acquire();
     await turn();
     expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
-    expect(contest.log).to.deep.equal(['attempt', 'join', 'giveUp']);
+    expect(acquirable.log).to.deep.equal(['attempt', 'join', 'giveUp']);
   });
 
   it('subscribes before the second attempt, and sleeps for what that one was told', async () => {
-    contest.answers = [no(9_000), no(400), YES];
+    acquirable.answers = [no(9_000), no(400), YES];
     const lock = acquire();
     await turn();
-    expect(contest.log).to.deep.equal(['attempt', 'join', 'listen', 'attempt', 'sleep 400']);
+    expect(acquirable.log).to.deep.equal(['attempt', 'join', 'listen', 'attempt', 'sleep 400']);
     await wake();
     expect(lock.value).to.equal('mine');
-    expect(contest.log.slice(5)).to.deep.equal(['listen', 'attempt', 'leave']);
+    expect(acquirable.log.slice(5)).to.deep.equal(['listen', 'attempt', 'leave']);
   });
 
   it('waits for the subscription before the second attempt', async () => {
     const subscribed = pDefer<void>();
-    contest.listening = subscribed.promise;
+    acquirable.listening = subscribed.promise;
     acquire();
     await turn();
-    expect(contest.log).to.deep.equal(['attempt', 'join', 'listen']);
+    expect(acquirable.log).to.deep.equal(['attempt', 'join', 'listen']);
     subscribed.resolve();
     await turn();
-    expect(contest.log.slice(3)).to.deep.equal(['attempt', 'sleep 1000']);
+    expect(acquirable.log.slice(3)).to.deep.equal(['attempt', 'sleep 1000']);
   });
 
   it('attempts once per wake-up and sleeps again when that fails', async () => {
     acquire();
     await turn();
     for (let i = 0; i < 3; i++) await wake();
-    expect(contest.log.slice(5)).to.deep.equal([
+    expect(acquirable.log.slice(5)).to.deep.equal([
       ...['listen', 'attempt', 'sleep 1000'],
       ...['listen', 'attempt', 'sleep 1000'],
       ...['listen', 'attempt', 'sleep 1000'],
@@ -137,22 +135,22 @@ describe('acquireWithin', () => {
   });
 
   it('makes no attempt at all where others wait already, until it is woken', async () => {
-    contest.mustQueue = true;
-    contest.isTurn = false;
-    contest.answers = [YES];
+    acquirable.mustQueue = true;
+    acquirable.isTurn = false;
+    acquirable.answers = [YES];
     const lock = acquire();
     await turn();
-    expect(contest.log).to.deep.equal(['join', 'sleep Infinity']);
+    expect(acquirable.log).to.deep.equal(['join', 'sleep Infinity']);
     await wake();
     expect(lock.value).to.equal('mine');
-    expect(contest.log.slice(2)).to.deep.equal(['listen', 'attempt', 'leave']);
+    expect(acquirable.log.slice(2)).to.deep.equal(['listen', 'attempt', 'leave']);
   });
 
-  it('sleeps without an attempt when it finds others in line after its first one', async () => {
-    contest.isTurn = false;
+  it('sleeps without an attempt when it finds others in the queue after its first one', async () => {
+    acquirable.isTurn = false;
     acquire();
     await turn();
-    expect(contest.log).to.deep.equal(['attempt', 'join', 'sleep Infinity']);
+    expect(acquirable.log).to.deep.equal(['attempt', 'join', 'sleep Infinity']);
   });
 
   it('takes the attempt that somebody made for it, without one of its own', async () => {
@@ -160,7 +158,7 @@ describe('acquireWithin', () => {
     await turn();
     await wake({ attempt: Promise.resolve(YES) });
     expect(lock.value).to.equal('mine');
-    expect(contest.log.slice(5)).to.deep.equal(['leave']);
+    expect(acquirable.log.slice(5)).to.deep.equal(['leave']);
   });
 
   it('goes on when the attempt that somebody made for it failed', async () => {
@@ -168,7 +166,7 @@ describe('acquireWithin', () => {
     await turn();
     await wake({ attempt: Promise.resolve(no(1)) });
     expect(lock.state).to.equal('pending');
-    expect(contest.log.slice(5)).to.deep.equal(['sleep 1']);
+    expect(acquirable.log.slice(5)).to.deep.equal(['sleep 1']);
   });
 
   describe('a deadline', () => {
@@ -176,64 +174,64 @@ describe('acquireWithin', () => {
       const lock = acquire(500);
       await clock.tickAsync(499);
       expect(lock.state).to.equal('pending');
-      const attempts = contest.log.length;
+      const attempts = acquirable.log.length;
       await clock.tickAsync(1);
       expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
-      expect(contest.log.slice(attempts)).to.deep.equal(['giveUp', 'leave']);
-      expect(contest.gaveUp).to.deep.equal({ pending: false, doubtful: false });
+      expect(acquirable.log.slice(attempts)).to.deep.equal(['giveUp', 'leave']);
+      expect(acquirable.gaveUp).to.deep.equal({ pending: false, doubtful: false });
     });
 
     it('that has passed when it is woken allows no attempt', async () => {
       const lock = acquire(500);
       await turn();
-      const attempts = contest.log.filter((event) => event === 'attempt').length;
+      const attempts = acquirable.log.filter((event) => event === 'attempt').length;
       clock.setSystemTime(0);
-      contest.sleeper!.resolve(undefined);
+      acquirable.sleeper!.resolve(undefined);
       clock.jump(500);
       await turn();
       expect(lock.state).to.equal('resolved');
-      expect(contest.log.filter((event) => event === 'attempt')).to.have.length(attempts);
+      expect(acquirable.log.filter((event) => event === 'attempt')).to.have.length(attempts);
     });
 
     it('ends the wait for a subscription', async () => {
-      contest.listening = new Promise(() => undefined);
+      acquirable.listening = new Promise(() => undefined);
       const lock = acquire(500);
       await clock.tickAsync(500);
       expect(lock.value).to.equal(undefined);
-      expect(contest.log.slice(-2)).to.deep.equal(['giveUp', 'leave']);
+      expect(acquirable.log.slice(-2)).to.deep.equal(['giveUp', 'leave']);
     });
 
     it('does not wait for an attempt that hangs, and has it undone', async () => {
-      contest.answers = [new Promise(() => undefined)];
+      acquirable.answers = [new Promise(() => undefined)];
       const lock = acquire(500);
       await clock.tickAsync(500);
       expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
-      expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: false });
+      expect(acquirable.gaveUp).to.deep.equal({ pending: true, doubtful: false });
     });
 
     it('that finds an attempt without a server to send it to is an error, not an answer', async () => {
-      contest.answers = [new Promise(() => undefined)];
-      contest.unreachable = new ConnectionError('nobody there', false);
+      acquirable.answers = [new Promise(() => undefined)];
+      acquirable.unreachable = new ConnectionError('nobody there', false);
       const lock = acquire(500);
       await clock.tickAsync(500);
-      expect(lock.error).to.equal(contest.unreachable);
-      expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: false });
+      expect(lock.error).to.equal(acquirable.unreachable);
+      expect(acquirable.gaveUp).to.deep.equal({ pending: true, doubtful: false });
     });
 
     it('in its sleep is an answer, wherever the server is by now', async () => {
-      contest.unreachable = new ConnectionError('nobody there', false);
+      acquirable.unreachable = new ConnectionError('nobody there', false);
       const lock = acquire(500);
       await clock.tickAsync(500);
       expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
     });
 
     it('ends a wait behind others', async () => {
-      contest.mustQueue = true;
-      contest.isTurn = false;
+      acquirable.mustQueue = true;
+      acquirable.isTurn = false;
       const lock = acquire(500);
       await clock.tickAsync(500);
       expect(lock.value).to.equal(undefined);
-      expect(contest.log).to.deep.equal(['join', 'sleep Infinity', 'giveUp', 'leave']);
+      expect(acquirable.log).to.deep.equal(['join', 'sleep Infinity', 'giveUp', 'leave']);
     });
   });
 
@@ -244,14 +242,14 @@ describe('acquireWithin', () => {
       const lock = acquire(Infinity, AbortSignal.abort(reason));
       await turn();
       expect(lock.error).to.equal(reason);
-      expect(contest.log).to.deep.equal(['giveUp']);
+      expect(acquirable.log).to.deep.equal(['giveUp']);
     });
 
     for (const [when, prepare] of [
-      ['during an attempt', (): void => void (contest.answers = [new Promise(() => undefined)])],
-      ['while it subscribes', (): void => void (contest.listening = new Promise(() => undefined))],
+      ['during an attempt', (): void => void (acquirable.answers = [new Promise(() => undefined)])],
+      ['while it subscribes', (): void => void (acquirable.listening = new Promise(() => undefined))],
       ['during the sleep', (): void => undefined],
-      ['behind others', (): void => void ([contest.mustQueue, contest.isTurn] = [true, false])],
+      ['behind others', (): void => void ([acquirable.mustQueue, acquirable.isTurn] = [true, false])],
     ] as const) {
       it(`ends the wait ${when}, with its reason`, async () => {
         prepare();
@@ -262,8 +260,8 @@ describe('acquireWithin', () => {
         stop.abort(reason);
         await turn();
         expect(lock.error).to.equal(reason);
-        expect(contest.log.filter((event) => event === 'giveUp')).to.have.length(1);
-        expect(contest.gaveUp!.pending).to.equal(when === 'during an attempt');
+        expect(acquirable.log.filter((event) => event === 'giveUp')).to.have.length(1);
+        expect(acquirable.gaveUp!.pending).to.equal(when === 'during an attempt');
       });
     }
   });
@@ -271,11 +269,11 @@ describe('acquireWithin', () => {
   describe('an error', () => {
     it('of a first attempt ends the wait; whether it ran is for giveUp to judge', async () => {
       const error = new ConnectionError('lost', true);
-      contest.answers = [error];
+      acquirable.answers = [error];
       const lock = acquire();
       await turn();
       expect(lock.error).to.equal(error);
-      expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: false });
+      expect(acquirable.gaveUp).to.deep.equal({ pending: true, doubtful: false });
     });
 
     for (const [code, when, pending] of [
@@ -283,26 +281,26 @@ describe('acquireWithin', () => {
       ['NOPERM', 'that may come in the middle of a script is for giveUp to judge', true],
     ] as const) {
       it(`that is an answer of Redis ${when}`, async () => {
-        contest.answers = [no(), new CommandError('acquire', new Error(`${code} not now`))];
+        acquirable.answers = [no(), new CommandError('acquire', new Error(`${code} not now`))];
         const lock = acquire();
         await turn();
         expect(lock.error).to.be.instanceOf(CommandError);
-        expect(contest.gaveUp).to.deep.equal({ pending, doubtful: false });
-        expect(contest.log.at(-1)).to.equal('leave');
+        expect(acquirable.gaveUp).to.deep.equal({ pending, doubtful: false });
+        expect(acquirable.log.at(-1)).to.equal('leave');
       });
     }
 
     it('of the subscription ends the wait', async () => {
-      contest.listening = Promise.reject(new Error('refused'));
+      acquirable.listening = Promise.reject(new Error('refused'));
       const lock = acquire();
       await turn();
       expect(lock.error).to.have.property('message', 'refused');
-      expect(contest.log.slice(-2)).to.deep.equal(['giveUp', 'leave']);
+      expect(acquirable.log.slice(-2)).to.deep.equal(['giveUp', 'leave']);
     });
 
     it('of an attempt that nobody waits for any more is nobody’s', async () => {
       const late = pDefer<Attempt<string>>();
-      contest.answers = [late.promise];
+      acquirable.answers = [late.promise];
       const lock = acquire(100);
       await clock.tickAsync(100);
       expect(lock.value).to.equal(undefined);
@@ -315,16 +313,16 @@ describe('acquireWithin', () => {
     const timeout = new CommandTimeoutError('acquire', 3_000, true);
 
     it('is told where it was the first of a wait without limit', async () => {
-      contest.answers = [timeout];
+      acquirable.answers = [timeout];
       const lock = acquire();
       await turn();
       expect(lock.error).to.equal(timeout);
-      expect(contest.gaveUp).to.deep.equal({ pending: true, doubtful: true });
+      expect(acquirable.gaveUp).to.deep.equal({ pending: true, doubtful: true });
     });
 
     it('is told where nobody waits', async () => {
-      contest.waits = false;
-      contest.answers = [timeout];
+      acquirable.waits = false;
+      acquirable.answers = [timeout];
       const lock = acquire();
       await turn();
       expect(lock.error).to.equal(timeout);
@@ -335,47 +333,47 @@ describe('acquireWithin', () => {
       ['a later one', [no(), timeout, no(), YES]],
     ] as const) {
       it(`A9: does not end a wait with a deadline, be it ${which}: another follows after a pause`, async () => {
-        contest.answers = [...answers];
+        acquirable.answers = [...answers];
         const lock = acquire(60_000);
         await turn();
-        expect([lock.state, contest.log.at(-1)]).to.deep.equal(['pending', 'sleep 500']);
+        expect([lock.state, acquirable.log.at(-1)]).to.deep.equal(['pending', 'sleep 500']);
         await wake();
-        expect(contest.log.slice(-2)).to.deep.equal(['attempt', 'sleep 1000']);
+        expect(acquirable.log.slice(-2)).to.deep.equal(['attempt', 'sleep 1000']);
         await wake();
         expect(lock.value).to.equal('mine');
       });
     }
 
     it('A9: is undone where the deadline comes before another is answered', async () => {
-      contest.answers = [timeout];
+      acquirable.answers = [timeout];
       const lock = acquire(60_000);
       await clock.tickAsync(60_000);
       expect([lock.state, lock.value]).to.deep.equal(['resolved', undefined]);
-      expect(contest.gaveUp).to.deep.equal({ pending: false, doubtful: true });
+      expect(acquirable.gaveUp).to.deep.equal({ pending: false, doubtful: true });
     });
 
     it('A9: of the first one, that nobody may follow out of turn, is asked for again all the same', async () => {
-      contest.isTurn = false;
-      contest.answers = [timeout, YES];
+      acquirable.isTurn = false;
+      acquirable.answers = [timeout, YES];
       const lock = acquire(60_000);
       await turn();
-      expect(contest.log).to.deep.equal(['attempt', 'join', 'sleep 500']);
+      expect(acquirable.log).to.deep.equal(['attempt', 'join', 'sleep 500']);
       await wake();
       expect(lock.value).to.equal('mine');
     });
 
     it('is followed by another after a pause where there is no deadline', async () => {
-      contest.answers = [no(), timeout, YES];
+      acquirable.answers = [no(), timeout, YES];
       const lock = acquire();
       await turn();
-      expect(contest.log.at(-1)).to.equal('sleep 500');
+      expect(acquirable.log.at(-1)).to.equal('sleep 500');
       await wake();
       expect(lock.value).to.equal('mine');
     });
 
     it('is told where a repeat would count twice', async () => {
-      contest.repeatable = false;
-      contest.answers = [no(), timeout];
+      acquirable.repeatable = false;
+      acquirable.answers = [no(), timeout];
       const lock = acquire(60_000);
       await turn();
       expect(lock.error).to.equal(timeout);

@@ -1,0 +1,247 @@
+import { ConfigError } from '../../errors/usageErrors';
+import { Draft } from './Draft';
+import { Filled, type Hidden, reveal } from '../parse/Filled';
+import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
+import type { Logger, ShardedSubscriptionMode, TlsSettings, TlsVersion } from '../Settings';
+import type { NameMapper } from '../NameMapper';
+import type * as documents from '../parse/readDocument';
+import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
+import { SectionBuilder } from './SectionBuilder';
+import type {
+  ClusterServersConfig,
+  MasterSlaveServersConfig,
+  ReplicatedServersConfig,
+  SentinelServersConfig,
+  SingleServerConfig,
+} from './serverConfigs';
+
+/**
+ * A configuration in Redisson's words: built in code, or read from the YAML or JSON file of a Java service.
+ *
+ * ```ts
+ * const config = new Config().setLockWatchdogTimeout(20_000);
+ * config.useSingleServer().setAddress('redis://127.0.0.1:6379').setDatabase(2);
+ * const redisson = Redisson.create(config);
+ * ```
+ *
+ * Each setter checks its value at once (`ConfigError`) and returns the configuration. Times in ms. What each setting
+ * means, and its default, is told at `CommonSettings`. A setting given both here and in a section counts as given here.
+ *
+ * Source: `org.redisson.config.Config`.
+ */
+export class Config {
+  readonly #common = new Draft(COMMON, IGNORED_COMMON_KEYS, '', Object.keys(SECTIONS));
+  #servers: SectionBuilder | undefined;
+  /** What came from the environment, and what errors say in place of it. */
+  readonly #filled = new Map<unknown, string>();
+
+  /**
+   * Reads a YAML configuration, `redisson.yaml`. `${NAME}` and `${NAME:-default}` are filled in from the environment.
+   * Settings of the Java client that mean nothing here are named in one process warning.
+   *
+   * @param textOrPath - the text itself, or the path or `file:` URL of a file
+   * @throws ConfigError when it cannot be read, or a setting is unknown or does not fit
+   */
+  static fromYAML(textOrPath: string | URL): Config {
+    const config = new Config();
+    // Loaded here and not above: the YAML library takes as long to load as ioredis, and most clients need none.
+    // eslint-disable-next-line @typescript-eslint/no-require-imports
+    const { readDocument } = require('../parse/readDocument') as typeof documents;
+    const { content, filledKeys } = readDocument(textOrPath, formOf, process.env);
+    for (const [key, value] of Object.entries(content)) config.#load(key, value, filledKeys);
+    warnIgnored([...config.#common.ignoredKeys, ...(config.#servers?.ignoredKeys ?? [])]);
+    return config;
+  }
+
+  /**
+   * Reads a JSON configuration; otherwise as {@link fromYAML}.
+   *
+   * @param textOrPath - the text itself, or the path or `file:` URL of a file
+   * @throws ConfigError when it cannot be read, or a setting is unknown or does not fit
+   */
+  static fromJSON(textOrPath: string | URL): Config {
+    return Config.fromYAML(textOrPath);
+  }
+
+  /** What came from the environment, if anything, and is not shown in errors. For `resolveConfig`. */
+  get hidden(): Hidden | undefined {
+    return this.#filled.size === 0 ? undefined : (value) => this.#filled.get(value);
+  }
+
+  /** The checked common settings that were given. For `resolveConfig`. */
+  get commonValues(): CommonValues {
+    return this.#common.values;
+  }
+
+  /** The way to find the servers, if one was chosen. For `resolveConfig`. */
+  get servers(): Pick<SectionBuilder, 'section' | 'values'> | undefined {
+    return this.#servers;
+  }
+
+  /** One server. @throws ConfigError when another way was chosen before */
+  useSingleServer(): SingleServerConfig {
+    return this.#use('singleServerConfig');
+  }
+
+  /** A master that sentinels watch. @throws ConfigError when another way was chosen before */
+  useSentinelServers(): SentinelServersConfig {
+    return this.#use('sentinelServersConfig');
+  }
+
+  /** A Redis Cluster. @throws ConfigError when another way was chosen before */
+  useClusterServers(): ClusterServersConfig {
+    return this.#use('clusterServersConfig');
+  }
+
+  /** A fixed master and its replicas. @throws ConfigError when another way was chosen before */
+  useMasterSlaveServers(): MasterSlaveServersConfig {
+    return this.#use('masterSlaveServersConfig');
+  }
+
+  /** Servers of which one is the master. @throws ConfigError when another way was chosen before */
+  useReplicatedServers(): ReplicatedServersConfig {
+    return this.#use('replicatedServersConfig');
+  }
+
+  /** @param timeout - the lease of a hold taken without one. Default 30000 */
+  setLockWatchdogTimeout(timeout: number): this {
+    return this.#set('lockWatchdogTimeout', timeout);
+  }
+
+  /** @param size - how many locks one renewal command carries. Default 100 */
+  setLockWatchdogBatchSize(size: number): this {
+    return this.#set('lockWatchdogBatchSize', size);
+  }
+
+  /** @param timeout - how long a place in the queue of a fair lock lives on. Default 300000 */
+  setFairLockWaitTimeout(timeout: number): this {
+    return this.#set('fairLockWaitTimeout', timeout);
+  }
+
+  /** @param check - whether an acquisition that no replica confirms is undone. Default true */
+  setCheckLockSyncedSlaves(check: boolean): this {
+    return this.#set('checkLockSyncedSlaves', check);
+  }
+
+  /** @param timeout - how long to wait for the replicas. Default 1000 */
+  setSlavesSyncTimeout(timeout: number): this {
+    return this.#set('slavesSyncTimeout', timeout);
+  }
+
+  /** @param mapper - translates names to keys. Default the identity */
+  setNameMapper(mapper: NameMapper): this {
+    return this.#set('nameMapper', mapper);
+  }
+
+  /** @param times - how often one hold is renewed at most; 0: no limit. Default 0. Ours */
+  setMaxRenewTimes(times: number): this {
+    return this.#set('maxRenewTimes', times);
+  }
+
+  /** @param strict - whether re-entering through a bare handle is an error. Default false. Ours */
+  setStrictThreads(strict: boolean): this {
+    return this.#set('strictThreads', strict);
+  }
+
+  /**
+   * @param times - how often in a row a process may hand a lock on among its own waiters before others get their turn;
+   *   0: never. Default 64. Ours
+   */
+  setMaxHandOvers(times: number): this {
+    return this.#set('maxHandOvers', times);
+  }
+
+  /** @param logger - where the client tells what happens to it. Default nowhere. Ours */
+  setLogger(logger: Logger): this {
+    return this.#set('logger', logger);
+  }
+
+  /** @param mode - whether waiters are woken through sharded pub/sub. Default `AUTO` */
+  setShardedSubscriptionMode(mode: ShardedSubscriptionMode): this {
+    return this.#set('shardedSubscriptionMode', mode);
+  }
+
+  /** @param username - the user to authenticate as. Default none */
+  setUsername(username: string | null | undefined): this {
+    return this.#set('username', username);
+  }
+
+  /** @param password - the password to authenticate with. Default none */
+  setPassword(password: string | null | undefined): this {
+    return this.#set('password', password);
+  }
+
+  /** @param mode - how far to trust the server's certificate. Default `STRICT` */
+  setSslVerificationMode(mode: TlsSettings['verification']): this {
+    return this.#set('sslVerificationMode', mode);
+  }
+
+  /** @param path - PEM file with the trusted certificates. Default those Node brings along */
+  setSslTruststore(path: string | URL): this {
+    return this.#set('sslTruststore', path);
+  }
+
+  /** @param password - kept for Java's sake: PEM files have none */
+  setSslTruststorePassword(password: string | null | undefined): this {
+    return this.#set('sslTruststorePassword', password);
+  }
+
+  /** @param path - PKCS #12 or PEM file with our certificate and key. Default none */
+  setSslKeystore(path: string | URL): this {
+    return this.#set('sslKeystore', path);
+  }
+
+  /** @param password - opens the keystore. Default none */
+  setSslKeystorePassword(password: string | null | undefined): this {
+    return this.#set('sslKeystorePassword', password);
+  }
+
+  /** @param protocols - the allowed protocols. Default Node's */
+  setSslProtocols(protocols: readonly TlsVersion[]): this {
+    return this.#set('sslProtocols', protocols);
+  }
+
+  /** @param ciphers - the allowed ciphers, in Java's or OpenSSL's names. Default Node's */
+  setSslCiphers(ciphers: readonly string[]): this {
+    return this.#set('sslCiphers', ciphers);
+  }
+
+  #set(key: string, value: unknown): this {
+    this.#common.set(key, value);
+    return this;
+  }
+
+  #use(section: SectionName): SectionBuilder {
+    this.#servers ??= new SectionBuilder(section);
+    if (this.#servers.section === section) return this.#servers;
+    throw new ConfigError(`${section} cannot be used: ${this.#servers.section} is already; choose one of them`);
+  }
+
+  #load(key: string, value: unknown, filledKeys: ReadonlyMap<string, string>): void {
+    if (UNSUPPORTED_SECTIONS.has(key)) {
+      throw new ConfigError(`${key} is a mode of Redisson PRO and not supported; use one of Redisson's other modes`);
+    }
+    if (!isSectionName(key)) {
+      this.#fill(this.#common, key, value, filledKeys);
+    } else if (value !== null && value !== undefined) {
+      if (typeof value !== 'object' || Array.isArray(value) || value instanceof Filled) {
+        throw new ConfigError(`${key} must hold settings, like address: redis://127.0.0.1:6379`);
+      }
+      const builder = this.#use(key);
+      for (const [name, one] of Object.entries(value)) this.#fill(builder, name, one, filledKeys);
+    }
+  }
+
+  /** Sets what a document says. Its errors do not show what came from the environment. */
+  #fill(
+    target: { set(key: string, value: unknown, hidden: Hidden): unknown },
+    key: string,
+    given: unknown,
+    filledKeys: ReadonlyMap<string, string>,
+  ): void {
+    const filled = new Map<unknown, string>(filledKeys);
+    const value = reveal(given, filled);
+    for (const [one, from] of filled) this.#filled.set(one, from);
+    target.set(key, value, (one) => filled.get(one));
+  }
+}

@@ -1,0 +1,145 @@
+import { inspect } from 'node:util';
+import { ConfigError } from '../../errors/usageErrors';
+import { describe } from '../../util/describe';
+import { parseAddress } from '../parse/address';
+import { IGNORED_COMMON_KEYS, warnIgnored } from '../parse/ignoredKeys';
+import { COMMON, type CommonValues, isSectionName } from '../parse/schema';
+import type { RedissonOptions } from '../RedissonOptions';
+import { Secret } from '../Secret';
+import type { Settings } from '../Settings';
+import type { ClientTopology, RedisClientLike } from '../Topology';
+import { buildSettings, DEFAULT_URL, sectionTopology, URL_VARIABLE } from './buildSettings';
+import { Config } from './Config';
+import { Draft } from './Draft';
+
+/** What belongs to a connection of its own, and cannot be changed on a client that exists. */
+const NOT_WITH_CLIENT = (Object.keys(COMMON) as (keyof typeof COMMON)[]).filter(
+  (key) => key === 'username' || key === 'password' || key === 'database' || key.startsWith('ssl'),
+);
+
+/**
+ * Turns the argument of `Redisson.create` into settings.
+ *
+ * @param input - nothing (`REDIS_URL`, else `redis://127.0.0.1:6379`), a URL (text or object), a `Config`, or a plain
+ *   object of options
+ * @param environment - normally `process.env`
+ * @returns complete, checked and frozen settings
+ * @throws ConfigError when something is missing, unknown, or does not fit
+ */
+export function resolveConfig(
+  input?: string | URL | Config | RedissonOptions,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Settings {
+  if (input === undefined) return fromUrl(undefined, {}, environment);
+  if (typeof input === 'string' || isUrl(input)) return fromUrl(input, {}, environment);
+  if (input instanceof Config) return fromConfig(input);
+  if (isClient(input)) throw new ConfigError('An ioredis client is given as an option: Redisson.create({ client })');
+  if (!isPlain(input)) {
+    throw new ConfigError(`The configuration must be a URL, a Config, or an object of options, got ${describe(input)}`);
+  }
+  return fromOptions(input, environment);
+}
+
+function isUrl(value: unknown): value is URL {
+  return Object.prototype.toString.call(value) === '[object URL]';
+}
+
+/**
+ * Whether it is an object of nobody's class, of whatever realm: others keep their contents elsewhere (a Map, an Error).
+ */
+function isPlain(value: unknown): value is RedissonOptions {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  const isNobodys = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return isNobodys && Object.prototype.toString.call(value) === '[object Object]';
+}
+
+function fromConfig(config: Config): Settings {
+  const { servers } = config;
+  if (servers === undefined) {
+    throw new ConfigError('The Config names no servers: call useSingleServer(), useClusterServers(), … on it');
+  }
+  const { topology, addresses } = sectionTopology(servers.section, servers.values, config.hidden !== undefined);
+  return buildSettings(topology, { ...servers.values, ...config.commonValues }, addresses, config.hidden);
+}
+
+function fromOptions(options: RedissonOptions, environment: Readonly<Record<string, string | undefined>>): Settings {
+  const draft = new Draft(COMMON, IGNORED_COMMON_KEYS, '', ['client', 'url']);
+  const { client, url, ...settings } = options;
+  for (const [key, value] of Object.entries(settings)) {
+    if (isSectionName(key)) {
+      throw new ConfigError(`${key} belongs in a Config: use Config.fromJSON(), or new Config() and its setters`);
+    }
+    draft.set(key, value);
+  }
+  warnIgnored(draft.ignoredKeys);
+  // `client: undefined` on purpose or by a slip of the caller: both mean "none"; null is a slip.
+  if (client === undefined) return fromUrl(url, draft.values, environment);
+  if (url !== undefined) throw new ConfigError('client and url exclude each other: give one of them');
+  return fromClient(client, draft.values);
+}
+
+function fromClient(client: unknown, values: CommonValues): Settings {
+  const misplaced = NOT_WITH_CLIENT.filter((key) => values[key] !== undefined);
+  if (misplaced.length > 0) {
+    throw new ConfigError(`${misplaced.join(', ')} cannot be set together with client: they are the client's own`);
+  }
+  const topology: ClientTopology = { kind: 'client', client: new Secret(checkClient(client)) };
+  return buildSettings(topology, values, []);
+}
+
+function fromUrl(
+  url: string | URL | undefined,
+  values: CommonValues,
+  environment: Readonly<Record<string, string | undefined>>,
+): Settings {
+  const variable = environment[URL_VARIABLE] ?? '';
+  const parsed =
+    url === undefined && variable !== ''
+      ? parseAddress(variable, `The environment variable ${URL_VARIABLE}`)
+      : parseAddress(url === undefined ? DEFAULT_URL : url, 'url');
+  if (parsed.database !== undefined && values.database !== undefined && parsed.database !== values.database) {
+    throw new ConfigError(
+      `The url names database ${parsed.database}, the settings ${values.database}: give one of them`,
+    );
+  }
+  const database = values.database ?? parsed.database;
+  return buildSettings(
+    { kind: 'single', address: parsed.address },
+    { ...values, ...(database !== undefined && { database }) },
+    [parsed],
+  );
+}
+
+/**
+ * @param value - anything
+ * @returns whether it looks like an ioredis `Redis` or `Cluster`; ioredis itself is not loaded for that
+ */
+export function isClient(value: unknown): value is RedisClientLike {
+  if (typeof value !== 'object' || value === null) return false;
+  const { duplicate, options } = value as { duplicate?: unknown; options?: unknown };
+  return typeof duplicate === 'function' && typeof options === 'object' && options !== null;
+}
+
+/**
+ * Checks the `client` option.
+ *
+ * @param value - as given by the user
+ * @returns the client
+ * @throws ConfigError when it is no ioredis client, or has a `keyPrefix`
+ */
+export function checkClient(value: unknown): RedisClientLike {
+  if (!isClient(value)) {
+    throw new ConfigError(`client must be an ioredis Redis or Cluster, got ${describe(value)}`);
+  }
+  const { keyPrefix, redisOptions } = value.options as { keyPrefix?: unknown; redisOptions?: { keyPrefix?: unknown } };
+  const prefix = [keyPrefix, redisOptions?.keyPrefix].find((one) => one !== undefined && one !== null && one !== '');
+  if (prefix !== undefined) {
+    // Scripts would publish to prefixed channels that SUBSCRIBE, which is not prefixed, never hears.
+    throw new ConfigError(
+      `client has the keyPrefix ${inspect(prefix)}, which would keep waiters from being woken. ` +
+        `Give a client without it, and { nameMapper: new PrefixNameMapper(${inspect(prefix)}) } instead.`,
+    );
+  }
+  return value;
+}

@@ -1,0 +1,95 @@
+import type { NameMapper } from '../NameMapper';
+import type { ShardedSubscriptionMode, TlsSettings, TlsVersion } from '../Settings';
+import type { NatMapper } from '../Topology';
+
+/**
+ * The setters of every way to find the servers. Each checks its value at once (`ConfigError`) and returns the builder;
+ * `undefined` and `null` take a value back. Times in ms. What each setting means, and its default, is told at
+ * `CommonSettings`.
+ *
+ * Source: `org.redisson.config.BaseConfig`.
+ */
+export interface ServersConfig {
+  /** @param timeout - how long a command may go unanswered. Default 3000 */
+  setTimeout(timeout: number): this;
+  /** @param connectTimeout - how long opening a connection may take. Default 10000 */
+  setConnectTimeout(connectTimeout: number): this;
+  /** @param retryAttempts - how often a command is tried again. Default 4 */
+  setRetryAttempts(retryAttempts: number): this;
+  /** @param subscriptionTimeout - how long a waiter may take to become subscribed. Default 7500 */
+  setSubscriptionTimeout(subscriptionTimeout: number): this;
+  /** @param username - the user to authenticate as. Default none */
+  setUsername(username: string | null | undefined): this;
+  /** @param password - the password to authenticate with. Default none */
+  setPassword(password: string | null | undefined): this;
+  /** @param clientName - the name of the connections in `CLIENT LIST`. Default none */
+  setClientName(clientName: string | null | undefined): this;
+  /** @param database - the number of the database. Default 0 */
+  setDatabase(database: number): this;
+  /** @param nameMapper - translates names to keys. Default the identity */
+  setNameMapper(nameMapper: NameMapper): this;
+  /** @param mode - how far to trust the server's certificate. Default `STRICT` */
+  setSslVerificationMode(mode: TlsSettings['verification']): this;
+  /** @param enable - `false` is verification mode `NONE`. The older name of it */
+  setSslEnableEndpointIdentification(enable: boolean): this;
+  /** @param path - PEM file with the trusted certificates. Default those Node brings along */
+  setSslTruststore(path: string | URL): this;
+  /** @param password - kept for Java's sake: PEM files have none */
+  setSslTruststorePassword(password: string | null | undefined): this;
+  /** @param path - PKCS #12 or PEM file with our certificate and key. Default none */
+  setSslKeystore(path: string | URL): this;
+  /** @param password - opens the keystore. Default none */
+  setSslKeystorePassword(password: string | null | undefined): this;
+  /** @param protocols - the allowed protocols. Default Node's */
+  setSslProtocols(protocols: readonly TlsVersion[]): this;
+  /** @param ciphers - the allowed ciphers, in Java's or OpenSSL's names. Default Node's */
+  setSslCiphers(ciphers: readonly string[]): this;
+}
+
+/** One server. Source: `org.redisson.config.SingleServerConfig`. */
+export interface SingleServerConfig extends ServersConfig {
+  /** @param address - e.g. `redis://127.0.0.1:6379`; `rediss://` for TLS */
+  setAddress(address: string | URL): this;
+}
+
+/** A master that sentinels watch. Source: `org.redisson.config.SentinelServersConfig`. */
+export interface SentinelServersConfig extends ServersConfig {
+  /** @param masterName - the name under which the sentinels know the master */
+  setMasterName(masterName: string): this;
+  /** @param addresses - more sentinels, e.g. `redis://127.0.0.1:26379` */
+  addSentinelAddress(...addresses: readonly (string | URL)[]): this;
+  /** @param username - the user for the sentinels themselves. Default none */
+  setSentinelUsername(username: string | null | undefined): this;
+  /** @param password - the password for the sentinels themselves. Default none */
+  setSentinelPassword(password: string | null | undefined): this;
+  /** @param natMapper - translates the announced addresses. Default none */
+  setNatMapper(natMapper: NatMapper): this;
+}
+
+/** A Redis Cluster. Source: `org.redisson.config.ClusterServersConfig`. */
+export interface ClusterServersConfig extends ServersConfig {
+  /** @param addresses - more nodes, e.g. `redis://127.0.0.1:7000` */
+  addNodeAddress(...addresses: readonly (string | URL)[]): this;
+  /** @param scanInterval - how often to look for changes. Default 5000 */
+  setScanInterval(scanInterval: number): this;
+  /** @param natMapper - translates the announced addresses. Default none */
+  setNatMapper(natMapper: NatMapper): this;
+  /** @param mode - whether waiters are woken through sharded pub/sub. Default `AUTO` */
+  setShardedSubscriptionMode(mode: ShardedSubscriptionMode): this;
+}
+
+/** A fixed master and its replicas. Source: `org.redisson.config.MasterSlaveServersConfig`. */
+export interface MasterSlaveServersConfig extends ServersConfig {
+  /** @param address - the master, e.g. `redis://127.0.0.1:6379` */
+  setMasterAddress(address: string | URL): this;
+  /** @param addresses - more replicas, e.g. `redis://127.0.0.1:6380` */
+  addSlaveAddress(...addresses: readonly (string | URL)[]): this;
+}
+
+/** Servers of which one is the master. Source: `org.redisson.config.ReplicatedServersConfig`. */
+export interface ReplicatedServersConfig extends ServersConfig {
+  /** @param addresses - more servers, e.g. `redis://127.0.0.1:6379` */
+  addNodeAddress(...addresses: readonly (string | URL)[]): this;
+  /** @param scanInterval - how often to look which one is the master. Default 1000 */
+  setScanInterval(scanInterval: number): this;
+}

@@ -1,0 +1,154 @@
+import { ConfigError } from '../../errors/usageErrors';
+import { MAX_TIMER_MS } from '../../util/duration';
+import { parseAddress, type ParsedAddress } from './address';
+import { type Hidden, say } from './Filled';
+import { Secret } from '../Secret';
+
+/** How the text of a file becomes the value of a setting; values given in code are not converted. */
+export type TextForm = 'integer' | 'boolean' | 'text' | 'list' | 'other';
+
+/** Checks the value of one setting. */
+export interface Parser<T> {
+  /** How to read it from the text of a YAML or JSON file. */
+  readonly form: TextForm;
+  /**
+   * @param value - as given by the user
+   * @param key - the name of the setting, for the error
+   * @param hidden - what the error shall not show
+   * @returns the checked value
+   * @throws ConfigError that names the setting and, unless it is a secret, the value
+   */
+  parse(value: unknown, key: string, hidden?: Hidden): T;
+}
+
+/**
+ * @param min - the least value
+ * @param max - the greatest value
+ * @param unit - said in the error, e.g. ` of milliseconds`
+ * @returns a parser of whole numbers
+ */
+export function integer(min: number, max: number = MAX_TIMER_MS, unit = ''): Parser<number> {
+  return {
+    form: 'integer',
+    parse(value, key, hidden) {
+      if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+      throw new ConfigError(`${key} must be a whole number${unit} from ${min} to ${max}, got ${say(value, hidden)}`);
+    },
+  };
+}
+
+/**
+ * @param min - the least number of milliseconds
+ * @returns a parser of times a Node timer can take
+ */
+export function millis(min: number): Parser<number> {
+  return integer(min, MAX_TIMER_MS, ' of milliseconds');
+}
+
+/** Parses `true` and `false`. */
+export const flag: Parser<boolean> = {
+  form: 'boolean',
+  parse(value, key, hidden) {
+    if (typeof value === 'boolean') return value;
+    throw new ConfigError(`${key} must be true or false, got ${say(value, hidden)}`);
+  },
+};
+
+/** Parses text that is not empty. */
+export const text: Parser<string> = {
+  form: 'text',
+  parse(value, key, hidden) {
+    if (typeof value === 'string' && value !== '') return value;
+    throw new ConfigError(`${key} must be a non-empty string, got ${say(value, hidden)}`);
+  },
+};
+
+/** Parses text where empty means "not given", as an unset variable of a file leaves it. */
+export const optionalText: Parser<string | undefined> = {
+  form: 'text',
+  parse(value, key, hidden) {
+    if (typeof value === 'string') return value === '' ? undefined : value;
+    throw new ConfigError(`${key} must be a string, got ${say(value, hidden)}`);
+  },
+};
+
+/** Parses the name of a connection; Redis takes no others, and ioredis would not tell. */
+export const connectionName: Parser<string | undefined> = {
+  form: 'text',
+  parse(value, key, hidden) {
+    const name = optionalText.parse(value, key, hidden);
+    if (name === undefined || /^[!-~]+$/.test(name)) return name;
+    throw new ConfigError(`${key} ${say(name, hidden)} cannot be used: Redis allows no spaces and only ASCII in it`);
+  },
+};
+
+/** Parses text that is not to be shown. An empty password is none. */
+export const secret: Parser<Secret | undefined> = {
+  form: 'text',
+  parse(value, key) {
+    if (typeof value === 'string') return value === '' ? undefined : new Secret(value);
+    throw new ConfigError(`${key} must be a string, got a ${value === null ? 'null' : typeof value}`);
+  },
+};
+
+/**
+ * @param choices - the allowed words
+ * @returns a parser of one of them
+ */
+export function choice<const T extends string>(...choices: readonly T[]): Parser<T> {
+  return {
+    form: 'text',
+    parse(value, key, hidden) {
+      const found = choices.find((one) => one === value);
+      if (found !== undefined) return found;
+      throw new ConfigError(`${key} must be one of ${choices.join(', ')}; got ${say(value, hidden)}`);
+    },
+  };
+}
+
+/** Parses a path of a file, or a `file:` URL as Redisson has it. */
+export const file: Parser<string> = {
+  form: 'text',
+  parse(value, key, hidden) {
+    const path = value instanceof URL ? value.href : value;
+    if (typeof path !== 'string' || path === '') {
+      throw new ConfigError(`${key} must be the path of a file, got ${say(value, hidden)}`);
+    }
+    if (/^[a-z][a-z0-9+.-]+:/i.test(path) && !path.toLowerCase().startsWith('file:')) {
+      throw new ConfigError(`${key} must be a local file, got ${say(path, hidden)}`);
+    }
+    return path;
+  },
+};
+
+/**
+ * @param each - parses one element
+ * @param min - the least number of elements
+ * @returns a parser of arrays
+ */
+export function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
+  return {
+    form: 'list',
+    parse(value, key, hidden) {
+      if (!Array.isArray(value) || value.length < min) {
+        throw new ConfigError(
+          `${key} must be a list${min > 0 ? ` of at least ${min}` : ''}, got ${listed(value, hidden)}`,
+        );
+      }
+      return Object.freeze(value.map((one: unknown) => each.parse(one, key, hidden)));
+    },
+  };
+}
+
+/**
+ * @param defaultPort - the port where the address names none
+ * @returns a parser of addresses
+ */
+export function address(defaultPort: number): Parser<ParsedAddress> {
+  return { form: 'text', parse: (value, key, hidden) => parseAddress(value, key, defaultPort, hidden) };
+}
+
+/** What was given instead of a list; not shown where it is text, which may be an address. */
+function listed(value: unknown, hidden: Hidden | undefined): string {
+  return typeof value === 'string' ? (hidden?.(value) ?? 'a string') : say(value, hidden);
+}

@@ -1,0 +1,228 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { isMap, isPair, isScalar, LineCounter, parse, parseDocument, type Scalar, visit } from 'yaml';
+import { ConfigError } from '../../errors/usageErrors';
+import { describe } from '../../util/describe';
+import { Filled } from './Filled';
+import type { TextForm } from './parsers';
+
+/** How the text of each setting is to be read; settings without an entry are ignored ones. */
+export type FormOf = (key: string) => TextForm | undefined;
+
+/** What was read. */
+export interface ReadDocument {
+  /** Values that came from the environment are {@link Filled}: secrets often do, whatever the setting. */
+  readonly content: Readonly<Record<string, unknown>>;
+  /** Keys that came from the environment, and what to say in place of them. */
+  readonly filledKeys: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads a YAML or JSON configuration (JSON is YAML) into plain objects.
+ *
+ * - Variables of the environment are filled in; those of ignored settings are left alone, as nobody needs their values.
+ * - A Java object, `!<org.redisson.X> {a: 1}`, becomes `{ class: 'org.redisson.X', a: 1 }`: what it is in JSON.
+ * - Text settings stay text (`password: 0123`), and numbers and flags may be quoted, as Redisson's reader has it.
+ *
+ * @param textOrPath - the text itself, or the path or `file:` URL of a file
+ * @param formOf - how to read each setting
+ * @param environment - normally `process.env`
+ * @throws ConfigError when it cannot be read; never shows the text, which may hold passwords
+ */
+export function readDocument(
+  textOrPath: string | URL,
+  formOf: FormOf,
+  environment: Readonly<Record<string, string | undefined>>,
+): ReadDocument {
+  const { text, source } = load(textOrPath);
+  const variables = new Variables(environment);
+  const filledKeys = new Map<string, string>();
+  const lines = new LineCounter();
+  const document = parseDocument(variables.mark(text), {
+    prettyErrors: false,
+    logLevel: 'silent',
+    merge: true,
+    lineCounter: lines,
+    // The last one counts, as for Java.
+    uniqueKeys: false,
+  });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const { line, col } = lines.linePos(error.pos[0]);
+    throw new ConfigError(`${source} is not valid YAML or JSON: ${error.code} in line ${line}, column ${col}`);
+  }
+  if (!isMap(document.contents)) throw new ConfigError(`${source} must hold settings, like singleServerConfig:`);
+  visit(document, {
+    Map: (_, node) => {
+      const className = javaClass(node.tag);
+      if (className === undefined) return;
+      node.set('class', className);
+      delete node.tag;
+    },
+    Scalar: (position, node, path) => {
+      if (position === 'key') {
+        if (typeof node.value === 'string' && variables.isMarked(node.value)) {
+          const { value, from } = variables.fill(node.value, 'A key');
+          node.value = value;
+          if (from !== undefined) filledKeys.set(value, from);
+        }
+        return undefined;
+      }
+      const className = javaClass(node.tag);
+      if (className !== undefined) return document.createNode({ class: className });
+      const owner = ownerOf(path, formOf);
+      if (owner === undefined) return undefined;
+      const isWhole = isPair(path.at(-1));
+      node.value = scalarValue(node, owner, isWhole, variables);
+      return undefined;
+    },
+  });
+  return { content: document.toJS() as Record<string, unknown>, filledKeys };
+}
+
+function load(textOrPath: string | URL): { readonly text: string; readonly source: string } {
+  const isText = typeof textOrPath === 'string' && /\n|:\s|:$|^\s*\{.*\}\s*$/.test(textOrPath);
+  if (isText) return { text: textOrPath, source: 'The configuration' };
+  if (textOrPath === '' || !(typeof textOrPath === 'string' || textOrPath instanceof URL)) {
+    throw new ConfigError('A configuration is the text itself or the path of a file');
+  }
+  const isUrl = textOrPath instanceof URL || textOrPath.startsWith('file://');
+  try {
+    return {
+      text: readFileSync(isUrl ? fileURLToPath(textOrPath) : textOrPath, 'utf8'),
+      source: shownPath(textOrPath),
+    };
+  } catch (error) {
+    const { code = 'it is no path' } = error as NodeJS.ErrnoException;
+    const path = shownPath(textOrPath);
+    // The error itself repeats the path, which may be no path at all, but an address with a password.
+    const options = path.startsWith("'") ? { cause: error } : undefined;
+    throw new ConfigError(`The configuration ${path} cannot be read: ${code}`, options);
+  }
+}
+
+function shownPath(path: string | URL): string {
+  const text = String(path);
+  return text.startsWith('file:') && !text.includes('@') ? `'${text}'` : describe(text);
+}
+
+interface Owner {
+  readonly key: string;
+  readonly form: TextForm;
+}
+
+/** The innermost known setting a value belongs to: `hostsMap` entries belong to their `natMapper`. */
+function ownerOf(path: readonly unknown[], formOf: FormOf): Owner | undefined {
+  for (const pair of path.toReversed()) {
+    if (!isPair(pair) || !isScalar(pair.key)) continue;
+    const key = String(pair.key.value);
+    const form = formOf(key);
+    if (form !== undefined) return { key, form };
+  }
+  return undefined;
+}
+
+function scalarValue(node: Scalar, owner: Owner, isWhole: boolean, variables: Variables): unknown {
+  const { value: raw } = node;
+  if (typeof raw !== 'string') {
+    // What YAML took for a number or a flag, e.g. a password of digits, is text where text is wanted.
+    const isText = owner.form === 'text' || owner.form === 'list';
+    return isText && raw !== null ? (node.source ?? raw) : raw;
+  }
+  if (!variables.isMarked(raw)) return textValue(raw, owner, false);
+  const { value, from } = variables.fill(raw, owner.key);
+  const read = textValue(value, owner, isWhole);
+  return from === undefined || read === null ? read : new Filled(read, from);
+}
+
+/** @param isVariable - whether it is the value of a setting, and has a variable in it */
+function textValue(value: string, { key, form }: Owner, isVariable: boolean): unknown {
+  if (form === 'integer' && /^[+-]?\d[\d_]*$/.test(value)) return Number(value.replaceAll('_', ''));
+  if (form === 'boolean' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+  if (form === 'list' && isVariable && value.startsWith('[')) return parseList(value, key);
+  // `timeout: ${T:-}` is a setting without a value.
+  return isVariable && value === '' ? null : value;
+}
+
+/** A list that came out of a variable: `nodeAddresses: ${NODES}`. */
+function parseList(value: string, key: string): unknown {
+  try {
+    return parse(value, { prettyErrors: false });
+  } catch {
+    throw new ConfigError(`${key}: the environment variable does not hold a list like ["redis://host:6379"]`);
+  }
+}
+
+/** The class a value is tagged with, unless the tag is one of YAML's own. */
+function javaClass(tag: string | undefined): string | undefined {
+  return tag === undefined || tag.startsWith('tag:yaml.org,') ? undefined : tag.replace(/^!/, '');
+}
+
+// From the private use area: allowed in YAML everywhere, meaningless there, and in nobody's configuration.
+const OPEN = '\uE0F0';
+const CLOSE = '\uE0F1';
+
+const VARIABLE = /\$\{([\w.]+)(?::-([^}]*))?\}/g;
+const MARK = /\uE0F0(\d+)\uE0F1/g;
+const WHOLE = /^\uE0F0\d+\uE0F1$/;
+
+/**
+ * The variables of a text, `${NAME}` and `${NAME:-default}`.
+ *
+ * They are filled in after the text has been parsed: what the environment says is then always data, and a password with
+ * a `#` or a quote in it cannot break, or change, the document.
+ */
+export class Variables {
+  readonly #found: { readonly name: string; readonly fallback: string | undefined }[] = [];
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+
+  /** @param environment - where the values are; normally `process.env` */
+  constructor(environment: Readonly<Record<string, string | undefined>>) {
+    this.#environment = environment;
+  }
+
+  /**
+   * @param text - the text with variables
+   * @returns the text with a mark in place of each, which no parser takes for anything but a piece of a word
+   */
+  mark(text: string): string {
+    return text.replace(VARIABLE, (_, name: string, fallback: string | undefined) => {
+      this.#found.push({ name, fallback });
+      return `${OPEN}${this.#found.length - 1}${CLOSE}`;
+    });
+  }
+
+  /**
+   * @param text - a marked text
+   * @returns whether there is a mark in it
+   */
+  isMarked(text: string): boolean {
+    return text.includes(OPEN);
+  }
+
+  /**
+   * Fills in the values. A default counts where the variable is unset or empty, as in a shell.
+   *
+   * @param text - a marked text
+   * @param key - the setting, for the error
+   * @returns the text, and in words where it comes from, where that is the environment and not a default
+   * @throws ConfigError when a variable is not set and has no default
+   */
+  fill(text: string, key: string): { readonly value: string; readonly from: string | undefined } {
+    const used = new Set<string>();
+    const value = text.replace(MARK, (_, index: string) => {
+      const variable = this.#found[Number(index)];
+      if (variable === undefined) return '';
+      const set = this.#environment[variable.name];
+      if (set !== undefined && set !== '') used.add(`\${${variable.name}}`);
+      if (variable.fallback !== undefined) return set === undefined || set === '' ? variable.fallback : set;
+      if (set !== undefined) return set;
+      throw new ConfigError(
+        `${key}: the environment variable ${variable.name} is not set; set it, or give a default: \${${variable.name}:-default}`,
+      );
+    });
+    if (used.size === 0) return { value, from: undefined };
+    const names = [...used].join(' and ');
+    return { value, from: WHOLE.test(text) ? `the value of ${names}` : `a value with ${names} in it` };
+  }
+}

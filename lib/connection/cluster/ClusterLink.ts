@@ -1,0 +1,100 @@
+import { slotOf } from '../../util/names';
+import type { ClusterView } from './ClusterView';
+import type { Link, LinkEvents, ReplicaAck } from '../link/Link';
+import type { ClusterNode } from './NodePool';
+import { isReply, redirected, unsent } from '../link/replyErrors';
+
+/**
+ * The way to a cluster: one connection to each master, chosen by the slot of the key.
+ *
+ * A redirected command did not run, so it goes to the node that was named: at once for `ASK`, through the executor for
+ * `MOVED`, since the way there may have to be built. Nothing else is sent twice.
+ */
+export class ClusterLink implements Link {
+  readonly address: string;
+  readonly syncTimeout: number;
+  readonly #view: ClusterView;
+  #events: LinkEvents | undefined;
+
+  /**
+   * @param address - where the cluster was told to be, for errors
+   * @param syncTimeout - how long replicas may take to confirm, in ms
+   */
+  constructor(view: ClusterView, address: string, syncTimeout: number) {
+    this.#view = view;
+    this.address = address;
+    this.syncTimeout = syncTimeout;
+  }
+
+  get events(): LinkEvents | undefined {
+    return this.#events;
+  }
+
+  set events(events: LinkEvents | undefined) {
+    this.#events = events;
+    this.#view.events = events;
+  }
+
+  get usable(): boolean {
+    return this.#view.well;
+  }
+
+  get refusal(): Error | undefined {
+    return this.#view.refusal;
+  }
+
+  get lastError(): Error | undefined {
+    return this.#view.lastError;
+  }
+
+  get publishCommand(): 'PUBLISH' | 'SPUBLISH' {
+    return this.#view.sharded === true ? 'SPUBLISH' : 'PUBLISH';
+  }
+
+  canSend(key: string | undefined): boolean {
+    return this.#view.sharded !== undefined && this.#nodeOf(key)?.link.ready === true;
+  }
+
+  send(
+    command: string,
+    args: (string | number | Buffer)[],
+    key: string | undefined,
+    replicaAck: ReplicaAck | undefined,
+  ): Promise<unknown> {
+    const node = this.#nodeOf(key);
+    if (node === undefined) return Promise.reject(unsent());
+    const sent = node.link.send(command, args, key, replicaAck);
+    return sent.catch((error: Error) =>
+      this.#redirect(error, node, (target) => target.link.ask(command, args, replicaAck)),
+    );
+  }
+
+  slotOf(key: string): number {
+    return slotOf(key);
+  }
+
+  unanswered(key: string | undefined, sentAt: number): void {
+    this.#nodeOf(key)?.link.unanswered(key, sentAt);
+    this.#view.trouble();
+  }
+
+  close(): Promise<void> {
+    return this.#view.close();
+  }
+
+  /** The node that serves a key; any slot's will do where there is none. */
+  #nodeOf(key: string | undefined): ClusterNode | undefined {
+    return this.#view.nodeOf(key === undefined ? 0 : slotOf(key));
+  }
+
+  #redirect(error: Error, from: ClusterNode, ask: (target: ClusterNode) => Promise<unknown>): Promise<unknown> {
+    if (!isReply(error)) throw error;
+    const [code] = error.message.split(' ', 1);
+    if (code === 'CLUSTERDOWN') this.#view.trouble();
+    if (code !== 'MOVED' && code !== 'ASK') throw error;
+    const target = this.#view.redirect(error.message, from.address);
+    if (code === 'MOVED' || target === undefined) throw redirected();
+    if (!target.link.ready) throw unsent();
+    return ask(target);
+  }
+}

@@ -1,0 +1,242 @@
+import pDefer from 'p-defer';
+import type { ShardedSubscriptionMode } from '../../config/Settings';
+import type { NodeAddress } from '../../config/Topology';
+import { jittered } from '../../util/timing';
+import { runOutside } from '../../util/outside';
+import { askNode, type ClusterNode, NodePool } from './NodePool';
+import { nodeKey } from '../link/connectionOptions';
+import { isReply } from '../link/replyErrors';
+import { SlotMap } from './SlotMap';
+import type { StandaloneLink } from '../link/StandaloneLink';
+
+/** Pause before a cluster that is not well is looked at again, in ms; it doubles from the first to the longest. */
+const FIRST_LOOK_MS = 50;
+const MAX_LOOK_MS = 500;
+/** A cluster that does not get well for so many looks is left to the usual interval. */
+const MANY_LOOKS = 100;
+
+/** What a view needs. */
+export interface ClusterOptions {
+  /** Where to begin, and to begin again when no known node answers. */
+  readonly seeds: () => Promise<readonly NodeAddress[]>;
+  /** Connects to a node. */
+  readonly connect: (address: NodeAddress) => StandaloneLink;
+  /** From addresses as announced to those that can be reached. */
+  readonly translate: (address: NodeAddress) => NodeAddress;
+  /** How often to look for changes, in ms. */
+  readonly scanInterval: number;
+  readonly shardedSubscriptionMode: ShardedSubscriptionMode;
+}
+
+/** What a view tells. */
+export interface ClusterEvents {
+  /** More can be sent: a node can be used (again), or slots have other owners. */
+  ready(): void;
+  /** What was sent and not answered is in doubt: a node was lost, or slots went from one to another. */
+  lost(): void;
+  /** A node does not let us in. */
+  refused(error: Error): void;
+}
+
+/**
+ * What is known of a cluster: its masters, with a connection to each, and their slots. It looks again from time to
+ * time, soon when somebody reports trouble, and then ever again until every slot has a master that can be used.
+ *
+ * States: starting (asks the seeds) -> known (slots loaded, pub/sub decided) <-> in trouble; closed.
+ */
+export class ClusterView {
+  events: ClusterEvents | undefined;
+  readonly #options: ClusterOptions;
+  readonly #slots: SlotMap;
+  readonly #pool: NodePool;
+  readonly #known = pDefer<boolean>();
+  readonly #listeners = new Set<() => void>();
+  #sharded: boolean | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+  #looking = false;
+  #looks = 0;
+  #lookError: Error | undefined;
+  #closed = false;
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    this.#slots = new SlotMap(options.translate);
+    this.#pool = new NodePool(options.connect, {
+      ready: () => {
+        if (this.#sharded === undefined) this.#lookIn(0);
+        else this.events?.ready();
+      },
+      lost: () => {
+        this.events?.lost();
+        this.trouble();
+      },
+      refused: (error) => {
+        if (this.refusal !== undefined) this.events?.refused(error);
+      },
+    });
+    // At once: a timer that does not keep the process alive would let it end before the first socket opens.
+    void this.#look();
+  }
+
+  /** Whether pub/sub is sharded, once the cluster is known. Pending for ever, if it is closed before. */
+  get known(): Promise<boolean> {
+    return this.#known.promise;
+  }
+
+  /** Whether pub/sub is sharded; `undefined` until the cluster is known. */
+  get sharded(): boolean | undefined {
+    return this.#sharded;
+  }
+
+  get refusal(): Error | undefined {
+    return this.#pool.refusal;
+  }
+
+  get lastError(): Error | undefined {
+    return this.#pool.lastError ?? this.#lookError;
+  }
+
+  /** The masters, by key. */
+  get masters(): ReadonlyMap<string, NodeAddress> {
+    return this.#slots.masters;
+  }
+
+  /** The key of the master of a slot, if it is known. */
+  ownerOf(slot: number): string | undefined {
+    return this.#slots.ownerOf(slot);
+  }
+
+  /** The master of a slot, if it is known. */
+  nodeOf(slot: number): ClusterNode | undefined {
+    const owner = this.#slots.ownerOf(slot);
+    return owner === undefined ? undefined : this.#pool.get(owner);
+  }
+
+  /** Some node, if possible one that answers. @param not - the key of one that is not wanted again */
+  someNode(not: string | undefined): NodeAddress | undefined {
+    const usable = this.#pool.usable.map(({ address }) => address);
+    const nodes = usable.length > 0 ? usable : this.#slots.all;
+    const others = nodes.filter((node) => nodeKey(node) !== not);
+    return pick(others.length > 0 ? others : nodes);
+  }
+
+  /** How many listen to a classic channel, each on one of the masters. */
+  async countListeners(channel: string): Promise<number> {
+    const asked = this.#pool.usable.map(({ link }) => askNode(link, 'pubsub', 'NUMSUB', channel));
+    const replies = (await Promise.all(asked)) as [string, number | string][];
+    return replies.reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  /** A node has sent somebody elsewhere. @param reply - its `MOVED` or `ASK`. @returns the node it named */
+  redirect(reply: string, from: NodeAddress): ClusterNode | undefined {
+    const target = this.#slots.redirect(reply, from);
+    if (target === undefined) return undefined;
+    const node = this.#pool.openForAWhile(target);
+    if (reply.startsWith('MOVED')) {
+      this.events?.lost();
+      this.#changed();
+      this.trouble();
+    }
+    return node;
+  }
+
+  /** Something is wrong: looks again soon. */
+  trouble(): void {
+    this.#lookIn(FIRST_LOOK_MS);
+  }
+
+  /** @param listener - called when slots have other owners. @returns what removes it */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#listeners.clear();
+    await this.#pool.close();
+  }
+
+  #lookIn(ms: number): void {
+    const at = performance.now() + ms;
+    if (this.#closed || at >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    const look = (): void => {
+      this.#timerAt = Infinity;
+      if (!this.#looking) void this.#look();
+    };
+    this.#timer = runOutside(() => setTimeout(look, ms)).unref();
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = true;
+    try {
+      const node = pick(this.#pool.usable);
+      if (node !== undefined) await this.#ask(node);
+      else await this.#begin();
+      this.#lookError = undefined;
+    } catch (error) {
+      this.#lookError = error as Error;
+    }
+    this.#looking = false;
+    if (this.well) this.#looks = 0;
+    else this.#looks++;
+    const { scanInterval } = this.#options;
+    if (this.#looks === 0 || this.#looks > MANY_LOOKS) this.#lookIn(scanInterval);
+    else this.#lookIn(jittered(Math.min(FIRST_LOOK_MS * 2 ** (this.#looks - 1), MAX_LOOK_MS, scanInterval)));
+  }
+
+  /** Whether every slot has a master that can be used. */
+  get well(): boolean {
+    if (this.#sharded === undefined || !this.#slots.complete) return false;
+    return [...this.#slots.masters.keys()].every((key) => this.#pool.get(key)?.link.ready);
+  }
+
+  /** Nobody to ask: connects to whoever is known. The first that answers is asked. */
+  async #begin(): Promise<void> {
+    for (const address of this.#slots.all) this.#pool.open(address);
+    for (const address of await this.#options.seeds()) {
+      if (!this.#closed) this.#pool.open(address);
+    }
+  }
+
+  async #ask(node: ClusterNode): Promise<void> {
+    const reply = (await askNode(node.link, 'cluster', 'SLOTS')) as unknown[];
+    // A node that has just been reset knows nobody.
+    if (this.#closed || reply.length === 0) return;
+    const change = this.#slots.load(reply, node.address);
+    this.#pool.retain(this.#slots.masters);
+    if (change === 'moved') this.events?.lost();
+    if (change !== 'same') this.#changed();
+    if (this.#sharded === undefined) {
+      this.#sharded = await this.#decide(node);
+      this.#known.resolve(this.#sharded);
+    }
+    this.events?.ready();
+  }
+
+  /** Source: Redisson's ClusterConnectionManager asks the same, once. */
+  async #decide({ link }: ClusterNode): Promise<boolean> {
+    const mode = this.#options.shardedSubscriptionMode;
+    if (mode !== 'AUTO') return mode === 'ON';
+    try {
+      await askNode(link, 'pubsub', 'SHARDNUMSUB', '0');
+      return true;
+    } catch (error) {
+      if (isReply(error as Error)) return false;
+      throw error;
+    }
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+    this.events?.ready();
+  }
+}
+
+function pick<T>(items: readonly T[]): T | undefined {
+  return items[Math.floor(Math.random() * items.length)];
+}

@@ -1,0 +1,114 @@
+import type { NodeAddress } from '../../config/Topology';
+import { nodeKey } from '../link/connectionOptions';
+import type { LinkEvents } from '../link/Link';
+import type { StandaloneLink } from '../link/StandaloneLink';
+
+/**
+ * A node somebody was sent to stays connected so long although it owns no slot, in ms: its first slot is on the way.
+ */
+const KEEP_MS = 60_000;
+
+/** A node of a cluster and the connection to it. */
+export interface ClusterNode {
+  readonly key: string;
+  readonly address: NodeAddress;
+  readonly link: StandaloneLink;
+  /** Monotonic time before which it stays, slots or not. */
+  keepUntil: number;
+}
+
+/** The connections to the nodes of a cluster, by `host:port`. */
+export class NodePool {
+  readonly #connect: (address: NodeAddress) => StandaloneLink;
+  readonly #events: LinkEvents;
+  readonly #nodes = new Map<string, ClusterNode>();
+
+  /** @param connect - opens a connection @param events - told of each of them */
+  constructor(connect: (address: NodeAddress) => StandaloneLink, events: LinkEvents) {
+    this.#connect = connect;
+    this.#events = events;
+  }
+
+  /** The node of a key, if it is connected to, or about to be. */
+  get(key: string): ClusterNode | undefined {
+    return this.#nodes.get(key);
+  }
+
+  /** Those that can be used now. */
+  get usable(): ClusterNode[] {
+    return [...this.#nodes.values()].filter(({ link }) => link.ready);
+  }
+
+  /** Why no node lets us in, while none does. */
+  get refusal(): Error | undefined {
+    return this.usable.length > 0 ? undefined : this.#first((link) => link.refusal);
+  }
+
+  /** What went wrong last with one of them. */
+  get lastError(): Error | undefined {
+    return this.#first((link) => link.lastError);
+  }
+
+  /** Connects to a node, unless that is done. */
+  open(address: NodeAddress): ClusterNode {
+    const key = nodeKey(address);
+    let node = this.#nodes.get(key);
+    if (node === undefined) {
+      node = { key, address, link: this.#connect(address), keepUntil: 0 };
+      node.link.events = this.#events;
+      this.#nodes.set(key, node);
+    }
+    return node;
+  }
+
+  /** Somebody was sent to this node: it is to stay for a while. */
+  openForAWhile(address: NodeAddress): ClusterNode {
+    const node = this.open(address);
+    node.keepUntil = performance.now() + KEEP_MS;
+    return node;
+  }
+
+  /** Connects to all these and leaves the others. */
+  retain(masters: ReadonlyMap<string, NodeAddress>): void {
+    for (const address of masters.values()) this.open(address);
+    const now = performance.now();
+    for (const { key, link, keepUntil } of this.#nodes.values()) {
+      if (masters.has(key) || keepUntil > now) continue;
+      this.#nodes.delete(key);
+      void link.close();
+    }
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#nodes.values()].map(({ link }) => link.close()));
+  }
+
+  #first(read: (link: StandaloneLink) => Error | undefined): Error | undefined {
+    for (const { link } of this.#nodes.values()) {
+      const error = read(link);
+      if (error !== undefined) return error;
+    }
+    return undefined;
+  }
+}
+
+/** How long a node may take to answer a question about its cluster, in ms; then another one is asked. */
+const TIMEOUT_MS = 1_000;
+
+/** The reply of a node, or an error when it takes too long. */
+export async function askNode(link: StandaloneLink, command: string, ...args: string[]): Promise<unknown> {
+  const sentAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      link.unanswered(undefined, sentAt);
+      reject(new Error(`${link.address} does not answer`));
+    }, TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([link.send(command, args), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,91 @@
+import type { NodeAddress } from '../../config/Topology';
+import { SLOT_COUNT } from '../../util/names';
+import { nodeKey, parseNodeKey } from '../link/connectionOptions';
+
+/**
+ * Which master serves which slot of a cluster, as far as is known.
+ *
+ * | slots     | owner          |
+ * |-----------|----------------|
+ * | 0 … 16383 | `host:port` of its master, or nobody |
+ */
+export class SlotMap {
+  readonly #translate: (address: NodeAddress) => NodeAddress;
+  #owners: (string | undefined)[] = new Array<string | undefined>(SLOT_COUNT).fill(undefined);
+  #masters = new Map<string, NodeAddress>();
+  #replicas = new Map<string, NodeAddress>();
+
+  /** @param translate - from addresses as announced to those that can be reached */
+  constructor(translate: (address: NodeAddress) => NodeAddress) {
+    this.#translate = translate;
+  }
+
+  /** The masters that own slots. */
+  get masters(): ReadonlyMap<string, NodeAddress> {
+    return this.#masters;
+  }
+
+  /** Every server that was ever told of in the last answer, the masters first. */
+  get all(): readonly NodeAddress[] {
+    return [...this.#masters.values(), ...this.#replicas.values()];
+  }
+
+  /** Whether each slot has an owner. */
+  get complete(): boolean {
+    return !this.#owners.includes(undefined);
+  }
+
+  /** The key of the master of a slot. */
+  ownerOf(slot: number): string | undefined {
+    return this.#owners[slot];
+  }
+
+  /**
+   * Takes over what a node answered to `CLUSTER SLOTS`.
+   * @param reply - `[from, to, [host, port, …] of the master, … of its replicas]` for each range
+   * @param asked - the node; a range without a host is its own
+   * @returns `moved`: a slot that had an owner has another one now; `grown`: slots without an owner have one
+   */
+  load(reply: unknown, asked: NodeAddress): 'same' | 'grown' | 'moved' {
+    const before = this.#owners;
+    this.#owners = new Array<string | undefined>(SLOT_COUNT).fill(undefined);
+    this.#masters = new Map();
+    this.#replicas = new Map();
+    for (const [from, to, master, ...replicas] of reply as [number, number, ...unknown[][]][]) {
+      if (master === undefined) continue;
+      const owner = this.#note(this.#masters, master, asked);
+      this.#owners.fill(owner, Number(from), Number(to) + 1);
+      for (const replica of replicas) this.#note(this.#replicas, replica, asked);
+    }
+    const changed = before.filter((owner, slot) => owner !== this.#owners[slot]);
+    if (changed.length === 0) return 'same';
+    return changed.some((owner) => owner !== undefined) ? 'moved' : 'grown';
+  }
+
+  /**
+   * Takes over what a redirection says.
+   * @param reply - `MOVED 3999 127.0.0.1:6381`, or the same with `ASK`, which changes nothing
+   * @param asked - who answered so; an answer without a host means its own
+   * @returns the node it names
+   */
+  redirect(reply: string, asked: NodeAddress): NodeAddress | undefined {
+    const [kind, slot, target] = reply.split(' ');
+    const { host, port } = parseNodeKey(target ?? '');
+    const index = Number(slot);
+    if (!Number.isInteger(port) || !Number.isInteger(index) || index < 0 || index >= SLOT_COUNT) return undefined;
+    const address = this.#translate({ host: host === '' ? asked.host : host, port });
+    if (kind === 'MOVED') {
+      this.#masters.set(nodeKey(address), address);
+      this.#owners[index] = nodeKey(address);
+    }
+    return address;
+  }
+
+  #note(nodes: Map<string, NodeAddress>, [host, port]: unknown[], asked: NodeAddress): string {
+    // A node that does not know its own address leaves it out; one that shall not tell says `?`.
+    const known = typeof host === 'string' && host !== '' && host !== '?';
+    const address = this.#translate({ host: known ? host : asked.host, port: Number(port) });
+    nodes.set(nodeKey(address), address);
+    return nodeKey(address);
+  }
+}

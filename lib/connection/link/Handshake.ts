@@ -1,0 +1,117 @@
+import type { Redis } from 'ioredis';
+import { jittered } from '../../util/timing';
+import { driverError, replyError } from './driverError';
+import { READY_CHECK_TEXT } from './ioredisCompat';
+import { isReply, isTemporary } from './replyErrors';
+
+/** A connection that was refused something is left after so many ms, and made anew. Nothing is sent on it meanwhile. */
+const REFUSED_MS = 1_000;
+/** The same where the server could not serve it just then. */
+const BUSY_MS = 200;
+/**
+ * What ioredis does not report: the server turns the connection away before it reads a command, and ioredis takes that
+ * for the answer to a command whose failure it ignores; or it has no password although one was given.
+ */
+const TURNED_AWAY =
+  /^-((?:ERR max number of clients|DENIED |ERR AUTH <password> called without|ERR Client sent AUTH, but|ERR wrong number of arguments for 'auth').*?)\r?$/m;
+/** ioredis asks again by itself, and says nothing about it. */
+const LOADING = /^loading:1\r?$/m;
+
+/** Told of what went wrong. @param refused - the server turned us away for good */
+export type TellTrouble = (error: Error, refused: boolean) => void;
+
+/**
+ * A connection from being open to being of use. SELECT, AUTH and HELLO belong to it: where the server refuses one of
+ * them, the connection is not what was asked for, and ioredis would go on with it (in database 0, where other people's
+ * locks are). So nothing may be sent on it, and it is made anew after a pause.
+ *
+ * It also gives up a connection that opens and then says nothing: a process that is stopped still has a kernel that
+ * accepts. ioredis would wait for it for ever, while another server may long have taken over.
+ *
+ * States: closed -> open -> (refused) -> of use -> closed ...
+ */
+export class Handshake {
+  readonly #redis: Redis;
+  readonly #limitMs: number;
+  readonly #tell: TellTrouble | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #refused = false;
+  #stopReading: (() => void) | undefined;
+
+  /**
+   * @param limitMs - how long a connection may take from being open to being of use, in ms
+   * @param tell - told of refusals, and of every other `error` event of the connection
+   */
+  constructor(redis: Redis, limitMs: number, tell?: TellTrouble) {
+    this.#redis = redis;
+    this.#limitMs = limitMs;
+    this.#tell = tell;
+    redis.on('connect', () => this.#opened());
+    redis.on('close', () => {
+      this.#refused = false;
+      this.done();
+    });
+    // Without a listener ioredis prints to the console; the error is the cause of what the callers get.
+    redis.on('error', (error: Error) => this.#failed(error));
+  }
+
+  /** Whether the server refused a part of it. Such a connection may not be used, whatever ioredis says. */
+  get refused(): boolean {
+    return this.#refused;
+  }
+
+  /** It is of use, or closed. */
+  done(): void {
+    clearTimeout(this.#timer);
+    this.#stopReading?.();
+    this.#stopReading = undefined;
+  }
+
+  #opened(): void {
+    this.done();
+    this.#refused = false;
+    this.#leaveIn(this.#limitMs);
+    const { stream } = this.#redis;
+    const read = (data: Buffer): void => this.#read(data.toString('latin1'));
+    stream.on('data', read);
+    this.#stopReading = () => stream.off('data', read);
+  }
+
+  #read(text: string): void {
+    const [, reply] = TURNED_AWAY.exec(text) ?? [];
+    if (reply !== undefined) return this.#failed(replyError(reply));
+    if (!LOADING.test(text)) return;
+    this.#leaveIn(this.#limitMs);
+    this.#tell?.(replyError('LOADING Redis is loading the dataset in memory'), false);
+  }
+
+  #failed(error: Error): void {
+    const reply = replyOf(error);
+    // What follows a refusal (a reset of the connection) says less than it.
+    if (reply === undefined) return this.#refused ? undefined : this.#tell?.(driverError(error), isRefusal(error));
+    const forNow = isTemporary(reply);
+    this.#refused = true;
+    this.#leaveIn(jittered(forNow ? BUSY_MS : REFUSED_MS));
+    this.#tell?.(reply, !forNow);
+  }
+
+  #leaveIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#redis.disconnect(true), ms);
+    this.#timer.unref();
+  }
+}
+
+/** What the server said, where the error is that. */
+function replyOf(error: Error): Error | undefined {
+  if (isReply(error)) return driverError(error);
+  return READY_CHECK_TEXT.test(error.message) ? replyError(error.message.replace(READY_CHECK_TEXT, '')) : undefined;
+}
+
+/** In errors that are no replies, but tell of some (of a sentinel, of a node among several), or of a certificate. */
+const NO_ENTRY = /\b(NOAUTH|WRONGPASS|NOPERM|DENIED)\b|invalid password|certificate|\bERR_TLS_CERT/i;
+
+/** Permanent: retrying cannot help. */
+function isRefusal(error: Error): boolean {
+  return NO_ENTRY.test(error.message) || NO_ENTRY.test((error as NodeJS.ErrnoException).code ?? '');
+}

@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { NodeAddress } from '../../config/Topology';
+import { jittered } from '../../util/timing';
+import { nodeKey } from './connectionOptions';
+import { driverError } from './driverError';
+import { Handshake } from './Handshake';
+import type { OwnRedisOptions } from './ownOptions';
+
+/** How a master is looked for. */
+export interface FinderOptions {
+  /** What connections need to log in. */
+  readonly connection: OwnRedisOptions;
+  /** How long a server may take to say what it is, in ms. */
+  readonly timeout: number;
+  /** Pause between two rounds that found no master, in ms. */
+  readonly pause: number;
+}
+
+/**
+ * Finds the one of some servers that is the master: asks all at once, and the first that says so is it.
+ * Searches that meet share one answer.
+ */
+export class MasterFinder {
+  readonly #nodes: readonly NodeAddress[];
+  readonly #options: FinderOptions;
+  #round: Promise<NodeAddress> | undefined;
+  /** Those who search; the connections of a round are closed when the last has gone. */
+  #searches = 0;
+  readonly #open = new Set<Redis>();
+
+  constructor(nodes: readonly NodeAddress[], options: FinderOptions) {
+    this.#nodes = nodes;
+    this.#options = options;
+  }
+
+  /**
+   * Searches until there is one.
+   *
+   * @param trouble - told of each round that found none
+   * @param unwanted - aborts: rejects at once; a client that is shut down leaves no timer and no socket behind (B10)
+   */
+  async find(trouble: (error: Error) => void, unwanted: AbortSignal): Promise<NodeAddress> {
+    const ended = rejectedBy(unwanted);
+    this.#searches++;
+    try {
+      for (;;) {
+        this.#round ??= this.#ask().finally(() => (this.#round = undefined));
+        try {
+          return await Promise.race([this.#round, ended]);
+        } catch (error) {
+          if (unwanted.aborted) throw error;
+          trouble(error as Error);
+        }
+        await Promise.race([pause(jittered(this.#options.pause), undefined, { signal: unwanted }), ended]);
+      }
+    } finally {
+      if (--this.#searches === 0) for (const redis of this.#open) redis.disconnect();
+    }
+  }
+
+  async #ask(): Promise<NodeAddress> {
+    try {
+      return await Promise.any(this.#nodes.map((node) => this.#mustBeMaster(node)));
+    } catch (error) {
+      const reasons = (error as AggregateError).errors.map((reason: Error) => reason.message);
+      throw new Error(`No master among ${this.#nodes.map(nodeKey).join(', ')} (${reasons.join('; ')})`);
+    }
+  }
+
+  async #mustBeMaster(node: NodeAddress): Promise<NodeAddress> {
+    const { connection, timeout } = this.#options;
+    let reason: Error | undefined;
+    const redis = new Redis({
+      ...connection,
+      ...node,
+      connectTimeout: Math.min(timeout, connection.connectTimeout ?? timeout),
+      enableReadyCheck: false,
+      enableOfflineQueue: true,
+      lazyConnect: true,
+      retryStrategy: null,
+    });
+    this.#open.add(redis);
+    const handshake = new Handshake(redis, timeout, (error) => (reason = error));
+    const timer = setTimeout(() => redis.disconnect(), timeout);
+    try {
+      const info = await redis.info('replication');
+      if (/^role:master/m.test(info)) return node;
+    } catch (error) {
+      throw new Error(`${nodeKey(node)}: ${driverError(reason ?? (error as Error)).message}`);
+    } finally {
+      clearTimeout(timer);
+      this.#open.delete(redis);
+      handshake.done();
+      redis.disconnect();
+    }
+    throw new Error(`${nodeKey(node)} is a replica`);
+  }
+}
+
+/** Rejects when a signal aborts, and never otherwise. */
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const rejected = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  rejected.catch(() => undefined);
+  return rejected;
+}

@@ -1,0 +1,116 @@
+import pDefer, { type DeferredPromise } from 'p-defer';
+import { callerContext, runOutside, type Context } from '../../util/outside';
+import { isReply } from './replyErrors';
+
+/** After so many ms the number of replicas is read again, if commands are sent: one may have been added. */
+const MAX_AGE_MS = 30_000;
+
+/** What the replicas of a master are asked through: the connection whose writes they are to confirm. */
+export interface ReplicaChannel {
+  /** Sends a command. */
+  send(command: string, args: (string | number)[]): Promise<unknown>;
+  /** Runs `action` after everything else that is sent in this turn. */
+  last(action: () => void): void;
+}
+
+/** What became of a confirmation: how many replicas, or why nobody knows; `undefined` where nobody could be asked. */
+export type Confirmation = number | Error | undefined;
+
+/** One WAIT. */
+interface Confirming extends DeferredPromise<Confirmation> {
+  /** Of the first caller whose write it is to confirm; the others of that turn share it. */
+  readonly context: Context;
+}
+
+/**
+ * The replicas of the master a connection leads to, and what they confirm (WAIT) of its writes.
+ *
+ * WAIT covers all that was written before, so all scripts of one turn share one, which travels together with them.
+ * It also blocks the connection: while one is under way, those that come meanwhile share the next. A replica that
+ * hangs so costs everybody its time-out once or twice, however many there are.
+ */
+export class Replicas {
+  readonly #channel: ReplicaChannel;
+  readonly #timeoutMs: number;
+  #count = 0;
+  #readAt = -Infinity;
+  /** The WAIT to come. */
+  #next: Confirming | undefined;
+  /** The WAIT under way. */
+  #current: Confirming | undefined;
+  /** The server has no WAIT, or does not let us use it. */
+  #off = false;
+
+  /** @param timeoutMs - how long they may take (`slavesSyncTimeout`) */
+  constructor(channel: ReplicaChannel, timeoutMs: number) {
+    this.#channel = channel;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * Asks the master how many it has. Rejects never; without an answer they are as many as before.
+   * @returns the server's role, `master` or `slave`, if it answers
+   */
+  read(): Promise<string | undefined> {
+    return runOutside(() => this.#read());
+  }
+
+  async #read(): Promise<string | undefined> {
+    this.#readAt = performance.now();
+    try {
+      const info = String(await this.#channel.send('info', ['replication']));
+      this.#count = Number(/^connected_slaves:(\d+)/m.exec(info)?.[1] ?? 0);
+      return /^role:(\w+)/m.exec(info)?.[1];
+    } catch (error) {
+      if (isReply(error as Error)) this.#count = 0;
+      return undefined;
+    }
+  }
+
+  /**
+   * How many confirm what is sent in this turn. Rejects never.
+   * @returns `undefined` where there is nobody to ask
+   */
+  confirm(): Promise<Confirmation> | undefined {
+    if (this.#off) return undefined;
+    if (performance.now() - this.#readAt > MAX_AGE_MS) void this.read();
+    if (this.#count === 0) return undefined;
+    if (this.#next === undefined) {
+      this.#next = { ...pDefer<Confirmation>(), context: callerContext() };
+      if (this.#current === undefined) this.#channel.last(() => this.#ask());
+    }
+    return this.#next.promise;
+  }
+
+  /** The connection is gone, and with it what its server knows of our writes: nobody will ever tell. */
+  lost(): void {
+    for (const round of [this.#current, this.#next]) round?.resolve(new Error('The connection was lost before WAIT'));
+    this.#current = this.#next = undefined;
+  }
+
+  #ask(): void {
+    const round = this.#next;
+    if (round === undefined) return;
+    this.#next = undefined;
+    this.#current = round;
+    void round.context.runInAsyncScope(this.#wait, this).then((confirmation) => {
+      round.resolve(confirmation);
+      if (this.#current !== round) return;
+      this.#current = undefined;
+      if (this.#next !== undefined) this.#channel.last(() => this.#ask());
+    });
+  }
+
+  async #wait(): Promise<Confirmation> {
+    const asked = this.#count;
+    try {
+      const acked = Number(await this.#channel.send('wait', [asked, this.#timeoutMs]));
+      if (acked < asked) void this.read();
+      return acked;
+    } catch (error) {
+      if (!isReply(error as Error) || !/unknown command|NOPERM/i.test((error as Error).message)) return error as Error;
+      this.#off = true;
+      return undefined;
+    }
+  }
+}

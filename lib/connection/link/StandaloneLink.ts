@@ -1,0 +1,215 @@
+import type { Redis } from 'ioredis';
+import { runOutside } from '../../util/outside';
+import { Handshake } from './Handshake';
+import { senderOf, type Send } from './ioredisCompat';
+import type { Link, LinkEvents, ReplicaAck } from './Link';
+import { WriteBatch } from './WriteBatch';
+import { Replicas, type Confirmation } from './Replicas';
+import { isReply, isReset, unsent } from './replyErrors';
+
+/** A connection is given up when commands have timed out on it for so many times the command time-out. */
+const SILENT_TIMEOUTS = 2;
+
+/** What a link to one server needs to know. */
+export interface StandaloneOptions {
+  /** Where it leads, for errors. */
+  readonly address: string;
+  /** Longest time for a reply, in ms. */
+  readonly timeout: number;
+  /** How long replicas may take to confirm, in ms; 0: they are never asked. */
+  readonly syncTimeout: number;
+  /** Asks the server so often whether it is the master, in ms, and leaves it when it is not. @default never */
+  readonly roleInterval?: number;
+  /** Called when a command went unanswered: other connections that lead there may be dead, too. */
+  readonly onSilence?: () => void;
+}
+
+/**
+ * One connection to one server: the only one, the master that others name, or a node of a cluster. ioredis reconnects
+ * it; see {@link ownOptions}.
+ *
+ * States: connecting -> open (replicas are counted) -> ready -> (lost) connecting ...; refused while no one lets us in.
+ */
+export class StandaloneLink implements Link {
+  events: LinkEvents | undefined;
+  readonly publishCommand = 'PUBLISH';
+  readonly address: string;
+  readonly #redis: Redis;
+  readonly #send: Send;
+  readonly #batch: WriteBatch;
+  readonly #options: StandaloneOptions;
+  readonly #handshake: Handshake;
+  readonly #replicas: Replicas | undefined;
+  #ready = false;
+  #roleTimer: NodeJS.Timeout | undefined;
+  #probe: NodeJS.Timeout | undefined;
+  /** Counts the connections, so that what belonged to an earlier one is told apart. */
+  #connection = 0;
+  #lastError: Error | undefined;
+  #refusal: Error | undefined;
+  /** Since when (monotonic) commands have been sent and nothing at all has come back after these bytes. */
+  #silence: { readonly since: number; readonly bytes: number } | undefined;
+
+  /** @param redis - a connection of ours, made with {@link ownOptions} */
+  constructor(redis: Redis, options: StandaloneOptions) {
+    this.#redis = redis;
+    this.#options = options;
+    this.address = options.address;
+    this.#send = senderOf(redis);
+    this.#batch = new WriteBatch(redis, options.syncTimeout > 0);
+    this.#handshake = new Handshake(redis, options.timeout, (error, refused) => this.#trouble(error, refused));
+    if (options.syncTimeout > 0) {
+      const channel = {
+        send: (command: string, args: (string | number)[]) => this.#write(command, args),
+        last: (action: () => void) => this.#batch.last(action),
+      };
+      this.#replicas = new Replicas(channel, options.syncTimeout);
+    }
+    redis.on('connect', () => (this.#refusal = undefined));
+    redis.on('ready', () => this.#opened());
+    redis.on('close', () => this.#closed());
+  }
+
+  /** Whether it can be used. */
+  get ready(): boolean {
+    return this.#ready && this.#redis.status === 'ready' && this.#redis.stream.writable;
+  }
+
+  get usable(): boolean {
+    return this.ready;
+  }
+
+  get refusal(): Error | undefined {
+    return this.#refusal;
+  }
+
+  get lastError(): Error | undefined {
+    return this.#lastError;
+  }
+
+  canSend(): boolean {
+    return this.ready;
+  }
+
+  send(
+    command: string,
+    args: (string | number | Buffer)[],
+    _key?: string,
+    replicaAck?: ReplicaAck,
+    alone = false,
+  ): Promise<unknown> {
+    if (!this.ready) return Promise.reject(unsent());
+    this.#batch.alone = alone;
+    const reply = this.#write(command, args);
+    const confirmed = replicaAck === undefined ? undefined : this.#replicas?.confirm();
+    return confirmed === undefined ? reply : acknowledged(reply, confirmed, replicaAck!);
+  }
+
+  /** Sends a command to a node that is about to take over its slot: in one write with the word that allows it. */
+  ask(command: string, args: (string | number | Buffer)[], replicaAck: ReplicaAck | undefined): Promise<unknown> {
+    if (this.ready) this.#write('asking', []).catch(() => undefined);
+    return this.send(command, args, undefined, replicaAck);
+  }
+
+  get syncTimeout(): number {
+    return this.#options.syncTimeout;
+  }
+
+  slotOf(): number {
+    return 0;
+  }
+
+  unanswered(_key: string | undefined, sentAt: number): void {
+    const bytes = this.#redis.stream?.bytesRead ?? 0;
+    if (this.#silence?.bytes !== bytes) this.#silence = { since: sentAt, bytes };
+    this.#options.onSilence?.();
+    if (performance.now() - this.#silence.since < SILENT_TIMEOUTS * this.#options.timeout) return;
+    // Others of the same stall have given it up.
+    if (!this.ready) return;
+    // It looks open but is dead (a cable, a firewall, a process that hangs): only a new one can help.
+    this.#silence = undefined;
+    this.#reconnect();
+  }
+
+  /** Finds out whether the server is still there: another connection to it is not answered. */
+  probe(): void {
+    if (!this.ready || this.#probe !== undefined) return;
+    runOutside(() => {
+      this.#probe = setTimeout(() => this.#redis.disconnect(true), this.#options.timeout).unref();
+      this.#write('ping', []).then(this.#alive, this.#alive);
+    });
+  }
+
+  readonly #alive = (): void => {
+    clearTimeout(this.#probe);
+    this.#probe = undefined;
+  };
+
+  close(): Promise<void> {
+    this.#handshake.done();
+    this.#alive();
+    clearInterval(this.#roleTimer);
+    this.#redis.disconnect();
+    return Promise.resolve();
+  }
+
+  #write(command: string, args: (string | number | Buffer)[]): Promise<unknown> {
+    return this.#send(command, args, this.#batch);
+  }
+
+  /** Outside: the next connection would keep the context in which this one is given up. */
+  #reconnect(): void {
+    runOutside(() => this.#redis.disconnect(true));
+  }
+
+  #opened(): void {
+    if (this.#handshake.refused) return;
+    if (this.#replicas === undefined) return this.#usable();
+    const connection = this.#connection;
+    void this.#replicas.read().then(() => {
+      if (connection === this.#connection && this.#redis.status === 'ready') this.#usable();
+    });
+  }
+
+  #usable(): void {
+    this.#handshake.done();
+    this.#ready = true;
+    this.#lastError = undefined;
+    const { roleInterval } = this.#options;
+    if (roleInterval !== undefined) this.#roleTimer = setInterval(() => void this.#checkRole(), roleInterval).unref();
+    this.events?.ready();
+  }
+
+  async #checkRole(): Promise<void> {
+    if (this.ready && (await this.#replicas?.read()) === 'slave') this.#reconnect();
+  }
+
+  #closed(): void {
+    clearInterval(this.#roleTimer);
+    this.#alive();
+    this.#connection++;
+    this.#replicas?.lost();
+    this.#silence = undefined;
+    if (!this.#ready) return;
+    this.#ready = false;
+    this.events?.lost();
+  }
+
+  #trouble(error: Error, refused: boolean): void {
+    // A server without room for us often resets the connection before what it says can be read.
+    if (this.#lastError === undefined || !isReply(this.#lastError) || !isReset(error)) this.#lastError = error;
+    if (!refused) return;
+    this.#refusal = error;
+    this.events?.refused(error);
+  }
+}
+
+async function acknowledged(
+  reply: Promise<unknown>,
+  confirmed: Promise<Confirmation>,
+  replicaAck: ReplicaAck,
+): Promise<unknown> {
+  const value = await reply;
+  replicaAck.acked = await confirmed;
+  return value;
+}

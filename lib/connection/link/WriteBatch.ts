@@ -1,0 +1,95 @@
+import type { Redis } from 'ioredis';
+import { runOutside } from '../../util/outside';
+
+/** What is written at once at most, in commands: the server works on the first while the next are being made. */
+const MAX_COMMANDS = 16;
+
+/**
+ * Collects the commands that one turn of the event loop sends and writes them together: a system call costs as much as
+ * the making of a command. Given to ioredis as the stream of a command; it looks like that of a pipeline of ioredis,
+ * which does the same.
+ *
+ * A command that is alone on the connection is not kept, unless something must travel with it: nothing can be saved,
+ * and the server works on it while this process finishes the turn.
+ */
+export class WriteBatch {
+  readonly isPipeline = true;
+  /** The connection that it writes to. */
+  readonly destination: { readonly redis: Redis };
+  readonly #keepsAll: boolean;
+  /** What is to be written. */
+  #text: string | Buffer = '';
+  #commands = 0;
+  #scheduled = false;
+  #last: (() => void) | undefined;
+  /** Whether the next command is alone on the connection. */
+  alone = false;
+
+  /**
+   * @param redis - the connection; its socket is that of the time of writing
+   * @param keepsAll - whether a command that is alone is kept as well
+   */
+  constructor(redis: Redis, keepsAll = false) {
+    this.destination = { redis };
+    this.#keepsAll = keepsAll;
+  }
+
+  /** Takes one command. */
+  write(data: string | Buffer): boolean {
+    if (typeof data !== 'string') {
+      this.flush();
+      this.#text = data;
+      this.#send();
+      return true;
+    }
+    if (this.alone && this.#commands === 0 && !this.#keepsAll) {
+      this.alone = false;
+      this.#text = data;
+      this.#send();
+      return true;
+    }
+    this.#text = (this.#text as string) + data;
+    if (++this.#commands >= MAX_COMMANDS) this.flush();
+    else this.#schedule();
+    return true;
+  }
+
+  /** Has `action` send what comes after everything else of this turn. One at a time. */
+  last(action: () => void): void {
+    this.#last = action;
+    this.#schedule();
+  }
+
+  /** Writes what there is. */
+  flush(): void {
+    if (this.#commands === 0) return;
+    this.#commands = 0;
+    this.#send();
+  }
+
+  /** Outside: the socket would keep the caller's context, for example when it breaks by this and is opened anew. */
+  #send(): void {
+    runOutside(this.#write);
+  }
+
+  readonly #write = (): void => {
+    const data = this.#text;
+    this.#text = '';
+    // ioredis has no socket while it connects.
+    (this.destination.redis.stream as Redis['stream'] | undefined)?.write(data);
+  };
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    process.nextTick(this.#endTurn);
+  }
+
+  readonly #endTurn = (): void => {
+    const last = this.#last;
+    this.#last = undefined;
+    last?.();
+    this.#scheduled = false;
+    this.flush();
+  };
+}

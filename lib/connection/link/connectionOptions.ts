@@ -1,0 +1,82 @@
+import type { Redis, RedisOptions } from 'ioredis';
+import type { Settings } from '../../config/Settings';
+import { tlsOptions } from '../../config/tls/tlsOptions';
+import type { NatMapper, NodeAddress, SentinelTopology } from '../../config/Topology';
+import { ownOptions, type OwnRedisOptions } from './ownOptions';
+
+/** An idle connection is tested by the operating system after so many ms. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** What all connections of a client have in common. It holds secrets. */
+export function connectionOptions(settings: Settings): OwnRedisOptions {
+  return {
+    ...ownOptions,
+    ...nameOption(settings),
+    // Names that have only IPv6 addresses; ioredis 5 looks for IPv4 alone.
+    family: 0,
+    // So that the operating system finds out about a peer that is gone; ioredis 5 would leave it two hours.
+    keepAlive: KEEP_ALIVE_MS,
+    connectTimeout: settings.connectTimeout,
+    db: settings.database,
+    ...(settings.username !== undefined && { username: settings.username }),
+    ...(settings.password !== undefined && { password: settings.password.reveal() }),
+    ...(settings.tls !== undefined && { tls: tlsOptions(settings.tls) }),
+  };
+}
+
+/** The connection's name in `CLIENT LIST`, if one is set. */
+export function nameOption(settings: Settings): { connectionName?: string } {
+  return settings.clientName === undefined ? {} : { connectionName: settings.clientName };
+}
+
+/** What ioredis needs to ask sentinels for the master. It holds secrets. */
+export function sentinelOptions(settings: Settings, topology: SentinelTopology): Omit<RedisOptions, 'replyMapping'> {
+  const { masterName, sentinels, sentinelUsername, sentinelPassword, natMapper } = topology;
+  return {
+    name: masterName,
+    // The first once more: it may be the only one, and tell only when asked that it wants a password.
+    sentinels: [...sentinels, ...(sharesPassword(settings, topology) ? sentinels.slice(0, 1) : [])],
+    sentinelCommandTimeout: settings.timeout,
+    ...(sentinelUsername !== undefined && { sentinelUsername }),
+    ...(sentinelPassword !== undefined && { sentinelPassword: sentinelPassword.reveal() }),
+    ...(natMapper !== undefined && { natMap: (key: string) => natMapper.map(parseNodeKey(key)) }),
+    ...(settings.tls !== undefined && { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions(settings.tls) }),
+  };
+}
+
+/** Whether sentinels may have the password of the servers, since they have none of their own. */
+function sharesPassword(settings: Settings, topology: SentinelTopology): boolean {
+  return settings.password !== undefined && topology.sentinelPassword === undefined;
+}
+
+/**
+ * Gives sentinels that ask for a password the one of the servers, where they have none of their own. Not before they
+ * ask: one without password refuses every login. (Redisson: SentinelConnectionManager does the same.)
+ *
+ * @param redis - a connection with {@link sentinelOptions}, which ioredis reads anew for each sentinel
+ */
+export function sharePassword(redis: Redis, settings: Settings, topology: SentinelTopology): Redis {
+  if (!sharesPassword(settings, topology)) return redis;
+  redis.on('sentinelError', (error: Error) => {
+    if (!error.message.includes('NOAUTH')) return;
+    redis.options.sentinelPassword = settings.password!.reveal();
+    if (settings.username !== undefined) redis.options.sentinelUsername = settings.username;
+  });
+  return redis;
+}
+
+/** A translation of addresses; the identity where there is none. */
+export function translator(mapper: NatMapper | undefined): (address: NodeAddress) => NodeAddress {
+  return mapper === undefined ? (address) => address : (address) => mapper.map(address);
+}
+
+/** `host:port`, which tells servers apart. */
+export function nodeKey({ host, port }: NodeAddress): string {
+  return `${host}:${port}`;
+}
+
+/** Reads `host:port`; the host may be an IPv6 address. */
+export function parseNodeKey(key: string): NodeAddress {
+  const colon = key.lastIndexOf(':');
+  return { host: key.slice(0, colon), port: Number(key.slice(colon + 1)) };
+}

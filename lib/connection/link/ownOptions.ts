@@ -1,0 +1,50 @@
+import type { RedisOptions } from 'ioredis';
+import { jittered } from '../../util/timing';
+import { replyText } from './replyErrors';
+
+/** The longest pause between two attempts to connect, in ms. */
+const MAX_RECONNECT_PAUSE_MS = 1_000;
+/** A server that loads its data is asked again after so many ms at most. */
+const MAX_LOADING_PAUSE_MS = 500;
+/** A connection we give up is closed politely for so long, in ms, and then destroyed: the other side may be dead. */
+export const DISCONNECT_MS = 100;
+
+/** Options of a connection of ours. */
+export type OwnRedisOptions = RedisOptions & { readonly replyMapping: 'legacy' };
+
+/**
+ * The options in which our connections differ from the user's, and why:
+ *
+ * - nothing is sent again by ioredis: a repeated acquisition counts twice, and only the executor knows which may be
+ *   repeated; `maxRetriesPerRequest: 0` rejects what was under way when the connection closes, which ioredis otherwise
+ *   leaves unsettled for ever when it does not resend;
+ * - no time-outs by ioredis: the executor has its own, and knows what a late answer means;
+ * - no offline queue: the executor keeps what waits, bounded in time and number;
+ * - no resubscription by ioredis: ours tells the waiters when it is done;
+ * - no second round of the sentinels by ioredis: its pause cannot be ended; ours follows (`sentinelConnector`);
+ * - no `keyPrefix`: scripts publish to prefixed channels that SUBSCRIBE does not prefix;
+ * - the master, also where the user's own client reads from a replica; `READONLY` means that it is the master no more:
+ *   connect again.
+ */
+export const ownOptions = Object.freeze({
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  commandTimeout: undefined,
+  socketTimeout: undefined,
+  enableOfflineQueue: false,
+  enableReadyCheck: true,
+  maxLoadingRetryTime: MAX_LOADING_PAUSE_MS,
+  disconnectTimeout: DISCONNECT_MS,
+  autoResubscribe: false,
+  enableAutoPipelining: false,
+  lazyConnect: false,
+  monitor: false,
+  readOnly: false,
+  role: 'master',
+  stringNumbers: false,
+  replyMapping: 'legacy',
+  keyPrefix: '',
+  retryStrategy: (times: number): number => jittered(Math.min(25 * 2 ** Math.min(times, 10), MAX_RECONNECT_PAUSE_MS)),
+  sentinelRetryStrategy: () => null,
+  reconnectOnError: (error: Error): boolean => replyText(error).startsWith('READONLY'),
+} as const) satisfies RedisOptions;

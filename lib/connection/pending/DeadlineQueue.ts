@@ -1,0 +1,157 @@
+import pDefer from 'p-defer';
+import { clampTimer } from '../../util/duration';
+import { runOutside } from '../../util/outside';
+
+/** What a queue needs of its items. */
+export interface Queued {
+  /** When it is due (monotonic). */
+  deadline: number;
+  /** The queue it is in; it is in one at a time. */
+  queue: { delete(item: Queued): void } | undefined;
+  /** Where it stands there. */
+  position: number;
+}
+
+/** So many items that were taken out may be in the way before the others close up. */
+const MAX_GAPS = 64;
+
+/**
+ * Calls that end at a deadline, unless taken out before. All that are put in have the same time left, so the oldest is
+ * due first, and one timer watches it; it is left alone when the oldest is taken out, and looks again when it fires.
+ *
+ * An array of which the front is taken: commands are answered in the order they were sent in, and a Set would outlive
+ * every garbage collection together with what it refers to.
+ */
+export class DeadlineQueue<T extends Queued> {
+  readonly #expired: (item: T) => void;
+  #items: T[] = [];
+  /** Where the oldest is; what stands before was taken out. */
+  #front = 0;
+  #size = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** What the timer starts when it fires. */
+  #look: NodeJS.Immediate | undefined;
+
+  /** @param expired - told of each item whose deadline has passed; it is out of the queue by then */
+  constructor(expired: (item: T) => void) {
+    this.#expired = expired;
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The oldest first. Items may be taken out and put in meanwhile; those put in do not come any more. */
+  *[Symbol.iterator](): IterableIterator<T> {
+    const items = this.#items.filter((item, i) => this.#isAt(item, i));
+    for (const item of items) if (item.queue === this) yield item;
+  }
+
+  /** Puts an item in, behind all others. @param deadline - monotonic time, not before those of the others */
+  add(item: T, deadline: number): void {
+    item.queue?.delete(item);
+    item.deadline = deadline;
+    item.queue = this;
+    item.position = this.#items.push(item) - 1;
+    this.#size++;
+    if (this.#timer === undefined) this.#arm(deadline);
+  }
+
+  /** Takes an item out, if it is in. */
+  delete(item: Queued): void {
+    if (item.queue !== this) return;
+    item.queue = undefined;
+    if (--this.#size === 0) {
+      this.#items.length = 0;
+      this.#front = 0;
+      return;
+    }
+    if (item.position === this.#front) this.#closeUp();
+    else if (this.#items.length - this.#front > 2 * this.#size + MAX_GAPS) this.#compact();
+  }
+
+  /** Takes everything out. */
+  clear(): void {
+    for (const item of this) item.queue = undefined;
+    this.#items = [];
+    this.#front = this.#size = 0;
+    clearTimeout(this.#timer);
+    clearImmediate(this.#look);
+    this.#timer = undefined;
+  }
+
+  /** Moves the front to the oldest that is still in. */
+  #closeUp(): void {
+    const { length } = this.#items;
+    while (this.#front < length && !this.#isAt(this.#items[this.#front], this.#front)) this.#front++;
+    if (this.#front >= MAX_GAPS && 2 * this.#front >= this.#items.length) this.#compact();
+  }
+
+  #compact(): void {
+    this.#items = this.#items.filter((item, i) => this.#isAt(item, i));
+    this.#items.forEach((item, i) => (item.position = i));
+    this.#front = 0;
+  }
+
+  /** An item that was taken out and put in again stands further back; where it stood is a gap. */
+  #isAt(item: T | undefined, position: number): boolean {
+    return item?.queue === this && item.position === position;
+  }
+
+  #arm(at: number): void {
+    // After a stall of the event loop timers come before the answers that lie in the sockets: those are read first.
+    const look = (): void => {
+      this.#look = setImmediate(() => this.#tick());
+    };
+    const pause = clampTimer(Math.max(1, Math.ceil(at - performance.now())));
+    this.#timer = runOutside(() => setTimeout(look, pause));
+    // Sockets keep the process alive while somebody waits for them; this timer alone shall not.
+    this.#timer.unref();
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    try {
+      // The timer that has fired stands meanwhile: what is put in again is due after all others, and must not set the next.
+      for (const item of this) {
+        if (item.deadline > now) break;
+        this.delete(item);
+        this.#expired(item);
+      }
+    } finally {
+      this.#timer = undefined;
+      const [oldest] = this;
+      if (oldest !== undefined) this.#arm(oldest.deadline);
+    }
+  }
+}
+
+/**
+ * The answers that a client waits for before it closes: of calls whose callers were told an error, and who take back
+ * what the answer brings.
+ *
+ * States: nothing owed -> owed -> all paid | given up.
+ */
+export class AwaitedReplies<C> {
+  readonly #awaited = new Set<C>();
+  readonly #over = pDefer<void>();
+
+  /** An answer to this call is to be waited for. */
+  add(call: C): void {
+    this.#awaited.add(call);
+  }
+
+  /** Nothing more is to be expected of a call. */
+  settled(call: C): void {
+    if (this.#awaited.delete(call) && this.#awaited.size === 0) this.#over.resolve();
+  }
+
+  /** Resolves when nothing is owed. @param limitMs - it waits so long at most, in ms */
+  async whenSettled(limitMs: number): Promise<void> {
+    if (this.#awaited.size === 0) return;
+    const timer = setTimeout(() => this.#over.resolve(), limitMs);
+    await this.#over.promise;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,210 @@
+import { CommandError, ConnectionError } from '../../errors';
+import type { Resend, ScriptArg } from '../../scripts/Script';
+import { callerContext, type Context, OUTSIDE } from '../../util/outside';
+import { driverError } from '../link/driverError';
+import type { Link, ReplicaAck } from '../link/Link';
+import { classify, isReply } from '../link/replyErrors';
+import type { RunOptions, SendRecord } from './CommandExecutor';
+import type { Queued } from './DeadlineQueue';
+
+/** What a call needs of its script. */
+export interface SentScript {
+  readonly name: string;
+  readonly lua: string;
+  readonly resend: Resend;
+  readonly synced: boolean | ((value: never) => boolean);
+  readonly decode: (reply: unknown) => unknown;
+}
+
+/** One command on its way, see {@link Executor} for its states. Settles once. */
+export class PendingCommand implements ReplicaAck {
+  commandName: string;
+  readonly args: ScriptArg[];
+  readonly key: string | undefined;
+  readonly resend: Resend;
+  /**
+   * Whose it is: it is sent in this context, also when it had to wait or is sent again. Nobody's where it takes back
+   * what somebody left behind.
+   */
+  readonly context: Context;
+  /** When it was last written (monotonic). */
+  writtenAt = 0;
+  /** Until when it waits, for a connection or for its answer (monotonic). */
+  deadline = 0;
+  queue: Queued['queue'];
+  position = 0;
+  /** How often it was written and may have run. */
+  sends = 0;
+  /** How often it was written at all: what comes of an earlier writing does not matter any more. */
+  writings = 0;
+  /** How often servers could not serve it ... */
+  refusals = 0;
+  /** ... and since when (monotonic). */
+  refusedAt: number | undefined;
+  acked: number | Error | undefined;
+  settled = false;
+  readonly #script: SentScript | undefined;
+  readonly #options: RunOptions | undefined;
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: Error) => void;
+  /** What came although the caller is about to be told an error: no replica has it. */
+  #unconfirmed: { readonly value: unknown } | undefined;
+  #failed = false;
+
+  constructor(
+    command: string,
+    args: ScriptArg[],
+    key: string | undefined,
+    script: SentScript | undefined,
+    options: RunOptions | undefined,
+    resolve: (value: unknown) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.commandName = command;
+    this.args = args;
+    this.key = key;
+    this.resend = script === undefined ? 'always' : script.resend;
+    this.#script = script;
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.context = options?.sendRecord?.cleanup === true ? OUTSIDE : callerContext();
+  }
+
+  /** Whether its caller does not wait any more. */
+  get cancelled(): boolean {
+    return this.sendRecord?.cancelled === true;
+  }
+
+  /** See {@link SendRecord.cleanup}. */
+  get cleanup(): boolean {
+    return this.sendRecord?.cleanup === true;
+  }
+
+  /** Whether somebody wants its answer even after its caller was told an error. */
+  get takesBack(): boolean {
+    return this.#options?.late !== undefined;
+  }
+
+  get sendRecord(): SendRecord | undefined {
+    return this.#options?.sendRecord;
+  }
+
+  /** The object's name as the user gave it. */
+  get name(): string | undefined {
+    return this.#options?.name;
+  }
+
+  /** Where the link writes down how many replicas have it, if that matters. */
+  get replicaAck(): ReplicaAck | undefined {
+    return this.#script === undefined || this.#script.synced === false ? undefined : this;
+  }
+
+  /** What is being done, for errors. */
+  get what(): string {
+    const what = this.#options?.what ?? this.#script?.name ?? this.commandName.toUpperCase();
+    return this.name === undefined ? what : `${what} '${this.name}'`;
+  }
+
+  /** Sends the text of its script from now on, which also caches it: the server does not know it, or may not. */
+  useText(): void {
+    if (this.#script === undefined) return;
+    this.commandName = 'eval';
+    this.args[0] = this.#script.lua;
+  }
+
+  /**
+   * It is about to be written, at `now` (monotonic), to the connection `connectionNumber`.
+   * @returns which writing of it that is
+   */
+  beginWriting(now: number, connectionNumber: number): number {
+    this.writtenAt = now;
+    this.sends++;
+    const { sendRecord } = this;
+    if (sendRecord !== undefined) {
+      sendRecord.sends++;
+      if (this.sends > 1 && sendRecord.connectionNumber !== connectionNumber) sendRecord.onManyConnections = true;
+      sendRecord.connectionNumber = connectionNumber;
+      sendRecord.sentAt ??= now;
+    }
+    return ++this.writings;
+  }
+
+  /** The last send certainly did not run. */
+  unsend(): void {
+    this.sends--;
+    if (this.sendRecord === undefined) return;
+    this.sendRecord.sends--;
+    if (this.sends === 0) this.sendRecord.sentAt = undefined;
+  }
+
+  /**
+   * The reply has come; succeeds unless a replica should have it and none does.
+   * @param checked - whether that matters
+   * @returns in that case what is known: 0 replicas, or why nobody knows
+   */
+  answer(reply: unknown, checked: boolean): 0 | Error | undefined {
+    if (this.settled && !this.#failed) return undefined;
+    const script = this.#script;
+    const value = script === undefined ? reply : script.decode(reply);
+    if (this.settled) {
+      this.#options?.late?.(value);
+      return undefined;
+    }
+    const { acked } = this;
+    if (checked && (acked === 0 || acked instanceof Error) && typeof script?.synced === 'function') {
+      if (script.synced(value as never)) {
+        this.#unconfirmed = { value };
+        return acked;
+      }
+    }
+    this.settled = true;
+    this.#resolve(value);
+    return undefined;
+  }
+
+  fail(error: Error): void {
+    if (this.settled) return;
+    this.settled = this.#failed = true;
+    this.#reject(error);
+    if (this.#unconfirmed !== undefined) this.#options?.late?.(this.#unconfirmed.value);
+  }
+}
+
+/**
+ * The error of a call that nobody could be reached for, or whose connection broke.
+ * @param cause - what happened to it, where that is known better than by the link's last error
+ */
+export function connectionError(
+  call: Pick<PendingCommand, 'what' | 'sends'>,
+  link: Link,
+  cause?: Error,
+): ConnectionError {
+  const raw = cause ?? link.refusal ?? link.lastError;
+  const reason = raw && driverError(raw);
+  return new ConnectionError(message(call, link, reason), call.sends > 0, reason && { cause: reason });
+}
+
+/** The error of a call that did not run this time, and may not be tried again. @param error - why not */
+export function denial(pending: PendingCommand, link: Link, error: Error): Error {
+  const failure = classify(error);
+  if (pending.sends > 0 || failure === 'unsent' || failure === 'redirected')
+    return connectionError(pending, link, error);
+  if (failure === 'wrongType' && pending.name !== undefined)
+    return CommandError.wrongType(pending.name, driverError(error));
+  return new CommandError(pending.what, driverError(error));
+}
+
+function message(call: Pick<PendingCommand, 'what' | 'sends'>, link: Link, reason: Error | undefined): string {
+  const where = `Redis at ${link.address}`;
+  if (call.sends > 0) {
+    return `The connection to ${where} was lost before the answer came (${call.what}); it may have been done or not.`;
+  }
+  if (link.refusal !== undefined) {
+    return `${where} does not let us in (${call.what}): ${driverError(link.refusal).message}`;
+  }
+  const why = reason === undefined ? '' : `: ${reason.message}`;
+  // It answers, so it runs: it loads its data, has no room for another client, or runs a long script.
+  if (reason !== undefined && isReply(reason)) return `${where} cannot serve us now (${call.what})${why}`;
+  return `${where} cannot be reached (${call.what})${why}. Is it running, and is the address right?`;
+}

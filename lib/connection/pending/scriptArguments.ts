@@ -1,0 +1,55 @@
+import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../../scripts/Script';
+import type { PendingCommand } from './PendingCommand';
+import type { RunOptions } from './CommandExecutor';
+
+/**
+ * The arguments of EVALSHA or EVAL: sha or text, number of keys, keys, args. Named ones become positions here and
+ * nowhere else.
+ */
+export function scriptArguments<K extends string, A extends string, R>(
+  script: Script<K, A, R>,
+  keys: Readonly<Record<K, string>>,
+  args: Readonly<Record<A, ScriptArg>>,
+  options: RunOptions<R> | undefined,
+): ScriptArg[] {
+  const flat: ScriptArg[] = [script.sha, 0];
+  for (const key of script.realKeys) flat.push(keys[key]);
+  if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
+  flat[1] = flat.length - 2;
+  for (const arg of script.args) flat.push(args[arg]);
+  for (const channel of script.channels) flat.push(keys[channel]);
+  if (options?.moreArgs !== undefined) for (const arg of options.moreArgs) flat.push(arg);
+  return flat;
+}
+
+/** The arguments as they travel now, with the placeholders replaced; a copy where there are any. */
+export function travelling(pending: PendingCommand, publishCommand: string): (string | number | Buffer)[] {
+  const { args } = pending;
+  let filled = args;
+  for (let i = 0; i < args.length; i++) {
+    if (typeof args[i] !== 'symbol') continue;
+    if (filled === args) filled = args.slice();
+    filled[i] = args[i] === PUBLISH_COMMAND ? publishCommand : pending.sends > 1 ? '1' : '0';
+  }
+  return filled as (string | number | Buffer)[];
+}
+
+/**
+ * Which cleanups (`SendRecord.cleanup`) bring the text of their script. When the client closes all of them do, since
+ * nobody will be left to send it; before that the first one of each script does, for each slot (the nodes of a cluster
+ * cache their scripts each for itself) and on each connection.
+ */
+export class CleanupTexts {
+  readonly #brought = new Set<string>();
+  #connectionNumber = -1;
+
+  /** Whether the next one has to. @param slot - see `Link.slotOf` @param closing - the client closes */
+  needed(sha: string, slot: number, connectionNumber: number, closing: boolean): boolean {
+    if (connectionNumber !== this.#connectionNumber) this.#brought.clear();
+    this.#connectionNumber = connectionNumber;
+    const script = `${sha}:${slot}`;
+    if (!closing && this.#brought.has(script)) return false;
+    this.#brought.add(script);
+    return true;
+  }
+}

@@ -1,0 +1,66 @@
+import { ShutdownError } from '../../errors';
+import type { Subscriber, SubscriberEvents } from './Subscriber';
+
+/**
+ * Listens in a cluster: to classic or to sharded pub/sub, whichever turns out to be right. Until that is known it only
+ * notes what is wanted.
+ */
+export class ClusterSubscriber implements Subscriber {
+  events: SubscriberEvents | undefined;
+  readonly countListeners: (channel: string) => Promise<number>;
+  readonly #chosen: Promise<Subscriber>;
+  #subscriber: Subscriber | undefined;
+  #sharded = false;
+  #closed = false;
+  #close!: () => void;
+
+  /**
+   * @param sharded - whether pub/sub is sharded; may stay pending
+   * @param open - makes the subscriber for that
+   * @param countListeners - how many listen to a classic channel on all nodes
+   */
+  constructor(
+    sharded: Promise<boolean>,
+    open: (sharded: boolean) => Subscriber,
+    countListeners: (channel: string) => Promise<number>,
+  ) {
+    this.countListeners = countListeners;
+    const closed = new Promise<never>((_resolve, reject) => {
+      this.#close = () => reject(new ShutdownError());
+    });
+    this.#chosen = Promise.race([closed, sharded]).then((choice) => {
+      if (this.#closed) throw new ShutdownError();
+      this.#sharded = choice;
+      const subscriber = open(choice);
+      subscriber.events = {
+        message: (channel, message) => this.events?.message(channel, message),
+        interrupted: () => this.events?.interrupted(),
+        restored: () => this.events?.restored(),
+      };
+      return (this.#subscriber = subscriber);
+    });
+    this.#chosen.catch(() => undefined);
+  }
+
+  get countsReceivers(): boolean {
+    return this.#sharded;
+  }
+
+  subscribe(channel: string): Promise<void> {
+    return this.#chosen.then((subscriber) => subscriber.subscribe(channel));
+  }
+
+  unsubscribe(channel: string): void {
+    void this.#chosen.then((subscriber) => subscriber.unsubscribe(channel)).catch(() => undefined);
+  }
+
+  probe(): void {
+    this.#subscriber?.probe();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#close();
+    this.#subscriber?.close();
+  }
+}

@@ -1,0 +1,225 @@
+import pDefer, { type DeferredPromise } from 'p-defer';
+import type { Redis } from 'ioredis';
+import { CommandError, ShutdownError } from '../../errors';
+import { runOutside } from '../../util/outside';
+import { driverError } from '../link/driverError';
+import { Handshake } from '../link/Handshake';
+import { OUT_OF_STEP_TEXT } from '../link/ioredisCompat';
+import { classify, isReply } from '../link/replyErrors';
+import type { Subscriber, SubscriberEvents } from './Subscriber';
+
+/**
+ * A connection that listens is asked whether it is alive each time so many command time-outs have passed: it may hear
+ * nothing for hours, and only an answer tells silence from death. (Redisson: pingConnectionInterval, 30 s.)
+ */
+const HEARTBEAT_TIMEOUTS = 3;
+/** Pause before channels are subscribed again that a server could not take, in ms. */
+const RETRY_MS = 200;
+/**
+ * So many channels are subscribed with one command: they are arguments of one call, of which there cannot be 100 000.
+ */
+const CHANNELS_PER_COMMAND = 1_000;
+
+/** How a connection listens. */
+export interface ListenOptions {
+  /** Longest time for a reply, in ms. */
+  readonly timeout: number;
+  /** Called when the server does not answer any more: other connections that lead there may be dead, too. */
+  readonly onSilence?: () => void;
+  /** Set for sharded pub/sub: told of each channel whose slot is on another node, after it is forgotten here. */
+  readonly moved?: (channel: string, error: Error) => void;
+}
+
+/**
+ * Listens on one connection of its own, to classic channels or to those of one shard.
+ *
+ * A channel is: wanted (asked for, not acknowledged) -> live -> (connection lost) wanted -> live ... -> forgotten.
+ * While the connection is down channels are only noted; when it is back, all that are wanted are subscribed at once.
+ * Its commands run in no caller's context: many share a subscription, and it is sent again for others than the first.
+ */
+export class ConnectionSubscriber implements Subscriber {
+  events: SubscriberEvents | undefined;
+  readonly countsReceivers = true;
+  readonly #redis: Redis;
+  readonly #options: ListenOptions;
+  readonly #handshake: Handshake;
+  /** Every channel somebody listens to, and who waits for its acknowledgement. */
+  readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
+  #ready: boolean;
+  #closed = false;
+  /** Whether it was told that nothing is heard, and not yet that it is over. */
+  #interrupted = false;
+  #retry: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #probe: NodeJS.Timeout | undefined;
+
+  /** @param redis - a connection of ours, made with `ownOptions` */
+  constructor(redis: Redis, options: ListenOptions) {
+    this.#redis = redis;
+    this.#options = options;
+    this.#handshake = new Handshake(redis, options.timeout);
+    this.#ready = redis.status === 'ready';
+    redis.on(this.#sharded ? 'smessage' : 'message', (channel: string, message: string) =>
+      this.events?.message(channel, message),
+    );
+    redis.on('ready', () => {
+      if (this.#handshake.refused) return;
+      this.#handshake.done();
+      this.#ready = true;
+      this.#restore();
+    });
+    redis.on('close', () => {
+      this.#quiet();
+      const told = this.#ready && this.#wanted.size > 0;
+      this.#ready = false;
+      if (!told) return;
+      this.#interrupted = true;
+      this.events?.interrupted();
+    });
+    // ioredis 6: the server has dropped a channel whose slot it gave away. Asking again tells which, and where it is.
+    if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#restoreIn(0));
+    redis.on('error', (error: Error) => {
+      // The command connection reports everything else to the callers.
+      if (error.message.startsWith(OUT_OF_STEP_TEXT)) redis.disconnect(true);
+    });
+  }
+
+  subscribe(channel: string): Promise<void> {
+    if (this.#closed) return Promise.reject(new ShutdownError());
+    const waiting = this.#wanted.get(channel) ?? pDefer<void>();
+    this.#wanted.set(channel, waiting);
+    runOutside(() => {
+      this.#heartbeat ??= setInterval(() => this.probe(), HEARTBEAT_TIMEOUTS * this.#options.timeout).unref();
+      if (this.#ready) void this.#send([channel]);
+    });
+    return waiting.promise;
+  }
+
+  unsubscribe(channel: string): void {
+    this.#forget(channel);
+    if (!this.#ready) return;
+    const send = (): Promise<unknown> =>
+      this.#sharded ? this.#redis.sunsubscribe(channel) : this.#redis.unsubscribe(channel);
+    runOutside(send).catch(() => undefined);
+  }
+
+  probe(): void {
+    if (!this.#ready || this.#wanted.size === 0 || this.#probe !== undefined) return;
+    const answered = (): void => {
+      clearTimeout(this.#probe);
+      this.#probe = undefined;
+    };
+    runOutside(() => {
+      this.#probe = setTimeout(() => {
+        this.#redis.disconnect(true);
+        this.#options.onSilence?.();
+      }, this.#options.timeout).unref();
+      this.#redis.ping().then(answered, answered);
+    });
+  }
+
+  /** Commands go to that server: listens there, too. @param endpoint - as of {@link endpointOf} */
+  follow(endpoint: string): void {
+    if (this.#ready && endpointOf(this.#redis) !== endpoint) this.#redis.disconnect(true);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#quiet();
+    this.#handshake.done();
+    clearInterval(this.#heartbeat);
+    for (const waiting of this.#wanted.values()) waiting?.reject(new ShutdownError());
+    this.#wanted.clear();
+    this.#redis.disconnect();
+  }
+
+  get #sharded(): boolean {
+    return this.#options.moved !== undefined;
+  }
+
+  #forget(channel: string): void {
+    this.#wanted.delete(channel);
+    if (this.#wanted.size > 0) return;
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = undefined;
+  }
+
+  /** Nothing can be sent any more. */
+  #quiet(): void {
+    clearTimeout(this.#retry);
+    clearTimeout(this.#probe);
+    this.#retry = this.#probe = undefined;
+  }
+
+  #restoreIn(ms: number): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      if (this.#ready) this.#restore();
+    }, ms).unref();
+  }
+
+  #restore(): void {
+    if (this.#wanted.size > 0) void this.#send([...this.#wanted.keys()]).then((sent) => sent && this.#restored());
+    else if (this.#interrupted) this.#restored();
+  }
+
+  #restored(): void {
+    this.#interrupted = false;
+    this.events?.restored();
+  }
+
+  /** @returns whether the connection held until all were answered */
+  async #send(channels: string[]): Promise<boolean> {
+    const sent: Promise<boolean>[] = [];
+    // Sharded: one command for each, since those of one command must be of one slot.
+    const size = this.#sharded ? 1 : CHANNELS_PER_COMMAND;
+    for (let i = 0; i < channels.length; i += size) {
+      const some = channels.slice(i, i + size);
+      const reply = this.#sharded ? this.#redis.ssubscribe(...some) : this.#redis.subscribe(...some);
+      sent.push(this.#settle(reply, some));
+    }
+    return (await Promise.all(sent)).every((held) => held);
+  }
+
+  async #settle(sent: Promise<unknown>, channels: readonly string[]): Promise<boolean> {
+    const waiting = channels.map((channel) => this.#wanted.get(channel));
+    try {
+      await sent;
+    } catch (error) {
+      const failure = classify(error as Error);
+      // The next `ready` subscribes what is still wanted.
+      if (failure === 'lost' || failure === 'unsent') return false;
+      channels.forEach((channel, i) => this.#failed(channel, waiting[i], error as Error, failure === 'unavailable'));
+      return true;
+    }
+    channels.forEach((channel, i) => this.#live(channel, waiting[i]));
+    return true;
+  }
+
+  /** @param waiting - who waited when it was asked for: another one came after an UNSUBSCRIBE, and has asked anew */
+  #live(channel: string, waiting: DeferredPromise<void> | undefined): void {
+    if (waiting === undefined || this.#wanted.get(channel) !== waiting) return;
+    this.#wanted.set(channel, undefined);
+    waiting.resolve();
+  }
+
+  /** @param asked - who waited when it was asked for, see {@link #live} */
+  #failed(channel: string, asked: DeferredPromise<void> | undefined, error: Error, forNow: boolean): void {
+    const waiting = this.#wanted.get(channel);
+    if (!this.#wanted.has(channel) || (waiting !== undefined && waiting !== asked)) return;
+    if (isReply(error) && error.message.startsWith('MOVED')) {
+      this.#forget(channel);
+      this.#options.moved?.(channel, error);
+    } else if (forNow || waiting === undefined) {
+      this.#restoreIn(RETRY_MS);
+    } else {
+      this.#forget(channel);
+      waiting.reject(new CommandError(`subscribe to channel '${channel}'`, driverError(error)));
+    }
+  }
+}
+
+/** The address and port a connection leads to, as the operating system has them. */
+export function endpointOf(redis: Redis): string {
+  return `${redis.stream?.remoteAddress}:${redis.stream?.remotePort}`;
+}

@@ -1,0 +1,180 @@
+import { CommandTimeoutError } from './connectionErrors';
+import { RedissonError } from './RedissonError';
+
+/**
+ * A lock was used by a logical thread in a way its state forbids: released by somebody who does not hold it,
+ * taken twice at once, or re-entered where that is not allowed.
+ *
+ * Source: `java.lang.IllegalMonitorStateException`, as Redisson throws it.
+ */
+export class IllegalMonitorStateError extends RedissonError {
+  readonly code = 'ILLEGAL_MONITOR_STATE';
+
+  static {
+    this.prototype.name = 'IllegalMonitorStateError';
+  }
+
+  /**
+   * `unlock()` by a thread that does not hold the lock. The text is Redisson's, word for word: log rules match on it.
+   *
+   * @param clientId - the id of this client (`Redisson.getId()`)
+   * @param threadId - the logical thread that tried
+   */
+  static notOwner(clientId: string, threadId: number): IllegalMonitorStateError {
+    return new IllegalMonitorStateError(
+      `attempt to unlock lock, not locked by current thread by node id: ${clientId} thread-id: ${threadId}`,
+    );
+  }
+
+  /**
+   * A second acquisition of one lock by one thread while its first is still pending.
+   *
+   * @param lockName - the lock's name as given by the user
+   * @param threadId - the logical thread that has both acquisitions
+   */
+  static acquisitionPending(lockName: string, threadId: number): IllegalMonitorStateError {
+    return new IllegalMonitorStateError(
+      `Lock '${lockName}': thread ${threadId} is already acquiring it, and one thread can wait only once. ` +
+        `Concurrent callers need a thread each: use acquire() or withLock(), run each in runInThread(), ` +
+        `pass a threadId, or call getLock() once per caller.`,
+    );
+  }
+
+  /**
+   * `lock()` or `tryLock()` beside a running `withLock` callback of its own thread.
+   *
+   * @param lockName - the lock's name as given by the user
+   * @param threadId - the thread that has the lock for that callback
+   */
+  static besideSection(lockName: string, threadId: number): IllegalMonitorStateError {
+    return new IllegalMonitorStateError(
+      `Lock '${lockName}': thread ${threadId} holds it for a withLock() callback that runs beside this call, so lock() ` +
+        `and tryLock() of that thread cannot take it now. Branches that run side by side need withLock() or acquire(), ` +
+        `or runInThread() each.`,
+    );
+  }
+
+  /**
+   * A re-entry through a handle outside any scope, or by `lock()` of what `acquire()` took, with `strictThreads` on.
+   *
+   * @param lockName - the lock's name as given by the user
+   * @param threadId - the thread that holds it
+   */
+  static handleReentry(lockName: string, threadId: number): IllegalMonitorStateError {
+    return new IllegalMonitorStateError(
+      `Lock '${lockName}' is already held by thread ${threadId}, through this handle outside any scope or by acquire(), ` +
+        `and strictThreads forbids re-entering it: two requests that share a handle would look the same. ` +
+        `Use withLock() or runInThread(), or pass a threadId.`,
+    );
+  }
+
+  /**
+   * A re-entry of a lock that cannot be re-entered. The text is Redisson's.
+   *
+   * @param rawName - the lock's name as it is in Redis (mapped)
+   * @param threadId - the thread that holds it already
+   */
+  static nonReentrant(rawName: string, threadId: number): IllegalMonitorStateError {
+    return new IllegalMonitorStateError(`Lock '${rawName}' is non-reentrant and is already held by thread ${threadId}`);
+  }
+}
+
+/**
+ * A hold is gone, or may be gone, although its owner did not release it: the key expired or was deleted, the lease
+ * could not be renewed in time, or the renewals reached `maxRenewTimes`. Somebody else may be in the section.
+ *
+ * It is the `reason` of `LockHold.signal`, and what `withLock` rejects with when only the release failed because of it.
+ */
+export class LockLostError extends RedissonError {
+  readonly code = 'LOCK_LOST';
+  /** The name of the lock, as given by the user. */
+  readonly lockName: string;
+  /** The logical thread whose hold it was. */
+  readonly threadId: number;
+  /** How it was noticed, half a sentence of the message. */
+  readonly why: string;
+
+  static {
+    this.prototype.name = 'LockLostError';
+  }
+
+  /**
+   * @param lockName - the lock's name as given by the user
+   * @param threadId - the logical thread whose hold it was
+   * @param why - half a sentence on how it was noticed, e.g. `its lease of 30000 ms ran out before it could be renewed`
+   * @param options - `cause`: the error that kept the lease from being renewed, where there is one
+   */
+  constructor(lockName: string, threadId: number, why: string, options?: ErrorOptions) {
+    super(
+      `Lock '${lockName}' of thread ${threadId} is lost: ${why}. Another owner may hold it now: stop the protected work.`,
+      options,
+    );
+    this.lockName = lockName;
+    this.threadId = threadId;
+    this.why = why;
+  }
+}
+
+/**
+ * `acquire` or `withLock` did not get the lock within its `waitTime`: somebody else held it, or Redis did not answer
+ * (the `cause` is then a `CommandTimeoutError`). Nothing is held and nothing is left behind. (`tryLock` answers `false`
+ * instead, `tryAcquireHold` `null`.)
+ */
+export class LockTimeoutError extends RedissonError {
+  readonly code = 'LOCK_TIMEOUT';
+  /** The name of the lock, as given by the user. */
+  readonly lockName: string;
+  /** How long was waited for, in ms. */
+  readonly waitTime: number;
+
+  static {
+    this.prototype.name = 'LockTimeoutError';
+  }
+
+  /**
+   * @param lockName - the lock's name as given by the user
+   * @param waitTime - the time waited, in ms
+   * @param options - `cause`: a `CommandTimeoutError` where Redis did not answer the last attempt
+   */
+  constructor(lockName: string, waitTime: number, options?: ErrorOptions) {
+    const why =
+      options?.cause instanceof CommandTimeoutError
+        ? 'Redis did not answer. Check the load of the server and the network.'
+        : 'somebody else holds it. Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.';
+    super(`Lock '${lockName}' was not acquired within ${waitTime} ms: ${why}`, options);
+    this.lockName = lockName;
+    this.waitTime = waitTime;
+  }
+}
+
+/**
+ * A permit of an `RPermitExpirableSemaphore` is not out: it was released before, it expired, or it never existed.
+ *
+ * Source: the `IllegalArgumentException` of `org.redisson.RedissonPermitExpirableSemaphore`, with its texts.
+ */
+export class PermitNotFoundError extends RedissonError {
+  readonly code = 'PERMIT_NOT_FOUND';
+  /** The name of the semaphore, as given by the user. */
+  readonly semaphoreName: string;
+  /** The ids that were to be released or read. */
+  readonly permitIds: readonly string[];
+
+  static {
+    this.prototype.name = 'PermitNotFoundError';
+  }
+
+  /**
+   * @param semaphoreName - the semaphore's name as given by the user
+   * @param permitIds - the ids asked for, one or more
+   */
+  constructor(semaphoreName: string, permitIds: readonly string[]) {
+    const [first = ''] = permitIds;
+    super(
+      permitIds.length === 1
+        ? `Permit with id ${first} has already been released or doesn't exist (semaphore '${semaphoreName}')`
+        : `Permits with ids [${permitIds.join(', ')}] have already been released or don't exist (semaphore '${semaphoreName}')`,
+    );
+    this.semaphoreName = semaphoreName;
+    this.permitIds = [...permitIds];
+  }
+}

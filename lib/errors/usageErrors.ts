@@ -1,0 +1,53 @@
+import { RedissonError } from './RedissonError';
+
+/**
+ * A setting, an address or a name cannot be used. Thrown where the configuration is read, before any connection.
+ * The message names the setting and the value, except for secrets.
+ */
+export class ConfigError extends RedissonError {
+  readonly code = 'CONFIG';
+
+  static {
+    this.prototype.name = 'ConfigError';
+  }
+}
+
+/**
+ * The client was shut down: before the call, or while it waited.
+ *
+ * Source: `org.redisson.RedissonShutdownException`.
+ */
+export class ShutdownError extends RedissonError {
+  readonly code = 'SHUTDOWN';
+
+  static {
+    this.prototype.name = 'ShutdownError';
+  }
+
+  /** @param what - what was being done, e.g. `acquire lock 'a'` (optional) */
+  constructor(what?: string) {
+    super(`This Redisson client is shut down${what === undefined ? '' : ` (${what})`}; create a new one.`);
+  }
+}
+
+/**
+ * The kind of object has no such operation, e.g. `getHoldCount()` of a MultiLock: it has no single hold count.
+ *
+ * Source: `java.lang.UnsupportedOperationException`, as Redisson throws it.
+ */
+export class UnsupportedOperationError extends RedissonError {
+  readonly code = 'UNSUPPORTED_OPERATION';
+
+  static {
+    this.prototype.name = 'UnsupportedOperationError';
+  }
+
+  /**
+   * @param kind - the kind of object, e.g. `MultiLock`
+   * @param operation - the method, e.g. `getHoldCount`
+   * @param instead - what to do instead, half a sentence (optional)
+   */
+  constructor(kind: string, operation: string, instead?: string) {
+    super(`A ${kind} does not support ${operation}()` + (instead === undefined ? '' : `: ${instead}`));
+  }
+}

@@ -1,0 +1,215 @@
+import { serverIdentity } from '../config/serverIdentity';
+import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ThreadOptions } from '../api';
+import type { Scope } from '../thread/threadScope';
+import { leaseMillis } from '../util/duration';
+import type { TimeUnit } from '../util/TimeUnit';
+import { IllegalMonitorStateError } from '../errors';
+import {
+  type CallingThread,
+  checkThreadId,
+  type HandleThread,
+  readCaller,
+  readTryLock,
+  threadForHold,
+} from './core/calls';
+import type { AcquireRequest, AcquireResult, LockEngine } from './core/LockEngine';
+import { holdToRelease, threadThatLetsIn } from './core/chooseThread';
+import { acquireHold, tryAcquireHold, withHold } from './core/holdOperations';
+import { LockHold } from './LockHold';
+import type { InternalOptions, MemberLock, TakenHold } from './core/MemberLock';
+import { acquireInScope } from './core/acquireInScope';
+
+/**
+ * What the user holds: the `RLock` of every kind that has one key. It reads the thread and the options, once per call,
+ * and leaves the rest to the {@link LockEngine}.
+ *
+ * Re-entrant for its thread; whoever else asks waits. What differs is in the kinds.
+ */
+export class Lock implements MemberLock {
+  /** For the facades composed around this one. */
+  readonly engine: LockEngine;
+  /** For the facades composed around this one. */
+  readonly thread: HandleThread;
+
+  constructor(engine: LockEngine, thread: HandleThread) {
+    this.engine = engine;
+    this.thread = thread;
+  }
+
+  get name(): string {
+    return this.engine.name;
+  }
+
+  get sortKey(): string {
+    return `${serverIdentity(this.engine.context.settings)}\u0000${this.engine.rawName}`;
+  }
+
+  get kind(): string {
+    return this.engine.kind.name;
+  }
+
+  get client(): object {
+    return this.engine.context;
+  }
+
+  getName(): string {
+    return this.engine.name;
+  }
+
+  async lock(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    await this.take(leaseMillis(leaseTime, unit), Infinity, true, options);
+  }
+
+  lockInterruptibly(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    return this.lock(leaseTime, unit, options);
+  }
+
+  async tryLock(
+    first?: number | ThreadOptions,
+    second?: number | TimeUnit,
+    unit?: TimeUnit,
+    options?: LockOptions,
+  ): Promise<boolean> {
+    const call = readTryLock(first, second, unit, options);
+    const leaseMs = leaseMillis(call.leaseTime, call.unit);
+    return (await this.take(leaseMs, call.waitMs, call.waits, call.options)).ok;
+  }
+
+  async tryAcquire(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<number | null> {
+    const taken = await this.take(leaseMillis(leaseTime, unit), 0, false, options);
+    return taken.ok ? null : taken.ttl;
+  }
+
+  async unlock(options?: LockOptions): Promise<void> {
+    const { thread, around, given } = this.thread.of(readCaller(options).threadId);
+    if (around === undefined || given) await this.engine.release(thread.id, undefined, around);
+    else await this.#releaseInScope(around);
+  }
+
+  async forceUnlock(): Promise<boolean> {
+    return this.engine.forceRelease();
+  }
+
+  async isLocked(): Promise<boolean> {
+    const { kind, rawName, name } = this.engine;
+    return kind.isLocked(rawName, name);
+  }
+
+  async isHeldByCurrentThread(): Promise<boolean> {
+    return (await this.getHoldCount()) > 0;
+  }
+
+  async isHeldByThread(threadId: number): Promise<boolean> {
+    return (await this.#count(checkThreadId(threadId))) > 0;
+  }
+
+  async getHoldCount(): Promise<number> {
+    const { thread, around } = this.thread.of(undefined);
+    return this.#count((around && threadThatLetsIn(this.engine, around)) ?? thread.id);
+  }
+
+  async remainTimeToLive(): Promise<number> {
+    const { kind, rawName, name } = this.engine;
+    return kind.remainTimeToLive(rawName, name);
+  }
+
+  acquire(options?: AcquireOptions): Promise<LockHoldApi> {
+    return acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options));
+  }
+
+  tryAcquireHold(options?: AcquireOptions): Promise<LockHoldApi | null> {
+    return tryAcquireHold(options, (waitMs) => this.takeHold(waitMs, options));
+  }
+
+  withLock<T>(fn: (hold: LockHoldApi) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    return withHold(fn, options, (call) =>
+      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { call })),
+    );
+  }
+
+  /**
+   * As `withLock`, with what only the package itself may ask for.
+   * @param leaves - whether the lock is left to run out at the end
+   */
+  runDecorated<T>(
+    fn: () => T | PromiseLike<T>,
+    options: AcquireOptions,
+    { letsExpire, ...inner }: InternalOptions & { readonly letsExpire: boolean },
+  ): Promise<T> {
+    const acquire = (call: CallingThread): Promise<LockHold> =>
+      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { ...inner, call }));
+    return withHold(fn, options, acquire, letsExpire ? (hold) => hold.letExpire() : undefined);
+  }
+
+  /** Takes the lock for the thread of this call. @param queues - `false`: a single attempt that queues nowhere */
+  take(leaseMs: number, waitMs: number, queues: boolean, options: LockOptions | undefined): Promise<AcquireResult> {
+    const { threadId, signal } = readCaller(options);
+    const call = this.thread.of(threadId);
+    return acquireInScope(this.engine, call, requestOf(call, leaseMs, waitMs, queues, signal));
+  }
+
+  async takeHold(
+    waitMs: number,
+    options: AcquireOptions | undefined,
+    inner?: InternalOptions,
+  ): Promise<TakenHold<LockHold>> {
+    const { threadId, signal } = readCaller(options);
+    const call = inner?.call ?? threadForHold(threadId, false);
+    const leaseMs = leaseMillis(options?.leaseTime, options?.unit);
+    const request = requestOf(call, leaseMs, waitMs, inner?.queues ?? waitMs > 0, signal);
+    request.maxRenewals = readMaxRenewTimes(options);
+    request.watchdogMs = inner?.watchdogMs;
+    const taken = await acquireInScope(this.engine, call, request, inner?.member);
+    return taken.ok ? new LockHold(this.engine, request.threadId, taken.hold, taken.token) : taken.silence;
+  }
+
+  /** `unlock()` in a scope: its own thread is not always the one that has the lock. */
+  async #releaseInScope(around: Scope): Promise<void> {
+    const { engine } = this;
+    for (;;) {
+      const found = holdToRelease(engine, around);
+      if (found === undefined) break;
+      const { ownership, hold } = found;
+      if (!ownership.acquiring) return engine.release(ownership.threadId, hold);
+      await ownership.whenIdle();
+    }
+    const { id } = around.thread;
+    // What its thread has is a section's beside it, or was taken in there.
+    if (engine.ownershipOf(id)?.holds.some(({ expires: left }) => left !== true) === true) {
+      throw IllegalMonitorStateError.notOwner(engine.context.clientId, id);
+    }
+    await engine.release(id);
+  }
+
+  #count(threadId: number): Promise<number> {
+    const { kind, rawName, name } = this.engine;
+    return kind.holdCount(rawName, kind.ownerOf(threadId), name);
+  }
+}
+
+function requestOf(
+  call: CallingThread,
+  leaseMs: number,
+  waitMs: number,
+  queues: boolean,
+  signal: AbortSignal | undefined,
+): AcquireRequest {
+  return {
+    threadId: call.thread.id,
+    thread: undefined,
+    call,
+    leaseMs,
+    waitMs,
+    queues,
+    signal,
+    viaHandle: call.viaHandle,
+    maxRenewals: undefined,
+    watchdogMs: undefined,
+  };
+}
+
+function readMaxRenewTimes(options: AcquireOptions | undefined): number | undefined {
+  const times = options?.maxRenewTimes;
+  if (times === undefined || (Number.isInteger(times) && times >= 0)) return times;
+  throw new RangeError(`maxRenewTimes must be a non-negative integer, not ${String(times)}`);
+}

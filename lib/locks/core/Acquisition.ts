@@ -1,0 +1,329 @@
+import type { SendRecord } from '../../connection/pending/CommandExecutor';
+import { CommandTimeoutError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../../errors';
+import type { QueueWaiter } from '../../waiters/QueueWaiter';
+import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
+import type { AcquireReply } from '../../scripts/replies';
+import type { Acquirable, Attempt, Waiter } from '../../wait/acquireWithin';
+import { mayHaveRun } from '../../wait/Rollback';
+import type { Heir, LockKind } from '../kinds/LockKind';
+import type { LockContext } from './LockContext';
+import type { CallingThread } from './calls';
+import { rollBackLateRun, rollBack, type UnwantedHold } from './rollback';
+import type { SelfWait } from './SelfWaits';
+
+/** What a successful attempt brought. */
+export interface Acquired {
+  /** Monotonic time until which the lock is surely ours. */
+  readonly deadline: number;
+  /** The holds Redis counts, where they are not those expected. */
+  readonly holds: number | undefined;
+  /** The fencing token, from locks that have one. */
+  readonly token: bigint | undefined;
+}
+
+/** An acquisition whose answer comes so often in a row after the end of its lease is given up: it can never succeed. */
+const MAX_LATE = 5;
+
+/** Nobody waited for it any more when it was about to be sent. */
+const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
+/**
+ * How long a reader leaves it to a writer: it hears no message meanwhile, so what a writer needs to come in has to do,
+ * in ms.
+ */
+const READER_PAUSE_MS = 2;
+/** Who waits for less (ms) does not give way to others first: its time might end before it has asked. */
+const MIN_WAIT_TO_GIVE_WAY_MS = 100;
+const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
+
+/**
+ * One thread acquiring one lock once: what the waiting loop attempts, and what a holder hands the lock to.
+ *
+ * States: attempting <-> waiting -> acquired | given up (what it left in Redis is rolled back in the background).
+ */
+export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
+  /** What each attempt sets as lease, in ms. */
+  readonly leaseMs: number;
+  readonly waitMs: number;
+  readonly queues: boolean;
+  readonly count: number;
+  cancelled = false;
+  sends = 0;
+  connectionNumber = -1;
+  /** Of the attempt under way. */
+  sentAt: number | undefined;
+  readonly ownership: Ownership;
+  /** The call that it is for, where that is in a scope. */
+  call: CallingThread | undefined;
+  /** From when it begins to wait in a scope; whoever made the acquisition ends it. */
+  selfWait: SelfWait | undefined;
+  /** Its waiter in the queue, while it has one. */
+  waiter: QueueWaiter<Acquired> | undefined;
+  /** The ttl that the last attempt was answered with, in ms. */
+  ttl = -1;
+  sleptMs = 0;
+  /** Whether an attempt was sent that is not answered, and what the last such one was told. */
+  #open = false;
+  #timeout: CommandTimeoutError | undefined;
+  /** How often in a row its answer came after the end of its lease. */
+  #late = 0;
+  /** Whether a predecessor ever made an attempt for it. */
+  #handed = false;
+  /** That attempt while it is under way. It rejects when nobody knows. */
+  #handOver: Promise<AcquireReply> | undefined;
+  /** Whether it has left the lock to others once. */
+  #gaveWay = false;
+  /** See {@link onManyConnections}. */
+  #onManyConnections = false;
+  /** The connection to which an attempt was written that got no answer, unless a later one was answered behind it. */
+  #unanswered: number | undefined;
+  /** Its kind of lock; a predecessor hands over with it. */
+  readonly kind: LockKind;
+  readonly #context: LockContext;
+
+  /**
+   * @param leaseMs - what each attempt sets as lease, in ms
+   * @param waitMs - how long the caller waits, in ms; `Infinity` without limit, 0 for one attempt
+   * @param queues - `false`: one attempt that queues nowhere
+   */
+  constructor(
+    context: LockContext,
+    kind: LockKind,
+    ownership: Ownership,
+    leaseMs: number,
+    waitMs: number,
+    queues: boolean,
+  ) {
+    this.#context = context;
+    this.kind = kind;
+    this.ownership = ownership;
+    this.count = ownership.holds.length + 1;
+    this.leaseMs = leaseMs;
+    this.waitMs = waitMs;
+    this.queues = queues;
+  }
+
+  /** Whether it must not attempt before those who wait: not for a re-entry, whose own thread they wait for. */
+  get mustQueue(): boolean {
+    const { kind, ownership } = this;
+    if (kind.waitOrder === 'shared' || kind.newWaiter !== undefined || !this.#waits || this.count > 1) return false;
+    const { subscriptions } = this.#context;
+    if (this.#giveWayMs() > 0) return true;
+    return (
+      subscriptions.size > 0 &&
+      subscriptions.queue(kind.channelOf(ownership.rawName, ownership.owner), ownership.rawName)?.mustQueue === true
+    );
+  }
+
+  /** Itself: one object less per acquisition. */
+  get sendRecord(): SendRecord {
+    return this;
+  }
+
+  get repeated(): boolean {
+    return this.sends > 0 || this.#handed;
+  }
+
+  get leftover(): boolean {
+    return this.#context.ownerships.isLeftover(this.ownership);
+  }
+
+  /** Within one command, as {@link SendRecord} says, and within all attempts. */
+  get onManyConnections(): boolean {
+    return this.#onManyConnections || (this.#unanswered !== undefined && this.#unanswered !== this.connectionNumber);
+  }
+
+  set onManyConnections(onManyConnections: boolean) {
+    this.#onManyConnections = onManyConnections;
+  }
+
+  get name(): string {
+    return this.ownership.name;
+  }
+
+  get rawName(): string {
+    return this.ownership.rawName;
+  }
+
+  get threadId(): number {
+    return this.ownership.threadId;
+  }
+
+  get owner(): string {
+    return this.ownership.owner;
+  }
+
+  get releasing(): boolean {
+    return this.ownership.releasing;
+  }
+
+  /** Why it was not acquired, where Redis did not answer the last attempt. */
+  get timeoutError(): CommandTimeoutError | undefined {
+    if (!this.#open && this.#handOver === undefined) return undefined;
+    return this.#timeout ?? new CommandTimeoutError(`acquire lock '${this.name}'`, this.waitMs, this.repeated);
+  }
+
+  attempt(): Promise<Attempt<Acquired>> {
+    // Thrown and not rejected: no attempt is under way.
+    if (this.#context.closing.aborted) throw new ShutdownError(`acquire lock '${this.name}'`);
+    if (this.ownership.releasing)
+      return this.ownership.whenReleased().then(() => (this.cancelled ? NOT_TRIED : this.attempt()));
+    if (this.waiter === undefined) {
+      const giveWayMs = this.#giveWayMs();
+      if (giveWayMs > 0) return this.#giveWay(Math.min(giveWayMs, READER_PAUSE_MS));
+    }
+    this.sentAt = undefined;
+    this.#open = true;
+    return this.kind.attempt(this).then(
+      (reply) => {
+        const now = performance.now();
+        this.#open = false;
+        if (this.#unanswered === this.connectionNumber) this.#unanswered = undefined;
+        if (reply.acquired) this.waiter?.beginTurn(now);
+        return this.#settle(reply, this.sentAt ?? now, now);
+      },
+      (error: unknown) => {
+        if (error instanceof CommandTimeoutError) {
+          this.#timeout = error;
+          this.#unanswered = this.connectionNumber;
+        }
+        throw error;
+      },
+    );
+  }
+
+  /**
+   * How long to leave a lock to others that this client has just released; once at most, and nothing that a short wait
+   * would miss.
+   */
+  #giveWayMs(): number {
+    if (this.#gaveWay || this.count > 1 || !this.#waits || this.waitMs < MIN_WAIT_TO_GIVE_WAY_MS) return 0;
+    return this.#context.subscriptions.fairPauses.waitMs(this.rawName);
+  }
+
+  #giveWay(ms: number): Promise<Attempt<Acquired>> {
+    this.#gaveWay = true;
+    return new Promise<void>((resolve) => setTimeout(resolve, ms)).then(() =>
+      this.cancelled ? NOT_TRIED : this.attempt(),
+    );
+  }
+
+  /** Reads the answer of an attempt, be it an own one or one that a predecessor made. Times are monotonic. */
+  #settle(reply: AcquireReply, sentAt: number, now: number): Attempt<Acquired> {
+    if (!reply.acquired) {
+      this.#late = 0;
+      this.ttl = reply.ttl;
+      // Without a waiter it does not sleep: it joins the queue, and attempts once more.
+      if (this.waiter !== undefined && reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
+      if (this.count > 1) this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
+      return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
+    }
+    const deadline = confirmedUntil(sentAt, this.leaseMs);
+    if (now >= deadline) {
+      // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
+      if (!this.cancelled) this.#rollBack(true, false);
+      if (++this.#late >= MAX_LATE) throw this.#tooShort(now - sentAt);
+      return { ok: false, retryInMs: 10 * 2 ** this.#late };
+    }
+    this.waiter?.acquiredFor(this.leaseMs);
+    return { ok: true, value: { deadline, holds: reply.holds, token: reply.token } };
+  }
+
+  #tooShort(answerMs: number): LockLostError {
+    const why = `its lease of ${this.leaseMs} ms was over each time that Redis answered (${Math.ceil(answerMs)} ms the last time): take a longer lease`;
+    return new LockLostError(this.name, this.threadId, why);
+  }
+
+  outage(): Error | undefined {
+    return this.kind.executor.outage(this.rawName, `acquire lock '${this.name}'`);
+  }
+
+  join(): Waiter<Acquired> | undefined {
+    if (!this.#waits) return undefined;
+    const { kind, ownership, call } = this;
+    if (call?.around !== undefined) {
+      this.selfWait ??= this.#context.selfWaits.begin(ownership.name, ownership.rawName, call.around, call.since);
+    }
+    if (kind.newWaiter !== undefined) return kind.newWaiter();
+    const channel = kind.channelOf(ownership.rawName, ownership.owner);
+    const order = this.count > 1 ? 'shared' : kind.waitOrder;
+    this.waiter = this.#context.subscriptions.join<Acquired>(channel, ownership.rawName, kind.wakeRule, order, this);
+    return this.waiter;
+  }
+
+  /** A holder hands the lock over with a command of its own, on the connection `connectionNumber`. */
+  receiveHandOver(acquired: Promise<AcquireReply>, connectionNumber: number): void {
+    const sentAt = performance.now();
+    this.#handed = true;
+    this.connectionNumber = connectionNumber;
+    this.#handOver = acquired;
+    const attempt = acquired.then(
+      (reply) => {
+        this.#handOver = undefined;
+        return this.#settle(reply, sentAt, performance.now());
+      },
+      (error: unknown) => this.#handOverFailed(error),
+    );
+    // Nobody takes it where the wait ended in this very turn; the end of the wait sees to that.
+    attempt.catch(() => undefined);
+    this.waiter?.wakeWith(attempt);
+  }
+
+  /**
+   * The hand-over has failed: that is the holder's concern, and the heir goes on waiting, unless it has the lock and
+   * may not.
+   */
+  #handOverFailed(error: unknown): Attempt<never> {
+    this.#handOver = undefined;
+    // The executor may have resent it on another connection.
+    if (mayHaveRun(error)) this.#onManyConnections = true;
+    if (error instanceof NoSyncedReplicasError || error instanceof ShutdownError) throw error;
+    return LOOK_AGAIN;
+  }
+
+  giveUp(pending: Promise<Attempt<Acquired>> | undefined, inDoubt: boolean): void {
+    // What a broken connection had taken may run behind an answer that came on the next one.
+    const doubtful = inDoubt || this.onManyConnections;
+    this.cancelled = true;
+    this.waiter?.acquiredFor(undefined);
+    pending?.catch(() => undefined);
+    if (!this.repeated) return;
+    const handOver = this.#handOver?.then(({ acquired }) => acquired || doubtful);
+    this.#rollBack(pending !== undefined || handOver !== undefined || doubtful, true, handOver);
+    this.#lookBeside();
+  }
+
+  /** Called once, when the wait ends with success. */
+  succeeded(): void {
+    if (this.onManyConnections) rollBackLateRun(this.#unwantedHold(true, true), this.#context);
+    this.#lookBeside();
+  }
+
+  /**
+   * The names `x` and `{x}` have one queue in Redis, and its owner one place in that: it is gone now, although the
+   * owner may wait for the other one.
+   */
+  #lookBeside(): void {
+    const { kind, rawName, owner } = this;
+    const { subscriptions } = this.#context;
+    if (kind.abandon !== undefined && subscriptions.size > 0)
+      subscriptions.lookBeside(kind.channelOf(rawName, owner), rawName);
+  }
+
+  get #waits(): boolean {
+    return this.queues && this.waitMs > 0;
+  }
+
+  /** @param doubtful - it may have acquired @param leaves - it waits no longer */
+  #rollBack(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): void {
+    const unwanted = this.#unwantedHold(doubtful, leaves, handOver);
+    if (doubtful || unwanted.waiter !== undefined) rollBack(unwanted, this.#context);
+  }
+
+  #unwantedHold(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): UnwantedHold {
+    const { ownership, kind, leaseMs, waitMs } = this;
+    const waiter = leaves && this.#waits && kind.abandon !== undefined ? this : undefined;
+    const { fairLockWaitTimeout } = this.#context.settings;
+    const queuedMs = waiter === undefined ? 0 : waitMs === Infinity ? fairLockWaitTimeout : waitMs;
+    return { ownership, kind, sendRecord: this, doubtful, waiter, leaseMs, queuedMs, handOver };
+  }
+}

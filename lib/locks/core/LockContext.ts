@@ -1,0 +1,28 @@
+import type { Settings } from '../../config/Settings';
+import type { Subscriptions } from '../../waiters/Subscriptions';
+import type { OwnershipTable } from '../../watchdog/OwnershipTable';
+import type { Watchdog } from '../../watchdog/Watchdog';
+import type { Rollback } from '../../wait/Rollback';
+import type { Heir } from '../kinds/LockKind';
+import type { SelfWaits } from './SelfWaits';
+
+/** What all locks of one client share. */
+export interface LockContext {
+  readonly clientId: string;
+  readonly settings: Settings;
+  readonly ownerships: OwnershipTable;
+  readonly subscriptions: Subscriptions<Heir>;
+  readonly watchdog: Watchdog;
+  /** Takes back what nobody wants. */
+  readonly rollback: Rollback;
+  /** Tells once per client that its user may not publish, so that nobody was told of a release. */
+  warnUnheard(name: string): void;
+  /** Aborts when the client begins to shut down: nothing new is acquired any more. */
+  readonly closing: AbortSignal;
+  /** Calls in scopes that wait, perhaps for themselves. */
+  readonly selfWaits: SelfWaits;
+  /**
+   * Tells once per client that a handle was re-entered outside any scope, or `lock()` re-entered what `acquire()` took.
+   */
+  warnReentry(name: string): void;
+}

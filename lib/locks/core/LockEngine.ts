@@ -1,0 +1,303 @@
+import { mapName } from '../../config/validateName';
+import { newSendRecord } from '../../connection/pending/CommandExecutor';
+import { type CommandTimeoutError, IllegalMonitorStateError } from '../../errors';
+import type { ReleaseReply } from '../../scripts/replies';
+import { type LogicalThread, type Scope, tookIn } from '../../thread/threadScope';
+import { NO_LEASE } from '../../util/duration';
+import { acquireWithin } from '../../wait/acquireWithin';
+import { endsUndo } from '../../wait/Rollback';
+import { NO_LIMIT, WaitLimit } from '../../wait/WaitLimit';
+import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
+import type { LockKind } from '../kinds/LockKind';
+import { type Acquired, Acquisition } from './Acquisition';
+import type { CallingThread } from './calls';
+import { releaseOrHandOver } from './handOver';
+import type { LockContext } from './LockContext';
+import { rollBackHold, rollBackRelease } from './rollback';
+
+/** One request of a thread to acquire a lock. */
+export interface AcquireRequest {
+  threadId: number;
+  /** The same, where the lock decided it. */
+  thread?: LogicalThread | undefined;
+  readonly call: CallingThread;
+  /** In ms; -1 = the watchdog keeps it. */
+  readonly leaseMs: number;
+  /** In ms; `Infinity` = without limit; 0 or less: a single attempt. */
+  waitMs: number;
+  /** `false`: a single attempt that queues nowhere; a positive `waitMs` then limits the wait for its answer. */
+  readonly queues: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** Whether a re-entry is suspicious: the thread is a handle's, or what it has was taken by `acquire`. */
+  viaHandle: boolean;
+  /** @default the client's setting */
+  maxRenewals?: number | undefined;
+  /** What the watchdog extends to, in ms. @default the client's setting */
+  watchdogMs?: number | undefined;
+}
+
+/** The result of an acquire request. */
+export type AcquireResult =
+  | { readonly ok: true; readonly hold: Hold; readonly token: bigint | undefined }
+  /** Not acquired; `ttl` as the last attempt read it. `silence`: the last attempt got no answer. */
+  | { readonly ok: false; readonly ttl: number; readonly silence: CommandTimeoutError | undefined };
+
+/** How long a request waits. */
+export function waitLimitOf({ waitMs, signal }: AcquireRequest): WaitLimit {
+  const timed = waitMs > 0 && waitMs !== Infinity;
+  if (!timed && signal === undefined) return NO_LIMIT;
+  return new WaitLimit(timed ? performance.now() + waitMs : Infinity, signal);
+}
+
+/** One lock, whoever the thread: acquires and releases. Facades read the thread and the options and come here. */
+export class LockEngine {
+  readonly name: string;
+  readonly rawName: string;
+  readonly kind: LockKind;
+  readonly context: LockContext;
+  readonly #otherHalf: LockKind | undefined;
+  #lastOwnership: Ownership | undefined;
+
+  /** @param otherHalf - of a read/write lock: the kind of the other half, which counts as the same lock */
+  constructor(context: LockContext, kind: LockKind, name: string, otherHalf?: LockKind) {
+    this.#otherHalf = otherHalf;
+    this.context = context;
+    this.kind = kind;
+    this.name = name;
+    this.rawName = mapName(name, context.settings.nameMapper);
+  }
+
+  /**
+   * Acquires once more for a thread.
+   * @throws IllegalMonitorStateError when the thread is acquiring it already, or re-enters where that is forbidden;
+   *   the signal's reason; errors of the connection
+   */
+  async acquire(request: AcquireRequest): Promise<AcquireResult> {
+    const { context, kind } = this;
+    const identity = this.#identify(request.threadId);
+    const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
+    if (ownership.acquiring) throw IllegalMonitorStateError.acquisitionPending(this.name, request.threadId);
+    if (request.viaHandle && kind.reentrant) this.#checkReentry(ownership);
+    const watchdogMs = request.watchdogMs ?? context.settings.lockWatchdogTimeout;
+    const leaseMs = request.leaseMs === NO_LEASE ? watchdogMs : request.leaseMs;
+    const acquisition = new Acquisition(context, kind, ownership, leaseMs, request.waitMs, request.queues);
+    const { call } = request;
+    const { section } = call;
+    if (call.around !== undefined) acquisition.call = call;
+    ownership.acquiring = true;
+    // Readers beside one another wait for each other's acquisition at most, not for the section.
+    if (section !== undefined && !this.shared) ownership.acquirer = section;
+    let ok = false;
+    try {
+      const acquired = await acquireWithin(acquisition, waitLimitOf(request));
+      if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, silence: acquisition.timeoutError };
+      acquisition.succeeded();
+      ok = true;
+      return { ok: true, hold: this.#addHold(acquisition, acquired, request, watchdogMs), token: acquired.token };
+    } finally {
+      if (acquisition.selfWait !== undefined) context.selfWaits.end(acquisition.selfWait);
+      context.ownerships.ended(ownership, ok ? undefined : section);
+    }
+  }
+
+  /**
+   * Releases one hold of a thread: that one, or the one that `unlock` means.
+   * @param around - the scope of the call
+   * @throws IllegalMonitorStateError when the thread does not hold the lock; errors of the connection and refusals of
+   *   Redis, after which the release is tried on in the background
+   */
+  async release(threadId: number, hold?: Hold, around?: Scope): Promise<void> {
+    const { context, kind, name, rawName } = this;
+    const identity = this.#identify(threadId);
+    const { key, owner } = identity;
+    let ownership = context.ownerships.get(key);
+    // Asked again after each pause: the thread may have begun another acquisition meanwhile.
+    while (ownership?.acquiring === true) {
+      if (hold !== undefined && !ownership.holds.includes(hold)) return;
+      if (ownership.holds.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+      await ownership.whenIdle();
+      ownership = context.ownerships.get(key);
+    }
+    if (hold !== undefined && ownership?.holds.includes(hold) !== true) return;
+    if (ownership === undefined || ownership.holds.length === 0) return this.#releaseUnknown(identity);
+    const chosen = hold ?? holdForUnlock(ownership.holds, around);
+    if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+    // Before the hold goes: the next acquisition of this thread waits for this very ownership.
+    ownership.beginRelease();
+    const sendRecord = newSendRecord();
+    const given = context.ownerships.remove(ownership, chosen)!;
+    given.released = true;
+    let reply: ReleaseReply;
+    try {
+      const { left, remainingMs } = ownership.remainder();
+      const request = { name, rawName, threadId, owner, left, remainingMs, sendRecord };
+      const releasing = releaseOrHandOver(
+        kind,
+        context.subscriptions,
+        request,
+        ownership.deadline,
+        context.settings.maxHandOvers,
+      );
+      // In the turn it is sent in, since whatever becomes of the command, nobody may renew it any more; and behind it,
+      // since the server works meanwhile.
+      context.ownerships.update(ownership);
+      reply = await releasing;
+    } catch (error) {
+      // Whatever the error: no caller owns this hold any more.
+      if (!endsUndo(error)) rollBackRelease(context, kind, ownership, given, sendRecord);
+      throw error;
+    } finally {
+      ownership.endRelease();
+      context.ownerships.tidy(ownership);
+    }
+    if (reply.kind === 'released') {
+      if (reply.unheard === true) context.warnUnheard(name);
+      // A kind with a queue in Redis has an order of its own.
+      if (reply.receivers === 0) context.subscriptions.fairPauses.forget(rawName);
+      else if (kind.abandon === undefined) {
+        context.subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
+      }
+    }
+    // Gone although it was sent twice: the first send did it.
+    if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return;
+    context.ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)');
+    throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+  }
+
+  /**
+   * Somebody releases a hold that was lost, and is told so. Redis may have it still (it was renewed, but the answer
+   * never came), or its waiters may not know that it is gone: both are seen to in the background.
+   */
+  releaseLost(threadId: number, hold: Hold): void {
+    const { ownerships } = this.context;
+    const identity = this.#identify(threadId);
+    const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
+    // Otherwise the thread has it again, or asks for it: what is right it will say itself.
+    if (!ownership.acquiring && ownership.holds.length === 0) rollBackRelease(this.context, this.kind, ownership, hold);
+  }
+
+  /** Whether several hold it at once: the read half of a read/write lock. */
+  get shared(): boolean {
+    return this.kind.name === 'read';
+  }
+
+  /** What this client knows of a thread's hold. */
+  ownershipOf(threadId: number): Ownership | undefined {
+    return this.context.ownerships.get(this.#identify(threadId).key);
+  }
+
+  /** The same of the other half of a read/write lock. */
+  otherHalfOf(threadId: number): Ownership | undefined {
+    const half = this.#otherHalf;
+    return half === undefined
+      ? undefined
+      : this.context.ownerships.get(ownershipKey(this.rawName, half.ownerOf(threadId)));
+  }
+
+  /** Deletes the lock whoever holds it. @returns whether there was one */
+  async forceRelease(): Promise<boolean> {
+    const there = await this.kind.forceRelease(this.rawName, this.name);
+    if (there) this.context.ownerships.loseAll(this.rawName, 'it was released by force by this client');
+    return there;
+  }
+
+  /**
+   * Gives back what this client does not know of: the thread never had it, or was told that it is lost, and Redis may
+   * have it still. Redis is asked first, since a release says what it leaves, so that a repeat of it changes nothing.
+   * Where that fails it is tried on in the background, as any other release: whatever is left there is nobody's.
+   */
+  async #releaseUnknown(identity: Ownership): Promise<void> {
+    const { context, kind, name, rawName } = this;
+    const { threadId, owner, key } = identity;
+    const ownership = context.ownerships.get(key) ?? context.ownerships.open(identity);
+    if (ownership.releasing) {
+      // Not before that one is over: they would read the same number.
+      await ownership.whenReleased();
+      return this.release(threadId);
+    }
+    ownership.beginRelease();
+    const sendRecord = newSendRecord();
+    let given: boolean;
+    try {
+      const held = await kind.holdCount(rawName, owner, name);
+      const request = { name, rawName, threadId, owner, left: Math.max(0, held - 1), remainingMs: 0, sendRecord };
+      const reply = await releaseOrHandOver(
+        kind,
+        context.subscriptions,
+        request,
+        Infinity,
+        context.settings.maxHandOvers,
+      );
+      given = reply.kind !== 'notHeld' || (held > 0 && sendRecord.sends > 1);
+    } catch (error) {
+      if (!endsUndo(error)) {
+        const leaseMs = Math.max(context.settings.lockWatchdogTimeout, context.ownerships.lingersMs(ownership));
+        rollBackHold(context, kind, ownership, leaseMs, sendRecord);
+      }
+      throw error;
+    } finally {
+      ownership.endRelease();
+      context.ownerships.tidy(ownership);
+    }
+    if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+  }
+
+  /**
+   * A suspicious call re-enters where its thread has the lock, or, for a read lock, the write lock. Where the other
+   * half is only being acquired, Redis would let both in without a word: they are one owner.
+   */
+  #checkReentry(ownership: Ownership): void {
+    const { context, name } = this;
+    const { threadId, holds } = ownership;
+    const other = this.otherHalfOf(threadId);
+    if (other?.acquiring === true) {
+      context.ownerships.tidy(ownership);
+      throw IllegalMonitorStateError.acquisitionPending(name, threadId);
+    }
+    if (holds.length === 0 && !(this.shared && (other?.holds.length ?? 0) > 0)) return;
+    if (!context.settings.strictThreads) return context.warnReentry(name);
+    context.ownerships.tidy(ownership);
+    throw IllegalMonitorStateError.handleReentry(name, threadId);
+  }
+
+  /**
+   * What a thread's hold would be, were it not in the table; that of the last thread is kept, since most handles serve
+   * one thread. A hold outside the table has nothing, so it can be put back into it.
+   */
+  #identify(threadId: number): Ownership {
+    if (this.#lastOwnership?.threadId === threadId) return this.#lastOwnership;
+    const { name, rawName, kind } = this;
+    const owner = kind.ownerOf(threadId);
+    const key = ownershipKey(rawName, owner);
+    this.#lastOwnership = new Ownership({ key, name, rawName, threadId, owner, renewal: kind.renewal });
+    return this.#lastOwnership;
+  }
+
+  #addHold(acquisition: Acquisition, acquired: Acquired, request: AcquireRequest, watchdogMs: number): Hold {
+    const { ownerships, settings } = this.context;
+    const { ownership } = acquisition;
+    const { around, section, origin, given } = request.call;
+    if (acquired.holds !== undefined && acquired.holds < acquisition.count) {
+      ownerships.lose(ownership, 'a re-entry found it gone (expired or deleted)');
+    }
+    const hold: Hold = {
+      leaseMs: request.leaseMs,
+      leaseEnd: request.leaseMs === NO_LEASE ? Infinity : acquired.deadline,
+      watchdogMs,
+      maxRenewals: request.maxRenewals ?? settings.maxRenewTimes,
+      renewals: 0,
+      released: false,
+      origin,
+      scope: section ?? around,
+      given,
+    };
+    ownerships.add(ownership, hold, acquired.deadline);
+    const { thread } = request;
+    if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
+    // A leftover of holds that this client was told lost: it is not this thread's any more.
+    if (acquired.holds !== undefined && acquired.holds > ownership.holds.length) {
+      rollBackRelease(this.context, this.kind, ownership, hold);
+    }
+    return hold;
+  }
+}

@@ -1,0 +1,105 @@
+import type { Ownership } from '../../watchdog/Ownership';
+import type { OwnershipTable } from '../../watchdog/OwnershipTable';
+import { enclosingScopes, liveScope, type Scope } from '../../thread/threadScope';
+import { clampTimer } from '../../util/duration';
+import { runOutside } from '../../util/outside';
+
+/** After so long in a scope (ms) it is asked whether a wait is for something that the scope has itself. */
+const SUSPICIOUS_MS = 5_000;
+/** Waits are looked at together: not more often than this, in ms. */
+const PAUSE_MS = 100;
+
+/** A call in a scope that waits. */
+export interface SelfWait {
+  readonly name: string;
+  readonly rawName: string;
+  readonly around: Scope;
+  /** Monotonic time at which it is looked at. */
+  dueAt: number;
+}
+
+/**
+ * Tells, once per client, of a call that has waited 5 s in a scope for a lock that the scope, or one around it, may
+ * hold itself. Such a call may wait for ever: nothing else would say so.
+ *
+ * One unref'd timer for all, only while somebody waits.
+ */
+export class SelfWaits {
+  readonly #ownerships: OwnershipTable;
+  readonly #warn: (name: string) => void;
+  readonly #waits = new Set<SelfWait>();
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+  #told = false;
+
+  /** @param warn - called once, with the name of the lock */
+  constructor(ownerships: OwnershipTable, warn: (name: string) => void) {
+    this.#ownerships = ownerships;
+    this.#warn = warn;
+  }
+
+  /**
+   * A call in the scope `around` begins to wait; {@link end} follows.
+   * @param since - monotonic time at which it began already. @default now
+   */
+  begin(name: string, rawName: string, around: Scope, since = performance.now()): SelfWait | undefined {
+    if (this.#told) return undefined;
+    const wait = { name, rawName, around, dueAt: since + SUSPICIOUS_MS };
+    this.#waits.add(wait);
+    if (wait.dueAt < this.#timerAt) this.#arm(wait.dueAt);
+    return wait;
+  }
+
+  /** It waits no longer. */
+  end(wait: SelfWait): void {
+    if (this.#waits.delete(wait) && this.#waits.size === 0) this.#arm(Infinity);
+  }
+
+  #arm(at: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#timerAt = at;
+    if (at === Infinity) return;
+    const pause = clampTimer(Math.max(0, Math.ceil(at - performance.now())));
+    this.#timer = runOutside(() => setTimeout(() => this.#look(), pause));
+    this.#timer.unref();
+  }
+
+  #look(): void {
+    const now = performance.now();
+    const due = [...this.#waits].filter(({ dueAt }) => dueAt <= now);
+    if (due.length > 0) {
+      const held = new Map<string, Ownership[]>();
+      for (const ownership of this.#ownerships.all()) {
+        if (ownership.holds.length === 0) continue;
+        const holds = held.get(ownership.rawName);
+        if (holds === undefined) held.set(ownership.rawName, [ownership]);
+        else holds.push(ownership);
+      }
+      const own = due.find((wait) => mayHold(wait.around, held.get(wait.rawName) ?? []));
+      if (own !== undefined) return this.#tell(own);
+      for (const wait of due) wait.dueAt = now + SUSPICIOUS_MS;
+    }
+    let next = Infinity;
+    for (const { dueAt } of this.#waits) if (dueAt < next) next = dueAt;
+    this.#arm(next === Infinity ? next : Math.max(next, now + PAUSE_MS));
+  }
+
+  #tell({ name }: SelfWait): void {
+    this.#told = true;
+    this.#waits.clear();
+    this.#arm(Infinity);
+    this.#warn(name);
+  }
+}
+
+/** Whether one of the holds was taken in the scope or in one around it, or is of one of their threads. */
+function mayHold(around: Scope, ownerships: readonly Ownership[]): boolean {
+  if (ownerships.length === 0) return false;
+  const scopes = new Set<Scope | undefined>(enclosingScopes(around));
+  const threads = new Set<number>();
+  for (const scope of scopes) threads.add(scope!.thread.id);
+  return ownerships.some(
+    ({ threadId, holds }) => threads.has(threadId) || holds.some(({ scope }) => scopes.has(liveScope(scope))),
+  );
+}

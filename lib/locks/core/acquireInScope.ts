@@ -1,0 +1,128 @@
+import { ShutdownError } from '../../errors';
+import { moveSection, type Scope } from '../../thread/threadScope';
+import type { SectionWaiter } from '../../thread/SectionQueues';
+import { type Acquirable, acquireWithin, type Attempt, type Waiter } from '../../wait/acquireWithin';
+import { type AcquireRequest, type AcquireResult, type LockEngine, waitLimitOf } from './LockEngine';
+import { chooseThread, chosenThread, threadThatLetsIn, type ThreadChoice } from './chooseThread';
+import type { CallingThread } from './calls';
+
+/** An acquisition that has begun; in an object, so that the waiting loop does not wait for it. */
+interface Begun {
+  readonly taking: Promise<AcquireResult>;
+}
+
+const NOT_ACQUIRED: AcquireResult = Object.freeze({ ok: false, ttl: -1, silence: undefined });
+const NOT_YET: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
+
+/**
+ * Takes a lock for the thread that a call is found to be. Outside scopes, and where the caller named the thread, there
+ * is nothing to find out. A call beside a section of the thread that lets it in waits for that first.
+ *
+ * @param member - whether the lock is a member of a multi-lock
+ * @throws as {@link LockEngine.acquire}
+ */
+export function acquireInScope(
+  lock: LockEngine,
+  call: CallingThread,
+  request: AcquireRequest,
+  member = false,
+): Promise<AcquireResult> {
+  const { around } = call;
+  if (around === undefined || call.given) return lock.acquire(request);
+  const choice = chooseThread(lock, call, around);
+  if (!('obstacle' in choice)) return begin(lock, call, request, choice, member);
+  return new SectionWait(lock, call, around, request, member).run();
+}
+
+/** Nothing may come between the choice of the thread and this. */
+function begin(
+  lock: LockEngine,
+  call: CallingThread,
+  request: AcquireRequest,
+  { threadId, suspicious }: ThreadChoice,
+  member: boolean,
+): Promise<AcquireResult> {
+  const { section } = call;
+  request.threadId = threadId;
+  request.viaHandle = suspicious;
+  request.thread = chosenThread(call, threadId);
+  if (section !== undefined && section.thread.id !== threadId) {
+    // The members of a multi-lock decide each for itself; its section stays the thread's that it began as.
+    if (member) (section.others ??= new Set()).add(request.thread);
+    else moveSection(section, request.thread);
+  }
+  return lock.acquire(request);
+}
+
+/** A call that waits for its turn among those that one thread lets in, as the waiting loop sees it. */
+class SectionWait implements Acquirable<Begun> {
+  readonly mustQueue = false;
+  readonly #lock: LockEngine;
+  readonly #call: CallingThread;
+  readonly #around: Scope;
+  readonly #request: AcquireRequest;
+  readonly #member: boolean;
+  readonly #deadline: number;
+  #waiter: SectionWaiter | undefined;
+
+  constructor(lock: LockEngine, call: CallingThread, around: Scope, request: AcquireRequest, member: boolean) {
+    this.#lock = lock;
+    this.#call = call;
+    this.#around = around;
+    this.#request = request;
+    this.#member = member;
+    this.#deadline = performance.now() + request.waitMs;
+  }
+
+  async run(): Promise<AcquireResult> {
+    const { context, name, rawName } = this.#lock;
+    const wait = context.selfWaits.begin(name, rawName, this.#around, this.#call.since);
+    let begun: Begun | undefined;
+    try {
+      begun = await acquireWithin(this, waitLimitOf(this.#request));
+    } finally {
+      if (wait !== undefined) context.selfWaits.end(wait);
+      this.#waiter?.leave();
+    }
+    return begun === undefined ? NOT_ACQUIRED : begun.taking;
+  }
+
+  attempt(): Promise<Attempt<Begun>> {
+    const { ownerships, closing } = this.#lock.context;
+    if (closing.aborted) throw new ShutdownError(`acquire lock '${this.#lock.name}'`);
+    const { sectionQueues } = ownerships;
+    const choice = chooseThread(this.#lock, this.#call, this.#around);
+    if ('obstacle' in choice) {
+      // Before anything is awaited: the obstacle may go away meanwhile.
+      this.#waiter = sectionQueues.wait(choice.obstacle, this.#lock.rawName, this.#waiter);
+      return Promise.resolve(NOT_YET);
+    }
+    const request = this.#request;
+    if (request.waitMs !== Infinity) request.waitMs = Math.max(0, this.#deadline - performance.now());
+    const isLetIn = this.#waiter !== undefined && threadThatLetsIn(this.#lock, this.#around) === choice.threadId;
+    const taking = begin(this.#lock, this.#call, request, choice, this.#member);
+    taking.catch(() => undefined);
+    // Those behind it wait for the thread that let all of them in. If this one is not let in any more, it waits in Redis for
+    // others, perhaps for a section around those behind it: they decide for themselves.
+    const ownership = isLetIn ? this.#lock.ownershipOf(choice.threadId) : undefined;
+    if (this.#waiter !== undefined) sectionQueues.leave(this.#waiter, ownership?.acquirer ?? ownership);
+    return Promise.resolve({ ok: true, value: { taking } });
+  }
+
+  join(): Waiter<Begun> | undefined {
+    return this.#request.waitMs > 0 ? this.#waiter : undefined;
+  }
+
+  giveUp(pending: Promise<Attempt<Begun>> | undefined): void {
+    void pending
+      ?.then(async (begun) => {
+        const taken = begun.ok ? await begun.value.taking : NOT_ACQUIRED;
+        if (taken.ok) await this.#lock.release(this.#request.threadId, taken.hold);
+      }, noop)
+      .catch(noop);
+  }
+}
+
+function noop(): void {
+  // Whoever called was told already.
+}

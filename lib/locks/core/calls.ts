@@ -1,0 +1,174 @@
+import type { AcquireOptions, LockOptions } from '../../api';
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { ConfigError } from '../../errors';
+import {
+  currentScope,
+  FIRST_AUTOMATIC_THREAD_ID,
+  isAutomaticThreadId,
+  isBesideSection,
+  type LogicalThread,
+  newSection,
+  newThread,
+  type Scope,
+  threadAround,
+} from '../../thread/threadScope';
+import { isTimeUnit, toMillis } from '../../util/duration';
+import type { TimeUnit } from '../../util/TimeUnit';
+import type { Origin } from '../../watchdog/Ownership';
+
+/** The thread and the signal a caller named. */
+export interface Caller {
+  readonly threadId: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const NOBODY: Caller = Object.freeze({ threadId: undefined, signal: undefined });
+
+/**
+ * Checks a caller's thread id.
+ * @throws RangeError unless it is an integer from 0 to 2^32 - 1, or one that this process gave to a thread
+ */
+export function checkThreadId(threadId: unknown): number {
+  if (typeof threadId === 'number' && Number.isInteger(threadId) && threadId >= 0) {
+    if (threadId < FIRST_AUTOMATIC_THREAD_ID || isAutomaticThreadId(threadId)) return threadId;
+  }
+  throw new RangeError(`threadId must be an integer from 0 to 2^32 - 1, not ${String(threadId)}`);
+}
+
+/** By its looks: other realms (jsdom, vm) have an `AbortSignal` of their own. */
+function isAbortSignal(value: unknown): value is AbortSignal {
+  if (typeof value !== 'object' || value === null) return false;
+  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
+  return (
+    [addEventListener, removeEventListener].every((one) => typeof one === 'function') && typeof aborted === 'boolean'
+  );
+}
+
+/** Reads `options`: a thread id, or an object with `threadId` and `signal`. */
+export function readCaller(options: LockOptions | AcquireOptions | undefined): Caller {
+  if (options === undefined) return NOBODY;
+  if (typeof options === 'number') return { threadId: checkThreadId(options), signal: undefined };
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigError(`options must be a thread id or an object, not ${String(options)}`);
+  }
+  const { threadId, signal } = options;
+  if (signal !== undefined && !isAbortSignal(signal)) {
+    throw new ConfigError('options.signal must be an AbortSignal');
+  }
+  return { threadId: threadId === undefined ? undefined : checkThreadId(threadId), signal };
+}
+
+/** The arguments of `tryLock` in all its forms. */
+export interface TryLockArguments {
+  /** In ms; 0 = one attempt. */
+  readonly waitMs: number;
+  /** Whether a wait was given at all: without one a fair lock does not queue. */
+  readonly waits: boolean;
+  readonly leaseTime: number | undefined;
+  readonly unit: TimeUnit | undefined;
+  readonly options: LockOptions | undefined;
+}
+
+/** Reads `()`, `(options)`, `(waitTime, unit)`, `(waitTime, leaseTime?, unit?, options?)`. */
+export function readTryLock(
+  first: number | Exclude<LockOptions, number> | undefined,
+  second: number | TimeUnit | undefined,
+  unit: TimeUnit | undefined,
+  options: LockOptions | undefined,
+): TryLockArguments {
+  if (first === undefined || typeof first === 'object') {
+    return { waitMs: 0, waits: false, leaseTime: undefined, unit: undefined, options: first ?? options };
+  }
+  if (isTimeUnit(second)) {
+    return { waitMs: toMillis(first, second, 'waitTime'), waits: true, leaseTime: undefined, unit: second, options };
+  }
+  return { waitMs: toMillis(first, unit, 'waitTime'), waits: true, leaseTime: second, unit, options };
+}
+
+/**
+ * One call, as far as threads go. The facade reads it once and passes it down, to the members of a multi-lock as well.
+ */
+export interface CallingThread {
+  readonly origin: Origin;
+  /** Whether the caller named the thread. Nothing else then decides. */
+  readonly given: boolean;
+  /** The scope around the call. */
+  readonly around: Scope | undefined;
+  /** Its thread, where no hold of the lock decides otherwise (`chooseThread`). */
+  readonly thread: LogicalThread;
+  /** The section that it begins, of `withLock`. */
+  readonly section: Scope | undefined;
+  /** Whether it is the handle's, for want of anything better. */
+  readonly viaHandle: boolean;
+  /** A thread of its own, made when it turns out that it needs one. */
+  spare: LogicalThread | undefined;
+  /** Of a multi-lock: monotonic time at which it began to wait for its members, one after the other. */
+  since: number | undefined;
+}
+
+/**
+ * The logical thread of a handle, and the rule that decides whose thread a `lock()` or an `unlock()` is: the one given,
+ * else that of the scope the call runs in, else the handle's. The two halves of a read/write lock share one.
+ */
+export class HandleThread {
+  #own: CallingThread | undefined;
+
+  /** The thread of a call that names `given`. */
+  of(given: number | undefined): CallingThread {
+    const around = currentScope();
+    if (given !== undefined) return calling('plain', true, around, threadOf(around, given));
+    if (around !== undefined) return calling('plain', false, around, around.thread);
+    this.#own ??= calling('plain', false, undefined, newThread(), undefined, true);
+    return this.#own;
+  }
+}
+
+/**
+ * Whose thread an `acquire` or a `withLock` is: the one given; the scope's, unless that is in a section beside the
+ * call; else a new one.
+ * @param beginsSection - `withLock`: `endSection` must follow
+ */
+export function threadForHold(given: number | undefined, beginsSection: boolean): CallingThread {
+  const around = currentScope();
+  const thread =
+    given !== undefined
+      ? threadOf(around, given)
+      : around === undefined || isBesideSection(around)
+        ? newThread()
+        : around.thread;
+  if (!beginsSection) return calling('acquire', given !== undefined, around, thread);
+  return calling('section', given !== undefined, around, thread, newSection(thread, around));
+}
+
+function calling(
+  origin: Origin,
+  given: boolean,
+  around: Scope | undefined,
+  thread: LogicalThread,
+  section?: Scope,
+  viaHandle = false,
+): CallingThread {
+  return { origin, given, around, thread, section, viaHandle, spare: undefined, since: undefined };
+}
+
+function threadOf(around: Scope | undefined, id: number): LogicalThread {
+  return threadAround(around, id) ?? newThread(id);
+}
+
+/**
+ * Refuses a name that cannot work on a cluster, before anything is sent. Redisson puts a name without `{` in braces and
+ * leaves any other as it is, so a name whose own braces are no hash tag gets its keys on different slots. Without a
+ * cluster every name works.
+ *
+ * @param name - as given by the user
+ * @param keys - every key and channel of the object
+ * @throws ConfigError when they are not on one slot
+ */
+export function checkSlots(executor: CommandExecutor, name: string, keys: readonly string[]): void {
+  const [slot, ...others] = keys.map((key) => executor.slotOf(key));
+  if (others.every((other) => other === slot)) return;
+  throw new ConfigError(
+    `The name '${name}' cannot be used on a cluster: its keys (${keys.join(', ')}) belong to different slots. ` +
+      'Use a name without braces, or with one balanced, non-empty pair.',
+  );
+}

@@ -1,0 +1,168 @@
+import { IllegalMonitorStateError } from '../../errors';
+import type { Hold, Ownership } from '../../watchdog/Ownership';
+import {
+  isAround,
+  liveScope,
+  newThread,
+  scopeAround,
+  threadAround,
+  threadsOf,
+  type LogicalThread,
+  type Scope,
+} from '../../thread/threadScope';
+import type { CallingThread } from './calls';
+import type { LockEngine } from './LockEngine';
+
+/** What a call has to wait for before it can be told whose it is: a section beside it, or an acquisition under way. */
+export interface Obstacle {
+  readonly obstacle: object;
+}
+
+/** What is known of whose a call is. */
+export interface ThreadChoice {
+  readonly threadId: number;
+  /** Whether it re-enters a hold of `acquire`, which only Java-style code can mean. */
+  readonly suspicious: boolean;
+}
+
+/**
+ * Whose thread a call in a scope is, as far as the lock decides it. `docs/threads.md` has the rules, and why.
+ *
+ * The table of holds is the only truth: a hold that was given back or lost lets nobody in.
+ *
+ * @throws IllegalMonitorStateError for `lock()` and `tryLock()` beside a section of their own thread
+ */
+export function chooseThread(lock: LockEngine, call: CallingThread, around: Scope): ThreadChoice | Obstacle {
+  // A hold whose lease has run out lets nobody in, however late its timer is.
+  lock.context.watchdog.catchUp();
+  const letIn = whatLetsIn(lock, around);
+  if (letIn !== undefined) {
+    const { threadId } = letIn.ownership;
+    const obstacle = lock.kind.reentrant ? obstacleOf(lock, call, letIn, around) : undefined;
+    if (obstacle === undefined) return { threadId, suspicious: false };
+    if (call.origin !== 'plain') return { obstacle };
+    if (obstacle === PENDING) throw IllegalMonitorStateError.acquisitionPending(lock.name, threadId);
+    throw IllegalMonitorStateError.besideSection(lock.name, threadId);
+  }
+  const own = call.thread.id;
+  const ownerships = [lock.ownershipOf(own), lock.otherHalfOf(own)];
+  if (call.origin !== 'plain') {
+    const free = ownerships.every(
+      (ownership) => ownership === undefined || (ownership.holds.length === 0 && !ownership.acquiring),
+    );
+    return { threadId: free ? own : (call.spare ??= newThread()).id, suspicious: false };
+  }
+  // Nobody around lets it in, so what its own thread has was taken by `acquire`, or beside it.
+  const holds = ownerships.flatMap((ownership) => ownership?.holds ?? []);
+  if (holds.some((hold) => isOfSection(hold))) throw IllegalMonitorStateError.besideSection(lock.name, own);
+  // Redis would let it in beside what the other half is acquired for: it is the same owner.
+  if (ownerships[1]?.acquiring === true) throw IllegalMonitorStateError.acquisitionPending(lock.name, own);
+  return { threadId: own, suspicious: holds.length > 0 };
+}
+
+/**
+ * The thread of the nearest scope that still has the lock and lets the call in. Both halves of a read/write lock count.
+ */
+export function threadThatLetsIn(lock: LockEngine, around: Scope): number | undefined {
+  return whatLetsIn(lock, around)?.ownership.threadId;
+}
+
+function whatLetsIn(lock: LockEngine, around: Scope): Found | undefined {
+  return nearest(lock, around, true, (hold, scope) =>
+    hold.origin === 'section' ? hold.scope === scope : hold.origin === 'plain' && isTakenIn(hold, scope),
+  );
+}
+
+/**
+ * What `unlock()` in a scope gives back: what `lock()` took in it or around it, else a section's or what `acquire`
+ * took.
+ */
+export function holdToRelease(lock: LockEngine, around: Scope): Found | undefined {
+  return (
+    nearest(lock, around, false, (hold, scope) => hold.origin === 'plain' && isTakenIn(hold, scope)) ??
+    nearest(lock, around, false, (hold, scope) =>
+      hold.origin === 'section' ? hold.scope === scope : hold.origin === 'acquire' && isTakenIn(hold, scope),
+    )
+  );
+}
+
+/** The thread that {@link chooseThread} chose. */
+export function chosenThread(call: CallingThread, threadId: number): LogicalThread {
+  if (call.thread.id === threadId) return call.thread;
+  if (call.spare?.id === threadId) return call.spare;
+  return threadAround(call.around, threadId) ?? newThread(threadId);
+}
+
+/** Stands in the way of `lock()`, which does not wait for it: the other half is being acquired. */
+const PENDING = {};
+
+interface Found {
+  readonly ownership: Ownership;
+  readonly hold: Hold;
+}
+
+/** The youngest hold of the innermost scope that fits. */
+function nearest(
+  lock: LockEngine,
+  around: Scope,
+  bothHalves: boolean,
+  fits: (hold: Hold, scope: Scope) => boolean,
+): Found | undefined {
+  let known: number | undefined;
+  let ownerships: (Ownership | undefined)[] = [];
+  for (let scope: Scope | undefined = around; scope !== undefined; scope = scopeAround(scope)) {
+    for (const { id: threadId } of threadsOf(scope)) {
+      // Scopes within scopes mostly have one and the same thread.
+      if (threadId !== known)
+        ownerships = [lock.ownershipOf(threadId), bothHalves ? lock.otherHalfOf(threadId) : undefined];
+      known = threadId;
+      for (const ownership of ownerships) {
+        const hold = ownership?.holds.findLast((one) => one.expires !== true && fits(one, scope));
+        if (hold !== undefined) return { ownership: ownership!, hold };
+      }
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Whether `lock()` or `acquire()` took it in that scope, or for a thread that was named: then anywhere in that thread.
+ */
+function isTakenIn(hold: Hold, scope: Scope): boolean {
+  return hold.given === true || liveScope(hold.scope) === scope;
+}
+
+/**
+ * What keeps a call from re-entering as that thread now: branches that re-enter side by side take turns, readers apart.
+ */
+function obstacleOf(lock: LockEngine, call: CallingThread, letIn: Found, around: Scope): object | undefined {
+  const { threadId } = letIn.ownership;
+  const isInTheWay = (section: Scope | undefined): boolean => isBeside(section, around, letIn.hold);
+  const whole = ({ acquirer }: Ownership): Scope | undefined => (isInTheWay(acquirer) ? acquirer : undefined);
+  const own = lock.ownershipOf(threadId);
+  const other = lock.otherHalfOf(threadId);
+  const plain = call.origin === 'plain';
+  // `lock()` while another one is pending is refused further down.
+  if (own?.acquiring === true && !plain) return whole(own) ?? own;
+  const fits = ({ origin, scope }: Hold): boolean => origin === 'section' && isInTheWay(scope);
+  const beside = (lock.shared && !plain ? undefined : own?.holds.find(fits)) ?? other?.holds.find(fits);
+  if (beside !== undefined) return beside.scope;
+  // A write that is asked for under read holds alone is not let in by Redis, so it is in nobody's way.
+  if (other?.acquiring !== true || ((lock.shared ? other : own)?.holds.length ?? 0) === 0) return undefined;
+  return plain ? PENDING : (whole(other) ?? other);
+}
+
+/**
+ * Whether a section runs beside the call, or is about to. Callbacks that were given the thread of one another overlap:
+ * what they call does not wait for each other's end, which could be for ever.
+ */
+function isBeside(section: Scope | undefined, around: Scope, letIn: Hold): boolean {
+  if (section === undefined || section.over || isAround(section, around)) return false;
+  return letIn.origin !== 'section' || letIn.given !== true || isAround(letIn.scope!, section);
+}
+
+/** Whether it belongs to a section that runs: it is its hold, or `lock()` took it in there. */
+function isOfSection({ origin, given, scope: takenIn }: Hold): boolean {
+  if (origin === 'acquire' || given === true) return false;
+  return liveScope(takenIn)?.isSection === true && (origin === 'plain' || takenIn?.over === false);
+}

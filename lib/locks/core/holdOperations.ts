@@ -1,0 +1,68 @@
+import type { AcquireOptions, LockHold } from '../../api';
+import { CommandTimeoutError, LockTimeoutError } from '../../errors';
+import { endSection, runInSection } from '../../thread/threadScope';
+import { toMillis } from '../../util/duration';
+import { type CallingThread, readCaller, threadForHold } from './calls';
+
+/**
+ * Takes a lock once for the thread of the call.
+ * @returns when the time was over `undefined`, or the silence of Redis where it did not answer
+ */
+type TakeHold<H extends LockHold> = (waitMs: number) => Promise<H | CommandTimeoutError | undefined>;
+
+/** `acquire` of every lock. @throws LockTimeoutError when `options.waitTime` passes */
+export async function acquireHold<H extends LockHold>(
+  name: string,
+  options: AcquireOptions | undefined,
+  take: TakeHold<H>,
+): Promise<H> {
+  const waitMs = options?.waitTime === undefined ? Infinity : toMillis(options.waitTime, options.unit, 'waitTime');
+  const hold = await take(waitMs);
+  if (hold === undefined) throw new LockTimeoutError(name, waitMs);
+  if (hold instanceof CommandTimeoutError) throw new LockTimeoutError(name, waitMs, { cause: hold });
+  return hold;
+}
+
+/** `tryAcquireHold` of every lock. */
+export async function tryAcquireHold<H extends LockHold>(
+  options: AcquireOptions | undefined,
+  take: TakeHold<H>,
+): Promise<H | null> {
+  const waitMs = options?.waitTime === undefined ? 0 : toMillis(options.waitTime, options.unit, 'waitTime');
+  const hold = await take(waitMs);
+  return hold === undefined || hold instanceof CommandTimeoutError ? null : hold;
+}
+
+/**
+ * `withLock` of every lock: runs `fn` in a section of its own and gives the hold back, whatever happens.
+ * @param acquire - takes the lock for the call, which is read here
+ * @param end - what becomes of the hold then. @default it is given back
+ */
+export async function withHold<T, H extends LockHold>(
+  fn: (hold: H) => T | PromiseLike<T>,
+  options: AcquireOptions | undefined,
+  acquire: (call: CallingThread) => Promise<H>,
+  end: (hold: H) => Promise<void> = (hold) => hold.unlock(),
+): Promise<T> {
+  if (typeof fn !== 'function') throw new TypeError('withLock needs a function to run');
+  const call = threadForHold(readCaller(options).threadId, true);
+  const section = call.section!;
+  let hold: H;
+  let result: T;
+  try {
+    hold = await acquire(call);
+  } catch (error) {
+    endSection(section);
+    throw error;
+  }
+  try {
+    result = await runInSection(section, () => fn(hold));
+  } catch (error) {
+    endSection(section);
+    await end(hold).catch(() => undefined);
+    throw error;
+  }
+  endSection(section);
+  await end(hold);
+  return result;
+}

@@ -1,0 +1,186 @@
+import { newCleanupRecord, type SendRecord } from '../../connection/pending/CommandExecutor';
+import type { Hold, Ownership } from '../../watchdog/Ownership';
+import type { Leftover, LeftoverPlace, Search } from '../../wait/Rollback';
+import type { AttemptRequest, LockKind } from '../kinds/LockKind';
+import type { LockContext } from './LockContext';
+
+/** So long (ms) a waiter is taken off its queue again and again, in case that a broken socket puts it there late. */
+const LATE_WAITER_MS = 5_000;
+
+/** What an acquisition or a release may have left in Redis, or may still leave there, and nobody wants. */
+export interface UnwantedHold {
+  readonly ownership: Ownership;
+  readonly kind: LockKind;
+  /** Of the command that may have run, or may still run; `undefined` where there is none: only its hold may be left. */
+  readonly sendRecord: SendRecord | undefined;
+  /** Whether the holds in Redis are in doubt; otherwise there is but a waiter to be taken off its queue. */
+  readonly doubtful: boolean;
+  /** The waiter that leaves a queue in Redis. */
+  readonly waiter: AttemptRequest | undefined;
+  /** How long Redis keeps such a hold by itself, in ms. */
+  readonly leaseMs: number;
+  /** How long Redis keeps such a waiter by itself, in ms; 0 without one. */
+  readonly queuedMs: number;
+  /**
+   * A predecessor is handing the lock over: whether it got there, in the end. The command is the predecessor's release,
+   * and whether and when it is sent again is not for us to say; so it has to end first. It rejects when nobody knows.
+   */
+  readonly handOver?: Promise<boolean> | undefined;
+}
+
+/** What of a client is needed to undo something. */
+export type RollbackContext = Pick<LockContext, 'ownerships' | 'rollback'>;
+
+/**
+ * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets holds
+ * whose end nobody saw back to what the thread is known to have. The first try is written at once, behind the command
+ * on its connection, or when the hand-over has ended. If that connection broke, what was in its socket may still run
+ * later, so the undo is repeated until Redis would have forgotten it by itself. While the thread has the lock, or asks
+ * for it, there is nothing to undo: its count says what is right.
+ */
+export function rollBack(unwanted: UnwantedHold, { ownerships, rollback }: RollbackContext): void {
+  const { ownership, handOver } = unwanted;
+  const leftover = new LockLeftover(unwanted, ownerships);
+  // Meanwhile the thread asks for nothing new: what is undone must not be that.
+  ownership.rollbacks++;
+  ownership.beginRelease();
+  const begin = (): void => {
+    // Its connection is gone: nothing is behind it any more, so it can be looked for together with others.
+    const later = handOver === undefined && leftover.isLost;
+    rollback.add(leftover, !later);
+    ownership.endRelease();
+    ownerships.tidy(ownership);
+  };
+  if (handOver === undefined) return begin();
+  void handOver
+    .catch(() => true)
+    .then((there) => {
+      if (there) return begin();
+      ownership.endRelease();
+      leftover.ended();
+    });
+}
+
+/**
+ * The same for an acquisition that has succeeded, but was written to a connection that broke as well: from there it may
+ * run once more, and if that is after the release, no caller owns that hold.
+ */
+export function rollBackLateRun(unwanted: UnwantedHold, { ownerships, rollback }: RollbackContext): void {
+  unwanted.ownership.rollbacks++;
+  rollback.add(new LockLeftover(unwanted, ownerships), false);
+}
+
+/**
+ * {@link rollBack} of a hold that was released and may be there still.
+ * @param sendRecord - of the release, if there was one
+ */
+export function rollBackRelease(
+  context: RollbackContext,
+  kind: LockKind,
+  ownership: Ownership,
+  hold: Hold,
+  sendRecord?: SendRecord,
+): void {
+  context.ownerships.mayRemain(ownership, hold);
+  rollBackHold(context, kind, ownership, Math.max(hold.leaseMs, hold.watchdogMs), sendRecord);
+}
+
+/**
+ * {@link rollBack} of a hold that Redis may have for so long, in ms.
+ * @param sendRecord - of its release, if there was one
+ */
+export function rollBackHold(
+  context: RollbackContext,
+  kind: LockKind,
+  ownership: Ownership,
+  leaseMs: number,
+  sendRecord?: SendRecord,
+): void {
+  // A release that was never run will not be either: only the hold is left, on whatever connection it is looked for.
+  const sent = sendRecord?.sends === 0 ? undefined : sendRecord;
+  rollBack({ ownership, kind, sendRecord: sent, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context);
+}
+
+/** An {@link UnwantedHold} as the rollback sees it. */
+class LockLeftover implements Leftover {
+  livesMs: number;
+  readonly #unwantedHold: UnwantedHold;
+  readonly #ownerships: RollbackContext['ownerships'];
+  /** Whether the waiter, if there was one, is off its queue. */
+  #offQueue: boolean;
+
+  constructor(unwanted: UnwantedHold, ownerships: RollbackContext['ownerships']) {
+    this.#unwantedHold = unwanted;
+    this.#ownerships = ownerships;
+    this.livesMs = Math.max(unwanted.leaseMs, unwanted.queuedMs);
+    this.#offQueue = unwanted.waiter === undefined;
+  }
+
+  get ownership(): Ownership {
+    return this.#unwantedHold.ownership;
+  }
+
+  get unwanted(): boolean {
+    const { ownership } = this.#unwantedHold;
+    return !ownership.acquiring && ownership.holds.length === 0;
+  }
+
+  get place(): LeftoverPlace {
+    return { key: this.ownership.rawName, member: this.ownership.owner };
+  }
+
+  get search(): Search | undefined {
+    return this.#offQueue ? this.#unwantedHold.kind.search : undefined;
+  }
+
+  /**
+   * Whether there is but a hold, which its thread does not have, and a command that went to a connection that is gone.
+   */
+  get isLost(): boolean {
+    const { sendRecord, kind, ownership, waiter } = this.#unwantedHold;
+    if (waiter !== undefined || ownership.holds.length > 0 || sendRecord === undefined || sendRecord.sends === 0)
+      return false;
+    return sendRecord.onManyConnections || sendRecord.connectionNumber !== kind.executor.connectionNumber;
+  }
+
+  async undo(): Promise<boolean> {
+    const { ownership, kind, sendRecord: sent, doubtful, waiter } = this.#unwantedHold;
+    const commands: Promise<unknown>[] = [];
+    const sendRecords: SendRecord[] = [];
+    const newRecord = (): SendRecord => {
+      const sendRecord = newCleanupRecord();
+      sendRecords.push(sendRecord);
+      return sendRecord;
+    };
+    ownership.beginRelease();
+    try {
+      if (waiter !== undefined) commands.push(kind.abandon!(waiter, newRecord()));
+      if (doubtful) {
+        const { name, rawName, threadId, owner } = ownership;
+        // With its lease: a late re-entry may have set a longer one.
+        commands.push(
+          kind.release({ name, rawName, threadId, owner, ...ownership.remainder(), sendRecord: newRecord() }),
+        );
+      }
+      await Promise.all(commands);
+    } finally {
+      ownership.endRelease();
+      // Another try may follow, but nothing is being given back until then.
+      this.#ownerships.tidy(ownership);
+    }
+    const behind =
+      sent === undefined ||
+      (!sent.onManyConnections &&
+        sendRecords.every(({ connectionNumber }) => connectionNumber === sent.connectionNumber));
+    if (!doubtful || behind) return true;
+    // The waiter is off its queue: what may still come out of the broken socket is worth a lease, not a whole wait.
+    const { leaseMs, queuedMs } = this.#unwantedHold;
+    this.livesMs = Math.max(leaseMs, Math.min(queuedMs, LATE_WAITER_MS));
+    return false;
+  }
+
+  ended(): void {
+    this.ownership.rollbacks--;
+    this.#ownerships.tidy(this.ownership);
+  }
+}

@@ -1,0 +1,39 @@
+/** Tells of a re-entry that only Java-style code can mean. */
+export function warnHandleReentry(name: string): void {
+  process.emitWarning(
+    `Lock '${name}' was re-entered through a handle outside any scope, or by lock() where acquire() had taken it. Two ` +
+      'requests that share a handle look the same: use withLock(), runInThread() or a threadId. (strictThreads makes ' +
+      'this an error.)',
+    { code: 'IOREDISSON_HANDLE_REENTRY' },
+  );
+}
+
+/** Tells of a call that may wait for its own scope, and so for ever. */
+export function warnSelfWait(name: string): void {
+  process.emitWarning(
+    `A call has waited 5 seconds for lock '${name}', which the withLock() or runInThread() callback that the call runs ` +
+      'in, or one around it, may hold itself. If that callback waits for the call, neither ends. Take locks in one order, ' +
+      'give back what acquire() took first, or pass its threadId. See "Threads" in the README.',
+    { code: 'IOREDISSON_SELF_WAIT' },
+  );
+}
+
+/**
+ * What warns, once per client, that its user may change an object but may not tell anybody. It is done all the same: a
+ * lock that stays for its lease, or permits that nobody gets back, would be worse for everybody.
+ *
+ * @returns is given what was done, e.g. `release lock 'a'`
+ */
+export function unheardWarning(): (what: string) => void {
+  let warned = false;
+  return (what) => {
+    if (warned) return;
+    warned = true;
+    process.emitWarning(
+      `This was done, but Redis does not let this user publish: ${what}. Nobody was told: those who wait for a lock in other ` +
+        'clients come only when the lease they saw would have ended, and those of semaphores and latches not at all. Give the ' +
+        'user the right to PUBLISH (SPUBLISH on a cluster) on the channels of its objects, see docs/security.md.',
+      { code: 'IOREDISSON_NO_PUBLISH' },
+    );
+  };
+}

@@ -1,0 +1,111 @@
+import type { SendRecord, CommandExecutor } from '../../connection/pending/CommandExecutor';
+import type { WaitOrder } from '../../waiters/QueueWaiter';
+import type { WakeRule } from '../../waiters/wakeRules';
+import type { Renewal } from '../../watchdog/Ownership';
+import type { AcquireReply, ReleaseReply } from '../../scripts/replies';
+import type { Search } from '../../wait/Rollback';
+import type { Waiter } from '../../wait/acquireWithin';
+
+/** Who acts on which lock. */
+export interface LockSubject {
+  /** The lock's name as the user gave it, for errors. */
+  readonly name: string;
+  /** The lock's key in Redis. */
+  readonly rawName: string;
+  readonly threadId: number;
+  /** The owner's field in the lock's hash. */
+  readonly owner: string;
+}
+
+/** One attempt. */
+export interface AttemptRequest extends LockSubject {
+  /** The lease in ms, for the watchdog its time-out. */
+  readonly leaseMs: number;
+  /** Known holds + 1: what the thread shall have afterwards. */
+  readonly count: number;
+  /** How long the caller is willing to wait in all, in ms; `Infinity` without limit. Fair locks put it on the wire. */
+  readonly waitMs: number;
+  /** `false`: a single attempt that queues nowhere. */
+  readonly queues: boolean;
+  /**
+   * The longest time it went to sleep for between its attempts, in ms; 0: it never slept. Fair locks put it on the
+   * wire.
+   */
+  readonly sleptMs: number;
+  /** Whether an earlier attempt of this acquisition may have succeeded unseen: a hold that is found may be its own. */
+  readonly repeated: boolean;
+  /** Whether Redis may still have a hold that this client was told lost, or has given up: what is found may be that. */
+  readonly leftover: boolean;
+  readonly sendRecord: SendRecord;
+}
+
+/** An acquisition that waits, and that a holder of this process can hand the lock to. */
+export interface Heir extends AttemptRequest {
+  readonly kind: LockKind;
+  /** Whether its thread is releasing the lock: that release, if it is repeated, would take away what is handed over. */
+  readonly releasing: boolean;
+  /** The lock is being handed over, by a command on the connection of that number. */
+  receiveHandOver(acquired: Promise<AcquireReply>, connectionNumber: number): void;
+}
+
+/** One release. */
+export interface ReleaseRequest extends LockSubject {
+  /** Holds to leave. */
+  readonly left: number;
+  /** What those holds have to live, in ms; 0 leaves the expiry alone. */
+  readonly remainingMs: number;
+  readonly sendRecord: SendRecord;
+}
+
+/**
+ * What makes a kind of lock: its scripts and its key names. A kind has no state of its own; one object serves every
+ * lock of its kind in a client.
+ */
+export interface LockKind {
+  /** For errors and listings, e.g. `lock`, `fair`. */
+  readonly name: string;
+  /** Whether its holder may take it once more. */
+  readonly reentrant: boolean;
+  /** Commands go through it. */
+  readonly executor: CommandExecutor;
+  /** How waiters of this process wait: one after the other for exclusive locks, each for itself otherwise. */
+  readonly waitOrder: WaitOrder;
+  /** How its messages wake. */
+  readonly wakeRule: WakeRule;
+  /** How the watchdog keeps it. */
+  readonly renewal: Renewal;
+  /** How holds that nobody wants are looked for. */
+  readonly search: Search;
+  /** The owner's field in the lock's hash. */
+  ownerOf(threadId: number): string;
+  /** Every key and channel of a lock, or one like it: on a cluster they must be on one slot. */
+  keysOf(rawName: string): readonly string[];
+  /** The channel a waiter listens to. */
+  channelOf(rawName: string, owner: string): string;
+  /** How one acquisition waits, for a kind without messages. @default a waiter in the queue of its name */
+  newWaiter?(): Waiter<never>;
+  attempt(request: AttemptRequest): Promise<AcquireReply>;
+  release(request: ReleaseRequest): Promise<ReleaseReply>;
+  /**
+   * Hands the last hold of `from` to the waiter of `request`. Absent where the kind has an order of its own in Redis.
+   * The command is the release of `from` and goes by its token: whether it is sent again is not for the heir to say.
+   */
+  handOver?(from: ReleaseRequest, request: AttemptRequest): Handover;
+  /**
+   * A waiter leaves without the lock (Redisson: acquireFailed). Absent where Redis knows nothing of waiters.
+   * @param sendRecord - of this command, not of the attempts
+   */
+  abandon?(request: AttemptRequest, sendRecord: SendRecord): Promise<unknown>;
+  forceRelease(rawName: string, name: string): Promise<boolean>;
+  isLocked(rawName: string, name: string): Promise<boolean>;
+  /** The holds of an owner. @returns 0 for none */
+  holdCount(rawName: string, owner: string, name: string): Promise<number>;
+  /** The pttl: -2 = free, -1 = no expiry. */
+  remainTimeToLive(rawName: string, name: string): Promise<number>;
+}
+
+/** One command that is the unlock of one thread and the acquisition of another. */
+export interface Handover {
+  readonly released: Promise<ReleaseReply>;
+  readonly acquired: Promise<AcquireReply>;
+}

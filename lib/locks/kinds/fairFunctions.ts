@@ -1,0 +1,218 @@
+import { TELL } from '../../scripts/shortenLease';
+import { lua } from '../../scripts/Script';
+
+/*
+ * The queue of a fair lock, as Lua functions that its scripts share. Most take the queue `q` first ({@link QUEUE}).
+ *
+ * The zset `timeouts` gives each waiter a score: when it will have given up, at the latest (epoch ms). That is what the
+ * lock has still to live, plus the waits of all waiters ahead, plus its own wait. When a waiter leaves or gets the
+ * lock, its wait is taken off the scores behind it. But those waiters must still wait for the lease of the new holder,
+ * whatever their scores predicted.
+ *
+ * A free lock is kept for the head of the queue. The head may be dead, or frozen with its subscription open. These
+ * steps follow, counted from when the head was told (by an unlock) or was found absent (by an attempt of anybody else):
+ *
+ * | after                | step                                                                                      |
+ * |----------------------|-------------------------------------------------------------------------------------------|
+ * | 0                    | the head's score is cut to 3 s: its claim                                                 |
+ * | 0.5 s                | whoever looks now calls all waiters ahead of it: each is told, its score is cut to 2.5 s  |
+ * |                      | and a little more the further back it stands, and ends in .5, which means "called"        |
+ * | milliseconds later   | the live ones answer by an attempt, which takes the mark away and gives a new score       |
+ * | 3 s to 3.75 s        | claims without an answer end; the first live waiter drops those before it and gets in     |
+ *
+ * So any number of dead and frozen waiters costs 3.75 s, once. All claims end when somebody gets the lock. A waiter of
+ * Java cannot answer a call, since its attempts leave its score alone: called, it tries again until it is its turn.
+ */
+
+/**
+ * How long (ms) a free lock is kept for the head of the queue, from when it was told or found absent. A live head comes
+ * within milliseconds; a client that has to connect again needs up to 2 s.
+ */
+export const FAIR_CLAIM_MS = 3000;
+
+/** When the head has not come for so long (ms), the waiters behind it are called, too. */
+const FAIR_CALL_AFTER_MS = 500;
+
+/**
+ * The claims of called waiters end one after the other within so long (ms), at most {@link LONGEST_TURN_MS} apart. That
+ * lets a waiter of Java in, which cannot answer a call: it is the head for a while before its own claim ends.
+ */
+const TURNS_MS = 750;
+const LONGEST_TURN_MS = 100;
+
+/** A waiter behind a live one looks again so long (ms) after that one should have got the lock. */
+const FALLBACK_MS = 2000;
+
+/**
+ * The distance (ms) between the scores of waiters whose real distance is lost, since a call has cut it. It is what a
+ * waiter of Java, by default, takes off the scores behind it when it gets the lock.
+ */
+export const UNKNOWN_WAIT_MS = 300_000;
+
+/** An unlock tells so many waiters at most: the head, and the next ones while nobody listens to the message. */
+const WAKE_LIMIT = 3;
+
+/**
+ * The queue as one value, `q`: its keys, and how its waiters are told. Made of the names that all scripts of a fair
+ * lock give to their keys and arguments.
+ */
+export const QUEUE = lua`
+local q = {list = queue, timeouts = timeouts, channelBase = channelBase, message = message, publish = publish}
+`;
+
+/** `tellWaiter(q, waiter)`. Returns the number of subscribers, -1 where the user may not publish. Brings `TELL`. */
+export const TELL_WAITER = lua`${TELL}
+local function tellWaiter(q, waiter)
+  return tell(q.publish, q.channelBase .. ':' .. waiter, q.message)
+end
+`;
+
+/**
+ * `wake(q)`: tells the head that it is its turn. While nobody listens, the next one is told, too, who then finds out
+ * that the head is gone. Returns the number of subscribers. Needs {@link TELL_WAITER}.
+ */
+export const WAKE = lua`
+local function wake(q)
+  for _, waiter in ipairs(redis.call('lrange', q.list, 0, ${WAKE_LIMIT - 1})) do
+    local receivers = tellWaiter(q, waiter)
+    if receivers > 0 then return receivers end
+  end
+  return 0
+end
+`;
+
+/** `scoreOf(q, waiter)`: nil without a score. */
+export const SCORE_OF = lua`
+local function scoreOf(q, waiter)
+  return tonumber(redis.call('zscore', q.timeouts, waiter))
+end
+`;
+
+/**
+ * `purge(q, moment)`: drops heads whose score has passed, as every script of Redisson does first. Returns the head,
+ * false: nobody waits. Needs {@link SCORE_OF}.
+ */
+export const PURGE_QUEUE = lua`
+local function purge(q, moment)
+  local head = redis.call('lindex', q.list, 0)
+  -- only asks for the type: an error has to come before the first write
+  redis.call('zcard', q.timeouts)
+  while head do
+    local score = scoreOf(q, head)
+    if not score or score > moment then return head end
+    redis.call('zrem', q.timeouts, head)
+    redis.call('lpop', q.list)
+    head = redis.call('lindex', q.list, 0)
+  end
+  return head
+end
+`;
+
+/**
+ * The waiters in order (`waiters(q)`), their scores by name (`allScores(q)`), the mark of a called waiter
+ * (`isCalled(score)`), and `setScore(q, waiter, score)`.
+ */
+export const SCORES = lua`
+local function waiters(q)
+  return redis.call('lrange', q.list, 0, -1)
+end
+local function allScores(q)
+  local pairs, scores = redis.call('zrange', q.timeouts, 0, -1, 'withscores'), {}
+  for i = 1, #pairs, 2 do scores[pairs[i]] = tonumber(pairs[i + 1]) end
+  return scores
+end
+local function isCalled(score)
+  return score and score % 1 == 0.5 or false
+end
+local function setScore(q, waiter, score)
+  redis.call('zadd', q.timeouts, score, waiter)
+end
+`;
+
+/**
+ * `shift(q, from, by)`: moves the scores of a waiter and of everybody behind it. The claim of a called waiter ends when
+ * it would have. Needs {@link SCORES}.
+ */
+export const SHIFT = lua`
+local function shift(q, from, by)
+  local scores, reached = allScores(q), false
+  for _, waiter in ipairs(waiters(q)) do
+    reached = reached or waiter == from
+    local score = scores[waiter]
+    if reached and score and not isCalled(score) then setScore(q, waiter, score + by) end
+  end
+end
+`;
+
+/**
+ * `endClaims(q, floor)`: ends all claims, since somebody has the lock. A called waiter that has not answered may be a
+ * live one of Java, so it gets a score behind `floor` (epoch ms) and behind those ahead.
+ *
+ * `endOldClaims(q, head, ttl, moment)`: does so for a lock that is held for `ttl` ms more, where claims are left: a
+ * holder of Java does not end them. `head` may be false. Both need {@link SCORE_OF} and {@link SCORES}.
+ */
+export const END_CLAIMS = lua`
+local function endClaims(q, floor)
+  local scores, last = allScores(q), floor
+  for _, waiter in ipairs(waiters(q)) do
+    local score = scores[waiter]
+    if isCalled(score) then
+      score = last + ${UNKNOWN_WAIT_MS}
+      setScore(q, waiter, score)
+    end
+    if score and score > last then last = score end
+  end
+end
+local function endOldClaims(q, head, ttl, moment)
+  if head and isCalled(scoreOf(q, head)) then endClaims(q, moment + math.max(ttl, 0) + ${FAIR_CLAIM_MS}) end
+end
+`;
+
+/**
+ * `claim(q, head, asker, moment, told)`: the lock is free, and the head, which was told `told` ms ago, has not come.
+ * The asker is another waiter, or false where it is not queued. Takes the step of the table above that is due. Returns
+ * in how many ms the asker should look again, at the latest.
+ *
+ * `call(q, asker, moment)`: its second step. The claims of everybody ahead of the asker (false: of everybody) run
+ * together, and end in the order of the queue. Both need {@link TELL_WAITER}, {@link SCORE_OF} and {@link SCORES}.
+ */
+export const CLAIM = lua`
+local function call(q, asker, moment)
+  local ahead = {}
+  for _, waiter in ipairs(waiters(q)) do
+    if waiter == asker then break end
+    ahead[#ahead + 1] = waiter
+  end
+  local scores = allScores(q)
+  local turn = math.min(${TURNS_MS} / #ahead, ${LONGEST_TURN_MS})
+  for i, waiter in ipairs(ahead) do
+    local ends = moment + ${FAIR_CLAIM_MS - FAIR_CALL_AFTER_MS} + turn * (i - 1)
+    setScore(q, waiter, math.floor(math.min(scores[waiter] or ends, ends)) + 0.5)
+    tellWaiter(q, waiter)
+  end
+end
+local function claim(q, head, asker, moment, told)
+  local ends = scoreOf(q, head)
+  if not isCalled(ends) then
+    if not ends or ends > moment + ${FAIR_CLAIM_MS} - told then
+      ends = moment + ${FAIR_CLAIM_MS} - told
+      setScore(q, head, ends)
+    end
+    local rest = ends - moment - ${FAIR_CLAIM_MS - FAIR_CALL_AFTER_MS}
+    if rest > 0 then
+      tellWaiter(q, head)
+      return rest
+    end
+    call(q, asker, moment)
+    ends = scoreOf(q, head)
+  end
+  local scores, last = allScores(q), ends
+  for _, waiter in ipairs(waiters(q)) do
+    if waiter == asker then break end
+    local score = scores[waiter]
+    if not isCalled(score) then return ends - moment + ${FALLBACK_MS} end
+    last = math.max(last, score)
+  end
+  return last - moment
+end
+`;

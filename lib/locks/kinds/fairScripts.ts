@@ -1,0 +1,180 @@
+import { SHORTEN_LEASE } from '../../scripts/shortenLease';
+import { CLAIM, END_CLAIMS, PURGE_QUEUE, QUEUE, SCORE_OF, SCORES, SHIFT, TELL_WAITER, WAKE } from './fairFunctions';
+import { FAIR_ACQUIRE, REENTER, oneShotAcquire, queueingAcquire } from './fairQueue';
+import { decodeAcquire, decodeCount, decodeFairRelease, decodeFlag } from '../../scripts/replies';
+import { defineScript, lua } from '../../scripts/Script';
+
+/*
+ * The fair lock (Redisson: RedissonFairLock).
+ *
+ * | Redis data                                | type    | holds                                                      |
+ * |-------------------------------------------|---------|------------------------------------------------------------|
+ * | `name`                                    | hash    | owner -> hold count, expires with the lease (as `lock.ts`) |
+ * | `redisson_lock_queue:{name}`              | list    | waiting owners, the head is next; gone when empty          |
+ * | `redisson_lock_timeout:{name}`            | zset    | waiting owner -> epoch ms (clients' clocks) when it counts as dead |
+ * | `redisson_lock__channel:{name}:<owner>`   | channel | `0`: it is this waiter's turn, or may be soon |
+ *
+ * It differs from Redisson in these points. None of them harms a Java client in the same queue.
+ *
+ * - A live waiter is never dropped because it waits for long. When it comes back, its score moves to what it would be
+ *   had it queued now, and so do the scores behind it. A Java waiter behind it counts as live for that much longer.
+ * - A free lock is kept for its head for 3 s. All waiters that do not come share these 3 s (`fairFunctions.ts`).
+ *   Redisson answers 0 (try at once) or -2 until the head's score passes, minutes later.
+ * - A waiter that leaves the queue while it is its turn tells the next one.
+ * - The head is also told when the lease may end earlier than it knows, since the holder may die: when a hold with a
+ *   longer lease is given back, when a waiter gets the lock for less time than it has slept for, and when somebody
+ *   else finds the lock free.
+ * - The release of a lock that is gone tells the head, too, but it is no success.
+ */
+
+/**
+ * One attempt that queues, for every call that waits.
+ *
+ * KEYS: name, queue, timeouts. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms), owner,
+ * wait (ms that this waiter may add to the waits behind it: its wait time, or fairLockWaitTimeout), now (epoch ms),
+ * count (the holds the owner shall have afterwards: known holds + 1), slept (the longest time in ms that this waiter
+ * went to sleep for; 0: never), message, publish.
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
+ * integer > 0 = queued, to be tried again after so many ms at the latest.
+ */
+export const acquireFairLock = defineScript({
+  name: 'fairLock.acquire',
+  ...FAIR_ACQUIRE,
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: queueingAcquire(REENTER),
+  decode: decodeAcquire,
+});
+
+/**
+ * One attempt that never queues: `tryLock()`, `tryAcquire()`. It overtakes no waiter.
+ *
+ * KEYS and ARGV: as {@link acquireFairLock}.
+ * Output: nil and `{n}` as there; integer = not acquired: the lock's PTTL in ms (-1: no expiry), or for how long the
+ * free lock is kept for the head of the queue.
+ */
+export const tryAcquireFairLock = defineScript({
+  name: 'fairLock.tryAcquire',
+  ...FAIR_ACQUIRE,
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: oneShotAcquire(REENTER),
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives holds back and tells the head of the queue.
+ *
+ * KEYS: name, queue, timeouts, channelBase (the channels are `channelBase:<owner>`). ARGV: message, owner, left (holds
+ * to leave), remaining (ms of lease those have; 0 leaves the expiry alone), now (epoch ms), publish.
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; `{n, m}` = free, n subscribers were told, m waiters are
+ * queued.
+ */
+export const releaseFairLock = defineScript({
+  name: 'fairLock.release',
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  args: ['message', 'owner', 'left', 'remaining', 'now', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${PURGE_QUEUE}${SHORTEN_LEASE}${QUEUE}
+local held = tonumber(redis.call('hget', name, owner))
+purge(q, tonumber(now))
+if not held then
+  if redis.call('exists', name) == 0 then wake(q) end
+  return nil
+end
+local keep = tonumber(left)
+if keep > 0 then
+  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+  if remaining ~= '0' and shortenLease(name, remaining) then wake(q) end
+  if held > keep then redis.call('hset', name, owner, keep) end
+  return 0
+end
+redis.call('del', name)
+return {wake(q), redis.call('llen', queue)}
+`,
+  decode: decodeFairRelease,
+});
+
+/** {@link abandonFairLock}: it was the head of a free lock. */
+export const LEFT_FREE_LOCK = 2;
+
+/**
+ * Leaves the queue (Redisson: acquireFailed): for a waiter whose time is up, which is aborted, or whose attempt has no
+ * reply. The scores behind it move up by its wait. `wait` must be the one it queued with.
+ *
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), publish.
+ * Output: 0 = it was not queued, 1 = it was, 2 = it was the head of a free lock, and the next one was told.
+ */
+export const abandonFairLock = defineScript({
+  name: 'fairLock.abandon',
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  args: ['message', 'owner', 'wait', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`${TELL_WAITER}${WAKE}${SCORES}${SHIFT}${QUEUE}
+local held = redis.call('hlen', name)
+local head = redis.call('lindex', queue, 0)
+redis.call('zcard', timeouts)
+-- it leaves before the others move up: a server without memory refuses ZADD, but not behind a write that it has allowed
+redis.call('zrem', timeouts, owner)
+shift(q, owner, -tonumber(wait))
+local found = redis.call('lrem', queue, 0, owner)
+if held > 0 or head ~= owner then return math.min(found, 1) end
+-- the message of the unlock may have gone to the one that leaves
+wake(q)
+return ${LEFT_FREE_LOCK}
+`,
+  decode: decodeCount,
+});
+
+/**
+ * Deletes the lock whoever holds it and tells the head; the queue stays (Redisson: forceUnlock).
+ *
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), publish.
+ * Output: 1 = there was a lock, 0 = there was none.
+ */
+export const forceReleaseFairLock = defineScript({
+  name: 'fairLock.forceRelease',
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  args: ['message', 'now', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${PURGE_QUEUE}${QUEUE}
+local held = redis.call('hlen', name)
+purge(q, tonumber(now))
+if held == 0 then return 0 end
+redis.call('del', name)
+wake(q)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Checks whether the head of the queue has taken the lock that it was told of. If not, it takes the next step of the
+ * table in `fairFunctions.ts`. For the client that gave the lock back, since every waiter may be asleep.
+ *
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), told (ms since the head was told), publish.
+ * Output: 0 = held, or nobody waits; else to be asked again after so many ms.
+ */
+export const checkFairTurn = defineScript({
+  name: 'fairLock.checkTurn',
+  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  args: ['message', 'now', 'told', 'publish'],
+  resend: 'always',
+  lua: lua`${TELL_WAITER}${SCORE_OF}${PURGE_QUEUE}${SCORES}${END_CLAIMS}${CLAIM}${QUEUE}
+local moment = tonumber(now)
+local held = redis.call('hlen', name)
+local first = redis.call('lindex', queue, 0)
+redis.call('zcard', timeouts)
+if held > 0 then
+  endOldClaims(q, first, redis.call('pttl', name), moment)
+  return 0
+end
+local head = purge(q, moment)
+if not head then return 0 end
+return math.max(math.ceil(claim(q, head, false, moment, tonumber(told))), 1)
+`,
+  decode: decodeCount,
+});

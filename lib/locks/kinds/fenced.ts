@@ -1,0 +1,140 @@
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { decodeFencedAcquire, decodeFencedHandOver } from '../../scripts/replies';
+import { defineScript, lua, RESEND_FLAG } from '../../scripts/Script';
+import { prefixName } from '../../util/names';
+import type { Renewal } from '../../watchdog/Ownership';
+import type { AttemptRequest, LockKind } from './LockKind';
+import { handedTo, lockChannel, reentrantKind } from './reentrant';
+
+/** Where the last token is: `redisson_lock_token:{name}`. */
+export function tokenKey(rawName: string): string {
+  return prefixName('redisson_lock_token', rawName);
+}
+
+/**
+ * The fenced lock (Redisson: RedissonFencedLock): the lock of `reentrant.ts` with a token for each acquisition; an heir
+ * gets one of its own. Its data is drawn below.
+ */
+export function fencedKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
+  return {
+    ...reentrantKind(executor, clientId, renewal),
+    name: 'fenced',
+    keysOf: (rawName) => [rawName, tokenKey(rawName), lockChannel(rawName)],
+    attempt: (request) => {
+      const { rawName, owner, leaseMs, count, name, sendRecord } = request;
+      return executor.run(
+        acquireFencedLock,
+        { name: rawName, token: tokenKey(rawName) },
+        { lease: leaseMs, owner, count, repeated: repeatFlag(request) },
+        { what: 'acquire fenced lock', name, sendRecord },
+      );
+    },
+    handOver: (from, heir) => {
+      const { rawName, owner, leaseMs, name } = heir;
+      const released = executor.run(
+        handOverFencedLock,
+        { name: rawName, token: tokenKey(rawName) },
+        { owner: from.owner, heir: owner, lease: leaseMs, repeated: heir.leftover ? '0' : RESEND_FLAG },
+        { what: 'hand over fenced lock', name, sendRecord: from.sendRecord },
+      );
+      return handedTo(released);
+    },
+  };
+}
+
+/**
+ * Whether a hold that the script finds may come from this very acquisition, and from nothing else: only then its token
+ * is the one of this acquisition.
+ */
+function repeatFlag({ repeated, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
+  if (leftover) return '0';
+  return repeated ? '1' : RESEND_FLAG;
+}
+
+/** GET of the last token. @returns 0n when there never was one */
+export async function readToken(executor: CommandExecutor, rawName: string, name: string): Promise<bigint> {
+  const token = await executor.call('get', [tokenKey(rawName)], { what: 'read the token of fenced lock', name });
+  return typeof token === 'string' ? BigInt(token) : 0n;
+}
+
+/*
+ * The fenced lock (Redisson: RedissonFencedLock): the lock of `lock.ts` with a number that grows with every
+ * acquisition. Release, forced release and renewal are those of `lock.ts`.
+ *
+ * | Redis data                        | type    | holds                                                  |
+ * |-----------------------------------|---------|--------------------------------------------------------|
+ * | `name`                            | hash    | owner -> hold count, expires with lease                |
+ * | `redisson_lock_token:{name}`      | string  | the last token given out; stays when the lock goes     |
+ * | `redisson_lock__channel:{name}`   | channel | `0` each time the lock becomes free                    |
+ *
+ * Each acquisition takes a token, a re-entry too, as in Redisson. Tokens travel as text: a number in Lua is exact only
+ * up to 2^53. INCR comes before the lock is written, since it fails where the token key is of another type or holds no
+ * number. Everything then stays as it was.
+ *
+ * A hold that is already there was taken by an earlier send of the same command, or is a leftover: this client has
+ * reported it lost, or gave it up. Only the repeat answers the current token (`repeated`). Anything else takes a new
+ * one.
+ */
+
+/**
+ * One attempt to take the lock, or to take it once more, with a token.
+ *
+ * KEYS: name, token. ARGV: lease (ms), owner, count (the holds the owner shall have afterwards: known holds + 1),
+ * repeated (RESEND_FLAG; `0` where a leftover is possible).
+ * Output: `{token}` = acquired with `count` holds; `{token, n}` = acquired, but with n holds (the earlier ones were
+ * lost); integer = held by another, its PTTL in ms (-1: no expiry). A repeat takes no second token: it finds its hold
+ * and answers the current one, which nobody can have raised meanwhile.
+ */
+export const acquireFencedLock = defineScript({
+  name: 'fencedLock.acquire',
+  keys: ['name', 'token'],
+  args: ['lease', 'owner', 'count', 'repeated'],
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: lua`
+local held = tonumber(redis.call('hget', name, owner))
+local current = redis.call('get', token)
+local ttl = redis.call('pttl', name)
+if not held and ttl ~= -2 then return ttl end
+local wanted = tonumber(count)
+if not current or not held or held < wanted or repeated ~= '1' then
+  redis.call('incr', token)
+  current = redis.call('get', token)
+end
+if not held or held < wanted then held = redis.call('hincrby', name, owner, 1) end
+if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+if held == wanted then return {current} end
+return {current, held}
+`,
+  decode: decodeFencedAcquire,
+});
+
+/**
+ * Hands the last hold of one owner to another owner of the same client in one step, with a token of its own.
+ *
+ * KEYS: name, token. ARGV: owner, heir, lease (ms, of the heir), repeated (RESEND_FLAG; `0` where the heir may have a
+ * leftover).
+ * Output: nil = the owner holds nothing and the heir neither; text = handed over (now, or by an earlier send), the
+ * token.
+ */
+export const handOverFencedLock = defineScript({
+  name: 'fencedLock.handOver',
+  keys: ['name', 'token'],
+  args: ['owner', 'heir', 'lease', 'repeated'],
+  resend: 'always',
+  synced: ({ kind }) => kind === 'handed',
+  lua: lua`
+local current = redis.call('get', token)
+if redis.call('hexists', name, owner) == 0 then
+  if current and repeated == '1' and redis.call('hexists', name, heir) == 1 then return current end
+  return nil
+end
+redis.call('incr', token)
+-- the heir goes in first: Redis deletes an empty hash, and sends an event for it
+redis.call('hset', name, heir, 1)
+redis.call('hdel', name, owner)
+redis.call('pexpire', name, lease)
+return redis.call('get', token)
+`,
+  decode: decodeFencedHandOver,
+});

@@ -1,0 +1,145 @@
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { IllegalMonitorStateError } from '../../errors';
+import { type AcquireReply, decodeNonReentrant, type NonReentrantReply } from '../../scripts/replies';
+import { defineScript, lua } from '../../scripts/Script';
+import type { Renewal } from '../../watchdog/Ownership';
+import { fairAcquireArgs, fairChannelKeys, fairKind, type HeadCheck, joinsQueue } from './fair';
+import { FAIR_ACQUIRE, oneShotAcquire, queueingAcquire } from './fairQueue';
+import type { AttemptRequest, LockKind } from './LockKind';
+import { reentrantKind } from './reentrant';
+
+/**
+ * The non-reentrant lock (Redisson: RedissonNonReentrantLock): the lock of `reentrant.ts`, which its holder cannot take
+ * again. Data and messages are the same.
+ */
+export function nonReentrantKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
+  return {
+    ...reentrantKind(executor, clientId, renewal),
+    name: 'nonReentrant',
+    reentrant: false,
+    attempt: async (request) => {
+      const { rawName, owner, leaseMs, count, name, sendRecord } = request;
+      const reply = await executor.run(
+        acquireNonReentrantLock,
+        { name: rawName },
+        { lease: leaseMs, owner, count },
+        { what: 'acquire non-reentrant lock', name, sendRecord },
+      );
+      return refuseReentry(reply, request);
+    },
+  };
+}
+
+/** @throws IllegalMonitorStateError when the script found that the thread holds the lock already */
+export function refuseReentry(reply: NonReentrantReply, { rawName, threadId }: AttemptRequest): AcquireReply {
+  if ('reentry' in reply) throw IllegalMonitorStateError.nonReentrant(rawName, threadId);
+  return reply;
+}
+
+/**
+ * The non-reentrant fair lock (Redisson: RedissonNonReentrantFairLock): the lock of `fair.ts`, which its holder cannot
+ * take again. Data and messages are the same.
+ *
+ * @param waitTimeoutMs - `fairLockWaitTimeout`
+ * @param headCheck - as for `fairKind`
+ */
+export function nonReentrantFairKind(
+  executor: CommandExecutor,
+  clientId: string,
+  renewal: Renewal,
+  waitTimeoutMs: number,
+  headCheck: HeadCheck,
+): LockKind {
+  return {
+    ...fairKind(executor, clientId, renewal, waitTimeoutMs, headCheck),
+    name: 'nonReentrantFair',
+    reentrant: false,
+    attempt: async (request) => {
+      const reply = await executor.run(
+        joinsQueue(request) ? acquireNonReentrantFairLock : tryAcquireNonReentrantFairLock,
+        fairChannelKeys(request.rawName),
+        fairAcquireArgs(request, waitTimeoutMs),
+        { what: 'acquire non-reentrant fair lock', name: request.name, sendRecord: request.sendRecord },
+      );
+      return refuseReentry(reply, request);
+    },
+  };
+}
+
+/*
+ * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced
+ * release and renewal are those of `lock.ts` and `fairLock.ts`; only the acquisition differs:
+ *
+ * | the owner's field is there because of                                         | `count` | answer   |
+ * |-------------------------------------------------------------------------------|---------|----------|
+ * | a hold this client knows of                                                   | > 1     | re-entry |
+ * | an earlier send of this acquisition                                           | 1       | acquired |
+ * | a leftover: of a hold that the client was told lost, gave up, or never saw    | 1       | acquired |
+ *
+ * A re-entry changes nothing. Its answer is `{0}`; Redisson's script fails instead.
+ */
+
+/** `reenter` as in `fairQueue.ts`, but without a second hold: see the table above. */
+const REFUSE_REENTRY = lua`
+local function reenter(name, owner, held, ttl, lease, count)
+  if count ~= '1' then return {0} end
+  if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+  return nil
+end
+`;
+
+/**
+ * One attempt to take the lock.
+ *
+ * KEYS: name. ARGV: lease (ms), owner, count (known holds + 1).
+ * Output: nil = acquired; `{1}` = acquired, but the hold the client knew of was lost; `{0}` = this owner holds it
+ * already; integer = held by another, its PTTL in ms (-1: no expiry).
+ */
+export const acquireNonReentrantLock = defineScript({
+  name: 'nonReentrantLock.acquire',
+  keys: ['name'],
+  args: ['lease', 'owner', 'count'],
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: lua`${REFUSE_REENTRY}
+local held = redis.call('hget', name, owner)
+local ttl = redis.call('pttl', name)
+if held then return reenter(name, owner, held, ttl, lease, count) end
+if ttl ~= -2 then return ttl end
+redis.call('hset', name, owner, 1)
+redis.call('pexpire', name, lease)
+if count == '1' then return nil end
+return {1}
+`,
+  decode: decodeNonReentrant,
+});
+
+/**
+ * One attempt that queues, as `acquireFairLock`.
+ *
+ * KEYS, channels and ARGV: as there. Output: nil, `{1}` and `{0}` as in
+ * {@link acquireNonReentrantLock}; integer > 0 = queued, to be tried again after so many ms at the latest.
+ */
+export const acquireNonReentrantFairLock = defineScript({
+  name: 'nonReentrantFairLock.acquire',
+  ...FAIR_ACQUIRE,
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: queueingAcquire(REFUSE_REENTRY),
+  decode: decodeNonReentrant,
+});
+
+/**
+ * One attempt that never queues, as `tryAcquireFairLock`.
+ *
+ * KEYS and ARGV: as {@link acquireNonReentrantFairLock}. Output: nil, `{1}` and `{0}` as there; integer = not acquired:
+ * the lock's PTTL in ms (-1: no expiry), or for how long the free lock is kept for the head of the queue.
+ */
+export const tryAcquireNonReentrantFairLock = defineScript({
+  name: 'nonReentrantFairLock.tryAcquire',
+  ...FAIR_ACQUIRE,
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: oneShotAcquire(REFUSE_REENTRY),
+  decode: decodeNonReentrant,
+});

@@ -1,0 +1,284 @@
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from '../../scripts/replies';
+import { defineScript, lua, PUBLISH_COMMAND } from '../../scripts/Script';
+import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
+import { writeOwnerName } from '../../util/names';
+import type { Renewable, Renewal } from '../../watchdog/Ownership';
+import type { LockKind } from './LockKind';
+import { HELD_ASIDE, LONGEST_READ, readKeyPrefix, readWriteChannel, readWriteKeys, timeoutPrefix } from './readWrite';
+import { commonKind, UNLOCK_MESSAGE } from './reentrant';
+
+/**
+ * The read half of the read/write lock (Redisson: RedissonReadLock). Each waiter attempts for itself, since any number
+ * may come in. Its data is drawn below.
+ *
+ * @param renewal - renews the owner's hold keys as well (`readRenewal`)
+ */
+export function readKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
+  return {
+    // Nothing to hand over: whoever waits for the last reader to leave is a writer.
+    ...commonKind(executor, clientId, renewal),
+    name: 'read',
+    waitOrder: 'shared',
+    keysOf: readWriteKeys,
+    channelOf: readWriteChannel,
+    attempt: ({ rawName, owner, threadId, leaseMs, count, name, sendRecord }) =>
+      executor.run(
+        acquireReadLock,
+        { name: rawName, timeoutPrefix: timeoutPrefix(rawName, owner) },
+        { lease: leaseMs, owner, writer: writeOwnerName(clientId, threadId), count },
+        { what: 'acquire read lock', name, sendRecord },
+      ),
+    release: ({ rawName, owner, left, remainingMs, name, sendRecord }) =>
+      executor.run(
+        releaseReadLock,
+        {
+          name: rawName,
+          channel: readWriteChannel(rawName),
+          timeoutPrefix: timeoutPrefix(rawName, owner),
+          keyPrefix: readKeyPrefix(rawName),
+        },
+        { message: UNLOCK_MESSAGE, owner, left, remaining: remainingMs, publish: PUBLISH_COMMAND },
+        { what: 'release read lock', name, sendRecord },
+      ),
+    forceRelease: (rawName, name) =>
+      executor.run(
+        forceReleaseReadLock,
+        { name: rawName, channel: readWriteChannel(rawName) },
+        { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
+        { what: 'force the release of read lock', name },
+      ),
+    isLocked: (rawName, name) => executor.run(isReadLocked, { name: rawName }, {}, { what: 'look at read lock', name }),
+  };
+}
+
+/**
+ * Renews read locks: the hash and the keys of the owners' own holds (Redisson: ReadLockTask). Other readers' holds are
+ * left alone, so that those of the dead run out.
+ *
+ * @param executor - where the commands go
+ * @param keyPrefixOf - what the keys of the holds on a lock begin with
+ */
+export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: string) => string): Renewal {
+  return {
+    async renew(holds, leaseMs) {
+      const byName = new Map<string, Renewable[]>();
+      for (const hold of holds) {
+        const readers = byName.get(hold.rawName);
+        if (readers === undefined) byName.set(hold.rawName, [hold]);
+        else readers.push(hold);
+      }
+      const alive = await executor.run(
+        renewReadLocks,
+        {},
+        { lease: leaseMs },
+        {
+          what: 'renew read locks',
+          moreKeys: [...byName.keys()].flatMap((rawName) => [rawName, keyPrefixOf(rawName)]),
+          moreArgs: [...byName.values()].flatMap((readers) => [readers.length, ...readers.map(({ owner }) => owner)]),
+        },
+      );
+      // The answers come name by name, the caller asked hold by hold.
+      const answers = new Map([...byName.values()].flat().map((hold, i) => [hold, alive[i] === true]));
+      return holds.map((hold) => answers.get(hold) === true);
+    },
+    batchOf: (hold) => executor.slotOf(hold.rawName),
+  };
+}
+
+/*
+ * The read half of the read/write lock (Redisson: RedissonReadLock); the write half is `writeLock.ts`.
+ *
+ * | Redis data                               | type    | holds                                                       |
+ * |------------------------------------------|---------|-------------------------------------------------------------|
+ * | `name`                                   | hash    | `mode` -> `read` or `write`; owner -> read holds; owner`:write` -> write holds |
+ * | `{name}:<owner>:rwlock_timeout:<i>`      | string  | `1`: the owner's i-th read hold, expires with its own lease |
+ * | `redisson_rwlock:{name}`                 | channel | `0` = a read hold was the last, `1` = a write lock was released; either: its lease became much shorter |
+ *
+ * The hash lives as long as the longest hold. It cannot say which reader's lease that is, so each hold has a key of its
+ * own. A release reads from these keys how long the others have, and deletes a lock of which only dead readers are
+ * left. The locks `x` and `{x}` share the keys of an owner that reads both: see {@link HELD_ASIDE}.
+ */
+
+/**
+ * One attempt to take a read hold, or one more. A writer may read under its own write lock.
+ *
+ * KEYS: name, timeoutPrefix (`{name}:<owner>:rwlock_timeout`). ARGV: lease (ms), owner, writer (the owner's name as a
+ * writer), count (the read holds the owner shall have afterwards: known holds + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
+ * integer = held by a writer, its PTTL in ms (-1: no expiry).
+ */
+export const acquireReadLock = defineScript({
+  name: 'readLock.acquire',
+  keys: ['name', 'timeoutPrefix'],
+  args: ['lease', 'owner', 'writer', 'count'],
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: lua`
+${HELD_ASIDE}
+local mode = redis.call('hget', name, 'mode')
+local ttl = redis.call('pttl', name)
+-- a hash without a mode is a lock of another kind, which keeps readers out as a writer does
+if not mode and ttl ~= -2 then return ttl end
+if mode == 'write' and redis.call('hexists', name, writer) == 0 then return ttl end
+local held = tonumber(redis.call('hget', name, owner)) or 0
+local wanted = tonumber(count)
+local repeated = held >= wanted
+if not repeated then held = held + 1 end
+local hold = timeoutPrefix .. ':' .. held
+-- SET would replace a key of any type, GET does not
+local alive = redis.call('get', hold)
+local kept = alive and (repeated or heldAside(name, owner) >= held)
+if not mode then redis.call('hset', name, 'mode', 'read') end
+if not repeated then redis.call('hset', name, owner, held) end
+if not kept or redis.call('pttl', hold) < tonumber(lease) then
+  redis.call('set', hold, '1', 'px', lease)
+end
+if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+if held == wanted then return nil end
+return {held}
+`,
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives read holds back, the youngest first. The hash then lives as long as the longest hold that is left. Waiting
+ * writers are told when that is much shorter than before. Under the owner's write lock the lease is never shortened.
+ *
+ * KEYS: name, channel, timeoutPrefix (as in {@link acquireReadLock}), keyPrefix (`{name}`). ARGV: message, owner, left
+ * (holds to leave), remaining (ms of lease those have, whichever of them was given back; 0 leaves
+ * the keys of those holds alone), publish.
+ * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
+ * 0 = it holds `left`, and it or another one goes on holding the lock; 1 + n = free, n subscribers were told;
+ * -2 = free, and the user may not publish.
+ */
+export const releaseReadLock = defineScript({
+  name: 'readLock.release',
+  keys: ['name', 'channel', 'timeoutPrefix', 'keyPrefix'],
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`
+${LONGEST_READ}${HELD_ASIDE}${TELL}${TELL_RELEASED}${SHORTEN_RW_LEASE}
+local mode = redis.call('hget', name, 'mode')
+if not mode then
+  if redis.call('exists', name) == 0 then tell(publish, channel, message) end
+  return nil
+end
+local held = tonumber(redis.call('hget', name, owner))
+if not held then return nil end
+local keep = tonumber(left)
+if held <= keep and remaining == '0' then return 0 end
+local aside = heldAside(name, owner)
+-- deletions come first: a server without memory refuses HSET, but not behind a write that it has allowed
+for hold = math.max(keep, aside) + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
+if keep == 0 then redis.call('hdel', name, owner)
+elseif held > keep then redis.call('hset', name, owner, keep) end
+local rest = tonumber(remaining)
+for hold = 1, rest > 0 and math.min(keep, held) or 0 do
+  local key = timeoutPrefix .. ':' .. hold
+  local ttl = redis.call('pttl', key)
+  if ttl < rest and hold == math.min(keep, held) or ttl > rest and hold > aside then
+    redis.call('set', key, '1', 'px', rest)
+  end
+end
+if redis.call('hlen', name) > 1 then
+  local longest = longestRead(name, keyPrefix)
+  if mode == 'write' then
+    if longest > redis.call('pttl', name) then redis.call('pexpire', name, longest) end
+    return 0
+  end
+  if longest > 0 then
+    if shortenLease(name, longest) then tell(publish, channel, message) end
+    return 0
+  end
+end
+redis.call('del', name)
+return tellReleased(publish, channel, message)
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Deletes the lock if it is held for reading, whoever holds it (Redisson: RedissonReadLock.forceUnlock). The keys of
+ * the holds are left to expire.
+ *
+ * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held for reading, 0 = it was not.
+ */
+export const forceReleaseReadLock = defineScript({
+  name: 'readLock.forceRelease',
+  keys: ['name', 'channel'],
+  args: ['message', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`
+${TELL}
+if redis.call('hget', name, 'mode') ~= 'read' then return 0 end
+redis.call('del', name)
+tell(publish, channel, message)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Whether anybody holds it for reading, the writer itself included.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = yes, 0 = no.
+ */
+export const isReadLocked = defineScript({
+  name: 'readLock.isLocked',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  lua: lua`
+local mode = redis.call('hget', name, 'mode')
+if mode == 'read' then return 1 end
+-- under a write lock: the mode and the writer are two fields
+if mode == 'write' and redis.call('hlen', name) > 2 then return 1 end
+return 0
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Renews the read holds of this client on many locks of one slot (the watchdog). Only the named owners get more time,
+ * so that the holds of dead readers expire. A longer lease stays. Where the key of a hold has expired but the owner's
+ * field is there, the key is set again: no writer can have been in between, and without the key the next reader that
+ * leaves would delete the lock of this owner.
+ *
+ * KEYS: name1, keyPrefix1, name2, keyPrefix2, ... (keyPrefix: `{name}`). ARGV: lease (ms), then for each name: the
+ * number of its owners, and the owners. Output: per owner, in that order, 1 = renewed, 0 = not held any more.
+ */
+export const renewReadLocks = defineScript({
+  name: 'readLock.renew',
+  keys: [],
+  args: ['lease'],
+  resend: 'never',
+  synced: true,
+  lua: lua`
+local period = tonumber(lease)
+local result = {}
+local at = moreArgs + 1
+for k = 1, #KEYS, 2 do
+  local name, keyPrefix, held = KEYS[k], KEYS[k + 1], false
+  for o = at + 1, at + tonumber(ARGV[at]) do
+    -- pcall: a name that now holds another type is a lost lock, but must not fail the whole batch
+    local count = redis.pcall('hget', name, ARGV[o])
+    local alive = type(count) == 'string'
+    result[#result + 1] = alive and 1 or 0
+    held = held or alive
+    for hold = 1, alive and tonumber(count) or 0 do
+      local key = keyPrefix .. ':' .. ARGV[o] .. ':rwlock_timeout:' .. hold
+      local ttl = redis.call('pttl', key)
+      if ttl == -2 then redis.call('set', key, '1', 'px', lease)
+      elseif ttl < period then redis.call('pexpire', key, lease) end
+    end
+  end
+  if held and redis.call('pttl', name) < period then redis.call('pexpire', name, lease) end
+  at = at + 1 + tonumber(ARGV[at])
+end
+return result
+`,
+  decode: decodeFlags,
+});

@@ -1,0 +1,59 @@
+import { lua } from '../../scripts/Script';
+import { prefixName, suffixName } from '../../util/names';
+
+/** The channel of both halves: `redisson_rwlock:{name}`. */
+export function readWriteChannel(rawName: string): string {
+  return prefixName('redisson_rwlock', rawName);
+}
+
+/** What the keys of an owner's read holds begin with: `{name}:<owner>:rwlock_timeout`. */
+export function timeoutPrefix(rawName: string, owner: string): string {
+  return `${suffixName(rawName, owner)}:rwlock_timeout`;
+}
+
+/** What the keys of everybody's read holds begin with: `{name}`, or the name if it has a brace of its own. */
+export function readKeyPrefix(rawName: string): string {
+  return rawName.includes('{') ? rawName : `{${rawName}}`;
+}
+
+/** Every key and channel of a read/write lock, with one owner for all. */
+export function readWriteKeys(rawName: string): string[] {
+  return [rawName, readWriteChannel(rawName), timeoutPrefix(rawName, 'owner'), readKeyPrefix(rawName)];
+}
+
+/*
+ * Lua functions of both halves of the read/write lock: which read holds there are, and how long they live.
+ */
+
+/**
+ * `longestRead(name, keyPrefix)`: the time to live (ms) of the read hold that lives longest, of all owners; 0 or less:
+ * there is none. It looks up every field that has a number, as Redisson does, a writer's too, which has no such keys.
+ */
+export const LONGEST_READ = lua`
+local function longestRead(name, keyPrefix)
+  local longest = 0
+  local fields = redis.call('hgetall', name)
+  for i = 1, #fields, 2 do
+    for hold = 1, tonumber(fields[i + 1]) or 0 do
+      local ttl = redis.call('pttl', keyPrefix .. ':' .. fields[i] .. ':rwlock_timeout:' .. hold)
+      if ttl > longest then longest = ttl end
+    end
+  end
+  return longest
+end
+`;
+
+/**
+ * `heldAside(name, owner)`: how many read holds the owner has on the other lock that uses the same hold keys. Redisson
+ * builds these keys from `{name}`, so the locks `x` and `{x}` share them. A key that is still a hold of the other lock
+ * must not be deleted or shortened. Where the user may not read that name, this client cannot have taken a hold on it.
+ */
+export const HELD_ASIDE = lua`
+local function heldAside(name, owner)
+  local other = string.match(name, '^{([^{]*)}$')
+  if not other and not string.find(name, '{', 1, true) then other = '{' .. name .. '}' end
+  -- pcall: the name may hold another type, be forbidden, or (with odd braces) be of another slot
+  if not other or type(redis.pcall('hget', other, 'mode')) ~= 'string' then return 0 end
+  return tonumber(redis.call('hget', other, owner)) or 0
+end
+`;

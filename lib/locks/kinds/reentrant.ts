@@ -1,0 +1,150 @@
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/replies';
+import { PUBLISH_COMMAND } from '../../scripts/Script';
+import { ownerName, prefixName } from '../../util/names';
+import type { Search } from '../../wait/Rollback';
+import { lockWakeRule } from '../../waiters/wakeRules';
+import type { Renewal } from '../../watchdog/Ownership';
+import type { Handover, LockKind } from './LockKind';
+import {
+  acquireLock,
+  findHolds,
+  forceReleaseLock,
+  handOverLock,
+  lockTimeToLive,
+  releaseLock,
+  renewLocks,
+} from './reentrantScripts';
+
+/** The channel of plain, fenced and non-reentrant locks: `redisson_lock__channel:{name}`. */
+export function lockChannel(rawName: string): string {
+  return prefixName('redisson_lock__channel', rawName);
+}
+
+/** The message of an unlock. */
+export const UNLOCK_MESSAGE = '0';
+
+/** The holder had lost the lock, so the heir got nothing and looks for itself. */
+export const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
+
+/** What the kinds have in common: the lock of {@link reentrantKind} that is never handed over. */
+export function commonKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
+  return {
+    name: 'lock',
+    reentrant: true,
+    executor,
+    waitOrder: 'fifo',
+    wakeRule: lockWakeRule,
+    renewal,
+    search: holdSearch(executor),
+    ownerOf: (threadId) => ownerName(clientId, threadId),
+    keysOf: (rawName) => [rawName, lockChannel(rawName)],
+    channelOf: lockChannel,
+    attempt: ({ rawName, owner, leaseMs, count, name, sendRecord }) =>
+      executor.run(
+        acquireLock,
+        { name: rawName },
+        { lease: leaseMs, owner, count },
+        { what: 'acquire lock', name, sendRecord },
+      ),
+    release: ({ rawName, owner, left, remainingMs, name, sendRecord }) =>
+      executor.run(
+        releaseLock,
+        { name: rawName, channel: lockChannel(rawName) },
+        { message: UNLOCK_MESSAGE, owner, left, remaining: remainingMs, publish: PUBLISH_COMMAND },
+        { what: 'release lock', name, sendRecord },
+      ),
+    forceRelease: (rawName, name) =>
+      executor.run(
+        forceReleaseLock,
+        { name: rawName, channel: lockChannel(rawName) },
+        { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
+        { what: 'force the release of lock', name },
+      ),
+    isLocked: (rawName, name) => isHeld(executor, rawName, name),
+    holdCount: (rawName, owner, name) => holds(executor, rawName, owner, name),
+    remainTimeToLive: (rawName, name) => timeToLive(executor, rawName, name),
+  };
+}
+
+/** Looks for holds by the owners' fields. */
+function holdSearch(executor: CommandExecutor): Search {
+  return {
+    batchOf: (key) => executor.slotOf(key),
+    find: (places) =>
+      executor.run(
+        findHolds,
+        {},
+        {},
+        {
+          what: 'look for locks',
+          moreKeys: places.map(({ key }) => key),
+          moreArgs: places.map(({ member }) => member),
+        },
+      ),
+  };
+}
+
+/** The reentrant lock (Redisson: RedissonLock). Its data is drawn in `locks/kinds/reentrantScripts.ts`. */
+export function reentrantKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
+  return {
+    ...commonKind(executor, clientId, renewal),
+    handOver: (from, { rawName, owner, leaseMs, name }) => {
+      const released = executor.run(
+        handOverLock,
+        { name: rawName },
+        { owner: from.owner, heir: owner, lease: leaseMs },
+        { what: 'hand over lock', name, sendRecord: from.sendRecord },
+      );
+      return handedTo(released);
+    },
+  };
+}
+
+/** What the command of a hand-over means for both sides. */
+export function handedTo(released: Promise<ReleaseReply>): Handover {
+  const acquired = released.then((reply): AcquireReply => {
+    if (reply.kind !== 'handed') return NOT_HANDED;
+    return reply.token === undefined ? ACQUIRED : { acquired: true, token: reply.token };
+  });
+  return { released, acquired };
+}
+
+/** The observers every lock has in common: reads of the lock's hash. Each is one command. */
+
+/** HLEN: whether anybody holds it. EXISTS, as Redisson asks, would take a key of another type for a lock. */
+export async function isHeld(executor: CommandExecutor, rawName: string, name: string): Promise<boolean> {
+  return Number(await executor.call('hlen', [rawName], { what: 'look at lock', name })) > 0;
+}
+
+/** HGET: the holds of an owner, 0 for none. */
+export async function holds(executor: CommandExecutor, rawName: string, owner: string, name: string): Promise<number> {
+  const count = await executor.call('hget', [rawName, owner], { what: 'look at lock', name });
+  return count === null ? 0 : Number(count);
+}
+
+/** PTTL of a lock, as {@link lockTimeToLive} reads it: -2 = no such key, -1 = without expiry. */
+export function timeToLive(executor: CommandExecutor, rawName: string, name: string): Promise<number> {
+  return executor.run(lockTimeToLive, { name: rawName }, {}, { what: 'look at lock', name });
+}
+
+/**
+ * Renews every lock that is one owner field of one hash: all kinds but read locks (Redisson: LockTask).
+ * @param executor - where the commands go
+ */
+export function hashRenewal(executor: CommandExecutor): Renewal {
+  return {
+    renew: (holds, leaseMs) =>
+      executor.run(
+        renewLocks,
+        {},
+        { lease: leaseMs },
+        {
+          what: 'renew locks',
+          moreKeys: holds.map((hold) => hold.rawName),
+          moreArgs: holds.map((hold) => hold.owner),
+        },
+      ),
+    batchOf: (hold) => executor.slotOf(hold.rawName),
+  };
+}

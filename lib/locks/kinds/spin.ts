@@ -1,0 +1,93 @@
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { decodeFlag, decodeRelease } from '../../scripts/replies';
+import { defineScript, lua } from '../../scripts/Script';
+import type { Waiter } from '../../wait/acquireWithin';
+import type { Renewal } from '../../watchdog/Ownership';
+import type { LockKind } from './LockKind';
+import { commonKind } from './reentrant';
+
+/**
+ * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrant.ts` without messages; waiters come back by
+ * themselves. It announces nothing, so a waiter of a plain lock of the same name learns of its release by the ttl.
+ *
+ * @param newWaiter - makes what wakes the waiter of one acquisition (`BackOffWaiter`)
+ */
+export function spinKind(
+  executor: CommandExecutor,
+  clientId: string,
+  renewal: Renewal,
+  newWaiter: () => Waiter<never>,
+): LockKind {
+  return {
+    // There is no queue in this process whose head the lock could be handed to.
+    ...commonKind(executor, clientId, renewal),
+    name: 'spin',
+    waitOrder: 'shared',
+    keysOf: (rawName) => [rawName],
+    newWaiter,
+    release: ({ rawName, owner, left, remainingMs, name, sendRecord }) =>
+      executor.run(
+        releaseSpinLock,
+        { name: rawName },
+        { owner, left, remaining: remainingMs },
+        { what: 'release spin lock', name, sendRecord },
+      ),
+    forceRelease: (rawName, name) =>
+      executor.run(forceReleaseSpinLock, { name: rawName }, {}, { what: 'force the release of spin lock', name }),
+  };
+}
+
+/*
+ * The spin lock (Redisson: RedissonSpinLock): the lock of `lock.ts` without its channel. Acquisition and renewal are
+ * those of `lock.ts`; nobody is told of a release, waiters come back by themselves.
+ *
+ * | Redis data | type | holds                                   |
+ * |------------|------|-----------------------------------------|
+ * | `name`     | hash | owner -> hold count, expires with lease |
+ */
+
+/**
+ * Gives holds back.
+ *
+ * KEYS: name. ARGV: owner, left (holds to leave), remaining (ms of lease those have; 0 leaves the expiry alone).
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 = free.
+ */
+export const releaseSpinLock = defineScript({
+  name: 'spinLock.release',
+  keys: ['name'],
+  args: ['owner', 'left', 'remaining'],
+  resend: 'always',
+  synced: true,
+  lua: lua`
+local held = tonumber(redis.call('hget', name, owner))
+if not held then return nil end
+local keep = tonumber(left)
+if keep > 0 then
+  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+  if remaining ~= '0' then redis.call('pexpire', name, remaining) end
+  if held > keep then redis.call('hset', name, owner, keep) end
+  return 0
+end
+redis.call('del', name)
+return 1
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Deletes the lock whoever holds it. HLEN comes first so that a key of another type is an error and stays.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = there was a lock, 0 = there was none.
+ */
+export const forceReleaseSpinLock = defineScript({
+  name: 'spinLock.forceRelease',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  synced: true,
+  lua: lua`
+if redis.call('hlen', name) == 0 then return 0 end
+return redis.call('del', name)
+`,
+  decode: decodeFlag,
+});

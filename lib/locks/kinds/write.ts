@@ -1,0 +1,176 @@
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { decodeAcquire, decodeFlag, decodeRelease } from '../../scripts/replies';
+import { defineScript, lua, PUBLISH_COMMAND } from '../../scripts/Script';
+import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
+import { writeOwnerName } from '../../util/names';
+import type { Renewal } from '../../watchdog/Ownership';
+import type { LockKind } from './LockKind';
+import { LONGEST_READ, readKeyPrefix, readWriteChannel, readWriteKeys } from './readWrite';
+import { commonKind } from './reentrant';
+
+/** The message of a write unlock: everybody may try, the readers too. */
+const WRITE_UNLOCK_MESSAGE = '1';
+
+/**
+ * The write half of the read/write lock (Redisson: RedissonWriteLock). Its data is drawn in `locks/kinds/read.ts`.
+ */
+export function writeKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
+  return {
+    // No hand-over from writer to writer: readers would never come in.
+    ...commonKind(executor, clientId, renewal),
+    name: 'write',
+    ownerOf: (threadId) => writeOwnerName(clientId, threadId),
+    keysOf: readWriteKeys,
+    channelOf: readWriteChannel,
+    attempt: ({ rawName, owner, leaseMs, count, name, sendRecord }) =>
+      executor.run(
+        acquireWriteLock,
+        { name: rawName },
+        { lease: leaseMs, owner, count },
+        { what: 'acquire write lock', name, sendRecord },
+      ),
+    release: ({ rawName, owner, left, remainingMs, name, sendRecord }) =>
+      executor.run(
+        releaseWriteLock,
+        { name: rawName, channel: readWriteChannel(rawName), keyPrefix: readKeyPrefix(rawName) },
+        { message: WRITE_UNLOCK_MESSAGE, owner, left, remaining: remainingMs, publish: PUBLISH_COMMAND },
+        { what: 'release write lock', name, sendRecord },
+      ),
+    forceRelease: (rawName, name) =>
+      executor.run(
+        forceReleaseWriteLock,
+        { name: rawName, channel: readWriteChannel(rawName) },
+        { message: WRITE_UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
+        { what: 'force the release of write lock', name },
+      ),
+    isLocked: (rawName, name) =>
+      executor.run(isWriteLocked, { name: rawName }, {}, { what: 'look at write lock', name }),
+  };
+}
+
+/*
+ * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is drawn in `readLock.ts`; the owner of
+ * a write lock is written `<owner>:write`. Renewal is that of `lock.ts`, with that owner.
+ */
+
+/**
+ * One attempt to take the write lock, or to take it once more. Readers keep a writer out, and so do the owner's own
+ * read holds: there is no upgrade. A re-entry adds its lease to what the lock has left, as in Redisson.
+ *
+ * KEYS: name. ARGV: lease (ms), owner (as a writer), count (the holds the owner shall have afterwards: known holds +
+ * 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
+ * integer = held by others, its PTTL in ms (-1: no expiry).
+ */
+export const acquireWriteLock = defineScript({
+  name: 'writeLock.acquire',
+  keys: ['name'],
+  args: ['lease', 'owner', 'count'],
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: lua`
+local held = tonumber(redis.call('hget', name, owner))
+local ttl = redis.call('pttl', name)
+if not held and ttl ~= -2 then return ttl end
+local wanted = tonumber(count)
+if not held then
+  held = 1
+  redis.call('hset', name, 'mode', 'write', owner, 1)
+  redis.call('pexpire', name, lease)
+elseif held < wanted then
+  held = redis.call('hincrby', name, owner, 1)
+  redis.call('pexpire', name, math.max(ttl, 0) + lease)
+elseif ttl < tonumber(lease) then
+  -- a repeat: the lease was added by the first run
+  redis.call('pexpire', name, lease)
+end
+if held == wanted then return nil end
+return {held}
+`,
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives write holds back. Waiters are told when those that are left have a much shorter lease. With the last one the
+ * lock becomes free, or, where the owner also reads, a read lock that lives as long as those read holds (the
+ * downgrade). Waiters are told in both cases, since waiting readers can come in after a downgrade, too (Redisson lets
+ * them sleep).
+ *
+ * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave),
+ * remaining (ms of lease those have; 0 leaves the expiry alone), publish.
+ * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson); 0 =
+ * it holds `left`; 1 + n = no writer any more, n subscribers were told; -2 = the same, and the user may not publish.
+ */
+export const releaseWriteLock = defineScript({
+  name: 'writeLock.release',
+  keys: ['name', 'channel', 'keyPrefix'],
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`
+${LONGEST_READ}${TELL}${TELL_RELEASED}${SHORTEN_RW_LEASE}
+local held = tonumber(redis.call('hget', name, owner))
+if not held then
+  if redis.call('exists', name) == 0 then tell(publish, channel, message) end
+  return nil
+end
+local keep = tonumber(left)
+if keep > 0 then
+  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+  if remaining ~= '0' and shortenLease(name, math.max(tonumber(remaining), longestRead(name, keyPrefix))) then
+    tell(publish, channel, message)
+  end
+  if held > keep then redis.call('hset', name, owner, keep) end
+  return 0
+end
+local longest = longestRead(name, keyPrefix)
+if longest > 0 then
+  redis.call('pexpire', name, longest)
+  redis.call('hset', name, 'mode', 'read')
+  redis.call('hdel', name, owner)
+else
+  redis.call('del', name)
+end
+return tellReleased(publish, channel, message)
+`,
+  decode: decodeRelease,
+});
+
+/**
+ * Deletes the lock if it is held for writing, whoever holds it, and the writer's read holds with it (Redisson:
+ * RedissonWriteLock.forceUnlock).
+ *
+ * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held for writing, 0 = it was not.
+ */
+export const forceReleaseWriteLock = defineScript({
+  name: 'writeLock.forceRelease',
+  keys: ['name', 'channel'],
+  args: ['message', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`
+${TELL}
+if redis.call('hget', name, 'mode') ~= 'write' then return 0 end
+redis.call('del', name)
+tell(publish, channel, message)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Whether anybody holds it for writing.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = yes, 0 = no.
+ */
+export const isWriteLocked = defineScript({
+  name: 'writeLock.isLocked',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  lua: lua`
+if redis.call('hget', name, 'mode') == 'write' then return 1 end
+return 0
+`,
+  decode: decodeFlag,
+});

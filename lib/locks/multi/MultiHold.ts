@@ -1,0 +1,79 @@
+import { LockLostError } from '../../errors';
+import type { MemberHold } from '../core/MemberLock';
+import { settleQuorum } from './quorum';
+
+/**
+ * One hold of a multi-lock: the holds of its members. It is lost when too few of them are left.
+ *
+ * States: held -> released | lost, as each hold.
+ */
+export class MultiHold implements MemberHold {
+  readonly name: string;
+  readonly threadId: number;
+  readonly #holds: readonly MemberHold[];
+  readonly #needed: number;
+  #controller: AbortController | undefined;
+  #released: Promise<void> | undefined;
+
+  /**
+   * @param holds - of the members that were taken
+   * @param needed - how many of them make the lock
+   */
+  constructor(name: string, threadId: number, holds: readonly MemberHold[], needed: number) {
+    this.name = name;
+    this.threadId = threadId;
+    this.#holds = holds;
+    this.#needed = needed;
+  }
+
+  /** Listens to the members' signals, from the first time that somebody asks. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      for (const { signal } of this.#holds) {
+        if (signal.aborted) this.#check(signal.reason);
+        else signal.addEventListener('abort', () => this.#check(signal.reason), { once: true });
+      }
+    }
+    return this.#controller.signal;
+  }
+
+  get isHeld(): boolean {
+    return this.#released === undefined && this.#holds.filter((hold) => hold.isHeld).length >= this.#needed;
+  }
+
+  /** What is left when so many leases have ended that too few remain. */
+  get remainingLeaseMs(): number {
+    if (this.#released !== undefined) return 0;
+    const leases = this.#holds.map((hold) => hold.remainingLeaseMs).sort((a, b) => b - a);
+    return leases[this.#needed - 1] ?? 0;
+  }
+
+  unlock(): Promise<void> {
+    this.#released ??= settleQuorum(
+      this.#holds.map((hold) => hold.unlock()),
+      this.#needed,
+    );
+    return this.#released;
+  }
+
+  async setLease(leaseMs: number): Promise<boolean> {
+    const renewed = await Promise.allSettled(this.#holds.map((hold) => hold.setLease(leaseMs)));
+    if (renewed.filter((one) => one.status === 'fulfilled' && one.value).length >= this.#needed) return true;
+    const failed = renewed.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    return false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.unlock().catch(() => undefined);
+  }
+
+  #check(cause: unknown): void {
+    const left = this.#holds.filter((hold) => !hold.signal.aborted).length;
+    if (left >= this.#needed) return;
+    const why =
+      cause instanceof LockLostError ? `too many of its locks are, the last one since ${cause.why}` : String(cause);
+    this.#controller?.abort(new LockLostError(this.name, this.threadId, why, { cause }));
+  }
+}

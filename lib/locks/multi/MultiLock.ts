@@ -1,0 +1,216 @@
+import type { AcquireOptions, LockHold, LockOptions, ThreadOptions } from '../../api';
+import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError } from '../../errors';
+import { describe } from '../../util/describe';
+import { leaseMillis } from '../../util/duration';
+import type { TimeUnit } from '../../util/TimeUnit';
+import { checkThreadId, HandleThread, readCaller, readTryLock, threadForHold } from '../core/calls';
+import { ALL, isHung, majorityOf, type Quorum, settleQuorum } from './quorum';
+import { MultiAcquisition, type MultiRequest, type MultiFailure } from './MultiAcquisition';
+import { acquireHold, tryAcquireHold, withHold } from '../core/holdOperations';
+import { isMemberLock, type InternalOptions, type MemberLock, type TakenHold } from '../core/MemberLock';
+import { MultiHold } from './MultiHold';
+
+/**
+ * Several locks as one, of any kinds and any clients: all of them, or a majority. It has nothing in Redis but its
+ * members.
+ *
+ * - Re-entrant as its members are, and for the same thread: every member knows it by one thread id.
+ * - Its members are taken in the order of their servers and keys, whatever the order in which they were given. See
+ *   {@link MultiAcquisition}.
+ * - The lease of a hold begins for all members when the last one has been taken.
+ *
+ * Source: `org.redisson.RedissonMultiLock`, `org.redisson.RedissonRedLock`.
+ */
+export class MultiLock implements MemberLock {
+  readonly #members: readonly MemberLock[];
+  readonly #quorum: Quorum;
+  readonly #thread = new HandleThread();
+  /** Threads that are acquiring it through this handle: each at most once at a time. */
+  readonly #acquiring = new Set<number>();
+
+  /**
+   * @throws ConfigError without locks, for anything that is no lock of this package, and for one lock given twice, but
+   *   for a multi-lock that is given it by one client: that is taken once
+   */
+  constructor(locks: readonly unknown[], quorum: Quorum) {
+    if (locks.length === 0) throw new ConfigError('Lock objects are not defined');
+    const members = locks.flatMap((lock) => {
+      if (!isMemberLock(lock))
+        throw new ConfigError(`A ${quorum.kind} is made of locks of this package, not of ${describe(lock)}`);
+      // "All of all" is all: so that one order holds for those inside as well.
+      return quorum === ALL && lock instanceof MultiLock && lock.#quorum === ALL ? lock.#members : [lock];
+    });
+    members.sort((a, b) => (a.sortKey < b.sortKey ? -1 : a.sortKey > b.sortKey ? 1 : 0));
+    this.#members = withoutRepeats(members, quorum);
+    this.#quorum = quorum;
+  }
+
+  /** The names of its locks: for messages, it has none of its own. */
+  get name(): string {
+    return this.#members.map(({ name }) => name).join(', ');
+  }
+
+  get sortKey(): string {
+    return this.#members[0]!.sortKey;
+  }
+
+  get kind(): string {
+    return this.#quorum.kind;
+  }
+
+  readonly client = undefined;
+
+  getName(): string {
+    throw this.#unsupported('getName');
+  }
+
+  async lock(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    await this.#take(leaseMillis(leaseTime, unit), Infinity, options);
+  }
+
+  lockInterruptibly(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    return this.lock(leaseTime, unit, options);
+  }
+
+  async tryLock(
+    first?: number | ThreadOptions,
+    second?: number | TimeUnit,
+    unit?: TimeUnit,
+    options?: LockOptions,
+  ): Promise<boolean> {
+    const call = readTryLock(first, second, unit, options);
+    return (await this.#take(leaseMillis(call.leaseTime, call.unit), call.waitMs, call.options)) instanceof MultiHold;
+  }
+
+  async tryAcquire(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<number | null> {
+    const taken = await this.#take(leaseMillis(leaseTime, unit), 0, options);
+    if (taken instanceof MultiHold) return null;
+    // Without a busy one Redis did not answer.
+    if (taken.member === undefined) return -1;
+    // A member may have become free meanwhile, or have no such time (a multi-lock in a multi-lock).
+    return Math.max(-1, await taken.member.remainTimeToLive().catch(() => -1));
+  }
+
+  async unlock(options?: LockOptions): Promise<void> {
+    const { thread, around, given } = this.#thread.of(readCaller(options).threadId);
+    // In a scope each member knows by itself which thread has it.
+    const whose = around === undefined || given ? { threadId: thread.id } : undefined;
+    await settleQuorum(
+      this.#members.map((lock) => lock.unlock(whose)),
+      this.#needed,
+      { isHung: (index) => isHung(this.#members[index]!) },
+    );
+  }
+
+  async isHeldByCurrentThread(): Promise<boolean> {
+    const { thread, around } = this.#thread.of(undefined);
+    if (around === undefined) return this.isHeldByThread(thread.id);
+    return majorityOf(
+      this.#members.map((lock) => lock.isHeldByCurrentThread()),
+      this.#needed,
+    );
+  }
+
+  async isHeldByThread(threadId: number): Promise<boolean> {
+    checkThreadId(threadId);
+    return majorityOf(
+      this.#members.map((lock) => lock.isHeldByThread(threadId)),
+      this.#needed,
+    );
+  }
+
+  forceUnlock(): Promise<boolean> {
+    return Promise.reject(this.#unsupported('forceUnlock'));
+  }
+
+  isLocked(): Promise<boolean> {
+    return Promise.reject(this.#unsupported('isLocked'));
+  }
+
+  getHoldCount(): Promise<number> {
+    return Promise.reject(this.#unsupported('getHoldCount'));
+  }
+
+  remainTimeToLive(): Promise<number> {
+    return Promise.reject(this.#unsupported('remainTimeToLive'));
+  }
+
+  acquire(options?: AcquireOptions): Promise<LockHold> {
+    return acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options));
+  }
+
+  tryAcquireHold(options?: AcquireOptions): Promise<LockHold | null> {
+    return tryAcquireHold(options, (waitMs) => this.takeHold(waitMs, options));
+  }
+
+  withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    return withHold(fn, options, (call) =>
+      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { call })),
+    );
+  }
+
+  async takeHold(
+    waitMs: number,
+    options: AcquireOptions | undefined,
+    inner?: InternalOptions,
+  ): Promise<TakenHold<MultiHold>> {
+    const { threadId, signal } = readCaller(options);
+    const taken = await this.#gather({
+      call: inner?.call ?? threadForHold(threadId, false),
+      leaseMs: leaseMillis(options?.leaseTime, options?.unit),
+      waitMs: inner?.queues === false ? 0 : waitMs,
+      signal,
+      watchdogMs: inner?.watchdogMs,
+      maxRenewTimes: options?.maxRenewTimes,
+    });
+    return taken instanceof MultiHold ? taken : taken.timeoutError;
+  }
+
+  get #needed(): number {
+    return this.#quorum.needed(this.#members.length);
+  }
+
+  #take(leaseMs: number, waitMs: number, options: LockOptions | undefined): Promise<MultiHold | MultiFailure> {
+    const caller = readCaller(options);
+    return this.#gather({ call: this.#thread.of(caller.threadId), leaseMs, waitMs, signal: caller.signal });
+  }
+
+  /** @returns the hold, or why there is none */
+  async #gather(request: MultiRequest): Promise<MultiHold | MultiFailure> {
+    const { call } = request;
+    const threadId = call.thread.id;
+    // Without a name in it the members find out by themselves whether the call has to wait.
+    const once = call.origin === 'plain' || call.given;
+    if (once && this.#acquiring.has(threadId)) throw IllegalMonitorStateError.acquisitionPending(this.name, threadId);
+    if (once) this.#acquiring.add(threadId);
+    else call.since ??= performance.now();
+    try {
+      const gathered = await new MultiAcquisition(this.#members, this.#needed, request).run();
+      return 'member' in gathered ? gathered : new MultiHold(this.name, threadId, gathered, this.#needed);
+    } finally {
+      if (once) this.#acquiring.delete(threadId);
+    }
+  }
+
+  #unsupported(operation: string): UnsupportedOperationError {
+    return new UnsupportedOperationError(this.#quorum.kind, operation, 'ask its locks');
+  }
+}
+
+/**
+ * One lock given twice counts once. In a red lock, one server would otherwise have two votes; by two clients, the
+ * second would wait for the first for ever.
+ * @param members - in the agreed order
+ */
+function withoutRepeats(members: readonly MemberLock[], { kind }: Quorum): readonly MemberLock[] {
+  const known = new Map<string, MemberLock>();
+  return members.filter((lock) => {
+    if (lock.client === undefined) return true;
+    const key = `${lock.sortKey}\u0000${lock.kind}`;
+    const same = known.get(key);
+    known.set(key, same ?? lock);
+    if (same === undefined) return true;
+    if (kind === ALL.kind && same.client === lock.client) return false;
+    throw new ConfigError(`A ${kind} cannot have the lock '${lock.name}' of one server twice: give each lock once`);
+  });
+}

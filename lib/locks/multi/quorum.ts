@@ -1,0 +1,144 @@
+import { CommandTimeoutError, ConnectionError } from '../../errors';
+import { runOutside } from '../../util/outside';
+import { WaitLimit } from '../../wait/WaitLimit';
+import type { MemberLock } from '../core/MemberLock';
+
+/** How many members of a multi-lock make the lock. */
+export interface Quorum {
+  /** For errors. */
+  readonly kind: string;
+  /** @returns how many of so many members are needed */
+  needed(members: number): number;
+}
+
+/** Every member (Redisson: RedissonMultiLock). */
+export const ALL: Quorum = { kind: 'MultiLock', needed: (members) => members };
+
+/** More than half of them (Redisson: RedissonRedLock). */
+export const MAJORITY: Quorum = { kind: 'RedLock', needed: (members) => Math.floor(members / 2) + 1 };
+
+/** How long an outcome that is certain already waits for those that are still to come, in ms. */
+const LATECOMER_MS = 1_500;
+
+/** How to wait for a quorum. */
+export interface QuorumWait {
+  /** How long an outcome that is certain waits for the rest, in ms. @default 1500 */
+  readonly latecomerMs?: number;
+  /** Those that nobody waits for once the outcome is certain: their servers hang. @default none */
+  readonly isHung?: (index: number) => boolean;
+}
+
+/**
+ * Waits for all of several operations. Once `needed` have succeeded, the rest has a while: a server that is down shall
+ * not hold up what the others have done; it goes on in the background.
+ * @throws the first error in the order of the list, when fewer than `needed` succeeded
+ */
+export async function settleQuorum(
+  operations: readonly Promise<unknown>[],
+  needed: number,
+  { latecomerMs = LATECOMER_MS, isHung = () => false }: QuorumWait = {},
+): Promise<void> {
+  let succeeded = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const prompt = Promise.allSettled(operations.filter((_, index) => !isHung(index)));
+  const enough = new Promise<void>((resolve) => {
+    for (const operation of operations) {
+      operation.then(
+        () => {
+          if (++succeeded !== needed || needed === operations.length) return;
+          timer = setTimeout(resolve, latecomerMs);
+          void prompt.then(() => resolve());
+        },
+        () => undefined,
+      );
+    }
+    // Not for its sake alone does the process stay: somebody may not even wait for it.
+    if (needed === 0) timer = setTimeout(resolve, LATECOMER_MS).unref();
+  });
+  const all = Promise.allSettled(operations);
+  try {
+    const results = await Promise.race([all, enough]);
+    if (results === undefined || succeeded >= needed) return;
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Whether at least `needed` of several questions are answered with yes. @throws the first error, where it decides */
+export function majorityOf(questions: readonly Promise<boolean>[], needed: number): Promise<boolean> {
+  let yes = 0;
+  let open = questions.length;
+  const errors: unknown[] = [];
+  return new Promise((resolve, reject) => {
+    const answered = (held: boolean): void => {
+      open--;
+      if (held && ++yes === needed) resolve(true);
+      if (yes + open + errors.length < needed) resolve(false);
+      else if (open === 0) reject(errors[0]);
+    };
+    for (const question of questions) {
+      question.then(answered, (error: unknown) => {
+        errors.push(error);
+        answered(false);
+      });
+    }
+  });
+}
+
+/** A server that did not answer is asked again at most so often, in ms. */
+const PAUSE_MS = 500;
+
+/** What is known of servers that hang, by the client that calls them: each has its own connection. */
+interface Suspicion {
+  /** The one that got no answer: on a cluster another one may be on a node that answers. */
+  readonly member: MemberLock;
+  /** A read that is under way: whether it was answered. */
+  probe: Promise<boolean> | undefined;
+  /** Monotonic time of the next one. */
+  dueAt: number;
+}
+
+const suspicions = new WeakMap<object, Suspicion>();
+
+/** A member's server did not answer. It counts as hung until it answers a read, which is sent at once. */
+export function suspect(member: MemberLock): void {
+  if (member.client === undefined || suspicions.has(member.client)) return;
+  suspicions.set(member.client, { member, probe: undefined, dueAt: 0 });
+  isHung(member);
+}
+
+/**
+ * Whether a member's server hung when it was last heard of. It is asked again from time to time, and nobody waits for
+ * it.
+ */
+export function isHung(member: MemberLock): boolean {
+  const { client } = member;
+  const suspicion = client === undefined ? undefined : suspicions.get(client);
+  if (suspicion === undefined) return false;
+  if (suspicion.probe === undefined && performance.now() >= suspicion.dueAt) {
+    // A read, not an acquisition: there is nothing to be undone.
+    suspicion.probe = runOutside(() => suspicion.member.isLocked()).then(
+      () => true,
+      (error: unknown) => !(error instanceof ConnectionError || error instanceof CommandTimeoutError),
+    );
+    void suspicion.probe.then((answered) => {
+      suspicion.probe = undefined;
+      suspicion.dueAt = performance.now() + PAUSE_MS;
+      if (answered) suspicions.delete(client!);
+    });
+  }
+  return true;
+}
+
+/** Whether a member's server that hung is heard of within so many ms. @param signal - ends the wait sooner */
+export async function isBack(member: MemberLock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+  if (!isHung(member)) return true;
+  const probe = suspicions.get(member.client!)?.probe;
+  if (probe === undefined) return false;
+  const limit = new WaitLimit(performance.now() + ms, signal);
+  const answered = await limit.orInterrupted(probe);
+  limit.end();
+  return answered === true;
+}

@@ -1,0 +1,53 @@
+import { RELEASED_UNHEARD } from './replies';
+import { lua } from './Script';
+
+/*
+ * A waiter sleeps until a message comes, or until the lease ends that it saw when it looked. So a script that shortens
+ * a lease tells the waiters: the holder may die, and then nobody else would.
+ */
+
+/** Waiters are told when a lease gets shorter by more than this (ms). A waiter can oversleep by at most as much. */
+export const NOTICE_MS = 1000;
+
+/**
+ * `tell(publish, channel, message)`: publishes a wake-up message. Returns the number of subscribers, -1 where the user
+ * may not publish. A refusal must not stop the script: Redis does not roll back what a script has already written.
+ */
+export const TELL = lua`
+local function tell(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  return type(receivers) == 'number' and receivers or -1
+end
+`;
+
+/**
+ * `tellReleased(publish, channel, message)`: tells the waiters that the lock is free. Returns what a release answers:
+ * 1 + the number of subscribers, -2 where the user may not publish. Needs {@link TELL}.
+ */
+export const TELL_RELEASED = lua`
+local function tellReleased(publish, channel, message)
+  local receivers = tell(publish, channel, message)
+  return receivers < 0 and ${RELEASED_UNHEARD} or 1 + receivers
+end
+`;
+
+function shortenLease(news: string): string {
+  return lua`
+local function shortenLease(name, rest)
+  local ttl = redis.call('pttl', name)
+  redis.call('pexpire', name, rest)
+  return ttl - rest > ${news}
+end
+`;
+}
+
+/** `shortenLease(name, rest)`: the lock lives for `rest` ms from now. Returns whether waiters must be told. */
+export const SHORTEN_LEASE = shortenLease(String(NOTICE_MS));
+
+/**
+ * The same for a read/write lock, which tells its waiters less often: every short read under a long one shortens the
+ * lease at its end, and each message makes every waiting writer look. Waiters are told when the lease gets shorter by
+ * more than half of what was left, plus {@link NOTICE_MS} so that a re-entry does not count. A waiter can oversleep by
+ * at most as much.
+ */
+export const SHORTEN_RW_LEASE = shortenLease(`ttl / 2 + ${NOTICE_MS}`);

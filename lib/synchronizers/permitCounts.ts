@@ -1,0 +1,159 @@
+import { decodeCount, decodeFlag } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
+
+/*
+ * Lua functions that the scripts of the permit-expirable semaphore share.
+ */
+
+/** The score of a permit without lease; as text, since Redisson compares it as text. */
+export const PERMIT_WITHOUT_LEASE = '922337203685477';
+
+/**
+ * `readAvailable(name)`: the number of available permits, nil without a semaphore. A second result is an error, which
+ * the script must return before it writes anything: the key holds no number.
+ */
+export const READ_AVAILABLE = lua`
+local function readAvailable(name)
+  local available = redis.call('get', name)
+  if available and not tonumber(available) then
+    return nil, redis.error_reply('ERR value is not an integer or out of range')
+  end
+  return tonumber(available)
+end
+`;
+
+/**
+ * `putBack(name, channel, publish, expired)`: makes so many permits available again, which are already out of the zset,
+ * and tells the waiters. Returns the number of available permits.
+ */
+export const PUT_BACK = lua`
+local function putBack(name, channel, publish, expired)
+  local available = redis.call('incrby', name, expired)
+  if available > 0 then redis.pcall(publish, channel, available) end
+  return available
+end
+`;
+
+/**
+ * `purge(name, permits, channel, publish, now)`: puts all expired permits back, the first step of most operations.
+ * Returns what `readAvailable` returns. Brings {@link READ_AVAILABLE} and {@link PUT_BACK}.
+ */
+export const PURGE = lua`${READ_AVAILABLE}${PUT_BACK}
+local function purge(name, permits, channel, publish, now)
+  local available, failure = readAvailable(name)
+  if failure then return nil, failure end
+  local expired = redis.call('zremrangebyscore', permits, '-inf', now)
+  if expired > 0 then available = putBack(name, channel, publish, expired) end
+  return available
+end
+`;
+
+/*
+ * The permits of a permit-expirable semaphore, in numbers. The data is drawn in `permitExpirableSemaphore.ts`.
+ */
+
+/**
+ * How many permits are available; may be negative.
+ *
+ * KEYS: name, permits, channel. ARGV: now (epoch ms), publish. Output: the number.
+ */
+export const availableLeasedPermits = defineScript({
+  name: 'permitExpirableSemaphore.availablePermits',
+  keys: ['name', 'permits', 'channel'],
+  args: ['now', 'publish'],
+  resend: 'always',
+  lua: lua`${PURGE}
+local available, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
+return available or 0
+`,
+  decode: decodeCount,
+});
+
+/**
+ * How many permits there are, taken or not.
+ *
+ * KEYS: name, permits, channel. ARGV: now (epoch ms), publish. Output: the number; 0 without a semaphore.
+ */
+export const getPermits = defineScript({
+  name: 'permitExpirableSemaphore.getPermits',
+  keys: ['name', 'permits', 'channel'],
+  args: ['now', 'publish'],
+  resend: 'always',
+  lua: lua`${PURGE}
+local available, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
+return available and available + redis.call('zcard', permits) or 0
+`,
+  decode: decodeCount,
+});
+
+/**
+ * How many permits are taken.
+ *
+ * KEYS: name, permits, channel. ARGV: now (epoch ms), publish. Output: the number.
+ */
+export const acquiredPermits = defineScript({
+  name: 'permitExpirableSemaphore.acquiredPermits',
+  keys: ['name', 'permits', 'channel'],
+  args: ['now', 'publish'],
+  resend: 'always',
+  lua: lua`${PURGE}
+local _, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
+return redis.call('zcard', permits)
+`,
+  decode: decodeCount,
+});
+
+/**
+ * Sets the number of permits, taken or not; creates the semaphore where there is none. Taken permits stay taken, so the
+ * number of available ones may become negative.
+ *
+ * KEYS: name, permits, channel. ARGV: total, publish. Output: 1 = changed, 0 = it was so.
+ */
+export const setPermits = defineScript({
+  name: 'permitExpirableSemaphore.setPermits',
+  keys: ['name', 'permits', 'channel'],
+  args: ['total', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`${READ_AVAILABLE}
+local available, failure = readAvailable(name)
+if failure then return failure end
+local taken = redis.call('zcard', permits)
+if available == nil then
+  redis.call('set', name, total)
+elseif available + taken == tonumber(total) then
+  return 0
+else
+  redis.call('incrby', name, total - available - taken)
+end
+redis.pcall(publish, channel, total)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Changes the number of permits, by a negative number too. The number of those available then no longer expires, as in
+ * Redisson.
+ *
+ * KEYS: name. Channels: channel. ARGV: added (any sign), publish. Output: the permits available now, expired ones not
+ * counted.
+ */
+export const addPermits = defineScript({
+  name: 'permitExpirableSemaphore.addPermits',
+  keys: ['name', 'channel'],
+  channels: ['channel'],
+  args: ['added', 'publish'],
+  resend: 'never',
+  synced: true,
+  lua: lua`
+local available = redis.call('incrby', name, added)
+redis.call('persist', name)
+if tonumber(added) > 0 then redis.pcall(publish, channel, added) end
+return available
+`,
+  decode: decodeCount,
+});

@@ -1,0 +1,215 @@
+import { NOTICE_MS } from '../scripts/shortenLease';
+import { PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK, READ_AVAILABLE } from './permitCounts';
+import {
+  decodeAcquire,
+  decodeCount,
+  decodeFlag,
+  decodeFlags,
+  decodeLeaseTime,
+  decodePermitRelease,
+} from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
+
+/*
+ * The semaphore with leased permits (Redisson: RedissonPermitExpirableSemaphore). It is created by `trySetPermits` of
+ * `semaphore.ts`; what concerns the number of its permits is in `permitCounts.ts`.
+ *
+ * | Redis data            | type    | holds                                                                             |
+ * |-----------------------|---------|-----------------------------------------------------------------------------------|
+ * | `name`                | string  | permits available now, may be negative                                            |
+ * | `{name}:timeout`      | zset    | 16 raw bytes of a permit's id -> epoch ms (clients' clocks) at which its lease ends |
+ * | `redisson_sc:{name}`  | channel | permits available (after a release of several: their number; set and add: the number given) |
+ *
+ * A permit has an id, so that a repeat finds what the first run did. A script that comes across expired permits puts
+ * them back.
+ */
+
+/**
+ * Takes one permit per id if so many are there. Puts back at most as many expired ones as it wants, as Redisson.
+ *
+ * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, then
+ * the ids (16 raw bytes each). Output: nil = taken (a repeat takes those still missing and gives all of them its
+ * expiry); integer = fewer are there: ms until the next one expires, -1: none will.
+ */
+export const acquirePermits = defineScript({
+  name: 'permitExpirableSemaphore.acquire',
+  keys: ['name', 'permits', 'channel'],
+  args: ['expiry', 'now', 'publish'],
+  resend: 'connection',
+  synced: ({ acquired }) => acquired,
+  lua: lua`${READ_AVAILABLE}${PUT_BACK}
+local available, failure = readAvailable(name)
+if failure then return failure end
+local expired = math.min(redis.call('zcount', permits, '-inf', now), #ARGV - moreArgs)
+if expired > 0 then
+  redis.call('zremrangebyrank', permits, 0, expired - 1)
+  available = putBack(name, channel, publish, expired)
+end
+local missing = 0
+for i = moreArgs + 1, #ARGV do
+  if not redis.call('zscore', permits, ARGV[i]) then missing = missing + 1 end
+end
+if missing == 0 or (available and available >= missing) then
+  if missing > 0 then redis.call('decrby', name, missing) end
+  for i = moreArgs + 1, #ARGV do redis.call('zadd', permits, expiry, ARGV[i]) end
+  local ttl = redis.call('pttl', name)
+  if ttl > 0 then redis.call('pexpire', permits, ttl) end
+  return nil
+end
+local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
+if not nearest or nearest == '${PERMIT_WITHOUT_LEASE}' then return -1 end
+return math.max(math.ceil(nearest - now), 1)
+`,
+  decode: decodeAcquire,
+});
+
+/**
+ * Gives one permit back.
+ *
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish, repeated (RESEND_FLAG).
+ * Output: 1 = given back; -1 = given back after its lease had passed; 0 = there is no such permit. A repeat that finds
+ * none answers 1: the first run gave it back.
+ */
+export const releasePermit = defineScript({
+  name: 'permitExpirableSemaphore.release',
+  keys: ['name', 'permits', 'channel'],
+  args: ['id', 'now', 'publish', 'repeated'],
+  resend: 'always',
+  synced: true,
+  lua: lua`${READ_AVAILABLE}
+local _, failure = readAvailable(name)
+if failure then return failure end
+local expiry = tonumber(redis.call('zscore', permits, id))
+if not expiry then return tonumber(repeated) end
+redis.call('zrem', permits, id)
+redis.pcall(publish, channel, redis.call('incrby', name, 1))
+return expiry > tonumber(now) and 1 or -1
+`,
+  decode: decodePermitRelease,
+});
+
+/**
+ * Gives several permits back: all of them, or none when one is missing or past its lease.
+ *
+ * KEYS: name, permits, channel. ARGV: now (epoch ms), publish, repeated (RESEND_FLAG), then the ids (16 raw bytes
+ * each).
+ * Output: how many were given back, an id named twice counts once; 0 = none. A repeat that finds none of them answers
+ * as the first run did.
+ */
+export const releasePermits = defineScript({
+  name: 'permitExpirableSemaphore.releaseMany',
+  keys: ['name', 'permits', 'channel'],
+  args: ['now', 'publish', 'repeated'],
+  resend: 'always',
+  synced: true,
+  lua: lua`${PURGE}
+local seen, ids, there, live = {}, {}, 0, 0
+for i = moreArgs + 1, #ARGV do
+  local id = ARGV[i]
+  if not seen[id] then
+    seen[id] = true
+    ids[#ids + 1] = id
+    local expiry = tonumber(redis.call('zscore', permits, id))
+    if expiry then there = there + 1 end
+    if expiry and expiry > tonumber(now) then live = live + 1 end
+  end
+end
+if there == 0 and repeated == '1' then return #ids end
+if live < #ids then return 0 end
+local _, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
+for _, id in ipairs(ids) do redis.call('zrem', permits, id) end
+redis.call('incrby', name, #ids)
+redis.pcall(publish, channel, #ids)
+return #ids
+`,
+  decode: decodeCount,
+});
+
+/**
+ * Checks many semaphores of one slot for permits that no caller owns.
+ *
+ * KEYS: the zset of each. ARGV: an id (16 raw bytes) of each. Output: per id 1 = taken, 0 = not.
+ */
+export const findPermits = defineScript({
+  name: 'permitExpirableSemaphore.find',
+  keys: [],
+  args: [],
+  resend: 'always',
+  lua: lua`
+local result = {}
+-- pcall: a key that now holds another type is not a semaphore, but must not fail the whole batch
+for i = 1, #KEYS do
+  result[i] = type(redis.pcall('zscore', KEYS[i], ARGV[moreArgs + i])) == 'string' and 1 or 0
+end
+return result
+`,
+  decode: decodeFlags,
+});
+
+/**
+ * Gives a permit another lease, counted from now. Waiters sleep until the first lease ends. If that is now this one,
+ * and much earlier, one waiter per process is told to look again.
+ *
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch
+ * ms), publish. Output: 1 = done, 0 = there is no such permit (any more).
+ */
+export const updatePermitLease = defineScript({
+  name: 'permitExpirableSemaphore.updateLeaseTime',
+  keys: ['name', 'permits', 'channel'],
+  args: ['id', 'expiry', 'now', 'publish'],
+  resend: 'always',
+  synced: true,
+  lua: lua`${PURGE}
+local _, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
+if not redis.call('zscore', permits, id) then return 0 end
+local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
+redis.call('zadd', permits, expiry, id)
+if nearest - expiry > ${NOTICE_MS} then redis.pcall(publish, channel, 1) end
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * How long a permit's lease still lasts.
+ *
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish. Output: ms; -1: it has none; nil =
+ * there is no such permit (any more).
+ */
+export const getPermitLease = defineScript({
+  name: 'permitExpirableSemaphore.getLeaseTime',
+  keys: ['name', 'permits', 'channel'],
+  args: ['id', 'now', 'publish'],
+  resend: 'always',
+  lua: lua`${PURGE}
+local _, failure = purge(name, permits, channel, publish, now)
+if failure then return failure end
+local expiry = redis.call('zscore', permits, id)
+if not expiry then return nil end
+if expiry == '${PERMIT_WITHOUT_LEASE}' then return -1 end
+return expiry - now
+`,
+  decode: decodeLeaseTime,
+});
+
+/**
+ * Deletes the semaphore with its permits; nobody is told, as in Redisson.
+ *
+ * KEYS: name, permits. ARGV: none. Output: 1 = there was one, 0 = there was none.
+ */
+export const deletePermitSemaphore = defineScript({
+  name: 'permitExpirableSemaphore.delete',
+  keys: ['name', 'permits'],
+  args: [],
+  resend: 'always',
+  synced: true,
+  lua: lua`
+local available, taken = redis.call('get', name), redis.call('zcard', permits)
+if not available and taken == 0 then return 0 end
+redis.call('del', name, permits)
+return 1
+`,
+  decode: decodeFlag,
+});

@@ -1,0 +1,189 @@
+import { INTEGER_TEXT } from '../scripts/integerText';
+import { decodeCount, decodeFlag } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
+
+/*
+ * The semaphore (Redisson: RedissonSemaphore).
+ *
+ * | Redis data            | type    | holds                                                                    |
+ * |-----------------------|---------|--------------------------------------------------------------------------|
+ * | `name`                | string  | permits available now, may be negative; expires only where it was set so |
+ * | `redisson_sc:{name}`  | channel | the permits available after each change that may let somebody in         |
+ *
+ * The data does not say who has a permit, so a repeat of a change cannot be told from a second one: these scripts are
+ * sent once, and doubt is told to the caller. GET comes before SET and DEL, which would replace a key of any type.
+ */
+
+/**
+ * `giveBack(name, permits)`: INCRBY, also on a server without memory. Such a server refuses a command that may need
+ * memory, unless the script has already written. So where INCRBY is refused, the function first makes a write that
+ * changes nothing. Any other error comes again. Returns the permits available now.
+ */
+const GIVE_BACK = lua`
+local function giveBack(name, permits)
+  local available = redis.pcall('incrby', name, permits)
+  if type(available) ~= 'table' then return available end
+  local ttl = redis.call('pttl', name)
+  if ttl < 0 then redis.call('persist', name) else redis.call('pexpire', name, math.max(ttl, 1)) end
+  return redis.call('incrby', name, permits)
+end
+`;
+
+/**
+ * Takes permits if so many are there.
+ *
+ * KEYS: name. ARGV: permits (> 0). Output: 1 = taken, 0 = fewer are there.
+ */
+export const acquireSemaphore = defineScript({
+  name: 'semaphore.acquire',
+  keys: ['name'],
+  args: ['permits'],
+  resend: 'never',
+  synced: (taken) => taken,
+  lua: lua`
+local available = redis.call('get', name)
+-- text that is no number goes on to DECRBY, whose error says so
+if not available or (tonumber(available) or math.huge) < tonumber(permits) then return 0 end
+redis.call('decrby', name, permits)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Gives permits back, also to a semaphore that does not exist yet.
+ *
+ * KEYS: name. Channels: channel. ARGV: permits (> 0), publish. Output: the permits available now.
+ */
+export const releaseSemaphore = defineScript({
+  name: 'semaphore.release',
+  keys: ['name', 'channel'],
+  channels: ['channel'],
+  args: ['permits', 'publish'],
+  resend: 'never',
+  synced: true,
+  lua: lua`${GIVE_BACK}
+local available = giveBack(name, permits)
+redis.pcall(publish, channel, available)
+return available
+`,
+  decode: decodeCount,
+});
+
+/**
+ * Gives permits back if the semaphore exists.
+ *
+ * KEYS: name. Channels: channel. ARGV: permits (> 0), publish. Output: 1 = given back, 0 = there is no semaphore.
+ */
+export const releaseSemaphoreIfExists = defineScript({
+  name: 'semaphore.releaseIfExists',
+  keys: ['name', 'channel'],
+  channels: ['channel'],
+  args: ['permits', 'publish'],
+  resend: 'never',
+  synced: true,
+  lua: lua`${GIVE_BACK}
+if redis.call('exists', name) == 0 then return 0 end
+redis.pcall(publish, channel, giveBack(name, permits))
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Sets the number of permits unless there is one. Serves the permit-expirable semaphore too.
+ *
+ * KEYS: name. Channels: channel. ARGV: permits, ttl (ms the semaphore lives; 0: without limit), publish.
+ * Output: 1 = set, 0 = there was a semaphore.
+ */
+export const trySetPermits = defineScript({
+  name: 'semaphore.trySetPermits',
+  keys: ['name', 'channel'],
+  channels: ['channel'],
+  args: ['permits', 'ttl', 'publish'],
+  resend: 'never',
+  synced: true,
+  lua: lua`
+if redis.call('get', name) then return 0 end
+if ttl == '0' then redis.call('set', name, permits) else redis.call('set', name, permits, 'px', ttl) end
+redis.pcall(publish, channel, permits)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Changes the number of permits, by a negative number too. The semaphore then no longer expires, as in Redisson.
+ *
+ * KEYS: name. Channels: channel. ARGV: permits (any sign), publish. Output: the permits available now.
+ */
+export const addSemaphorePermits = defineScript({
+  name: 'semaphore.addPermits',
+  keys: ['name', 'channel'],
+  channels: ['channel'],
+  args: ['permits', 'publish'],
+  resend: 'never',
+  synced: true,
+  lua: lua`
+local available = redis.call('incrby', name, permits)
+redis.call('persist', name)
+redis.pcall(publish, channel, available)
+return available
+`,
+  decode: decodeCount,
+});
+
+/**
+ * Takes all permits, or forgives all debts: afterwards none is available. The semaphore then no longer expires, as in
+ * Redisson.
+ *
+ * KEYS: name. ARGV: none. Output: the permits that were available (may be negative); 0 without a semaphore.
+ */
+export const drainPermits = defineScript({
+  name: 'semaphore.drainPermits',
+  keys: ['name'],
+  args: [],
+  resend: 'never',
+  synced: true,
+  lua: lua`
+local available = redis.call('get', name)
+if not available then return 0 end
+redis.call('set', name, 0)
+return tonumber(available)
+`,
+  decode: decodeCount,
+});
+
+/**
+ * How many permits are available; may be negative.
+ *
+ * KEYS: name. ARGV: none. Output: the number as text, nil without a semaphore.
+ */
+export const availablePermits = defineScript({
+  name: 'semaphore.availablePermits',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  lua: lua`${INTEGER_TEXT}
+return integerText(name)
+`,
+  decode: decodeCount,
+});
+
+/**
+ * Deletes the semaphore; nobody is told, as in Redisson.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = there was one, 0 = there was none.
+ */
+export const deleteSemaphore = defineScript({
+  name: 'semaphore.delete',
+  keys: ['name'],
+  args: [],
+  resend: 'always',
+  synced: true,
+  lua: lua`
+if not redis.call('get', name) then return 0 end
+return redis.call('del', name)
+`,
+  decode: decodeFlag,
+});

@@ -1,0 +1,56 @@
+import type { BackOffPolicy } from '../api/BackOff';
+import { ShutdownError } from '../errors';
+import { clampTimer } from '../util/duration';
+import { AbortListeners } from './WaitLimit';
+import type { Wake, Waiter } from './acquireWithin';
+
+/**
+ * Wakes by time alone: for kinds of lock that send no messages. Each sleep is as long as the policy says, whatever the
+ * ttl.
+ *
+ * States: awake <-> asleep -> left.
+ */
+export class BackOffWaiter implements Waiter<never> {
+  /** The attempt that failed has just been made; the next one comes after the first pause. */
+  readonly isTurn = false;
+  readonly #policy: BackOffPolicy;
+  readonly #closing: AbortSignal;
+  #timer: NodeJS.Timeout | undefined;
+  #reject: ((error: Error) => void) | undefined;
+
+  /**
+   * @param policy - of this acquisition alone
+   * @param closing - aborts when the client is shut down
+   */
+  constructor(policy: BackOffPolicy, closing: AbortSignal) {
+    this.#policy = policy;
+    this.#closing = closing;
+    AbortListeners.of(closing).add(this.#close);
+  }
+
+  listen(): undefined {
+    return undefined;
+  }
+
+  sleep(): Promise<Wake<never>> {
+    const ms = this.#policy.getNextSleepPeriod();
+    if (!Number.isFinite(ms)) {
+      return Promise.reject(new RangeError(`A BackOffPolicy must give a number of milliseconds, not ${String(ms)}`));
+    }
+    if (this.#closing.aborted) return Promise.reject(new ShutdownError());
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      this.#timer = setTimeout(() => resolve(undefined), clampTimer(ms));
+    });
+  }
+
+  leave(): void {
+    clearTimeout(this.#timer);
+    AbortListeners.of(this.#closing).delete(this.#close);
+  }
+
+  readonly #close = (): void => {
+    clearTimeout(this.#timer);
+    this.#reject?.(new ShutdownError());
+  };
+}

@@ -1,0 +1,128 @@
+import { clampTimer } from '../util/duration';
+
+/** Stands for "the wait ended before this did". */
+export const INTERRUPTED: unique symbol = Symbol('interrupted');
+
+/**
+ * How long a caller is willing to wait: a deadline, an AbortSignal, both or neither. At most one timer
+ * per wait, and one listener per signal; none at all for a wait without limit.
+ *
+ * States: waiting -> over (deadline passed or signal aborted) | ended.
+ */
+export class WaitLimit {
+  readonly #deadline: number;
+  readonly #signal: AbortSignal | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #interrupt: (() => void) | undefined;
+
+  /**
+   * @param deadline - monotonic time (`performance.now()`) after which nobody waits any more; `Infinity` for no limit
+   * @param signal - aborts the wait
+   */
+  constructor(deadline: number, signal: AbortSignal | undefined) {
+    this.#deadline = deadline;
+    this.#signal = signal;
+    if (deadline !== Infinity) this.#arm();
+    if (signal !== undefined) AbortListeners.of(signal).add(this.#stop);
+  }
+
+  /** Whether the wait has a deadline. */
+  get timed(): boolean {
+    return this.#deadline !== Infinity;
+  }
+
+  /** Whether the deadline has passed or the signal aborted. */
+  get over(): boolean {
+    return this.aborted || (this.timed && performance.now() >= this.#deadline);
+  }
+
+  /** Whether the signal aborted. */
+  get aborted(): boolean {
+    return this.#signal !== undefined && this.#signal.aborted;
+  }
+
+  /** Why the signal aborted. */
+  get reason(): unknown {
+    return this.#signal?.reason as unknown;
+  }
+
+  /** The outcome of `work`, or {@link INTERRUPTED} as soon as the wait is over. At most one at a time. */
+  orInterrupted<T>(work: Promise<T>): Promise<T | typeof INTERRUPTED> {
+    if (!this.timed && this.#signal === undefined) return work;
+    if (this.over) {
+      work.catch(() => undefined);
+      return Promise.resolve(INTERRUPTED);
+    }
+    return new Promise((resolve, reject) => {
+      this.#interrupt = () => resolve(INTERRUPTED);
+      work.then(resolve, reject);
+    });
+  }
+
+  /** Frees the timer and the listener. */
+  end(): void {
+    clearTimeout(this.#timer);
+    if (this.#signal !== undefined) AbortListeners.of(this.#signal).delete(this.#stop);
+    this.#interrupt = undefined;
+  }
+
+  readonly #stop = (): void => {
+    this.#interrupt?.();
+  };
+
+  #arm(): void {
+    const left = this.#deadline - performance.now();
+    // Timers fire on whole milliseconds: rounding up keeps one from firing just before the deadline it stands for.
+    this.#timer = setTimeout(
+      () => {
+        if (performance.now() >= this.#deadline) this.#stop();
+        else this.#arm();
+      },
+      clampTimer(Math.ceil(left)),
+    );
+  }
+}
+
+/** For a wait without limit; it has no state, so one serves all. */
+export const NO_LIMIT = new WaitLimit(Infinity, undefined);
+
+const watches = new WeakMap<AbortSignal, AbortListeners>();
+
+/**
+ * What is to happen when a signal aborts, with one listener on the signal: a thousand waiters may share one signal, and
+ * Node takes more than ten listeners for a leak.
+ */
+export class AbortListeners {
+  readonly #signal: AbortSignal;
+  readonly #actions = new Set<() => void>();
+
+  private constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** The watch of a signal. */
+  static of(signal: AbortSignal): AbortListeners {
+    let watch = watches.get(signal);
+    if (watch === undefined) watches.set(signal, (watch = new AbortListeners(signal)));
+    return watch;
+  }
+
+  /** From now on does this, too, once. */
+  add(action: () => void): void {
+    if (this.#actions.size === 0) this.#signal.addEventListener('abort', this.#abort, { once: true });
+    this.#actions.add(action);
+  }
+
+  /** Does it no longer. */
+  delete(action: () => void): void {
+    if (this.#actions.delete(action) && this.#actions.size === 0) {
+      this.#signal.removeEventListener('abort', this.#abort);
+    }
+  }
+
+  readonly #abort = (): void => {
+    const actions = [...this.#actions];
+    this.#actions.clear();
+    for (const action of actions) action();
+  };
+}

@@ -1,0 +1,72 @@
+import { clampTimer } from '../util/duration';
+
+/** First pause between two looks, in ms; it doubles. */
+const FIRST_PAUSE_MS = 500;
+
+/** What polling needs of a queue. */
+export interface PolledQueue {
+  /** How long a waiter without a limit waits to become subscribed, in ms. */
+  readonly subscriptionTimeout: number;
+  /** Longest pause between two looks, in ms. */
+  readonly longestPause: number;
+  /** The head, and some of the shared waiters, attempt without a subscription. */
+  lookAgain(): void;
+  /**
+   * Rejects those without a limit who joined at that monotonic time or before.
+   * @returns when the next of them joined; `undefined` when there is none
+   */
+  expire(joinedAt: number): number | undefined;
+}
+
+/**
+ * A queue whose channel is not subscribed yet, although somebody in it listens. Nothing wakes its waiters, so they look
+ * again after growing pauses. Who has no limit of its own is rejected when it has waited for the subscription for too
+ * long.
+ *
+ * States: waiting -> ended (subscribed, refused, or nobody is left).
+ */
+export class Polling {
+  readonly #queue: PolledQueue;
+  readonly #since = performance.now();
+  #pause: number;
+  #look: NodeJS.Timeout;
+  #deadline: NodeJS.Timeout | undefined;
+
+  constructor(queue: PolledQueue) {
+    this.#queue = queue;
+    this.#pause = Math.min(FIRST_PAUSE_MS, queue.longestPause);
+    this.#look = setTimeout(this.#lookAgain, clampTimer(this.#pause));
+    this.#expireAt(this.#since);
+  }
+
+  /** Somebody joins the queue. */
+  joined(): void {
+    if (this.#deadline === undefined) this.#expireAt(performance.now());
+  }
+
+  /** Frees the timers. */
+  end(): void {
+    clearTimeout(this.#look);
+    clearTimeout(this.#deadline);
+  }
+
+  readonly #lookAgain = (): void => {
+    this.#pause = Math.min(2 * this.#pause, this.#queue.longestPause);
+    this.#look = setTimeout(this.#lookAgain, clampTimer(this.#pause));
+    this.#queue.lookAgain();
+  };
+
+  /** Rejects those who joined until then, as soon as their time is up. */
+  #expireAt(joinedAt: number): void {
+    const { subscriptionTimeout } = this.#queue;
+    const due = Math.max(joinedAt, this.#since) + subscriptionTimeout;
+    this.#deadline = setTimeout(
+      () => {
+        this.#deadline = undefined;
+        const next = this.#queue.expire(Math.max(performance.now(), due) - subscriptionTimeout);
+        if (next !== undefined) this.#expireAt(next);
+      },
+      clampTimer(Math.ceil(due - performance.now())),
+    );
+  }
+}

@@ -1,0 +1,315 @@
+import type { Subscriber } from '../connection/pubsub/Subscriber';
+import { ShutdownError } from '../errors';
+import { clampTimer } from '../util/duration';
+import { FairPauses, GIVE_WAY_MS } from './fairness';
+import type { QueueWaiter, WaitOrder } from './QueueWaiter';
+import { type QueueSubscription, WaitQueue } from './WaitQueue';
+import type { WakeRule } from './wakeRules';
+
+/** Settings of the subscriptions. */
+export interface SubscriptionSettings {
+  /** How long a waiter without a limit waits to become subscribed, in ms. */
+  readonly subscriptionTimeout: number;
+  /** After how long without the connection, and how often then, waiters look again, in ms. */
+  readonly timeout: number;
+}
+
+/**
+ * The table of subscriptions, the only one of the client: channel -> {@link Subscription} -> {@link WaitQueue} of a raw
+ * name. A queue is there as long as somebody waits in it, a subscription as long as it has a queue. The channel of one
+ * that is empty is unsubscribed when this turn of the event loop is over: whoever has just got the lock does not wait
+ * for that, and a queue that follows at once takes the subscription over. SUBSCRIBE and UNSUBSCRIBE of a channel travel
+ * on one connection in the order they were decided.
+ *
+ * States: open -> closed.
+ */
+export class Subscriptions<H extends object = object> implements SubscriptionOwner<H> {
+  readonly #subscriber: Subscriber;
+  readonly #settings: SubscriptionSettings;
+  readonly #subscriptions = new Map<string, Subscription<H>>();
+  /** Channels that nobody waits for any more, and that are still subscribed. */
+  readonly #unused = new Set<string>();
+  /** When the last channel was left (monotonic): it may be counted as listening for a little longer. */
+  #unusedSince = -Infinity;
+  /**
+   * The channel of the last message that nobody waited for: that of an own unlock, sent before the channel was left.
+   */
+  #unawaited: string | undefined;
+  /** Names that fresh acquisitions give way for. */
+  readonly fairPauses = new FairPauses();
+  #outage: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** @param subscriber - listens for it; this object becomes the receiver of its events */
+  constructor(subscriber: Subscriber, settings: SubscriptionSettings) {
+    this.#subscriber = subscriber;
+    this.#settings = settings;
+    subscriber.events = {
+      message: (channel, message) => {
+        const subscription = this.#subscriptions.get(channel);
+        if (subscription === undefined) this.#unawaited = channel;
+        else subscription.message(message);
+      },
+      interrupted: () => this.#interrupted(),
+      restored: () => this.#restored(),
+    };
+  }
+
+  get subscriptionTimeout(): number {
+    return this.#settings.subscriptionTimeout;
+  }
+
+  get longestPause(): number {
+    return this.#settings.timeout;
+  }
+
+  get interrupted(): boolean {
+    return this.#outage !== undefined;
+  }
+
+  get countsReceivers(): boolean {
+    return this.#subscriber.countsReceivers;
+  }
+
+  countListeners(channel: string): Promise<number> | undefined {
+    return this.#subscriber.countListeners?.(channel);
+  }
+
+  /** How many channels have waiters. */
+  get size(): number {
+    return this.#subscriptions.size;
+  }
+
+  /**
+   * Those who wait for the object of that raw name on a channel, if there are any. The channel alone may be that of
+   * another.
+   */
+  queue(channel: string, rawName: string): WaitQueue<H> | undefined {
+    // They have just been rejected, and are about to leave.
+    return this.#closed ? undefined : this.#subscriptions.get(channel)?.queue(rawName);
+  }
+
+  /**
+   * This client has released a lock, and so many subscribers were told, itself perhaps among them. Whoever asks next
+   * gives way to the others, if there are any.
+   */
+  released(channel: string, rawName: string, receivers: number): void {
+    // Those of one node say nothing of the others, and whoever believed them would give way more often than the rest.
+    if (!this.countsReceivers) return;
+    const mayBeOwn = this.#subscriptions.has(channel) || performance.now() - this.#unusedSince < GIVE_WAY_MS;
+    // An own message that is still to come is heard as one of them.
+    const toCome = mayBeOwn && this.#unawaited === channel ? receivers - 1 : receivers;
+    this.#unawaited = undefined;
+    if (receivers > (mayBeOwn ? 1 : 0)) this.fairPauses.add(rawName, toCome);
+    else this.fairPauses.forget(rawName);
+  }
+
+  /**
+   * Who waits on a channel for another object than this one looks again: what one did to the keys that they share is
+   * not told.
+   */
+  lookBeside(channel: string, rawName: string): void {
+    for (const queue of this.#subscriptions.get(channel)?.queues ?? []) if (queue.rawName !== rawName) queue.wakeAll();
+  }
+
+  /**
+   * Joins the waiters for an object. Nothing is sent before somebody has to listen.
+   * @param rawName - of the object; its channel may be that of other names, too
+   * @param need - how many permits it waits for. @default 1
+   * @throws ShutdownError when the client is shut down
+   */
+  join<T>(
+    channel: string,
+    rawName: string,
+    rule: WakeRule,
+    order: WaitOrder,
+    heir?: H,
+    need?: number,
+  ): QueueWaiter<T, H> {
+    if (this.#closed) throw new ShutdownError();
+    let subscription = this.#subscriptions.get(channel);
+    if (subscription === undefined) {
+      this.#subscriptions.set(channel, (subscription = new Subscription<H>(channel, this)));
+    }
+    let queue = subscription.queue(rawName, rule);
+    if (queue === undefined) {
+      subscription.add((queue = new WaitQueue<H>(subscription, rawName, rule)));
+      const others = order === 'fifo' ? this.fairPauses.take(rawName) : 0;
+      if (others > 0) queue.giveWay(others);
+    }
+    return queue.join<T>(order, heir, need);
+  }
+
+  /** Rejects every waiter and closes the subscriber. */
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#outage);
+    for (const queue of this.#queues()) queue.rejectAll(new ShutdownError());
+    this.#subscriber.close();
+  }
+
+  subscribe(channel: string): Promise<void> {
+    this.#unused.delete(channel);
+    return this.#subscriber.subscribe(channel);
+  }
+
+  drop(subscription: Subscription<H>, subscribed: boolean): void {
+    const { channel } = subscription;
+    if (this.#subscriptions.get(channel) === subscription) this.#subscriptions.delete(channel);
+    if (!subscribed || this.#closed) return;
+    if (this.#unused.size === 0) setImmediate(this.#unsubscribe);
+    this.#unused.add(channel);
+    this.#unusedSince = performance.now();
+    this.#unawaited = undefined;
+  }
+
+  readonly #unsubscribe = (): void => {
+    if (!this.#closed) for (const channel of this.#unused) this.#subscriber.unsubscribe(channel);
+    this.#unused.clear();
+  };
+
+  #interrupted(): void {
+    if (this.#closed || this.#outage !== undefined) return;
+    // A short gap is healed by `restored`. A long one may be a dead server: the waiters' attempts find out, and reject
+    // with the connection's error when it is. Where only this connection is gone, nobody else would wake them.
+    this.#outage = setInterval(() => this.#lookAgain(), clampTimer(this.#settings.timeout));
+    this.#outage.unref();
+  }
+
+  #restored(): void {
+    clearInterval(this.#outage);
+    this.#outage = undefined;
+    this.#wakeAll();
+  }
+
+  #wakeAll(): void {
+    for (const queue of this.#queues()) queue.wakeAll();
+  }
+
+  /** A channel that was never subscribed has pauses of its own. */
+  #lookAgain(): void {
+    for (const { live, queues } of [...this.#subscriptions.values()]) {
+      if (live) for (const queue of [...queues]) queue.lookAgain();
+    }
+  }
+
+  #queues(): WaitQueue<H>[] {
+    return [...this.#subscriptions.values()].flatMap(({ queues }) => queues);
+  }
+}
+
+/** What a subscription needs of its table. */
+export interface SubscriptionOwner<H extends object = object> {
+  /** How long a waiter without a limit waits to become subscribed, in ms. */
+  readonly subscriptionTimeout: number;
+  /** Longest pause between two attempts of those who are not subscribed, in ms. */
+  readonly longestPause: number;
+  /** Whether a connection that listens is gone. */
+  readonly interrupted: boolean;
+  /** Whether Redis counts all who listen to a channel when it publishes a message. */
+  readonly countsReceivers: boolean;
+  /** How many listen to a channel, where Redis does not count them so; `undefined`: it cannot be asked. */
+  countListeners(channel: string): Promise<number> | undefined;
+  /** Subscribes the channel, however long it takes. */
+  subscribe(channel: string): Promise<void>;
+  /** Nobody waits on it any more. @param subscribed - whether it had asked for a subscription */
+  drop(subscription: Subscription<H>, subscribed: boolean): void;
+}
+
+/**
+ * One channel, and the queues of this process that listen to it.
+ *
+ * A channel may stand for more than one object: Redisson gives the names `x` and `{x}` the same one, as it does a
+ * semaphore and a permit-expirable semaphore of one name. So a queue is found by the raw name and the wake rule as
+ * well, a message goes to every queue, and the channel is unsubscribed with the last of them.
+ */
+export class Subscription<H extends object = object> implements QueueSubscription<H> {
+  readonly channel: string;
+  readonly #host: SubscriptionOwner<H>;
+  /** Hardly ever more than one, and never more than a handful: so few names share a channel. */
+  readonly #queues: WaitQueue<H>[] = [];
+  #subscribing = false;
+  #live = false;
+
+  /** Made by Subscriptions only. */
+  constructor(channel: string, host: SubscriptionOwner<H>) {
+    this.channel = channel;
+    this.#host = host;
+  }
+
+  /** Its queues; do not change them. */
+  get queues(): readonly WaitQueue<H>[] {
+    return this.#queues;
+  }
+
+  /** Whether messages arrive. */
+  get live(): boolean {
+    return this.#live;
+  }
+
+  get heard(): boolean {
+    return this.#live && !this.#host.interrupted;
+  }
+
+  /** Where objects of two names listen, nobody can say how many wait for either. */
+  get counted(): boolean {
+    return this.#queues.length === 1 && this.#host.countsReceivers;
+  }
+
+  countListeners(): Promise<number> | undefined {
+    return this.#queues.length === 1 ? this.#host.countListeners(this.channel) : undefined;
+  }
+
+  get subscriptionTimeout(): number {
+    return this.#host.subscriptionTimeout;
+  }
+
+  get longestPause(): number {
+    return this.#host.longestPause;
+  }
+
+  /** The queue of an object. @param rule - `undefined`: whatever its rule is */
+  queue(rawName: string, rule?: WakeRule): WaitQueue<H> | undefined {
+    for (const queue of this.#queues) {
+      if (queue.rawName === rawName && (rule === undefined || queue.rule === rule)) return queue;
+    }
+    return undefined;
+  }
+
+  /** Takes a queue in. */
+  add(queue: WaitQueue<H>): void {
+    this.#queues.push(queue);
+  }
+
+  /** A queue is empty. */
+  remove(queue: WaitQueue<H>): void {
+    const index = this.#queues.indexOf(queue);
+    if (index >= 0) this.#queues.splice(index, 1);
+    if (this.#queues.length === 0) this.#host.drop(this, this.#subscribing);
+  }
+
+  /** Subscribes, for all its queues together, and tells them when it is done. @returns whether it is done already */
+  listen(): boolean {
+    if (this.#live || this.#subscribing) return this.#live;
+    this.#subscribing = true;
+    this.#host.subscribe(this.channel).then(
+      () => {
+        this.#live = true;
+        for (const queue of [...this.#queues]) queue.subscribed();
+      },
+      (error: unknown) => {
+        // A failed subscription is forgotten, so that the next waiter asks anew and is not failed by this one.
+        this.#subscribing = false;
+        for (const queue of [...this.#queues]) queue.refused(error as Error);
+      },
+    );
+    return false;
+  }
+
+  /** A message of the channel. */
+  message(text: string): void {
+    // A queue that is emptied meanwhile leaves the list.
+    if (this.#queues.length === 1) this.#queues[0]!.message(text);
+    else for (const queue of [...this.#queues]) queue.message(text);
+  }
+}

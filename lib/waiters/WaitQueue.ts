@@ -1,0 +1,342 @@
+import { SubscriptionTimeoutError } from '../errors';
+import { clampTimer } from '../util/duration';
+import { QueueWaiter, type WaiterQueue, type WaitOrder } from './QueueWaiter';
+import { ProcessFairness } from './fairness';
+import { Polling, type PolledQueue } from './Polling';
+import type { WakeRule } from './wakeRules';
+
+/**
+ * A turn lasts at most so long, in ms, so that slow sections do not keep others waiting for many times their length.
+ */
+const MAX_TURN_MS = 20;
+/** So many shared waiters look again at once while they hear nothing ... */
+const SHARED_LOOKS = 10;
+/** ... and each of them that gets in sends so many others, since what it found may be there for them, too. */
+const FOLLOWERS = 2;
+
+/** What a queue needs of the subscription it shares. */
+export interface QueueSubscription<H extends object = object> {
+  readonly channel: string;
+  /** How long a waiter without a limit waits to become subscribed, in ms. */
+  readonly subscriptionTimeout: number;
+  /** Longest pause between two attempts of those who are not subscribed, in ms. */
+  readonly longestPause: number;
+  /** Whether the channel is subscribed, or will be again as soon as its connection is back. */
+  readonly live: boolean;
+  /** Whether messages arrive. */
+  readonly heard: boolean;
+  /** Whether an unlock tells how many listen to this channel, and all of them wait for what this queue waits for. */
+  readonly counted: boolean;
+  /** How many listen to this channel, where an unlock does not tell; `undefined`: nobody can say. */
+  countListeners(): Promise<number> | undefined;
+  /** Subscribes, for all its queues together, and tells them when it is done. @returns whether it is done already */
+  listen(): boolean;
+  /** The queue is empty. */
+  remove(queue: WaitQueue<H>): void;
+}
+
+/**
+ * Those of this process who wait for one object: one raw name, on its channel.
+ *
+ * - **FIFO** (exclusive locks): all are one waiter for Redis. The head attempts, listens and looks again when the ttl
+ *   has passed; the others sleep until it is their turn, or until one is to find out what became of an attempt of its
+ *   own. A head that acquires leaves its successor asleep, to be handed the lock or woken by the unlock; a head that
+ *   gives up while awake hands the wake-up on.
+ * - **Shared** (readers, semaphores, latches): each waiter attempts for itself.
+ *
+ * Invariants: 1. the queue is subscribed, or about to be, whenever anybody in it sleeps but who waits for its turn, and
+ * it looks again now and then as long as it hears nothing;
+ * 2. the head is never asleep without a bound unless the lock has no expiry; 3. an empty queue is not in the table.
+ */
+export class WaitQueue<H extends object = object> implements WaiterQueue<H>, PolledQueue {
+  /** The object's key in Redis. */
+  readonly rawName: string;
+  /** What its messages mean. */
+  readonly rule: WakeRule;
+  readonly #subscription: QueueSubscription<H>;
+  /** Hand-overs within this process since it got the lock. */
+  #handOvers = 0;
+  /** Monotonic time at which this process got the lock from another one, or at which its first waiter came. */
+  #turnStartedAt = performance.now();
+  // Made when needed: most queues live for one attempt of one waiter, on the hot path.
+  #fairness: ProcessFairness | undefined;
+  #head: QueueWaiter<unknown, H> | undefined;
+  /** Those behind the head. */
+  #followers: Set<QueueWaiter<unknown, H>> | undefined;
+  #shared: Set<QueueWaiter<unknown, H>> | undefined;
+  /** Whether its first waiter lets other processes go first. */
+  #yields = false;
+  #recheckAt = Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+  /** While somebody listens who is not subscribed. */
+  #polling: Polling | undefined;
+  /** How many shared waiters are before the one that looks again next. */
+  #looked = 0;
+
+  /** Made by Subscriptions only. */
+  constructor(subscription: QueueSubscription<H>, rawName: string, rule: WakeRule) {
+    this.#subscription = subscription;
+    this.rawName = rawName;
+    this.rule = rule;
+  }
+
+  get channel(): string {
+    return this.#subscription.channel;
+  }
+
+  /** The first of the FIFO waiters. */
+  get head(): QueueWaiter<unknown, H> | undefined {
+    return this.#head;
+  }
+
+  /** The next waiter, where it may be handed the lock: the head, while it sleeps and no wake-up is on its way. */
+  get heir(): H | undefined {
+    const head = this.#head;
+    return head?.asleep === true && !head.banked ? head.heir : undefined;
+  }
+
+  /** How many wait, FIFO and shared. */
+  get size(): number {
+    return (this.#head === undefined ? 0 : 1) + (this.#followers?.size ?? 0) + (this.#shared?.size ?? 0);
+  }
+
+  /**
+   * Whether a fresh FIFO waiter must not attempt before others: somebody is in the queue, or readers sleep who
+   * have not heard yet that they may try, and whom a writer would pass each time.
+   */
+  get mustQueue(): boolean {
+    return this.#head !== undefined || this.#sharedSleeps;
+  }
+
+  /**
+   * Adds a waiter.
+   * @param heir - what a holder of this process hands the lock to
+   * @param need - how many permits it waits for
+   */
+  join<T>(order: WaitOrder, heir?: H, need = 1): QueueWaiter<T, H> {
+    const waiter = new QueueWaiter<T, H>(this, order, heir, need);
+    if (order === 'shared') (this.#shared ??= new Set()).add(waiter);
+    else if (this.#head === undefined) this.#head = waiter;
+    else (this.#followers ??= new Set()).add(waiter);
+    this.#polling?.joined();
+    return waiter;
+  }
+
+  /**
+   * Its first waiter is to let other processes go first: it listens, and does not attempt before so many messages, or a
+   * pause.
+   */
+  giveWay(others: number): void {
+    this.#yields = true;
+    if (others > 1) this.#newFairness().giveWay(others);
+    // Should it be refused, the waiter asks anew, and is told.
+    this.listen();
+  }
+
+  /** This process got the lock by an attempt of its own: a new turn begins. */
+  beginTurn(now: number): void {
+    this.#handOvers = 0;
+    this.#turnStartedAt = now;
+    this.#fairness?.turnBegins();
+  }
+
+  /**
+   * Whether this process may hand the lock on to a waiter of its own once more, before others get their turn.
+   * @param limit - `maxHandOvers`
+   */
+  mayHandOver(now: number, limit: number): boolean {
+    const fairness = this.#fairness;
+    if (this.#handOvers >= limit || this.#handOvers >= (fairness?.handOvers ?? Infinity)) return false;
+    return now - this.#turnStartedAt < MAX_TURN_MS;
+  }
+
+  /** The lock is handed on. */
+  handedOver(): void {
+    this.#handOvers++;
+  }
+
+  /** An unlock that tells everybody is about to be sent. */
+  releasing(): void {
+    this.#newFairness().releasing(this.#handOvers, performance.now() - this.#turnStartedAt);
+  }
+
+  /** It was answered. @param receivers - see {@link ProcessFairness.released} */
+  released(receivers: number): void {
+    const { counted } = this.#subscription;
+    this.#fairness?.released(receivers, counted, this.#sharedSleeps);
+    if (!counted) this.#fairness?.count(() => this.#subscription.countListeners());
+  }
+
+  /** Whether the waiter is the head. */
+  isHead(waiter: QueueWaiter<unknown, H>): boolean {
+    return waiter === this.#head;
+  }
+
+  mayBegin(waiter: QueueWaiter<unknown, H>): boolean {
+    return waiter === this.#head && !this.#yields && !this.#sharedSleeps;
+  }
+
+  get subscriptionTimeout(): number {
+    return this.#subscription.subscriptionTimeout;
+  }
+
+  get longestPause(): number {
+    return this.#subscription.longestPause;
+  }
+
+  listen(): boolean {
+    if (this.#subscription.listen()) return true;
+    this.#polling ??= new Polling(this);
+    return false;
+  }
+
+  /** The channel is subscribed. Who has attempted before that may have missed a message. */
+  subscribed(): void {
+    this.#endPolling();
+    for (const waiter of this.#all()) waiter.subscribed();
+  }
+
+  /** The channel cannot be subscribed: those who listen are told. */
+  refused(error: Error): void {
+    this.#endPolling();
+    for (const waiter of this.#all()) waiter.refused(error);
+  }
+
+  lookAgain(): void {
+    const sharers = [...(this.#shared ?? [])];
+    const looks = Math.min(SHARED_LOOKS, sharers.length);
+    for (let i = 0; i < looks; i++) sharers[(this.#looked + i) % sharers.length]!.attemptUnsubscribed();
+    this.#looked = sharers.length === 0 ? 0 : (this.#looked + looks) % sharers.length;
+    this.#head?.attemptUnsubscribed();
+  }
+
+  expire(joinedAt: number): number | undefined {
+    let next: number | undefined;
+    for (const waiter of this.#all()) {
+      if (waiter.timed) continue;
+      if (waiter.joinedAt <= joinedAt)
+        waiter.reject(new SubscriptionTimeoutError(this.channel, this.subscriptionTimeout));
+      else next = Math.min(next ?? Infinity, waiter.joinedAt);
+    }
+    return next;
+  }
+
+  /** A message of the channel. */
+  message(text: string): void {
+    const whom = this.rule(text);
+    if (whom === 'none') return;
+    if (typeof whom === 'number') return this.wakeSome(whom);
+    if (typeof whom === 'object') return this.wakeFitting(whom.permits);
+    for (const waiter of this.#shared ?? []) waiter.wake();
+    if (this.#fairness?.message() !== false) this.#head?.wake();
+  }
+
+  /** Wakes so many shared waiters that have no wake-up yet, the longest waiting first. */
+  wakeSome(count: number): void {
+    let left = count;
+    for (const waiter of this.#shared ?? []) {
+      if (left === 0) return;
+      if (waiter.wake()) left--;
+    }
+  }
+
+  /** Wakes those shared waiters whom so many permits are enough for, the longest waiting first. */
+  wakeFitting(permits: number): void {
+    let left = permits;
+    for (const waiter of this.#shared ?? []) {
+      if (left === 0) return;
+      if (waiter.need <= left && waiter.wake()) left -= waiter.need;
+    }
+  }
+
+  /** Messages may have been lost: everybody who may attempt looks again. */
+  wakeAll(): void {
+    for (const waiter of this.#shared ?? []) waiter.wake();
+    this.#head?.wake();
+  }
+
+  connectionLost(): void {
+    for (const waiter of this.#all()) waiter.attemptUnsubscribed();
+  }
+
+  /** Ends every wait with an error. */
+  rejectAll(error: Error): void {
+    for (const waiter of this.#all()) waiter.reject(error);
+  }
+
+  /**
+   * The head looks again after so many ms. One timer serves the whole queue, and is left alone while it fires early.
+   */
+  recheckIn(ms: number): void {
+    this.#recheckAt = ms === Infinity ? Infinity : performance.now() + Math.max(1, ms);
+    if (this.#recheckAt < this.#timerAt) this.#arm();
+  }
+
+  /** A waiter leaves. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
+  remove(waiter: QueueWaiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
+    if (waiter.order === 'shared') {
+      // A wake-up it did not use, or used in vain, is somebody else's.
+      const handsOn = waiter.banked || (waiter.woken && leaseMs === undefined);
+      const there = this.#shared?.delete(waiter) === true;
+      if (there && leaseMs !== undefined && !this.#subscription.heard) this.wakeSome(FOLLOWERS);
+      else if (there && handsOn) this.wakeSome(1);
+    } else if (waiter === this.#head) {
+      this.#yields = false;
+      this.#head = this.#followers?.values().next().value;
+      if (this.#head !== undefined) this.#followers?.delete(this.#head);
+      this.#succeed(waiter, awake, leaseMs);
+    } else this.#followers?.delete(waiter);
+    if (this.size === 0) this.#close();
+  }
+
+  #newFairness(): ProcessFairness {
+    return (this.#fairness ??= new ProcessFairness(() => this.#head?.wake()));
+  }
+
+  #all(): QueueWaiter<unknown, H>[] {
+    return [...(this.#head === undefined ? [] : [this.#head]), ...(this.#followers ?? []), ...(this.#shared ?? [])];
+  }
+
+  #endPolling(): void {
+    this.#polling?.end();
+    this.#polling = undefined;
+  }
+
+  get #sharedSleeps(): boolean {
+    for (const waiter of this.#shared ?? []) if (waiter.asleep) return true;
+    return false;
+  }
+
+  #succeed(former: QueueWaiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
+    if (leaseMs !== undefined) this.#fairness?.reset();
+    const head = this.#head;
+    if (head === undefined) return;
+    if (!this.#subscription.live || former.banked || (awake && leaseMs === undefined)) head.wake();
+    else if (leaseMs !== undefined) this.recheckIn(leaseMs);
+    // else: it gave up in its sleep, and its bound holds for the successor as well
+  }
+
+  #close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#timerAt = this.#recheckAt = Infinity;
+    this.#fairness?.close();
+    this.#endPolling();
+    this.#subscription.remove(this);
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    this.#timerAt = this.#recheckAt;
+    if (this.#recheckAt === Infinity) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#timerAt = Infinity;
+        if (performance.now() >= this.#recheckAt) this.#head?.wake();
+        else this.#arm();
+      },
+      clampTimer(Math.ceil(this.#recheckAt - performance.now())),
+    );
+  }
+}

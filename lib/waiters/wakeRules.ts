@@ -1,0 +1,34 @@
+/**
+ * What a message does to the waiters of its channel: a number wakes so many, `permits` those whom they are enough for.
+ */
+export type WakeUp = 'next' | 'all' | 'none' | number | { readonly permits: number };
+
+/** Reads a message of one family of channels: whom it wakes. */
+export type WakeRule = (message: string) => WakeUp;
+
+/** Locks and read/write locks: `0` = unlocked, one may try; `1` = write lock released, everybody may. */
+export const lockWakeRule: WakeRule = (message) => (message === '0' ? 'next' : message === '1' ? 'all' : 'none');
+
+/** Semaphores: the permits there are now; who needs more need not try. */
+export const semaphoreWakeRule: WakeRule = (message) => {
+  const permits = readPermits(message);
+  return permits > 0 ? { permits } : 'none';
+};
+
+/**
+ * Permit-expirable semaphores: the permits there are now, or the number added to those. So many waiters may try,
+ * whatever they need; one who tries in vain wakes those who need fewer.
+ */
+export const permitWakeRule: WakeRule = (message) => readPermits(message) || 'none';
+
+/**
+ * Count-down latches: `0` = reached zero, `1` = new count or deleted. Both wake: a deleted latch lets its waiters go,
+ * who read the count again (the Java client leaves them asleep).
+ */
+export const latchWakeRule: WakeRule = (message) => (message === '0' || message === '1' ? 'all' : 'none');
+
+/** @returns 0 for anything but a positive integer */
+function readPermits(message: string): number {
+  const permits = Number(message);
+  return Number.isSafeInteger(permits) && permits > 0 ? permits : 0;
+}

@@ -1,0 +1,330 @@
+import { LockLostError, ShutdownError } from '../errors';
+import { gaveBack } from '../thread/threadScope';
+import { SectionQueues } from '../thread/SectionQueues';
+import { NO_LEASE } from '../util/duration';
+import { runOutside } from '../util/outside';
+import { confirmedUntil, Ownership, type Hold, type OwnershipIdentity } from './Ownership';
+
+/** A renewal may lie so much longer (ms) than its lease in a connection that is slow, or broken, and still be run. */
+const LATE_MS = 60_000;
+
+/** So many holds may be known lost before it is looked which of them Redis has forgotten as well. */
+const MIN_LINGERING = 64;
+
+/** Somebody lost a lock (Redisson has no such event). */
+export interface LockLost {
+  readonly name: string;
+  readonly threadId: number;
+  readonly cause: LockLostError;
+}
+
+/** An ownership that turned out to be gone, and how. */
+export interface Loss {
+  readonly ownership: Ownership;
+  readonly why: string;
+  readonly options?: ErrorOptions | undefined;
+}
+
+/**
+ * Who holds what in this client: (key, owner) -> {@link Ownership}. The only mutable state of ownership; facades and
+ * the watchdog share it. An entry exists while it has holds, or an acquisition, a release or a rollback under way.
+ */
+export class OwnershipTable {
+  readonly #ownerships = new Map<string, Ownership>();
+  readonly #listeners = new Set<(event: LockLost) => void>();
+  /** Ownerships that Redis may still have although this client gave them up, and until when (monotonic). */
+  readonly #leftovers = new Map<string, number>();
+  /** When they have become so many, those that are over are dropped. */
+  #sweepAt = MIN_LINGERING;
+  /** Who waits, within this client, for a section to give up its lock. */
+  readonly sectionQueues = new SectionQueues();
+  /** Told when an ownership got a hold, and when it has none any more. */
+  watcher: { changed(ownership: Ownership): void; ended(ownership: Ownership): void } | undefined;
+
+  /** Told when something may have been given back; set while the client drains. */
+  onReleased: (() => void) | undefined;
+
+  /** Whether a lock is held, being taken or being given back. What is left to run out, nobody will give back. */
+  get busy(): boolean {
+    for (const { acquiring, releasing, holds } of this.#ownerships.values()) {
+      if (acquiring || releasing || holds.some(({ expires: left }) => left !== true)) return true;
+    }
+    return false;
+  }
+
+  /** How many keys are kept of holds that Redis may have although this client does not. */
+  get lingering(): number {
+    return this.#leftovers.size;
+  }
+
+  /** How many ownerships there are. */
+  get size(): number {
+    return this.#ownerships.size;
+  }
+
+  /** The hold of {@link holdKey}, if this client knows it. */
+  get(key: string): Ownership | undefined {
+    return this.#ownerships.get(key);
+  }
+
+  /** Adds an ownership where there is none of its key. The caller adds a hold to it or calls {@link tidy}. */
+  open(identity: OwnershipIdentity): Ownership {
+    const ownership = identity instanceof Ownership ? identity : new Ownership(identity);
+    this.#ownerships.set(ownership.key, ownership);
+    return ownership;
+  }
+
+  /** Every ownership there is. */
+  all(): IterableIterator<Ownership> {
+    return this.#ownerships.values();
+  }
+
+  /**
+   * A lock was acquired once more.
+   * @param deadline - monotonic time until which Redis keeps the lock at least
+   */
+  add(ownership: Ownership, hold: Hold, deadline: number): void {
+    ownership.add(hold);
+    if (deadline > ownership.deadline) ownership.deadline = deadline;
+    this.watcher?.changed(ownership);
+  }
+
+  /**
+   * One hold is released: that one, or the last one, which is one that is left to expire only where there is
+   * no other. {@link update} is to follow.
+   * @returns it, or `undefined` where there was none
+   */
+  remove(ownership: Ownership, hold?: Hold): Hold | undefined {
+    const { holds } = ownership;
+    const index = hold === undefined ? lastHeld(holds) : holds.lastIndexOf(hold);
+    if (index < 0) return undefined;
+    const gone = holds[index]!;
+    ownership.remove(gone);
+    this.#parted(ownership.threadId, gone);
+    return gone;
+  }
+
+  /** {@link remove} and {@link update} in one. */
+  release(ownership: Ownership, hold?: Hold): Hold | undefined {
+    const gone = this.remove(ownership, hold);
+    if (gone !== undefined) this.update(ownership);
+    return gone;
+  }
+
+  /** The holds of an ownership have changed: its deadline is at most what they last, and the watchdog is told. */
+  update(ownership: Ownership): void {
+    if (ownership.holds.length > 0) {
+      this.#shorten(ownership);
+      this.watcher?.changed(ownership);
+      return;
+    }
+    ownership.deadline = 0;
+    ownership.renewalFailed = undefined;
+    ownership.emptied();
+    this.watcher?.ended(ownership);
+    this.tidy(ownership);
+  }
+
+  /**
+   * A hold has another lease from now on, whatever it had. Redis is told afterwards, so nobody may rely on more than
+   * the shorter of both until it has answered ({@link confirm}).
+   * @param leaseEnd - monotonic end of the lease
+   */
+  setLease(ownership: Ownership, hold: Hold, leaseMs: number, leaseEnd: number): void {
+    hold.leaseMs = leaseMs;
+    hold.leaseEnd = leaseEnd;
+    this.#shorten(ownership);
+    this.watcher?.changed(ownership);
+  }
+
+  /** A hold is left to expire at the end of its last renewal, or of its lease: nobody is told then. */
+  letExpire(ownership: Ownership, hold: Hold): void {
+    if (!ownership.holds.includes(hold)) return;
+    hold.expires = true;
+    this.onReleased?.();
+    if (hold.leaseMs === NO_LEASE) {
+      hold.leaseEnd = Math.min(ownership.deadline, confirmedUntil(performance.now(), hold.watchdogMs));
+      hold.leaseMs = hold.watchdogMs;
+    }
+    this.#freeTurn(hold);
+    this.update(ownership);
+  }
+
+  /** Redis confirmed that it keeps the lock until `deadline` (monotonic). */
+  confirm(ownership: Ownership, deadline: number): void {
+    if (ownership.holds.length === 0 || deadline <= ownership.deadline) return;
+    ownership.deadline = deadline;
+    this.watcher?.changed(ownership);
+  }
+
+  /** Whether Redis may still have a hold of this owner that this client was told lost, or has given up. */
+  isLeftover(ownership: Ownership): boolean {
+    return this.#leftovers.size > 0 && this.lingersMs(ownership) > 0;
+  }
+
+  /** For how long Redis may still have that, in ms; 0: it has not. */
+  lingersMs({ key }: Ownership): number {
+    return Math.max(0, (this.#leftovers.get(key) ?? 0) - performance.now());
+  }
+
+  /** The lock turned out to be gone: aborts every hold, tells the listeners once, forgets the ownership. */
+  lose(ownership: Ownership, why: string, options?: ErrorOptions): void {
+    this.loseEach([{ ownership, why, options }]);
+  }
+
+  /**
+   * The same for several at once: whoever is told of one, and looks at another, finds that one lost as well.
+   * @param losses - each ownership once
+   */
+  loseEach(losses: Iterable<Loss>): void {
+    const tell: (() => void)[] = [];
+    for (const { ownership, why, options } of losses) {
+      if (ownership.holds.length === 0) continue;
+      const cause = new LockLostError(ownership.name, ownership.threadId, why, options);
+      const holds = ownership.removeAll();
+      this.#remember(ownership, holds);
+      for (const hold of holds) {
+        hold.lost = cause;
+        this.#parted(ownership.threadId, hold);
+      }
+      this.update(ownership);
+      tell.push(() => this.#tell(ownership, holds, cause));
+    }
+    for (const one of tell) one();
+  }
+
+  /** One hold is given up although the lock is still there (its renewals are used up). */
+  giveUp(ownership: Ownership, hold: Hold, why: string): void {
+    if (this.release(ownership, hold) === undefined) return;
+    this.#remember(ownership, [hold]);
+    this.#tell(
+      ownership,
+      [hold],
+      new LockLostError(ownership.name, ownership.threadId, why, { cause: new Error(why) }),
+    );
+  }
+
+  /** A release found the lock gone: the hold that was just released is lost. */
+  foundGone(ownership: Ownership, hold: Hold, why: string): void {
+    const others = ownership.removeAll();
+    for (const other of others) this.#parted(ownership.threadId, other);
+    this.#tell(ownership, [...others, hold], new LockLostError(ownership.name, ownership.threadId, why));
+    this.update(ownership);
+  }
+
+  /** Loses every ownership of a key (forceUnlock by this client). */
+  loseAll(rawName: string, why: string): void {
+    this.loseEach(
+      [...this.#ownerships.values()]
+        .filter((ownership) => ownership.rawName === rawName)
+        .map((ownership) => ({ ownership, why })),
+    );
+  }
+
+  /** An acquisition has ended. @param failed - the section that it was for, and that has not got the lock */
+  ended(ownership: Ownership, failed: object | undefined): void {
+    ownership.ended();
+    this.tidy(ownership);
+    if (this.sectionQueues.size === 0) return;
+    this.sectionQueues.free(ownership);
+    if (failed !== undefined) this.sectionQueues.free(failed);
+  }
+
+  /** Forgets an ownership that has nothing any more. */
+  tidy(ownership: Ownership): void {
+    this.onReleased?.();
+    if (ownership.holds.length > 0 || ownership.acquiring || ownership.releasing || ownership.rollbacks > 0) return;
+    if (this.#ownerships.get(ownership.key) === ownership) this.#ownerships.delete(ownership.key);
+  }
+
+  /** Adds a listener. @returns what removes it */
+  onLost(listener: (event: LockLost) => void): () => void {
+    // A wrapper of its own, so that one function added twice is called twice and removed once.
+    const entry = (event: LockLost): void => listener(event);
+    this.#listeners.add(entry);
+    return () => {
+      this.#listeners.delete(entry);
+    };
+  }
+
+  /**
+   * Forgets everything: the client is shut down and its locks are left to expire. Nobody watches over the holds any
+   * more, so each is told that it may be lost; the listeners of the client are not, since they know.
+   */
+  clear(): void {
+    const ownerships = [...this.#ownerships.values()];
+    this.#ownerships.clear();
+    for (const ownership of ownerships) {
+      const holds = ownership.removeAll();
+      for (const hold of holds) this.#parted(ownership.threadId, hold);
+      this.watcher?.ended(ownership);
+      if (holds.length === 0) continue;
+      const cause = new LockLostError(
+        ownership.name,
+        ownership.threadId,
+        'its client was shut down, and nothing renews it',
+        {
+          cause: new ShutdownError(),
+        },
+      );
+      runOutside(() => holds.forEach((hold) => hold.onLost?.(cause)));
+    }
+  }
+
+  /** A release whose end nobody saw, or that was refused: Redis may have that hold still. */
+  mayRemain(ownership: Ownership, hold: Hold): void {
+    this.#remember(ownership, [hold]);
+  }
+
+  #remember({ key }: Ownership, holds: readonly Hold[]): void {
+    const now = performance.now();
+    const longestMs = Math.max(...holds.map(({ leaseMs, watchdogMs }) => Math.max(leaseMs, watchdogMs)));
+    this.#leftovers.set(key, now + longestMs + LATE_MS);
+    if (this.#leftovers.size < this.#sweepAt) return;
+    // All of them: their leases differ, so no order tells which are over. Seldom enough to cost each loss next to nothing.
+    for (const [one, until] of this.#leftovers) if (until <= now) this.#leftovers.delete(one);
+    this.#sweepAt = Math.max(MIN_LINGERING, 2 * this.#leftovers.size);
+  }
+
+  /** A hold is no longer part of its ownership. */
+  #parted(threadId: number, hold: Hold): void {
+    const { origin, scope, given } = hold;
+    if (scope === undefined) return;
+    if (origin === 'section') this.#freeTurn(hold);
+    else if (given !== true) gaveBack(scope, threadId);
+  }
+
+  /** A section that has given up its lock keeps nobody waiting. */
+  #freeTurn({ origin, scope }: Hold): void {
+    if (this.sectionQueues.size > 0 && origin === 'section' && scope !== undefined) this.sectionQueues.free(scope);
+  }
+
+  /** Nobody may rely on the lock for longer than its holds last. */
+  #shorten(ownership: Ownership): void {
+    ownership.deadline = Math.min(ownership.deadline, ownership.keptUntil(performance.now()));
+  }
+
+  /** Outside: it is by chance that a loss shows itself in the thread, or the span, of somebody. */
+  #tell(ownership: Ownership, holds: readonly Hold[], cause: LockLostError): void {
+    const lost = holds.filter(({ expires: left }) => left !== true);
+    if (lost.length === 0) return;
+    for (const hold of lost) hold.lost = cause;
+    runOutside(() => {
+      for (const hold of lost) hold.onLost?.(cause);
+      for (const listener of [...this.#listeners]) {
+        try {
+          listener({ name: ownership.name, threadId: ownership.threadId, cause });
+        } catch (error) {
+          // A listener's error must reach its author but may not stop the watchdog, nor be thrown in a timer of ours.
+          process.emitWarning(`An onLockLost listener threw: ${String(error)}`, { code: 'IOREDISSON_LISTENER' });
+        }
+      }
+    });
+  }
+}
+
+/** The index of the last hold that somebody will release; else of the last one. */
+function lastHeld(holds: readonly Hold[]): number {
+  const index = holds.findLastIndex(({ expires: left }) => left !== true);
+  return index < 0 ? holds.length - 1 : index;
+}

@@ -1,0 +1,39 @@
+import type { Logger } from '../config/Settings';
+import type { ConnectionMonitor } from '../connection/ConnectionMonitor';
+import type { OwnershipTable } from './OwnershipTable';
+import type { Renewal } from './Ownership';
+
+type Level = keyof Logger;
+
+/** Tells a logger what happens to a client. @returns what makes a kind of renewal tell of its errors */
+export function logClient(
+  logger: Logger | undefined,
+  clientId: string,
+  monitor: ConnectionMonitor,
+  ownerships: OwnershipTable,
+): (kind: Renewal) => Renewal {
+  if (logger === undefined) return (kind) => kind;
+  const log = (level: Level, fields: object, message: string): void => {
+    try {
+      logger[level]({ clientId, ...fields }, message);
+    } catch {
+      // A logger that fails must not stop a lock.
+    }
+  };
+  monitor.onChange(({ state, cause }) => {
+    const level = state === 'reconnecting' ? 'warn' : 'info';
+    log(level, cause === undefined ? { state } : { state, err: cause }, `Redis connection is ${state}`);
+  });
+  monitor.onRefused = (err) => log('error', { err }, `Redis does not let us in: ${err.message}`);
+  ownerships.onLost(({ name, threadId, cause }) =>
+    log('error', { lock: name, threadId, err: cause }, `Lock '${name}' is lost: ${cause.why}`),
+  );
+  return (kind) => ({
+    batchOf: (hold) => kind.batchOf(hold),
+    renew: (batch, watchdogMs) =>
+      kind.renew(batch, watchdogMs).catch((error: unknown) => {
+        log('warn', { locks: batch.length, err: error }, 'Locks could not be renewed; it is tried again');
+        throw error;
+      }),
+  });
+}

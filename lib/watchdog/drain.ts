@@ -1,0 +1,66 @@
+import { clampTimer } from '../util/duration';
+import type { OwnershipTable } from './OwnershipTable';
+
+/** How soon it is looked again whether the last commands are answered, in ms. */
+const LOOK_MS = 10;
+
+/**
+ * The time that a client that is shut down gives its holders. It is over as soon as nothing is held, being taken or
+ * being given back any more and every command is answered, and at the latest with the shortest limit that was asked
+ * for.
+ *
+ * States: waiting (once there is a limit) -> over.
+ */
+export class Drain {
+  readonly #ownerships: OwnershipTable;
+  readonly #executor: { readonly busy: boolean };
+  /** Monotonic time at which it ends at the latest. */
+  #endsAt = Infinity;
+  #limit: NodeJS.Timeout | undefined;
+  #look: NodeJS.Timeout | undefined;
+  #immediate: NodeJS.Immediate | undefined;
+  #over: Promise<void> | undefined;
+  #end: () => void = () => undefined;
+
+  /** @param executor - whether it has commands under way */
+  constructor(ownerships: OwnershipTable, executor: { readonly busy: boolean }) {
+    this.#ownerships = ownerships;
+    this.#executor = executor;
+  }
+
+  /** Ends so many ms from now at the latest; a limit that is sooner already stays. @returns when it is over */
+  within(limitMs: number): Promise<void> {
+    this.#over ??= this.#begin();
+    const endsAt = performance.now() + limitMs;
+    if (endsAt < this.#endsAt) {
+      this.#endsAt = endsAt;
+      clearTimeout(this.#limit);
+      if (limitMs === 0) this.#end();
+      else this.#limit = setTimeout(this.#end, clampTimer(limitMs));
+    }
+    return this.#over;
+  }
+
+  #begin(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#end = () => {
+        this.#endsAt = -Infinity;
+        this.#ownerships.onReleased = undefined;
+        clearTimeout(this.#limit);
+        clearTimeout(this.#look);
+        clearImmediate(this.#immediate);
+        resolve();
+      };
+      // Not each time: thousands may be given back in one turn.
+      this.#ownerships.onReleased = () => (this.#immediate ??= setImmediate(this.#check));
+      this.#ownerships.onReleased();
+    });
+  }
+
+  readonly #check = (): void => {
+    this.#immediate = undefined;
+    if (this.#ownerships.busy) return;
+    if (this.#executor.busy) this.#look = setTimeout(this.#check, LOOK_MS);
+    else this.#end();
+  };
+}

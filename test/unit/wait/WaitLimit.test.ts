@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { getEventListeners } from 'node:events';
+import type { SinonFakeTimers } from 'sinon';
+import { NO_LIMIT, INTERRUPTED, WaitLimit } from '../../../lib/wait/WaitLimit';
+import { fakeClock, turn } from '../../support';
+import { Outcome } from '../../support/fakeClient';
+
+const NEVER = new Promise<never>(() => undefined);
+
+describe('WaitLimit', () => {
+  let clock: SinonFakeTimers;
+
+  beforeEach(() => {
+    clock = fakeClock();
+  });
+
+  it('without a limit costs no timer and hands the work through', () => {
+    const work = Promise.resolve(1);
+    expect(NO_LIMIT.orInterrupted(work)).to.equal(work);
+    expect([NO_LIMIT.timed, NO_LIMIT.over, NO_LIMIT.aborted]).to.deep.equal([false, false, false]);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('interrupts the work at its deadline, not before', async () => {
+    const limit = new WaitLimit(100, undefined);
+    const work = new Outcome(limit.orInterrupted(NEVER));
+    await clock.tickAsync(99);
+    expect([work.state, limit.over]).to.deep.equal(['pending', false]);
+    await clock.tickAsync(1);
+    expect([work.value, limit.over]).to.deep.equal([INTERRUPTED, true]);
+    limit.end();
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('never fires before a deadline that is no whole millisecond', async () => {
+    const limit = new WaitLimit(99.6, undefined);
+    const work = new Outcome(limit.orInterrupted(NEVER));
+    await clock.tickAsync(99);
+    expect(work.state).to.equal('pending');
+    await clock.tickAsync(1);
+    expect(work.value).to.equal(INTERRUPTED);
+    limit.end();
+  });
+
+  it('waits longer than a timer can', async () => {
+    const month = 30 * 24 * 3_600_000;
+    const limit = new WaitLimit(month, undefined);
+    const work = new Outcome(limit.orInterrupted(NEVER));
+    await clock.tickAsync(month - 1);
+    expect(work.state).to.equal('pending');
+    await clock.tickAsync(1);
+    expect(work.value).to.equal(INTERRUPTED);
+    limit.end();
+  });
+
+  it('gives the outcome of work that ends in time', async () => {
+    const limit = new WaitLimit(100, undefined);
+    expect(await limit.orInterrupted(Promise.resolve(7))).to.equal(7);
+    const failing = new Outcome(limit.orInterrupted(Promise.reject(new Error('no'))));
+    await turn();
+    expect(failing.error).to.have.property('message', 'no');
+    limit.end();
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('interrupts at once when it is over, and lets nothing go unhandled', async () => {
+    const limit = new WaitLimit(0, undefined);
+    expect(await limit.orInterrupted(Promise.reject(new Error('late')))).to.equal(INTERRUPTED);
+    limit.end();
+  });
+
+  it('interrupts the work when the signal aborts, and knows why', async () => {
+    const stop = new AbortController();
+    const limit = new WaitLimit(Infinity, stop.signal);
+    const work = new Outcome(limit.orInterrupted(NEVER));
+    stop.abort('because');
+    await turn();
+    expect([work.value, limit.aborted, limit.over, limit.reason]).to.deep.equal([INTERRUPTED, true, true, 'because']);
+    limit.end();
+  });
+
+  it('leaves no listener on the signal', () => {
+    const stop = new AbortController();
+    const many = Array.from({ length: 20 }, () => new WaitLimit(Infinity, stop.signal));
+    expect(getEventListeners(stop.signal, 'abort')).to.have.length(1);
+    for (const limit of many) limit.end();
+    expect(getEventListeners(stop.signal, 'abort')).to.have.length(0);
+    const again = new WaitLimit(Infinity, stop.signal);
+    expect(getEventListeners(stop.signal, 'abort')).to.have.length(1);
+    stop.abort();
+    expect(getEventListeners(stop.signal, 'abort')).to.have.length(0);
+    again.end();
+  });
+});

@@ -1,0 +1,73 @@
+import { type Hold, type Ownership, ownershipKey, type Renewable, type Renewal } from '../../../lib/watchdog/Ownership';
+import { OwnershipTable, type LockLost } from '../../../lib/watchdog/OwnershipTable';
+import { Watchdog } from '../../../lib/watchdog/Watchdog';
+import { turn } from '../../support';
+
+/** One renewal command. */
+export interface Batch {
+  readonly names: readonly string[];
+  readonly leaseMs: number;
+  readonly at: number;
+}
+
+/** A watchdog, its table and a kind of lock that answers what the test says. */
+export class FakeHolds {
+  readonly table = new OwnershipTable();
+  readonly watchdog: Watchdog;
+  readonly batches: Batch[] = [];
+  readonly lost: LockLost[] = [];
+  /** What a renewal comes to. Default: every lock is still held. */
+  answer: (batch: readonly Renewable[]) => Promise<boolean[]> = async (batch) => batch.map(() => true);
+  /** The slot of a hold. */
+  slot: (hold: Renewable) => number = () => 0;
+  readonly kind: Renewal = {
+    renew: (holds, leaseMs) => {
+      this.batches.push({ names: holds.map(({ rawName }) => rawName), leaseMs, at: performance.now() });
+      return this.answer(holds);
+    },
+    batchOf: (hold) => this.slot(hold),
+  };
+
+  constructor(batchSize = 100) {
+    this.watchdog = new Watchdog(this.table, batchSize);
+    this.table.onLost((event) => this.lost.push(event));
+  }
+
+  /** A thread takes a lock, once more where it has it. Without `leaseMs` the watchdog keeps it. */
+  take(name: string, how: { leaseMs?: number; watchdogMs?: number; maxRenewals?: number; thread?: number } = {}): Hold {
+    const { leaseMs = -1, watchdogMs = 30_000, maxRenewals = 0, thread = 1 } = how;
+    const now = performance.now();
+    const end = now + (leaseMs === -1 ? watchdogMs : leaseMs);
+    const leaseEnd = leaseMs === -1 ? Infinity : end;
+    const hold: Hold = { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals: 0, released: false };
+    this.table.add(this.hold(name, thread), hold, end);
+    return hold;
+  }
+
+  /** The hold of a thread, made where there is none. */
+  hold(name: string, thread = 1): Ownership {
+    const owner = `client:${thread}`;
+    const key = ownershipKey(name, owner);
+    return (
+      this.table.get(key) ?? this.table.open({ key, name, rawName: name, threadId: thread, owner, renewal: this.kind })
+    );
+  }
+
+  /** The thread gives a hold back, or the last one. */
+  giveBack(name: string, hold?: Hold, thread = 1): void {
+    this.table.release(this.hold(name, thread), hold);
+  }
+
+  /** When renewal commands were sent. */
+  get times(): number[] {
+    return this.batches.map(({ at }) => at);
+  }
+
+  /** Why holds were lost. */
+  get reasons(): string[] {
+    return this.lost.map(({ cause }) => cause.message);
+  }
+}
+
+/** Lets the answers of renewals arrive. */
+export const settled = turn;

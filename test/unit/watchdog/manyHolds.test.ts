@@ -1,0 +1,147 @@
+// Ids in titles: test/README.md
+import { expect } from 'chai';
+import pDefer, { type DeferredPromise } from 'p-defer';
+import type { SinonFakeTimers } from 'sinon';
+import { DeadlineHeap } from '../../../lib/watchdog/Watchdog';
+import { Ownership } from '../../../lib/watchdog/Ownership';
+import { fakeClock, stallClock, turn } from '../../support';
+import { FakeClient } from '../../support/fakeClient';
+import { FakeHolds } from './fakeOwnerships';
+
+const HOLDS = 40_000;
+/** What may be done in one turn of the event loop: a few milliseconds of work. */
+const HOLDS_PER_TURN = 1_000;
+
+describe('Watchdog: 40 000 holds (A13)', () => {
+  let clock: SinonFakeTimers;
+  let holds: FakeHolds;
+  /** How often the deadline of any hold was looked at. */
+  let looks: number;
+  let replies: { readonly reply: DeferredPromise<boolean[]>; readonly size: number }[];
+
+  beforeEach(() => {
+    clock = fakeClock();
+    holds = new FakeHolds();
+    looks = 0;
+    replies = [];
+    holds.answer = (batch) => {
+      const reply = pDefer<boolean[]>();
+      replies.push({ reply, size: batch.length });
+      return reply.promise;
+    };
+    for (let i = 0; i < HOLDS; i++) {
+      const ownership = holds.hold(`lock-${i}`);
+      let deadline = 0;
+      Object.defineProperty(ownership, 'deadline', {
+        get: () => ((looks += 1), deadline),
+        set: (value: number) => (deadline = value),
+      });
+      holds.take(`lock-${i}`);
+    }
+  });
+
+  afterEach(() => {
+    for (let i = 0; i < HOLDS; i++) holds.giveBack(`lock-${i}`);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('are renewed a thousand at a time, and a reply looks at those it is about', async () => {
+    let answered = 0;
+    clock.tick(10_000);
+    while (answered < HOLDS) {
+      for (let i = 0; i < 100 && replies.length === 0; i++) await turn();
+      const sent = replies.splice(0);
+      expect(sent.reduce((sum, { size }) => sum + size, 0)).to.be.within(1, HOLDS_PER_TURN);
+      for (const { reply, size } of sent) {
+        looks = 0;
+        reply.resolve(Array.from({ length: size }, () => true));
+        await Promise.resolve();
+        await Promise.resolve();
+        await Promise.resolve();
+        // A look at each of the others would be 40 000.
+        expect(looks).to.be.within(1, size * 60);
+        answered += size;
+      }
+    }
+    expect(answered).to.equal(HOLDS);
+    expect(holds.lost).to.deep.equal([]);
+  });
+
+  it('are all asked for although the first answers never come', async () => {
+    clock.tick(10_000);
+    for (let i = 0; i < 500 && replies.length < HOLDS / 100; i++) {
+      await clock.tickAsync(10);
+      await turn();
+    }
+    expect(replies).to.have.length(HOLDS / 100);
+    expect(performance.now()).to.be.lessThan(13_000);
+    for (const { reply, size } of replies) reply.resolve(Array.from({ length: size }, () => true));
+    await turn();
+    expect(holds.lost).to.deep.equal([]);
+  });
+
+  it('that were given back while their turn has not come are not asked for', async () => {
+    clock.tick(10_000);
+    for (let i = 0; i < HOLDS - HOLDS_PER_TURN; i++) holds.giveBack(`lock-${i}`);
+    for (let i = 0; i < 50; i++) {
+      for (const { reply, size } of replies.splice(0)) reply.resolve(Array.from({ length: size }, () => true));
+      await turn();
+    }
+    const names = holds.batches.flatMap(({ names: batch }) => batch);
+    // The first batches had been sent by then.
+    expect(names.length).to.be.at.most(2 * HOLDS_PER_TURN);
+    expect(names).to.include(`lock-${HOLDS - 1}`);
+  });
+});
+
+describe('DeadlineHeap', () => {
+  function newHold(deadline: number): Ownership {
+    const renewal = { renew: () => Promise.resolve([]), batchOf: () => 0 };
+    const ownership = new Ownership({ key: '', name: '', rawName: '', threadId: 1, owner: '', renewal });
+    ownership.deadline = deadline;
+    return ownership;
+  }
+
+  it('has the hold on top whose deadline comes first, whatever is added, moved and taken out', () => {
+    const heap = new DeadlineHeap();
+    const all: Ownership[] = [];
+    let seed = 1;
+    const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
+    for (let step = 0; step < 5_000; step++) {
+      const some = all[random(Math.max(1, all.length))];
+      const what = random(3);
+      if (some === undefined || what === 0) {
+        const ownership = newHold(random(1_000));
+        all.push(ownership);
+        heap.place(ownership);
+      } else if (what === 1) {
+        some.deadline = random(1_000);
+        heap.place(some);
+      } else if (all.length > 50) {
+        all.splice(all.indexOf(some), 1);
+        heap.delete(some);
+        heap.delete(some);
+      }
+      expect(heap.size).to.equal(all.length);
+      expect(heap.first?.deadline).to.equal(Math.min(...all.map(({ deadline }) => deadline)));
+    }
+  });
+});
+
+describe('several holds that are lost at once (A12)', () => {
+  it('are all lost for whoever is told of one of them', async () => {
+    const clock = fakeClock();
+    const client = new FakeClient();
+    const names = ['a', 'b', 'c'];
+    const held = await Promise.all(names.map((name) => client.lock(name).acquire({ leaseTime: 1_000 })));
+    const seen: boolean[][] = [];
+    const look = (): void => void seen.push(held.map(({ isHeld }) => isHeld));
+    for (const { signal } of held) signal.addEventListener('abort', look);
+    client.ownerships.onLost(look);
+    stallClock(clock, 2_000);
+    expect(held[0]!.isHeld).to.equal(false);
+    expect(seen).to.deep.equal(Array.from({ length: 6 }, () => [false, false, false]));
+    for (const hold of held) await hold.unlock().catch(() => undefined);
+    await clock.tickAsync(60_000);
+  });
+});
