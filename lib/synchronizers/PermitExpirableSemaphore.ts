@@ -200,8 +200,10 @@ export class PermitAcquisition implements Acquirable<string[]> {
     const sentAt = performance.now();
     const now = Date.now();
     const args = { expiry: permitExpiry(now, this.#leaseMs), now, publish: PUBLISH_COMMAND } as const;
-    const options = { token: this.#sendRecord, moreArgs: this.#ids };
-    const reply = await this.#object.run(acquirePermits, args, 'acquire permits of', options);
+    const reply = await this.#object.run(acquirePermits, args, 'acquire permits of', {
+      sendRecord: this.#sendRecord,
+      moreArgs: this.#ids,
+    });
     if (!reply.acquired) return { ok: false, retryInMs: reply.ttl < 0 ? Infinity : Math.max(1, reply.ttl) };
     if (!this.#cameLate && this.#leaseMs > 0 && performance.now() - sentAt >= this.#leaseMs) {
       // The request waited for a connection, and its lease is over. Once only: a lease shorter than a round trip is

@@ -132,8 +132,11 @@ export class SemaphoreAcquisition implements Acquirable<true> {
       if (taken) rollBackSemaphore(this.#object, this.#permits);
     };
     const args = { permits: this.#permits };
-    const options = { token: this.#sendRecord, late };
-    if (!(await this.#object.run(acquireSemaphore, args, 'acquire permits of', options))) return NOT_ENOUGH;
+    const isTaken = await this.#object.run(acquireSemaphore, args, 'acquire permits of', {
+      sendRecord: this.#sendRecord,
+      late,
+    });
+    if (!isTaken) return NOT_ENOUGH;
     this.#waiter?.acquiredFor(0);
     return TAKEN;
   }
