@@ -1,4 +1,4 @@
-import type { SendRecord } from '../../connection/pending/CommandExecutor';
+import { newSendRecord } from '../../connection/pending/CommandExecutor';
 import { CommandTimeoutError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../../errors';
 import type { QueueWaiter } from '../../waiters/QueueWaiter';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
@@ -40,17 +40,14 @@ const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
  *
  * States: attempting <-> waiting -> acquired | given up (what it left in Redis is rolled back in the background).
  */
-export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
+export class Acquisition implements Acquirable<Acquired>, Heir {
   /** What each attempt sets as lease, in ms. */
   readonly leaseMs: number;
   readonly waitMs: number;
   readonly queues: boolean;
   readonly count: number;
-  cancelled = false;
-  sends = 0;
-  connectionNumber = -1;
-  /** Of the attempt under way. */
-  sentAt: number | undefined;
+  /** What the executor writes down of its attempts, all of them together. */
+  readonly sendRecord = newSendRecord();
   readonly ownership: Ownership;
   /** The call that it is for, where that is in a scope. */
   call: CallingThread | undefined;
@@ -72,8 +69,6 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
   #handOver: Promise<AcquireReply> | undefined;
   /** Whether it has left the lock to others once. */
   #gaveWay = false;
-  /** See {@link onManyConnections}. */
-  #onManyConnections = false;
   /** The connection to which an attempt was written that got no answer, unless a later one was answered behind it. */
   #unanswered: number | undefined;
   /** Its kind of lock; a predecessor hands over with it. */
@@ -114,26 +109,12 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
     );
   }
 
-  /** Itself: one object less per acquisition. */
-  get sendRecord(): SendRecord {
-    return this;
-  }
-
   get repeated(): boolean {
-    return this.sends > 0 || this.#handed;
+    return this.sendRecord.sends > 0 || this.#handed;
   }
 
   get leftover(): boolean {
     return this.#context.ownerships.isLeftover(this.ownership);
-  }
-
-  /** Within one command, as {@link SendRecord} says, and within all attempts. */
-  get onManyConnections(): boolean {
-    return this.#onManyConnections || (this.#unanswered !== undefined && this.#unanswered !== this.connectionNumber);
-  }
-
-  set onManyConnections(onManyConnections: boolean) {
-    this.#onManyConnections = onManyConnections;
   }
 
   get name(): string {
@@ -166,25 +147,27 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
     // Thrown and not rejected: no attempt is under way.
     if (this.#context.closing.aborted) throw new ShutdownError(`acquire lock '${this.name}'`);
     if (this.ownership.releasing)
-      return this.ownership.whenReleased().then(() => (this.cancelled ? NOT_TRIED : this.attempt()));
+      return this.ownership.whenReleased().then(() => (this.sendRecord.cancelled ? NOT_TRIED : this.attempt()));
     if (this.waiter === undefined) {
       const giveWayMs = this.#giveWayMs();
       if (giveWayMs > 0) return this.#giveWay(Math.min(giveWayMs, READER_PAUSE_MS));
     }
-    this.sentAt = undefined;
+    const { sendRecord } = this;
+    sendRecord.sentAt = undefined;
     this.#open = true;
     return this.kind.attempt(this).then(
       (reply) => {
         const now = performance.now();
         this.#open = false;
-        if (this.#unanswered === this.connectionNumber) this.#unanswered = undefined;
+        if (this.#unanswered !== undefined && !this.#onManyConnections()) this.#unanswered = undefined;
         if (reply.acquired) this.waiter?.beginTurn(now);
-        return this.#settle(reply, this.sentAt ?? now, now);
+        return this.#settle(reply, sendRecord.sentAt ?? now, now);
       },
       (error: unknown) => {
         if (error instanceof CommandTimeoutError) {
           this.#timeout = error;
-          this.#unanswered = this.connectionNumber;
+          this.#onManyConnections();
+          this.#unanswered = sendRecord.connectionNumber;
         }
         throw error;
       },
@@ -203,7 +186,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
   #giveWay(ms: number): Promise<Attempt<Acquired>> {
     this.#gaveWay = true;
     return new Promise<void>((resolve) => setTimeout(resolve, ms)).then(() =>
-      this.cancelled ? NOT_TRIED : this.attempt(),
+      this.sendRecord.cancelled ? NOT_TRIED : this.attempt(),
     );
   }
 
@@ -220,7 +203,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
     const deadline = confirmedUntil(sentAt, this.leaseMs);
     if (now >= deadline) {
       // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
-      if (!this.cancelled) this.#rollBack(true, false);
+      if (!this.sendRecord.cancelled) this.#rollBack(true, false);
       if (++this.#late >= MAX_LATE) throw this.#tooShort(now - sentAt);
       return { ok: false, retryInMs: 10 * 2 ** this.#late };
     }
@@ -254,7 +237,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
   receiveHandOver(acquired: Promise<AcquireReply>, connectionNumber: number): void {
     const sentAt = performance.now();
     this.#handed = true;
-    this.connectionNumber = connectionNumber;
+    this.sendRecord.connectionNumber = connectionNumber;
     this.#handOver = acquired;
     const attempt = acquired.then(
       (reply) => {
@@ -275,15 +258,15 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
   #handOverFailed(error: unknown): Attempt<never> {
     this.#handOver = undefined;
     // The executor may have resent it on another connection.
-    if (mayHaveRun(error)) this.#onManyConnections = true;
+    if (mayHaveRun(error)) this.sendRecord.onManyConnections = true;
     if (error instanceof NoSyncedReplicasError || error instanceof ShutdownError) throw error;
     return LOOK_AGAIN;
   }
 
   giveUp(pending: Promise<Attempt<Acquired>> | undefined, inDoubt: boolean): void {
     // What a broken connection had taken may run behind an answer that came on the next one.
-    const doubtful = inDoubt || this.onManyConnections;
-    this.cancelled = true;
+    const doubtful = inDoubt || this.#onManyConnections();
+    this.sendRecord.cancelled = true;
     this.waiter?.acquiredFor(undefined);
     pending?.catch(() => undefined);
     if (!this.repeated) return;
@@ -294,7 +277,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
 
   /** Called once, when the wait ends with success. */
   succeeded(): void {
-    if (this.onManyConnections) rollBackLateRun(this.#unwantedHold(true, true), this.#context);
+    if (this.#onManyConnections()) rollBackLateRun(this.#unwantedHold(true, true), this.#context);
     this.#lookBeside();
   }
 
@@ -309,6 +292,18 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
       subscriptions.lookBeside(kind.channelOf(rawName, owner), rawName);
   }
 
+  /**
+   * Whether attempts were written to more than one connection: the same within one command the executor writes down
+   * itself.
+   */
+  #onManyConnections(): boolean {
+    const { sendRecord } = this;
+    if (this.#unanswered !== undefined && this.#unanswered !== sendRecord.connectionNumber) {
+      sendRecord.onManyConnections = true;
+    }
+    return sendRecord.onManyConnections;
+  }
+
   get #waits(): boolean {
     return this.queues && this.waitMs > 0;
   }
@@ -320,10 +315,11 @@ export class Acquisition implements Acquirable<Acquired>, Heir, SendRecord {
   }
 
   #unwantedHold(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): UnwantedHold {
-    const { ownership, kind, leaseMs, waitMs } = this;
+    const { ownership, kind, sendRecord, leaseMs, waitMs } = this;
+    this.#onManyConnections();
     const waiter = leaves && this.#waits && kind.abandon !== undefined ? this : undefined;
     const { fairLockWaitTimeout } = this.#context.settings;
     const queuedMs = waiter === undefined ? 0 : waitMs === Infinity ? fairLockWaitTimeout : waitMs;
-    return { ownership, kind, sendRecord: this, doubtful, waiter, leaseMs, queuedMs, handOver };
+    return { ownership, kind, sendRecord, doubtful, waiter, leaseMs, queuedMs, handOver };
   }
 }

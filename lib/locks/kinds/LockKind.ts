@@ -88,7 +88,7 @@ export interface LockKind {
   release(request: ReleaseRequest): Promise<ReleaseReply>;
   /**
    * Hands the last hold of `from` to the waiter of `request`. Absent where the kind has an order of its own in Redis.
-   * The command is the release of `from` and goes by its token: whether it is sent again is not for the heir to say.
+   * The command is the release of `from` and has its send record: whether it is sent again is not for the heir to say.
    */
   handOver?(from: ReleaseRequest, request: AttemptRequest): Handover;
   /**
