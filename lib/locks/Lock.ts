@@ -20,10 +20,10 @@ import type { InternalOptions, MemberLock, TakenHold } from './core/MemberLock';
 import { acquireInScope } from './core/acquireInScope';
 
 /**
- * What the user holds: the `RLock` of every kind that has one key. It reads the thread and the options, once per call,
- * and leaves the rest to the {@link LockEngine}.
+ * The `RLock` of every kind that has one key. It reads the thread and the options, once per call, and leaves the rest
+ * to the {@link LockEngine}.
  *
- * Re-entrant for its thread; whoever else asks waits. What differs is in the kinds.
+ * Re-entrant for its thread; every other thread waits. What differs is in the kinds.
  */
 export class Lock implements MemberLock {
   /** For the facades composed around this one. */
@@ -129,15 +129,16 @@ export class Lock implements MemberLock {
 
   /**
    * As `withLock`, with what only the package itself may ask for.
-   * @param leaves - whether the lock is left to run out at the end
+   * @param inner - `letsExpire`: whether the lock is left to expire at the end instead of being released
    */
   runDecorated<T>(
     fn: () => T | PromiseLike<T>,
     options: AcquireOptions,
-    { letsExpire, ...inner }: InternalOptions & { readonly letsExpire: boolean },
+    inner: InternalOptions & { readonly letsExpire: boolean },
   ): Promise<T> {
+    const { letsExpire, ...internal } = inner;
     const acquire = (call: CallingThread): Promise<LockHold> =>
-      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { ...inner, call }));
+      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { ...internal, call }));
     return withHold(fn, options, acquire, letsExpire ? (hold) => hold.letExpire() : undefined);
   }
 
@@ -160,7 +161,7 @@ export class Lock implements MemberLock {
     request.maxRenewals = readMaxRenewTimes(options);
     request.watchdogMs = inner?.watchdogMs;
     const taken = await acquireInScope(this.engine, call, request, inner?.member);
-    return taken.ok ? new LockHold(this.engine, request.threadId, taken.hold, taken.token) : taken.silence;
+    return taken.ok ? new LockHold(this.engine, request.threadId, taken.hold, taken.token) : taken.timeoutError;
   }
 
   /** `unlock()` in a scope: its own thread is not always the one that has the lock. */
@@ -174,8 +175,8 @@ export class Lock implements MemberLock {
       await ownership.whenIdle();
     }
     const { id } = around.thread;
-    // What its thread has is a section's beside it, or was taken in there.
-    if (engine.ownershipOf(id)?.holds.some(({ expires: left }) => left !== true) === true) {
+    // What its thread still has belongs to a section beside the call, or was taken in there.
+    if (engine.ownershipOf(id)?.holds.some(({ expires }) => expires !== true) === true) {
       throw IllegalMonitorStateError.notOwner(engine.context.clientId, id);
     }
     await engine.release(id);

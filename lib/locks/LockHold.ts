@@ -32,7 +32,7 @@ export class LockHold implements MemberHold {
     };
   }
 
-  /** Made when first asked for: most holds are short and nobody listens. */
+  /** Made when it is first read: most holds are short, and nobody listens. */
   get signal(): AbortSignal {
     this.#engine.context.watchdog.catchUp();
     if (this.#controller === undefined) {
@@ -56,8 +56,8 @@ export class LockHold implements MemberHold {
   }
 
   /**
-   * Gives the hold back, once; later calls share the outcome of the first. Of one that was lost, what Redis may still
-   * have is taken back in the background.
+   * Gives the hold back, once; later calls share the outcome of the first. If it was lost, what Redis may still have of
+   * it is taken back in the background.
    * @throws LockLostError when it was lost before
    */
   unlock(): Promise<void> {
@@ -66,8 +66,7 @@ export class LockHold implements MemberHold {
   }
 
   /**
-   * Neither renews it any more nor gives it back: it runs out by itself, and that is no loss. `unlock` then does
-   * nothing.
+   * Leaves it to expire: it is neither renewed nor given back, and its end is no loss. `unlock` then does nothing.
    * @throws LockLostError when it was lost before
    */
   async letExpire(): Promise<void> {
@@ -117,7 +116,7 @@ export class LockHold implements MemberHold {
  * Gives a hold another lease, counted from now, whatever it had.
  * @param leaseMs - in ms
  * @returns whether it is still held
- * @throws errors of the connection; the lease is then in doubt, and nobody believes in more than it
+ * @throws errors of the connection; the lease is then in doubt, and the shorter of the old and the new one counts
  */
 export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hold, leaseMs: number): Promise<boolean> {
   const { kind, name, rawName } = lock;

@@ -4,8 +4,8 @@ import { HandleThread } from './core/calls';
 import type { LockEngine } from './core/LockEngine';
 
 /**
- * The read/write lock: two {@link Lock}s over one hash in Redis. They share one thread, so that whoever writes
- * through this handle may read through it, and keep reading when it gives the write lock back (the downgrade).
+ * The read/write lock: two {@link Lock}s over one hash in Redis. They share one thread, so that the writer of
+ * this handle may read through it, too, and keep reading after it gives the write lock back (the downgrade).
  */
 export class ReadWriteLock implements RReadWriteLock {
   readonly name: string;

@@ -19,9 +19,9 @@ const OPEN: Attempt<true> = Object.freeze({ ok: true, value: true });
 const SHUT: Attempt<true> = Object.freeze({ ok: false, retryInMs: Infinity });
 
 /**
- * The count-down latch (Redisson: RedissonCountDownLatch). Its data is drawn below.
+ * The count-down latch (Redisson: RedissonCountDownLatch). Its data is described below.
  *
- * Waiters look at the count after every message and after every reconnect; they wake one another by nothing else.
+ * Waiters look at the count after every message and after every reconnect; a waiter wakes no other one.
  */
 export class CountDownLatch implements RCountDownLatch {
   readonly #object: RedisObject;
@@ -61,7 +61,7 @@ export class CountDownLatch implements RCountDownLatch {
     return this.#object.run(deleteLatch, { message: CHANGED_MESSAGE, publish: PUBLISH_COMMAND }, 'delete');
   }
 
-  /** What is waited for. It takes nothing, so nothing is to be undone. @param waits - `false`: one look */
+  /** What a wait waits for. It takes nothing, so there is nothing to undo. @param waits - `false`: one look */
   #opening(waits: boolean): Acquirable<true> {
     let waiter: QueueWaiter<true> | undefined;
     return {
@@ -91,7 +91,8 @@ export class CountDownLatch implements RCountDownLatch {
  * | `redisson_countdownlatch__channel__{<name>}`  | channel | `0` = reached zero, `1` = a new count, or deleted |
  *
  * The count does not say who counted, so a repeat cannot be told from a second count: those scripts are sent once, and
- * doubt is told to the caller. GET comes before SET and DEL, which would replace a key of any type.
+ * the caller gets an error that says whether it may have run. GET comes before SET and DEL, which would replace a key
+ * of any type.
  */
 
 /**

@@ -30,8 +30,8 @@ import { rollBackPermits } from './rollback';
 import { trySetPermits } from './semaphoreScripts';
 
 /**
- * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is drawn in
- * `synchronizers/permitScripts.ts`.
+ * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is described
+ * in `synchronizers/permitScripts.ts`.
  *
  * Leases are counted on the clocks of the clients, from when a request was sent; those must not differ by much.
  */
@@ -153,7 +153,7 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   }
 }
 
-/** What nearly every script of it needs: the client's clock, and how to tell. */
+/** What nearly every script of it needs: the client's clock (epoch ms), and the command that publishes. */
 function now() {
   return { now: Date.now(), publish: PUBLISH_COMMAND } as const;
 }
@@ -171,7 +171,7 @@ export function permitExpiry(now: number, leaseMs: number): string | number {
 
 /**
  * One wait for permits with ids. Every attempt of it asks for the same ids, so one that follows a lost answer finds
- * what the first took, and what nobody waits for any more is released by its ids.
+ * what the first took, and permits that no caller owns are released by their ids.
  */
 export class PermitAcquisition implements Acquirable<string[]> {
   readonly mustQueue = false;
@@ -181,7 +181,7 @@ export class PermitAcquisition implements Acquirable<string[]> {
   readonly #sendRecord = newSendRecord();
   #ids: readonly Buffer[];
   #waiter: QueueWaiter<string[]> | undefined;
-  /** Whether permits came whose lease was over by then. */
+  /** Whether an answer came after the lease of its permits was over. */
   #cameLate = false;
 
   /**

@@ -27,7 +27,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @param kind - what it is, for errors, e.g. `semaphore`
    * @param name - checked; the name mapper makes the raw name of it
    * @param keysOf - the keys and the channel of a raw name
-   * @throws ConfigError when the name mapper gives nonsense
+   * @throws ConfigError when the name mapper does not return a usable name
    */
   constructor(context: SynchronizerContext, kind: string, name: string, keysOf: (rawName: string) => Keys) {
     this.context = context;
@@ -61,7 +61,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     });
   }
 
-  /** Why nothing of it can be sent now. @param what - as for {@link run} */
+  /** Why nothing of it can be sent now. @param what - as for {@link run} @returns `undefined` where it can */
   outage(what: string): Error | undefined {
     return this.context.executor.outage(this.allKeys[0]!, `${what} ${this.#kind} '${this.name}'`);
   }
@@ -99,7 +99,7 @@ export interface SynchronizerContext {
   readonly closing: AbortSignal;
   /** Waiters sleep in it. */
   readonly subscriptions: Subscriptions;
-  /** Takes back what nobody wants. */
+  /** Takes back what no caller owns. */
   readonly rollback: Rollback;
 }
 

@@ -21,7 +21,7 @@ import {
 } from './semaphoreScripts';
 
 /**
- * The semaphore (Redisson: RedissonSemaphore). Its data is drawn in `synchronizers/semaphoreScripts.ts`.
+ * The semaphore (Redisson: RedissonSemaphore). Its data is described in `synchronizers/semaphoreScripts.ts`.
  *
  * It does not know who has a permit, so a command whose answer is lost cannot be repeated or taken back: every method
  * that changes something then rejects with `CommandTimeoutError` or `ConnectionError`, whose `mayHaveRun` tells whether

@@ -49,7 +49,7 @@ end
 `;
 
 /*
- * The permits of a permit-expirable semaphore, in numbers. The data is drawn in `permitExpirableSemaphore.ts`.
+ * The permits of a permit-expirable semaphore, in numbers. The data is described in `permitScripts.ts`.
  */
 
 /**

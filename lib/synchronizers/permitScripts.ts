@@ -12,7 +12,7 @@ import { defineScript, lua } from '../scripts/Script';
 
 /*
  * The semaphore with leased permits (Redisson: RedissonPermitExpirableSemaphore). It is created by `trySetPermits` of
- * `semaphore.ts`; what concerns the number of its permits is in `permitCounts.ts`.
+ * `semaphoreScripts.ts`; what concerns the number of its permits is in `permitCounts.ts`.
  *
  * | Redis data            | type    | holds                                                                             |
  * |-----------------------|---------|-----------------------------------------------------------------------------------|

@@ -11,8 +11,8 @@ import type { PermitKeys, RedisObject } from './RedisObject';
 const searches = new WeakMap<CommandExecutor, Search>();
 
 /**
- * Takes back permits with ids that an acquisition may have taken, or may still take, and that nobody wants: until they
- * were found, or an answer behind that acquisition says that they are not there, or their lease has passed.
+ * Takes back permits with ids that an acquisition may have taken, or may still take, and that no caller owns: until
+ * they were found, or an answer behind that acquisition says that they are not there, or their lease has passed.
  *
  * @param sent - of the acquisition
  * @param leaseMs - of the permits, in ms, or {@link NO_LEASE}: then for as long as the watchdog's time-out
@@ -32,7 +32,7 @@ export function rollBackPermits(
     search: permitSearch(executor),
     undo: async () => {
       const sendRecord = newCleanupRecord();
-      // A repeat that finds nothing shall say so: it proves less than a first send on the connection of the acquisition.
+      // A repeat that finds nothing must say so: it proves less than a first send on the connection of the acquisition.
       const args = { now: Date.now(), publish: PUBLISH_COMMAND, repeated: '0' } as const;
       const released = await object.run(releasePermits, args, 'give back permits of', { moreArgs: ids, sendRecord });
       return released > 0 || (!sent.onManyConnections && sendRecord.connectionNumber === sent.connectionNumber);
@@ -43,9 +43,9 @@ export function rollBackPermits(
 }
 
 /**
- * Gives back permits of a plain semaphore that an acquisition brought too late. Not to a semaphore that is gone, which
- * this would create anew; and no second time when the first may have been done: a permit too few is better than one too
- * many. Permits have no lease, so what Redis refuses is tried for as long as the client lives.
+ * Gives back permits of a plain semaphore that an acquisition brought too late. Not to a semaphore that is gone, since
+ * that would create it again; and not a second time when the first may have been done: one permit too few is better
+ * than one too many. Permits have no lease, so what Redis refuses is tried for as long as the client lives.
  */
 export function rollBackSemaphore(object: RedisObject, permits: number): void {
   const leftover: Leftover = {
@@ -54,7 +54,7 @@ export function rollBackSemaphore(object: RedisObject, permits: number): void {
     place: { key: object.keys.name, member: '' },
     undo: async () => {
       const args = { permits, publish: PUBLISH_COMMAND } as const;
-      // Accepted while the client closes, too: nobody could ever find out about permits that are left behind.
+      // A cleanup is accepted while the client closes, too: permits that are left behind can never be found again.
       const sendRecord = newCleanupRecord();
       try {
         await object.run(releaseSemaphoreIfExists, args, 'give back permits of', { sendRecord });

@@ -11,7 +11,8 @@ import { defineScript, lua } from '../scripts/Script';
  * | `redisson_sc:{name}`  | channel | the permits available after each change that may let somebody in         |
  *
  * The data does not say who has a permit, so a repeat of a change cannot be told from a second one: these scripts are
- * sent once, and doubt is told to the caller. GET comes before SET and DEL, which would replace a key of any type.
+ * sent once, and the caller gets an error that says whether it may have run. GET comes before SET and DEL, which would
+ * replace a key of any type.
  */
 
 /**
@@ -134,8 +135,8 @@ return available
 });
 
 /**
- * Takes all permits, or forgives all debts: afterwards none is available. The semaphore then no longer expires, as in
- * Redisson.
+ * Takes all permits, or sets a negative number back: afterwards the number is 0. The semaphore then no longer expires,
+ * as in Redisson.
  *
  * KEYS: name. ARGV: none. Output: the permits that were available (may be negative); 0 without a semaphore.
  */

@@ -1,16 +1,16 @@
-/** Those that wait for one obstacle with one lock, in the order in which they came. */
+/** The calls that wait for one obstacle to one lock, in the order in which they came. */
 interface SectionQueue {
   obstacle: object;
   readonly waiters: SectionWaiter[];
 }
 
 /**
- * Calls of one client that wait, without Redis, for a section beside them: the thread that lets them in is in it.
+ * Calls of one client that wait, without Redis, for a section beside them: the thread that lets them in runs it.
  *
  * One queue per obstacle (a section, or an acquisition under way) and lock, first come first served. When the obstacle
  * is gone, the first of its queue decides again; where that begins a section of its own, the rest waits for this one.
  * So each waiter is woken about once, however many there are. The section of a multi-lock is in the way of several
- * locks: who waits for one of them has nothing to do with who waits for another.
+ * locks: each of these has a queue of its own.
  */
 export class SectionQueues {
   /** obstacle -> key of the lock -> queue */
@@ -24,7 +24,7 @@ export class SectionQueues {
   /**
    * Waits for `obstacle`: from now on no {@link free} of it is missed.
    * @param key - of the lock
-   * @param waiter - the turn of this call, if it has one already
+   * @param waiter - of this call, if it has one already
    */
   wait(obstacle: object, key: string, waiter = new SectionWaiter(this, key)): SectionWaiter {
     if (waiter.queue?.obstacle === obstacle) {
@@ -40,19 +40,22 @@ export class SectionQueues {
     return waiter;
   }
 
-  /** The obstacle is gone, for one lock at least: the first that waits for it with each lock may look. */
+  /** The obstacle is gone, for one lock at least: the first waiter of each queue decides again. */
   free(obstacle: object): void {
     for (const { waiters } of this.#queues.get(obstacle)?.values() ?? []) waiters[0]?.wake();
   }
 
-  /** The client shuts down: each of them may look, and is refused. */
+  /** The client shuts down: every waiter attempts once more, and is refused. */
   close(): void {
     for (const queues of this.#queues.values()) {
       for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.wake();
     }
   }
 
-  /** The call waits no longer. @param next - what those behind it wait for now; without it the next of them may look */
+  /**
+   * The call waits no longer.
+   * @param next - what those behind it wait for from now on; without it the next decides again
+   */
   leave(waiter: SectionWaiter, next?: object): void {
     const { queue, key } = waiter;
     if (queue === undefined) return;
@@ -89,7 +92,7 @@ export class SectionQueues {
 }
 
 /**
- * One such call: where the waiting loop sleeps.
+ * The waiter of one such call.
  *
  * States: waiting (awake or asleep) -> woken -> waiting again | left.
  */
@@ -98,7 +101,7 @@ export class SectionWaiter {
   readonly isTurn = false;
   /** Where it stands; {@link SectionQueues} keeps it. */
   queue: SectionQueue | undefined;
-  /** Whether the obstacle is gone, and it has not looked since. */
+  /** Whether the obstacle is gone, and it has not attempted since. */
   woken = false;
   /** Of the lock. */
   readonly key: string;

@@ -22,7 +22,7 @@ export interface Scope {
   readonly isSection: boolean;
   /** The scope around a section; may be over. A thread has none: it is in no section, wherever it was started. */
   parent: Scope | undefined;
-  /** The scope that a thread was started in. It lets nobody in; only the warning of a self-made wait looks at it. */
+  /** The scope that a thread was started in. It lets no call in; only the warning of a self-wait reads it. */
   startedIn: Scope | undefined;
   over: boolean;
   /** More threads that hold locks of this section: members of a multi-lock decide each for itself. */
@@ -44,7 +44,7 @@ const storage = new AsyncLocalStorage<Scope | undefined>();
 // The first one is left out, so that the smallest id that is too large for a caller is always refused.
 let nextId = FIRST_AUTOMATIC_THREAD_ID + 1;
 
-/** A thread id nobody has had in this process. */
+/** A thread id that is new in this process. */
 export function newThreadId(): number {
   return nextId++;
 }
@@ -112,7 +112,7 @@ export function tookIn(scope: Scope, thread: LogicalThread): void {
   if (live !== undefined) addTaken(live, thread, 1);
 }
 
-/** What {@link tookIn} told of is given back, or lost. */
+/** What {@link tookIn} counted is given back, or lost. */
 export function gaveBack(scope: Scope, threadId: number): void {
   const taken = liveScope(scope)?.taken;
   const taker = taken?.get(threadId);
@@ -137,7 +137,9 @@ export function isBesideSection(scope: Scope): boolean {
   return around < thread.sections;
 }
 
-/** Every scope around a call, those included that a thread on the way was started in. It looks over what has ended. */
+/**
+ * Every scope around a call, those included that a thread on the way was started in. Scopes that are over are left out.
+ */
 export function* enclosingScopes(scope: Scope | undefined): Generator<Scope> {
   for (let one = scope; one !== undefined; one = outside(one)) yield one;
 }
@@ -161,7 +163,7 @@ export function runInSection<T>(section: Scope, fn: () => T | PromiseLike<T>): P
 }
 
 /**
- * Asks in the scope, and not behind its end, for what a lazy thenable (a query of a database) does when it is asked.
+ * Starts a lazy thenable (a database query) inside the scope: it does its work only when `then` is called.
  */
 function started<T>(fn: () => T | PromiseLike<T>): Promise<T> {
   return Promise.resolve(fn());

@@ -6,11 +6,11 @@ import { runOutside } from '../util/outside';
 const FIRST_PAUSE_MS = 200;
 /** Longest such pause, in ms. */
 const MAX_PAUSE_MS = 5_000;
-/** Commands of one client are sent in portions of so many ... */
+/** Most commands of one portion. */
 const MAX_COMMANDS = 10;
-/** ... that are at least so many ms apart. What is found wanting later waits for the next portion. */
+/** Shortest time between two portions of a client, in ms. What does not fit into one waits for the next. */
 const PORTION_MS = 50;
-/** So many leftovers are looked for by one command. */
+/** Most leftovers that one command looks for. */
 const SEARCH_SIZE = 100;
 
 /**
@@ -23,14 +23,14 @@ export interface Search {
   find(places: readonly LeftoverPlace[]): Promise<readonly boolean[]>;
 }
 
-/** Where a leftover shows itself. */
+/** Where a leftover can be seen in Redis. */
 export interface LeftoverPlace {
   readonly key: string;
   /** The field of a hash, or the member of a set, that would be there. */
   readonly member: string | Buffer;
 }
 
-/** What a command may have left in Redis, or may still leave there, and nobody wants. */
+/** What a command may have left in Redis, or may still leave there, and what no caller owns. */
 export interface Leftover {
   /** Whether there is something to be undone now: `false` while its thread has the lock again, or asks for it. */
   readonly unwanted: boolean;
@@ -40,11 +40,11 @@ export interface Leftover {
   /** How it is looked for together with others. Without it, each try is an {@link undo}. */
   readonly search?: Search | undefined;
   /**
-   * Sends what takes it away, in this turn.
-   * @returns whether that is all: nothing is left, and nothing can come any more
+   * Sends the commands that take it away, in this turn of the event loop.
+   * @returns whether it is done: nothing is left, and nothing can arrive later
    */
   undo(): Promise<boolean>;
-  /** It is over: undone, or Redis has forgotten it. Called once. */
+  /** Called once: it is undone, or Redis has forgotten it, or the client is shut down. */
   ended(): void;
 }
 
@@ -56,7 +56,7 @@ interface Entry {
   dueAt: number;
 }
 
-/** Whether a command that ended with this error may have changed something, or may still do so. */
+/** Whether a command that ended with this error may have changed something, or may still do so. Unknown errors: yes. */
 export function mayHaveRun(error: unknown): boolean {
   if (error instanceof CommandError || error instanceof ConnectionError || error instanceof CommandTimeoutError) {
     return error.mayHaveRun;
@@ -65,21 +65,21 @@ export function mayHaveRun(error: unknown): boolean {
 }
 
 /**
- * Whether an undo that ended with this error is the last one: nobody is left to do it, or there is no such object any
- * more.
+ * Whether an undo that ended with this error is the last one: the client is shut down, or the key now holds another
+ * type.
  */
 export function endsUndo(error: unknown): boolean {
   return error instanceof ShutdownError || (error instanceof CommandError && error.reply === 'WRONGTYPE');
 }
 
 /**
- * The one mechanism that takes back what nobody wants: for locks, queues and permits alike.
+ * The only mechanism that takes back what no caller owns: holds, places in queues, and permits.
  *
  * | a command ended with | what it may have left | what is done |
  * |----------------------|-----------------------|--------------|
  * | an answer, or a refusal before its first write | nothing | nothing |
  * | a refusal in the middle, a time-out, a broken connection, no replica | all of it, now or later | the first try at once, behind it on its connection |
- * | the same, and its connection is gone | all of it, as long as bytes lie in the old socket | looked for again and again until Redis would have forgotten it by itself |
+ * | the same, and its connection is gone | all of it, as long as the old socket may still deliver it | looked for again and again until Redis would have forgotten it by itself |
  * | (an undo) any error but a shut-down or another type of key | as before | tried again, at growing pauses |
  *
  * Tries after the first one are cheap: one command looks for a hundred leftovers, pauses grow to 5 s, and a client
@@ -100,7 +100,7 @@ export class Rollback {
     return this.#entries.size;
   }
 
-  /** Takes a leftover in. @param now - whether the first try is made in this turn; otherwise it follows soon */
+  /** Adds a leftover. @param now - whether the first try is made in this turn; otherwise it follows soon */
   add(leftover: Leftover, now: boolean): void {
     const entry = { leftover, startedAt: performance.now(), pauseMs: FIRST_PAUSE_MS, dueAt: Infinity };
     this.#entries.add(entry);
@@ -191,7 +191,7 @@ export class Rollback {
     this.#rearm();
   }
 
-  /** What did not fit comes with the next portion. */
+  /** What did not fit into this portion comes with the next one. */
   #rearm(): void {
     let dueAt = Infinity;
     for (const entry of this.#entries) dueAt = Math.min(dueAt, entry.dueAt);

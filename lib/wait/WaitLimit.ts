@@ -1,11 +1,11 @@
 import { clampTimer } from '../util/duration';
 
-/** Stands for "the wait ended before this did". */
+/** What {@link WaitLimit.orInterrupted} resolves to when the wait ends before the work does. */
 export const INTERRUPTED: unique symbol = Symbol('interrupted');
 
 /**
- * How long a caller is willing to wait: a deadline, an AbortSignal, both or neither. At most one timer
- * per wait, and one listener per signal; none at all for a wait without limit.
+ * How long a caller is willing to wait: a deadline, an AbortSignal, both or neither. At most one timer per wait, and
+ * one listener per signal; none at all for a wait without limit.
  *
  * States: waiting -> over (deadline passed or signal aborted) | ended.
  */
@@ -16,7 +16,7 @@ export class WaitLimit {
   #interrupt: (() => void) | undefined;
 
   /**
-   * @param deadline - monotonic time (`performance.now()`) after which nobody waits any more; `Infinity` for no limit
+   * @param deadline - monotonic time (`performance.now()`) at which the wait ends; `Infinity` for no limit
    * @param signal - aborts the wait
    */
   constructor(deadline: number, signal: AbortSignal | undefined) {
@@ -59,7 +59,7 @@ export class WaitLimit {
     });
   }
 
-  /** Frees the timer and the listener. */
+  /** Clears the timer and removes the listener. */
   end(): void {
     clearTimeout(this.#timer);
     if (this.#signal !== undefined) AbortListeners.of(this.#signal).delete(this.#stop);
@@ -86,11 +86,11 @@ export class WaitLimit {
 /** For a wait without limit; it has no state, so one serves all. */
 export const NO_LIMIT = new WaitLimit(Infinity, undefined);
 
-const watches = new WeakMap<AbortSignal, AbortListeners>();
+const listenersOf = new WeakMap<AbortSignal, AbortListeners>();
 
 /**
- * What is to happen when a signal aborts, with one listener on the signal: a thousand waiters may share one signal, and
- * Node takes more than ten listeners for a leak.
+ * All that is to happen when a signal aborts, behind one listener: a thousand waiters may share one signal, and Node
+ * takes more than ten listeners for a leak.
  */
 export class AbortListeners {
   readonly #signal: AbortSignal;
@@ -100,20 +100,20 @@ export class AbortListeners {
     this.#signal = signal;
   }
 
-  /** The watch of a signal. */
+  /** The one of a signal. */
   static of(signal: AbortSignal): AbortListeners {
-    let watch = watches.get(signal);
-    if (watch === undefined) watches.set(signal, (watch = new AbortListeners(signal)));
-    return watch;
+    let listeners = listenersOf.get(signal);
+    if (listeners === undefined) listenersOf.set(signal, (listeners = new AbortListeners(signal)));
+    return listeners;
   }
 
-  /** From now on does this, too, once. */
+  /** Calls `action` when the signal aborts, once. */
   add(action: () => void): void {
     if (this.#actions.size === 0) this.#signal.addEventListener('abort', this.#abort, { once: true });
     this.#actions.add(action);
   }
 
-  /** Does it no longer. */
+  /** Takes an action out. */
   delete(action: () => void): void {
     if (this.#actions.delete(action) && this.#actions.size === 0) {
       this.#signal.removeEventListener('abort', this.#abort);

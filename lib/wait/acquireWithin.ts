@@ -23,14 +23,14 @@ export interface Waiter<T> {
   /** Whether the wait ends by itself, at a deadline. Set by the loop. @default false */
   timed?: boolean;
   /**
-   * After it no wake-up is missed, or it is time for an attempt although none can come yet: then another follows as
-   * soon as they can. `undefined` where either is so already.
+   * Starts to listen. Once it resolves, no wake-up is missed, or it is time for an attempt without a subscription; then
+   * another attempt follows as soon as there is one. `undefined` where either is so already.
    */
   listen(): Promise<void> | undefined;
   /**
    * Sleeps until woken, or until `retryInMs` milliseconds have passed: in a FIFO queue for the head only.
-   * @param inDoubt - it may have acquired by an attempt that got no answer, so it looks again in time wherever it
-   *   stands
+   * @param inDoubt - it may have acquired by an attempt that got no answer, so it looks again in time, whatever
+   *   its place in the queue
    */
   sleep(retryInMs: number, inDoubt?: boolean): Promise<Wake<T>>;
   /** Redis cannot be reached: all who wait for the same find out for themselves, and now. */
@@ -55,8 +55,8 @@ export interface Acquirable<T> {
   /** One try. A rejection ends the wait, unless it says that no answer came and the wait has time left. */
   attempt(): Promise<Attempt<T>>;
   /**
-   * Why an attempt under way cannot even be sent; `undefined` where it can. The end of the wait is then no "not
-   * acquired".
+   * Why an attempt under way cannot even be sent; `undefined` where it can. A wait that ends meanwhile rejects with
+   * this error: Redis has not answered "not acquired".
    */
   outage?(): Error | undefined;
   /** Joins the waiters. `undefined`: it does not wait, one attempt is all. */
@@ -87,7 +87,8 @@ type State = 'starting' | 'refused' | 'unanswered';
  *    very first attempt comes before all that, unless others wait already: most locks are free.
  * 4. "Not acquired" is an answer of Redis: a deadline that finds an attempt without a server to send it to is an error.
  * 5. A command time-out is no answer, so it does not end a wait that has time left: another attempt follows after a
- *    pause. Who has no deadline is told of a first attempt that got none: nobody else would tell him that Redis hangs.
+ *    pause. A caller without a deadline is told when its first attempt gets none: otherwise it would never learn that
+ *    Redis hangs.
  * 6. Whatever way it ends, its waiter leaves, and an attempt whose end it did not see goes to `giveUp`.
  *
  * @returns the acquired value, or `undefined` when the deadline passed
@@ -126,7 +127,7 @@ export async function acquireWithin<T>(acquirable: Acquirable<T>, limit: WaitLim
         result = await limit.orInterrupted(pending);
         state = 'refused';
       } catch (error) {
-        // The others would find out one after the other, each after a time-out of its own.
+        // Otherwise the other waiters would find out one after the other, each after a time-out of its own.
         if (error instanceof ConnectionError) waiter?.connectionLost?.();
         // A refusal before the first write is an answer: nothing was acquired, nothing is to be undone.
         if (error instanceof IllegalMonitorStateError || !mayHaveRun(error)) pending = undefined;

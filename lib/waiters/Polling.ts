@@ -20,8 +20,7 @@ export interface PolledQueue {
 
 /**
  * A queue whose channel is not subscribed yet, although somebody in it listens. Nothing wakes its waiters, so they look
- * again after growing pauses. Who has no limit of its own is rejected when it has waited for the subscription for too
- * long.
+ * again after growing pauses. A waiter without a limit is rejected when it has waited too long for the subscription.
  *
  * States: waiting -> ended (subscribed, refused, or nobody is left).
  */

@@ -13,15 +13,15 @@ export interface WaiterQueue<H extends object = object> {
   mayBegin(waiter: object): boolean;
   /** Subscribes, for all its waiters together, and tells them when it is done. @returns whether it is done already */
   listen(): boolean;
-  /** The head looks again after so many ms. */
+  /** The head looks again after that many ms. */
   recheckIn(ms: number): void;
   /** See {@link QueueWaiter.connectionLost}. */
   connectionLost(): void;
-  /** Wakes those shared waiters whom so many permits are enough for. */
+  /** Wakes the shared waiters that this many permits are enough for. */
   wakeFitting(permits: number): void;
   /** This process got the lock by an attempt of its own. */
   beginTurn(now: number): void;
-  /** It is left. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
+  /** A waiter leaves. @param awake - it was not asleep @param leaseMs - it acquired, for so many ms */
   remove(waiter: QueueWaiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void;
 }
 
@@ -33,7 +33,7 @@ export interface WaiterQueue<H extends object = object> {
  */
 export class QueueWaiter<T, H extends object = object> implements Waiter<T> {
   readonly order: WaitOrder;
-  /** Who waits here; the holder that hands the lock over reads it. */
+  /** The acquisition that waits here, for a holder of this process that hands its lock over. */
   readonly heir: H | undefined;
   /** How many permits it waits for. */
   readonly need: number;
@@ -47,7 +47,7 @@ export class QueueWaiter<T, H extends object = object> implements Waiter<T> {
   #timer: NodeJS.Timeout | undefined;
   #listener: DeferredPromise<void> | undefined;
   /** Whether it attempts although it is not subscribed, until it is. */
-  #unheard = false;
+  #unsubscribed = false;
   #leaseMs: number | undefined;
   /** Whether it has begun to attempt. */
   #begun = false;
@@ -82,11 +82,11 @@ export class QueueWaiter<T, H extends object = object> implements Waiter<T> {
   listen(): Promise<void> | undefined {
     this.#begun = true;
     if (this.#queue.listen()) {
-      this.#unheard = false;
+      this.#unsubscribed = false;
       return undefined;
     }
-    // It is not told of what changes, but has been sent to look.
-    if (this.#unheard) return undefined;
+    // No message reaches it yet, but it was sent to attempt all the same.
+    if (this.#unsubscribed) return undefined;
     this.#listener = pDefer<void>();
     return this.#listener.promise;
   }
@@ -103,7 +103,7 @@ export class QueueWaiter<T, H extends object = object> implements Waiter<T> {
     }
     const sleeper = pDefer<Wake<T>>();
     this.#sleeper = sleeper;
-    // It lets readers go first, who try at the next message. Should there be none, it does not wait for them.
+    // Readers go first: they try at the next message. If none comes, the head tries after a short pause.
     if (this.#queue.isHead(this)) this.#queue.recheckIn(this.#begun ? retryInMs : GIVE_WAY_MS);
     else if ((this.order === 'shared' || inDoubt) && retryInMs !== Infinity) {
       this.#timer = setTimeout(() => this.wake(), clampTimer(Math.max(1, Math.ceil(retryInMs))));
@@ -114,7 +114,7 @@ export class QueueWaiter<T, H extends object = object> implements Waiter<T> {
   /** Wakes it, or banks the wake-up when it is not asleep. @returns whether it had none banked before */
   wake(): boolean {
     if (this.#listener !== undefined) {
-      this.#unheard = this.#woken = true;
+      this.#unsubscribed = this.#woken = true;
       this.#stopListening()?.resolve();
       return true;
     }
@@ -124,12 +124,12 @@ export class QueueWaiter<T, H extends object = object> implements Waiter<T> {
       sleeper.resolve(undefined);
       return true;
     }
-    const news = !this.#banked;
+    const isNew = !this.#banked;
     this.#banked = true;
-    return news;
+    return isNew;
   }
 
-  /** Wakes it with an attempt that its predecessor makes for it. It must be asleep. */
+  /** Wakes it with an attempt that a holder makes for it: a hand-over. It must be asleep. */
   wakeWith(attempt: Promise<Attempt<T>>): void {
     this.#endSleep()?.resolve({ attempt });
   }
@@ -143,24 +143,26 @@ export class QueueWaiter<T, H extends object = object> implements Waiter<T> {
 
   /** Wakes it for an attempt, even if it is not subscribed. */
   attemptUnsubscribed(): void {
-    this.#unheard = true;
+    this.#unsubscribed = true;
     this.wake();
   }
 
   /** Messages arrive from now on. */
   subscribed(): void {
     this.#stopListening()?.resolve();
-    if (!this.#unheard) return;
-    this.#unheard = false;
+    if (!this.#unsubscribed) return;
+    this.#unsubscribed = false;
     this.wake();
   }
 
   /** It cannot be subscribed. */
   refused(error: Error): void {
-    if (this.#listener !== undefined || this.#unheard) this.reject(error);
+    if (this.#listener !== undefined || this.#unsubscribed) this.reject(error);
   }
 
-  /** It has acquired: whoever comes next need not look again before so many ms have passed, unless woken. */
+  /**
+   * It has acquired for so many ms: unless woken, its successor need not look again before. `undefined`: it has not.
+   */
   acquiredFor(leaseMs: number | undefined): void {
     this.#leaseMs = leaseMs;
   }

@@ -29,13 +29,14 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   readonly #subscriptions = new Map<string, Subscription<H>>();
   /** Channels that nobody waits for any more, and that are still subscribed. */
   readonly #unused = new Set<string>();
-  /** When the last channel was left (monotonic): it may be counted as listening for a little longer. */
+  /** When the last channel was left (monotonic): Redis may count it as listened to for a little longer. */
   #unusedSince = -Infinity;
   /**
-   * The channel of the last message that nobody waited for: that of an own unlock, sent before the channel was left.
+   * The channel of the last message without a waiter: one of this client's own unlocks, sent before the channel was
+   * left.
    */
   #unawaited: string | undefined;
-  /** Names that fresh acquisitions give way for. */
+  /** Names for which a fresh acquisition gives way to other processes. */
   readonly fairPauses = new FairPauses();
   #outage: NodeJS.Timeout | undefined;
   #closed = false;
@@ -81,23 +82,23 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   }
 
   /**
-   * Those who wait for the object of that raw name on a channel, if there are any. The channel alone may be that of
-   * another.
+   * The queue of an object, if anybody waits. Its channel alone is not enough: another object may have the same one.
    */
   queue(channel: string, rawName: string): WaitQueue<H> | undefined {
-    // They have just been rejected, and are about to leave.
+    // When it is closed, all waiters have been rejected, and are about to leave.
     return this.#closed ? undefined : this.#subscriptions.get(channel)?.queue(rawName);
   }
 
   /**
-   * This client has released a lock, and so many subscribers were told, itself perhaps among them. Whoever asks next
-   * gives way to the others, if there are any.
+   * This client has released a lock. The next acquisition of it gives way to the others that were told, if there are
+   * any.
+   * @param receivers - how many subscribers were told, this process perhaps among them
    */
   released(channel: string, rawName: string, receivers: number): void {
-    // Those of one node say nothing of the others, and whoever believed them would give way more often than the rest.
+    // The receivers on one node say nothing about other nodes: this process would give way more often than the rest.
     if (!this.countsReceivers) return;
     const mayBeOwn = this.#subscriptions.has(channel) || performance.now() - this.#unusedSince < GIVE_WAY_MS;
-    // An own message that is still to come is heard as one of them.
+    // If our own message is still to come, it will be counted as one of theirs.
     const toCome = mayBeOwn && this.#unawaited === channel ? receivers - 1 : receivers;
     this.#unawaited = undefined;
     if (receivers > (mayBeOwn ? 1 : 0)) this.fairPauses.add(rawName, toCome);
@@ -105,10 +106,10 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   }
 
   /**
-   * Who waits on a channel for another object than this one looks again: what one did to the keys that they share is
-   * not told.
+   * Wakes those who wait on a channel for another object than this one: no message tells them what happened to the keys
+   * that both share.
    */
-  lookBeside(channel: string, rawName: string): void {
+  wakeOthers(channel: string, rawName: string): void {
     for (const queue of this.#subscriptions.get(channel)?.queues ?? []) if (queue.rawName !== rawName) queue.wakeAll();
   }
 
@@ -186,7 +187,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     for (const queue of this.#queues()) queue.wakeAll();
   }
 
-  /** A channel that was never subscribed has pauses of its own. */
+  /** Not on a channel that was never subscribed: that has a polling of its own. */
   #lookAgain(): void {
     for (const { live, queues } of [...this.#subscriptions.values()]) {
       if (live) for (const queue of [...queues]) queue.lookAgain();

@@ -9,9 +9,9 @@ import type { WakeRule } from './wakeRules';
  * A turn lasts at most so long, in ms, so that slow sections do not keep others waiting for many times their length.
  */
 const MAX_TURN_MS = 20;
-/** So many shared waiters look again at once while they hear nothing ... */
+/** Without a subscription, at most this many shared waiters look again at once. */
 const SHARED_LOOKS = 10;
-/** ... and each of them that gets in sends so many others, since what it found may be there for them, too. */
+/** Each of those that gets in wakes this many others: what it found may be there for them, too. */
 const FOLLOWERS = 2;
 
 /** What a queue needs of the subscription it shares. */
@@ -25,7 +25,9 @@ export interface QueueSubscription<H extends object = object> {
   readonly live: boolean;
   /** Whether messages arrive. */
   readonly heard: boolean;
-  /** Whether an unlock tells how many listen to this channel, and all of them wait for what this queue waits for. */
+  /**
+   * Whether the reply of an unlock tells how many listen to this channel, all of them for what this queue waits for.
+   */
   readonly counted: boolean;
   /** How many listen to this channel, where an unlock does not tell; `undefined`: nobody can say. */
   countListeners(): Promise<number> | undefined;
@@ -36,7 +38,7 @@ export interface QueueSubscription<H extends object = object> {
 }
 
 /**
- * Those of this process who wait for one object: one raw name, on its channel.
+ * The waiters of this process for one object: one raw name, on its channel.
  *
  * - **FIFO** (exclusive locks): all are one waiter for Redis. The head attempts, listens and looks again when the ttl
  *   has passed; the others sleep until it is their turn, or until one is to find out what became of an attempt of its
@@ -44,9 +46,9 @@ export interface QueueSubscription<H extends object = object> {
  *   gives up while awake hands the wake-up on.
  * - **Shared** (readers, semaphores, latches): each waiter attempts for itself.
  *
- * Invariants: 1. the queue is subscribed, or about to be, whenever anybody in it sleeps but who waits for its turn, and
- * it looks again now and then as long as it hears nothing;
- * 2. the head is never asleep without a bound unless the lock has no expiry; 3. an empty queue is not in the table.
+ * Invariants: 1. while a waiter sleeps that a message may wake, the queue is subscribed, or about to be, and looks
+ * again from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3. an
+ * empty queue is not in the table.
  */
 export class WaitQueue<H extends object = object> implements WaiterQueue<H>, PolledQueue {
   /** The object's key in Redis. */
@@ -111,7 +113,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
 
   /**
    * Adds a waiter.
-   * @param heir - what a holder of this process hands the lock to
+   * @param heir - the acquisition that a holder of this process may hand the lock to
    * @param need - how many permits it waits for
    */
   join<T>(order: WaitOrder, heir?: H, need = 1): QueueWaiter<T, H> {
@@ -124,13 +126,13 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
   }
 
   /**
-   * Its first waiter is to let other processes go first: it listens, and does not attempt before so many messages, or a
-   * pause.
+   * Its first waiter lets other processes go first: it listens, and does not attempt before so many messages, or a
+   * pause, have passed.
    */
   giveWay(others: number): void {
     this.#yields = true;
     if (others > 1) this.#newFairness().giveWay(others);
-    // Should it be refused, the waiter asks anew, and is told.
+    // If the subscription is refused, the waiter subscribes again itself, and gets the error.
     this.listen();
   }
 
@@ -161,7 +163,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     this.#newFairness().releasing(this.#handOvers, performance.now() - this.#turnStartedAt);
   }
 
-  /** It was answered. @param receivers - see {@link ProcessFairness.released} */
+  /** That unlock was answered. @param receivers - see {@link ProcessFairness.released} */
   released(receivers: number): void {
     const { counted } = this.#subscription;
     this.#fairness?.released(receivers, counted, this.#sharedSleeps);
@@ -191,13 +193,13 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     return false;
   }
 
-  /** The channel is subscribed. Who has attempted before that may have missed a message. */
+  /** The channel is subscribed. A waiter that attempted before that may have missed a message. */
   subscribed(): void {
     this.#endPolling();
     for (const waiter of this.#all()) waiter.subscribed();
   }
 
-  /** The channel cannot be subscribed: those who listen are told. */
+  /** The channel cannot be subscribed: the wait of those who listen ends with the error. */
   refused(error: Error): void {
     this.#endPolling();
     for (const waiter of this.#all()) waiter.refused(error);
@@ -241,7 +243,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     }
   }
 
-  /** Wakes those shared waiters whom so many permits are enough for, the longest waiting first. */
+  /** Wakes the shared waiters that this many permits are enough for, the longest waiting first. */
   wakeFitting(permits: number): void {
     let left = permits;
     for (const waiter of this.#shared ?? []) {
@@ -273,10 +275,10 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     if (this.#recheckAt < this.#timerAt) this.#arm();
   }
 
-  /** A waiter leaves. @param awake - it was not asleep @param leaseMs - it acquired, for so long */
+  /** A waiter leaves. @param awake - it was not asleep @param leaseMs - it acquired, for so many ms */
   remove(waiter: QueueWaiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
     if (waiter.order === 'shared') {
-      // A wake-up it did not use, or used in vain, is somebody else's.
+      // A wake-up that it did not use, or used in vain, goes to another waiter.
       const handsOn = waiter.banked || (waiter.woken && leaseMs === undefined);
       const there = this.#shared?.delete(waiter) === true;
       if (there && leaseMs !== undefined && !this.#subscription.heard) this.wakeSome(FOLLOWERS);
@@ -314,7 +316,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     if (head === undefined) return;
     if (!this.#subscription.live || former.banked || (awake && leaseMs === undefined)) head.wake();
     else if (leaseMs !== undefined) this.recheckIn(leaseMs);
-    // else: it gave up in its sleep, and its bound holds for the successor as well
+    // else: it gave up while asleep, and its timer serves the successor as well
   }
 
   #close(): void {

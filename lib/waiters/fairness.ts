@@ -1,28 +1,31 @@
 /**
  * How long a process that gives way waits for the others before it tries all the same. They need one message and one
- * command; the waiters of a process that died meanwhile shall not cost more than this.
+ * command. A process that died meanwhile must not cost more than this.
  */
 export const GIVE_WAY_MS = 5;
 /**
- * So often at most a turn hands the lock on while somebody is there who does not (a Java process takes the lock once
- * per turn): it is to have a tenth of its fair share at least, which between two is one turn in twenty.
+ * Most hand-overs of one turn while there is a process that makes none (a Java process takes the lock once per turn).
+ * It gets at least a tenth of its fair share, which between two is one turn in twenty.
  */
 const HANDOVERS_BESIDE_SHORT_TURNS = 14;
 /**
- * A turn of another is short if this process could have handed the lock on no more often in that time. It is less than
- * the number above, so that processes of ours which kept their turns short do not take each other for such.
+ * A turn of another process is short if this one could have made at most this many hand-overs in that time. It is less
+ * than the number above, so that processes that cut their turns to that number do not count as short to each other.
  */
 const SHORT_TURN_HANDOVERS = 11;
-/** So many rounds in which somebody's turn was short, less those in which nobody's was, decide. */
-const SHORT_ROUNDS = 2;
-/** No more rounds than this are remembered. */
-const MAX_SHORT_ROUNDS = 4;
+/**
+ * Own turns are cut when the score reaches this. Between two own turns it goes up by one if a turn of another process
+ * was short, and down by one if none was.
+ */
+const SHORT_TURN_SCORE = 2;
+/** The score goes no higher than this. */
+const MAX_SHORT_TURN_SCORE = 4;
 /**
  * Where the others cannot be counted, one more of them is waited for now and then than is known: every second turn
  * while there are others, and every so many turns at most while there seem to be none.
  */
 const MAX_TURNS_PER_LOOK = 32;
-/** Where they can be asked for, that is done so often at most, in ms, after a turn. */
+/** Where the others can be counted, at least this long passes between two counts, in ms. */
 const COUNT_INTERVAL_MS = 50;
 /** Never waits for more others than this without having counted them. */
 const MAX_GUESSED = 64;
@@ -42,7 +45,7 @@ const MAX_GUESSED = 64;
  * in. A cluster can be asked how many listen on all its nodes: then that is the number, and is asked for again from
  * time to time.
  *
- * Turns are up to `maxHandOvers` long. They are kept short while somebody's are short who cannot hand the lock on: that
+ * A turn has up to `maxHandOvers` hand-overs. It is cut while another process that makes none takes short turns, which
  * shows in how soon its unlock follows the one before.
  *
  * States: free (tries at each message) -> releasing (own unlock under way) -> givingWay (n messages to let pass) ->
@@ -73,8 +76,8 @@ export class ProcessFairness {
   #shortest = Infinity;
   /** What handing the lock on once took in the last turns of this process, in ms. */
   #handOverMs = 0;
-  /** Rounds with short turns of others, see {@link SHORT_ROUNDS}. */
-  #shortRounds = 0;
+  /** See {@link SHORT_TURN_SCORE}. */
+  #shortTurnScore = 0;
 
   /** @param wake - wakes the head */
   constructor(wake: () => void) {
@@ -83,7 +86,7 @@ export class ProcessFairness {
 
   /** How often the lock may be handed on within one turn. */
   get handOvers(): number {
-    return this.#shortRounds >= SHORT_ROUNDS ? HANDOVERS_BESIDE_SHORT_TURNS : Infinity;
+    return this.#shortTurnScore >= SHORT_TURN_SCORE ? HANDOVERS_BESIDE_SHORT_TURNS : Infinity;
   }
 
   /**
@@ -118,10 +121,10 @@ export class ProcessFairness {
     const alone = counted && told === 1 && (!locals || receivers === 0);
     this.#counted = counted;
     if (counted) this.#others = told - 1;
-    if (this.#others === 0) this.#shortRounds = 0;
+    if (this.#others === 0) this.#shortTurnScore = 0;
     this.#skip = Math.max(0, alone ? toCome : toCome - 1);
     if (alone || toCome <= 0) this.#wake();
-    // Should the one that was told be another, we let his message pass, and look again.
+    // If the subscriber that was told is another process, its message passes first, and then the head looks again.
     if (toCome > 0) this.#arm();
   }
 
@@ -148,7 +151,7 @@ export class ProcessFairness {
     };
     const asked = ask();
     if (asked === undefined) learn(undefined);
-    // Whoever may not ask goes by the messages.
+    // Without the right to ask, the number is estimated from the messages.
     else void asked.then(learn, () => learn(undefined));
   }
 
@@ -173,13 +176,13 @@ export class ProcessFairness {
     if (!this.#counted) {
       // Found: there may be even more.
       if (others > 0) this.#turnsPerLook = this.#untilLook = 1;
-      // Somebody who was slow this time is not forgotten at once.
+      // A process that was slow this time is not forgotten at once.
       this.#others = Math.max(others, this.#others - 1);
     }
     if (this.#shortest === Infinity) return;
     if (this.#shortest < SHORT_TURN_HANDOVERS * this.#handOverMs) {
-      this.#shortRounds = Math.min(this.#shortRounds + 1, MAX_SHORT_ROUNDS);
-    } else this.#shortRounds = Math.max(this.#shortRounds - 1, 0);
+      this.#shortTurnScore = Math.min(this.#shortTurnScore + 1, MAX_SHORT_TURN_SCORE);
+    } else this.#shortTurnScore = Math.max(this.#shortTurnScore - 1, 0);
   }
 
   /** The queue is no more; an unlock of this process may still be under way. */
@@ -229,11 +232,11 @@ interface FairPause {
 }
 
 /**
- * Names that this client has just released while others were told. Who asks for one of them at once would be there
- * before they can, each time: a process with a single caller that loops has no waiter, so no {@link ProcessFairness}
+ * Names that this client has just released while others were told. An acquisition that follows
+ * at once would win each time: a process with a single caller that loops has no waiter, so no {@link ProcessFairness}
  * makes it give way. After such an unlock a fresh acquisition therefore listens first, until as many messages as others
  * were told say that each had its turn (after the first alone, two would pass the lock to and fro, and a third would
- * never get it), or {@link GIVE_WAY_MS} have passed. Nothing is kept of a name nobody else waits for.
+ * never get it), or {@link GIVE_WAY_MS} have passed. Nothing is kept of a name that no other process waits for.
  */
 export class FairPauses {
   /** By raw name, the earliest to stop first. */
@@ -255,7 +258,7 @@ export class FairPauses {
     if (this.#pauses.size > 0) this.#pauses.delete(rawName);
   }
 
-  /** Somebody gives way from now on. @returns how many others to; 0 = nobody */
+  /** A queue gives way from now on. @returns to how many others; 0 = to none */
   take(rawName: string): number {
     if (this.waitMs(rawName) === 0) return 0;
     const { told } = this.#pauses.get(rawName)!;

@@ -1,5 +1,6 @@
 /**
- * What a message does to the waiters of its channel: a number wakes so many, `permits` those whom they are enough for.
+ * What a message does to the waiters of its channel: a number wakes so many, `permits` wakes those that they are enough
+ * for.
  */
 export type WakeUp = 'next' | 'all' | 'none' | number | { readonly permits: number };
 

@@ -2,7 +2,7 @@ import pDefer, { type DeferredPromise } from 'p-defer';
 import type { LockLostError } from '../errors';
 import { isAround, type Scope } from '../thread/threadScope';
 
-const NO_GRIPS: readonly Hold[] = Object.freeze([]);
+const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
 
 /** The key of an ownership in the table: the lock's key and the owner. */
@@ -36,7 +36,7 @@ export interface Hold {
   readonly origin?: Origin;
   /** The section it is the lock of, or the scope it was taken in; `undefined` outside scopes. */
   readonly scope?: Scope | undefined;
-  /** Whether the caller named the thread: it is then the thread's, wherever it was taken. */
+  /** Whether the caller named the thread: the hold is then that thread's, in whatever scope it was taken. */
   readonly given?: boolean;
   /** Why it was lost; set before anybody is told. */
   lost?: LockLostError;
@@ -48,7 +48,7 @@ export interface Hold {
 export interface RenewalSchedule {
   readonly watchdogMs: number;
   readonly ownerships: Set<Ownership>;
-  /** Monotonic time of the next renewal; without meaning while it is empty. */
+  /** Monotonic time of the next renewal; not used while the schedule is empty. */
   nextAt: number;
   /** Those whose last renewal failed. */
   readonly failed: Set<Ownership>;
@@ -81,7 +81,7 @@ export class Ownership implements OwnershipIdentity {
   readonly owner: string;
   readonly renewal: Renewal;
   /** The acquisitions it consists of, in their order. */
-  holds: readonly Hold[] = NO_GRIPS;
+  holds: readonly Hold[] = NO_HOLDS;
   /**
    * Monotonic time until which Redis keeps the lock for sure: counted from before the last confirmed command was sent.
    */
@@ -113,20 +113,20 @@ export class Ownership implements OwnershipIdentity {
     this.renewal = identity.renewal;
   }
 
-  /** Takes one in. Not pushed to an empty array, which would make room for 17. */
+  /** Adds a hold. A push to an empty array would reserve room for 17. */
   add(hold: Hold): void {
     this.holds = this.holds.length === 0 ? [hold] : [...this.holds, hold];
   }
 
-  /** Takes one out. */
+  /** Removes a hold. */
   remove(hold: Hold): void {
-    this.holds = this.holds.length === 1 ? NO_GRIPS : this.holds.filter((one) => one !== hold);
+    this.holds = this.holds.length === 1 ? NO_HOLDS : this.holds.filter((one) => one !== hold);
   }
 
-  /** Takes all of them out. @returns them */
+  /** Removes all holds. @returns them */
   removeAll(): readonly Hold[] {
     const { holds } = this;
-    this.holds = NO_GRIPS;
+    this.holds = NO_HOLDS;
     return holds;
   }
 
@@ -204,7 +204,7 @@ export class Ownership implements OwnershipIdentity {
     return this.#released.promise;
   }
 
-  /** Resolves when no acquisition is under way, or nothing is left to be given back. To be asked for again then. */
+  /** Resolves when no acquisition is under way, or no holds are left. The caller has to look again then. */
   whenIdle(): Promise<void> {
     if (!this.acquiring) return Promise.resolve();
     this.#idle ??= pDefer<void>();
@@ -256,14 +256,14 @@ export function holdForUnlock(holds: readonly Hold[], around: Scope | undefined)
 /** Comes first. */
 const PLAIN = 4;
 
-function rankForUnlock({ origin, scope, expires: left }: Hold, around: Scope | undefined): number {
-  if (left === true) return 1;
+function rankForUnlock({ origin, scope, expires }: Hold, around: Scope | undefined): number {
+  if (expires === true) return 1;
   if (origin === 'acquire') return 3;
   if (origin !== 'section' || scope === undefined) return PLAIN;
   return scope.over || isAround(scope, around) ? 2 : 0;
 }
 
-/** What is renewed: the field of an owner in a lock's hash. */
+/** What the watchdog renews: the field of an owner in a lock's hash. */
 export interface Renewable {
   /** The lock's key in Redis. */
   readonly rawName: string;
@@ -271,15 +271,15 @@ export interface Renewable {
   readonly owner: string;
 }
 
-/** How one family of locks is renewed. One object per family: its identity groups the holds into batches. */
+/** How one family of locks is renewed. One object per family: its identity groups the ownerships into batches. */
 export interface Renewal {
   /**
-   * Renews a batch of holds in one command; all keys are of one slot.
-   * @param holds - at most `lockWatchdogBatchSize`
+   * Renews a batch in one command; all keys are of one slot.
+   * @param batch - at most `lockWatchdogBatchSize`
    * @param leaseMs - what to extend them to, in ms
-   * @returns per hold, whether it was still held
+   * @returns for each, whether it was still held
    */
-  renew(holds: readonly Renewable[], leaseMs: number): Promise<readonly boolean[]>;
-  /** What must be equal for two holds to share a batch: the slot on a cluster, nothing otherwise. */
-  batchOf(hold: Renewable): string | number;
+  renew(batch: readonly Renewable[], leaseMs: number): Promise<readonly boolean[]>;
+  /** What must be equal for two of them to share a batch: the slot on a cluster, nothing otherwise. */
+  batchOf(one: Renewable): string | number;
 }

@@ -5,13 +5,13 @@ import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { confirmedUntil, Ownership, type Hold, type OwnershipIdentity } from './Ownership';
 
-/** A renewal may lie so much longer (ms) than its lease in a connection that is slow, or broken, and still be run. */
+/** A renewal may be stuck in a slow or broken connection for its lease and this much longer (ms), and still be run. */
 const LATE_MS = 60_000;
 
-/** So many holds may be known lost before it is looked which of them Redis has forgotten as well. */
+/** The leftovers are swept for the first time when there are this many. */
 const MIN_LINGERING = 64;
 
-/** Somebody lost a lock (Redisson has no such event). */
+/** A lock was lost (Redisson has no such event). */
 export interface LockLost {
   readonly name: string;
   readonly threadId: number;
@@ -34,9 +34,9 @@ export class OwnershipTable {
   readonly #listeners = new Set<(event: LockLost) => void>();
   /** Ownerships that Redis may still have although this client gave them up, and until when (monotonic). */
   readonly #leftovers = new Map<string, number>();
-  /** When they have become so many, those that are over are dropped. */
+  /** When there are this many, those whose time is over are dropped. */
   #sweepAt = MIN_LINGERING;
-  /** Who waits, within this client, for a section to give up its lock. */
+  /** The calls of this client that wait for a section to give up its lock. */
   readonly sectionQueues = new SectionQueues();
   /** Told when an ownership got a hold, and when it has none any more. */
   watcher: { changed(ownership: Ownership): void; ended(ownership: Ownership): void } | undefined;
@@ -44,15 +44,15 @@ export class OwnershipTable {
   /** Told when something may have been given back; set while the client drains. */
   onReleased: (() => void) | undefined;
 
-  /** Whether a lock is held, being taken or being given back. What is left to run out, nobody will give back. */
+  /** Whether a lock is held, being taken or being given back. Holds that are left to expire do not count. */
   get busy(): boolean {
     for (const { acquiring, releasing, holds } of this.#ownerships.values()) {
-      if (acquiring || releasing || holds.some(({ expires: left }) => left !== true)) return true;
+      if (acquiring || releasing || holds.some(({ expires }) => expires !== true)) return true;
     }
     return false;
   }
 
-  /** How many keys are kept of holds that Redis may have although this client does not. */
+  /** How many keys are kept of leftovers: holds that Redis may still have although this client has not. */
   get lingering(): number {
     return this.#leftovers.size;
   }
@@ -62,7 +62,7 @@ export class OwnershipTable {
     return this.#ownerships.size;
   }
 
-  /** The hold of {@link holdKey}, if this client knows it. */
+  /** The ownership of that `ownershipKey`, if there is one. */
   get(key: string): Ownership | undefined {
     return this.#ownerships.get(key);
   }
@@ -90,9 +90,9 @@ export class OwnershipTable {
   }
 
   /**
-   * One hold is released: that one, or the last one, which is one that is left to expire only where there is
-   * no other. {@link update} is to follow.
-   * @returns it, or `undefined` where there was none
+   * One hold is released: the given one, else the last one; one that is left to expire only if there is no other.
+   * {@link update} must follow.
+   * @returns the hold, or `undefined` where there was none
    */
   remove(ownership: Ownership, hold?: Hold): Hold | undefined {
     const { holds } = ownership;
@@ -126,8 +126,8 @@ export class OwnershipTable {
   }
 
   /**
-   * A hold has another lease from now on, whatever it had. Redis is told afterwards, so nobody may rely on more than
-   * the shorter of both until it has answered ({@link confirm}).
+   * A hold has another lease from now on, whatever it had. Redis is told afterwards, so until it has answered
+   * ({@link confirm}) only the shorter of the old and the new lease counts.
    * @param leaseEnd - monotonic end of the lease
    */
   setLease(ownership: Ownership, hold: Hold, leaseMs: number, leaseEnd: number): void {
@@ -137,7 +137,7 @@ export class OwnershipTable {
     this.watcher?.changed(ownership);
   }
 
-  /** A hold is left to expire at the end of its last renewal, or of its lease: nobody is told then. */
+  /** A hold is left to expire at the end of its last renewal, or of its lease. That is no loss. */
   letExpire(ownership: Ownership, hold: Hold): void {
     if (!ownership.holds.includes(hold)) return;
     hold.expires = true;
@@ -146,7 +146,7 @@ export class OwnershipTable {
       hold.leaseEnd = Math.min(ownership.deadline, confirmedUntil(performance.now(), hold.watchdogMs));
       hold.leaseMs = hold.watchdogMs;
     }
-    this.#freeTurn(hold);
+    this.#freeSection(hold);
     this.update(ownership);
   }
 
@@ -157,23 +157,23 @@ export class OwnershipTable {
     this.watcher?.changed(ownership);
   }
 
-  /** Whether Redis may still have a hold of this owner that this client was told lost, or has given up. */
+  /** Whether Redis may still have a hold of this owner that this client has reported lost, or given up. */
   isLeftover(ownership: Ownership): boolean {
     return this.#leftovers.size > 0 && this.lingersMs(ownership) > 0;
   }
 
-  /** For how long Redis may still have that, in ms; 0: it has not. */
+  /** For how long Redis may still have such a hold, in ms; 0: it has none. */
   lingersMs({ key }: Ownership): number {
     return Math.max(0, (this.#leftovers.get(key) ?? 0) - performance.now());
   }
 
-  /** The lock turned out to be gone: aborts every hold, tells the listeners once, forgets the ownership. */
+  /** The lock turned out to be gone: aborts every hold, calls each listener once, forgets the ownership. */
   lose(ownership: Ownership, why: string, options?: ErrorOptions): void {
     this.loseEach([{ ownership, why, options }]);
   }
 
   /**
-   * The same for several at once: whoever is told of one, and looks at another, finds that one lost as well.
+   * The same for several at once. All are lost before the first listener is called, which may look at the others.
    * @param losses - each ownership once
    */
   loseEach(losses: Iterable<Loss>): void {
@@ -248,8 +248,8 @@ export class OwnershipTable {
   }
 
   /**
-   * Forgets everything: the client is shut down and its locks are left to expire. Nobody watches over the holds any
-   * more, so each is told that it may be lost; the listeners of the client are not, since they know.
+   * Forgets everything: the client is shut down and its locks are left to expire. Nothing renews
+   * the holds any more, so each is lost; the client's listeners are not called, since the shutdown was asked for.
    */
   clear(): void {
     const ownerships = [...this.#ownerships.values()];
@@ -271,7 +271,7 @@ export class OwnershipTable {
     }
   }
 
-  /** A release whose end nobody saw, or that was refused: Redis may have that hold still. */
+  /** A release got no answer, or was refused: Redis may still have that hold. */
   mayRemain(ownership: Ownership, hold: Hold): void {
     this.#remember(ownership, [hold]);
   }
@@ -281,7 +281,7 @@ export class OwnershipTable {
     const longestMs = Math.max(...holds.map(({ leaseMs, watchdogMs }) => Math.max(leaseMs, watchdogMs)));
     this.#leftovers.set(key, now + longestMs + LATE_MS);
     if (this.#leftovers.size < this.#sweepAt) return;
-    // All of them: their leases differ, so no order tells which are over. Seldom enough to cost each loss next to nothing.
+    // Looks at all, since their leases differ and no order tells which are over. Seldom enough to cost next to nothing.
     for (const [one, until] of this.#leftovers) if (until <= now) this.#leftovers.delete(one);
     this.#sweepAt = Math.max(MIN_LINGERING, 2 * this.#leftovers.size);
   }
@@ -290,23 +290,23 @@ export class OwnershipTable {
   #parted(threadId: number, hold: Hold): void {
     const { origin, scope, given } = hold;
     if (scope === undefined) return;
-    if (origin === 'section') this.#freeTurn(hold);
+    if (origin === 'section') this.#freeSection(hold);
     else if (given !== true) gaveBack(scope, threadId);
   }
 
-  /** A section that has given up its lock keeps nobody waiting. */
-  #freeTurn({ origin, scope }: Hold): void {
+  /** A section that has given up its lock is no obstacle any more. */
+  #freeSection({ origin, scope }: Hold): void {
     if (this.sectionQueues.size > 0 && origin === 'section' && scope !== undefined) this.sectionQueues.free(scope);
   }
 
-  /** Nobody may rely on the lock for longer than its holds last. */
+  /** The lock counts as ours no longer than its holds last. */
   #shorten(ownership: Ownership): void {
     ownership.deadline = Math.min(ownership.deadline, ownership.keptUntil(performance.now()));
   }
 
-  /** Outside: it is by chance that a loss shows itself in the thread, or the span, of somebody. */
+  /** Runs outside any async context: the one in which a loss is found has nothing to do with the holder's. */
   #tell(ownership: Ownership, holds: readonly Hold[], cause: LockLostError): void {
-    const lost = holds.filter(({ expires: left }) => left !== true);
+    const lost = holds.filter(({ expires }) => expires !== true);
     if (lost.length === 0) return;
     for (const hold of lost) hold.lost = cause;
     runOutside(() => {
@@ -325,6 +325,6 @@ export class OwnershipTable {
 
 /** The index of the last hold that somebody will release; else of the last one. */
 function lastHeld(holds: readonly Hold[]): number {
-  const index = holds.findLastIndex(({ expires: left }) => left !== true);
+  const index = holds.findLastIndex(({ expires }) => expires !== true);
   return index < 0 ? holds.length - 1 : index;
 }

@@ -10,18 +10,18 @@ const RENEWALS_PER_TIMEOUT = 3;
 const RETRIES_PER_PERIOD = 4;
 /** The longest pause before a renewal that failed is repeated, in ms. */
 const MAX_RETRY_PAUSE_MS = 1_000;
-/** So many ownerships are looked at, sent or answered in one turn of the event loop: a few milliseconds of work. */
+/** Most ownerships that one turn of the event loop looks at, sends or reads: a few milliseconds of work. */
 const OWNERSHIPS_PER_TURN = 1_000;
-/** The next holds are sent when those before were answered, or after so long, in ms. */
+/** The next ownerships are sent when those before them are answered, or after this long, in ms. */
 const MAX_ANSWER_MS = 50;
 
 /**
  * The watchdog: one unref'd timer for all locks of a client. It renews those without lease in batches, every third
- * of their watchdog time-out, and tells the loss of any hold as soon as its deadline has passed.
+ * of their watchdog time-out, and reports a loss as soon as the deadline of an ownership has passed.
  *
- * Invariants: 1. a renewal that fails is repeated within the lease, whatever the error; 2. a hold past its deadline is
- * lost, even if Redis should still have it: nobody may believe longer than is proved; 3. no hold, no timer; 4. nothing
- * is done for all holds in one turn of the event loop: {@link OWNERSHIPS_PER_TURN}.
+ * Invariants: 1. a renewal that fails is repeated within the lease, whatever the error; 2. an ownership past its
+ * deadline is lost, even if Redis should still have it: it counts for no longer than Redis has confirmed; 3. no holds,
+ * no timer; 4. nothing is done for all ownerships in one turn of the event loop: {@link OWNERSHIPS_PER_TURN}.
  *
  * States: idle -> armed -> (due: losing, renewing) -> armed | idle; closed.
  */
@@ -34,7 +34,7 @@ export class Watchdog {
   /** When the timer is due; nothing is due before. */
   #dueAt = Infinity;
 
-  /** @param batchSize - most holds of one renewal command (`lockWatchdogBatchSize`) */
+  /** @param batchSize - most ownerships of one renewal command (`lockWatchdogBatchSize`) */
   constructor(table: OwnershipTable, batchSize: number) {
     this.#table = table;
     this.#batchSize = batchSize;
@@ -42,11 +42,11 @@ export class Watchdog {
   }
 
   /**
-   * Does now what is overdue. Called whenever a reply has come: after a stall of the event loop the reply may be there
-   * before the timer, and nobody may go on with a hold that has run out.
+   * Does now what is overdue. Called after each reply: when the event loop has stalled, a reply may be read before the
+   * timer fires, and its caller must not go on with a hold that has run out.
    */
   catchUp(): void {
-    // The reply belongs to somebody's thread; what is overdue does not.
+    // The reply belongs to its caller's thread; what is overdue does not.
     if (performance.now() >= this.#dueAt) runOutside(() => this.#due());
   }
 
@@ -102,7 +102,7 @@ export class Watchdog {
 
   #due(): void {
     const now = performance.now();
-    // Whoever is told of a loss may look at other holds, and so come back here.
+    // A listener that is told of a loss may look at other holds, and so come back here.
     this.#dueAt = Infinity;
     this.#expire(now);
     for (const schedule of this.#schedules.values()) {
@@ -127,7 +127,7 @@ export class Watchdog {
     this.#arm(dueAt, performance.now());
   }
 
-  /** Every hold whose deadline has passed is lost. */
+  /** Every ownership whose deadline has passed is lost. */
   #expire(now: number): void {
     let ownership = this.#owned.first;
     if (ownership === undefined || ownership.deadline > now) return;
@@ -139,21 +139,21 @@ export class Watchdog {
     this.#table.loseEach(losses);
   }
 
-  /** Renews them in batches, a few at a time: neither to write nor to read all of them shall hold anybody up. */
+  /** Renews them in batches, a few at a time: to write or read all of them at once would block the event loop. */
   async #renew(schedule: RenewalSchedule, ownerships: readonly Ownership[]): Promise<void> {
     const batches = new Map<Renewal, Map<string | number, Ownership[]>>();
     for (let i = 0; i < ownerships.length; i++) {
       if (i > 0 && i % OWNERSHIPS_PER_TURN === 0) await laterTurn();
       const ownership = ownerships[i]!;
       if (ownership.renewing || ownership.schedule !== schedule || !this.#mayRenew(ownership)) continue;
-      let kinds = batches.get(ownership.renewal);
-      if (kinds === undefined) batches.set(ownership.renewal, (kinds = new Map<string | number, Ownership[]>()));
+      let slots = batches.get(ownership.renewal);
+      if (slots === undefined) batches.set(ownership.renewal, (slots = new Map<string | number, Ownership[]>()));
       const slot = ownership.renewal.batchOf(ownership);
-      const batch = kinds.get(slot);
-      if (batch === undefined) kinds.set(slot, [ownership]);
+      const batch = slots.get(slot);
+      if (batch === undefined) slots.set(slot, [ownership]);
       else batch.push(ownership);
     }
-    // So long at most the next ones wait for the answers of the last: a server that hangs shall not hold up the others.
+    // The longest that the next ones wait for the answers of the last: a server that hangs must not delay the others.
     const pauseMs = Math.min(MAX_ANSWER_MS, (schedule.watchdogMs * OWNERSHIPS_PER_TURN) / (12 * ownerships.length));
     let sent: Promise<void>[] = [];
     let count = 0;
@@ -194,7 +194,7 @@ export class Watchdog {
       const losses: Loss[] = [];
       batch.forEach((ownership, i) => {
         ownership.renewing = false;
-        // Released meanwhile, and perhaps taken again: the answer is about what is no more.
+        // Released meanwhile, and perhaps taken again: the answer is about holds that are gone.
         if (ownership.holds.length === 0 || !holds[i]!.includes(ownership.holds[0]!)) return;
         if (alive[i] === true) this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, watchdogMs));
         else losses.push({ ownership, why: 'the renewal found it gone (expired, deleted, or Redis lost it)' });
@@ -215,7 +215,7 @@ export class Watchdog {
   #renewed(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
     ownership.renewalFailed = undefined;
     ownership.schedule?.failed.delete(ownership);
-    // What the watchdog kept was given back meanwhile, and a shorter lease set behind this renewal.
+    // Otherwise the last hold without lease was given back meanwhile, and a shorter lease set behind this renewal.
     if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {
       ownership.deadline = deadline;
       this.#owned.place(ownership);
@@ -243,8 +243,8 @@ function retryPause(watchdogMs: number): number {
 }
 
 /**
- * The holds of a client, the one whose deadline comes first on top: a binary heap that knows where each of them stands.
- * To add, move or take out one of 40 000 looks at 15 others, not at all.
+ * The ownerships of a client, the one whose deadline comes first on top: a binary heap that knows where each of them
+ * stands. To add, move or take out one of 40 000, it looks at 15 others and not at all of them.
  */
 export class DeadlineHeap {
   readonly #ownerships: Ownership[] = [];
@@ -259,13 +259,13 @@ export class DeadlineHeap {
     return this.#ownerships[0];
   }
 
-  /** Puts a hold where its deadline belongs, be it a new one or one whose deadline is another than before. */
+  /** Puts an ownership where its deadline belongs, be it a new one or one whose deadline has changed. */
   place(ownership: Ownership): void {
     if (ownership.heapIndex < 0) ownership.heapIndex = this.#ownerships.push(ownership) - 1;
     this.#sink(this.#rise(ownership.heapIndex));
   }
 
-  /** Takes a hold out, if it is in. */
+  /** Takes an ownership out, if it is in. */
   delete(ownership: Ownership): void {
     const index = ownership.heapIndex;
     if (index < 0) return;

@@ -5,14 +5,14 @@ import type { Renewal } from './Ownership';
 
 type Level = keyof Logger;
 
-/** Tells a logger what happens to a client. @returns what makes a kind of renewal tell of its errors */
+/** Logs what happens to a client. @returns what wraps a renewal so that its errors are logged, too */
 export function logClient(
   logger: Logger | undefined,
   clientId: string,
   monitor: ConnectionMonitor,
   ownerships: OwnershipTable,
-): (kind: Renewal) => Renewal {
-  if (logger === undefined) return (kind) => kind;
+): (renewal: Renewal) => Renewal {
+  if (logger === undefined) return (renewal) => renewal;
   const log = (level: Level, fields: object, message: string): void => {
     try {
       logger[level]({ clientId, ...fields }, message);
@@ -28,10 +28,10 @@ export function logClient(
   ownerships.onLost(({ name, threadId, cause }) =>
     log('error', { lock: name, threadId, err: cause }, `Lock '${name}' is lost: ${cause.why}`),
   );
-  return (kind) => ({
-    batchOf: (hold) => kind.batchOf(hold),
+  return (renewal) => ({
+    batchOf: (one) => renewal.batchOf(one),
     renew: (batch, watchdogMs) =>
-      kind.renew(batch, watchdogMs).catch((error: unknown) => {
+      renewal.renew(batch, watchdogMs).catch((error: unknown) => {
         log('warn', { locks: batch.length, err: error }, 'Locks could not be renewed; it is tried again');
         throw error;
       }),

@@ -1,11 +1,11 @@
 import { clampTimer } from '../util/duration';
 import type { OwnershipTable } from './OwnershipTable';
 
-/** How soon it is looked again whether the last commands are answered, in ms. */
+/** Time between two looks whether the last commands are answered, in ms. */
 const LOOK_MS = 10;
 
 /**
- * The time that a client that is shut down gives its holders. It is over as soon as nothing is held, being taken or
+ * The time that a client gives its holders when it shuts down. It is over as soon as nothing is held, being taken or
  * being given back any more and every command is answered, and at the latest with the shortest limit that was asked
  * for.
  *
@@ -22,7 +22,7 @@ export class Drain {
   #over: Promise<void> | undefined;
   #end: () => void = () => undefined;
 
-  /** @param executor - whether it has commands under way */
+  /** @param executor - tells whether commands are under way */
   constructor(ownerships: OwnershipTable, executor: { readonly busy: boolean }) {
     this.#ownerships = ownerships;
     this.#executor = executor;

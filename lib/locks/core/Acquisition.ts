@@ -21,22 +21,24 @@ export interface Acquired {
   readonly token: bigint | undefined;
 }
 
-/** An acquisition whose answer comes so often in a row after the end of its lease is given up: it can never succeed. */
+/**
+ * After this many answers in a row that came after the end of the lease, an acquisition is given up: it cannot succeed.
+ */
 const MAX_LATE = 5;
 
-/** Nobody waited for it any more when it was about to be sent. */
+/** It was cancelled before it was sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
 /**
- * How long a reader leaves it to a writer: it hears no message meanwhile, so what a writer needs to come in has to do,
- * in ms.
+ * How long a reader leaves a lock to a writer, in ms. It hears no message meanwhile, so this is the time that a writer
+ * needs to get in.
  */
 const READER_PAUSE_MS = 2;
-/** Who waits for less (ms) does not give way to others first: its time might end before it has asked. */
+/** A call that waits for less (ms) does not give way to others first: its time might end before it has attempted. */
 const MIN_WAIT_TO_GIVE_WAY_MS = 100;
 const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
 
 /**
- * One thread acquiring one lock once: what the waiting loop attempts, and what a holder hands the lock to.
+ * One thread that acquires one lock once: what the waiting loop runs on, and what a holder hands the lock to.
  *
  * States: attempting <-> waiting -> acquired | given up (what it left in Redis is rolled back in the background).
  */
@@ -51,27 +53,28 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   readonly ownership: Ownership;
   /** The call that it is for, where that is in a scope. */
   call: CallingThread | undefined;
-  /** From when it begins to wait in a scope; whoever made the acquisition ends it. */
+  /** Set when it begins to wait in a scope; whoever made the acquisition ends it. */
   selfWait: SelfWait | undefined;
   /** Its waiter in the queue, while it has one. */
   waiter: QueueWaiter<Acquired> | undefined;
   /** The ttl that the last attempt was answered with, in ms. */
   ttl = -1;
   sleptMs = 0;
-  /** Whether an attempt was sent that is not answered, and what the last such one was told. */
+  /** Whether an attempt has no answer yet. */
   #open = false;
+  /** The error of the last attempt that got no answer in time. */
   #timeout: CommandTimeoutError | undefined;
   /** How often in a row its answer came after the end of its lease. */
   #late = 0;
-  /** Whether a predecessor ever made an attempt for it. */
+  /** Whether a holder ever made an attempt for it (a hand-over). */
   #handed = false;
-  /** That attempt while it is under way. It rejects when nobody knows. */
+  /** That attempt while it is under way. It rejects when its outcome is not known. */
   #handOver: Promise<AcquireReply> | undefined;
-  /** Whether it has left the lock to others once. */
+  /** Whether it has given way to others once. */
   #gaveWay = false;
   /** The connection to which an attempt was written that got no answer, unless a later one was answered behind it. */
   #unanswered: number | undefined;
-  /** Its kind of lock; a predecessor hands over with it. */
+  /** Its kind of lock; a holder hands over with its script. */
   readonly kind: LockKind;
   readonly #context: LockContext;
 
@@ -137,7 +140,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.ownership.releasing;
   }
 
-  /** Why it was not acquired, where Redis did not answer the last attempt. */
+  /** Why it was not acquired, where Redis did not answer the last attempt; else `undefined`. */
   get timeoutError(): CommandTimeoutError | undefined {
     if (!this.#open && this.#handOver === undefined) return undefined;
     return this.#timeout ?? new CommandTimeoutError(`acquire lock '${this.name}'`, this.waitMs, this.repeated);
@@ -190,7 +193,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     );
   }
 
-  /** Reads the answer of an attempt, be it an own one or one that a predecessor made. Times are monotonic. */
+  /** Reads the answer of an attempt, its own or one that a holder made for it. Times are monotonic. */
   #settle(reply: AcquireReply, sentAt: number, now: number): Attempt<Acquired> {
     if (!reply.acquired) {
       this.#late = 0;
@@ -233,7 +236,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.waiter;
   }
 
-  /** A holder hands the lock over with a command of its own, on the connection `connectionNumber`. */
+  /** A holder hands the lock over by a command of its own, on the connection `connectionNumber`. */
   receiveHandOver(acquired: Promise<AcquireReply>, connectionNumber: number): void {
     const sentAt = performance.now();
     this.#handed = true;
@@ -246,14 +249,14 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
       },
       (error: unknown) => this.#handOverFailed(error),
     );
-    // Nobody takes it where the wait ended in this very turn; the end of the wait sees to that.
+    // If the wait ended in this very turn, nobody awaits it; `giveUp` deals with the hand-over then.
     attempt.catch(() => undefined);
     this.waiter?.wakeWith(attempt);
   }
 
   /**
-   * The hand-over has failed: that is the holder's concern, and the heir goes on waiting, unless it has the lock and
-   * may not.
+   * The hand-over has failed. The holder deals with that, and this one goes on waiting; unless it got the lock but no
+   * replica confirmed it, or the client is shut down.
    */
   #handOverFailed(error: unknown): Attempt<never> {
     this.#handOver = undefined;
@@ -264,7 +267,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   }
 
   giveUp(pending: Promise<Attempt<Acquired>> | undefined, inDoubt: boolean): void {
-    // What a broken connection had taken may run behind an answer that came on the next one.
+    // A command in a broken connection may still run behind an answer that came on the next one.
     const doubtful = inDoubt || this.#onManyConnections();
     this.sendRecord.cancelled = true;
     this.waiter?.acquiredFor(undefined);
@@ -272,30 +275,27 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     if (!this.repeated) return;
     const handOver = this.#handOver?.then(({ acquired }) => acquired || doubtful);
     this.#rollBack(pending !== undefined || handOver !== undefined || doubtful, true, handOver);
-    this.#lookBeside();
+    this.#wakeOthers();
   }
 
   /** Called once, when the wait ends with success. */
   succeeded(): void {
     if (this.#onManyConnections()) rollBackLateRun(this.#unwantedHold(true, true), this.#context);
-    this.#lookBeside();
+    this.#wakeOthers();
   }
 
   /**
-   * The names `x` and `{x}` have one queue in Redis, and its owner one place in that: it is gone now, although the
-   * owner may wait for the other one.
+   * Fair locks of the names `x` and `{x}` share one queue in Redis, and an owner has one place in it. That is gone now,
+   * although the owner may still wait for the other lock: its waiter looks again.
    */
-  #lookBeside(): void {
+  #wakeOthers(): void {
     const { kind, rawName, owner } = this;
     const { subscriptions } = this.#context;
     if (kind.abandon !== undefined && subscriptions.size > 0)
-      subscriptions.lookBeside(kind.channelOf(rawName, owner), rawName);
+      subscriptions.wakeOthers(kind.channelOf(rawName, owner), rawName);
   }
 
-  /**
-   * Whether attempts were written to more than one connection: the same within one command the executor writes down
-   * itself.
-   */
+  /** Whether attempts were written to more than one connection. For a single command the executor notes that itself. */
   #onManyConnections(): boolean {
     const { sendRecord } = this;
     if (this.#unanswered !== undefined && this.#unanswered !== sendRecord.connectionNumber) {
@@ -308,7 +308,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.queues && this.waitMs > 0;
   }
 
-  /** @param doubtful - it may have acquired @param leaves - it waits no longer */
+  /** @param doubtful - it may have acquired @param leaves - it waits no longer, and leaves its queue in Redis */
   #rollBack(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): void {
     const unwanted = this.#unwantedHold(doubtful, leaves, handOver);
     if (doubtful || unwanted.waiter !== undefined) rollBack(unwanted, this.#context);

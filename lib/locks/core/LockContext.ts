@@ -13,16 +13,16 @@ export interface LockContext {
   readonly ownerships: OwnershipTable;
   readonly subscriptions: Subscriptions<Heir>;
   readonly watchdog: Watchdog;
-  /** Takes back what nobody wants. */
+  /** Takes back what no caller owns. */
   readonly rollback: Rollback;
-  /** Tells once per client that its user may not publish, so that nobody was told of a release. */
+  /** Warns once per client that its user may not publish, so that no waiter was told of a release. */
   warnUnheard(name: string): void;
   /** Aborts when the client begins to shut down: nothing new is acquired any more. */
   readonly closing: AbortSignal;
   /** Calls in scopes that wait, perhaps for themselves. */
   readonly selfWaits: SelfWaits;
   /**
-   * Tells once per client that a handle was re-entered outside any scope, or `lock()` re-entered what `acquire()` took.
+   * Warns once per client that a handle was re-entered outside any scope, or `lock()` re-entered what `acquire()` took.
    */
   warnReentry(name: string): void;
 }

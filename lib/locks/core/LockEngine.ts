@@ -39,8 +39,8 @@ export interface AcquireRequest {
 /** The result of an acquire request. */
 export type AcquireResult =
   | { readonly ok: true; readonly hold: Hold; readonly token: bigint | undefined }
-  /** Not acquired; `ttl` as the last attempt read it. `silence`: the last attempt got no answer. */
-  | { readonly ok: false; readonly ttl: number; readonly silence: CommandTimeoutError | undefined };
+  /** Not acquired; `ttl` as the last attempt read it. `timeoutError`: that attempt got no answer. */
+  | { readonly ok: false; readonly ttl: number; readonly timeoutError: CommandTimeoutError | undefined };
 
 /** How long a request waits. */
 export function waitLimitOf({ waitMs, signal }: AcquireRequest): WaitLimit {
@@ -49,7 +49,7 @@ export function waitLimitOf({ waitMs, signal }: AcquireRequest): WaitLimit {
   return new WaitLimit(timed ? performance.now() + waitMs : Infinity, signal);
 }
 
-/** One lock, whoever the thread: acquires and releases. Facades read the thread and the options and come here. */
+/** One lock, for every thread: acquires and releases. The facades read the thread and the options, and call it. */
 export class LockEngine {
   readonly name: string;
   readonly rawName: string;
@@ -90,7 +90,7 @@ export class LockEngine {
     let ok = false;
     try {
       const acquired = await acquireWithin(acquisition, waitLimitOf(request));
-      if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, silence: acquisition.timeoutError };
+      if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, timeoutError: acquisition.timeoutError };
       acquisition.succeeded();
       ok = true;
       return { ok: true, hold: this.#addHold(acquisition, acquired, request, watchdogMs), token: acquired.token };
@@ -101,7 +101,7 @@ export class LockEngine {
   }
 
   /**
-   * Releases one hold of a thread: that one, or the one that `unlock` means.
+   * Releases one hold of a thread: the given one, else the one that `unlock` means.
    * @param around - the scope of the call
    * @throws IllegalMonitorStateError when the thread does not hold the lock; errors of the connection and refusals of
    *   Redis, after which the release is tried on in the background
@@ -122,7 +122,7 @@ export class LockEngine {
     if (ownership === undefined || ownership.holds.length === 0) return this.#releaseUnknown(identity);
     const chosen = hold ?? holdForUnlock(ownership.holds, around);
     if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
-    // Before the hold goes: the next acquisition of this thread waits for this very ownership.
+    // Before the hold is removed: the next acquisition of this thread waits for this ownership.
     ownership.beginRelease();
     const sendRecord = newSendRecord();
     const given = context.ownerships.remove(ownership, chosen)!;
@@ -138,8 +138,8 @@ export class LockEngine {
         ownership.deadline,
         context.settings.maxHandOvers,
       );
-      // In the turn it is sent in, since whatever becomes of the command, nobody may renew it any more; and behind it,
-      // since the server works meanwhile.
+      // In the turn in which it is sent: whatever becomes of the command, the hold must not be renewed any more. And
+      // after sending, so that the server works meanwhile.
       context.ownerships.update(ownership);
       reply = await releasing;
     } catch (error) {
@@ -152,7 +152,7 @@ export class LockEngine {
     }
     if (reply.kind === 'released') {
       if (reply.unheard === true) context.warnUnheard(name);
-      // A kind with a queue in Redis has an order of its own.
+      // Not for a kind with a queue in Redis: that has an order of its own.
       if (reply.receivers === 0) context.subscriptions.fairPauses.forget(rawName);
       else if (kind.abandon === undefined) {
         context.subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
@@ -165,14 +165,14 @@ export class LockEngine {
   }
 
   /**
-   * Somebody releases a hold that was lost, and is told so. Redis may have it still (it was renewed, but the answer
-   * never came), or its waiters may not know that it is gone: both are seen to in the background.
+   * Releases, in the background, a hold that was lost. Redis may still have it (it was renewed, but the answer never
+   * came), or waiters may not know yet that it is gone.
    */
   releaseLost(threadId: number, hold: Hold): void {
     const { ownerships } = this.context;
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
-    // Otherwise the thread has it again, or asks for it: what is right it will say itself.
+    // Otherwise the thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     if (!ownership.acquiring && ownership.holds.length === 0) rollBackRelease(this.context, this.kind, ownership, hold);
   }
 
@@ -181,12 +181,12 @@ export class LockEngine {
     return this.kind.name === 'read';
   }
 
-  /** What this client knows of a thread's hold. */
+  /** The ownership of a thread, if this client knows of one. */
   ownershipOf(threadId: number): Ownership | undefined {
     return this.context.ownerships.get(this.#identify(threadId).key);
   }
 
-  /** The same of the other half of a read/write lock. */
+  /** The same in the other half of a read/write lock. */
   otherHalfOf(threadId: number): Ownership | undefined {
     const half = this.#otherHalf;
     return half === undefined
@@ -202,16 +202,16 @@ export class LockEngine {
   }
 
   /**
-   * Gives back what this client does not know of: the thread never had it, or was told that it is lost, and Redis may
-   * have it still. Redis is asked first, since a release says what it leaves, so that a repeat of it changes nothing.
-   * Where that fails it is tried on in the background, as any other release: whatever is left there is nobody's.
+   * Releases a hold that this client does not know: the thread never had it, or it was reported lost, and Redis may
+   * still have it. Redis is asked for the count first, since a release says what it leaves, so that a repeat changes
+   * nothing. If it fails it is tried again in the background, as any other release: no caller owns what is left.
    */
   async #releaseUnknown(identity: Ownership): Promise<void> {
     const { context, kind, name, rawName } = this;
     const { threadId, owner, key } = identity;
     const ownership = context.ownerships.get(key) ?? context.ownerships.open(identity);
     if (ownership.releasing) {
-      // Not before that one is over: they would read the same number.
+      // Only after that one: both would read the same count.
       await ownership.whenReleased();
       return this.release(threadId);
     }
@@ -244,7 +244,7 @@ export class LockEngine {
 
   /**
    * A suspicious call re-enters where its thread has the lock, or, for a read lock, the write lock. Where the other
-   * half is only being acquired, Redis would let both in without a word: they are one owner.
+   * half is only being acquired, Redis would let both in: they are one owner.
    */
   #checkReentry(ownership: Ownership): void {
     const { context, name } = this;
@@ -261,8 +261,8 @@ export class LockEngine {
   }
 
   /**
-   * What a thread's hold would be, were it not in the table; that of the last thread is kept, since most handles serve
-   * one thread. A hold outside the table has nothing, so it can be put back into it.
+   * The ownership of a thread as it is outside the table: without holds, so it can be put into it. That of the last
+   * thread is kept, since most handles serve one thread.
    */
   #identify(threadId: number): Ownership {
     if (this.#lastOwnership?.threadId === threadId) return this.#lastOwnership;
@@ -294,7 +294,7 @@ export class LockEngine {
     ownerships.add(ownership, hold, acquired.deadline);
     const { thread } = request;
     if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
-    // A leftover of holds that this client was told lost: it is not this thread's any more.
+    // More than this thread has: leftovers of holds that this client has reported lost.
     if (acquired.holds !== undefined && acquired.holds > ownership.holds.length) {
       rollBackRelease(this.context, this.kind, ownership, hold);
     }

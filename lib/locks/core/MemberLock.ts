@@ -22,7 +22,7 @@ export interface MemberLock extends RLock {
   /**
    * As `tryAcquireHold`.
    * @param waitMs - in ms; `Infinity` without limit
-   * @returns when the time was over `undefined`, or the silence of Redis where it did not answer
+   * @returns the hold; else `undefined`, or the time-out error where Redis did not answer the last attempt
    */
   takeHold(
     waitMs: number,

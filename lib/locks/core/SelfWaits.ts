@@ -4,9 +4,9 @@ import { enclosingScopes, liveScope, type Scope } from '../../thread/threadScope
 import { clampTimer } from '../../util/duration';
 import { runOutside } from '../../util/outside';
 
-/** After so long in a scope (ms) it is asked whether a wait is for something that the scope has itself. */
+/** After a wait of this long (ms) in a scope, it is checked whether the scope itself has what the call waits for. */
 const SUSPICIOUS_MS = 5_000;
-/** Waits are looked at together: not more often than this, in ms. */
+/** Waits are checked together, at most once in this time (ms). */
 const PAUSE_MS = 100;
 
 /** A call in a scope that waits. */
@@ -14,13 +14,13 @@ export interface SelfWait {
   readonly name: string;
   readonly rawName: string;
   readonly around: Scope;
-  /** Monotonic time at which it is looked at. */
+  /** Monotonic time at which it is checked. */
   dueAt: number;
 }
 
 /**
- * Tells, once per client, of a call that has waited 5 s in a scope for a lock that the scope, or one around it, may
- * hold itself. Such a call may wait for ever: nothing else would say so.
+ * Warns, once per client, of a call that has waited 5 s in a scope for a lock that the scope, or one around it, may
+ * hold itself. Such a call may wait for ever, and nothing else would tell.
  *
  * One unref'd timer for all, only while somebody waits.
  */

@@ -11,12 +11,12 @@ interface Begun {
   readonly taking: Promise<AcquireResult>;
 }
 
-const NOT_ACQUIRED: AcquireResult = Object.freeze({ ok: false, ttl: -1, silence: undefined });
+const NOT_ACQUIRED: AcquireResult = Object.freeze({ ok: false, ttl: -1, timeoutError: undefined });
 const NOT_YET: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
 
 /**
- * Takes a lock for the thread that a call is found to be. Outside scopes, and where the caller named the thread, there
- * is nothing to find out. A call beside a section of the thread that lets it in waits for that first.
+ * Takes a lock for the thread that a call belongs to. Outside scopes, and where the caller named the thread, that is
+ * known already. A call beside a section of the thread that lets it in waits for that first.
  *
  * @param member - whether the lock is a member of a multi-lock
  * @throws as {@link LockEngine.acquire}
@@ -54,7 +54,7 @@ function begin(
   return lock.acquire(request);
 }
 
-/** A call that waits for its turn among those that one thread lets in, as the waiting loop sees it. */
+/** A call that waits for a section beside it, as the waiting loop sees it. */
 class SectionWait implements Acquirable<Begun> {
   readonly mustQueue = false;
   readonly #lock: LockEngine;
@@ -102,8 +102,8 @@ class SectionWait implements Acquirable<Begun> {
     const isLetIn = this.#waiter !== undefined && threadThatLetsIn(this.#lock, this.#around) === choice.threadId;
     const taking = begin(this.#lock, this.#call, request, choice, this.#member);
     taking.catch(() => undefined);
-    // Those behind it wait for the thread that let all of them in. If this one is not let in any more, it waits in Redis for
-    // others, perhaps for a section around those behind it: they decide for themselves.
+    // Those behind it wait for the thread that let all of them in. If this one is not let in any more, it waits in
+    // Redis, perhaps for a section around those behind it: they decide for themselves.
     const ownership = isLetIn ? this.#lock.ownershipOf(choice.threadId) : undefined;
     if (this.#waiter !== undefined) sectionQueues.leave(this.#waiter, ownership?.acquirer ?? ownership);
     return Promise.resolve({ ok: true, value: { taking } });
@@ -124,5 +124,5 @@ class SectionWait implements Acquirable<Begun> {
 }
 
 function noop(): void {
-  // Whoever called was told already.
+  // The caller has got its error already.
 }

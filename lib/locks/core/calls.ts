@@ -35,7 +35,7 @@ export function checkThreadId(threadId: unknown): number {
   throw new RangeError(`threadId must be an integer from 0 to 2^32 - 1, not ${String(threadId)}`);
 }
 
-/** By its looks: other realms (jsdom, vm) have an `AbortSignal` of their own. */
+/** Checks the members, not the class: other realms (jsdom, vm) have an `AbortSignal` of their own. */
 function isAbortSignal(value: unknown): value is AbortSignal {
   if (typeof value !== 'object' || value === null) return false;
   const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
@@ -98,7 +98,7 @@ export interface CallingThread {
   readonly thread: LogicalThread;
   /** The section that it begins, of `withLock`. */
   readonly section: Scope | undefined;
-  /** Whether it is the handle's, for want of anything better. */
+  /** Whether that is the handle's, since nothing else decided. */
   readonly viaHandle: boolean;
   /** A thread of its own, made when it turns out that it needs one. */
   spare: LogicalThread | undefined;

@@ -18,7 +18,7 @@ export interface Obstacle {
   readonly obstacle: object;
 }
 
-/** What is known of whose a call is. */
+/** Whose a call is. */
 export interface ThreadChoice {
   readonly threadId: number;
   /** Whether it re-enters a hold of `acquire`, which only Java-style code can mean. */
@@ -93,7 +93,7 @@ export function chosenThread(call: CallingThread, threadId: number): LogicalThre
   return threadAround(call.around, threadId) ?? newThread(threadId);
 }
 
-/** Stands in the way of `lock()`, which does not wait for it: the other half is being acquired. */
+/** The obstacle of a `lock()` while the other half is being acquired: an error, since `lock()` does not wait for it. */
 const PENDING = {};
 
 interface Found {
@@ -147,7 +147,7 @@ function obstacleOf(lock: LockEngine, call: CallingThread, letIn: Found, around:
   const fits = ({ origin, scope }: Hold): boolean => origin === 'section' && isInTheWay(scope);
   const beside = (lock.shared && !plain ? undefined : own?.holds.find(fits)) ?? other?.holds.find(fits);
   if (beside !== undefined) return beside.scope;
-  // A write that is asked for under read holds alone is not let in by Redis, so it is in nobody's way.
+  // A write that is asked for under read holds alone is not let in by Redis, so it is no obstacle.
   if (other?.acquiring !== true || ((lock.shared ? other : own)?.holds.length ?? 0) === 0) return undefined;
   return plain ? PENDING : (whole(other) ?? other);
 }
@@ -161,7 +161,7 @@ function isBeside(section: Scope | undefined, around: Scope, letIn: Hold): boole
   return letIn.origin !== 'section' || letIn.given !== true || isAround(letIn.scope!, section);
 }
 
-/** Whether it belongs to a section that runs: it is its hold, or `lock()` took it in there. */
+/** Whether it belongs to a running section: it is the section's hold, or `lock()` took it in there. */
 function isOfSection({ origin, given, scope: takenIn }: Hold): boolean {
   if (origin === 'acquire' || given === true) return false;
   return liveScope(takenIn)?.isSection === true && (origin === 'plain' || takenIn?.over === false);

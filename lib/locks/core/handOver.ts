@@ -6,7 +6,7 @@ import type { ReleaseReply } from '../../scripts/replies';
 import type { Heir, LockKind, ReleaseRequest } from '../kinds/LockKind';
 
 /**
- * One command: the unlock, or the hand-over to the process's own next waiter.
+ * Releases by one command: a plain unlock, or a hand-over to the next waiter of this process, the heir.
  * @param kind - of the lock that is released
  * @param maxHandOvers - the client's setting
  * @param deadline - monotonic time until which Redis would have kept it; `Infinity` where that is not known
@@ -36,9 +36,9 @@ export function releaseOrHandOver(
 const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
 
 /**
- * What the holder is told when its hand-over has failed. One that no replica confirmed was done all the same: it is the
- * heir who is told and takes it back. One that Redis refuses (no memory for another owner, a token that is no number)
- * becomes a plain release, which takes only away; the heir goes on waiting.
+ * What the holder gets when its hand-over has failed. One that no replica confirmed was done all the same: the heir
+ * gets that error, and takes the lock back. One that Redis refuses (no memory for another owner, a token that is no
+ * number) becomes a plain release, which only takes away; the heir goes on waiting.
  */
 function handOverFailed(
   error: unknown,
@@ -47,12 +47,12 @@ function handOverFailed(
   request: ReleaseRequest,
 ): ReleaseReply | Promise<ReleaseReply> {
   if (error instanceof NoSyncedReplicasError) return HANDED;
-  // A server that cannot serve now will not serve that one either: it has been asked for long enough.
+  // Such a server would refuse a plain release as well, and the executor has tried for long enough.
   if (!(error instanceof CommandError) || UNABLE.has(error.reply)) throw error;
   return releaseToAll(kind, queue, request);
 }
 
-/** Why a server would refuse a plain release as well. */
+/** Error replies of a server that would refuse a plain release as well. */
 const UNABLE = new Set([
   'MISCONF',
   'READONLY',
@@ -64,7 +64,7 @@ const UNABLE = new Set([
   'TRYAGAIN',
 ]);
 
-/** A real unlock: every process that waits is told, and this one gives way to the others. */
+/** An unlock with a message: every process that waits is told, and this one gives way to the others. */
 async function releaseToAll(kind: LockKind, queue: WaitQueue, request: ReleaseRequest): Promise<ReleaseReply> {
   queue.releasing();
   let receivers = 0;
@@ -79,8 +79,8 @@ async function releaseToAll(kind: LockKind, queue: WaitQueue, request: ReleaseRe
 }
 
 /**
- * Who gets the lock without Redis being asked to wake anybody: the sleeping head of the FIFO queue, a few times in a
- * row.
+ * The waiter of this process that gets the lock without a message: the sleeping head of the FIFO queue, a limited
+ * number of times in a row.
  */
 function findHeir(
   queue: WaitQueue<Heir>,
@@ -90,14 +90,16 @@ function findHeir(
 ): Heir | undefined {
   const { heir } = queue;
   if (heir?.kind.handOver === undefined) return undefined;
-  // The queue says so already. It is asserted, since the heir's kind writes to the heir's key: were it another lock, it
-  // would have two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin) may inherit from each other.
+  // True for every queue, and checked all the same: the heir's script writes to the heir's key, and on another lock
+  // that would make two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin) may hand over to
+  // one another.
   if (heir.rawName !== request.rawName || heir.owner === request.owner) return undefined;
-  // What a release of the heir's takes away, if it is repeated, must not be this.
+  // A release of the heir's thread that is sent again would take away what is handed over.
   if (heir.releasing) return undefined;
   const now = performance.now();
   if (!queue.mayHandOver(now, maxHandOvers)) return undefined;
-  // Waiters of other processes sleep until then, and nothing but an unlock tells them of a lease that ends sooner.
+  // Waiters of other processes sleep until the deadline, and only an unlock would tell them of a lease that ends
+  // sooner.
   if (deadline - now - heir.leaseMs > NOTICE_MS) return undefined;
   return heir;
 }

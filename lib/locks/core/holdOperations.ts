@@ -6,7 +6,7 @@ import { type CallingThread, readCaller, threadForHold } from './calls';
 
 /**
  * Takes a lock once for the thread of the call.
- * @returns when the time was over `undefined`, or the silence of Redis where it did not answer
+ * @returns the hold; else `undefined`, or the time-out error where Redis did not answer the last attempt
  */
 type TakeHold<H extends LockHold> = (waitMs: number) => Promise<H | CommandTimeoutError | undefined>;
 
@@ -23,7 +23,7 @@ export async function acquireHold<H extends LockHold>(
   return hold;
 }
 
-/** `tryAcquireHold` of every lock. */
+/** `tryAcquireHold` of every lock. @returns `null` when not acquired in time */
 export async function tryAcquireHold<H extends LockHold>(
   options: AcquireOptions | undefined,
   take: TakeHold<H>,
@@ -36,7 +36,7 @@ export async function tryAcquireHold<H extends LockHold>(
 /**
  * `withLock` of every lock: runs `fn` in a section of its own and gives the hold back, whatever happens.
  * @param acquire - takes the lock for the call, which is read here
- * @param end - what becomes of the hold then. @default it is given back
+ * @param end - what is done with the hold afterwards. @default it is given back
  */
 export async function withHold<T, H extends LockHold>(
   fn: (hold: H) => T | PromiseLike<T>,

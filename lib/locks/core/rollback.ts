@@ -4,16 +4,16 @@ import type { Leftover, LeftoverPlace, Search } from '../../wait/Rollback';
 import type { AttemptRequest, LockKind } from '../kinds/LockKind';
 import type { LockContext } from './LockContext';
 
-/** So long (ms) a waiter is taken off its queue again and again, in case that a broken socket puts it there late. */
+/** For this long (ms) a waiter is taken off its queue again and again: a broken socket may put it there late. */
 const LATE_WAITER_MS = 5_000;
 
-/** What an acquisition or a release may have left in Redis, or may still leave there, and nobody wants. */
+/** What an acquisition or a release may have left in Redis, or may still leave there, and what no caller owns. */
 export interface UnwantedHold {
   readonly ownership: Ownership;
   readonly kind: LockKind;
   /** Of the command that may have run, or may still run; `undefined` where there is none: only its hold may be left. */
   readonly sendRecord: SendRecord | undefined;
-  /** Whether the holds in Redis are in doubt; otherwise there is but a waiter to be taken off its queue. */
+  /** Whether the holds in Redis are in doubt; otherwise there is only a waiter to take off its queue. */
   readonly doubtful: boolean;
   /** The waiter that leaves a queue in Redis. */
   readonly waiter: AttemptRequest | undefined;
@@ -22,8 +22,9 @@ export interface UnwantedHold {
   /** How long Redis keeps such a waiter by itself, in ms; 0 without one. */
   readonly queuedMs: number;
   /**
-   * A predecessor is handing the lock over: whether it got there, in the end. The command is the predecessor's release,
-   * and whether and when it is sent again is not for us to say; so it has to end first. It rejects when nobody knows.
+   * Set while a holder hands the lock over: whether the hand-over succeeded in the end. Its command is the holder's
+   * release, which cannot be cancelled from here, so the rollback waits for its end. Rejects when the outcome is
+   * unknown.
    */
   readonly handOver?: Promise<boolean> | undefined;
 }
@@ -35,17 +36,17 @@ export type RollbackContext = Pick<LockContext, 'ownerships' | 'rollback'>;
  * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets holds
  * whose end nobody saw back to what the thread is known to have. The first try is written at once, behind the command
  * on its connection, or when the hand-over has ended. If that connection broke, what was in its socket may still run
- * later, so the undo is repeated until Redis would have forgotten it by itself. While the thread has the lock, or asks
- * for it, there is nothing to undo: its count says what is right.
+ * later, so the undo is repeated until Redis would have forgotten it by itself. While the thread has the lock,
+ * or acquires it, there is nothing to undo: its next command sets the right number of holds.
  */
 export function rollBack(unwanted: UnwantedHold, { ownerships, rollback }: RollbackContext): void {
   const { ownership, handOver } = unwanted;
   const leftover = new LockLeftover(unwanted, ownerships);
-  // Meanwhile the thread asks for nothing new: what is undone must not be that.
+  // Until then the thread acquires nothing: the undo would take that away.
   ownership.rollbacks++;
   ownership.beginRelease();
   const begin = (): void => {
-    // Its connection is gone: nothing is behind it any more, so it can be looked for together with others.
+    // Its connection is gone, so nothing can be written behind it: it is looked for together with others.
     const later = handOver === undefined && leftover.isLost;
     rollback.add(leftover, !later);
     ownership.endRelease();
@@ -96,7 +97,7 @@ export function rollBackHold(
   leaseMs: number,
   sendRecord?: SendRecord,
 ): void {
-  // A release that was never run will not be either: only the hold is left, on whatever connection it is looked for.
+  // A release that was never sent will not run later: only the hold is left, and any connection will do to undo it.
   const sent = sendRecord?.sends === 0 ? undefined : sendRecord;
   rollBack({ ownership, kind, sendRecord: sent, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context);
 }
@@ -134,7 +135,7 @@ class LockLeftover implements Leftover {
   }
 
   /**
-   * Whether there is but a hold, which its thread does not have, and a command that went to a connection that is gone.
+   * Whether there is only a hold, which its thread does not have, and a command that went to a connection that is gone.
    */
   get isLost(): boolean {
     const { sendRecord, kind, ownership, waiter } = this.#unwantedHold;
@@ -165,7 +166,7 @@ class LockLeftover implements Leftover {
       await Promise.all(commands);
     } finally {
       ownership.endRelease();
-      // Another try may follow, but nothing is being given back until then.
+      // Another try may follow, but until then nothing is being released.
       this.#ownerships.tidy(ownership);
     }
     const behind =
@@ -173,7 +174,8 @@ class LockLeftover implements Leftover {
       (!sent.onManyConnections &&
         sendRecords.every(({ connectionNumber }) => connectionNumber === sent.connectionNumber));
     if (!doubtful || behind) return true;
-    // The waiter is off its queue: what may still come out of the broken socket is worth a lease, not a whole wait.
+    // The waiter is off its queue: what may still come out of the broken socket lives for a lease, not for a whole
+    // wait.
     const { leaseMs, queuedMs } = this.#unwantedHold;
     this.livesMs = Math.max(leaseMs, Math.min(queuedMs, LATE_WAITER_MS));
     return false;

@@ -1,4 +1,4 @@
-/** Tells of a re-entry that only Java-style code can mean. */
+/** Warns of a re-entry that only Java-style code can mean. */
 export function warnHandleReentry(name: string): void {
   process.emitWarning(
     `Lock '${name}' was re-entered through a handle outside any scope, or by lock() where acquire() had taken it. Two ` +
@@ -8,7 +8,7 @@ export function warnHandleReentry(name: string): void {
   );
 }
 
-/** Tells of a call that may wait for its own scope, and so for ever. */
+/** Warns of a call that may wait for its own scope, and so for ever. */
 export function warnSelfWait(name: string): void {
   process.emitWarning(
     `A call has waited 5 seconds for lock '${name}', which the withLock() or runInThread() callback that the call runs ` +
@@ -19,10 +19,10 @@ export function warnSelfWait(name: string): void {
 }
 
 /**
- * What warns, once per client, that its user may change an object but may not tell anybody. It is done all the same: a
- * lock that stays for its lease, or permits that nobody gets back, would be worse for everybody.
+ * Warns, once per client, that its user may change an object but may not publish. The change is made all the same: a
+ * lock that stays for its lease, or permits that never come back, would be worse.
  *
- * @returns is given what was done, e.g. `release lock 'a'`
+ * @returns a function that is called with what was done, e.g. `release lock 'a'`
  */
 export function unheardWarning(): (what: string) => void {
   let warned = false;

@@ -32,14 +32,14 @@ export interface AttemptRequest extends LockSubject {
    * wire.
    */
   readonly sleptMs: number;
-  /** Whether an earlier attempt of this acquisition may have succeeded unseen: a hold that is found may be its own. */
+  /** Whether an earlier attempt of this acquisition may have succeeded without an answer: a hold may be its own. */
   readonly repeated: boolean;
-  /** Whether Redis may still have a hold that this client was told lost, or has given up: what is found may be that. */
+  /** Whether Redis may still have a hold that this client has reported lost, or given up: a hold may be that one. */
   readonly leftover: boolean;
   readonly sendRecord: SendRecord;
 }
 
-/** An acquisition that waits, and that a holder of this process can hand the lock to. */
+/** The next waiter, as a holder of this process sees it: an acquisition that the lock can be handed to. */
 export interface Heir extends AttemptRequest {
   readonly kind: LockKind;
   /** Whether its thread is releasing the lock: that release, if it is repeated, would take away what is handed over. */
@@ -74,7 +74,7 @@ export interface LockKind {
   readonly wakeRule: WakeRule;
   /** How the watchdog keeps it. */
   readonly renewal: Renewal;
-  /** How holds that nobody wants are looked for. */
+  /** How holds that no caller owns are looked for. */
   readonly search: Search;
   /** The owner's field in the lock's hash. */
   ownerOf(threadId: number): string;
@@ -87,8 +87,8 @@ export interface LockKind {
   attempt(request: AttemptRequest): Promise<AcquireReply>;
   release(request: ReleaseRequest): Promise<ReleaseReply>;
   /**
-   * Hands the last hold of `from` to the waiter of `request`. Absent where the kind has an order of its own in Redis.
-   * The command is the release of `from` and has its send record: whether it is sent again is not for the heir to say.
+   * Hands the last hold of `from` to the acquisition `request`. Absent where the kind has an order of its own in Redis.
+   * The command is the release of `from` and has its send record: the heir cannot cancel it.
    */
   handOver?(from: ReleaseRequest, request: AttemptRequest): Handover;
   /**

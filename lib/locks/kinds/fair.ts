@@ -36,7 +36,7 @@ export function fairKeys(rawName: string): FairKeys {
   };
 }
 
-/** Sees to it that a queue goes on whose head was told that the lock is free, and may be dead. */
+/** Checks that a queue goes on: its head was told that the lock is free, but may be dead. */
 export interface HeadCheck {
   /** The head of this queue has just been told. */
   told(rawName: string): void;
@@ -80,7 +80,7 @@ export function fairAcquireArgs(request: AttemptRequest, unlimitedMs: number): F
 
 /**
  * The fair lock (Redisson: RedissonFairLock): the lock of `reentrant.ts` with a queue in Redis, in which each waiter
- * has a channel of its own. Its data is drawn in `locks/kinds/fairScripts.ts`.
+ * has a channel of its own. Its data is described in `locks/kinds/fairScripts.ts`.
  *
  * @param waitTimeoutMs - `fairLockWaitTimeout`
  * @param headCheck - told of each lock that becomes free while others wait
@@ -153,16 +153,16 @@ export function fairKind(
   };
 }
 
-/** How long the head of a queue has to take the lock it was told of before somebody looks, in ms. */
+/** How long the head of a queue has to take the lock that it was told of before the first look, in ms. */
 const FIRST_LOOK_MS = 300;
-/** What a head was told long ago enough to have its followers called at once, in ms. */
+/** Given as the time since the head was told, in ms: long enough for the waiters behind it to be probed at once. */
 const LONG_AGO_MS = 500;
-/** A look that comes a little late finds the claims ended that it was sent for. */
+/** A look comes this much later (ms) than the end of the claims that it checks. */
 const MARGIN_MS = 50;
 
 /**
- * The client that gives a fair lock back looks a moment later whether the head of the queue has come: a dead or frozen
- * one cannot say that it does not, and those behind it sleep. One look serves all releases of a lock within that
+ * A client that releases a fair lock looks a moment later whether the head of the queue has come: a dead or frozen one
+ * cannot tell that it does not, and those behind it sleep. One look serves all releases of a lock within that
  * moment.
  *
  * States: open -> closed.
@@ -184,7 +184,7 @@ export class FairHeadChecks implements HeadCheck {
     this.#arm(rawName, FIRST_LOOK_MS, FIRST_LOOK_MS);
   }
 
-  /** Looks that are due later are made now: in the turn in which the client closes. */
+  /** Makes the looks that were due later now, in the turn of the event loop in which the client closes. */
   close(): void {
     this.#closed = true;
     for (const [rawName, { timer }] of this.#timers) {
@@ -202,7 +202,7 @@ export class FairHeadChecks implements HeadCheck {
 
   async #ask(rawName: string, toldMs: number): Promise<void> {
     this.#timers.delete(rawName);
-    // An error is the connection's, and whoever waits there looks again when it is back.
+    // The connection failed, and the waiters behind it look again when it is back.
     const againMs = await this.#look(rawName, toldMs, newSendRecord()).catch(() => 0);
     if (againMs > 0 && !this.#closed && !this.#timers.has(rawName)) this.#arm(rawName, againMs + MARGIN_MS, 0);
   }

@@ -15,13 +15,13 @@ import { lua } from '../../scripts/Script';
  * | after                | step                                                                                      |
  * |----------------------|-------------------------------------------------------------------------------------------|
  * | 0                    | the head's score is cut to 3 s: its claim                                                 |
- * | 0.5 s                | whoever looks now calls all waiters ahead of it: each is told, its score is cut to 2.5 s  |
- * |                      | and a little more the further back it stands, and ends in .5, which means "called"        |
+ * | 0.5 s                | whoever looks now probes all waiters ahead of it: each is told, its score is cut to 2.5 s |
+ * |                      | and a little more the further back it stands, and ends in .5, which means "probed"        |
  * | milliseconds later   | the live ones answer by an attempt, which takes the mark away and gives a new score       |
  * | 3 s to 3.75 s        | claims without an answer end; the first live waiter drops those before it and gets in     |
  *
  * So any number of dead and frozen waiters costs 3.75 s, once. All claims end when somebody gets the lock. A waiter of
- * Java cannot answer a call, since its attempts leave its score alone: called, it tries again until it is its turn.
+ * Java cannot answer a probe, since its attempts leave its score alone: it tries again until it is its turn.
  */
 
 /**
@@ -30,12 +30,12 @@ import { lua } from '../../scripts/Script';
  */
 export const FAIR_CLAIM_MS = 3000;
 
-/** When the head has not come for so long (ms), the waiters behind it are called, too. */
-const FAIR_CALL_AFTER_MS = 500;
+/** When the head has not come for so long (ms), the waiters behind it are probed, too. */
+const FAIR_PROBE_AFTER_MS = 500;
 
 /**
- * The claims of called waiters end one after the other within so long (ms), at most {@link LONGEST_TURN_MS} apart. That
- * lets a waiter of Java in, which cannot answer a call: it is the head for a while before its own claim ends.
+ * The claims of probed waiters end one after the other within so long (ms), at most {@link LONGEST_TURN_MS} apart. That
+ * lets a waiter of Java in, which cannot answer a probe: it is the head for a while before its own claim ends.
  */
 const TURNS_MS = 750;
 const LONGEST_TURN_MS = 100;
@@ -44,7 +44,7 @@ const LONGEST_TURN_MS = 100;
 const FALLBACK_MS = 2000;
 
 /**
- * The distance (ms) between the scores of waiters whose real distance is lost, since a call has cut it. It is what a
+ * The distance (ms) between the scores of waiters whose real distance is lost, since a probe has cut it. It is what a
  * waiter of Java, by default, takes off the scores behind it when it gets the lock.
  */
 export const UNKNOWN_WAIT_MS = 300_000;
@@ -109,8 +109,8 @@ end
 `;
 
 /**
- * The waiters in order (`waiters(q)`), their scores by name (`allScores(q)`), the mark of a called waiter
- * (`isCalled(score)`), and `setScore(q, waiter, score)`.
+ * The waiters in order (`waiters(q)`), their scores by name (`allScores(q)`), the mark of a probed waiter
+ * (`isProbed(score)`), and `setScore(q, waiter, score)`.
  */
 export const SCORES = lua`
 local function waiters(q)
@@ -121,7 +121,7 @@ local function allScores(q)
   for i = 1, #pairs, 2 do scores[pairs[i]] = tonumber(pairs[i + 1]) end
   return scores
 end
-local function isCalled(score)
+local function isProbed(score)
   return score and score % 1 == 0.5 or false
 end
 local function setScore(q, waiter, score)
@@ -130,7 +130,7 @@ end
 `;
 
 /**
- * `shift(q, from, by)`: moves the scores of a waiter and of everybody behind it. The claim of a called waiter ends when
+ * `shift(q, from, by)`: moves the scores of a waiter and of everybody behind it. The claim of a probed waiter ends when
  * it would have. Needs {@link SCORES}.
  */
 export const SHIFT = lua`
@@ -139,13 +139,13 @@ local function shift(q, from, by)
   for _, waiter in ipairs(waiters(q)) do
     reached = reached or waiter == from
     local score = scores[waiter]
-    if reached and score and not isCalled(score) then setScore(q, waiter, score + by) end
+    if reached and score and not isProbed(score) then setScore(q, waiter, score + by) end
   end
 end
 `;
 
 /**
- * `endClaims(q, floor)`: ends all claims, since somebody has the lock. A called waiter that has not answered may be a
+ * `endClaims(q, floor)`: ends all claims, since somebody has the lock. A probed waiter that has not answered may be a
  * live one of Java, so it gets a score behind `floor` (epoch ms) and behind those ahead.
  *
  * `endOldClaims(q, head, ttl, moment)`: does so for a lock that is held for `ttl` ms more, where claims are left: a
@@ -156,7 +156,7 @@ local function endClaims(q, floor)
   local scores, last = allScores(q), floor
   for _, waiter in ipairs(waiters(q)) do
     local score = scores[waiter]
-    if isCalled(score) then
+    if isProbed(score) then
       score = last + ${UNKNOWN_WAIT_MS}
       setScore(q, waiter, score)
     end
@@ -164,7 +164,7 @@ local function endClaims(q, floor)
   end
 end
 local function endOldClaims(q, head, ttl, moment)
-  if head and isCalled(scoreOf(q, head)) then endClaims(q, moment + math.max(ttl, 0) + ${FAIR_CLAIM_MS}) end
+  if head and isProbed(scoreOf(q, head)) then endClaims(q, moment + math.max(ttl, 0) + ${FAIR_CLAIM_MS}) end
 end
 `;
 
@@ -173,11 +173,11 @@ end
  * The asker is another waiter, or false where it is not queued. Takes the step of the table above that is due. Returns
  * in how many ms the asker should look again, at the latest.
  *
- * `call(q, asker, moment)`: its second step. The claims of everybody ahead of the asker (false: of everybody) run
+ * `probe(q, asker, moment)`: its second step. The claims of everybody ahead of the asker (false: of everybody) run
  * together, and end in the order of the queue. Both need {@link TELL_WAITER}, {@link SCORE_OF} and {@link SCORES}.
  */
 export const CLAIM = lua`
-local function call(q, asker, moment)
+local function probe(q, asker, moment)
   local ahead = {}
   for _, waiter in ipairs(waiters(q)) do
     if waiter == asker then break end
@@ -186,31 +186,31 @@ local function call(q, asker, moment)
   local scores = allScores(q)
   local turn = math.min(${TURNS_MS} / #ahead, ${LONGEST_TURN_MS})
   for i, waiter in ipairs(ahead) do
-    local ends = moment + ${FAIR_CLAIM_MS - FAIR_CALL_AFTER_MS} + turn * (i - 1)
+    local ends = moment + ${FAIR_CLAIM_MS - FAIR_PROBE_AFTER_MS} + turn * (i - 1)
     setScore(q, waiter, math.floor(math.min(scores[waiter] or ends, ends)) + 0.5)
     tellWaiter(q, waiter)
   end
 end
 local function claim(q, head, asker, moment, told)
   local ends = scoreOf(q, head)
-  if not isCalled(ends) then
+  if not isProbed(ends) then
     if not ends or ends > moment + ${FAIR_CLAIM_MS} - told then
       ends = moment + ${FAIR_CLAIM_MS} - told
       setScore(q, head, ends)
     end
-    local rest = ends - moment - ${FAIR_CLAIM_MS - FAIR_CALL_AFTER_MS}
+    local rest = ends - moment - ${FAIR_CLAIM_MS - FAIR_PROBE_AFTER_MS}
     if rest > 0 then
       tellWaiter(q, head)
       return rest
     end
-    call(q, asker, moment)
+    probe(q, asker, moment)
     ends = scoreOf(q, head)
   end
   local scores, last = allScores(q), ends
   for _, waiter in ipairs(waiters(q)) do
     if waiter == asker then break end
     local score = scores[waiter]
-    if not isCalled(score) then return ends - moment + ${FALLBACK_MS} end
+    if not isProbed(score) then return ends - moment + ${FALLBACK_MS} end
     last = math.max(last, score)
   end
   return last - moment

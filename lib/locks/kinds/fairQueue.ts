@@ -54,9 +54,9 @@ local function leaveAsHead(q, owner, waitMs, lease, slept, moment)
   redis.call('lpop', q.list)
   local floor = moment + math.ceil(tonumber(lease)) + ${FAIR_CLAIM_MS}
   endClaims(q, floor)
-  local heir = redis.call('lindex', q.list, 0)
-  local due = heir and scoreOf(q, heir)
-  if due and due < floor then shift(q, heir, floor - due) end
+  local nextHead = redis.call('lindex', q.list, 0)
+  local due = nextHead and scoreOf(q, nextHead)
+  if due and due < floor then shift(q, nextHead, floor - due) end
   if slept - lease > ${NOTICE_MS} then wake(q) end
 end
 `;
@@ -78,7 +78,7 @@ end
  */
 const REFRESH = lua`
 local function refresh(q, waiter, score, free, waitMs)
-  if not isCalled(score) then
+  if not isProbed(score) then
     -- The holder goes on for longer than its lease. Order and distances stay.
     local late = free + waitMs - score
     if late <= waitMs / 2 then return score end
@@ -89,7 +89,7 @@ local function refresh(q, waiter, score, free, waitMs)
   for _, ahead in ipairs(waiters(q)) do
     if ahead == waiter then break end
     local before = scores[ahead]
-    if isCalled(before) then due = due + ${UNKNOWN_WAIT_MS} elseif before and before > due then due = before end
+    if isProbed(before) then due = due + ${UNKNOWN_WAIT_MS} elseif before and before > due then due = before end
   end
   setScore(q, waiter, due + waitMs)
   return due + waitMs
@@ -103,9 +103,9 @@ end
 const JOIN = lua`
 local function join(q, owner, ttl, waitMs, moment)
   local last = redis.call('lindex', q.list, -1)
-  local patient = last and scoreOf(q, last)
-  if isCalled(patient) then patient = math.floor(patient) + ${UNKNOWN_WAIT_MS} end
-  local ahead = math.max(patient and patient - moment or 0, ttl, 0)
+  local lastScore = last and scoreOf(q, last)
+  if isProbed(lastScore) then lastScore = math.floor(lastScore) + ${UNKNOWN_WAIT_MS} end
+  local ahead = math.max(lastScore and lastScore - moment or 0, ttl, 0)
   local score = moment + ahead + waitMs
   setScore(q, owner, score)
   redis.call('rpush', q.list, owner)

@@ -9,7 +9,7 @@ import { defineScript, lua } from '../../scripts/Script';
  *
  * | Redis data                                | type    | holds                                                      |
  * |-------------------------------------------|---------|------------------------------------------------------------|
- * | `name`                                    | hash    | owner -> hold count, expires with the lease (as `lock.ts`) |
+ * | `name`                                    | hash    | owner -> hold count, expires with the lease             |
  * | `redisson_lock_queue:{name}`              | list    | waiting owners, the head is next; gone when empty          |
  * | `redisson_lock_timeout:{name}`            | zset    | waiting owner -> epoch ms (clients' clocks) when it counts as dead |
  * | `redisson_lock__channel:{name}:<owner>`   | channel | `0`: it is this waiter's turn, or may be soon |

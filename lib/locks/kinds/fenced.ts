@@ -12,8 +12,8 @@ export function tokenKey(rawName: string): string {
 }
 
 /**
- * The fenced lock (Redisson: RedissonFencedLock): the lock of `reentrant.ts` with a token for each acquisition; an heir
- * gets one of its own. Its data is drawn below.
+ * The fenced lock (Redisson: RedissonFencedLock): the lock of `reentrant.ts` with a token for each acquisition,
+ * hand-overs included. Its data is described below.
  */
 export function fencedKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
   return {
@@ -43,8 +43,8 @@ export function fencedKind(executor: CommandExecutor, clientId: string, renewal:
 }
 
 /**
- * Whether a hold that the script finds may come from this very acquisition, and from nothing else: only then its token
- * is the one of this acquisition.
+ * Whether a hold that the script finds can come only from this acquisition: only then is the current token its
+ * token.
  */
 function repeatFlag({ repeated, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
   if (leftover) return '0';
@@ -58,8 +58,8 @@ export async function readToken(executor: CommandExecutor, rawName: string, name
 }
 
 /*
- * The fenced lock (Redisson: RedissonFencedLock): the lock of `lock.ts` with a number that grows with every
- * acquisition. Release, forced release and renewal are those of `lock.ts`.
+ * The fenced lock (Redisson: RedissonFencedLock): the lock of `reentrantScripts.ts` with a number that grows with every
+ * acquisition. Release, forced release and renewal are the same scripts.
  *
  * | Redis data                        | type    | holds                                                  |
  * |-----------------------------------|---------|--------------------------------------------------------|

@@ -68,13 +68,13 @@ export function nonReentrantFairKind(
 
 /*
  * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced
- * release and renewal are those of `lock.ts` and `fairLock.ts`; only the acquisition differs:
+ * release and renewal are those of `reentrantScripts.ts` and `fairScripts.ts`; only the acquisition differs:
  *
  * | the owner's field is there because of                                         | `count` | answer   |
  * |-------------------------------------------------------------------------------|---------|----------|
  * | a hold this client knows of                                                   | > 1     | re-entry |
  * | an earlier send of this acquisition                                           | 1       | acquired |
- * | a leftover: of a hold that the client was told lost, gave up, or never saw    | 1       | acquired |
+ * | a leftover: of a hold that the client reported lost, gave up, or never saw   | 1       | acquired |
  *
  * A re-entry changes nothing. Its answer is `{0}`; Redisson's script fails instead.
  */

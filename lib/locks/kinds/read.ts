@@ -10,13 +10,13 @@ import { commonKind, UNLOCK_MESSAGE } from './reentrant';
 
 /**
  * The read half of the read/write lock (Redisson: RedissonReadLock). Each waiter attempts for itself, since any number
- * may come in. Its data is drawn below.
+ * may come in. Its data is described below.
  *
  * @param renewal - renews the owner's hold keys as well (`readRenewal`)
  */
 export function readKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
   return {
-    // Nothing to hand over: whoever waits for the last reader to leave is a writer.
+    // Nothing to hand over: only writers wait for the last reader to leave.
     ...commonKind(executor, clientId, renewal),
     name: 'read',
     waitOrder: 'shared',
@@ -61,12 +61,12 @@ export function readKind(executor: CommandExecutor, clientId: string, renewal: R
  */
 export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: string) => string): Renewal {
   return {
-    async renew(holds, leaseMs) {
+    async renew(batch, leaseMs) {
       const byName = new Map<string, Renewable[]>();
-      for (const hold of holds) {
-        const readers = byName.get(hold.rawName);
-        if (readers === undefined) byName.set(hold.rawName, [hold]);
-        else readers.push(hold);
+      for (const one of batch) {
+        const readers = byName.get(one.rawName);
+        if (readers === undefined) byName.set(one.rawName, [one]);
+        else readers.push(one);
       }
       const alive = await executor.run(
         renewReadLocks,
@@ -78,16 +78,16 @@ export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: st
           moreArgs: [...byName.values()].flatMap((readers) => [readers.length, ...readers.map(({ owner }) => owner)]),
         },
       );
-      // The answers come name by name, the caller asked hold by hold.
-      const answers = new Map([...byName.values()].flat().map((hold, i) => [hold, alive[i] === true]));
-      return holds.map((hold) => answers.get(hold) === true);
+      // The answers come name by name, the caller asked owner by owner.
+      const answers = new Map([...byName.values()].flat().map((one, i) => [one, alive[i] === true]));
+      return batch.map((one) => answers.get(one) === true);
     },
-    batchOf: (hold) => executor.slotOf(hold.rawName),
+    batchOf: (one) => executor.slotOf(one.rawName),
   };
 }
 
 /*
- * The read half of the read/write lock (Redisson: RedissonReadLock); the write half is `writeLock.ts`.
+ * The read half of the read/write lock (Redisson: RedissonReadLock); the write half is `write.ts`.
  *
  * | Redis data                               | type    | holds                                                       |
  * |------------------------------------------|---------|-------------------------------------------------------------|

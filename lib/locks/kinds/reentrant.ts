@@ -24,7 +24,7 @@ export function lockChannel(rawName: string): string {
 /** The message of an unlock. */
 export const UNLOCK_MESSAGE = '0';
 
-/** The holder had lost the lock, so the heir got nothing and looks for itself. */
+/** The holder had lost the lock, so the next waiter got nothing and attempts itself. */
 export const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
 
 /** What the kinds have in common: the lock of {@link reentrantKind} that is never handed over. */
@@ -85,7 +85,7 @@ function holdSearch(executor: CommandExecutor): Search {
   };
 }
 
-/** The reentrant lock (Redisson: RedissonLock). Its data is drawn in `locks/kinds/reentrantScripts.ts`. */
+/** The reentrant lock (Redisson: RedissonLock). Its data is described in `locks/kinds/reentrantScripts.ts`. */
 export function reentrantKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
   return {
     ...commonKind(executor, clientId, renewal),
@@ -110,7 +110,7 @@ export function handedTo(released: Promise<ReleaseReply>): Handover {
   return { released, acquired };
 }
 
-/** The observers every lock has in common: reads of the lock's hash. Each is one command. */
+// The reads that all locks have in common: each is one command.
 
 /** HLEN: whether anybody holds it. EXISTS, as Redisson asks, would take a key of another type for a lock. */
 export async function isHeld(executor: CommandExecutor, rawName: string, name: string): Promise<boolean> {
@@ -134,17 +134,17 @@ export function timeToLive(executor: CommandExecutor, rawName: string, name: str
  */
 export function hashRenewal(executor: CommandExecutor): Renewal {
   return {
-    renew: (holds, leaseMs) =>
+    renew: (batch, leaseMs) =>
       executor.run(
         renewLocks,
         {},
         { lease: leaseMs },
         {
           what: 'renew locks',
-          moreKeys: holds.map((hold) => hold.rawName),
-          moreArgs: holds.map((hold) => hold.owner),
+          moreKeys: batch.map(({ rawName }) => rawName),
+          moreArgs: batch.map(({ owner }) => owner),
         },
       ),
-    batchOf: (hold) => executor.slotOf(hold.rawName),
+    batchOf: (one) => executor.slotOf(one.rawName),
   };
 }

@@ -48,8 +48,8 @@ return {held}
 });
 
 /**
- * Gives holds back: for unlock, and to undo an acquisition that nobody waits for any more. The holds that are left may
- * have a shorter lease than the one given back. Waiters are then told, as by an unlock.
+ * Gives holds back: for unlock, and to undo an acquisition that no caller waits for any more. The holds that are left
+ * may have a shorter lease than the one given back. Waiters are then told, as by an unlock.
  *
  * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave), remaining (ms of lease those have; 0
  * leaves the expiry alone), publish.

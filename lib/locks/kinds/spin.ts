@@ -38,8 +38,8 @@ export function spinKind(
 }
 
 /*
- * The spin lock (Redisson: RedissonSpinLock): the lock of `lock.ts` without its channel. Acquisition and renewal are
- * those of `lock.ts`; nobody is told of a release, waiters come back by themselves.
+ * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrantScripts.ts` without its channel. Acquisition and
+ * renewal are the same scripts; nobody is told of a release, waiters come back by themselves.
  *
  * | Redis data | type | holds                                   |
  * |------------|------|-----------------------------------------|

@@ -12,7 +12,7 @@ import { commonKind } from './reentrant';
 const WRITE_UNLOCK_MESSAGE = '1';
 
 /**
- * The write half of the read/write lock (Redisson: RedissonWriteLock). Its data is drawn in `locks/kinds/read.ts`.
+ * The write half of the read/write lock (Redisson: RedissonWriteLock). Its data is described in `locks/kinds/read.ts`.
  */
 export function writeKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
   return {
@@ -49,8 +49,8 @@ export function writeKind(executor: CommandExecutor, clientId: string, renewal: 
 }
 
 /*
- * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is drawn in `readLock.ts`; the owner of
- * a write lock is written `<owner>:write`. Renewal is that of `lock.ts`, with that owner.
+ * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is described in `read.ts`; the owner of
+ * a write lock is written `<owner>:write`. Renewal is that of `reentrantScripts.ts`, with that owner.
  */
 
 /**

@@ -8,22 +8,22 @@ import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock
 import { isBack, isHung, settleQuorum, suspect } from './quorum';
 
 /**
- * Whoever has members in the agreed order waits so long for the next one, per member of the lock, before it gives them
- * back, in ms (Redisson: `baseWaitTime`). Nobody else of this package can wait for them in another order; a Java peer
- * can, and others shall not wait for our members while we wait for somebody's long work.
+ * An acquisition that has members in the agreed order waits this long for the next one, per member of the lock, before
+ * it gives them back, in ms (Redisson: `baseWaitTime`). No other client of this package waits for them in another
+ * order; a Java client may. And others must not wait for our members while we wait for somebody's long work.
  */
 const ORDERED_WAIT_MS = 1_500;
-/** Whoever has a member that comes later in the agreed order waits about so long, in ms: it may be a dead-lock. */
+/** One that has a member that comes later in the agreed order waits about this long, in ms: it may be a dead-lock. */
 const UNORDERED_WAIT_MS = 100;
 /** How long a member may take to answer where others can do without it, in ms: its server may be down. */
 const ANSWER_MS = 1_500;
 /** How long a server that hung has to show that it is back, where its vote would decide, in ms. */
 const BACK_MS = 200;
-/** A majority whose lease has been set waits so long for the others, as a part of the lease. */
+/** When a majority has its lease, it waits for the others for this part of the lease. */
 const LEASE_PART = 0.1;
 /**
- * How long a wait that is over goes on for what it gives back to be answered, in ms. Without an answer that goes on
- * alone.
+ * How long a wait that is over still waits for its releases to be answered, in ms. Without an answer they go on in the
+ * background.
  */
 const CLEANUP_MS = 200;
 
@@ -38,20 +38,20 @@ export interface MultiRequest
 
 /** Why there is no hold. */
 export interface MultiFailure {
-  /** One that was not to be had within the time; `undefined` where none was found busy. */
+  /** One that could not be acquired in time; `undefined` where none was found busy. */
   readonly member: MemberLock | undefined;
-  /** Redis did not answer the last attempt at it. */
+  /** Set when Redis did not answer the last attempt. */
   readonly timeoutError: CommandTimeoutError | undefined;
 }
 
 /**
  * Takes the members of a multi-lock, all or enough of them, or none.
  *
- * Where all are needed it takes them one after the other in the agreed order. When one is not to be had, it gives back
+ * Where all are needed it takes them one after the other in the agreed order. When one is busy, it gives back
  * what it has, waits for that one with empty hands, and starts again with it. Where a majority is enough it asks all
  * together; without one, it gives back what it has, waits for one that is busy with empty hands, and asks the others
- * again. Servers that hang are left out, see {@link isHung}. Nobody waits without limit while he has something, and how
- * long differs by chance, so A+B and B+A cannot dead-lock, whoever else takes them.
+ * again. Servers that hang are left out, see {@link isHung}. No acquisition waits without limit while it has
+ * something, and the limit is partly random, so A+B and B+A cannot dead-lock, whoever else takes them.
  *
  * While it acquires, the watchdog keeps what it has; the lease begins for all members at one moment, when all are
  * there.
@@ -68,7 +68,7 @@ export class MultiAcquisition {
   /** What it has: the member's index -> its hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
-  /** In the present try: a member whose server did not answer. */
+  /** In the present try: the error of a member whose server did not answer. */
   #timeoutError: CommandTimeoutError | undefined;
   /** Whether the next try asks servers that hung as well: without them there was nothing to wait for. */
   #asksAll = false;
@@ -89,7 +89,7 @@ export class MultiAcquisition {
   }
 
   /**
-   * @returns the holds, or the member that was not to be had within the time
+   * @returns the holds, or why there are none
    * @throws the signal's reason; the first error of a member when too many failed; IllegalMonitorStateError of any
    *   member
    */
@@ -117,7 +117,7 @@ export class MultiAcquisition {
       const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
       const begun = short ?? (await this.#limit.orInterrupted(this.#beginLease()));
       this.#request.signal?.throwIfAborted();
-      // It took too long for all of them to be there in time; which one is as good as any.
+      // The time was over before all had their lease; any member will do as the missing one.
       const missing = begun === INTERRUPTED ? { busy: first ?? 0 } : begun;
       if (missing === undefined) return undefined;
       await this.#giveBack();
@@ -162,20 +162,20 @@ export class MultiAcquisition {
       busy = [...busy, ...(await this.#takeTogether(hung.filter((_, i) => back[i])))];
     }
     for (const index of busy) {
-      // Others may have the rest in hand and wait for ours: whoever gives up first lets the others through.
+      // Others may have the rest and wait for ours: the first one that gives up lets the others through.
       if (this.#request.waitMs <= 0 || this.#taken.size === 0 || this.#taken.size >= this.#needed) break;
       await this.#take(index, Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs), true);
     }
     if (this.#taken.size >= this.#needed) return undefined;
     this.#asksAll = busy.length === 0;
-    // Those that wait agree on one, unless it was not to be had.
+    // Those that wait agree on one, unless it could not be acquired.
     return { busy: busy[0] ?? (first !== undefined && !this.#taken.has(first) ? first : undefined) };
   }
 
   /** Each once and all at the same time. @returns those that were busy */
   async #takeTogether(indexes: readonly number[]): Promise<number[]> {
     const { waitMs } = this.#request;
-    // With a limit half of the time is left for what comes behind.
+    // With a limit, half of the time is left for what follows.
     const answerMs = waitMs > 0 && waitMs !== Infinity ? Math.min(ANSWER_MS, Math.ceil(this.#leftMs / 2)) : ANSWER_MS;
     const failed: number[] = [];
     const busy: number[] = [];
@@ -207,8 +207,8 @@ export class MultiAcquisition {
       if (this.#dispensable) suspect(member);
     } catch (error) {
       if (signal?.aborted === true || error instanceof IllegalMonitorStateError) throw error;
-      const unheard = error instanceof CommandTimeoutError || error instanceof ConnectionError;
-      if (this.#dispensable && unheard) suspect(member);
+      const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
+      if (this.#dispensable && unanswered) suspect(member);
       this.#errors.push(error);
     }
     onFailure?.();
@@ -227,7 +227,7 @@ export class MultiAcquisition {
     return Math.min(leftMs, ordered ? ORDERED_WAIT_MS * this.#members.length : aboutMs(UNORDERED_WAIT_MS));
   }
 
-  /** There is nothing to be waited for but answers of Redis. */
+  /** A random pause: no member is busy, so there is only Redis to wait for. */
   async #pause(): Promise<void> {
     const pause = new WaitLimit(
       performance.now() + Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs),
@@ -239,7 +239,8 @@ export class MultiAcquisition {
   }
 
   /**
-   * All members get their lease now, none of those lost counts. Once enough have theirs, the others have a moment.
+   * All members get their lease now; those that are lost do not count. Once enough have theirs, the others have a
+   * moment.
    * @returns a member that was lost, when they are too few
    */
   async #beginLease(): Promise<Shortage | undefined> {
@@ -279,7 +280,7 @@ export class MultiAcquisition {
     }
   }
 
-  /** Gives everything back, whatever becomes of it: what Redis does not answer is undone in the background. */
+  /** Gives everything back; never fails: what Redis does not answer is undone in the background. */
   async #giveBack(): Promise<void> {
     const holds = [...this.#taken.values()];
     this.#taken.clear();
@@ -300,7 +301,7 @@ interface Shortage {
   readonly busy: number | undefined;
 }
 
-/** So many ms, more or less: those that are in each other's way shall not try again together. */
+/** A random time around `ms`, so that those that block each other do not try again together. */
 function aboutMs(ms: number): number {
   return Math.ceil(ms * (0.5 + Math.random()));
 }

@@ -26,7 +26,7 @@ export class MultiHold implements MemberHold {
     this.#needed = needed;
   }
 
-  /** Listens to the members' signals, from the first time that somebody asks. */
+  /** Listens to the members' signals from when it is first read. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -42,7 +42,7 @@ export class MultiHold implements MemberHold {
     return this.#released === undefined && this.#holds.filter((hold) => hold.isHeld).length >= this.#needed;
   }
 
-  /** What is left when so many leases have ended that too few remain. */
+  /** In ms: until so many leases of members have ended that too few are left. */
   get remainingLeaseMs(): number {
     if (this.#released !== undefined) return 0;
     const leases = this.#holds.map((hold) => hold.remainingLeaseMs).sort((a, b) => b - a);

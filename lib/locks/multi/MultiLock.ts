@@ -85,7 +85,7 @@ export class MultiLock implements MemberLock {
   async tryAcquire(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<number | null> {
     const taken = await this.#take(leaseMillis(leaseTime, unit), 0, options);
     if (taken instanceof MultiHold) return null;
-    // Without a busy one Redis did not answer.
+    // Where none is busy, Redis did not answer.
     if (taken.member === undefined) return -1;
     // A member may have become free meanwhile, or have no such time (a multi-lock in a multi-lock).
     return Math.max(-1, await taken.member.remainTimeToLive().catch(() => -1));
@@ -155,7 +155,7 @@ export class MultiLock implements MemberLock {
     inner?: InternalOptions,
   ): Promise<TakenHold<MultiHold>> {
     const { threadId, signal } = readCaller(options);
-    const taken = await this.#gather({
+    const taken = await this.#acquire({
       call: inner?.call ?? threadForHold(threadId, false),
       leaseMs: leaseMillis(options?.leaseTime, options?.unit),
       waitMs: inner?.queues === false ? 0 : waitMs,
@@ -172,21 +172,21 @@ export class MultiLock implements MemberLock {
 
   #take(leaseMs: number, waitMs: number, options: LockOptions | undefined): Promise<MultiHold | MultiFailure> {
     const caller = readCaller(options);
-    return this.#gather({ call: this.#thread.of(caller.threadId), leaseMs, waitMs, signal: caller.signal });
+    return this.#acquire({ call: this.#thread.of(caller.threadId), leaseMs, waitMs, signal: caller.signal });
   }
 
   /** @returns the hold, or why there is none */
-  async #gather(request: MultiRequest): Promise<MultiHold | MultiFailure> {
+  async #acquire(request: MultiRequest): Promise<MultiHold | MultiFailure> {
     const { call } = request;
     const threadId = call.thread.id;
-    // Without a name in it the members find out by themselves whether the call has to wait.
+    // Where the caller named no thread, the members find out by themselves whether the call has to wait.
     const once = call.origin === 'plain' || call.given;
     if (once && this.#acquiring.has(threadId)) throw IllegalMonitorStateError.acquisitionPending(this.name, threadId);
     if (once) this.#acquiring.add(threadId);
     else call.since ??= performance.now();
     try {
-      const gathered = await new MultiAcquisition(this.#members, this.#needed, request).run();
-      return 'member' in gathered ? gathered : new MultiHold(this.name, threadId, gathered, this.#needed);
+      const acquired = await new MultiAcquisition(this.#members, this.#needed, request).run();
+      return 'member' in acquired ? acquired : new MultiHold(this.name, threadId, acquired, this.#needed);
     } finally {
       if (once) this.#acquiring.delete(threadId);
     }

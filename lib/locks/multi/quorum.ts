@@ -17,7 +17,7 @@ export const ALL: Quorum = { kind: 'MultiLock', needed: (members) => members };
 /** More than half of them (Redisson: RedissonRedLock). */
 export const MAJORITY: Quorum = { kind: 'RedLock', needed: (members) => Math.floor(members / 2) + 1 };
 
-/** How long an outcome that is certain already waits for those that are still to come, in ms. */
+/** How long an outcome that is certain already waits for the remaining operations, in ms. */
 const LATECOMER_MS = 1_500;
 
 /** How to wait for a quorum. */
@@ -29,8 +29,8 @@ export interface QuorumWait {
 }
 
 /**
- * Waits for all of several operations. Once `needed` have succeeded, the rest has a while: a server that is down shall
- * not hold up what the others have done; it goes on in the background.
+ * Waits for all of several operations. Once `needed` have succeeded, the rest has a while: a server that is down must
+ * not delay the others; its operation goes on in the background.
  * @throws the first error in the order of the list, when fewer than `needed` succeeded
  */
 export async function settleQuorum(
@@ -52,7 +52,7 @@ export async function settleQuorum(
         () => undefined,
       );
     }
-    // Not for its sake alone does the process stay: somebody may not even wait for it.
+    // Unref'd: it must not keep the process alive, since nobody may be waiting for it.
     if (needed === 0) timer = setTimeout(resolve, LATECOMER_MS).unref();
   });
   const all = Promise.allSettled(operations);
@@ -87,10 +87,10 @@ export function majorityOf(questions: readonly Promise<boolean>[], needed: numbe
   });
 }
 
-/** A server that did not answer is asked again at most so often, in ms. */
+/** A server that did not answer is asked again after this pause, in ms. */
 const PAUSE_MS = 500;
 
-/** What is known of servers that hang, by the client that calls them: each has its own connection. */
+/** What is known of a server that hangs. Kept by client, since each has a connection of its own. */
 interface Suspicion {
   /** The one that got no answer: on a cluster another one may be on a node that answers. */
   readonly member: MemberLock;
@@ -132,7 +132,7 @@ export function isHung(member: MemberLock): boolean {
   return true;
 }
 
-/** Whether a member's server that hung is heard of within so many ms. @param signal - ends the wait sooner */
+/** Whether a member's server that hung answers within so many ms. @param signal - ends the wait sooner */
 export async function isBack(member: MemberLock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
   if (!isHung(member)) return true;
   const probe = suspicions.get(member.client!)?.probe;
