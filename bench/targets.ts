@@ -20,9 +20,9 @@ export interface Verdict {
 }
 
 /**
- * Source of all of them: the list "It must keep" of the issue "The core, right in every corner", and for the first two
- * "Safe in real applications" (an ordinary command of ioredis costs more than none of its own), on one machine, as medians
- * of ratios within one run. "No outlier" of the drain is taken as: no single round beyond twice the limit of the median.
+ * What a release has to reach, as medians of ratios within one run on one machine (docs/benchmarks.md). The first two allow
+ * for what an ordinary command of ioredis costs, which agents can see. "No outlier" of a drain means that no single round
+ * takes more than twice the limit of the median.
  */
 export const targets: readonly Target[] = [
   target('sequential', 'throughput', 'median', 'at least', 0.88, 'sequential lock+unlock / floor'),

@@ -57,7 +57,7 @@ export const scenario: Scenario = {
   title: '1000 waiters on one held lock',
   about:
     'One process has 1000 waiters on a lock that another process holds. Commands they send while nothing happens, and ' +
-    'heap per waiter after garbage collection (handle, promise and place in the line). Ratio: to raw pub/sub waiting.',
+    'heap per waiter after garbage collection (handle, promise and place in the queue). Ratio: to raw pub/sub waiting.',
   metrics: [
     { id: 'commandsPerSecond', label: 'commands per second', unit: 'commands', better: 'lower' },
     { id: 'bytesPerWaiter', label: 'heap per waiter', unit: 'bytes', better: 'lower', charted: true },

@@ -43,7 +43,7 @@ function writeToStream(stream: Socket, text: string): Promise<void> {
   });
 }
 
-/** A file or a device; what a nearly full disk takes only a part of is not lost without a word. */
+/** A file or a device. A nearly full disk may take a part: the rest is written again, or is an error. */
 async function writeToFile(descriptor: number, text: string): Promise<void> {
   for (let rest = Buffer.from(text); rest.length > 0;) {
     try {

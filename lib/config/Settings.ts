@@ -28,7 +28,8 @@ export interface CommonSettings {
    */
   readonly lockWatchdogBatchSize: number;
   /**
-   * How long a place in the queue of a fair lock outlives the time its owner is expected to get the lock.
+   * How long a place in the queue of a fair lock is kept beyond the time at which its owner is expected to get the
+   * lock.
    * @default 300000, Redisson's (its documentation says 5 seconds, its code does not)
    */
   readonly fairLockWaitTimeout: number;

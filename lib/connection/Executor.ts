@@ -10,18 +10,16 @@ import { CleanupTexts, scriptArguments, travelling } from './pending/scriptArgum
 
 /** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
 const FIRST_PAUSE_MS = 25;
-/** Longest such pause, in ms: so much later than possible a command runs after a failover. */
+/** Longest such pause, in ms. After a failover a command may run this much later than it could. */
 const MAX_PAUSE_MS = 400;
-/**
- * A command that is sent from one node to the next goes at once so many times: a view of a cluster settles in fewer.
- */
+/** A command that a node sends on to another one goes at once this many times: a view of a cluster settles in fewer. */
 const FREE_REDIRECTS = 3;
 /** How long a command waits for a server that can serve it beyond the command time-out, per retry attempt, in ms. */
 const WAIT_PER_RETRY_MS = 1_000;
 /** Default of {@link ExecutorSettings.maxPending}. */
 const MAX_PENDING = 100_000;
 
-/** So long at most a client that closes waits for answers that somebody must react to, in ms. */
+/** A client that closes waits at most this long for answers that a caller has to take something back for, in ms. */
 const MAX_CLOSING_MS = 1_000;
 
 /** Settings of the executor. */
@@ -180,7 +178,7 @@ export class Executor implements CommandExecutor {
     return reply[1] ?? null;
   }
 
-  /** Wherever it is: the answer may be that to an earlier writing, and find it waiting or pausing to be sent again. */
+  /** From any state: the answer may be to an earlier writing, while it waits or pauses to be sent again. */
   #leave(pending: PendingCommand): void {
     pending.queue?.delete(pending);
     if (this.#pausing.size === 0) return;
@@ -234,7 +232,7 @@ export class Executor implements CommandExecutor {
     else this.#resume(pending);
   }
 
-  /** It did not run and may later: tries as long as a call waits for a connection. */
+  /** It did not run but may later: tries for as long as a call waits for a connection. */
   #later(pending: PendingCommand, error: Error): void {
     const now = performance.now();
     pending.refusedAt ??= now;

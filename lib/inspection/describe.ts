@@ -133,7 +133,7 @@ export async function describeNumber(redis: RedisView, key: string): Promise<Num
   };
 }
 
-/** The channels of the objects of a key (protocol.md, 15.1). */
+/** The channels of the objects of a key, as Redisson names them. */
 export const channelOf = {
   lock: (key: string): string => prefixName('redisson_lock__channel', key),
   /** Each waiter of a fair lock has one. */

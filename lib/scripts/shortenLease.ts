@@ -31,12 +31,12 @@ local function tellReleased(publish, channel, message)
 end
 `;
 
-function shortenLease(news: string): string {
+function shortenLease(notice: string): string {
   return lua`
 local function shortenLease(name, rest)
   local ttl = redis.call('pttl', name)
   redis.call('pexpire', name, rest)
-  return ttl - rest > ${news}
+  return ttl - rest > ${notice}
 end
 `;
 }

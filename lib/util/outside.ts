@@ -1,8 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 
 /**
- * The async context in which this module was loaded: no request, no span, no thread. What a client does on nobody's
- * behalf runs in it. A timer or a socket otherwise keeps the context of whoever happened to make it, for as long as it
+ * The async context in which this module was loaded: no request, no span, no thread. What a client does for no
+ * caller runs in it. A timer or a socket otherwise keeps the context of whoever happened to make it, for as long as it
  * lives.
  */
 const outside = new AsyncResource('ioredisson');
@@ -10,7 +10,7 @@ const outside = new AsyncResource('ioredisson');
 /** An async context to come back to. */
 export type Context = AsyncResource;
 
-/** The context of nobody, see {@link runOutside}. */
+/** The context of no caller, see {@link runOutside}. */
 export const OUTSIDE: Context = outside;
 
 /** The context of the caller: spans, `AsyncLocalStorage`, thread scopes. */
@@ -18,7 +18,7 @@ export function callerContext(): Context {
   return new AsyncResource('ioredisson');
 }
 
-/** Runs `fn` in no caller's context: what it starts and sends belongs to nobody. */
+/** Runs `fn` in no caller's context: what it starts and sends belongs to no caller. */
 export function runOutside<T>(fn: () => T): T {
   return outside.runInAsyncScope(fn);
 }

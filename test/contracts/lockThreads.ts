@@ -6,7 +6,7 @@ import { sleepUntil, turn } from '../support';
 import type { LockKind } from './lockContract';
 import { useStage } from './LockStage';
 
-/** Parallel branches and nested callbacks: api.md section 2 (A10). */
+/** Parallel branches and nested callbacks (A10): docs/threads.md. */
 export function lockThreads(kind: LockKind): void {
   const stage = useStage(kind);
   const { traits } = kind;

@@ -12,8 +12,8 @@ const LONG = { leaseTime: LONG_LEASE_MS };
 const POLLING = ['spin lock', 'multi-lock', 'red lock'];
 
 /*
- * A waiter sleeps until a message, or for as long as the lock had to live when it looked. Here the lock gets less to live
- * after that, and then its holder dies: it is never given back.
+ * A waiter sleeps until a message, or for as long as the lock had to live when it looked. Here its lease is
+ * shortened after that, and then its holder dies: it is never given back.
  */
 describe('a waiter does not sleep past the end of a lock that nobody announces', () => {
   let url: string;

@@ -50,7 +50,7 @@ interface Place {
 }
 
 /**
- * A random tree of calls of one client, and an oracle of api.md section 2 that is told of each call and each answer. It says
+ * A random tree of calls of one client, and a model of docs/threads.md that is told of each call and each answer. It says
  * who may be inside with whom, which single attempts must succeed, and what `unlock()` gives back.
  */
 export class CallTree {
@@ -298,7 +298,7 @@ export class CallTree {
     add(this.#early, of, -1);
   }
 
-  /** `unlock()` gives back what the oracle says, or is refused where there is nothing. */
+  /** `unlock()` gives back what the model says, or is refused where there is nothing. */
   async #unlock(of: TreeLock, place: Place): Promise<void> {
     const expected = this.#toGiveBack(of, liveScope(place.scope)!);
     const pending = this.#pending(of);

@@ -18,7 +18,7 @@ import {
 } from '../../lib';
 import { exactly } from './exactly';
 
-// api.md section 1. Never run: what matters is that the compiler takes it, or refuses it.
+// The client and its configuration. Never run: what matters is that the compiler takes it, or refuses it.
 
 export async function creating(options: RedissonOptions): Promise<void> {
   exactly<Redisson>()(Redisson.create());

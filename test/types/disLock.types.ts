@@ -1,7 +1,7 @@
 import { DisLock, type DisLockOptions, type Redisson } from '../../lib';
 import { exactly } from './exactly';
 
-// api.md section 7. Never run.
+// The decorator. Never run.
 
 interface Order {
   readonly id: string;

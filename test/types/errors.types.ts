@@ -17,7 +17,7 @@ import {
 } from '../../lib';
 import { exactly } from './exactly';
 
-// api.md section 6, and the units. Never run.
+// The errors, and the units. Never run.
 
 /** A literal is taken only by its own type. */
 function code<C extends RedissonErrorCode>(_code: C): void {}

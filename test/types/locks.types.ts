@@ -10,7 +10,7 @@ import {
 } from '../../lib';
 import { exactly } from './exactly';
 
-// api.md sections 2 and 3. Never run.
+// Locks, holds and threads. Never run.
 
 export async function locking(lock: RLock, signal: AbortSignal): Promise<void> {
   exactly<string>()(lock.name);

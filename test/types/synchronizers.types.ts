@@ -1,7 +1,7 @@
 import { TimeUnit, type RCountDownLatch, type RPermitExpirableSemaphore, type RSemaphore } from '../../lib';
 import { exactly } from './exactly';
 
-// api.md section 4. Never run.
+// Semaphores and latches. Never run.
 
 const { signal } = new AbortController();
 const unit = TimeUnit.SECONDS;

@@ -45,7 +45,7 @@ function isUrl(value: unknown): value is URL {
 }
 
 /**
- * Whether it is an object of nobody's class, of whatever realm: others keep their contents elsewhere (a Map, an Error).
+ * Whether it is a plain object, of any realm. Others keep their contents elsewhere (a Map, an Error).
  */
 function isPlain(value: unknown): value is RedissonOptions {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;

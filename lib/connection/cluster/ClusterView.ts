@@ -40,7 +40,7 @@ export interface ClusterEvents {
 
 /**
  * What is known of a cluster: its masters, with a connection to each, and their slots. It looks again from time to
- * time, soon when somebody reports trouble, and then ever again until every slot has a master that can be used.
+ * time, soon when somebody reports trouble, and then again and again until every slot has a master that can be used.
  *
  * States: starting (asks the seeds) -> known (slots loaded, pub/sub decided) <-> in trouble; closed.
  */

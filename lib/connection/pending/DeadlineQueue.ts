@@ -12,7 +12,7 @@ export interface Queued {
   position: number;
 }
 
-/** So many items that were taken out may be in the way before the others close up. */
+/** Gaps of items that were taken out: so many may be there before the others are moved together. */
 const MAX_GAPS = 64;
 
 /**
@@ -131,7 +131,7 @@ export class DeadlineQueue<T extends Queued> {
  * The answers that a client waits for before it closes: of calls whose callers were told an error, and who take back
  * what the answer brings.
  *
- * States: nothing owed -> owed -> all paid | given up.
+ * States: none awaited -> some awaited -> all have come | the time is up.
  */
 export class AwaitedReplies<C> {
   readonly #awaited = new Set<C>();
@@ -147,7 +147,7 @@ export class AwaitedReplies<C> {
     if (this.#awaited.delete(call) && this.#awaited.size === 0) this.#over.resolve();
   }
 
-  /** Resolves when nothing is owed. @param limitMs - it waits so long at most, in ms */
+  /** Resolves when none is awaited. @param limitMs - it waits at most this long, in ms */
   async whenSettled(limitMs: number): Promise<void> {
     if (this.#awaited.size === 0) return;
     const timer = setTimeout(() => this.#over.resolve(), limitMs);

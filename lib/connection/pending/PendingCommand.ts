@@ -23,8 +23,8 @@ export class PendingCommand implements ReplicaAck {
   readonly key: string | undefined;
   readonly resend: Resend;
   /**
-   * Whose it is: it is sent in this context, also when it had to wait or is sent again. Nobody's where it takes back
-   * what somebody left behind.
+   * The context of its caller. It is sent in it, also when it had to wait or is sent again. A cleanup has no caller: it
+   * is sent outside any context.
    */
   readonly context: Context;
   /** When it was last written (monotonic). */

@@ -10,14 +10,13 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
 
 /**
  * A connection that listens is asked whether it is alive each time so many command time-outs have passed: it may hear
- * nothing for hours, and only an answer tells silence from death. (Redisson: pingConnectionInterval, 30 s.)
+ * nothing for hours, and only an answer tells a quiet connection from a dead one (Redisson: pingConnectionInterval,
+ * 30 s).
  */
 const HEARTBEAT_TIMEOUTS = 3;
 /** Pause before channels are subscribed again that a server could not take, in ms. */
 const RETRY_MS = 200;
-/**
- * So many channels are subscribed with one command: they are arguments of one call, of which there cannot be 100 000.
- */
+/** Channels per command: they are arguments of one call, which cannot have 100 000. */
 const CHANNELS_PER_COMMAND = 1_000;
 
 /** How a connection listens. */

@@ -148,7 +148,7 @@ describe('fair lock: waiters that go, and waiters that stay', () => {
     expect(await queue.isEmpty()).to.equal(true);
   });
 
-  it('a live waiter is never purged for being patient, and keeps its place', async () => {
+  it('a live waiter is never dropped because it waits long, and keeps its place', async () => {
     const hasty = client(redisUrl(), { fairLockWaitTimeout: 400, lockWatchdogTimeout: 600 });
     const lock = hasty.getFairLock(name);
     await lock.lock(-1, undefined, 1);

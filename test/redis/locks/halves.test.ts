@@ -4,7 +4,7 @@ import { IllegalMonitorStateError } from '../../../lib';
 import { turn, uniqueName } from '../../support';
 import { newClient, rejection } from '../synchronizers/support';
 
-/** api.md section 2 (A10): "the two halves of a read/write lock count as one lock". */
+/** A10, docs/threads.md: "Both halves of a read/write lock count as one lock." */
 describe('the halves of a read/write lock in scopes', () => {
   it('A10: lock() of one half is refused while its thread acquires the other for a section', async () => {
     const client = newClient();

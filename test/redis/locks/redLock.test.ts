@@ -4,7 +4,7 @@ import { client, within } from '../../faults/scene';
 import { monotonicNow, RedisServer, sleep, trackClient, uniqueName } from '../../support';
 import { Inside, rejection } from '../synchronizers/support';
 
-/** Section 21.1 of the conformance table: locks over two servers, two clients each. */
+/** Redisson's former RedissonRedLockTest, by the names of its tests: locks over two servers, two clients each. */
 describe('RedLock', () => {
   let servers: RedisServer[];
   let name: string;

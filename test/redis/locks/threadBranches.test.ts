@@ -28,7 +28,7 @@ function stage(): { readonly run: () => Promise<void>; readonly begun: Promise<v
   return { run: () => (begun.resolve(), gate.promise), begun: begun.promise, end: gate.resolve };
 }
 
-/** api.md section 2 (A10): branches that run side by side, where more than one lock is in play. */
+/** A10, docs/threads.md: branches that run side by side, where more than one lock is in play. */
 describe('branches side by side', () => {
   let client: Redisson;
   let a: () => RLock;

@@ -43,7 +43,7 @@ class Pool {
   }
 }
 
-/** api.md section 2 (A10): where the context of a call comes from. `docs/threads.md`, "Where the context comes from". */
+/** A10, docs/threads.md, "Where the context comes from". */
 describe('threads and what runs callbacks', () => {
   let client: Redisson;
   let lock: () => RLock;

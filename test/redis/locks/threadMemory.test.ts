@@ -70,7 +70,7 @@ function chain(client: Redisson, work: Job, prefix: string, jobs: number): Promi
   });
 }
 
-/** api.md section 2 (A10): what scopes cost a service that never ends. */
+/** A10, docs/threads.md, "What it costs": what scopes cost a service that never ends. */
 describe('the memory of scopes', () => {
   it(`A10: the heap stays flat over ${JOBS} jobs that start one another inside their scopes`, async () => {
     const client = newClient();

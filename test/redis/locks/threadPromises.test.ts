@@ -5,7 +5,7 @@ import { sleepUntil, turn, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 
 /*
- * api.md section 2 (A10), sentence by sentence: each has a test here, or in the file that is named.
+ * A10, the rules of docs/threads.md and of the README, one by one: each has a test here, or in the file that is named.
  *
  * Scopes
  *   follow await, timers, callbacks               threadContexts.test.ts, unit/thread/threadScope.test.ts

@@ -4,7 +4,7 @@ import { IllegalMonitorStateError, ShutdownError } from '../../../lib';
 import { sleep, turn, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 
-/** api.md section 2, on a real client. */
+/** The rules of docs/threads.md on a real client. */
 describe('logical threads', () => {
   it('three siblings of one Promise.all are three threads, and exclude each other', async () => {
     const client = newClient();

@@ -11,7 +11,7 @@ import { FakeLink, reply, script } from './fakeLink';
 const TIMEOUT = 1_000;
 const RETRIES = 3;
 /** How long a command waits for somebody who can serve it. */
-const PATIENCE = TIMEOUT + RETRIES * 1_000;
+const LONGEST_WAIT = TIMEOUT + RETRIES * 1_000;
 
 const SCRIPTS = { always: script('always'), connection: script('connection'), never: script('never') };
 
@@ -178,7 +178,7 @@ describe('Executor', () => {
       link.up = false;
       link.lastError = new Error('connect ECONNREFUSED');
       const outcome = run('always');
-      await clock.tickAsync(PATIENCE - 1);
+      await clock.tickAsync(LONGEST_WAIT - 1);
       expect(outcome.state).to.equal('pending');
       await clock.tickAsync(1);
       const error = errorOf(outcome);
@@ -281,7 +281,7 @@ describe('Executor', () => {
         await settle();
         while (outcome.state === 'pending' && link.sent.length === length) await clock.tickAsync(5);
       }
-      expect(clock.now).to.be.within(PATIENCE, PATIENCE + 500);
+      expect(clock.now).to.be.within(LONGEST_WAIT, LONGEST_WAIT + 500);
       expect(times.length).to.be.within(8, 20);
       const error = errorOf(outcome);
       expect([error.code, (error.cause as Error).message]).to.deep.equal([
@@ -475,7 +475,7 @@ describe('Executor', () => {
       link.up = false;
       run('never');
       expect(executor.busy).to.equal(true);
-      await clock.tickAsync(PATIENCE);
+      await clock.tickAsync(LONGEST_WAIT);
       expect(executor.busy).to.equal(false);
     });
 
@@ -497,7 +497,7 @@ describe('Executor', () => {
       link.sent[0]!.resolve('first');
       await settle();
       expect([outcome.value, executor.busy]).to.deep.equal(['first', false]);
-      await clock.tickAsync(PATIENCE);
+      await clock.tickAsync(LONGEST_WAIT);
       expect([link.sent.length, clock.countTimers()]).to.deep.equal([2, 0]);
     });
 

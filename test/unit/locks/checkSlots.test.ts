@@ -15,7 +15,7 @@ const cluster = { slotOf } as CommandExecutor;
 const single = { slotOf: () => 0 } as unknown as CommandExecutor;
 const renewal = { renew: () => Promise.resolve([]), batchOf: () => 0 };
 
-function drivers(executor: CommandExecutor): LockKind[] {
+function kindsOf(executor: CommandExecutor): LockKind[] {
   return [
     reentrantKind(executor, 'id', renewal),
     fairKind(executor, 'id', renewal, 1_000, { told: () => undefined }),
@@ -28,16 +28,16 @@ function drivers(executor: CommandExecutor): LockKind[] {
 describe('names on a cluster', () => {
   for (const name of ['order', 'a:b c', 'ключ', '{order}', 'a{b}c', '{b}:x}y', '{a}{b}']) {
     it(`'${name}' works for every kind`, () => {
-      for (const kind of drivers(cluster)) checkSlots(cluster, name, kind.keysOf(name));
+      for (const kind of kindsOf(cluster)) checkSlots(cluster, name, kind.keysOf(name));
     });
   }
 
   for (const name of ['x{y', 'x{}y', 'x}y', '{}', '}', '{', 'a{b']) {
     it(`'${name}' is refused where its keys were on several slots, and works without a cluster`, () => {
-      for (const kind of drivers(cluster)) {
+      for (const kind of kindsOf(cluster)) {
         expect(() => checkSlots(cluster, name, kind.keysOf(name)), kind.name).to.throw(ConfigError, `'${name}'`);
       }
-      for (const kind of drivers(single)) checkSlots(single, name, kind.keysOf(name));
+      for (const kind of kindsOf(single)) checkSlots(single, name, kind.keysOf(name));
     });
   }
 

@@ -7,7 +7,7 @@ import { currentScope, runAsNewThread } from '../../../lib/thread/threadScope';
 import { fakeClock, turn } from '../../support';
 import { FakeClient, leftIn, NAME, Outcome } from '../../support/fakeClient';
 
-/** api.md section 2 (A10): "what it left behind belongs to the scope around it, or to none". */
+/** A10, docs/threads.md: what a section left behind belongs to the scope around it, or to none. */
 describe('what a section leaves behind', () => {
   let clock: SinonFakeTimers;
   let client: FakeClient;

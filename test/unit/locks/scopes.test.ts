@@ -7,7 +7,7 @@ import { currentThreadId, runAsNewThread } from '../../../lib/thread/threadScope
 import { fakeClock, turn } from '../../support';
 import { FakeClient, leftIn, NAME, Outcome } from '../../support/fakeClient';
 
-/** api.md section 2 (A10): who re-enters, who waits, and what `unlock()` gives back. */
+/** A10, docs/threads.md: who re-enters, who waits, and what `unlock()` gives back. */
 describe('withLock callbacks, async contexts and lock()', () => {
   let clock: SinonFakeTimers;
   let client: FakeClient;

@@ -80,7 +80,7 @@ describe('WaitQueue: waiters that need several permits', () => {
   });
 });
 
-/** A place that sleeps, and may be sent to sleep again. */
+/** A waiter that sleeps, and may be sent to sleep again. */
 class Sleeper {
   readonly waiter: QueueWaiter<string>;
   #sleep: Outcome<unknown>;

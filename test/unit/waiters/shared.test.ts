@@ -66,11 +66,11 @@ describe('WaitQueue: shared', () => {
   });
 
   it('wakes each at its own time', async () => {
-    const places = [100, 200].map((ttl) => ({
+    const waiters = [100, 200].map((ttl) => ({
       ttl,
-      place: subscriptions.join<string>(CHANNEL, NAME, lockWakeRule, 'shared'),
+      waiter: subscriptions.join<string>(CHANNEL, NAME, lockWakeRule, 'shared'),
     }));
-    const sleeps = places.map(({ place: waiter, ttl }) => new Outcome(waiter.sleep(ttl)));
+    const sleeps = waiters.map(({ waiter, ttl }) => new Outcome(waiter.sleep(ttl)));
     await clock.tickAsync(100);
     expect(awake(sleeps)).to.deep.equal([true, false]);
     await clock.tickAsync(100);

@@ -1,65 +1,65 @@
 import { expect } from 'chai';
 import { LockLostError } from '../../../lib/errors';
 import { fakeClock } from '../../support';
-import { FakeHolds } from './fakeOwnerships';
+import { FakeOwnerships } from './fakeOwnerships';
 
 describe('OwnershipTable', () => {
-  let holds: FakeHolds;
+  let owned: FakeOwnerships;
   let clock: ReturnType<typeof fakeClock>;
 
   beforeEach(() => {
     clock = fakeClock();
-    holds = new FakeHolds();
+    owned = new FakeOwnerships();
   });
 
   it('tells of a loss once, however many holds there are', () => {
     const told: string[] = [];
-    holds.take('a').onLost = () => told.push('outer');
-    holds.take('a').onLost = () => told.push('inner');
-    holds.table.lose(holds.hold('a'), 'gone');
-    holds.table.lose(holds.hold('a'), 'gone');
+    owned.take('a').onLost = () => told.push('outer');
+    owned.take('a').onLost = () => told.push('inner');
+    owned.table.lose(owned.ownership('a'), 'gone');
+    owned.table.lose(owned.ownership('a'), 'gone');
     expect(told).to.deep.equal(['outer', 'inner']);
-    expect(holds.lost).to.have.length(1);
-    expect(holds.lost[0]!.cause).to.be.instanceOf(LockLostError);
+    expect(owned.lost).to.have.length(1);
+    expect(owned.lost[0]!.cause).to.be.instanceOf(LockLostError);
   });
 
   it('tells of a loss that a release found once, too: the hold given back, those left, the listeners', () => {
     const told: string[] = [];
-    holds.take('a').onLost = () => told.push('outer');
-    const inner = holds.take('a');
+    owned.take('a').onLost = () => told.push('outer');
+    const inner = owned.take('a');
     inner.onLost = () => told.push('inner');
-    const ownership = holds.hold('a');
-    holds.table.release(ownership, inner);
-    holds.table.foundGone(ownership, inner, 'gone');
+    const ownership = owned.ownership('a');
+    owned.table.release(ownership, inner);
+    owned.table.foundGone(ownership, inner, 'gone');
     expect(told).to.have.members(['outer', 'inner']);
-    expect(holds.lost).to.have.length(1);
-    expect(holds.table.size).to.equal(0);
+    expect(owned.lost).to.have.length(1);
+    expect(owned.table.size).to.equal(0);
   });
 
   it('gives back the hold that is named, else the last one, and nothing twice', () => {
-    const [outer, middle] = [holds.take('a'), holds.take('a'), holds.take('a')];
-    const ownership = holds.hold('a');
-    expect(holds.table.release(ownership, middle)).to.equal(middle);
-    expect(holds.table.release(ownership, middle)).to.equal(undefined);
-    expect(holds.table.release(ownership)).not.to.equal(outer);
-    expect(holds.table.release(ownership)).to.equal(outer);
-    expect(holds.table.release(ownership)).to.equal(undefined);
-    expect(holds.table.size).to.equal(0);
+    const [outer, middle] = [owned.take('a'), owned.take('a'), owned.take('a')];
+    const ownership = owned.ownership('a');
+    expect(owned.table.release(ownership, middle)).to.equal(middle);
+    expect(owned.table.release(ownership, middle)).to.equal(undefined);
+    expect(owned.table.release(ownership)).not.to.equal(outer);
+    expect(owned.table.release(ownership)).to.equal(outer);
+    expect(owned.table.release(ownership)).to.equal(undefined);
+    expect(owned.table.size).to.equal(0);
   });
 
   it('loses every hold of a name that was released by force, and no other', () => {
-    holds.take('a', { thread: 1 });
-    holds.take('a', { thread: 2 });
-    holds.take('b');
-    holds.table.loseAll('a', 'by force');
-    expect(holds.lost.map(({ name, threadId }) => `${name} ${threadId}`)).to.deep.equal(['a 1', 'a 2']);
-    expect(holds.table.size).to.equal(1);
+    owned.take('a', { thread: 1 });
+    owned.take('a', { thread: 2 });
+    owned.take('b');
+    owned.table.loseAll('a', 'by force');
+    expect(owned.lost.map(({ name, threadId }) => `${name} ${threadId}`)).to.deep.equal(['a 1', 'a 2']);
+    expect(owned.table.size).to.equal(1);
   });
 
-  it('keeps nothing of holds that were lost long ago, also behind one whose lease goes on', async () => {
+  it('keeps nothing of ownerships that were lost long ago, also behind one whose lease goes on', async () => {
     const lose = (name: string, leaseMs: number): void => {
-      holds.take(name, { leaseMs });
-      holds.table.lose(holds.hold(name), 'gone');
+      owned.take(name, { leaseMs });
+      owned.table.lose(owned.ownership(name), 'gone');
     };
     lose('long', 86_400_000);
     for (let i = 0; i < 5_000; i++) {
@@ -67,31 +67,31 @@ describe('OwnershipTable', () => {
       await clock.tickAsync(1_000);
     }
     // Each of them may come up for a minute after its lease, and no longer.
-    expect(holds.table.lingering).to.be.within(61, 200);
-    expect(holds.table.isLeftover(holds.hold('long'))).to.equal(true);
-    expect(holds.table.isLeftover(holds.hold('short 4999'))).to.equal(true);
-    expect(holds.table.isLeftover(holds.hold('short 4900'))).to.equal(false);
+    expect(owned.table.lingering).to.be.within(61, 200);
+    expect(owned.table.isLeftover(owned.ownership('long'))).to.equal(true);
+    expect(owned.table.isLeftover(owned.ownership('short 4999'))).to.equal(true);
+    expect(owned.table.isLeftover(owned.ownership('short 4900'))).to.equal(false);
   });
 
-  it('keeps a hold while anything of it is under way, and forgets no other in its place', () => {
-    const ownership = holds.hold('a');
+  it('keeps an ownership while anything of it is under way, and forgets no other in its place', () => {
+    const ownership = owned.ownership('a');
     ownership.acquiring = true;
-    holds.table.tidy(ownership);
-    expect(holds.table.size).to.equal(1);
+    owned.table.tidy(ownership);
+    expect(owned.table.size).to.equal(1);
     ownership.ended();
     ownership.beginRelease();
-    holds.table.tidy(ownership);
-    expect(holds.table.size).to.equal(1);
+    owned.table.tidy(ownership);
+    expect(owned.table.size).to.equal(1);
     ownership.endRelease();
     ownership.rollbacks = 1;
-    holds.table.tidy(ownership);
-    expect(holds.table.size).to.equal(1);
+    owned.table.tidy(ownership);
+    expect(owned.table.size).to.equal(1);
     ownership.rollbacks = 0;
-    holds.table.tidy(ownership);
-    expect(holds.table.size).to.equal(0);
-    holds.take('a');
-    holds.table.tidy(ownership);
-    expect(holds.table.size).to.equal(1);
+    owned.table.tidy(ownership);
+    expect(owned.table.size).to.equal(0);
+    owned.take('a');
+    owned.table.tidy(ownership);
+    expect(owned.table.size).to.equal(1);
   });
 
   it('warns of a listener that throws, and tells the others', () => {
@@ -99,13 +99,13 @@ describe('OwnershipTable', () => {
     const original = process.emitWarning;
     process.emitWarning = (message: string) => warnings.push(message);
     try {
-      holds.table.onLost(() => {
+      owned.table.onLost(() => {
         throw new Error('bug');
       });
       let told = 0;
-      holds.table.onLost(() => (told += 1));
-      holds.take('a');
-      holds.table.lose(holds.hold('a'), 'gone');
+      owned.table.onLost(() => (told += 1));
+      owned.take('a');
+      owned.table.lose(owned.ownership('a'), 'gone');
       expect(told).to.equal(1);
     } finally {
       process.emitWarning = original;
@@ -117,20 +117,20 @@ describe('OwnershipTable', () => {
   it('calls a listener that was added twice twice, and removes it once', () => {
     let told = 0;
     const listener = (): void => void (told += 1);
-    const remove = holds.table.onLost(listener);
-    holds.table.onLost(listener);
-    holds.take('a');
-    holds.table.lose(holds.hold('a'), 'gone');
+    const remove = owned.table.onLost(listener);
+    owned.table.onLost(listener);
+    owned.take('a');
+    owned.table.lose(owned.ownership('a'), 'gone');
     expect(told).to.equal(2);
     remove();
     remove();
-    holds.take('a');
-    holds.table.lose(holds.hold('a'), 'gone');
+    owned.take('a');
+    owned.table.lose(owned.ownership('a'), 'gone');
     expect(told).to.equal(3);
   });
 
   it('resolves who waits for the end of an acquisition, or of all releases', async () => {
-    const ownership = holds.hold('a');
+    const ownership = owned.ownership('a');
     await ownership.whenIdle();
     await ownership.whenReleased();
     ownership.acquiring = true;

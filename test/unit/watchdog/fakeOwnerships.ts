@@ -11,21 +11,21 @@ export interface Batch {
 }
 
 /** A watchdog, its table and a kind of lock that answers what the test says. */
-export class FakeHolds {
+export class FakeOwnerships {
   readonly table = new OwnershipTable();
   readonly watchdog: Watchdog;
   readonly batches: Batch[] = [];
   readonly lost: LockLost[] = [];
   /** What a renewal comes to. Default: every lock is still held. */
   answer: (batch: readonly Renewable[]) => Promise<boolean[]> = async (batch) => batch.map(() => true);
-  /** The slot of a hold. */
-  slot: (hold: Renewable) => number = () => 0;
+  /** The slot of an ownership. */
+  slot: (ownership: Renewable) => number = () => 0;
   readonly kind: Renewal = {
-    renew: (holds, leaseMs) => {
-      this.batches.push({ names: holds.map(({ rawName }) => rawName), leaseMs, at: performance.now() });
-      return this.answer(holds);
+    renew: (owned, leaseMs) => {
+      this.batches.push({ names: owned.map(({ rawName }) => rawName), leaseMs, at: performance.now() });
+      return this.answer(owned);
     },
-    batchOf: (hold) => this.slot(hold),
+    batchOf: (ownership) => this.slot(ownership),
   };
 
   constructor(batchSize = 100) {
@@ -40,12 +40,12 @@ export class FakeHolds {
     const end = now + (leaseMs === -1 ? watchdogMs : leaseMs);
     const leaseEnd = leaseMs === -1 ? Infinity : end;
     const hold: Hold = { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals: 0, released: false };
-    this.table.add(this.hold(name, thread), hold, end);
+    this.table.add(this.ownership(name, thread), hold, end);
     return hold;
   }
 
-  /** The hold of a thread, made where there is none. */
-  hold(name: string, thread = 1): Ownership {
+  /** The ownership of a thread, made where there is none. */
+  ownership(name: string, thread = 1): Ownership {
     const owner = `client:${thread}`;
     const key = ownershipKey(name, owner);
     return (
@@ -55,7 +55,7 @@ export class FakeHolds {
 
   /** The thread gives a hold back, or the last one. */
   giveBack(name: string, hold?: Hold, thread = 1): void {
-    this.table.release(this.hold(name, thread), hold);
+    this.table.release(this.ownership(name, thread), hold);
   }
 
   /** When renewal commands were sent. */

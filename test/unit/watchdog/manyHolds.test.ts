@@ -6,7 +6,7 @@ import { DeadlineHeap } from '../../../lib/watchdog/Watchdog';
 import { Ownership } from '../../../lib/watchdog/Ownership';
 import { fakeClock, stallClock, turn } from '../../support';
 import { FakeClient } from '../../support/fakeClient';
-import { FakeHolds } from './fakeOwnerships';
+import { FakeOwnerships } from './fakeOwnerships';
 
 const HOLDS = 40_000;
 /** What may be done in one turn of the event loop: a few milliseconds of work. */
@@ -14,34 +14,34 @@ const HOLDS_PER_TURN = 1_000;
 
 describe('Watchdog: 40 000 holds (A13)', () => {
   let clock: SinonFakeTimers;
-  let holds: FakeHolds;
-  /** How often the deadline of any hold was looked at. */
+  let owned: FakeOwnerships;
+  /** How often the deadline of any ownership was looked at. */
   let looks: number;
   let replies: { readonly reply: DeferredPromise<boolean[]>; readonly size: number }[];
 
   beforeEach(() => {
     clock = fakeClock();
-    holds = new FakeHolds();
+    owned = new FakeOwnerships();
     looks = 0;
     replies = [];
-    holds.answer = (batch) => {
+    owned.answer = (batch) => {
       const reply = pDefer<boolean[]>();
       replies.push({ reply, size: batch.length });
       return reply.promise;
     };
     for (let i = 0; i < HOLDS; i++) {
-      const ownership = holds.hold(`lock-${i}`);
+      const ownership = owned.ownership(`lock-${i}`);
       let deadline = 0;
       Object.defineProperty(ownership, 'deadline', {
         get: () => ((looks += 1), deadline),
         set: (value: number) => (deadline = value),
       });
-      holds.take(`lock-${i}`);
+      owned.take(`lock-${i}`);
     }
   });
 
   afterEach(() => {
-    for (let i = 0; i < HOLDS; i++) holds.giveBack(`lock-${i}`);
+    for (let i = 0; i < HOLDS; i++) owned.giveBack(`lock-${i}`);
     expect(clock.countTimers()).to.equal(0);
   });
 
@@ -64,7 +64,7 @@ describe('Watchdog: 40 000 holds (A13)', () => {
       }
     }
     expect(answered).to.equal(HOLDS);
-    expect(holds.lost).to.deep.equal([]);
+    expect(owned.lost).to.deep.equal([]);
   });
 
   it('are all asked for although the first answers never come', async () => {
@@ -77,17 +77,17 @@ describe('Watchdog: 40 000 holds (A13)', () => {
     expect(performance.now()).to.be.lessThan(13_000);
     for (const { reply, size } of replies) reply.resolve(Array.from({ length: size }, () => true));
     await turn();
-    expect(holds.lost).to.deep.equal([]);
+    expect(owned.lost).to.deep.equal([]);
   });
 
   it('that were given back while their turn has not come are not asked for', async () => {
     clock.tick(10_000);
-    for (let i = 0; i < HOLDS - HOLDS_PER_TURN; i++) holds.giveBack(`lock-${i}`);
+    for (let i = 0; i < HOLDS - HOLDS_PER_TURN; i++) owned.giveBack(`lock-${i}`);
     for (let i = 0; i < 50; i++) {
       for (const { reply, size } of replies.splice(0)) reply.resolve(Array.from({ length: size }, () => true));
       await turn();
     }
-    const names = holds.batches.flatMap(({ names: batch }) => batch);
+    const names = owned.batches.flatMap(({ names: batch }) => batch);
     // The first batches had been sent by then.
     expect(names.length).to.be.at.most(2 * HOLDS_PER_TURN);
     expect(names).to.include(`lock-${HOLDS - 1}`);
@@ -95,14 +95,14 @@ describe('Watchdog: 40 000 holds (A13)', () => {
 });
 
 describe('DeadlineHeap', () => {
-  function newHold(deadline: number): Ownership {
+  function newOwnership(deadline: number): Ownership {
     const renewal = { renew: () => Promise.resolve([]), batchOf: () => 0 };
     const ownership = new Ownership({ key: '', name: '', rawName: '', threadId: 1, owner: '', renewal });
     ownership.deadline = deadline;
     return ownership;
   }
 
-  it('has the hold on top whose deadline comes first, whatever is added, moved and taken out', () => {
+  it('has the ownership on top whose deadline comes first, whatever is added, moved and taken out', () => {
     const heap = new DeadlineHeap();
     const all: Ownership[] = [];
     let seed = 1;
@@ -111,7 +111,7 @@ describe('DeadlineHeap', () => {
       const some = all[random(Math.max(1, all.length))];
       const what = random(3);
       if (some === undefined || what === 0) {
-        const ownership = newHold(random(1_000));
+        const ownership = newOwnership(random(1_000));
         all.push(ownership);
         heap.place(ownership);
       } else if (what === 1) {

@@ -29,7 +29,7 @@ const LISTED: readonly ListedDifference[] = [
       Number(node.keys[name]?.ttl) > Number(java.keys[name]?.ttl),
   },
   {
-    why: 'a lock that gets less to live is announced, so that nobody sleeps past its end',
+    why: 'waiters are told when a lease is shortened, so that nobody sleeps past its end',
     applies: (operation, java, node) =>
       (isCall(operation, /Lock/, 'unlock') || isCall(operation, /Permit/, 'updateLeaseTime')) &&
       java.messages.length === 0 &&

@@ -22,7 +22,7 @@ interface Commands {
 }
 
 /**
- * The floor: what ioredis alone can do. One script to take, one to release, a message to the next in line; no
+ * The floor: what ioredis alone can do. One script to take, one to release, a message to the next in the queue; no
  * re-entrance, no watchdog, no time-outs, no recovery from anything. Nothing correct can be much faster.
  */
 export class RawLocks {
@@ -49,7 +49,7 @@ export class RawLocks {
         if (await acquire()) return;
         const line = await this.#line(channel);
         for (;;) {
-          // In line before the attempt, or a release in between would go unnoticed.
+          // In the queue before the attempt, or a release in between would go unnoticed.
           let turn = (): void => undefined;
           const woken = new Promise<void>((resolve) => line.push((turn = resolve)));
           if (await acquire()) {
