@@ -142,7 +142,13 @@ export class Lock implements MemberLock {
     return withHold(fn, options, acquire, letsExpire ? (hold) => hold.letExpire() : undefined);
   }
 
-  /** Takes the lock for the thread of this call. @param queues - `false`: a single attempt that queues nowhere */
+  /**
+   * Takes the lock for the thread of this call.
+   * @param leaseMs - in ms; -1 = the watchdog keeps it
+   * @param waitMs - in ms; `Infinity` = without limit; 0 or less: a single attempt
+   * @param queues - `false`: a single attempt that queues nowhere
+   * @throws RangeError, ConfigError for bad `options`, at once; the promise rejects as {@link LockEngine.acquire}
+   */
   take(leaseMs: number, waitMs: number, queues: boolean, options: LockOptions | undefined): Promise<AcquireResult> {
     const { threadId, signal } = readCaller(options);
     const call = this.thread.of(threadId);

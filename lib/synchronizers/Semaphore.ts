@@ -23,7 +23,7 @@ import {
 /**
  * The semaphore (Redisson: RedissonSemaphore). Its data is described in `synchronizers/semaphoreScripts.ts`.
  *
- * It does not know who has a permit, so a command whose answer is lost cannot be repeated or taken back: every method
+ * Redis does not say who has a permit, so a command whose answer is lost cannot be repeated or taken back: every method
  * that changes something then rejects with `CommandTimeoutError` or `ConnectionError`, whose `mayHaveRun` tells whether
  * it may have been done. An acquisition that is answered too late gives its permits back by itself; one whose
  * connection broke may have cost them. `RPermitExpirableSemaphore` has no such doubt.
@@ -105,7 +105,7 @@ const TAKEN: Attempt<true> = Object.freeze({ ok: true, value: true });
 /**
  * One wait for permits of a semaphore.
  *
- * Nobody can ask Redis later whether an attempt took permits. So no attempt follows one that got no answer; the answer
+ * Redis cannot be asked later whether an attempt took permits. So no attempt follows one that got no answer; the answer
  * is waited for in the background, and what it brought is given back.
  */
 export class SemaphoreAcquisition implements Acquirable<true> {

@@ -44,8 +44,8 @@ export function readSignal(options: LockOptions | undefined): AbortSignal | unde
 }
 
 /**
- * The lease of a permit in ms. Only -1 is no lease: whoever computes what is left of a lease and gets 0 or less must
- * not be given a permit for ever (as in Redisson, and unlike the leases of locks).
+ * The lease of a permit in ms. Only -1 is no lease: a caller that computes what is left of a lease and gets 0 or less
+ * must not get a permit for ever (as in Redisson, and unlike the leases of locks).
  *
  * @returns ms, which may be 0 or negative: over at once; {@link NO_LEASE} for -1
  * @throws RangeError, TypeError as `toMillis`

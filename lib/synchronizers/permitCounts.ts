@@ -23,8 +23,8 @@ end
 `;
 
 /**
- * `putBack(name, channel, publish, expired)`: makes so many permits available again, which are already out of the zset,
- * and tells the waiters. Returns the number of available permits.
+ * `putBack(name, channel, publish, expired)`: makes `expired` permits available again, which are already out of the
+ * zset, and tells the waiters. Returns the number of available permits.
  */
 export const PUT_BACK = lua`
 local function putBack(name, channel, publish, expired)

@@ -25,7 +25,7 @@ import { defineScript, lua } from '../scripts/Script';
  */
 
 /**
- * Takes one permit per id if so many are there. Puts back at most as many expired ones as it wants, as Redisson.
+ * Takes one permit per id if that many are available. Puts back at most as many expired ones as it wants, as Redisson.
  *
  * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, then
  * the ids (16 raw bytes each). Output: nil = taken (a repeat takes those still missing and gives all of them its

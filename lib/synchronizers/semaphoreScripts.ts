@@ -8,7 +8,7 @@ import { defineScript, lua } from '../scripts/Script';
  * | Redis data            | type    | holds                                                                    |
  * |-----------------------|---------|--------------------------------------------------------------------------|
  * | `name`                | string  | permits available now, may be negative; expires only where it was set so |
- * | `redisson_sc:{name}`  | channel | the permits available after each change that may let somebody in         |
+ * | `redisson_sc:{name}`  | channel | the permits available after each change that may let a waiter in         |
  *
  * The data does not say who has a permit, so a repeat of a change cannot be told from a second one: these scripts are
  * sent once, and the caller gets an error that says whether it may have run. GET comes before SET and DEL, which would
@@ -31,7 +31,7 @@ end
 `;
 
 /**
- * Takes permits if so many are there.
+ * Takes permits if that many are available.
  *
  * KEYS: name. ARGV: permits (> 0). Output: 1 = taken, 0 = fewer are there.
  */

@@ -16,7 +16,7 @@ export class SectionQueues {
   /** obstacle -> key of the lock -> queue */
   readonly #queues = new Map<object, Map<string, SectionQueue>>();
 
-  /** How many obstacles there are: nobody waits while it is 0. */
+  /** How many obstacles there are; 0: no call waits. */
   get size(): number {
     return this.#queues.size;
   }

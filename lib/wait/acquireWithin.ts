@@ -9,8 +9,8 @@ import { INTERRUPTED, type WaitLimit } from './WaitLimit';
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly retryInMs: number };
 
 /**
- * Why a sleeper woke: `undefined` = something may have changed, attempt again; otherwise somebody made the attempt for
- * it (a holder of the same process handed the lock over) and this is that attempt.
+ * Why a sleeper woke: `undefined` = something may have changed, attempt again; otherwise a holder of the same
+ * process hands the lock over, and this is the attempt that it makes for the sleeper.
  */
 export type Wake<T> = { readonly attempt: Promise<Attempt<T>> } | undefined;
 
@@ -70,7 +70,7 @@ export interface Acquirable<T> {
 }
 
 /**
- * Where a wait stands between two attempts: none was made; the last was refused (somebody else has it); or the last got
+ * Where a wait stands between two attempts: none was made; the last was refused (another owner has it); or the last got
  * no answer, and may have acquired it.
  */
 type State = 'starting' | 'refused' | 'unanswered';

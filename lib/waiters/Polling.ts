@@ -19,10 +19,10 @@ export interface PolledQueue {
 }
 
 /**
- * A queue whose channel is not subscribed yet, although somebody in it listens. Nothing wakes its waiters, so they look
+ * A queue whose channel is not subscribed yet, although a waiter in it listens. Nothing wakes its waiters, so they look
  * again after growing pauses. A waiter without a limit is rejected when it has waited too long for the subscription.
  *
- * States: waiting -> ended (subscribed, refused, or nobody is left).
+ * States: waiting -> ended (subscribed, refused, or empty).
  */
 export class Polling {
   readonly #queue: PolledQueue;
@@ -38,7 +38,7 @@ export class Polling {
     this.#expireAt(this.#since);
   }
 
-  /** Somebody joins the queue. */
+  /** A waiter joins the queue. */
   joined(): void {
     if (this.#deadline === undefined) this.#expireAt(performance.now());
   }

@@ -16,8 +16,8 @@ export interface SubscriptionSettings {
 
 /**
  * The table of subscriptions, the only one of the client: channel -> {@link Subscription} -> {@link WaitQueue} of a raw
- * name. A queue is there as long as somebody waits in it, a subscription as long as it has a queue. The channel of one
- * that is empty is unsubscribed when this turn of the event loop is over: whoever has just got the lock does not wait
+ * name. A queue is there as long as it has waiters, a subscription as long as it has a queue. The channel of one that
+ * is empty is unsubscribed when this turn of the event loop is over: a caller that has just got the lock does not wait
  * for that, and a queue that follows at once takes the subscription over. SUBSCRIBE and UNSUBSCRIBE of a channel travel
  * on one connection in the order they were decided.
  *
@@ -27,7 +27,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   readonly #subscriber: Subscriber;
   readonly #settings: SubscriptionSettings;
   readonly #subscriptions = new Map<string, Subscription<H>>();
-  /** Channels that nobody waits for any more, and that are still subscribed. */
+  /** Channels without waiters that are still subscribed. */
   readonly #unused = new Set<string>();
   /** When the last channel was left (monotonic): Redis may count it as listened to for a little longer. */
   #unusedSince = -Infinity;
@@ -114,8 +114,9 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   }
 
   /**
-   * Joins the waiters for an object. Nothing is sent before somebody has to listen.
+   * Joins the waiters for an object. Nothing is sent before a waiter listens.
    * @param rawName - of the object; its channel may be that of other names, too
+   * @param heir - the acquisition that a holder of this process may hand the lock to. @default none
    * @param need - how many permits it waits for. @default 1
    * @throws ShutdownError when the client is shut down
    */
@@ -172,7 +173,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   #interrupted(): void {
     if (this.#closed || this.#outage !== undefined) return;
     // A short gap is healed by `restored`. A long one may be a dead server: the waiters' attempts find out, and reject
-    // with the connection's error when it is. Where only this connection is gone, nobody else would wake them.
+    // with the connection's error when it is. Where only this connection is gone, nothing else would wake them.
     this.#outage = setInterval(() => this.#lookAgain(), clampTimer(this.#settings.timeout));
     this.#outage.unref();
   }
@@ -213,7 +214,7 @@ export interface SubscriptionOwner<H extends object = object> {
   countListeners(channel: string): Promise<number> | undefined;
   /** Subscribes the channel, however long it takes. */
   subscribe(channel: string): Promise<void>;
-  /** Nobody waits on it any more. @param subscribed - whether it had asked for a subscription */
+  /** It has no waiters any more. @param subscribed - whether it had asked for a subscription */
   drop(subscription: Subscription<H>, subscribed: boolean): void;
 }
 
@@ -252,7 +253,7 @@ export class Subscription<H extends object = object> implements QueueSubscriptio
     return this.#live && !this.#host.interrupted;
   }
 
-  /** Where objects of two names listen, nobody can say how many wait for either. */
+  /** Where objects of two names share it, the number of listeners says nothing about either. */
   get counted(): boolean {
     return this.#queues.length === 1 && this.#host.countsReceivers;
   }

@@ -6,7 +6,7 @@ import { Polling, type PolledQueue } from './Polling';
 import type { WakeRule } from './wakeRules';
 
 /**
- * A turn lasts at most so long, in ms, so that slow sections do not keep others waiting for many times their length.
+ * The longest turn, in ms: slow sections must not keep others waiting for many times their length.
  */
 const MAX_TURN_MS = 20;
 /** Without a subscription, at most this many shared waiters look again at once. */
@@ -29,7 +29,7 @@ export interface QueueSubscription<H extends object = object> {
    * Whether the reply of an unlock tells how many listen to this channel, all of them for what this queue waits for.
    */
   readonly counted: boolean;
-  /** How many listen to this channel, where an unlock does not tell; `undefined`: nobody can say. */
+  /** How many listen to this channel, where an unlock does not tell; `undefined`: it cannot be known. */
   countListeners(): Promise<number> | undefined;
   /** Subscribes, for all its queues together, and tells them when it is done. @returns whether it is done already */
   listen(): boolean;
@@ -71,7 +71,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
   #recheckAt = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
-  /** While somebody listens who is not subscribed. */
+  /** While a waiter listens and the channel is not subscribed. */
   #polling: Polling | undefined;
   /** How many shared waiters are before the one that looks again next. */
   #looked = 0;
@@ -104,8 +104,8 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
   }
 
   /**
-   * Whether a fresh FIFO waiter must not attempt before others: somebody is in the queue, or readers sleep who
-   * have not heard yet that they may try, and whom a writer would pass each time.
+   * Whether a fresh FIFO waiter must not attempt before others: the queue has a head, or readers sleep. No message
+   * has reached these yet, and a writer would overtake them each time.
    */
   get mustQueue(): boolean {
     return this.#head !== undefined || this.#sharedSleeps;
@@ -114,7 +114,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
   /**
    * Adds a waiter.
    * @param heir - the acquisition that a holder of this process may hand the lock to
-   * @param need - how many permits it waits for
+   * @param need - how many permits it waits for. @default 1
    */
   join<T>(order: WaitOrder, heir?: H, need = 1): QueueWaiter<T, H> {
     const waiter = new QueueWaiter<T, H>(this, order, heir, need);

@@ -36,14 +36,14 @@ const MAX_GUESSED = 64;
  * Redis delivers a message to its subscribers always in the same order, so the same process would win every race.
  * Each real unlock tells how many subscribers it woke. A process that had the lock therefore gives way to that many
  * others: it lets as many further unlock messages pass before it tries again, and the processes take turns.
- * No other process depends on it: after {@link GIVE_WAY_MS} without a message it tries anyway. Where nobody
- * else was told it tries at once, and lets its own message pass: that would only make its next waiter try in vain.
+ * No other process depends on it: after {@link GIVE_WAY_MS} without a message it tries anyway. Where no
+ * other was told it tries at once, and lets its own message pass, which would only make its next waiter try in vain.
  *
  * Where Redis cannot tell how many were told (a cluster with classic pub/sub counts the subscribers of one node), or
  * where those told may wait for something else, the number of others is learned: it is that of the messages heard
- * between the own unlock and the next turn, and now and then one more is waited for, in case that somebody never gets
- * in. A cluster can be asked how many listen on all its nodes: then that is the number, and is asked for again from
- * time to time.
+ * between the own unlock and the next turn, and now and then one more is waited for, in case that some process never
+ * gets in. A cluster can be asked how many listen on all its nodes: then that is the number, and is asked for again
+ * from time to time.
  *
  * A turn has up to `maxHandOvers` hand-overs. It is cut while another process that makes none takes short turns, which
  * shows in how soon its unlock follows the one before.
@@ -102,8 +102,8 @@ export class ProcessFairness {
 
   /**
    * That unlock was answered.
-   * @param receivers - how many subscribers were told, this process among them; 0 when unknown; -1 when nobody was
-   *   told, since the lock is not free
+   * @param receivers - how many subscribers were told, this process among them; 0 when unknown; -1 when none
+   *   was told, since the lock is not free
    * @param counted - whether those are all there are, and wait for this lock. @default true
    * @param locals - whether others of this process (readers) wait for the message, and go first. @default false
    */
@@ -117,7 +117,7 @@ export class ProcessFairness {
     const told = counted ? Math.max(receivers, 1) : this.#guess(receivers);
     // Our own message is one of those seen or to come.
     const toCome = (counted ? receivers : told) - this.#seen;
-    // Nobody else was told: our own message tells the head nothing new, and it tries now.
+    // No other was told: our own message tells the head nothing new, and it tries now.
     const alone = counted && told === 1 && (!locals || receivers === 0);
     this.#counted = counted;
     if (counted) this.#others = told - 1;
@@ -138,7 +138,7 @@ export class ProcessFairness {
 
   /**
    * Finds out how many listen, where unlocks do not tell.
-   * @param ask - `undefined` when nobody can say
+   * @param ask - asks Redis; `undefined` when it cannot be asked
    */
   count(ask: () => Promise<number> | undefined): void {
     const now = performance.now();
@@ -155,7 +155,7 @@ export class ProcessFairness {
     else void asked.then(learn, () => learn(undefined));
   }
 
-  /** A message came. @returns whether the head shall try now */
+  /** A message came. @returns whether the head is to try now */
   message(): boolean {
     this.#listen();
     if (this.#releasing > 0) {
@@ -242,7 +242,7 @@ export class FairPauses {
   /** By raw name, the earliest to stop first. */
   readonly #pauses = new Map<string, FairPause>();
 
-  /** So many others were told that it is free. */
+  /** That many others were told that it is free. */
   add(rawName: string, told: number): void {
     const now = performance.now();
     for (const [one, { until }] of this.#pauses) {
@@ -253,7 +253,7 @@ export class FairPauses {
     this.#pauses.set(rawName, { until: now + GIVE_WAY_MS, told });
   }
 
-  /** Nobody else was told. */
+  /** No other was told. */
   forget(rawName: string): void {
     if (this.#pauses.size > 0) this.#pauses.delete(rawName);
   }
@@ -266,7 +266,7 @@ export class FairPauses {
     return told;
   }
 
-  /** How long a fresh acquisition shall wait, in ms; 0 = not at all. */
+  /** How long a fresh acquisition is to wait, in ms; 0 = not at all. */
   waitMs(rawName: string): number {
     if (this.#pauses.size === 0) return 0;
     const until = this.#pauses.get(rawName)?.until;

@@ -10,7 +10,7 @@ export type WakeRule = (message: string) => WakeUp;
 /** Locks and read/write locks: `0` = unlocked, one may try; `1` = write lock released, everybody may. */
 export const lockWakeRule: WakeRule = (message) => (message === '0' ? 'next' : message === '1' ? 'all' : 'none');
 
-/** Semaphores: the permits there are now; who needs more need not try. */
+/** Semaphores: the permits there are now; a waiter that needs more need not try. */
 export const semaphoreWakeRule: WakeRule = (message) => {
   const permits = readPermits(message);
   return permits > 0 ? { permits } : 'none';
@@ -18,13 +18,13 @@ export const semaphoreWakeRule: WakeRule = (message) => {
 
 /**
  * Permit-expirable semaphores: the permits there are now, or the number added to those. So many waiters may try,
- * whatever they need; one who tries in vain wakes those who need fewer.
+ * whatever they need; one that gets none wakes those that need fewer.
  */
 export const permitWakeRule: WakeRule = (message) => readPermits(message) || 'none';
 
 /**
  * Count-down latches: `0` = reached zero, `1` = new count or deleted. Both wake: a deleted latch lets its waiters go,
- * who read the count again (the Java client leaves them asleep).
+ * which read the count again (the Java client leaves them asleep).
  */
 export const latchWakeRule: WakeRule = (message) => (message === '0' || message === '1' ? 'all' : 'none');
 

@@ -24,13 +24,13 @@ export interface Hold {
   leaseEnd: number;
   /** What the watchdog extends to, in ms. */
   readonly watchdogMs: number;
-  /** After so many renewals it is given up; 0 = never. */
+  /** Renewals after which it is given up; 0 = never. */
   readonly maxRenewals: number;
   /** Renewals so far. */
   renewals: number;
-  /** Whether it is left to run out: nobody gives it back, and its end is no loss. */
+  /** Whether it is left to expire: it is not given back, and its end is no loss. */
   expires?: boolean;
-  /** Whether somebody gave it back. */
+  /** Whether it was given back. */
   released: boolean;
   /** By what it was taken. */
   readonly origin?: Origin;
@@ -156,8 +156,8 @@ export class Ownership implements OwnershipIdentity {
   }
 
   /**
-   * What a release leaves: so many holds, for so long, in ms. Holds whose leases have all run out are nothing to leave:
-   * Redis would keep them for as long as a longer lease, which is given back, had set.
+   * What a release leaves: how many holds, and for how many ms. Holds whose leases have all run out are not left: Redis
+   * would keep them for as long as a longer lease, which is given back, had set.
    */
   remainder(): { readonly left: number; readonly remainingMs: number } {
     if (this.holds.length === 0) return NOTHING;
@@ -227,10 +227,11 @@ export class Ownership implements OwnershipIdentity {
 
 /**
  * Until when a lease that was confirmed is surely ours: counted from before the command was sent, less a margin for two
- * clocks that do not run alike and for a timer that fires late. Nobody else can hold the lock before that.
+ * clocks that do not run alike and for a timer that fires late. No other owner can have the lock before that.
  *
  * @param sentAt - monotonic time just before the command was sent
  * @param leaseMs - the lease it set, in ms
+ * @returns monotonic time
  */
 export function confirmedUntil(sentAt: number, leaseMs: number): number {
   return sentAt + leaseMs - Math.min(leaseMs / 10, 2 + leaseMs / 1_000);
@@ -240,6 +241,7 @@ export function confirmedUntil(sentAt: number, leaseMs: number): number {
  * What `unlock` gives back of a thread: what `lock` took, else what `acquire` took, else the hold of a section around
  * it. What is left to run out comes last, and a section that runs beside keeps its hold.
  * @param around - the scope of the call
+ * @returns `undefined` where all holds belong to sections beside the call
  */
 export function holdForUnlock(holds: readonly Hold[], around: Scope | undefined): Hold | undefined {
   let best: Hold | undefined;

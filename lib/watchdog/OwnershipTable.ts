@@ -323,7 +323,7 @@ export class OwnershipTable {
   }
 }
 
-/** The index of the last hold that somebody will release; else of the last one. */
+/** The index of the last hold that is not left to expire; else of the last one. */
 function lastHeld(holds: readonly Hold[]): number {
   const index = holds.findLastIndex(({ expires }) => expires !== true);
   return index < 0 ? holds.length - 1 : index;

@@ -28,7 +28,7 @@ export class Drain {
     this.#executor = executor;
   }
 
-  /** Ends so many ms from now at the latest; a limit that is sooner already stays. @returns when it is over */
+  /** Ends `limitMs` from now at the latest; an earlier limit stays. @returns a promise that resolves when it is over */
   within(limitMs: number): Promise<void> {
     this.#over ??= this.#begin();
     const endsAt = performance.now() + limitMs;

@@ -53,7 +53,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   readonly ownership: Ownership;
   /** The call that it is for, where that is in a scope. */
   call: CallingThread | undefined;
-  /** Set when it begins to wait in a scope; whoever made the acquisition ends it. */
+  /** Set when it begins to wait in a scope; the lock engine ends it. */
   selfWait: SelfWait | undefined;
   /** Its waiter in the queue, while it has one. */
   waiter: QueueWaiter<Acquired> | undefined;

@@ -22,7 +22,7 @@ export interface SelfWait {
  * Warns, once per client, of a call that has waited 5 s in a scope for a lock that the scope, or one around it, may
  * hold itself. Such a call may wait for ever, and nothing else would tell.
  *
- * One unref'd timer for all, only while somebody waits.
+ * One unref'd timer for all, only while calls wait.
  */
 export class SelfWaits {
   readonly #ownerships: OwnershipTable;

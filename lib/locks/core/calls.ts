@@ -44,7 +44,10 @@ function isAbortSignal(value: unknown): value is AbortSignal {
   );
 }
 
-/** Reads `options`: a thread id, or an object with `threadId` and `signal`. */
+/**
+ * Reads `options`: a thread id, or an object with `threadId` and `signal`.
+ * @throws RangeError for a bad thread id; ConfigError for anything else that is neither
+ */
 export function readCaller(options: LockOptions | AcquireOptions | undefined): Caller {
   if (options === undefined) return NOBODY;
   if (typeof options === 'number') return { threadId: checkThreadId(options), signal: undefined };
@@ -69,7 +72,10 @@ export interface TryLockArguments {
   readonly options: LockOptions | undefined;
 }
 
-/** Reads `()`, `(options)`, `(waitTime, unit)`, `(waitTime, leaseTime?, unit?, options?)`. */
+/**
+ * Reads `()`, `(options)`, `(waitTime, unit)`, `(waitTime, leaseTime?, unit?, options?)`.
+ * @throws RangeError, TypeError as `toMillis`
+ */
 export function readTryLock(
   first: number | Exclude<LockOptions, number> | undefined,
   second: number | TimeUnit | undefined,

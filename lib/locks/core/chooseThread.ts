@@ -28,12 +28,12 @@ export interface ThreadChoice {
 /**
  * Whose thread a call in a scope is, as far as the lock decides it. `docs/threads.md` has the rules, and why.
  *
- * The table of holds is the only truth: a hold that was given back or lost lets nobody in.
+ * Only holds in the table count: a hold that was given back or lost lets no call in.
  *
  * @throws IllegalMonitorStateError for `lock()` and `tryLock()` beside a section of their own thread
  */
 export function chooseThread(lock: LockEngine, call: CallingThread, around: Scope): ThreadChoice | Obstacle {
-  // A hold whose lease has run out lets nobody in, however late its timer is.
+  // A hold whose lease has run out lets no call in, however late its timer is.
   lock.context.watchdog.catchUp();
   const letIn = whatLetsIn(lock, around);
   if (letIn !== undefined) {
@@ -52,7 +52,7 @@ export function chooseThread(lock: LockEngine, call: CallingThread, around: Scop
     );
     return { threadId: free ? own : (call.spare ??= newThread()).id, suspicious: false };
   }
-  // Nobody around lets it in, so what its own thread has was taken by `acquire`, or beside it.
+  // No scope around lets it in, so what its own thread has was taken by `acquire`, or beside it.
   const holds = ownerships.flatMap((ownership) => ownership?.holds ?? []);
   if (holds.some((hold) => isOfSection(hold))) throw IllegalMonitorStateError.besideSection(lock.name, own);
   // Redis would let it in beside what the other half is acquired for: it is the same owner.

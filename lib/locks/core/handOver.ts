@@ -10,6 +10,7 @@ import type { Heir, LockKind, ReleaseRequest } from '../kinds/LockKind';
  * @param kind - of the lock that is released
  * @param maxHandOvers - the client's setting
  * @param deadline - monotonic time until which Redis would have kept it; `Infinity` where that is not known
+ * @throws what the kind's release throws
  */
 export function releaseOrHandOver(
   kind: LockKind,

@@ -33,11 +33,12 @@ export interface UnwantedHold {
 export type RollbackContext = Pick<LockContext, 'ownerships' | 'rollback'>;
 
 /**
- * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets holds
- * whose end nobody saw back to what the thread is known to have. The first try is written at once, behind the command
- * on its connection, or when the hand-over has ended. If that connection broke, what was in its socket may still run
- * later, so the undo is repeated until Redis would have forgotten it by itself. While the thread has the lock,
- * or acquires it, there is nothing to undo: its next command sets the right number of holds.
+ * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets the
+ * holds in Redis, which a command without an answer may have changed, back to what the thread is known to have. The
+ * first try is written at once, behind the command on its connection, or when the hand-over has ended. If that
+ * connection broke, what was in its socket may still run later, so the undo is repeated until Redis would have
+ * forgotten it by itself. While the thread has the lock, or acquires it, there is nothing to undo: its next command
+ * sets the right number of holds.
  */
 export function rollBack(unwanted: UnwantedHold, { ownerships, rollback }: RollbackContext): void {
   const { ownership, handOver } = unwanted;
@@ -87,7 +88,7 @@ export function rollBackRelease(
 }
 
 /**
- * {@link rollBack} of a hold that Redis may have for so long, in ms.
+ * {@link rollBack} of a hold that Redis may have for `leaseMs`.
  * @param sendRecord - of its release, if there was one
  */
 export function rollBackHold(

@@ -20,7 +20,7 @@ import { lua } from '../../scripts/Script';
  * | milliseconds later   | the live ones answer by an attempt, which takes the mark away and gives a new score       |
  * | 3 s to 3.75 s        | claims without an answer end; the first live waiter drops those before it and gets in     |
  *
- * So any number of dead and frozen waiters costs 3.75 s, once. All claims end when somebody gets the lock. A waiter of
+ * So any number of dead and frozen waiters costs 3.75 s, once. All claims end when an owner gets the lock. A waiter of
  * Java cannot answer a probe, since its attempts leave its score alone: it tries again until it is its turn.
  */
 
@@ -30,17 +30,17 @@ import { lua } from '../../scripts/Script';
  */
 export const FAIR_CLAIM_MS = 3000;
 
-/** When the head has not come for so long (ms), the waiters behind it are probed, too. */
+/** When the head has not come for this long (ms), the waiters behind it are probed, too. */
 const FAIR_PROBE_AFTER_MS = 500;
 
 /**
- * The claims of probed waiters end one after the other within so long (ms), at most {@link LONGEST_TURN_MS} apart. That
- * lets a waiter of Java in, which cannot answer a probe: it is the head for a while before its own claim ends.
+ * The claims of probed waiters end one after the other within this time (ms), at most {@link LONGEST_TURN_MS} apart.
+ * That lets a waiter of Java in, which cannot answer a probe: it is the head for a while before its own claim ends.
  */
 const TURNS_MS = 750;
 const LONGEST_TURN_MS = 100;
 
-/** A waiter behind a live one looks again so long (ms) after that one should have got the lock. */
+/** A waiter behind a live one looks again this long (ms) after that one should have got the lock. */
 const FALLBACK_MS = 2000;
 
 /**
@@ -49,7 +49,7 @@ const FALLBACK_MS = 2000;
  */
 export const UNKNOWN_WAIT_MS = 300_000;
 
-/** An unlock tells so many waiters at most: the head, and the next ones while nobody listens to the message. */
+/** Most waiters that an unlock tells: the head, and the next ones while no one listens to the message. */
 const WAKE_LIMIT = 3;
 
 /**
@@ -68,7 +68,7 @@ end
 `;
 
 /**
- * `wake(q)`: tells the head that it is its turn. While nobody listens, the next one is told, too, who then finds out
+ * `wake(q)`: tells the head that it is its turn. While no one listens, the next one is told, too, and finds out
  * that the head is gone. Returns the number of subscribers. Needs {@link TELL_WAITER}.
  */
 export const WAKE = lua`
@@ -90,7 +90,7 @@ end
 
 /**
  * `purge(q, moment)`: drops heads whose score has passed, as every script of Redisson does first. Returns the head,
- * false: nobody waits. Needs {@link SCORE_OF}.
+ * false: none waits. Needs {@link SCORE_OF}.
  */
 export const PURGE_QUEUE = lua`
 local function purge(q, moment)
@@ -145,7 +145,7 @@ end
 `;
 
 /**
- * `endClaims(q, floor)`: ends all claims, since somebody has the lock. A probed waiter that has not answered may be a
+ * `endClaims(q, floor)`: ends all claims, since the lock has an owner. A probed waiter that has not answered may be a
  * live one of Java, so it gets a score behind `floor` (epoch ms) and behind those ahead.
  *
  * `endOldClaims(q, head, ttl, moment)`: does so for a lock that is held for `ttl` ms more, where claims are left: a

@@ -81,8 +81,8 @@ return tellReleased(publish, channel, message)
 });
 
 /**
- * Hands the last hold of one owner to another owner of the same client in one step: nobody can get in between, so
- * nobody needs to be woken.
+ * Hands the last hold of one owner to another owner of the same client in one step: no one can get in between, so
+ * no message is needed.
  *
  * KEYS: name. ARGV: owner, heir, lease (ms, of the heir).
  * Output: nil = the owner holds nothing and the heir neither; -1 = handed over (now, or by an earlier send).

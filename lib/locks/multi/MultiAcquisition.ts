@@ -10,7 +10,7 @@ import { isBack, isHung, settleQuorum, suspect } from './quorum';
 /**
  * An acquisition that has members in the agreed order waits this long for the next one, per member of the lock, before
  * it gives them back, in ms (Redisson: `baseWaitTime`). No other client of this package waits for them in another
- * order; a Java client may. And others must not wait for our members while we wait for somebody's long work.
+ * order; a Java client may. And others must not wait for our members while we wait for a long section of a third.
  */
 const ORDERED_WAIT_MS = 1_500;
 /** One that has a member that comes later in the agreed order waits about this long, in ms: it may be a dead-lock. */

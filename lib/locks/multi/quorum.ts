@@ -24,7 +24,7 @@ const LATECOMER_MS = 1_500;
 export interface QuorumWait {
   /** How long an outcome that is certain waits for the rest, in ms. @default 1500 */
   readonly latecomerMs?: number;
-  /** Those that nobody waits for once the outcome is certain: their servers hang. @default none */
+  /** Those that are not waited for once the outcome is certain: their servers hang. @default none */
   readonly isHung?: (index: number) => boolean;
 }
 
@@ -110,8 +110,7 @@ export function suspect(member: MemberLock): void {
 }
 
 /**
- * Whether a member's server hung when it was last heard of. It is asked again from time to time, and nobody waits for
- * it.
+ * Whether a member's server counts as hung. It is asked again from time to time, in the background.
  */
 export function isHung(member: MemberLock): boolean {
   const { client } = member;
