@@ -363,7 +363,7 @@ function told(work: Promise<unknown>): Promise<string> {
 
 /**
  * What the clients' tables still know of the locks. What may lie in a broken connection is looked for until its lease has
- * passed; its hold is kept as long, and has nothing.
+ * passed; its ownership is kept as long, without holds.
  */
 function keptBy(opened: sinon.SinonSpy, error: UndoError, command: UndoCommand): string {
   // A missing right may show itself when the heir has the lock already.
@@ -375,7 +375,7 @@ function keptBy(opened: sinon.SinonSpy, error: UndoError, command: UndoCommand):
       if (ownership.holds.length > 0) kept.push('a hold');
       if (ownership.acquiring) kept.push('an acquisition');
       if (ownership.releasing) kept.push('a release');
-      if (!late) kept.push(`a hold with ${ownership.rollbacks} rollbacks`);
+      if (!late) kept.push(`an ownership with ${ownership.rollbacks} rollbacks`);
     }
   }
   return kept.join(', ');

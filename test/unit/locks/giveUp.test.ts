@@ -17,12 +17,12 @@ describe('giving up', () => {
     client = new FakeClient();
   });
 
-  /** Nothing is left of anybody: no key, no hold, no subscription, no timer. */
+  /** Nothing is left of anybody: no key, no ownership, no subscription, no timer. */
   async function expectNothingLeft(): Promise<void> {
     // Channels are left at the end of the turn.
     await turn();
     expect(client.redis.exists(NAME), 'the lock').to.equal(false);
-    expect(client.ownerships.size, 'holds').to.equal(0);
+    expect(client.ownerships.size, 'ownerships').to.equal(0);
     expect(client.subscriptions.size, 'queues').to.equal(0);
     expect(client.subscriber.channels, 'channels').to.deep.equal([]);
     expect(clock.countTimers(), 'timers').to.equal(0);
