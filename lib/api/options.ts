@@ -5,7 +5,8 @@ import type { TimeUnit } from '../util/TimeUnit';
  */
 export interface ThreadOptions {
   /**
-   * The logical thread that calls: a non-negative integer below 2^32.
+   * The logical thread that calls: an integer of yours from 0 to 2^32 - 1, or the id of a thread of this process
+   * (`hold.threadId`, `currentThreadId()`), which is larger.
    * @default the thread of a scope around the call that has the lock, else that of the scope (`runInThread`,
    *   `withLock`), else that of the handle
    */

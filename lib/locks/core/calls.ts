@@ -32,7 +32,9 @@ export function checkThreadId(threadId: unknown): number {
   if (typeof threadId === 'number' && Number.isInteger(threadId) && threadId >= 0) {
     if (threadId < FIRST_AUTOMATIC_THREAD_ID || isAutomaticThreadId(threadId)) return threadId;
   }
-  throw new RangeError(`threadId must be an integer from 0 to 2^32 - 1, not ${String(threadId)}`);
+  throw new RangeError(
+    `threadId must be an integer from 0 to 2^32 - 1, or the id of a thread of this process, not ${String(threadId)}`,
+  );
 }
 
 /** Checks the members, not the class: other realms (jsdom, vm) have an `AbortSignal` of their own. */
