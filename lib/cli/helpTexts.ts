@@ -53,6 +53,10 @@ The keys are walked over with SCAN. WAITERS is the length of a fair lock's
 queue, else the number of connections that listen for the release. A semaphore
 or latch is listed while somebody waits for it: any counter looks like one.
 
+The kind is what the data in Redis look like. A fair lock that nobody waits for
+looks like a plain one. A lock is shown as fenced while the counter of its name
+exists, also when somebody took it as a plain one.
+
 --json prints an array of what inspect --json prints.
 `;
 

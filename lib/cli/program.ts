@@ -49,13 +49,18 @@ export function createProgram(version: string, actions: Actions, done: Done, out
     .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
-    .configureOutput({ ...output, outputError: (text, write) => write(usageError(text)) })
+    .configureOutput({ ...output, outputError: (text, write) => write(usageError('ioredisson', text)) })
     .addHelpText('after', EXIT_CODES);
   addRun(program, actions, done);
   addList(program, actions, done);
   addInspect(program, actions, done);
   addUnlock(program, actions, done);
   addTop(program, actions, done);
+  for (const command of program.commands) {
+    // Its own help has the option that is wrong.
+    const name = `ioredisson ${command.name()}`;
+    command.configureOutput({ outputError: (text, write) => write(usageError(name, text)) });
+  }
   return program;
 }
 
@@ -167,6 +172,7 @@ function separated(program: Command, rest: readonly string[]): readonly string[]
   return behind === rest.length + 1 && rest[0] === '--' && rest.length > 1 ? rest.slice(1) : undefined;
 }
 
-function usageError(text: string): string {
-  return `ioredisson: ${oneLine(text)} (see ioredisson --help)\n`;
+/** @param command - whose help tells what is right */
+function usageError(command: string, text: string): string {
+  return `ioredisson: ${oneLine(text)} (see ${command} --help)\n`;
 }

@@ -66,7 +66,8 @@ async function showFrames(
       pages = inspector.pages(pattern);
     }
     const shown = seen.first(screen === undefined ? Infinity : Math.max(0, screen.height - HEAD_LINES));
-    const lines = frameOf(shown, seen.size, pattern, trouble);
+    const keys = screen === undefined ? '' : '  q to quit';
+    const lines = frameOf(shown, seen.size, pattern, keys, trouble);
     const written = screen === undefined ? print(`${lines.join('\n')}\n\n`) : screen.show(lines);
     // A reader that takes nothing must not keep us from ending.
     await Promise.race([written, ended]);
@@ -104,10 +105,11 @@ function frameOf(
   reports: readonly ObjectReport[],
   size: number,
   pattern: string | undefined,
+  keys: string,
   trouble: string | undefined,
 ): string[] {
   const what = pattern === undefined ? '' : ` matching ${oneLine(pattern)}`;
   const time = new Date().toTimeString().slice(0, 8);
-  const head = `ioredisson top ${time}  ${size} object(s)${what}  q to quit`;
+  const head = `ioredisson top ${time}  ${size} ${size === 1 ? 'object' : 'objects'}${what}${keys}`;
   return [head, trouble === undefined ? '' : oneLine(trouble), ...objectTable(reports).split('\n')];
 }

@@ -41,7 +41,7 @@ describe('ioredisson top', function () {
     expect(code).to.equal(0);
     expect(stdout.match(/^ioredisson top /gm)).to.have.lengthOf(2);
     expect(stdout.match(new RegExp(`^watched +lock +${OWNER} +1 +none +0$`, 'gm'))).to.have.lengthOf(2);
-    expect(stdout).not.to.contain('\u001b');
+    expect(stdout).to.not.contain('\u001b').and.to.not.contain('q to quit');
   });
 
   it('shows what matches only', async () => {
