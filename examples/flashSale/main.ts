@@ -65,9 +65,13 @@ async function main(): Promise<void> {
   }
 }
 
+function isTerminal(): boolean {
+  return process.stdout.isTTY && process.env['TERM'] !== 'dumb';
+}
+
 /** A bar in a terminal, a line now and then elsewhere. */
 function showProgress(): { sold: (count: number) => void; say: (line: string) => void; end: () => void } {
-  if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') {
+  if (!isTerminal()) {
     const step = GOODS / 3;
     return {
       sold: (count) => {
@@ -90,11 +94,20 @@ function showProgress(): { sold: (count: number) => void; say: (line: string) =>
   };
 }
 
+/** For a file or a pipe: columns, and nothing but ASCII. */
+const NO_BORDERS = {
+  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
+  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
+  ...{ mid: '', 'mid-mid': '', 'left-mid': '', 'right-mid': '' },
+  ...{ left: '', middle: '  ', right: '' },
+};
+
 function table(outcomes: readonly Outcome[]): string {
   const result = new Table({
     head: ['flash sale', 'goods', 'sold', 'oversold', 'seconds', ''],
     // Its colours would come on every output, a file too.
-    style: { head: [], border: [] },
+    style: { head: [], border: [], ...(isTerminal() ? {} : { 'padding-left': 0, 'padding-right': 0 }) },
+    chars: isTerminal() ? {} : NO_BORDERS,
   });
   for (const { act, orders, seconds, note } of outcomes) {
     result.push([act.title, GOODS, orders, orders - GOODS, seconds.toFixed(1), note]);

@@ -38,6 +38,8 @@ describe('B13: no colours unless the output is a terminal that wants them', func
     fs.closeSync(output);
     const text = fs.readFileSync(file, 'utf8');
     expect(text).to.contain('With the lock every piece was sold exactly once.').and.to.not.contain(ESCAPE);
+    // No frame of a table either.
+    expect(text).to.match(/^[\n -~]*$/);
     expect(code).to.equal(0);
   });
 
