@@ -4,6 +4,7 @@ import { ConfigError } from '../errors';
 import { describe } from '../util/describe';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
+import { isAbortSignal } from '../wait/WaitLimit';
 
 /**
  * A number of permits, or a count.
@@ -37,7 +38,7 @@ export function readSignal(options: LockOptions | undefined): AbortSignal | unde
     throw new ConfigError(`options must be a thread id or an object, got ${describe(options)}`);
   }
   const { signal } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+  if (signal !== undefined && !isAbortSignal(signal)) {
     throw new ConfigError('options.signal must be an AbortSignal');
   }
   return signal;

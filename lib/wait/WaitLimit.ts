@@ -3,6 +3,15 @@ import { clampTimer } from '../util/duration';
 /** What {@link WaitLimit.orInterrupted} resolves to when the wait ends before the work does. */
 export const INTERRUPTED: unique symbol = Symbol('interrupted');
 
+/** Checks the members, not the class: other realms (jsdom, vm) have an `AbortSignal` of their own. */
+export function isAbortSignal(value: unknown): value is AbortSignal {
+  if (typeof value !== 'object' || value === null) return false;
+  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
+  return (
+    [addEventListener, removeEventListener].every((one) => typeof one === 'function') && typeof aborted === 'boolean'
+  );
+}
+
 /**
  * How long a caller is willing to wait: a deadline, an AbortSignal, both or neither. At most one timer per wait, and
  * one listener per signal; none at all for a wait without limit.

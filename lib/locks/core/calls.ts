@@ -15,6 +15,7 @@ import {
 import { isTimeUnit, toMillis } from '../../util/duration';
 import type { TimeUnit } from '../../util/TimeUnit';
 import type { Origin } from '../../watchdog/Ownership';
+import { isAbortSignal } from '../../wait/WaitLimit';
 
 /** The thread and the signal a caller named. */
 export interface Caller {
@@ -34,15 +35,6 @@ export function checkThreadId(threadId: unknown): number {
   }
   throw new RangeError(
     `threadId must be an integer from 0 to 2^32 - 1, or the id of a thread of this process, not ${String(threadId)}`,
-  );
-}
-
-/** Checks the members, not the class: other realms (jsdom, vm) have an `AbortSignal` of their own. */
-function isAbortSignal(value: unknown): value is AbortSignal {
-  if (typeof value !== 'object' || value === null) return false;
-  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
-  return (
-    [addEventListener, removeEventListener].every((one) => typeof one === 'function') && typeof aborted === 'boolean'
   );
 }
 

@@ -116,7 +116,7 @@ export class MultiAcquisition {
     try {
       const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
       const begun = short ?? (await this.#limit.orInterrupted(this.#beginLease()));
-      this.#request.signal?.throwIfAborted();
+      if (this.#limit.aborted) throw this.#limit.reason;
       // The time was over before all had their lease; any member will do as the missing one.
       const missing = begun === INTERRUPTED ? { busy: first ?? 0 } : begun;
       if (missing === undefined) return undefined;
@@ -235,7 +235,7 @@ export class MultiAcquisition {
     );
     await pause.orInterrupted(new Promise<never>(() => undefined));
     pause.end();
-    this.#request.signal?.throwIfAborted();
+    if (this.#limit.aborted) throw this.#limit.reason;
   }
 
   /**

@@ -43,6 +43,9 @@ describe('The arguments of synchronizers', () => {
     expect(readSignal(5)).to.equal(undefined);
     expect(readSignal({})).to.equal(undefined);
     expect(readSignal({ signal })).to.equal(signal);
+    // Of another realm (jsdom, vm): told by its members, as for locks.
+    const foreign = { aborted: false, addEventListener: () => undefined, removeEventListener: () => undefined };
+    expect(readSignal({ signal: foreign as never })).to.equal(foreign);
     for (const bad of ['soon', null, true]) expect(() => readSignal(bad as never)).to.throw(ConfigError);
     expect(() => readSignal({ signal: {} as AbortSignal })).to.throw(ConfigError, 'AbortSignal');
   });
