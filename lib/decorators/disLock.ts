@@ -20,6 +20,9 @@ type Fits<K extends DisLockKey, Args extends unknown[]> = K extends string | ((.
       : false
     : false;
 
+/** What the compiler then says that the method's context is not. */
+type WrongKey = 'The key function of this @DisLock takes other parameters than the method';
+
 let shared: Redisson | undefined;
 
 /**
@@ -41,7 +44,7 @@ export function DisLock<K extends DisLockKey>(
   options: DisLockOptions<K>,
 ): <This, Args extends unknown[], R>(
   method: Method<This, Args, R>,
-  context: Fits<K, Args> extends true ? ClassMethodDecoratorContext<This, Method<This, Args, R>> : never,
+  context: Fits<K, Args> extends true ? ClassMethodDecoratorContext<This, Method<This, Args, R>> : WrongKey,
 ) => Method<This, Args, R> {
   const { key, waitTime, leaseTime, maxRenewTimes, client, ...inner } = readDisLockOptions(options);
   return (method, context) => {
