@@ -89,7 +89,9 @@ export function parseAddress(
   try {
     url = new URL(bracketIPv6(text));
   } catch {
-    throw fail('not a valid address; is a special character in the password not percent-encoded?');
+    throw fail(
+      'not a valid address: the port is a number up to 65535, special characters in a password are percent-encoded',
+    );
   }
   if (url.hostname === '') throw fail('the host is missing');
   // It may be all of `user:password@host`.

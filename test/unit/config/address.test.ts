@@ -80,7 +80,7 @@ describe('parseAddress', () => {
     ['unix:///tmp/s', /Unix sockets are not supported/],
     ['redis://', /the host is missing/],
     ['redis://:6379', /not a valid address/],
-    ['redis://h:99999', /not a valid address/],
+    ['redis://h:99999', /not a valid address: the port is a number up to 65535/],
     ['redis://h:x', /not a valid address/],
     ['redis://h:0', /port 0/],
     ['redis://h/x', /number of a database/],
