@@ -48,7 +48,8 @@ export interface RLock extends RObject {
    *
    * @param waitTime - how long to wait; zero or less: one attempt. `tryLock(500)` waits up to 500 ms
    * @param unit - the unit of `waitTime`. Default milliseconds
-   * @returns whether it was taken; never later than `waitTime` plus one round trip, short of a lost connection
+   * @returns whether it was taken; `false`, too, when a server that can be reached did not answer in that time. Never
+   *   later than `waitTime` plus one round trip, short of a lost connection
    */
   tryLock(waitTime: number, unit?: TimeUnit): Promise<boolean>;
   /**
@@ -58,7 +59,8 @@ export interface RLock extends RObject {
    * @param leaseTime - how long to hold at most; zero or less: kept by the watchdog. Default -1
    * @param unit - the unit of both times. Default milliseconds
    * @param options - thread id, or thread id and signal
-   * @returns whether it was taken; never later than `waitTime` plus one round trip, short of a lost connection
+   * @returns whether it was taken; `false`, too, when a server that can be reached did not answer in that time. Never
+   *   later than `waitTime` plus one round trip, short of a lost connection
    */
   tryLock(waitTime: number, leaseTime: number | undefined, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;
 
