@@ -27,14 +27,15 @@ export function readWriteKeys(rawName: string): string[] {
 
 /**
  * `longestRead(name, keyPrefix)`: the time to live (ms) of the read hold that lives longest, of all owners; 0 or less:
- * there is none. It looks up every field that has a number, as Redisson does, a writer's too, which has no such keys.
+ * there is none. A writer's field is left out: it has no such keys, and its count may be high.
  */
 export const LONGEST_READ = lua`
 local function longestRead(name, keyPrefix)
   local longest = 0
   local fields = redis.call('hgetall', name)
   for i = 1, #fields, 2 do
-    for hold = 1, tonumber(fields[i + 1]) or 0 do
+    local isWriter = string.sub(fields[i], -6) == ':write'
+    for hold = 1, not isWriter and tonumber(fields[i + 1]) or 0 do
       local ttl = redis.call('pttl', keyPrefix .. ':' .. fields[i] .. ':rwlock_timeout:' .. hold)
       if ttl > longest then longest = ttl end
     end
