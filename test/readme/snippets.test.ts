@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Redis } from 'ioredis';
 import * as ts from 'typescript';
-import { RedisServer } from '../support';
+import { RedisServer, sleepUntil, trackClient } from '../support';
 import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
 import { ConsumerProject } from '../support/ConsumerProject';
 import { typeErrors } from '../support/typeErrors';
@@ -71,6 +71,19 @@ describe('README snippets', function () {
       expect(result.code, result.output).to.equal(0);
     });
   }
+
+  it('B13: what is given the signal in the example ends when the lock is lost, with the loss as its cause', async () => {
+    const example = code.find((snippet) => snippet.code.includes('signal: hold.signal'))!;
+    const long = { ...example, code: example.code.replace('setTimeout(10,', 'setTimeout(60_000,') };
+    expect(long.code).not.to.equal(example.code);
+    const redis = trackClient(new Redis(server.url));
+    const running = project.run(process.execPath, [compile(project, long)], { REDIS_URL: server.url });
+    await sleepUntil(async () => (await redis.exists('import')) === 1, { timeout: 20_000 });
+    await redis.del('import');
+    const { code: exitCode, output } = await running;
+    expect(exitCode).to.equal(1);
+    expect(output).to.contain('AbortError').and.contain('LOCK_LOST');
+  });
 
   for (const snippet of shell) {
     const [word, ...reason] = (snippet.note ?? '').split(' ');
