@@ -41,6 +41,12 @@ export class ConnectionMonitor {
     return this.#state;
   }
 
+  /** Why there is no connection, if that is known. */
+  get lastError(): Error | undefined {
+    const error = this.#link.refusal ?? this.#link.lastError;
+    return error === undefined ? undefined : driverError(error);
+  }
+
   /** @returns what removes the listener */
   onChange(listener: ConnectionListener): () => void {
     // A wrapper of its own, so that one function added twice is called twice and removed once.
@@ -57,13 +63,13 @@ export class ConnectionMonitor {
 
   #look(): void {
     if (this.#link.usable) this.#become('ready', undefined);
-    else if (this.#state === 'ready') this.#become('reconnecting', this.#link.refusal ?? this.#link.lastError);
+    else if (this.#state === 'ready') this.#become('reconnecting', this.lastError);
   }
 
   #become(state: ConnectionState, cause: Error | undefined): void {
     if (state === this.#state || this.#state === 'closed') return;
     this.#state = state;
-    const change: ConnectionChange = cause === undefined ? { state } : { state, cause: driverError(cause) };
+    const change: ConnectionChange = cause === undefined ? { state } : { state, cause };
     runOutside(() => {
       for (const listener of [...this.#listeners]) {
         try {

@@ -1,9 +1,13 @@
 import type { Logger } from '../config/Settings';
 import type { ConnectionMonitor } from '../connection/ConnectionMonitor';
 import type { OwnershipTable } from './OwnershipTable';
+import { runOutside } from '../util/outside';
 import type { Renewal } from './Ownership';
 
 type Level = keyof Logger;
+
+/** A client that has been without a connection for so long says so, once, in ms. */
+const UNREACHED_MS = 5_000;
 
 /** Logs what happens to a client. @returns what wraps a renewal so that its errors are logged, too */
 export function logClient(
@@ -20,7 +24,20 @@ export function logClient(
       // A logger that fails must not stop a lock.
     }
   };
+  let unreached: NodeJS.Timeout | undefined;
+  const awaitConnection = (): void => {
+    unreached = runOutside(() =>
+      setTimeout(() => {
+        const { state, lastError: err } = monitor;
+        const why = err === undefined ? 'no answer yet' : err.message;
+        log('error', { state, err }, `Redis could not be reached for ${UNREACHED_MS / 1000} s: ${why}`);
+      }, UNREACHED_MS),
+    ).unref();
+  };
+  awaitConnection();
   monitor.onChange(({ state, cause }) => {
+    clearTimeout(unreached);
+    if (state === 'reconnecting') awaitConnection();
     const level = state === 'reconnecting' ? 'warn' : 'info';
     log(level, cause === undefined ? { state } : { state, err: cause }, `Redis connection is ${state}`);
   });

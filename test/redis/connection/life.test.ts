@@ -53,6 +53,21 @@ describe('the life of a client', function () {
     });
   });
 
+  it('a logger is told, once, that a server has not been reached for 5 s, and why', async () => {
+    const lines: string[] = [];
+    const none = (): void => undefined;
+    const logger = { debug: none, info: none, warn: none, error: (_: object, message: string) => lines.push(message) };
+    const server = trackClient(await RedisServer.start());
+    const { url } = server;
+    await server.kill();
+    const client = trackClient(Redisson.create({ url, logger }));
+    await sleepUntil(() => lines.length > 0, { timeout: 8_000 });
+    expect(lines[0]).to.match(/^Redis could not be reached for 5 s: .*ECONNREFUSED/);
+    await server.restart();
+    await client.ping();
+    expect(lines).to.have.lengthOf(1);
+  });
+
   it('a logger is told of the connection, refusals, lost locks and renewals that fail, and of no secret', async () => {
     const server = trackClient(await RedisServer.start({ password: 'geheim' }));
     const lines: [level: string, fields: object, message: string][] = [];
