@@ -204,14 +204,32 @@ export class RedisServer {
   }
 }
 
-/** A port of the loopback interface that nobody listens on; never 6379. */
+/**
+ * A port that is free, as is the one 10 000 above it, which a node of a cluster uses as well. Both are below those that
+ * systems give to outgoing connections, so that none of these takes them before the server does, or while it restarts.
+ */
 export async function freePort(): Promise<number> {
-  const listener = net.createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as net.AddressInfo;
+  for (let attempt = 1; attempt <= 100; attempt++) {
+    const port = LOWEST_PORT + Math.floor(Math.random() * PORTS);
+    if ((await isFree(port)) && (await isFree(port + BUS_OFFSET))) return port;
+  }
+  throw new Error(`no free port from ${LOWEST_PORT} to ${LOWEST_PORT + PORTS - 1}`);
+}
+
+const LOWEST_PORT = 10_000;
+const PORTS = 12_000;
+const BUS_OFFSET = 10_000;
+
+async function isFree(port: number): Promise<boolean> {
+  const listener = net.createServer().listen(port, '127.0.0.1');
+  try {
+    await once(listener, 'listening');
+  } catch {
+    return false;
+  }
   listener.close();
   await once(listener, 'close');
-  return port;
+  return true;
 }
 
 function lastLines(log: string): string {

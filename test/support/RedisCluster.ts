@@ -1,13 +1,10 @@
 import { Redis } from 'ioredis';
 import { slotOf } from '../../lib/util/names';
-import { freePort, RedisServer } from '../../tools/redisServer';
+import { RedisServer } from '../../tools/redisServer';
 import { replicasFollow } from './ReplicatedRedis';
 import { sleepUntil } from './sleepUntil';
 
 const SLOTS = 16384;
-
-/** How far the port of the cluster's own protocol is from the one for clients. */
-const BUS_OFFSET = 10_000;
 
 /** What a {@link RedisCluster} is made of. */
 export interface RedisClusterOptions {
@@ -115,12 +112,10 @@ async function replicasKnownTo(client: Redis): Promise<number> {
 }
 
 async function startNode(args: readonly string[]): Promise<RedisServer> {
-  let port = await freePort();
-  while (port + BUS_OFFSET > 65_535) port -= BUS_OFFSET;
   const own = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf', '--cluster-node-timeout', '2000'];
   // A replica would otherwise wait five seconds for others to come along.
   const eager = ['--repl-diskless-sync-delay', '0'];
-  return RedisServer.start({ port, args: [...own, ...eager, ...args] });
+  return RedisServer.start({ args: [...own, ...eager, ...args] });
 }
 
 function slotsOf(index: number, masters: number): number[] {
