@@ -9,7 +9,7 @@ import { confirmedUntil, Ownership, type Hold, type OwnershipIdentity } from './
 const LATE_MS = 60_000;
 
 /** The leftovers are swept for the first time when there are this many. */
-const MIN_LINGERING = 64;
+const MIN_LEFTOVERS = 64;
 
 /** A lock was lost (Redisson has no such event). */
 export interface LockLost {
@@ -35,7 +35,7 @@ export class OwnershipTable {
   /** Ownerships that Redis may still have although this client gave them up, and until when (monotonic). */
   readonly #leftovers = new Map<string, number>();
   /** When there are this many, those whose time is over are dropped. */
-  #sweepAt = MIN_LINGERING;
+  #sweepAt = MIN_LEFTOVERS;
   /** The calls of this client that wait for a section to give up its lock. */
   readonly sectionQueues = new SectionQueues();
   /** Told when an ownership got a hold, and when it has none any more. */
@@ -53,7 +53,7 @@ export class OwnershipTable {
   }
 
   /** How many keys are kept of leftovers: holds that Redis may still have although this client has not. */
-  get lingering(): number {
+  get leftovers(): number {
     return this.#leftovers.size;
   }
 
@@ -159,11 +159,11 @@ export class OwnershipTable {
 
   /** Whether Redis may still have a hold of this owner that this client has reported lost, or given up. */
   isLeftover(ownership: Ownership): boolean {
-    return this.#leftovers.size > 0 && this.lingersMs(ownership) > 0;
+    return this.#leftovers.size > 0 && this.leftoverMs(ownership) > 0;
   }
 
   /** For how long Redis may still have such a hold, in ms; 0: it has none. */
-  lingersMs({ key }: Ownership): number {
+  leftoverMs({ key }: Ownership): number {
     return Math.max(0, (this.#leftovers.get(key) ?? 0) - performance.now());
   }
 
@@ -283,7 +283,7 @@ export class OwnershipTable {
     if (this.#leftovers.size < this.#sweepAt) return;
     // Looks at all, since their leases differ and no order tells which are over. Seldom enough to cost next to nothing.
     for (const [one, until] of this.#leftovers) if (until <= now) this.#leftovers.delete(one);
-    this.#sweepAt = Math.max(MIN_LINGERING, 2 * this.#leftovers.size);
+    this.#sweepAt = Math.max(MIN_LEFTOVERS, 2 * this.#leftovers.size);
   }
 
   /** A hold is no longer part of its ownership. */

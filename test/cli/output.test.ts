@@ -10,6 +10,7 @@ import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, CliProcess, COMMAND, TIMEOUT_MS } from './support/CliProcess';
 import { observer, scratchFolder } from './support/world';
+import { needFullDisk } from './support/needs';
 
 const OWNER = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:42';
 /** Some 900 KB as JSON: much more than a pipe takes at once. */
@@ -76,7 +77,7 @@ describe('output of the command line', function () {
 
   for (const args of ['list', 'list --json', 'top --count 1', '--help', '--version', 'inspect lock:1']) {
     it(`B4: a full disk is an error of ${args}`, async function () {
-      if (!fs.existsSync('/dev/full')) this.skip();
+      needFullDisk(this);
       const { stderr, stdout } = await shell(`${NODE} ${args} > /dev/full; echo "code $?"`);
       expect(stdout).to.equal('code 74\n');
       expect(stderr).to.match(/^ioredisson: the output cannot be written: [^\n]*no space left on device[^\n]*\n$/);
@@ -84,7 +85,7 @@ describe('output of the command line', function () {
   }
 
   it('B4: a full disk is an error of unlock, which says so', async function () {
-    if (!fs.existsSync('/dev/full')) this.skip();
+    needFullDisk(this);
     await observer(server.url).hset('to be unlocked', OWNER, 1);
     const { stderr, stdout } = await shell(`${NODE} unlock --force 'to be unlocked' > /dev/full; echo "code $?"`);
     expect(stdout).to.equal('code 74\n');

@@ -1,6 +1,5 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +7,7 @@ import { sleepUntil, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
 import { CliProcess, COMMAND, isRunning, TIMEOUT_MS } from './support/CliProcess';
 import { observer, scratchFolder } from './support/world';
+import { needTerminal } from './support/needs';
 
 const RUN = `'${process.execPath}' '${COMMAND}' run`;
 const CTRL_C = '\u0003';
@@ -22,12 +22,7 @@ describe('B9: ioredisson run on a terminal', function () {
 
   before(function () {
     ensureBuilt();
-    try {
-      execFileSync('script', ['--version']);
-    } catch {
-      console.log('      skipped: no script(1) to make a terminal with');
-      this.skip();
-    }
+    needTerminal(this);
   });
 
   /** A shell with job control on a terminal of its own. */

@@ -1,11 +1,11 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monitor, RedisServer, trackClient } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, CliProcess, COMMAND, TIMEOUT_MS } from './support/CliProcess';
 import { observer } from './support/world';
+import { needTerminal } from './support/needs';
 
 const OWNER = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:42';
 const ENTERED = '\u001b[?1049h';
@@ -82,7 +82,7 @@ describe('ioredisson top', function () {
   });
 
   it('B8: q ends it at once while Redis answers nothing', async function () {
-    if (!hasScript()) this.skip();
+    needTerminal(this);
     const top = startOnTerminal();
     await top.prints(/watched/);
     server.pause();
@@ -95,7 +95,7 @@ describe('ioredisson top', function () {
   });
 
   it('B8: with thousands of locks it draws what fits, and q ends it at once', async function () {
-    if (!hasScript()) this.skip();
+    needTerminal(this);
     const redis = observer(server.url);
     const pipeline = redis.pipeline();
     for (let i = 0; i < 6_000; i++) pipeline.hset(`lock:${i}`, OWNER, 1);
@@ -113,7 +113,7 @@ describe('ioredisson top', function () {
   });
 
   it('B13: a terminal that knows no escapes gets frames, as a file does', async function () {
-    if (!hasScript()) this.skip();
+    needTerminal(this);
     const top = startOnTerminal('dumb');
     await top.prints(/watched[^]*watched/);
     top.signal('SIGTERM');
@@ -125,10 +125,7 @@ describe('ioredisson top', function () {
     ['Ctrl-C', '\u0003'],
   ] as const) {
     it(`on a terminal: a live view on its second screen, ended by ${what}`, async function () {
-      if (!hasScript()) {
-        console.log('      skipped: no script(1) to make a terminal with');
-        this.skip();
-      }
+      needTerminal(this);
       const top = startOnTerminal();
       await top.prints(/watched/);
       await top.prints(/watched[^]*watched/);
@@ -140,11 +137,3 @@ describe('ioredisson top', function () {
     });
   }
 });
-
-function hasScript(): boolean {
-  try {
-    return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux');
-  } catch {
-    return false;
-  }
-}

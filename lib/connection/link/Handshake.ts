@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis';
+import type { NetConnectOpts } from 'node:net';
 import { jittered } from '../../util/timing';
 import { driverError, replyError } from './driverError';
 import { READY_CHECK_TEXT } from './ioredisCompat';
-import { isReply, isTemporary } from './replyErrors';
+import { hearRefusal } from './hearRefusal';
+import { isReply, isReset, isTemporary } from './replyErrors';
 
 /** A connection that was refused something is left after so many ms, and made anew. Nothing is sent on it meanwhile. */
 const REFUSED_MS = 1_000;
@@ -37,6 +39,9 @@ export class Handshake {
   #timer: NodeJS.Timeout | undefined;
   #refused = false;
   #stopReading: (() => void) | undefined;
+  /** Where the open connection leads, as long as it has said nothing; not over TLS, where a refusal is no text. */
+  #silent: NetConnectOpts | undefined;
+  #stopHearing: (() => void) | undefined;
 
   /**
    * @param limitMs - how long a connection may take from being open to being of use, in ms
@@ -51,6 +56,7 @@ export class Handshake {
       this.#refused = false;
       this.done();
     });
+    redis.on('end', () => this.#stopHearing?.());
     // Without a listener ioredis prints to the console; the error is the cause of what the callers get.
     redis.on('error', (error: Error) => this.#failed(error));
   }
@@ -65,6 +71,7 @@ export class Handshake {
     clearTimeout(this.#timer);
     this.#stopReading?.();
     this.#stopReading = undefined;
+    this.#silent = undefined;
   }
 
   #opened(): void {
@@ -72,7 +79,11 @@ export class Handshake {
     this.#refused = false;
     this.#leaveIn(this.#limitMs);
     const { stream } = this.#redis;
-    const read = (data: Buffer): void => this.#read(data.toString('latin1'));
+    this.#silent = this.#tell && addressOf(this.#redis);
+    const read = (data: Buffer): void => {
+      this.#silent = undefined;
+      this.#read(data.toString('latin1'));
+    };
     stream.on('data', read);
     this.#stopReading = () => stream.off('data', read);
   }
@@ -87,6 +98,7 @@ export class Handshake {
 
   #failed(error: Error): void {
     const reply = replyOf(error);
+    if (isReset(error) && this.#silent !== undefined) return this.#hear(this.#silent, error);
     // What follows a refusal (a reset of the connection) says less than it.
     if (reply === undefined) return this.#refused ? undefined : this.#tell?.(driverError(error), isRefusal(error));
     const forNow = isTemporary(reply);
@@ -95,11 +107,34 @@ export class Handshake {
     this.#tell?.(reply, !forNow);
   }
 
+  /** The connection was reset before we could read anything: finds out whether the server has something to say. */
+  #hear(address: NetConnectOpts, error: Error): void {
+    this.#silent = undefined;
+    this.#stopHearing?.();
+    this.#stopHearing = hearRefusal(address, (text) => {
+      this.#stopHearing = undefined;
+      const [, said] = TURNED_AWAY.exec(text) ?? [];
+      if (said === undefined) return this.#tell?.(driverError(error), false);
+      const reply = replyError(said);
+      this.#tell?.(reply, !isTemporary(reply));
+    });
+  }
+
   #leaveIn(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#redis.disconnect(true), ms);
     this.#timer.unref();
   }
+}
+
+/** Where it leads: as the socket says, which has forgotten it where the server was quick to close, else as asked for. */
+function addressOf({ options, stream }: Redis): NetConnectOpts | undefined {
+  if (options.tls) return undefined;
+  if (options.path) return { path: options.path };
+  const { remoteAddress: host, remotePort: port } = stream;
+  if (port !== undefined) return { host, port };
+  const asked = !options.Connector && !options.sentinels && options.port !== undefined;
+  return asked ? { host: options.host, port: options.port! } : undefined;
 }
 
 /** What the server said, where the error is that. */

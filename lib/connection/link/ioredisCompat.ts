@@ -274,11 +274,15 @@ function bulk(text: string): string {
 
 /** Whether a command that is filled afterwards is written as one that is made the usual way. */
 function fillsAfterwards(Type: typeof Command): boolean {
-  const sample = (): Args => ['0'.repeat(40), 1, 'näme', 30_000, ''];
-  const binary = (): Args => ['key', Buffer.from([0, 255, 13, 10]), 7];
+  const samples: readonly [name: string, args: () => Args][] = [
+    ['evalsha', () => ['0'.repeat(40), 1, 'näme', 30_000, '']],
+    ['evalsha', () => ['key', Buffer.from([0, 255, 13, 10]), 7]],
+    ['eval', () => ['return 1', 0, 'ä']],
+    ['ping', () => []],
+  ];
   try {
-    return [sample, binary].every((args) => {
-      const [ours, theirs] = [filled(Type), constructed(Type)].map((make) => make('evalsha', args()).toWritable({}));
+    return samples.every(([name, args]) => {
+      const [ours, theirs] = [filled(Type), constructed(Type)].map((make) => make(name, args()).toWritable({}));
       return Buffer.from(ours!).equals(Buffer.from(theirs!));
     });
   } catch {

@@ -231,7 +231,7 @@ export class LockEngine {
       given = reply.kind !== 'notHeld' || (held > 0 && sendRecord.sends > 1);
     } catch (error) {
       if (!endsUndo(error)) {
-        const leaseMs = Math.max(context.settings.lockWatchdogTimeout, context.ownerships.lingersMs(ownership));
+        const leaseMs = Math.max(context.settings.lockWatchdogTimeout, context.ownerships.leftoverMs(ownership));
         rollBackHold(context, kind, ownership, leaseMs, sendRecord);
       }
       throw error;

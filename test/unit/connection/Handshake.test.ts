@@ -1,11 +1,15 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
+import { once } from 'node:events';
+import * as net from 'node:net';
 import { Handshake } from '../../../lib/connection/link/Handshake';
+import { sleepUntil } from '../../support';
 import { FakeConnection } from './fakeConnection';
 
 describe('Handshake', () => {
-  function watch(): { connection: FakeConnection; handshake: Handshake; told: string[] } {
+  function watch(port = 6379): { connection: FakeConnection; handshake: Handshake; told: string[] } {
     const connection = new FakeConnection();
+    Object.assign(connection.stream, { remoteAddress: '127.0.0.1', remotePort: port });
     const told: string[] = [];
     const tell = (error: Error, refused: boolean): number =>
       told.push(`${refused ? 'refused' : 'trouble'}: ${error.message}`);
@@ -35,6 +39,47 @@ describe('Handshake', () => {
     expect(told).to.deep.equal(['trouble: ERR max number of clients reached']);
     expect(handshake.refused).to.equal(true);
     handshake.done();
+  });
+
+  describe('a connection that is reset before anything was read', () => {
+    const RESET = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+
+    async function toldBy(serve: (socket: net.Socket) => void): Promise<string[]> {
+      const server = net.createServer(serve).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as net.AddressInfo;
+      const { connection, handshake, told } = watch(port);
+      connection.emit('error', RESET);
+      connection.emit('close');
+      await sleepUntil(() => told.length > 0);
+      handshake.done();
+      server.close();
+      return told;
+    }
+
+    it('is told as what the server says to one who only listens', async () => {
+      const full = '-ERR max number of clients reached\r\n';
+      expect(await toldBy((socket) => socket.end(full))).to.deep.equal(['trouble: ERR max number of clients reached']);
+      const text = REFUSED[0]!;
+      expect(await toldBy((socket) => socket.end(`-${text}\r\n`))).to.deep.equal([`refused: ${text}`]);
+    });
+
+    it('is told as that where the server says nothing', async () => {
+      expect(await toldBy((socket) => socket.end())).to.deep.equal(['trouble: write EPIPE']);
+      // One that waits for us to begin is not waited for.
+      expect(await toldBy((socket) => socket.on('error', () => undefined).resume())).to.deep.equal([
+        'trouble: write EPIPE',
+      ]);
+    });
+
+    it('is told by nobody after the end of the client', async () => {
+      const { connection, told } = watch(1);
+      connection.emit('error', RESET);
+      connection.emit('close');
+      connection.emit('end');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(told).to.deep.equal([]);
+    });
   });
 
   it('takes nothing of a good answer for a refusal, and does not listen on', () => {

@@ -11,6 +11,7 @@ export interface Commanded extends DeferredPromise<unknown> {
 /** As much of an ioredis connection as a subscriber uses; the test opens, breaks and answers. */
 export class FakeConnection extends EventEmitter {
   status = 'connecting';
+  readonly options = {};
   readonly stream = Object.assign(new EventEmitter(), {
     remoteAddress: '10.0.0.1',
     remotePort: 6379,

@@ -67,7 +67,7 @@ describe('OwnershipTable', () => {
       await clock.tickAsync(1_000);
     }
     // Each of them may come up for a minute after its lease, and no longer.
-    expect(owned.table.lingering).to.be.within(61, 200);
+    expect(owned.table.leftovers).to.be.within(61, 200);
     expect(owned.table.isLeftover(owned.ownership('long'))).to.equal(true);
     expect(owned.table.isLeftover(owned.ownership('short 4999'))).to.equal(true);
     expect(owned.table.isLeftover(owned.ownership('short 4900'))).to.equal(false);
