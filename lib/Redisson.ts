@@ -51,7 +51,7 @@ import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, runAsNewThread } from './thread/threadScope';
 import { toMillis } from './util/duration';
 import { ExponentialBackOff } from './util/backOff';
-import { BackOffWaiter } from './wait/BackOffWaiter';
+import { BackOffWait } from './wait/BackOffWait';
 import { Rollback } from './wait/Rollback';
 
 /**
@@ -80,7 +80,7 @@ export class Redisson {
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize);
     const warnUnheard = unheardWarning();
     executor.onUnheard = warnUnheard;
-    executor.onReply = () => watchdog.catchUp();
+    executor.onReply = watchdog.catchUp;
     this.#context = {
       clientId: this.#id,
       settings,
@@ -107,7 +107,7 @@ export class Redisson {
       read: readKind(executor, this.#id, telling(readRenewal(executor, readKeyPrefix))),
       write: writeKind(executor, this.#id, renewal),
       spin: (backOff: BackOff) =>
-        spinKind(executor, this.#id, renewal, () => new BackOffWaiter(backOff.create(), closing)),
+        spinKind(executor, this.#id, renewal, () => new BackOffWait(backOff.create(), closing)),
     };
   }
 

@@ -152,7 +152,7 @@ export class Lock implements MemberLock {
   take(leaseMs: number, waitMs: number, queues: boolean, options: LockOptions | undefined): Promise<AcquireResult> {
     const { threadId, signal } = readCaller(options);
     const call = this.thread.of(threadId);
-    return acquireInScope(this.engine, call, requestOf(call, leaseMs, waitMs, queues, signal));
+    return this.#acquire(call, requestOf(call, leaseMs, waitMs, queues, signal));
   }
 
   async takeHold(
@@ -166,8 +166,16 @@ export class Lock implements MemberLock {
     const request = requestOf(call, leaseMs, waitMs, inner?.queues ?? waitMs > 0, signal);
     request.maxRenewals = readMaxRenewTimes(options);
     request.watchdogMs = inner?.watchdogMs;
-    const taken = await acquireInScope(this.engine, call, request, inner?.member);
+    const taken = await this.#acquire(call, request, inner?.member);
     return taken.ok ? new LockHold(this.engine, request.threadId, taken.hold, taken.token) : taken.timeoutError;
+  }
+
+  /** @param member - whether the lock is a member of a multi-lock */
+  #acquire(call: CallingThread, request: AcquireRequest, member = false): Promise<AcquireResult> {
+    const { around, given } = call;
+    // Outside scopes, and where the caller named the thread, it is known whose the call is.
+    if (around === undefined || given) return this.engine.acquire(request);
+    return acquireInScope(this.engine, call, around, request, member);
   }
 
   /** `unlock()` in a scope: its own thread is not always the one that has the lock. */

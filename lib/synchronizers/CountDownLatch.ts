@@ -4,9 +4,9 @@ import { decodeCount, decodeFlag } from '../scripts/replies';
 import { defineScript, lua, PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Acquirable, Attempt, Waiter } from '../wait/acquireWithin';
-import type { QueueWaiter } from '../waiters/QueueWaiter';
-import { latchWakeRule } from '../waiters/wakeRules';
+import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
+import type { QueueWait } from '../waiters/QueueWait';
+import { latchWakeRule } from '../waiters/WaitQueue';
 import { checkCount, readSignal } from './callArguments';
 import type { RedisObject } from './RedisObject';
 
@@ -63,17 +63,17 @@ export class CountDownLatch implements RCountDownLatch {
 
   /** What a wait waits for. It takes nothing, so there is nothing to undo. @param waits - `false`: one look */
   #opening(waits: boolean): Acquirable<true> {
-    let waiter: QueueWaiter<true> | undefined;
+    let wait: QueueWait<true> | undefined;
     return {
       mustQueue: false,
       attempt: async () => {
         if ((await this.getCount()) > 0) return SHUT;
-        waiter?.acquiredFor(0);
+        wait?.acquiredFor(0);
         return OPEN;
       },
-      join: (): Waiter<true> | undefined => {
-        if (waits) waiter = this.#object.join<true>(latchWakeRule);
-        return waiter;
+      join: (): Wait<true> | undefined => {
+        if (waits) wait = this.#object.join<true>(latchWakeRule);
+        return wait;
       },
       giveUp: (pending) => {
         pending?.catch(() => undefined);

@@ -5,9 +5,9 @@ import { PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Acquirable, Attempt, Waiter } from '../wait/acquireWithin';
-import type { QueueWaiter } from '../waiters/QueueWaiter';
-import { permitWakeRule } from '../waiters/wakeRules';
+import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
+import type { QueueWait } from '../waiters/QueueWait';
+import { permitWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
 import {
   acquiredPermits,
@@ -180,7 +180,7 @@ export class PermitAcquisition implements Acquirable<string[]> {
   readonly #waits: boolean;
   readonly #sendRecord = newSendRecord();
   #ids: readonly Buffer[];
-  #waiter: QueueWaiter<string[]> | undefined;
+  #wait: QueueWait<string[]> | undefined;
   /** Whether an answer came after the lease of its permits was over. */
   #cameLate = false;
 
@@ -212,7 +212,7 @@ export class PermitAcquisition implements Acquirable<string[]> {
       this.#ids = newPermitIds(this.#ids.length);
       return { ok: false, retryInMs: 1 };
     }
-    this.#waiter?.acquiredFor(0);
+    this.#wait?.acquiredFor(0);
     return { ok: true, value: this.#ids.map(permitIdText) };
   }
 
@@ -220,10 +220,10 @@ export class PermitAcquisition implements Acquirable<string[]> {
     return this.#object.outage('acquire permits of');
   }
 
-  join(): Waiter<string[]> | undefined {
+  join(): Wait<string[]> | undefined {
     if (!this.#waits) return undefined;
-    this.#waiter = this.#object.join<string[]>(permitWakeRule, this.#ids.length);
-    return this.#waiter;
+    this.#wait = this.#object.join<string[]>(permitWakeRule, this.#ids.length);
+    return this.#wait;
   }
 
   giveUp(pending: Promise<Attempt<string[]>> | undefined, doubtful: boolean): void {

@@ -4,12 +4,11 @@ import type { CommandExecutor, RunOptions } from '../connection/pending/CommandE
 import { ShutdownError } from '../errors';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { prefixName, suffixName } from '../util/names';
-import { type Acquirable, acquireWithin } from '../wait/acquireWithin';
+import { type Acquirable, acquireWithin, waitLimit } from '../wait/acquireWithin';
 import type { Rollback } from '../wait/Rollback';
-import { NO_LIMIT, WaitLimit } from '../wait/WaitLimit';
-import type { QueueWaiter } from '../waiters/QueueWaiter';
+import type { QueueWait } from '../waiters/QueueWait';
 import type { Subscriptions } from '../waiters/Subscriptions';
-import type { WakeRule } from '../waiters/wakeRules';
+import type { WakeRule } from '../waiters/WaitQueue';
 
 /**
  * One synchronizer in Redis, whatever its kind: its names, its scripts, its waiters. What the facades and the waits of
@@ -71,7 +70,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @param need - how many permits it waits for
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(rule: WakeRule, need = 1): QueueWaiter<T> {
+  join<T>(rule: WakeRule, need = 1): QueueWait<T> {
     return this.context.subscriptions.join<T>(this.keys.channel, this.keys.name, rule, 'shared', undefined, need);
   }
 
@@ -84,9 +83,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    */
   wait<T>(acquirable: Acquirable<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
     if (this.context.closing.aborted) return Promise.reject(new ShutdownError(`wait for ${this.#kind} '${this.name}'`));
-    const timed = waitMs > 0 && waitMs !== Infinity;
-    if (!timed && signal === undefined) return acquireWithin(acquirable, NO_LIMIT);
-    return acquireWithin(acquirable, new WaitLimit(timed ? performance.now() + waitMs : Infinity, signal));
+    return acquireWithin(acquirable, waitLimit(waitMs, signal));
   }
 }
 

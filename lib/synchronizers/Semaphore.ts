@@ -3,9 +3,9 @@ import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Acquirable, Attempt, Waiter } from '../wait/acquireWithin';
-import type { QueueWaiter } from '../waiters/QueueWaiter';
-import { semaphoreWakeRule } from '../waiters/wakeRules';
+import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
+import type { QueueWait } from '../waiters/QueueWait';
+import { semaphoreWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, readSignal } from './callArguments';
 import type { RedisObject } from './RedisObject';
 import { rollBackSemaphore } from './rollback';
@@ -115,7 +115,7 @@ export class SemaphoreAcquisition implements Acquirable<true> {
   readonly #permits: number;
   readonly #waits: boolean;
   readonly #sendRecord = newSendRecord();
-  #waiter: QueueWaiter<true> | undefined;
+  #wait: QueueWait<true> | undefined;
 
   /**
    * @param permits - how many, at least 1
@@ -137,7 +137,7 @@ export class SemaphoreAcquisition implements Acquirable<true> {
       late,
     });
     if (!isTaken) return NOT_ENOUGH;
-    this.#waiter?.acquiredFor(0);
+    this.#wait?.acquiredFor(0);
     return TAKEN;
   }
 
@@ -145,10 +145,10 @@ export class SemaphoreAcquisition implements Acquirable<true> {
     return this.#object.outage('acquire permits of');
   }
 
-  join(): Waiter<true> | undefined {
+  join(): Wait<true> | undefined {
     if (!this.#waits) return undefined;
-    this.#waiter = this.#object.join<true>(semaphoreWakeRule, this.#permits);
-    return this.#waiter;
+    this.#wait = this.#object.join<true>(semaphoreWakeRule, this.#permits);
+    return this.#wait;
   }
 
   giveUp(pending: Promise<Attempt<true>> | undefined): void {

@@ -13,8 +13,8 @@ export function isAbortSignal(value: unknown): value is AbortSignal {
 }
 
 /**
- * How long a caller is willing to wait: a deadline, an AbortSignal, both or neither. At most one timer per wait, and
- * one listener per signal; none at all for a wait without limit.
+ * How long a caller is willing to wait: a deadline, an AbortSignal or both. At most one timer per wait, and one
+ * listener per signal.
  *
  * States: waiting -> over (deadline passed or signal aborted) | ended.
  */
@@ -91,9 +91,6 @@ export class WaitLimit {
     );
   }
 }
-
-/** For a wait without limit; it has no state, so one serves all. */
-export const NO_LIMIT = new WaitLimit(Infinity, undefined);
 
 const listenersOf = new WeakMap<AbortSignal, AbortListeners>();
 

@@ -1,6 +1,6 @@
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
 import { mayHaveRun } from './Rollback';
-import { INTERRUPTED, type WaitLimit } from './WaitLimit';
+import { INTERRUPTED, WaitLimit } from './WaitLimit';
 
 /**
  * What one attempt to acquire came to: the value, or how long to sleep unless woken before.
@@ -14,11 +14,9 @@ export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly o
  */
 export type Wake<T> = { readonly attempt: Promise<Attempt<T>> } | undefined;
 
-/** Where a waiter sleeps and what wakes it. The waiting loop knows no more of pub/sub than this. */
-export interface Waiter<T> {
-  /**
-   * Whether the waiter may attempt; `false`: others are before it in a FIFO queue, and it sleeps until it is the head.
-   */
+/** One wait: how it sleeps, and what wakes it. The waiting loop knows no more of pub/sub than this. */
+export interface Wait<T> {
+  /** Whether it may attempt; `false`: others are before it in a FIFO queue, and it sleeps until it is the head. */
   readonly isTurn: boolean;
   /** Whether the wait ends by itself, at a deadline. Set by the loop. @default false */
   timed?: boolean;
@@ -60,13 +58,24 @@ export interface Acquirable<T> {
    */
   outage?(): Error | undefined;
   /** Joins the waiters. `undefined`: it does not wait, one attempt is all. */
-  join(): Waiter<T> | undefined;
+  join(): Wait<T> | undefined;
   /**
    * Called once, when the wait ends without success.
    * @param pending - the attempt that was under way, if one was; it may still succeed and is then undone
    * @param doubtful - whether an attempt got no reply and may have succeeded
    */
   giveUp(pending: Promise<Attempt<T>> | undefined, doubtful: boolean): void;
+}
+
+/**
+ * The limit of a wait.
+ * @param waitMs - in ms; `Infinity` = without limit; 0 or less: a single attempt, which has no limit either
+ * @returns `undefined` for none
+ */
+export function waitLimit(waitMs: number, signal: AbortSignal | undefined): WaitLimit | undefined {
+  const timed = waitMs > 0 && waitMs !== Infinity;
+  if (!timed && signal === undefined) return undefined;
+  return new WaitLimit(timed ? performance.now() + waitMs : Infinity, signal);
 }
 
 /**
@@ -91,51 +100,55 @@ type State = 'starting' | 'refused' | 'unanswered';
  *    Redis hangs.
  * 6. Whatever way it ends, its waiter leaves, and an attempt whose end it did not see goes to `giveUp`.
  *
+ * @param limit - `undefined`: it waits for as long as it takes
  * @returns the acquired value, or `undefined` when the deadline passed
  * @throws the signal's reason when it aborted; what `attempt` or `listen` rejected with
  */
-export async function acquireWithin<T>(acquirable: Acquirable<T>, limit: WaitLimit): Promise<T | undefined> {
-  let waiter: Waiter<T> | undefined;
+export async function acquireWithin<T>(
+  acquirable: Acquirable<T>,
+  limit: WaitLimit | undefined,
+): Promise<T | undefined> {
+  let wait: Wait<T> | undefined;
   let pending: Promise<Attempt<T>> | undefined;
   let doubtful = false;
   let acquired = false;
   try {
-    if (limit.aborted) throw limit.reason;
+    if (limit?.aborted === true) throw limit.reason;
     let state: State = 'starting';
     /** How long to sleep, once an attempt has failed. */
     let retryInMs = Infinity;
     for (;;) {
       let wake: Wake<T> | typeof INTERRUPTED;
-      if (waiter !== undefined) {
-        wake = await limit.orInterrupted(waiter.sleep(retryInMs, state === 'unanswered'));
+      if (wait !== undefined) {
+        wake = await orInterrupted(wait.sleep(retryInMs, state === 'unanswered'), limit);
       } else if (state !== 'starting' || acquirable.mustQueue) {
-        waiter = acquirable.join();
-        if (waiter === undefined) return undefined;
-        waiter.timed = limit.timed;
-        if (state === 'unanswered') wake = await limit.orInterrupted(waiter.sleep(retryInMs, true));
-        else if (!waiter.isTurn) wake = await limit.orInterrupted(waiter.sleep(Infinity));
+        wait = acquirable.join();
+        if (wait === undefined) return undefined;
+        wait.timed = limit?.timed === true;
+        if (state === 'unanswered') wake = await orInterrupted(wait.sleep(retryInMs, true), limit);
+        else if (!wait.isTurn) wake = await orInterrupted(wait.sleep(Infinity), limit);
       }
       if (wake === INTERRUPTED) return expire(limit);
-      if (waiter !== undefined && wake === undefined) {
-        const listening = waiter.listen();
-        if (listening !== undefined) await limit.orInterrupted(listening);
-        if (limit.over) return expire(limit);
+      if (wait !== undefined && wake === undefined) {
+        const listening = wait.listen();
+        if (listening !== undefined) await orInterrupted(listening, limit);
+        if (limit?.over === true) return expire(limit);
       }
       pending = wake?.attempt ?? acquirable.attempt();
       let result: Attempt<T> | typeof INTERRUPTED;
       try {
-        result = await limit.orInterrupted(pending);
+        result = await orInterrupted(pending, limit);
         state = 'refused';
       } catch (error) {
         // Otherwise the other waiters would find out one after the other, each after a time-out of its own.
-        if (error instanceof ConnectionError) waiter?.connectionLost?.();
+        if (error instanceof ConnectionError) wait?.connectionLost?.();
         // A refusal before the first write is an answer: nothing was acquired, nothing is to be undone.
         if (error instanceof IllegalMonitorStateError || !mayHaveRun(error)) pending = undefined;
         if (!(error instanceof CommandTimeoutError)) throw error;
         doubtful = true;
         state = 'unanswered';
         // The next attempt finds out whether this one succeeded, since a repeated attempt counts once.
-        if (acquirable.repeatable === false || (waiter === undefined && !limit.timed)) throw error;
+        if (acquirable.repeatable === false || (wait === undefined && limit?.timed !== true)) throw error;
         result = { ok: false, retryInMs: PAUSE_AFTER_TIMEOUT_MS };
       }
       if (result === INTERRUPTED) return expire(limit, acquirable.outage?.());
@@ -147,14 +160,19 @@ export async function acquireWithin<T>(acquirable: Acquirable<T>, limit: WaitLim
       retryInMs = result.retryInMs;
     }
   } finally {
-    limit.end();
+    limit?.end();
     if (!acquired) acquirable.giveUp(pending, doubtful);
-    waiter?.leave();
+    wait?.leave();
   }
 }
 
-function expire(limit: WaitLimit, outage?: Error): undefined {
-  if (limit.aborted) throw limit.reason;
+/** The outcome of `work`, or {@link INTERRUPTED} as soon as the wait is over. */
+function orInterrupted<T>(work: Promise<T>, limit: WaitLimit | undefined): Promise<T | typeof INTERRUPTED> {
+  return limit === undefined ? work : limit.orInterrupted(work);
+}
+
+function expire(limit: WaitLimit | undefined, outage?: Error): undefined {
+  if (limit?.aborted === true) throw limit.reason;
   if (outage !== undefined) throw outage;
   return undefined;
 }

@@ -2,9 +2,9 @@ import type { Subscriber } from '../connection/pubsub/Subscriber';
 import { ShutdownError } from '../errors';
 import { clampTimer } from '../util/duration';
 import { FairPauses, GIVE_WAY_MS } from './fairness';
-import type { QueueWaiter, WaitOrder } from './QueueWaiter';
-import { type QueueSubscription, WaitQueue } from './WaitQueue';
-import type { WakeRule } from './wakeRules';
+import { QueueWait } from './QueueWait';
+import type { WaitOrder } from './Waiter';
+import { type QueueSubscription, WaitQueue, type WakeRule } from './WaitQueue';
 
 /** Settings of the subscriptions. */
 export interface SubscriptionSettings {
@@ -127,7 +127,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     order: WaitOrder,
     heir?: H,
     need?: number,
-  ): QueueWaiter<T, H> {
+  ): QueueWait<T, H> {
     if (this.#closed) throw new ShutdownError();
     let subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) {
@@ -139,7 +139,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
       const others = order === 'fifo' ? this.fairPauses.take(rawName) : 0;
       if (others > 0) queue.giveWay(others);
     }
-    return queue.join<T>(order, heir, need);
+    return new QueueWait(queue, queue.join<T>(order, heir, need));
   }
 
   /** Rejects every waiter and closes the subscriber. */

@@ -1,9 +1,38 @@
 import { SubscriptionTimeoutError } from '../errors';
 import { clampTimer } from '../util/duration';
-import { QueueWaiter, type WaiterQueue, type WaitOrder } from './QueueWaiter';
 import { ProcessFairness } from './fairness';
 import { Polling, type PolledQueue } from './Polling';
-import type { WakeRule } from './wakeRules';
+import { Waiter, type WaitOrder } from './Waiter';
+
+/**
+ * What a message does to the waiters of its channel: a number wakes so many, `permits` wakes those that they are enough
+ * for.
+ */
+export type WakeUp = 'next' | 'all' | 'none' | number | { readonly permits: number };
+
+/** Reads a message of one family of channels: whom it wakes. */
+export type WakeRule = (message: string) => WakeUp;
+
+/** Locks and read/write locks: `0` = unlocked, one may try; `1` = write lock released, everybody may. */
+export const lockWakeRule: WakeRule = (message) => (message === '0' ? 'next' : message === '1' ? 'all' : 'none');
+
+/** Semaphores: the permits there are now; a waiter that needs more need not try. */
+export const semaphoreWakeRule: WakeRule = (message) => {
+  const permits = readPermits(message);
+  return permits > 0 ? { permits } : 'none';
+};
+
+/**
+ * Permit-expirable semaphores: the permits there are now, or the number added to those. So many waiters may try,
+ * whatever they need; one that gets none wakes those that need fewer.
+ */
+export const permitWakeRule: WakeRule = (message) => readPermits(message) || 'none';
+
+/**
+ * Count-down latches: `0` = reached zero, `1` = new count or deleted. Both wake: a deleted latch lets its waiters go,
+ * which read the count again (the Java client leaves them asleep).
+ */
+export const latchWakeRule: WakeRule = (message) => (message === '0' || message === '1' ? 'all' : 'none');
 
 /**
  * The longest turn, in ms: slow sections must not keep others waiting for many times their length.
@@ -50,7 +79,7 @@ export interface QueueSubscription<H extends object = object> {
  * again from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3. an
  * empty queue is not in the table.
  */
-export class WaitQueue<H extends object = object> implements WaiterQueue<H>, PolledQueue {
+export class WaitQueue<H extends object = object> implements PolledQueue {
   /** The object's key in Redis. */
   readonly rawName: string;
   /** What its messages mean. */
@@ -62,10 +91,10 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
   #turnStartedAt = performance.now();
   // Made when needed: most queues live for one attempt of one waiter, on the hot path.
   #fairness: ProcessFairness | undefined;
-  #head: QueueWaiter<unknown, H> | undefined;
+  #head: Waiter<unknown, H> | undefined;
   /** Those behind the head. */
-  #followers: Set<QueueWaiter<unknown, H>> | undefined;
-  #shared: Set<QueueWaiter<unknown, H>> | undefined;
+  #followers: Set<Waiter<unknown, H>> | undefined;
+  #shared: Set<Waiter<unknown, H>> | undefined;
   /** Whether its first waiter lets other processes go first. */
   #yields = false;
   #recheckAt = Infinity;
@@ -88,14 +117,14 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
   }
 
   /** The first of the FIFO waiters. */
-  get head(): QueueWaiter<unknown, H> | undefined {
+  get head(): Waiter<unknown, H> | undefined {
     return this.#head;
   }
 
   /** The next waiter, where it may be handed the lock: the head, while it sleeps and no wake-up is on its way. */
   get heir(): H | undefined {
     const head = this.#head;
-    return head?.asleep === true && !head.banked ? head.heir : undefined;
+    return head?.asleep === true && !head.wakeKept ? head.heir : undefined;
   }
 
   /** How many wait, FIFO and shared. */
@@ -116,8 +145,8 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
    * @param heir - the acquisition that a holder of this process may hand the lock to
    * @param need - how many permits it waits for. @default 1
    */
-  join<T>(order: WaitOrder, heir?: H, need = 1): QueueWaiter<T, H> {
-    const waiter = new QueueWaiter<T, H>(this, order, heir, need);
+  join<T>(order: WaitOrder, heir?: H, need = 1): Waiter<T, H> {
+    const waiter = new Waiter<T, H>(order, heir, need);
     if (order === 'shared') (this.#shared ??= new Set()).add(waiter);
     else if (this.#head === undefined) this.#head = waiter;
     else (this.#followers ??= new Set()).add(waiter);
@@ -171,11 +200,12 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
   }
 
   /** Whether the waiter is the head. */
-  isHead(waiter: QueueWaiter<unknown, H>): boolean {
+  isHead(waiter: Waiter<unknown, H>): boolean {
     return waiter === this.#head;
   }
 
-  mayBegin(waiter: QueueWaiter<unknown, H>): boolean {
+  /** Whether its first attempt need not wait for others: it is the head, and no readers sleep. */
+  mayBegin(waiter: Waiter<unknown, H>): boolean {
     return waiter === this.#head && !this.#yields && !this.#sharedSleeps;
   }
 
@@ -187,6 +217,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     return this.#subscription.longestPause;
   }
 
+  /** Subscribes, for all its waiters together, and tells them when it is done. @returns whether it is done already */
   listen(): boolean {
     if (this.#subscription.listen()) return true;
     this.#polling ??= new Polling(this);
@@ -258,6 +289,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     this.#head?.wake();
   }
 
+  /** Redis cannot be reached: each waiter finds out for itself, and now. */
   connectionLost(): void {
     for (const waiter of this.#all()) waiter.attemptUnsubscribed();
   }
@@ -275,11 +307,13 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     if (this.#recheckAt < this.#timerAt) this.#arm();
   }
 
-  /** A waiter leaves. @param awake - it was not asleep @param leaseMs - it acquired, for so many ms */
-  remove(waiter: QueueWaiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
+  /** A waiter leaves. */
+  remove(waiter: Waiter<unknown, H>): void {
+    const { leaseMs } = waiter;
+    const awake = waiter.leave();
     if (waiter.order === 'shared') {
       // A wake-up that it did not use, or used in vain, goes to another waiter.
-      const handsOn = waiter.banked || (waiter.woken && leaseMs === undefined);
+      const handsOn = waiter.wakeKept || (waiter.woken && leaseMs === undefined);
       const there = this.#shared?.delete(waiter) === true;
       if (there && leaseMs !== undefined && !this.#subscription.heard) this.wakeSome(FOLLOWERS);
       else if (there && handsOn) this.wakeSome(1);
@@ -287,7 +321,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
       this.#yields = false;
       this.#head = this.#followers?.values().next().value;
       if (this.#head !== undefined) this.#followers?.delete(this.#head);
-      this.#succeed(waiter, awake, leaseMs);
+      this.#succeed(waiter, awake);
     } else this.#followers?.delete(waiter);
     if (this.size === 0) this.#close();
   }
@@ -296,7 +330,7 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     return (this.#fairness ??= new ProcessFairness(() => this.#head?.wake()));
   }
 
-  #all(): QueueWaiter<unknown, H>[] {
+  #all(): Waiter<unknown, H>[] {
     return [...(this.#head === undefined ? [] : [this.#head]), ...(this.#followers ?? []), ...(this.#shared ?? [])];
   }
 
@@ -310,11 +344,12 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
     return false;
   }
 
-  #succeed(former: QueueWaiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
+  #succeed(former: Waiter<unknown, H>, awake: boolean): void {
+    const { leaseMs } = former;
     if (leaseMs !== undefined) this.#fairness?.reset();
     const head = this.#head;
     if (head === undefined) return;
-    if (!this.#subscription.live || former.banked || (awake && leaseMs === undefined)) head.wake();
+    if (!this.#subscription.live || former.wakeKept || (awake && leaseMs === undefined)) head.wake();
     else if (leaseMs !== undefined) this.recheckIn(leaseMs);
     // else: it gave up while asleep, and its timer serves the successor as well
   }
@@ -341,4 +376,10 @@ export class WaitQueue<H extends object = object> implements WaiterQueue<H>, Pol
       clampTimer(Math.ceil(this.#recheckAt - performance.now())),
     );
   }
+}
+
+/** @returns 0 for anything but a positive integer */
+function readPermits(message: string): number {
+  const permits = Number(message);
+  return Number.isSafeInteger(permits) && permits > 0 ? permits : 0;
 }

@@ -36,13 +36,18 @@ export class OwnershipTable {
   readonly #leftovers = new Map<string, number>();
   /** When there are this many, those whose time is over are dropped. */
   #sweepAt = MIN_LEFTOVERS;
-  /** The calls of this client that wait for a section to give up its lock. */
-  readonly sectionQueues = new SectionQueues();
+  // Made when needed: most clients have no such calls.
+  #sectionQueues: SectionQueues | undefined;
   /** Told when an ownership got a hold, and when it has none any more. */
   watcher: { changed(ownership: Ownership): void; ended(ownership: Ownership): void } | undefined;
 
   /** Told when something may have been given back; set while the client drains. */
   onReleased: (() => void) | undefined;
+
+  /** The calls of this client that wait for a section to give up its lock. */
+  get sectionQueues(): SectionQueues {
+    return (this.#sectionQueues ??= new SectionQueues());
+  }
 
   /** Whether a lock is held, being taken or being given back. Holds that are left to expire do not count. */
   get busy(): boolean {
@@ -225,9 +230,9 @@ export class OwnershipTable {
   ended(ownership: Ownership, failed: object | undefined): void {
     ownership.ended();
     this.tidy(ownership);
-    if (this.sectionQueues.size === 0) return;
-    this.sectionQueues.free(ownership);
-    if (failed !== undefined) this.sectionQueues.free(failed);
+    if (this.#sectionQueues === undefined) return;
+    this.#sectionQueues.free(ownership);
+    if (failed !== undefined) this.#sectionQueues.free(failed);
   }
 
   /** Forgets an ownership that has nothing any more. */
@@ -296,7 +301,7 @@ export class OwnershipTable {
 
   /** A section that has given up its lock is no obstacle any more. */
   #freeSection({ origin, scope }: Hold): void {
-    if (this.sectionQueues.size > 0 && origin === 'section' && scope !== undefined) this.sectionQueues.free(scope);
+    if (origin === 'section' && scope !== undefined) this.#sectionQueues?.free(scope);
   }
 
   /** The lock counts as ours no longer than its holds last. */

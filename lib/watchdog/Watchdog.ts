@@ -45,10 +45,10 @@ export class Watchdog {
    * Does now what is overdue. Called after each reply: when the event loop has stalled, a reply may be read before the
    * timer fires, and its caller must not go on with a hold that has run out.
    */
-  catchUp(): void {
+  readonly catchUp = (): void => {
     // The reply belongs to its caller's thread; what is overdue does not.
     if (performance.now() >= this.#dueAt) runOutside(() => this.#due());
-  }
+  };
 
   #changed(ownership: Ownership): void {
     this.#owned.place(ownership);

@@ -63,7 +63,7 @@ export class FakeClient {
     this.executor = new FakeExecutor(redis);
     this.subscriber = new FakeSubscriber(redis);
     this.watchdog = new Watchdog(this.ownerships, full.lockWatchdogBatchSize);
-    this.executor.onReply = () => this.watchdog.catchUp();
+    this.executor.onReply = this.watchdog.catchUp;
     this.subscriptions = new Subscriptions(this.subscriber, full);
     this.ownerships.onLost((event) => this.lost.push(event));
     this.context = {

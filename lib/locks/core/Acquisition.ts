@@ -1,9 +1,9 @@
 import { newSendRecord } from '../../connection/pending/CommandExecutor';
 import { CommandTimeoutError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../../errors';
-import type { QueueWaiter } from '../../waiters/QueueWaiter';
+import type { QueueWait } from '../../waiters/QueueWait';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { AcquireReply } from '../../scripts/replies';
-import type { Acquirable, Attempt, Waiter } from '../../wait/acquireWithin';
+import type { Acquirable, Attempt, Wait } from '../../wait/acquireWithin';
 import { mayHaveRun } from '../../wait/Rollback';
 import type { Heir, LockKind } from '../kinds/LockKind';
 import type { LockContext } from './LockContext';
@@ -55,8 +55,8 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   call: CallingThread | undefined;
   /** Set when it begins to wait in a scope; the lock engine ends it. */
   selfWait: SelfWait | undefined;
-  /** Its waiter in the queue, while it has one. */
-  waiter: QueueWaiter<Acquired> | undefined;
+  /** Its wait in the queue, once it has joined it. */
+  wait: QueueWait<Acquired> | undefined;
   /** The ttl that the last attempt was answered with, in ms. */
   ttl = -1;
   sleptMs = 0;
@@ -103,7 +103,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   /** Whether it must not attempt before those who wait: not for a re-entry, whose own thread they wait for. */
   get mustQueue(): boolean {
     const { kind, ownership } = this;
-    if (kind.waitOrder === 'shared' || kind.newWaiter !== undefined || !this.#waits || this.count > 1) return false;
+    if (kind.waitOrder === 'shared' || kind.newWait !== undefined || !this.#waits || this.count > 1) return false;
     const { subscriptions } = this.#context;
     if (this.#giveWayMs() > 0) return true;
     return (
@@ -151,7 +151,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     if (this.#context.closing.aborted) throw new ShutdownError(`acquire lock '${this.name}'`);
     if (this.ownership.releasing)
       return this.ownership.whenReleased().then(() => (this.sendRecord.cancelled ? NOT_TRIED : this.attempt()));
-    if (this.waiter === undefined) {
+    if (this.wait === undefined) {
       const giveWayMs = this.#giveWayMs();
       if (giveWayMs > 0) return this.#giveWay(Math.min(giveWayMs, READER_PAUSE_MS));
     }
@@ -163,7 +163,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
         const now = performance.now();
         this.#open = false;
         if (this.#unanswered !== undefined && !this.#onManyConnections()) this.#unanswered = undefined;
-        if (reply.acquired) this.waiter?.beginTurn(now);
+        if (reply.acquired) this.wait?.beginTurn(now);
         return this.#settle(reply, sendRecord.sentAt ?? now, now);
       },
       (error: unknown) => {
@@ -198,8 +198,8 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     if (!reply.acquired) {
       this.#late = 0;
       this.ttl = reply.ttl;
-      // Without a waiter it does not sleep: it joins the queue, and attempts once more.
-      if (this.waiter !== undefined && reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
+      // Before it waits it does not sleep: it joins the queue, and attempts once more.
+      if (this.wait !== undefined && reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
       if (this.count > 1) this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
       return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
     }
@@ -210,7 +210,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
       if (++this.#late >= MAX_LATE) throw this.#tooShort(now - sentAt);
       return { ok: false, retryInMs: 10 * 2 ** this.#late };
     }
-    this.waiter?.acquiredFor(this.leaseMs);
+    this.wait?.acquiredFor(this.leaseMs);
     return { ok: true, value: { deadline, holds: reply.holds, token: reply.token } };
   }
 
@@ -223,17 +223,17 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.kind.executor.outage(this.rawName, `acquire lock '${this.name}'`);
   }
 
-  join(): Waiter<Acquired> | undefined {
+  join(): Wait<Acquired> | undefined {
     if (!this.#waits) return undefined;
     const { kind, ownership, call } = this;
     if (call?.around !== undefined) {
       this.selfWait ??= this.#context.selfWaits.begin(ownership.name, ownership.rawName, call.around, call.since);
     }
-    if (kind.newWaiter !== undefined) return kind.newWaiter();
+    if (kind.newWait !== undefined) return kind.newWait();
     const channel = kind.channelOf(ownership.rawName, ownership.owner);
     const order = this.count > 1 ? 'shared' : kind.waitOrder;
-    this.waiter = this.#context.subscriptions.join<Acquired>(channel, ownership.rawName, kind.wakeRule, order, this);
-    return this.waiter;
+    this.wait = this.#context.subscriptions.join<Acquired>(channel, ownership.rawName, kind.wakeRule, order, this);
+    return this.wait;
   }
 
   /** A holder hands the lock over by a command of its own, on the connection `connectionNumber`. */
@@ -251,7 +251,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     );
     // If the wait ended in this very turn, nobody awaits it; `giveUp` deals with the hand-over then.
     attempt.catch(() => undefined);
-    this.waiter?.wakeWith(attempt);
+    this.wait?.waiter.wakeWith(attempt);
   }
 
   /**
@@ -270,7 +270,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     // A command in a broken connection may still run behind an answer that came on the next one.
     const doubtful = inDoubt || this.#onManyConnections();
     this.sendRecord.cancelled = true;
-    this.waiter?.acquiredFor(undefined);
+    this.wait?.acquiredFor(undefined);
     pending?.catch(() => undefined);
     if (!this.repeated) return;
     const handOver = this.#handOver?.then(({ acquired }) => acquired || doubtful);

@@ -4,9 +4,8 @@ import { type CommandTimeoutError, IllegalMonitorStateError } from '../../errors
 import type { ReleaseReply } from '../../scripts/replies';
 import { type LogicalThread, type Scope, tookIn } from '../../thread/threadScope';
 import { NO_LEASE } from '../../util/duration';
-import { acquireWithin } from '../../wait/acquireWithin';
+import { acquireWithin, waitLimit } from '../../wait/acquireWithin';
 import { endsUndo } from '../../wait/Rollback';
-import { NO_LIMIT, WaitLimit } from '../../wait/WaitLimit';
 import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
 import type { LockKind } from '../kinds/LockKind';
 import { type Acquired, Acquisition } from './Acquisition';
@@ -41,13 +40,6 @@ export type AcquireResult =
   | { readonly ok: true; readonly hold: Hold; readonly token: bigint | undefined }
   /** Not acquired; `ttl` as the last attempt read it. `timeoutError`: that attempt got no answer. */
   | { readonly ok: false; readonly ttl: number; readonly timeoutError: CommandTimeoutError | undefined };
-
-/** How long a request waits. */
-export function waitLimitOf({ waitMs, signal }: AcquireRequest): WaitLimit {
-  const timed = waitMs > 0 && waitMs !== Infinity;
-  if (!timed && signal === undefined) return NO_LIMIT;
-  return new WaitLimit(timed ? performance.now() + waitMs : Infinity, signal);
-}
 
 /** One lock, for every thread: acquires and releases. The facades read the thread and the options, and call it. */
 export class LockEngine {
@@ -89,7 +81,7 @@ export class LockEngine {
     if (section !== undefined && !this.shared) ownership.acquirer = section;
     let ok = false;
     try {
-      const acquired = await acquireWithin(acquisition, waitLimitOf(request));
+      const acquired = await acquireWithin(acquisition, waitLimit(request.waitMs, request.signal));
       if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, timeoutError: acquisition.timeoutError };
       acquisition.succeeded();
       ok = true;

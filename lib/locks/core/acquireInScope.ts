@@ -1,8 +1,8 @@
 import { ShutdownError } from '../../errors';
 import { moveSection, type Scope } from '../../thread/threadScope';
 import type { SectionWaiter } from '../../thread/SectionQueues';
-import { type Acquirable, acquireWithin, type Attempt, type Waiter } from '../../wait/acquireWithin';
-import { type AcquireRequest, type AcquireResult, type LockEngine, waitLimitOf } from './LockEngine';
+import { type Acquirable, acquireWithin, type Attempt, type Wait, waitLimit } from '../../wait/acquireWithin';
+import { type AcquireRequest, type AcquireResult, type LockEngine } from './LockEngine';
 import { chooseThread, chosenThread, threadThatLetsIn, type ThreadChoice } from './chooseThread';
 import type { CallingThread } from './calls';
 
@@ -15,23 +15,23 @@ const NOT_ACQUIRED: AcquireResult = Object.freeze({ ok: false, ttl: -1, timeoutE
 const NOT_YET: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
 
 /**
- * Takes a lock for the thread that a call belongs to. Outside scopes, and where the caller named the thread, that is
- * known already. A call beside a section of the thread that lets it in waits for that first.
+ * Takes a lock for the thread that a call in a scope belongs to. A call beside a section of the thread that lets it in
+ * waits for that first.
  *
+ * @param around - the scope of the call, which did not name its thread
  * @param member - whether the lock is a member of a multi-lock
  * @throws as {@link LockEngine.acquire}
  */
 export function acquireInScope(
   lock: LockEngine,
   call: CallingThread,
+  around: Scope,
   request: AcquireRequest,
-  member = false,
+  member: boolean,
 ): Promise<AcquireResult> {
-  const { around } = call;
-  if (around === undefined || call.given) return lock.acquire(request);
   const choice = chooseThread(lock, call, around);
   if (!('obstacle' in choice)) return begin(lock, call, request, choice, member);
-  return new SectionWait(lock, call, around, request, member).run();
+  return new SectionAcquisition(lock, call, around, request, member).run();
 }
 
 /** Nothing may come between the choice of the thread and this. */
@@ -55,7 +55,7 @@ function begin(
 }
 
 /** A call that waits for a section beside it, as the waiting loop sees it. */
-class SectionWait implements Acquirable<Begun> {
+class SectionAcquisition implements Acquirable<Begun> {
   readonly mustQueue = false;
   readonly #lock: LockEngine;
   readonly #call: CallingThread;
@@ -79,7 +79,7 @@ class SectionWait implements Acquirable<Begun> {
     const wait = context.selfWaits.begin(name, rawName, this.#around, this.#call.since);
     let begun: Begun | undefined;
     try {
-      begun = await acquireWithin(this, waitLimitOf(this.#request));
+      begun = await acquireWithin(this, waitLimit(this.#request.waitMs, this.#request.signal));
     } finally {
       if (wait !== undefined) context.selfWaits.end(wait);
       this.#waiter?.leave();
@@ -109,7 +109,7 @@ class SectionWait implements Acquirable<Begun> {
     return Promise.resolve({ ok: true, value: { taking } });
   }
 
-  join(): Waiter<Begun> | undefined {
+  join(): Wait<Begun> | undefined {
     return this.#request.waitMs > 0 ? this.#waiter : undefined;
   }
 

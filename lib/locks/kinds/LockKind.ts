@@ -1,10 +1,10 @@
 import type { SendRecord, CommandExecutor } from '../../connection/pending/CommandExecutor';
-import type { WaitOrder } from '../../waiters/QueueWaiter';
-import type { WakeRule } from '../../waiters/wakeRules';
+import type { WaitOrder } from '../../waiters/Waiter';
+import type { WakeRule } from '../../waiters/WaitQueue';
 import type { Renewal } from '../../watchdog/Ownership';
 import type { AcquireReply, ReleaseReply } from '../../scripts/replies';
 import type { Search } from '../../wait/Rollback';
-import type { Waiter } from '../../wait/acquireWithin';
+import type { Wait } from '../../wait/acquireWithin';
 
 /** Who acts on which lock. */
 export interface LockSubject {
@@ -83,7 +83,7 @@ export interface LockKind {
   /** The channel a waiter listens to. */
   channelOf(rawName: string, owner: string): string;
   /** How one acquisition waits, for a kind without messages. @default a waiter in the queue of its name */
-  newWaiter?(): Waiter<never>;
+  newWait?(): Wait<never>;
   attempt(request: AttemptRequest): Promise<AcquireReply>;
   release(request: ReleaseRequest): Promise<ReleaseReply>;
   /**

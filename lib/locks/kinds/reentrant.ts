@@ -3,7 +3,7 @@ import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/re
 import { PUBLISH_COMMAND } from '../../scripts/Script';
 import { ownerName, prefixName } from '../../util/names';
 import type { Search } from '../../wait/Rollback';
-import { lockWakeRule } from '../../waiters/wakeRules';
+import { lockWakeRule } from '../../waiters/WaitQueue';
 import type { Renewal } from '../../watchdog/Ownership';
 import type { Handover, LockKind } from './LockKind';
 import {

@@ -1,7 +1,7 @@
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { decodeFlag, decodeRelease } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
-import type { Waiter } from '../../wait/acquireWithin';
+import type { Wait } from '../../wait/acquireWithin';
 import type { Renewal } from '../../watchdog/Ownership';
 import type { LockKind } from './LockKind';
 import { commonKind } from './reentrant';
@@ -10,13 +10,13 @@ import { commonKind } from './reentrant';
  * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrant.ts` without messages; waiters come back by
  * themselves. It announces nothing, so a waiter of a plain lock of the same name learns of its release by the ttl.
  *
- * @param newWaiter - makes what wakes the waiter of one acquisition (`BackOffWaiter`)
+ * @param newWait - makes what wakes the waiter of one acquisition (`BackOffWait`)
  */
 export function spinKind(
   executor: CommandExecutor,
   clientId: string,
   renewal: Renewal,
-  newWaiter: () => Waiter<never>,
+  newWait: () => Wait<never>,
 ): LockKind {
   return {
     // There is no queue in this process whose head the lock could be handed to.
@@ -24,7 +24,7 @@ export function spinKind(
     name: 'spin',
     waitOrder: 'shared',
     keysOf: (rawName) => [rawName],
-    newWaiter,
+    newWait,
     release: ({ rawName, owner, left, remainingMs, name, sendRecord }) =>
       executor.run(
         releaseSpinLock,

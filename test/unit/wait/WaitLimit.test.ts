@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import type { SinonFakeTimers } from 'sinon';
-import { NO_LIMIT, INTERRUPTED, WaitLimit } from '../../../lib/wait/WaitLimit';
+import { INTERRUPTED, WaitLimit } from '../../../lib/wait/WaitLimit';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 
@@ -16,8 +16,9 @@ describe('WaitLimit', () => {
 
   it('without a limit costs no timer and hands the work through', () => {
     const work = Promise.resolve(1);
-    expect(NO_LIMIT.orInterrupted(work)).to.equal(work);
-    expect([NO_LIMIT.timed, NO_LIMIT.over, NO_LIMIT.aborted]).to.deep.equal([false, false, false]);
+    const limit = new WaitLimit(Infinity, undefined);
+    expect(limit.orInterrupted(work)).to.equal(work);
+    expect([limit.timed, limit.over, limit.aborted]).to.deep.equal([false, false, false]);
     expect(clock.countTimers()).to.equal(0);
   });
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { CommandError, CommandTimeoutError, ConnectionError } from '../../../lib/errors';
-import { type Acquirable, acquireWithin, type Attempt, type Waiter, type Wake } from '../../../lib/wait/acquireWithin';
+import { type Acquirable, acquireWithin, type Attempt, type Wait, type Wake } from '../../../lib/wait/acquireWithin';
 import { WaitLimit } from '../../../lib/wait/WaitLimit';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
@@ -15,7 +15,7 @@ function no(retryInMs = 1_000): Attempt<string> {
 }
 
 /** Something to be acquired that answers what the test says, and writes down what happens. */
-class FakeAcquirable implements Acquirable<string>, Waiter<string> {
+class FakeAcquirable implements Acquirable<string>, Wait<string> {
   readonly log: string[] = [];
   /** What attempts come to; the last one is repeated. */
   answers: (Attempt<string> | Error | Promise<Attempt<string>>)[] = [no()];
@@ -38,7 +38,7 @@ class FakeAcquirable implements Acquirable<string>, Waiter<string> {
     return this.unreachable;
   }
 
-  join(): Waiter<string> | undefined {
+  join(): Wait<string> | undefined {
     this.log.push('join');
     return this.waits ? this : undefined;
   }

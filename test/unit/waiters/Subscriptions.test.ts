@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { ShutdownError, SubscriptionTimeoutError } from '../../../lib/errors';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { QueueWaiter } from '../../../lib/waiters/QueueWaiter';
-import { lockWakeRule, permitWakeRule, semaphoreWakeRule } from '../../../lib/waiters/wakeRules';
+import type { QueueWait } from '../../../lib/waiters/QueueWait';
+import { lockWakeRule, permitWakeRule, semaphoreWakeRule } from '../../../lib/waiters/WaitQueue';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeRedis } from '../../support/fakeRedis';
@@ -23,20 +23,16 @@ describe('Subscriptions', () => {
     subscriptions = new Subscriptions(subscriber, { subscriptionTimeout: 1_000, timeout: 3_000 });
   });
 
-  function join(
-    channel = 'a',
-    order: 'fifo' | 'shared' = 'shared',
-    rawName = `name of ${channel}`,
-  ): QueueWaiter<string> {
+  function join(channel = 'a', order: 'fifo' | 'shared' = 'shared', rawName = `name of ${channel}`): QueueWait<string> {
     return subscriptions.join(channel, rawName, lockWakeRule, order);
   }
 
-  function listen(waiter: QueueWaiter<string>): Outcome<void> {
+  function listen(waiter: QueueWait<string>): Outcome<void> {
     return new Outcome(waiter.listen() ?? Promise.resolve());
   }
 
   /** It attempts in vain whenever it is sent to. */
-  function asleep(waiter: QueueWaiter<string>): Outcome<never> {
+  function asleep(waiter: QueueWait<string>): Outcome<never> {
     const attempts = async (): Promise<never> => {
       for (;;) {
         await waiter.sleep(Infinity);
@@ -250,7 +246,7 @@ describe('Subscriptions', () => {
         await clock.tickAsync(5);
         expect(sleeping.state).to.equal('resolved');
         // One too many is harmless: it tries in vain, and sleeps again.
-        while (waiter.banked) await waiter.sleep(Infinity);
+        while (waiter.waiter.wakeKept) await waiter.sleep(Infinity);
       }
     });
 

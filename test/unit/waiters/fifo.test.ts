@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { QueueWaiter } from '../../../lib/waiters/QueueWaiter';
+import type { QueueWait } from '../../../lib/waiters/QueueWait';
 import type { WaitQueue } from '../../../lib/waiters/WaitQueue';
-import { lockWakeRule } from '../../../lib/waiters/wakeRules';
+import { lockWakeRule } from '../../../lib/waiters/WaitQueue';
 import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import type { FakeRedis } from '../../support/fakeRedis';
@@ -22,7 +22,7 @@ describe('WaitQueue: FIFO', () => {
     ({ clock, redis, subscriptions } = openFakeSubscriptions());
   });
 
-  function join(): QueueWaiter<string> {
+  function join(): QueueWait<string> {
     return subscriptions.join(CHANNEL, NAME, lockWakeRule, 'fifo');
   }
 
@@ -34,7 +34,7 @@ describe('WaitQueue: FIFO', () => {
   async function line(
     length: number,
     ttl: number,
-  ): Promise<{ waiters: QueueWaiter<string>[]; sleeps: Outcome<unknown>[] }> {
+  ): Promise<{ waiters: QueueWait<string>[]; sleeps: Outcome<unknown>[] }> {
     const waiters = Array.from({ length }, join);
     await waiters[0]!.listen();
     const sleeps = waiters.map((waiter, i) => new Outcome(waiter.sleep(i === 0 ? ttl : Infinity)));
@@ -86,7 +86,7 @@ describe('WaitQueue: FIFO', () => {
 
   it('leaves a timer that fires early alone, and sleeps on', async () => {
     const { waiters, sleeps } = await line(1, 100);
-    waiters[0]!.wake();
+    waiters[0]!.waiter.wake();
     const again = new Outcome(waiters[0]!.sleep(1_000));
     await clock.tickAsync(999);
     expect([...states(sleeps), again.state]).to.deep.equal(['resolved', 'pending']);
@@ -106,17 +106,17 @@ describe('WaitQueue: FIFO', () => {
   it('banks a wake-up that comes while the head is awake, once', async () => {
     const { waiters } = await line(1, 10_000);
     const head = waiters[0]!;
-    head.wake();
-    expect([head.wake(), head.wake()], 'news').to.deep.equal([true, false]);
+    head.waiter.wake();
+    expect([head.waiter.wake(), head.waiter.wake()], 'news').to.deep.equal([true, false]);
     expect(new Outcome(head.sleep(1_000))).to.be.an('object');
-    const banked = new Outcome(head.sleep(1_000));
+    const kept = new Outcome(head.sleep(1_000));
     await turn();
-    expect(banked.state).to.equal('pending');
+    expect(kept.state).to.equal('pending');
   });
 
   it('leaves the successor asleep when the head acquires, to look again when that lease is over', async () => {
     const { waiters, sleeps } = await line(3, 10_000);
-    waiters[0]!.wake();
+    waiters[0]!.waiter.wake();
     waiters[0]!.acquiredFor(2_000);
     waiters[0]!.leave();
     await clock.tickAsync(1_999);
@@ -136,8 +136,8 @@ describe('WaitQueue: FIFO', () => {
 
   it('hands on a wake-up that came while the head was acquiring', async () => {
     const { waiters, sleeps } = await line(2, 10_000);
-    waiters[0]!.wake();
-    waiters[0]!.wake();
+    waiters[0]!.waiter.wake();
+    waiters[0]!.waiter.wake();
     waiters[0]!.acquiredFor(10_000);
     waiters[0]!.leave();
     await turn();
@@ -177,10 +177,10 @@ describe('WaitQueue: FIFO', () => {
   it('gives a sleeper an attempt that its predecessor makes for it', async () => {
     const { waiters, sleeps } = await line(2, 1_000);
     const attempt = Promise.resolve({ ok: true, value: 'handed' } as const);
-    waiters[0]!.wakeWith(attempt);
+    waiters[0]!.waiter.wakeWith(attempt);
     await turn();
     expect(sleeps[0]!.value).to.deep.equal({ attempt });
-    expect(waiters[0]!.asleep).to.equal(false);
+    expect(waiters[0]!.waiter.asleep).to.equal(false);
   });
 
   it('AS-07: keeps nothing of 10 000 waiters that gave up', async () => {

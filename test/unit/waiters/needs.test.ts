@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { QueueWaiter } from '../../../lib/waiters/QueueWaiter';
-import { latchWakeRule, permitWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/waiters/wakeRules';
+import type { QueueWait } from '../../../lib/waiters/QueueWait';
+import { latchWakeRule, permitWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/waiters/WaitQueue';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeRedis } from '../../support/fakeRedis';
@@ -82,10 +82,10 @@ describe('WaitQueue: waiters that need several permits', () => {
 
 /** A waiter that sleeps, and may be sent to sleep again. */
 class Sleeper {
-  readonly waiter: QueueWaiter<string>;
+  readonly waiter: QueueWait<string>;
   #sleep: Outcome<unknown>;
 
-  constructor(waiter: QueueWaiter<string>) {
+  constructor(waiter: QueueWait<string>) {
     this.waiter = waiter;
     this.#sleep = new Outcome(waiter.sleep(Infinity));
   }

@@ -2,7 +2,7 @@ import type { BackOffPolicy } from '../api/BackOff';
 import { ShutdownError } from '../errors';
 import { clampTimer } from '../util/duration';
 import { AbortListeners } from './WaitLimit';
-import type { Wake, Waiter } from './acquireWithin';
+import type { Wait, Wake } from './acquireWithin';
 
 /**
  * Wakes by time alone: for kinds of lock that send no messages. Each sleep is as long as the policy says, whatever the
@@ -10,7 +10,7 @@ import type { Wake, Waiter } from './acquireWithin';
  *
  * States: awake <-> asleep -> left.
  */
-export class BackOffWaiter implements Waiter<never> {
+export class BackOffWait implements Wait<never> {
   /** The attempt that failed has just been made; the next one comes after the first pause. */
   readonly isTurn = false;
   readonly #policy: BackOffPolicy;

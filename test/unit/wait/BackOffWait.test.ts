@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { acquireWithin, type Acquirable } from '../../../lib/wait/acquireWithin';
-import { BackOffWaiter } from '../../../lib/wait/BackOffWaiter';
+import { BackOffWait } from '../../../lib/wait/BackOffWait';
 import { WaitLimit } from '../../../lib/wait/WaitLimit';
 import { fakeClock } from '../../support';
 
@@ -26,7 +26,7 @@ describe('waiting by back-off', () => {
           attempts.length >= succeedsAt ? { ok: true, value: 'taken' } : { ok: false, retryInMs: 60_000 },
         );
       },
-      join: () => new BackOffWaiter({ getNextSleepPeriod: () => periods.shift() ?? 1_000 }, closing.signal),
+      join: () => new BackOffWait({ getNextSleepPeriod: () => periods.shift() ?? 1_000 }, closing.signal),
       giveUp: () => undefined,
     };
   }
