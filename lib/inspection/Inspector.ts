@@ -1,13 +1,20 @@
+import { hostname } from 'node:os';
+import type { RedissonClient } from '../api';
 import type { Config } from '../config/builder/Config';
-import type { NameMapper } from '../config/NameMapper';
 import type { RedissonOptions } from '../config/RedissonOptions';
 import { resolveConfig } from '../config/builder/resolveConfig';
-import { mapName, validateName } from '../config/validateName';
+import type { Settings } from '../config/Settings';
+import { validateName } from '../config/validateName';
 import { connect, type Connections } from '../connection/connect';
-import { describeLock, describeNumber, type LockDraft, type NumberDraft, permitReports } from './describe';
-import { globTest, scanFilter } from './glob';
+import { ConfigError, ShutdownError } from '../errors';
+import { type ObjectDraft, ObjectReader } from './ObjectReader';
+import { aged, confirmed, type Identified } from './owners';
+import { Processes } from './Processes';
 import { RedisView } from './RedisView';
-import type { ObjectReport } from './reports';
+import type { ObjectReport, WatchListener, WatchOptions } from './reports';
+import { historyOf, type Sighting } from './sightings';
+import { verdictOf } from './verdict';
+import { type Look, Watch } from './Watch';
 
 /** What a page of the keys brought. */
 export interface InspectionPage {
@@ -16,154 +23,179 @@ export interface InspectionPage {
   readonly last: boolean;
 }
 
-type Draft = { readonly lock: LockDraft } | { readonly number: NumberDraft };
+interface Opened {
+  readonly connections: Connections;
+  readonly reader: ObjectReader;
+  readonly processes: Processes;
+}
 
-/** Keys that lead to the name of an object. */
-const QUEUE = /^redisson_lock_queue:(.*)$/s;
-const PERMITS = /^(.*):timeout$/s;
-/** Keys that are part of an object. */
-const PART = /^redisson_(?:lock_timeout|lock_token|unlock_latch):|:rwlock_timeout:\d+$/s;
+/** The shortest interval of `watch`, in ms. */
+const MIN_INTERVAL_MS = 50;
+/** So many reports are made in one turn. */
+const REPORTS_PER_TURN = 500;
 
 /**
- * Looks at the locks and synchronizers in Redis. Changes nothing, and asks for no key but those it is shown. Keys that
- * its user has no right to are passed over.
+ * Looks at the locks and synchronizers in Redis: who has them, who waits, and what that comes to. Changes nothing, and
+ * asks for no key but those that SCAN shows. Keys that its user has no right to are passed over.
+ *
+ * It has a connection of its own, opened when it is first asked something, so that what it reads holds no lock up.
+ * Close it: neither `shutdown()` of the client closes it, nor the other way round.
+ *
+ * Needs the rights of the section "Operators" of docs/security.md. Without `CLIENT LIST` the processes are `unknown`.
  */
 export class Inspector {
-  readonly #redis: RedisView;
-  readonly #connections: Connections;
-  readonly #mapper: NameMapper;
+  readonly #settings: Settings;
+  readonly #watch = new Watch((before, limit) => this.#look(undefined, limit, before));
+  #opened: Opened | undefined;
+  #closed = false;
 
-  private constructor(connections: Connections, mapper: NameMapper) {
-    this.#connections = connections;
-    this.#redis = new RedisView(connections.executor);
-    this.#mapper = mapper;
-  }
-
-  /** Connects in the background. @param config - as for `Redisson.create` @throws ConfigError */
-  static open(config?: string | Config | RedissonOptions): Inspector {
-    const settings = resolveConfig(config);
-    return new Inspector(connect(settings), settings.nameMapper);
-  }
-
-  /** Closes the connections. */
-  async close(): Promise<void> {
-    const { executor, subscriber } = this.#connections;
-    subscriber.close();
-    await executor.close();
-  }
-
-  /** All objects, by name. Numbers that nobody waits for are left out: any counter looks like that. */
-  async list(pattern?: string): Promise<readonly ObjectReport[]> {
-    const found = new Map<string, ObjectReport>();
-    for await (const { reports, last } of this.pages(pattern)) {
-      for (const report of reports) found.set(report.key, report);
-      if (last) break;
+  /**
+   * Looks where a client is connected to, as the same user.
+   * @param redisson - a client of `Redisson.create`; only its settings are used
+   * @throws ConfigError for anything else
+   */
+  constructor(redisson: Pick<RedissonClient, 'getConfig'>) {
+    const settings = (redisson as Partial<RedissonClient> | undefined)?.getConfig?.();
+    if (settings?.topology === undefined) {
+      throw new ConfigError(
+        'an Inspector needs a client that is connected to Redis: new Inspector(Redisson.create(...))',
+      );
     }
-    return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+    const clientName =
+      settings.clientName ?? `ioredisson:inspector:${hostname().replace(/[^!-~]/g, '_')}:${process.pid}`;
+    this.#settings = { ...settings, clientName };
+  }
+
+  /** An inspector without a client. @param config - as for `Redisson.create` @throws ConfigError */
+  static open(config?: string | URL | Config | RedissonOptions): Inspector {
+    const settings = resolveConfig(config);
+    return new Inspector({ getConfig: () => settings });
+  }
+
+  /** Ends `watch`, and closes the connection: what is under way rejects with ShutdownError. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watch.close();
+    await this.#opened?.connections.executor.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /**
+   * All objects, by name. Numbers that nobody waits for are left out: any counter looks like that. Walks over all keys
+   * in batches; 100 000 locks take some seconds, and some 100 MB of memory.
+   *
+   * @param pattern - of the names, as Redis' SCAN has it: `order:*`. Default: all
+   * @throws ConnectionError, CommandTimeoutError, CommandError, ShutdownError
+   */
+  async list(pattern?: string): Promise<readonly ObjectReport[]> {
+    const { reports } = await this.#look(pattern, Infinity);
+    return [...reports].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   }
 
   /** As {@link list}, a page of the keyspace at a time, for ever: after the last page the first comes again. */
   async *pages(pattern?: string): AsyncGenerator<InspectionPage, never> {
-    const matches = pattern === undefined ? () => true : globTest(pattern);
-    // The keys around a lock have its name in them.
-    const scan = this.#redis.pages(pattern === undefined ? undefined : scanFilter(pattern));
+    const { reader } = this.#open();
+    const pages = reader.pages(pattern);
     for (;;) {
-      const { keys, last } = (await scan.next()).value;
-      const reports = await this.#report(await this.#candidates(keys));
-      yield { reports: reports.filter(({ kind, name }) => kind !== 'number' && matches(name)), last };
+      const { drafts, last } = (await pages.next()).value;
+      yield { reports: await this.#complete(drafts), last };
     }
   }
 
-  /** One object, as fully as possible. @throws ConfigError for an empty name */
+  /**
+   * One object, as fully as possible.
+   * @param name - as given to `getLock` and the others
+   * @throws ConfigError for an empty name; errors as {@link list}
+   */
   async inspect(name: string): Promise<ObjectReport> {
-    const key = mapName(validateName(name, 'lock'), this.#mapper);
-    const type = (await this.#redis.read('type', key)) as string;
-    const [report] = await this.#report(new Map([[key, type]]));
-    if (report === undefined) return this.#noObject(name, key);
-    if (report.kind !== 'permitExpirableSemaphore') return report;
-    return { ...report, permits: await permitReports(this.#redis, key) };
+    const draft = await this.#open().reader.one(validateName(name, 'lock'));
+    const [report] = await this.#complete([draft]);
+    return report!;
   }
 
-  /** What is not there, or is something else. Asked again: a lock may have been released while we looked. */
-  async #noObject(name: string, key: string): Promise<ObjectReport> {
-    const asked = [this.#redis.read('type', key), this.#redis.read('pttl', key)];
-    const [type, ttlMs] = await Promise.all(asked);
-    const nothing = { name, key, holders: [], waiters: 0, channels: [] };
-    if (type === 'none') return { ...nothing, kind: 'none', ttlMs: -2 };
-    return { ...nothing, kind: 'other', ttlMs: Number(ttlMs) };
-  }
-
-  /** The keys of the objects that these keys belong to, with their types. */
-  async #candidates(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const types = await Promise.all(keys.map((key) => this.#redis.typeOf(key)));
-    const found = new Map<string, string>();
-    const parts: Promise<readonly [key: string, type: string]>[] = [];
-    for (const [i, key] of keys.entries()) {
-      const type = types[i]!;
-      if (type === 'hash' || (type === 'string' && !PART.test(key))) found.set(key, type);
-      const around = type === 'list' ? QUEUE.exec(key) : type === 'zset' ? PERMITS.exec(key) : null;
-      if (around !== null) parts.push(this.#owner(around[1]!, type === 'list' ? 'hash' : 'string'));
+  /**
+   * Tells what there is, and then what changes, until it is ended. However many listeners there are, Redis is looked at
+   * once. An outage is told, and so is its end.
+   *
+   * @param listener - called outside of any call; the first event has all that there is
+   * @returns ends it for this listener
+   * @throws RangeError for an interval below 50 ms, TypeError without a function, ShutdownError after `close`
+   */
+  watch(listener: WatchListener, { interval }: WatchOptions): () => void {
+    if (typeof listener !== 'function') throw new TypeError('watch needs a function');
+    if (!Number.isFinite(interval) || interval < MIN_INTERVAL_MS) {
+      throw new RangeError(`interval must be at least ${MIN_INTERVAL_MS} ms, got ${String(interval)}`);
     }
-    for (const [key, type] of await Promise.all(parts)) found.set(key, type);
-    for (const key of found.keys()) if (!this.#isOurs(key)) found.delete(key);
-    return found;
+    if (this.#closed) throw new ShutdownError('watch');
+    return this.#watch.add(listener, interval);
   }
 
-  /** The object that a part, `{name}` or a name with braces of its own, belongs to: its key and type. */
-  async #owner(part: string, type: string): Promise<readonly [key: string, type: string]> {
-    const inner = /^\{([^{]+)\}$/s.exec(part)?.[1] ?? part;
-    const [ofInner, ofPart] = await Promise.all([this.#redis.typeOf(inner), this.#redis.typeOf(part)]);
-    return ofInner !== type && ofPart === type ? [part, ofPart] : [inner, ofInner];
-  }
-
-  /** Whether the mapper can have made it: keys without its prefix are somebody else's. */
-  #isOurs(key: string): boolean {
-    const name = this.#mapper.unmap(key);
-    return name !== '' && this.#mapper.map(name) === key;
-  }
-
-  async #report(types: ReadonlyMap<string, string>): Promise<readonly ObjectReport[]> {
-    const asked = [...types].map(([key, type]) => this.#draft(key, type));
-    const drafts = (await Promise.all(asked)).filter((draft) => draft !== undefined);
-    const channels = drafts.flatMap((one) => ('lock' in one ? one.lock : one.number).channelNames);
-    const subscribers = await this.#redis.subscribers(channels);
-    return drafts.map((one) =>
-      'lock' in one ? this.#lockReport(one.lock, subscribers) : this.#numberReport(one.number, subscribers),
-    );
-  }
-
-  async #draft(key: string, type: string): Promise<Draft | undefined> {
-    if (type === 'string') {
-      const number = await describeNumber(this.#redis, key);
-      return number && { number };
+  #open(): Opened {
+    if (this.#closed) throw new ShutdownError('inspect');
+    if (this.#opened === undefined) {
+      const connections = connect(this.#settings);
+      // It listens to nothing.
+      connections.subscriber.close();
+      const redis = new RedisView(connections.executor);
+      const reader = new ObjectReader(redis, this.#settings.nameMapper);
+      this.#opened = { connections, reader, processes: new Processes(redis) };
     }
-    if (type !== 'hash' && type !== 'none') return undefined;
-    const lock = await describeLock(this.#redis, key, type);
-    return lock && { lock };
+    return this.#opened;
   }
 
-  #lockReport(draft: LockDraft, subscribers: ReadonlyMap<string, number>): ObjectReport {
-    const { queued, channelNames, ...lock } = draft;
-    const channels = channelNames.map((name) => ({ name, subscribers: subscribers.get(name) ?? 0 }));
-    const name = this.#mapper.unmap(lock.key);
-    const listening = channels.reduce((sum, channel) => sum + channel.subscribers, 0);
-    if (lock.kind !== 'fair') return { name, ...lock, waiters: listening, channels };
-    const queue = queued.map((one, i) => ({ ...one, listening: channels[i]!.subscribers > 0 }));
-    return { name, ...lock, waiters: queue.length, queue, channels };
+  /** Looks at all objects, at most `limit` of them. */
+  async #look(pattern: string | undefined, limit: number, before?: ReadonlyMap<string, Sighting>): Promise<Look> {
+    const found = new Map<string, ObjectDraft>();
+    for await (const { drafts, last } of this.#open().reader.pages(pattern)) {
+      for (const draft of drafts) {
+        if (found.size < limit || found.has(draft.key)) found.set(draft.key, draft);
+        else return { reports: await this.#complete([...found.values()], before), truncated: true };
+      }
+      if (last) break;
+    }
+    return { reports: await this.#complete([...found.values()], before), truncated: false };
   }
 
-  #numberReport(draft: NumberDraft, subscribers: ReadonlyMap<string, number>): ObjectReport {
-    const { channelNames, acquired, key, ttlMs, value } = draft;
-    const [semaphore, latch] = channelNames.map((name) => ({ name, subscribers: subscribers.get(name) ?? 0 })) as [
-      ObjectReport['channels'][number],
-      ObjectReport['channels'][number],
-    ];
-    const base = { name: this.#mapper.unmap(key), key, ttlMs, holders: [], value };
-    const ofSemaphore = { ...base, waiters: semaphore.subscribers, channels: [semaphore] };
-    if (acquired !== undefined) return { ...ofSemaphore, kind: 'permitExpirableSemaphore', acquired };
-    if (semaphore.subscribers > 0) return { ...ofSemaphore, kind: 'semaphore' };
-    if (latch.subscribers > 0)
-      return { ...base, kind: 'countDownLatch', waiters: latch.subscribers, channels: [latch] };
-    return { ...base, kind: 'number', waiters: 0, channels: [] };
+  /** Adds who the owners are, and the verdicts. */
+  async #complete(
+    drafts: readonly ObjectDraft[],
+    before?: ReadonlyMap<string, Sighting>,
+  ): Promise<readonly ObjectReport[]> {
+    const { reader, processes } = this.#open();
+    const owners = drafts.flatMap(({ holders, queue = [] }) => [...holders, ...queue]);
+    const processOf = await processes.lookUp(owners, performance.now());
+    const reports: ObjectReport[] = [];
+    for (let i = 0; i < drafts.length; i += REPORTS_PER_TURN) {
+      const batch = drafts.slice(i, i + REPORTS_PER_TURN);
+      const checked = await Promise.all(batch.map((draft) => confirmed(draft, processOf, reader)));
+      for (const one of checked) if (one !== undefined) reports.push(this.#judge(one, before));
+      await new Promise(setImmediate);
+    }
+    return reports;
+  }
+
+  /** @param before - what `watch` has seen before; `undefined` for who does not watch */
+  #judge({ readAt, ...draft }: Identified, before: ReadonlyMap<string, Sighting> | undefined): ObjectReport {
+    const now = Date.now();
+    const report = { ...draft, ttlMs: aged(draft.ttlMs, now - readAt) };
+    const watched = before && historyOf(before.get(draft.key), report, now);
+    const { lockWatchdogTimeout: watchdogTimeout } = this.#settings;
+    const verdict = verdictOf(report, { now, watchdogTimeout, renewedTo: watched?.renewedTo });
+    const { name, key, kind, mode, ttlMs, ...rest } = report;
+    const heldSince = watched?.heldSince;
+    // In the order of the interface: --json prints it so.
+    return {
+      name,
+      key,
+      kind,
+      ...(mode !== undefined && { mode }),
+      ttlMs,
+      verdict,
+      ...(heldSince !== undefined && { heldSince }),
+      ...rest,
+    };
   }
 }

@@ -1,5 +1,5 @@
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
-import { CommandError } from '../errors';
+import { CommandError, CommandTimeoutError } from '../errors';
 
 /** One page of a scan. */
 export interface ScanPage {
@@ -78,6 +78,19 @@ export class RedisView {
     }
     await Promise.all(asked);
     return counts;
+  }
+
+  /** What each master says of its connections. */
+  async clientLists(): Promise<{ readonly texts: readonly string[]; readonly complete: boolean }> {
+    const servers = await this.#servers();
+    const ask = (routeBy: string): Promise<string | undefined> =>
+      this.executor.call('client', ['LIST'], { routeBy, what: 'list connections' }).then(String, (error: unknown) => {
+        // Refused, or a server that takes too long for it: what it would have told is unknown.
+        if (error instanceof CommandError || error instanceof CommandTimeoutError) return undefined;
+        throw error;
+      });
+    const texts = (await Promise.all(servers.map(ask))).filter((text) => text !== undefined);
+    return { texts, complete: texts.length === servers.length };
   }
 
   get #isCluster(): boolean {

@@ -2,16 +2,28 @@ import { defineScript, lua } from '../scripts/Script';
 import { PERMIT_WITHOUT_LEASE } from '../synchronizers/permitCounts';
 import { prefixName, suffixName } from '../util/names';
 import type { RedisView } from './RedisView';
-import type { HolderReport, ObjectReport, OwnerReport, PermitReport } from './reports';
+import type { HolderReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 
 /** A hash with more fields than this is no lock. */
 const MAX_FIELDS = 100_000;
+/** What is seen of an owner in a lock, without its process. */
+export type OwnerDraft = Omit<OwnerReport, 'process'>;
+/** The same of a holder. */
+export type HolderDraft = Omit<HolderReport, 'process'>;
+/** The same of a waiter. */
+export type WaiterDraft = Omit<WaiterReport, 'process'>;
 /** A waiter without listeners yet. */
-type QueuedReport = OwnerReport & { readonly remainingMs: number | null };
+type QueuedDraft = Omit<WaiterDraft, 'listening'>;
 
 /** What there is of a lock, without the subscribers of its channels. */
-export interface LockDraft extends Omit<ObjectReport, 'channels' | 'waiters' | 'name' | 'queue'> {
-  readonly queued: readonly QueuedReport[];
+export interface LockDraft {
+  readonly key: string;
+  readonly kind: 'lock' | 'fair' | 'fenced' | 'readWrite';
+  readonly mode?: 'read' | 'write';
+  readonly ttlMs: number;
+  readonly holders: readonly HolderDraft[];
+  readonly token?: string;
+  readonly queued: readonly QueuedDraft[];
   readonly channelNames: readonly string[];
 }
 
@@ -62,7 +74,7 @@ async function readFields(redis: RedisView, key: string): Promise<[string, strin
   return isLockHash(fields) ? fields : undefined;
 }
 
-async function reader(redis: RedisView, key: string, [owner, count]: [string, string]): Promise<HolderReport> {
+async function reader(redis: RedisView, key: string, [owner, count]: [string, string]): Promise<HolderDraft> {
   const report = { ...ownerReport(owner), holdCount: Number(count) };
   if (parseOwner(owner)?.writes === true) return { ...report, mode: 'write' };
   const prefix = `${suffixName(key, owner)}:rwlock_timeout:`;
@@ -75,7 +87,7 @@ async function tokenOf(redis: RedisView, key: string): Promise<string | null> {
   return token as string | null;
 }
 
-async function queueOf(redis: RedisView, key: string): Promise<QueuedReport[]> {
+async function queueOf(redis: RedisView, key: string): Promise<QueuedDraft[]> {
   const [queue, scores] = (await Promise.all([
     redis.read('lrange', prefixName('redisson_lock_queue', key), 0, -1).catch(() => []),
     redis.read('zrange', prefixName('redisson_lock_timeout', key), 0, -1, 'WITHSCORES').catch(() => []),
@@ -150,7 +162,7 @@ const OWNER =
 const FIRST_AUTOMATIC = 2n ** 32n;
 
 /** Reads an owner of a lock. @returns `undefined` for anything else */
-export function parseOwner(owner: string): (OwnerReport & { readonly writes: boolean }) | undefined {
+export function parseOwner(owner: string): (OwnerDraft & { readonly writes: boolean }) | undefined {
   const [, clientId, threadId, write] = OWNER.exec(owner) ?? [];
   if (clientId === undefined || threadId === undefined) return undefined;
   const client = BigInt(threadId) >= FIRST_AUTOMATIC ? 'node' : 'unknown';
@@ -158,7 +170,7 @@ export function parseOwner(owner: string): (OwnerReport & { readonly writes: boo
 }
 
 /** As {@link parseOwner}, whatever it is. */
-export function ownerReport(owner: string): OwnerReport {
+export function ownerReport(owner: string): OwnerDraft {
   const parsed = parseOwner(owner);
   if (parsed === undefined) return { owner, clientId: '', threadId: '', client: 'unknown' };
   const { writes: _writes, ...report } = parsed;

@@ -1,2 +1,19 @@
-export { Inspector, type InspectionPage } from './Inspector';
-export type { HolderReport, ObjectKind, ObjectReport, OwnerReport, PermitReport, WaiterReport } from './reports';
+export { type InspectionPage, Inspector } from './Inspector';
+export type {
+  ChangesEvent,
+  HolderReport,
+  ObjectKind,
+  ObjectReport,
+  OutageEvent,
+  OwnerReport,
+  PermitReport,
+  ProcessReport,
+  RecoveredEvent,
+  UnknownReason,
+  Verdict,
+  VerdictKind,
+  WaiterReport,
+  WatchEvent,
+  WatchListener,
+  WatchOptions,
+} from './reports';

@@ -15,6 +15,72 @@ export type ObjectKind =
   /** Nothing by that name. */
   | 'none';
 
+/** Why it is not known whether an owner is connected. */
+export type UnknownReason =
+  /** Our user may not ask for `CLIENT LIST`, or a server did not answer it. */
+  | 'denied'
+  /** No connection of this package has its client id, and its thread id is one of Java, or one that a caller gave. */
+  | 'java'
+  /** No connection has its client id, but some have a name of the user's own (`clientName`): they may be it. */
+  | 'other-names'
+  /** Connections of several processes claim its client id. */
+  | 'ambiguous'
+  /** The lock changed hands while we looked. */
+  | 'just-changed'
+  /** It is no owner as Redisson writes them. */
+  | 'foreign';
+
+/**
+ * The process of an owner, as the names of connections in `CLIENT LIST` tell. Anybody who may use the server can name
+ * a connection: these are hints for a person, and no proof.
+ */
+export interface ProcessReport {
+  /**
+   * Whether a connection of the client is open: `true`: there is one; `false`: there is none, so the process has ended
+   * or is cut off; `unknown`: see {@link unknownBecause}.
+   */
+  readonly connected: boolean | 'unknown';
+  /**
+   * Whether it is probably Redisson for Java: its thread id is none that this package gives by itself, and no
+   * connection of this package has its client id.
+   */
+  readonly java: boolean;
+  /** The host name that the process gave. Of a process that has gone: where this Inspector saw it before. */
+  readonly host?: string;
+  /** The process id on that host. */
+  readonly pid?: number;
+  /** Address and port as the server sees them: `10.0.0.7:51234`. Behind a proxy that of the proxy. */
+  readonly address?: string;
+  /** How long its oldest connection has been open, in ms, to the second. */
+  readonly connectedForMs?: number;
+  /** Present exactly when `connected` is `unknown`. */
+  readonly unknownBecause?: UnknownReason;
+}
+
+/** What a person wants to know of an object. */
+export type VerdictKind =
+  /** Nobody holds it; a semaphore has permits, a latch is open. */
+  | 'free'
+  /** Held, and nothing is known to be wrong; a semaphore has no permit left, a latch is closed. */
+  | 'held'
+  /** Held by a client that is not connected any more: it ends at `endsAt`. */
+  | 'holder-gone'
+  /** Nobody renews it: it has a lease, or its holder has stopped renewing it. It ends at `endsAt`. */
+  | 'not-renewed'
+  /** Held without expiry: it does not end unless somebody releases it. */
+  | 'no-expiry'
+  /** The key holds data that are no lock or synchronizer. */
+  | 'wrong-type';
+
+/** The verdict on an object. */
+export interface Verdict {
+  readonly kind: VerdictKind;
+  /** One sentence for a person, in plain English. It quotes no name. */
+  readonly sentence: string;
+  /** When the hold ends unless it is renewed or released before, in ms since 1970 by our clock. */
+  readonly endsAt?: number;
+}
+
 /** Somebody who holds a lock, or waits in a queue. */
 export interface OwnerReport {
   /** As on the wire, `<clientId>:<threadId>`, with `:write` for a writer. */
@@ -25,6 +91,8 @@ export interface OwnerReport {
   readonly threadId: string;
   /** `node` where the thread id is one that only this package gives; `unknown`: Java, or an explicit thread id. */
   readonly client: 'node' | 'unknown';
+  /** Its process. */
+  readonly process: ProcessReport;
 }
 
 /** Somebody who holds a lock. */
@@ -63,6 +131,13 @@ export interface ObjectReport {
   readonly mode?: 'read' | 'write';
   /** Until the key expires; -1 without expiry, -2 when there is no key. */
   readonly ttlMs: number;
+  /** What it comes to. */
+  readonly verdict: Verdict;
+  /**
+   * Only from `watch`: since when at least the same owners have held it, in ms since 1970 by our clock. Redis does not
+   * tell when a lock was taken: this is when they were first seen.
+   */
+  readonly heldSince?: number;
   /** Who holds it; empty for what has no owners. */
   readonly holders: readonly HolderReport[];
   /** Who waits: the length of a fair lock's queue, else the number of connections that listen for its release. */
@@ -79,4 +154,53 @@ export interface ObjectReport {
   readonly permits?: readonly PermitReport[];
   /** The channels that wake its waiters, and how many connections listen on each. */
   readonly channels: readonly { readonly name: string; readonly subscribers: number }[];
+}
+
+/** What `watch` tells of changes. The first of a listener has everything that is known so far as `added`. */
+export interface ChangesEvent {
+  readonly kind: 'changes';
+  /** When it was seen, in ms since 1970 by our clock. */
+  readonly at: number;
+  /** Objects that were not there before. */
+  readonly added: readonly ObjectReport[];
+  /**
+   * Objects of which something has changed: owners, holds, waiters, values, the verdict's kind, or an expiry that has
+   * moved. A ttl that only runs down is no change.
+   */
+  readonly changed: readonly ObjectReport[];
+  /** Objects that are gone. */
+  readonly removed: readonly { readonly name: string; readonly key: string }[];
+  /** Whether all keys have been looked at by now at least once: before that there may be more. */
+  readonly complete: boolean;
+  /** Whether there are more objects than are watched (50 000). */
+  readonly truncated: boolean;
+}
+
+/** What `watch` tells of trouble. It goes on trying; what was told before stays as it is until it can look again. */
+export interface OutageEvent {
+  readonly kind: 'outage';
+  readonly at: number;
+  /** Why Redis cannot be looked at: `ConnectionError`, `CommandTimeoutError`, `CommandError`. */
+  readonly error: Error;
+}
+
+/** Told once when `watch` can look again after an outage. */
+export interface RecoveredEvent {
+  readonly kind: 'recovered';
+  readonly at: number;
+}
+
+/** What `watch` tells. */
+export type WatchEvent = ChangesEvent | OutageEvent | RecoveredEvent;
+
+/** Told what `watch` sees. What it throws is a warning of the process. */
+export type WatchListener = (event: WatchEvent) => void;
+
+/** How to watch. */
+export interface WatchOptions {
+  /**
+   * The pause between the beginnings of two looks, in ms, at least 50. All listeners share one poll, at the shortest
+   * interval of theirs; a look that takes long is followed by a pause as long.
+   */
+  readonly interval: number;
 }

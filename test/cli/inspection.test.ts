@@ -64,7 +64,10 @@ describe('list, inspect and unlock', function () {
     const report = await inspect('j');
     expect(report).to.include({ kind: 'lock', ttlMs: -1, waiters: 0 });
     const [clientId, threadId] = JAVA.split(':');
-    expect(report.holders).to.deep.equal([{ owner: JAVA, clientId, threadId, client: 'unknown', holdCount: 3 }]);
+    const process = { connected: 'unknown', java: true, unknownBecause: 'java' };
+    expect(report.holders).to.deep.equal([
+      { owner: JAVA, clientId, threadId, client: 'unknown', holdCount: 3, process },
+    ]);
     expect((await ask('inspect', 'j')).stdout).to.contain('Java, or an explicit thread id');
   });
 

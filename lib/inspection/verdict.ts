@@ -1,0 +1,139 @@
+import type { HolderReport, ObjectReport, UnknownReason, Verdict } from './reports';
+
+/** What a verdict is made of beside the report. */
+export interface VerdictFacts {
+  /** When the report was true, in ms since 1970. */
+  readonly now: number;
+  /** `lockWatchdogTimeout` of our own settings: that of the holder is not in Redis. */
+  readonly watchdogTimeout: number;
+  /** The ttl that a renewal was seen to give it, in ms, if one was seen. */
+  readonly renewedTo: number | undefined;
+}
+
+/** A report without its verdict. */
+export type Unjudged = Omit<ObjectReport, 'verdict' | 'heldSince'>;
+
+/** A renewal may be so much late, as a part of the watchdog's timeout. */
+const LATE = 1 / 10;
+
+/** Says what the data of an object come to. */
+export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
+  switch (report.kind) {
+    case 'none':
+      return { kind: 'free', sentence: 'Nothing is held by that name.' };
+    case 'other':
+      return { kind: 'wrong-type', sentence: 'The key holds data that are no lock or synchronizer.' };
+    case 'lock':
+    case 'fair':
+    case 'fenced':
+    case 'readWrite':
+      return ofLock(report, facts);
+    case 'semaphore':
+      return Number(report.value) > 0
+        ? { kind: 'free', sentence: `${amount(report.value, 'permit')} left; ${waiting(report)}.` }
+        : { kind: 'held', sentence: `No permit is left; ${waiting(report)}. Who has them is not in Redis.` };
+    case 'permitExpirableSemaphore':
+      return ofPermits(report);
+    case 'countDownLatch':
+      return Number(report.value) > 0
+        ? { kind: 'held', sentence: `The latch is closed: ${amount(report.value, 'count')} to go; ${waiting(report)}.` }
+        : { kind: 'free', sentence: 'The latch is open.' };
+    case 'number':
+      return {
+        kind: 'free',
+        sentence: 'A number that nobody waits for: a semaphore, a latch, or any counter; they look alike.',
+      };
+  }
+}
+
+function ofPermits(report: Unjudged): Verdict {
+  const out = report.acquired ?? 0;
+  const withoutLease = report.permits?.filter(({ remainingMs }) => remainingMs === null).length ?? 0;
+  const forever = withoutLease === 0 ? '' : ` ${withoutLease} of them without a lease: they end only when given back.`;
+  const sentence = `${amount(out, 'permit')} out, ${report.value} left; ${waiting(report)}.${forever}`;
+  return { kind: Number(report.value) > 0 ? 'free' : 'held', sentence };
+}
+
+function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
+  const { holders, ttlMs, waiters } = report;
+  if (holders.length === 0) {
+    const queue = report.kind === 'fair' && waiters > 0 ? `, ${waiters} in its queue` : '';
+    return { kind: 'free', sentence: `Nobody holds it${queue}.` };
+  }
+  const who = whoseOf(holders);
+  if (ttlMs === -1) {
+    const end = 'it has no expiry, so it stays held until somebody releases it';
+    return { kind: 'no-expiry', sentence: `${who.text}, and ${end}.` };
+  }
+  const ends = { endsAt: Math.round(facts.now + Math.max(ttlMs, 0)) };
+  const when = `in ${seconds(Math.max(ttlMs, 0))}, at ${new Date(ends.endsAt).toISOString().slice(0, 19)}Z`;
+  if (who.allGone)
+    return { kind: 'holder-gone', sentence: `${who.text}: it ends ${when}, unless one comes back.`, ...ends };
+  const timeout = facts.renewedTo ?? facts.watchdogTimeout;
+  // Whoever renews it does so when a third of the timeout has passed.
+  if (ttlMs < timeout * (2 / 3 - LATE)) {
+    const why =
+      facts.renewedTo === undefined
+        ? `nothing has renewed it as a watchdog of ${seconds(timeout)} would have: it was taken with a lease, or its ` +
+          'holder is stuck'
+        : 'it was renewed before, and is no more: its holder is stuck, or took it again with a lease';
+    return {
+      kind: 'not-renewed',
+      sentence: `${who.text}, but ${why}. It ends ${when}, unless it is renewed.`,
+      ...ends,
+    };
+  }
+  return { kind: 'held', sentence: `${who.text}; it ends ${when}, unless it is renewed.`, ...ends };
+}
+
+/** Who has it, and whether they are there. */
+function whoseOf(holders: readonly HolderReport[]): { readonly text: string; readonly allGone: boolean } {
+  const states = holders.map(({ process }) => process);
+  const gone = states.filter(({ connected }) => connected === false).length;
+  const there = states.filter(({ connected }) => connected === true).length;
+  const allGone = gone === holders.length;
+  const one = holders.length === 1;
+  const subject = one ? 'its holder' : `its ${holders.length} holders`;
+  if (allGone) {
+    const be = one ? 'is' : 'are';
+    return { text: `Held, but ${subject} ${be} not connected to Redis: ended, or cut off`, allGone };
+  }
+  if (there === holders.length) return { text: `Held, and ${subject} ${one ? 'is' : 'are'} connected`, allGone };
+  if (!one) {
+    const parts = [`${there} connected`, `${gone} not connected`, `${holders.length - there - gone} unknown`];
+    return { text: `Held by ${holders.length} (${parts.filter((part) => !part.startsWith('0')).join(', ')})`, allGone };
+  }
+  return {
+    text: `Held; whether its holder is connected is unknown (${reasonText(states[0]?.unknownBecause ?? 'denied')})`,
+    allGone,
+  };
+}
+
+function reasonText(reason: UnknownReason): string {
+  switch (reason) {
+    case 'java':
+      return 'a thread id as Java has them, and no connection of this package: Redisson for Java, or an explicit id';
+    case 'other-names':
+      return 'it may be one of the connections whose name is set by clientName';
+    case 'ambiguous':
+      return 'several processes claim its client id';
+    case 'just-changed':
+      return 'it has changed hands just now';
+    case 'foreign':
+      return 'it is no owner as Redisson writes them';
+    case 'denied':
+      return 'CLIENT LIST is denied, or a server did not answer it';
+  }
+}
+
+function waiting({ waiters }: Unjudged): string {
+  return waiters === 0 ? 'nobody waits' : `${waiters} ${waiters === 1 ? 'connection waits' : 'connections wait'}`;
+}
+
+function amount(value: number | string | undefined, what: string): string {
+  return `${value ?? 0} ${what}${Number(value) === 1 ? '' : 's'}`;
+}
+
+function seconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
+}
