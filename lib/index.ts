@@ -1,6 +1,3 @@
-// For projects whose `lib` is older: the declarations name `Symbol.asyncDispose` and ErrorOptions.
-/// <reference lib="es2022.error" preserve="true" />
-/// <reference lib="esnext.disposable" preserve="true" />
 export { Redisson } from './Redisson';
 export { Config } from './config/builder/Config';
 export { DisLock, type DisLockKey, type DisLockOptions } from './decorators/disLock';

@@ -5,50 +5,53 @@ import * as path from 'node:path';
 /** The checkout. */
 export const projectRoot = path.resolve(__dirname, '..');
 
-/**
- * Compiles lib/ into dist/ and makes the command executable. Throws when the compiler complains, and leaves dist/ as it
- * was then: whoever loads it meanwhile sees the old output or the new one, never half of it.
- */
+const dist = path.join(projectRoot, 'dist');
+/** What dist/ was built from, beside it and not in it: it is nothing for users. */
+const recordFile = path.join(projectRoot, 'node_modules', '.cache', 'ioredisson-build.json');
+
+/** Builds dist/ in a process of its own (`buildCommand.ts`). Throws when that fails; it has said why. */
 export function build(): void {
-  const dist = path.join(projectRoot, 'dist');
-  const fresh = path.join(projectRoot, `dist-${process.pid}`);
-  const tsc = path.join(projectRoot, 'node_modules', 'typescript', 'bin', 'tsc');
-  try {
-    const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh];
-    execFileSync(process.execPath, args, { cwd: projectRoot, stdio: 'inherit' });
-    fs.chmodSync(path.join(fresh, 'cli', 'main.js'), 0o755);
-    fs.rmSync(dist, { recursive: true, force: true });
-    fs.renameSync(fresh, dist);
-  } finally {
-    fs.rmSync(fresh, { recursive: true, force: true });
-  }
+  const args = ['--require', inRoot('tools/register.cjs'), inRoot('tools/buildCommand.ts')];
+  execFileSync(process.execPath, args, { cwd: projectRoot, stdio: 'inherit' });
 }
 
-/** Builds only when dist/ is missing or older than a source file (or holds output of a source that is gone). */
+/** Builds only when dist/ is missing, or was built from other sources than those that are there now. */
 export function ensureBuilt(): void {
   if (!isUpToDate()) build();
 }
 
+/** Notes what the dist/ that has just been written was built from. @param inputs - as {@link buildInputs} told before */
+export function recordBuild(inputs: string): void {
+  fs.mkdirSync(path.dirname(recordFile), { recursive: true });
+  fs.writeFileSync(recordFile, `${stampOf(dist)}\n${inputs}`);
+}
+
+/** Every file that dist/ depends on, with its time. */
+export function buildInputs(): string {
+  const tools = filesUnder('tools', '.ts').filter((file) => path.basename(file).startsWith('build'));
+  const manifests = ['package.json', 'tsconfig.json', 'tsconfig.build.json'];
+  return [...filesUnder('lib', ''), ...tools, ...manifests]
+    .map((file) => `${file} ${stampOf(inRoot(file))}`)
+    .join('\n');
+}
+
 function isUpToDate(): boolean {
-  const sources = filesUnder(path.join(projectRoot, 'lib'), '.ts');
-  const outputs = filesUnder(path.join(projectRoot, 'dist'), '.js');
-  if (sources.length === 0 || sources.length !== outputs.length) return false;
-  const inputs = [...sources, ...['package.json', 'tsconfig.json', 'tsconfig.build.json'].map(inRoot)];
-  return Math.max(...inputs.map(modifiedAt)) <= Math.min(...outputs.map(modifiedAt));
+  if (!fs.existsSync(dist) || !fs.existsSync(recordFile)) return false;
+  return fs.readFileSync(recordFile, 'utf8') === `${stampOf(dist)}\n${buildInputs()}`;
 }
 
 function inRoot(file: string): string {
   return path.join(projectRoot, file);
 }
 
-function modifiedAt(file: string): number {
+function stampOf(file: string): number {
   return fs.statSync(file).mtimeMs;
 }
 
 function filesUnder(folder: string, extension: string): string[] {
-  if (!fs.existsSync(folder)) return [];
   return fs
-    .readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith(extension))
-    .map((file) => path.join(folder, file));
+    .readdirSync(inRoot(folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
+    .map((entry) => path.relative(projectRoot, path.join(entry.parentPath, entry.name)))
+    .sort();
 }

@@ -1,3 +1,5 @@
+// For projects whose `lib` is older than this: it stays in the declarations.
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * One hold of a lock: what `acquire` and `tryAcquireHold` give and the callback of `withLock` receives.
  *

@@ -1,3 +1,5 @@
+// For projects whose `lib` is older than this: it stays in the declarations.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
 import type { ConnectionListener, ConnectionState, LockLostListener } from './events';

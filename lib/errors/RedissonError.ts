@@ -1,3 +1,5 @@
+// For projects whose `lib` is older than this: it stays in the declarations.
+/// <reference lib="es2022.error" preserve="true" />
 /**
  * The stable codes of the errors of this package, one per class.
  * Compare `error.code` where `instanceof` does not work: two copies of the package, or an error that crossed a worker.

@@ -39,19 +39,39 @@ interface Taker {
   holds: number;
 }
 
-/** One storage for all clients of the process: a logical thread is the same thread for every client, as in Java. */
-const storage = new AsyncLocalStorage<Scope | undefined>();
-// The first one is left out, so that the smallest id that is too large for a caller is always refused.
-let nextId = FIRST_AUTOMATIC_THREAD_ID + 1;
+/** What all copies of the package in a process have in common. */
+interface SharedThreads {
+  readonly storage: AsyncLocalStorage<Scope | undefined>;
+  /** The next automatic id. */
+  nextId: number;
+}
+
+/**
+ * One storage for all clients of the process: a logical thread is the same thread for every client, as in Java. Also
+ * where there are two copies of this package, a bundled and an installed one, say. The number in its key is that of
+ * the form of {@link Scope}: it changes with it.
+ */
+const shared = sharedThreads(Symbol.for('ioredisson:threads:1'));
+const { storage } = shared;
+
+function sharedThreads(key: symbol): SharedThreads {
+  const global = globalThis as { [key: symbol]: SharedThreads | undefined };
+  const existing = global[key];
+  if (existing !== undefined) return existing;
+  // The first id is left out, so that the smallest one that is too large for a caller is always refused.
+  const value: SharedThreads = { storage: new AsyncLocalStorage(), nextId: FIRST_AUTOMATIC_THREAD_ID + 1 };
+  Object.defineProperty(global, key, { value });
+  return value;
+}
 
 /** A thread id that is new in this process. */
 export function newThreadId(): number {
-  return nextId++;
+  return shared.nextId++;
 }
 
 /** Whether the id is one of {@link newThreadId}: callers may pass on what a hold told them. */
 export function isAutomaticThreadId(threadId: number): boolean {
-  return threadId > FIRST_AUTOMATIC_THREAD_ID && threadId < nextId;
+  return threadId > FIRST_AUTOMATIC_THREAD_ID && threadId < shared.nextId;
 }
 
 /** A thread with no section. */

@@ -1,13 +1,15 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as ts from 'typescript';
-import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
-import { ConsumerProject } from '../support/ConsumerProject';
-import { packTarball } from '../../tools/packTarball';
+import { projectRoot } from '../../tools/buildOutput';
+import { entryPoints } from '../../tools/entryPoints';
+import type { ConsumerProject } from '../support/ConsumerProject';
 import { typeErrors } from '../support/typeErrors';
+import { filesUnder, optionalPeers, ordinaryPackages, PackedPackage, readPackage } from './support/installed';
+
+const MAX_BYTES = 1.5 * 1024 * 1024;
 
 const CONSUMER = `
 import { Redisson, TimeUnit, type RLock } from 'ioredisson';
@@ -25,48 +27,48 @@ export const nameless: (redisson: Redisson) => RLock = (redisson) => redisson.ge
 
 describe('the packed package', function () {
   this.timeout(120_000);
+  let packed: PackedPackage;
   let project: ConsumerProject;
   let installed: string;
 
   before(() => {
-    const { dependencies } = readPackage(projectRoot);
-    project = new ConsumerProject([...Object.keys(dependencies), 'ioredis', '@types/node', 'undici-types']);
-    ensureBuilt();
+    packed = new PackedPackage();
+    project = packed.installedWith([...ordinaryPackages(), ...optionalPeers(), '@types/node', 'undici-types']);
     installed = path.join(project.folder, 'node_modules', 'ioredisson');
-    fs.mkdirSync(installed);
-    const tarball = packTarball();
-    execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components', '1']);
-    fs.rmSync(path.dirname(tarball), { recursive: true });
   });
 
-  after(() => project.remove());
+  after(() => {
+    project?.remove();
+    packed?.remove();
+  });
 
   it('holds what a user needs, and nothing else', () => {
-    const sources = filesUnder(path.join(projectRoot, 'lib')).map((file) => file.replace(/\.ts$/, ''));
-    const compiled = sources.flatMap((file) => ['.js', '.js.map', '.d.ts'].map((end) => `dist/${file}${end}`));
-    const texts = ['README.md', 'CHANGELOG.md', 'LICENSE'].filter((file) =>
-      fs.existsSync(path.join(projectRoot, file)),
-    );
-    expect(filesUnder(installed).sort()).to.deep.equal([...compiled, ...texts, 'package.json'].sort());
+    const files = filesUnder(packed.folder);
+    const texts = ['README.md', 'CHANGELOG.md', 'LICENSE', 'package.json'];
+    expect(files).to.include.members([...texts, 'dist/cli/main.js', 'dist/cli/LICENSES.txt']);
+    const others = files.filter((file) => !texts.includes(file));
+    expect(others.filter((file) => !file.startsWith('dist/'))).to.deep.equal([]);
+    expect(others.filter((file) => file.endsWith('.map'))).to.deep.equal([]);
+    // The command line is a file, and nobody imports it.
+    expect(others.filter((file) => file.startsWith('dist/cli/'))).to.have.lengthOf(2);
+    expect(others.filter((file) => file.startsWith('dist/esm/cli/'))).to.deep.equal([]);
   });
 
-  it('loads from CommonJS, and from ESM by the same names', async () => {
-    project.write('names.cjs', "console.log(JSON.stringify(Object.keys(require('ioredisson')).sort()))");
-    project.write(
-      'names.mjs',
-      `import * as all from 'ioredisson'; import { createRequire } from 'node:module';
-       import { Redisson, Config, TimeUnit, LockTimeoutError } from 'ioredisson';
-       const required = createRequire(import.meta.url)('ioredisson');
-       if (![Redisson, Config, TimeUnit, LockTimeoutError].every((one) => one)) throw new Error('undefined export');
-       if (required.Redisson !== Redisson) throw new Error('two copies');
-       const names = Object.keys(all).filter((name) => !['default', 'module.exports', '__esModule'].includes(name));
-       console.log(JSON.stringify(names.sort()))`,
-    );
-    const cjs = await project.run(process.execPath, ['names.cjs']);
-    const esm = await project.run(process.execPath, ['names.mjs']);
-    expect(cjs.output).to.include('"Redisson"');
-    expect(cjs.code).to.equal(0);
-    expect(esm).to.deep.equal(cjs);
+  it(`takes at most ${MAX_BYTES} bytes`, () => {
+    const sizes = filesUnder(packed.folder).map((file) => fs.statSync(path.join(packed.folder, file)).size);
+    expect(sizes.reduce((sum, size) => sum + size)).to.be.at.most(MAX_BYTES);
+  });
+
+  it('brings p-defer and yaml, and no package of the command line or a subpath', () => {
+    const { dependencies, peerDependencies } = readPackage(packed.folder);
+    expect(Object.keys(dependencies)).to.have.members(['p-defer', 'yaml']);
+    expect(Object.keys(peerDependencies)).to.have.members(['ioredis', ...optionalPeers()]);
+  });
+
+  it('has the licences of the packages that are in its command', () => {
+    const licences = fs.readFileSync(path.join(packed.folder, 'dist', 'cli', 'LICENSES.txt'), 'utf8');
+    for (const name of ['commander', 'cli-table3', 'string-width'])
+      expect(licences).to.match(new RegExp(`^${name} `, 'm'));
   });
 
   it('needs no connection to be loaded, and lets the process end', async () => {
@@ -74,10 +76,45 @@ describe('the packed package', function () {
     expect(result).to.deep.equal({ code: 0, output: 'loaded\n' });
   });
 
+  it('is loaded in a few files on top of ioredis, and yaml is loaded when it is asked for', async () => {
+    const program = project.write(
+      'loaded.cjs',
+      `const loaded = () => Object.keys(require.cache).length;
+       require('ioredis');
+       const before = loaded();
+       const { Config } = require('ioredisson');
+       const after = loaded();
+       const hasYaml = () => Object.keys(require.cache).some((file) => /[\\\\/]yaml[\\\\/]/.test(file));
+       const early = hasYaml();
+       Config.fromYAML('singleServerConfig: { address: "redis://127.0.0.1:6379" }');
+       console.log(JSON.stringify({ files: after - before, early, late: hasYaml() }))`,
+    );
+    const { output } = await project.run(process.execPath, [program]);
+    const { files, ...yaml } = JSON.parse(output) as { files: number; early: boolean; late: boolean };
+    expect(yaml).to.deep.equal({ early: false, late: true });
+    // With a file for each module there were a hundred, which took as long to load as ioredis.
+    expect(files).to.be.at.most(10);
+  });
+
   it('brings its command', async () => {
-    const { bin, version } = readPackage(installed);
-    const result = await project.run(process.execPath, [path.join(installed, bin['ioredisson'] ?? ''), '--version']);
-    expect(result).to.deep.equal({ code: 0, output: `${version}\n` });
+    const bare = packed.installedWith(ordinaryPackages());
+    try {
+      const { bin, version } = readPackage(packed.folder);
+      const command = path.join(bare.folder, 'node_modules', 'ioredisson', bin['ioredisson'] ?? '');
+      expect(await bare.run(process.execPath, [command, '--version'])).to.deep.equal({
+        code: 0,
+        output: `${version}\n`,
+      });
+      expect(fs.statSync(command).mode & 0o111).to.equal(0o111);
+      expect((await bare.run(command, ['list', '--help'])).output).to.include('ioredisson list');
+      // An error of the library is one for the command: they have the same classes.
+      bare.write('wrong.yaml', 'singleServerConfig: { adress: "redis://127.0.0.1:1" }');
+      const wrong = await bare.run(command, ['list', '--config', 'wrong.yaml']);
+      expect(wrong.output).to.match(/^ioredisson: Unknown setting .*'address'/);
+      expect(wrong.code).to.equal(64);
+    } finally {
+      bare.remove();
+    }
   });
 
   const resolutions: Record<string, ts.CompilerOptions> = {
@@ -86,39 +123,37 @@ describe('the packed package', function () {
     bundler: { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler },
   };
   for (const [name, options] of Object.entries(resolutions)) {
-    it(`type-checks under ${name} resolution, its declarations too`, () => {
+    it(`type-checks under ${name} resolution, every subpath and its declarations`, () => {
       const extensions = name === 'bundler' ? ['ts'] : ['cts', 'mts'];
-      const files = extensions.map((extension) => project.write(`consumer.${extension}`, CONSUMER));
-      const errors = typeErrors(files, { ...options, typeRoots: [typeRoot()] });
-      expect(errors).to.deep.equal([]);
+      const files = extensions.flatMap((extension) => [
+        project.write(`consumer.${extension}`, CONSUMER),
+        project.write(`every.${extension}`, importsOfEvery(entryPoints().map(({ specifier }) => specifier))),
+      ]);
+      expect(typeErrors(files, { ...options, typeRoots: [typeRoot()] })).to.deep.equal([]);
+    });
+
+    it(`type-checks in a project whose lib is es2020, under ${name} (B13)`, () => {
+      const extension = name === 'bundler' ? 'ts' : 'mts';
+      const older = { ...options, typeRoots: [typeRoot()], lib: ['lib.es2020.d.ts'], types: ['node'] };
+      const root = project.write(`older.${extension}`, CONSUMER);
+      // Without the root, whose declarations might bring what those of a subpath lack.
+      const subpaths = entryPoints().flatMap(({ folder, specifier }) => (folder === '' ? [] : [specifier]));
+      const others = project.write(`others.${extension}`, importsOfEvery(subpaths));
+      expect(typeErrors([root], older)).to.deep.equal([]);
+      expect(typeErrors([others], older)).to.deep.equal([]);
     });
   }
 
-  it('type-checks in a project whose lib is es2020 (B13)', () => {
-    const file = project.write('older.cts', CONSUMER);
-    const errors = typeErrors([file], { ...resolutions['node16'], typeRoots: [typeRoot()], lib: ['lib.es2020.d.ts'] });
-    expect(errors).to.deep.equal([]);
-  });
+  function importsOfEvery(specifiers: readonly string[]): string {
+    const lines = specifiers.map((specifier, index) => `export * as entry${index} from '${specifier}';`);
+    return [...lines, 'export {};', ''].join('\n');
+  }
 
   function typeRoot(): string {
     return path.join(project.folder, 'node_modules', '@types');
   }
+
+  it('is that of this checkout', () => {
+    expect(readPackage(installed).version).to.equal(readPackage(projectRoot).version);
+  });
 });
-
-interface PackageJson {
-  readonly version: string;
-  readonly bin: Readonly<Record<string, string>>;
-  readonly dependencies: Readonly<Record<string, string>>;
-}
-
-function readPackage(folder: string): PackageJson {
-  return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')) as PackageJson;
-}
-
-/** Relative paths with slashes. */
-function filesUnder(folder: string): string[] {
-  return fs
-    .readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'));
-}

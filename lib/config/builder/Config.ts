@@ -4,7 +4,7 @@ import { Filled, type Hidden, reveal } from '../parse/Filled';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
 import type { Logger, ShardedSubscriptionMode, TlsSettings, TlsVersion } from '../Settings';
 import type { NameMapper } from '../NameMapper';
-import type * as documents from '../parse/readDocument';
+import { readDocument } from '../parse/readDocument';
 import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
 import { SectionBuilder } from './SectionBuilder';
 import type {
@@ -44,9 +44,6 @@ export class Config {
    */
   static fromYAML(textOrPath: string | URL): Config {
     const config = new Config();
-    // Loaded here and not above: the YAML library takes as long to load as ioredis, and most clients need none.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports
-    const { readDocument } = require('../parse/readDocument') as typeof documents;
     const { content, filledKeys } = readDocument(textOrPath, formOf, process.env);
     for (const [key, value] of Object.entries(content)) config.#load(key, value, filledKeys);
     warnIgnored([...config.#common.ignoredKeys, ...(config.#servers?.ignoredKeys ?? [])]);

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isMap, isPair, isScalar, LineCounter, parse, parseDocument, type Scalar, visit } from 'yaml';
+import type { Scalar } from 'yaml';
 import { ConfigError } from '../../errors/usageErrors';
 import { describe } from '../../util/describe';
 import { Filled } from './Filled';
 import type { TextForm } from './parsers';
+import { yamlLibrary } from './yamlLibrary';
 
 /** How the text of each setting is to be read; settings without an entry are ignored ones. */
 export type FormOf = (key: string) => TextForm | undefined;
@@ -34,6 +35,7 @@ export function readDocument(
   formOf: FormOf,
   environment: Readonly<Record<string, string | undefined>>,
 ): ReadDocument {
+  const { isMap, isPair, LineCounter, parseDocument, visit } = yamlLibrary();
   const { text, source } = load(textOrPath);
   const variables = new Variables(environment);
   const filledKeys = new Map<string, string>();
@@ -113,6 +115,7 @@ interface Owner {
 
 /** The innermost known setting a value belongs to: `hostsMap` entries belong to their `natMapper`. */
 function ownerOf(path: readonly unknown[], formOf: FormOf): Owner | undefined {
+  const { isPair, isScalar } = yamlLibrary();
   for (const pair of path.toReversed()) {
     if (!isPair(pair) || !isScalar(pair.key)) continue;
     const key = String(pair.key.value);
@@ -147,7 +150,7 @@ function textValue(value: string, { key, form }: Owner, isVariable: boolean): un
 /** A list that came out of a variable: `nodeAddresses: ${NODES}`. */
 function parseList(value: string, key: string): unknown {
   try {
-    return parse(value, { prettyErrors: false });
+    return yamlLibrary().parse(value, { prettyErrors: false });
   } catch {
     throw new ConfigError(`${key}: the environment variable does not hold a list like ["redis://host:6379"]`);
   }

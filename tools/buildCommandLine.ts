@@ -1,0 +1,73 @@
+import { build, type Plugin } from 'esbuild';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { libraryEntries } from './buildLibrary';
+import { projectRoot } from './buildOutput';
+
+const lib = path.join(projectRoot, 'lib');
+
+/**
+ * The command as one file, `cli/main.js`, with the packages that only it needs, so that nobody installs them with the
+ * library. The library itself is not in it: it is beside it. `cli/LICENSES.txt` has the licences of those packages.
+ */
+export async function writeCommandLine(folder: string): Promise<void> {
+  const target = path.join(folder, 'cli', 'main.js');
+  const { dependencies, peerDependencies } = readManifest(projectRoot);
+  const { metafile } = await build({
+    absWorkingDir: projectRoot,
+    entryPoints: [path.join(lib, 'cli', 'main.ts')],
+    outfile: target,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    charset: 'utf8',
+    // Before the shebang nothing may stand, and behind it nothing need.
+    legalComments: 'none',
+    minifyWhitespace: true,
+    logLevel: 'warning',
+    external: [...Object.keys({ ...dependencies, ...peerDependencies })],
+    plugins: [libraryBeside],
+    metafile: true,
+  });
+  fs.chmodSync(target, 0o755);
+  const packages = new Set(Object.keys(metafile.inputs).flatMap(packageFolderOf));
+  fs.writeFileSync(path.join(folder, 'cli', 'LICENSES.txt'), [...packages].sort().map(licenceOf).join('\n'));
+}
+
+/** The entry points of the library are loaded from their files: whatever has a class or a state exists once. */
+const libraryBeside: Plugin = {
+  name: 'library beside',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.\// }, ({ path: specifier, resolveDir }) => {
+      const target = path.relative(lib, path.join(resolveDir, specifier)).replace(/(^|[\\/])index$/, '');
+      if (!resolveDir.startsWith(path.join(lib, 'cli')) || !libraryEntries().includes(target)) return undefined;
+      return { path: path.posix.join('..', target, 'index.js'), external: true };
+    });
+  },
+};
+
+function packageFolderOf(input: string): string[] {
+  const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input) ?? [];
+  return folder === undefined ? [] : [folder];
+}
+
+function licenceOf(folder: string): string {
+  const { name, version, license } = readManifest(path.join(projectRoot, folder));
+  const file = fs.readdirSync(path.join(projectRoot, folder)).find((one) => /^licen[sc]e/i.test(one));
+  if (file === undefined) throw new Error(`${folder} has no licence`);
+  const text = fs.readFileSync(path.join(projectRoot, folder, file), 'utf8').trim();
+  return `${name} ${version} (${license})\n\n${text}\n`;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')) as Manifest;
+}

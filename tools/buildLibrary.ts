@@ -1,0 +1,108 @@
+import { build, type Plugin, transform } from 'esbuild';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { projectRoot } from './buildOutput';
+import { entryPoints } from './entryPoints';
+
+const lib = path.join(projectRoot, 'lib');
+
+const COMMON = {
+  absWorkingDir: projectRoot,
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  charset: 'utf8',
+  legalComments: 'none',
+  logLevel: 'warning',
+} as const;
+
+/** Not exported, but loaded by the command line: it shares the library's classes. */
+const INTERNAL_ENTRIES = ['inspection'];
+
+/** The entry points of lib/ that are files of their own in dist/: '' and the folders of the subpaths. */
+export function libraryEntries(): string[] {
+  return [...new Set([...entryPoints().map(({ folder }) => folder), ...INTERNAL_ENTRIES])];
+}
+
+/**
+ * The library as JavaScript, twice.
+ *
+ * - `dist/**.js`, CommonJS, is what Node loads, by `require` and by `import`: there is one copy of it in a process, so
+ *   that `instanceof` and thread scopes hold. It is a file for each entry point and what they share (`chunks/`): a
+ *   hundred modules would take several times as long to load.
+ * - `dist/esm/**.mjs` is for bundlers, which take it by the condition `module` for `import` and `require` alike, so
+ *   that there is one copy in a bundle, too. Here each module is a file, so that they can leave out those without use.
+ */
+export async function writeLibrary(folder: string): Promise<void> {
+  const modules = await writeCommonJs(folder);
+  await writeModules(path.join(folder, 'esm'), modules);
+}
+
+/** @returns the source files that are in it */
+async function writeCommonJs(folder: string): Promise<string[]> {
+  // esbuild splits ES modules only; what it made of them is then translated file by file.
+  const { outputFiles, metafile } = await build({
+    ...COMMON,
+    entryPoints: Object.fromEntries(
+      libraryEntries().map((entry) => [path.join(entry, 'index'), path.join(lib, entry, 'index.ts')]),
+    ),
+    outdir: folder,
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    metafile: true,
+    write: false,
+  });
+  for (const file of outputFiles) {
+    const { code } = await transform(file.text, { format: 'cjs', platform: 'node', target: 'node20', charset: 'utf8' });
+    // In CommonJS there is a real one.
+    write(file.path, code.replaceAll('__require(', 'require('));
+  }
+  return Object.keys(metafile.inputs).filter((file) => file.startsWith('lib/'));
+}
+
+async function writeModules(folder: string, sources: readonly string[]): Promise<void> {
+  await build({
+    ...COMMON,
+    entryPoints: [...sources],
+    outbase: lib,
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    minifyWhitespace: true,
+    plugins: [modulesApart, modulesForBundlers],
+  });
+}
+
+/** Leaves imports of the library's own modules as they are, with the ending that ES modules have. */
+const modulesApart: Plugin = {
+  name: 'modules apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ path: specifier, resolveDir, kind }) => {
+      if (kind === 'entry-point') return undefined;
+      const isFolder = fs.existsSync(path.join(resolveDir, specifier, 'index.ts'));
+      const target = isFolder ? path.posix.join(specifier, 'index') : specifier;
+      return {
+        path: `${target.startsWith('.') ? target : `./${target}`}.mjs`,
+        external: true,
+        sideEffects: false,
+      };
+    });
+  },
+};
+
+/** Modules that load something only when it is asked for, by `require`: a bundler is given an import that it can follow. */
+const modulesForBundlers: Plugin = {
+  name: 'modules for bundlers',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]config[\\/]parse[\\/]yamlLibrary\.ts$/ }, () => ({
+      contents: "import * as yaml from 'yaml'; export function yamlLibrary() { return yaml; }",
+      loader: 'ts',
+    }));
+  },
+};
+
+function write(file: string, text: string): void {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, text);
+}
