@@ -110,7 +110,7 @@ describe('the packed package', function () {
       // An error of the library is one for the command: they have the same classes.
       bare.write('wrong.yaml', 'singleServerConfig: { adress: "redis://127.0.0.1:1" }');
       const wrong = await bare.run(command, ['list', '--config', 'wrong.yaml']);
-      expect(wrong.output).to.match(/^ioredisson: Unknown setting .*'address'/);
+      expect(wrong.output).to.match(/^ioredisson: Unknown setting/);
       expect(wrong.code).to.equal(64);
     } finally {
       bare.remove();
