@@ -8,7 +8,7 @@ import { validateName } from '../config/validateName';
 import { connect, type Connections } from '../connection/connect';
 import { ConfigError, ShutdownError } from '../errors';
 import { type ObjectDraft, ObjectReader } from './ObjectReader';
-import { aged, confirmed, type Identified } from './owners';
+import { aged, identify, type Identified } from './owners';
 import { Processes } from './Processes';
 import { RedisView } from './RedisView';
 import type { ObjectReport, WatchListener, WatchOptions } from './reports';
@@ -111,9 +111,12 @@ export class Inspector {
    * @throws ConfigError for an empty name; errors as {@link list}
    */
   async inspect(name: string): Promise<ObjectReport> {
-    const draft = await this.#open().reader.one(validateName(name, 'lock'));
-    const [report] = await this.#complete([draft]);
-    return report!;
+    const valid = validateName(name, 'lock');
+    for (;;) {
+      const [report] = await this.#complete([await this.#open().reader.one(valid)]);
+      // Else it was released by one that then left: it is read once more.
+      if (report !== undefined) return report;
+    }
   }
 
   /**
@@ -170,8 +173,7 @@ export class Inspector {
     const reports: ObjectReport[] = [];
     for (let i = 0; i < drafts.length; i += REPORTS_PER_TURN) {
       const batch = drafts.slice(i, i + REPORTS_PER_TURN);
-      const checked = await Promise.all(batch.map((draft) => confirmed(draft, processOf, reader)));
-      for (const one of checked) if (one !== undefined) reports.push(this.#judge(one, before));
+      for (const one of await identify(batch, processOf, reader)) reports.push(this.#judge(one, before));
       await new Promise(setImmediate);
     }
     return reports;

@@ -10,7 +10,8 @@ import {
   type WaiterDraft,
 } from './describe';
 import { globTest, scanFilter } from './glob';
-import type { RedisView } from './RedisView';
+import { peek } from './peek';
+import type { KeyReader, RedisView } from './RedisView';
 import type { ObjectReport } from './reports';
 
 /** What Redis tells of an object; who its owners are is not looked up yet. */
@@ -63,8 +64,9 @@ export class ObjectReader {
       const { keys, last } = (await scan.next()).value;
       const drafts: ObjectDraft[] = [];
       for (let i = 0; i < keys.length; i += BATCH) {
-        const types = await this.#candidates(keys.slice(i, i + BATCH));
-        for (const draft of await this.read(types)) {
+        const batch = keys.slice(i, i + BATCH);
+        const peeked = await peek(this.#redis, batch);
+        for (const draft of await this.#readAll(peeked, await this.#candidates(peeked, batch))) {
           if (draft.kind !== 'number' && matches(draft.name)) drafts.push(draft);
         }
       }
@@ -76,16 +78,22 @@ export class ObjectReader {
   async one(name: string): Promise<ObjectDraft> {
     const key = mapName(name, this.#mapper);
     const type = (await this.#redis.read('type', key)) as string;
-    const [draft] = await this.read(new Map([[key, type]]));
+    const [draft] = await this.#readAll(this.#redis, new Map([[key, type]]));
     if (draft === undefined) return this.#noObject(name, key);
     if (draft.kind !== 'permitExpirableSemaphore') return draft;
     return { ...draft, permits: await permitReports(this.#redis, key) };
   }
 
-  /** Reads a lock once more. @returns `undefined` where it is gone */
-  async again({ key }: ObjectDraft): Promise<ObjectDraft | undefined> {
-    const type = (await this.#redis.read('type', key)) as string;
-    return (await this.read(new Map([[key, type]])))[0];
+  /** Reads locks once more. @returns those that are still there */
+  async again(drafts: readonly ObjectDraft[]): Promise<readonly ObjectDraft[]> {
+    const found: ObjectDraft[] = [];
+    for (let i = 0; i < drafts.length; i += BATCH) {
+      const keys = drafts.slice(i, i + BATCH).map(({ key }) => key);
+      const peeked = await peek(this.#redis, keys);
+      const types = await Promise.all(keys.map(async (key) => [key, await peeked.typeOf(key)] as const));
+      found.push(...(await this.#readAll(peeked, new Map(types))));
+    }
+    return found;
   }
 
   /** What is not there, or is something else. Asked again: a lock may have been released while we looked. */
@@ -98,8 +106,8 @@ export class ObjectReader {
   }
 
   /** The keys of the objects that these keys belong to, with their types. */
-  async #candidates(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const types = await Promise.all(keys.map((key) => this.#redis.typeOf(key)));
+  async #candidates(redis: KeyReader, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const types = await Promise.all(keys.map((key) => redis.typeOf(key)));
     const found = new Map<string, string>();
     const parts: Promise<readonly [key: string, type: string]>[] = [];
     for (const [i, key] of keys.entries()) {
@@ -127,9 +135,9 @@ export class ObjectReader {
   }
 
   /** Reads the objects of keys. @param types - the keys, and what Redis says they are */
-  async read(types: ReadonlyMap<string, string>): Promise<readonly ObjectDraft[]> {
+  async #readAll(redis: KeyReader, types: ReadonlyMap<string, string>): Promise<readonly ObjectDraft[]> {
     if (types.size === 0) return [];
-    const asked = [...types].map(([key, type]) => this.#read(key, type));
+    const asked = [...types].map(([key, type]) => read(redis, key, type));
     const found = (await Promise.all(asked)).filter((one) => one !== undefined);
     const readAt = Date.now();
     const channels = found.flatMap((one) => ('lock' in one ? one.lock : one.number).channelNames);
@@ -138,16 +146,6 @@ export class ObjectReader {
       const draft = 'lock' in one ? this.#lock(one.lock, subscribers) : this.#number(one.number, subscribers);
       return { ...draft, readAt };
     });
-  }
-
-  async #read(key: string, type: string): Promise<Read | undefined> {
-    if (type === 'string') {
-      const number = await describeNumber(this.#redis, key);
-      return number && { number };
-    }
-    if (type !== 'hash' && type !== 'none') return undefined;
-    const lock = await describeLock(this.#redis, key, type);
-    return lock && { lock };
   }
 
   #lock(read: LockDraft, subscribers: ReadonlyMap<string, number>): Omit<ObjectDraft, 'readAt'> {
@@ -174,4 +172,14 @@ export class ObjectReader {
       return { ...base, kind: 'countDownLatch', waiters: latch.subscribers, channels: [latch] };
     return { ...base, kind: 'number', waiters: 0, channels: [] };
   }
+}
+
+async function read(redis: KeyReader, key: string, type: string): Promise<Read | undefined> {
+  if (type === 'string') {
+    const number = await describeNumber(redis, key);
+    return number && { number };
+  }
+  if (type !== 'hash' && type !== 'none') return undefined;
+  const lock = await describeLock(redis, key, type);
+  return lock && { lock };
 }

@@ -17,20 +17,29 @@ const PAGE_SIZE = 1_000;
  */
 const KEY_REFUSED = /^NOPERM .*\baccess (?:a key|one of the keys)\b/s;
 
-/** What is read of Redis: single keys, all keys page by page on every master, and who listens. */
-export class RedisView {
+/** Reads single keys. */
+export interface KeyReader {
   readonly executor: CommandExecutor;
+  /** A command about one key. Commands sent in one turn travel together. */
+  read(command: string, key: string, ...args: (string | number)[]): Promise<unknown>;
+  /** The type of a key; `hidden` where our user has no right to the key. */
+  typeOf(key: string): Promise<string>;
+}
+
+/** What is read of Redis: single keys, all keys page by page on every master, and who listens. */
+export class RedisView implements KeyReader {
+  readonly executor: CommandExecutor;
+  /** Set where our user may not run scripts: keys are read one by one. */
+  refusesScripts = false;
 
   constructor(executor: CommandExecutor) {
     this.executor = executor;
   }
 
-  /** A command about one key. Commands sent in one turn travel together. */
   read(command: string, key: string, ...args: (string | number)[]): Promise<unknown> {
     return this.executor.call(command, [key, ...args]);
   }
 
-  /** The type of a key; `hidden` where our user has no right to the key. */
   typeOf(key: string): Promise<string> {
     const asked = this.read('type', key) as Promise<string>;
     return asked.catch((error: unknown) => {
@@ -70,7 +79,7 @@ export class RedisView {
     const asked = (await this.#servers()).map((routeBy) =>
       this.executor.call('pubsub', ['NUMSUB', ...channels], { routeBy }).then(add),
     );
-    if (this.#isCluster) {
+    if (this.isCluster) {
       for (const channel of channels) {
         const sharded = this.executor.call('pubsub', ['SHARDNUMSUB', channel], { routeBy: channel }).then(add);
         asked.push(sharded.catch(beforeRedis7));
@@ -93,13 +102,13 @@ export class RedisView {
     return { texts, complete: texts.length === servers.length };
   }
 
-  get #isCluster(): boolean {
+  get isCluster(): boolean {
     return this.executor.slotOf('a') !== this.executor.slotOf('b');
   }
 
   /** A key on each master: any, where there is only one. */
   async #servers(): Promise<readonly string[]> {
-    if (!this.#isCluster) return ['a'];
+    if (!this.isCluster) return ['a'];
     const ranges = (await this.executor.call('cluster', ['SLOTS'])) as [number, number, [string, number, string]][];
     const firstSlots = new Map<string, number>();
     for (const [first, , [host, port, id]] of ranges) {

@@ -1,7 +1,7 @@
 import { defineScript, lua } from '../scripts/Script';
 import { PERMIT_WITHOUT_LEASE } from '../synchronizers/permitCounts';
 import { prefixName, suffixName } from '../util/names';
-import type { RedisView } from './RedisView';
+import type { KeyReader } from './RedisView';
 import type { HolderReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 
 /** A hash with more fields than this is no lock. */
@@ -32,7 +32,7 @@ export interface LockDraft {
  * @param type - what Redis says the key is: `hash` or `none`
  * @returns `undefined` where there is none
  */
-export async function describeLock(redis: RedisView, key: string, type: string): Promise<LockDraft | undefined> {
+export async function describeLock(redis: KeyReader, key: string, type: string): Promise<LockDraft | undefined> {
   const [fields, ttl, around] = await Promise.all([
     type === 'hash' ? readFields(redis, key) : undefined,
     redis.read('pttl', key),
@@ -61,7 +61,7 @@ export async function describeLock(redis: RedisView, key: string, type: string):
 }
 
 /** The fields of a lock's hash. @returns `undefined` where it is anything else, after a small look at it */
-async function readFields(redis: RedisView, key: string): Promise<[string, string][] | undefined> {
+async function readFields(redis: KeyReader, key: string): Promise<[string, string][] | undefined> {
   const nothing = ['0', []];
   const [cursor, flat] = (await redis.read('hscan', key, 0, 'COUNT', 10).catch(() => nothing)) as [string, string[]];
   const sample = pairs(flat);
@@ -74,7 +74,7 @@ async function readFields(redis: RedisView, key: string): Promise<[string, strin
   return isLockHash(fields) ? fields : undefined;
 }
 
-async function reader(redis: RedisView, key: string, [owner, count]: [string, string]): Promise<HolderDraft> {
+async function reader(redis: KeyReader, key: string, [owner, count]: [string, string]): Promise<HolderDraft> {
   const report = { ...ownerReport(owner), holdCount: Number(count) };
   if (parseOwner(owner)?.writes === true) return { ...report, mode: 'write' };
   const prefix = `${suffixName(key, owner)}:rwlock_timeout:`;
@@ -82,12 +82,12 @@ async function reader(redis: RedisView, key: string, [owner, count]: [string, st
   return { ...report, mode: 'read', leasesMs: (await Promise.all(holds)).map(Number) };
 }
 
-async function tokenOf(redis: RedisView, key: string): Promise<string | null> {
+async function tokenOf(redis: KeyReader, key: string): Promise<string | null> {
   const token = await redis.read('get', prefixName('redisson_lock_token', key)).catch(() => null);
   return token as string | null;
 }
 
-async function queueOf(redis: RedisView, key: string): Promise<QueuedDraft[]> {
+async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
   const [queue, scores] = (await Promise.all([
     redis.read('lrange', prefixName('redisson_lock_queue', key), 0, -1).catch(() => []),
     redis.read('zrange', prefixName('redisson_lock_timeout', key), 0, -1, 'WITHSCORES').catch(() => []),
@@ -125,7 +125,7 @@ function exactInteger(text: string): number | string {
 }
 
 /** Reads the number of a key. @returns `undefined` where there is none */
-export async function describeNumber(redis: RedisView, key: string): Promise<NumberDraft | undefined> {
+export async function describeNumber(redis: KeyReader, key: string): Promise<NumberDraft | undefined> {
   const [text, ttl, acquired] = await Promise.all([
     // Enough to tell a number, and little of a value that is none.
     redis.read('getrange', key, 0, 20).catch(() => ''),
@@ -214,7 +214,7 @@ export function permitsKey(key: string): string {
 }
 
 /** The permits of a permit-expirable semaphore that are out, the next to expire first. */
-export async function permitReports(redis: RedisView, key: string): Promise<readonly PermitReport[]> {
+export async function permitReports(redis: KeyReader, key: string): Promise<readonly PermitReport[]> {
   const found = await redis.executor.run(readPermits, { permits: permitsKey(key) }, { last: MAX_PERMITS - 1 });
   const reports: PermitReport[] = [];
   for (let i = 0; i + 1 < found.length; i += 2) {

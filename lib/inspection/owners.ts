@@ -10,22 +10,28 @@ type ProcessOf = (owner: OwnerDraft) => ProcessReport;
 export type Identified = Unjudged & { readonly readAt: number };
 
 /**
- * A draft with the processes of its owners. That a holder is gone is only said of one that still has the lock after it
- * was seen not to be connected: who gives a lock back and ends is not gone.
- *
- * @returns `undefined` where it is gone itself
+ * Drafts with the processes of their owners. That a holder is gone is only said of one that still has the lock after it
+ * was seen not to be connected: who gives a lock back and ends is not gone. What is gone itself is left out.
  */
-export async function confirmed(
-  draft: ObjectDraft,
+export async function identify(
+  drafts: readonly ObjectDraft[],
   processOf: ProcessOf,
   reader: ObjectReader,
-): Promise<Identified | undefined> {
-  const first = identified(draft, processOf);
-  if (first.holders.every(({ process }) => process.connected !== false)) return first;
-  const second = await reader.again(draft);
-  if (second === undefined) return undefined;
-  const before = new Set(draft.holders.map(({ owner }) => owner));
-  return identified(second, (owner) => (before.has(owner.owner) ? processOf(owner) : ofChanged(processOf(owner))));
+): Promise<readonly Identified[]> {
+  const first = drafts.map((draft) => identified(draft, processOf));
+  const doubtful = drafts.filter((_draft, i) => first[i]!.holders.some(({ process }) => process.connected === false));
+  if (doubtful.length === 0) return first;
+  const again = new Map((await reader.again(doubtful)).map((draft) => [draft.key, draft]));
+  const isDoubtful = new Set(doubtful);
+  const result: Identified[] = [];
+  for (const [i, draft] of drafts.entries()) {
+    if (!isDoubtful.has(draft)) result.push(first[i]!);
+    const now = isDoubtful.has(draft) ? again.get(draft.key) : undefined;
+    if (now === undefined) continue;
+    const before = new Set(draft.holders.map(({ owner }) => owner));
+    result.push(identified(now, (one) => (before.has(one.owner) ? processOf(one) : ofChanged(processOf(one)))));
+  }
+  return result;
 }
 
 function identified({ holders, queue, ...draft }: ObjectDraft, processOf: ProcessOf): Identified {

@@ -1,5 +1,6 @@
 import { type Script, type ScriptArg, PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
 import * as inspectedPermits from '../../../lib/inspection/describe';
+import * as peek from '../../../lib/inspection/peek';
 import * as countDownLatch from '../../../lib/synchronizers/CountDownLatch';
 import * as fairLock from '../../../lib/locks/kinds/fairScripts';
 import * as fencedLock from '../../../lib/locks/kinds/fenced';
@@ -190,6 +191,7 @@ export const SAMPLES: readonly Sample[] = [
   sample(permitCounts.setPermits, leased, 'name permits'),
   sample(permitCounts.addPermits, leased, 'name'),
   sample(inspectedPermits.readPermits, leased, 'permits'),
+  { ...sample(peek.peekAtKeys, fair, ''), moreArgs: ['lock', 'queue', 'token', 'permits', 'x', 'x', 'x', 'x'] },
   sample(countDownLatch.trySetCount, none, 'name'),
   sample(countDownLatch.countDownLatch, number, 'name'),
   sample(countDownLatch.getLatchCount, number, 'name'),
