@@ -9,10 +9,10 @@ export type AnyScript = Script<string, string, unknown>;
 const lib = path.resolve(__dirname, '..', 'lib');
 const load = createRequire(__filename);
 
-/** A call of `defineScript`, with the name that it gives the script. */
-const DEFINITION = /\bdefineScript\(\{\s*name: '([^']+)'/g;
-/** Any call of it. */
-const CALL = /\bdefineScript\(/g;
+/** A call of `defineScript`, or of a function `define...Script` that calls it, with the name that it gives the script. */
+const DEFINITION = /\bdefine\w*Script\(\s*(?:\{\s*name: )?'([^']+)'/g;
+/** Any such call; the one in such a function takes the name that it was given. */
+const CALL = /(?<!function )\bdefine\w*Script\((?!\{\s*name,)/g;
 
 /** A source file of the library that defines scripts. */
 export interface ScriptFile {
@@ -20,7 +20,7 @@ export interface ScriptFile {
   readonly file: string;
   /** The names of the scripts that its source text defines, in order. */
   readonly defined: readonly string[];
-  /** How often its source text calls `defineScript`. Where they are more than {@link defined}, a call is not written as the others are. */
+  /** How often its source text calls that. Where they are more than {@link defined}, a call is not written as the others are. */
   readonly calls: number;
   /** The scripts that it exports, in order. */
   readonly scripts: readonly AnyScript[];

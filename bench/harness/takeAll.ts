@@ -15,3 +15,8 @@ export async function takeAll(session: LockSession, names: readonly string[]): P
   }
   return handles;
 }
+
+/** So many names that begin with `name`. */
+export function manyNames(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, lock) => `${name}.${lock}`);
+}

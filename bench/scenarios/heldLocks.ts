@@ -1,6 +1,6 @@
 import { settledHeap } from '../harness/memory';
 import { defaultWatchdogMs, freshKey, type Sample, type Scenario, valueOf } from '../harness/scenario';
-import { takeAll } from '../harness/takeAll';
+import { manyNames, takeAll } from '../harness/takeAll';
 import { type Task, textOf } from '../harness/task';
 import { type WorkerGroup } from '../harness/WorkerGroup';
 
@@ -10,8 +10,7 @@ const warmUpLocks = 200;
 /** Worker side: resolves to the heap bytes each of 10 000 held locks takes, its handle included, its name not. */
 export const tasks: Record<string, Task> = {
   hold: async ({ session, memory }, parameters) => {
-    const name = textOf(parameters, 'name');
-    const names = Array.from({ length: locks }, (_, lock) => `${name}.${lock}`);
+    const names = manyNames(textOf(parameters, 'name'), locks);
     const warm = await takeAll(
       session,
       names.slice(0, warmUpLocks).map((each) => `${each}.warm`),

@@ -3,7 +3,7 @@ import { sleep } from '../harness/clock';
 import { settledHeap } from '../harness/memory';
 import { type Plan } from '../harness/plan';
 import { freshKey, type Sample, type Scenario, valueOf } from '../harness/scenario';
-import { takeAll } from '../harness/takeAll';
+import { manyNames, takeAll } from '../harness/takeAll';
 import { numberOf, type Task, textOf } from '../harness/task';
 import { type WorkerGroup } from '../harness/WorkerGroup';
 
@@ -13,8 +13,7 @@ const resolutionMs = 1;
 /** Worker side: takes the locks; then watches the event loop over some renewals of all of them. */
 export const tasks: Record<string, Task> = {
   hold: async ({ session, memory }, parameters) => {
-    const name = textOf(parameters, 'name');
-    const names = Array.from({ length: numberOf(parameters, 'locks') }, (_, lock) => `${name}.${lock}`);
+    const names = manyNames(textOf(parameters, 'name'), numberOf(parameters, 'locks'));
     memory.set('handles', await takeAll(session, names));
     // What taking them has left is not the watchdog's.
     if (names.length > 0) await settledHeap();

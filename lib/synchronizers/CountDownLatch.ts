@@ -1,5 +1,5 @@
 import type { LockOptions, RCountDownLatch } from '../api';
-import { INTEGER_TEXT } from '../scripts/integerText';
+import { defineIntegerScript } from '../scripts/integerScript';
 import { decodeCount, decodeFlag } from '../scripts/replies';
 import { defineScript, lua, PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
@@ -137,22 +137,8 @@ return 0
   decode: decodeCount,
 });
 
-/**
- * The count.
- *
- * KEYS: name. ARGV: none. Output: the count as text, nil without a latch; an error where the key holds other text,
- * which is no open latch.
- */
-export const getLatchCount = defineScript({
-  name: 'countDownLatch.getCount',
-  keys: ['name'],
-  args: [],
-  resend: 'always',
-  lua: lua`${INTEGER_TEXT}
-return integerText(name)
-`,
-  decode: decodeCount,
-});
+/** The count: 0 without a latch; other text is no open latch. */
+export const getLatchCount = defineIntegerScript('countDownLatch.getCount');
 
 /**
  * Deletes the latch.

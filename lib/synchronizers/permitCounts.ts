@@ -1,5 +1,5 @@
 import { decodeCount, decodeFlag } from '../scripts/replies';
-import { defineScript, lua } from '../scripts/Script';
+import { defineScript, lua, type Script } from '../scripts/Script';
 
 /*
  * Lua functions that the scripts of the permit-expirable semaphore share.
@@ -52,41 +52,33 @@ end
  * The permits of a permit-expirable semaphore, in numbers. The data is described in `permitScripts.ts`.
  */
 
-/**
- * How many permits are available; may be negative.
- *
- * KEYS: name, permits, channel. ARGV: now (epoch ms), publish. Output: the number.
- */
-export const availableLeasedPermits = defineScript({
-  name: 'permitExpirableSemaphore.availablePermits',
-  keys: ['name', 'permits', 'channel'],
-  args: ['now', 'publish'],
-  resend: 'always',
-  lua: lua`${PURGE}
+/** KEYS: name, permits, channel. ARGV: now (epoch ms), publish. Output: what `count` is once expired permits are back. */
+function defineCountScript(
+  name: string,
+  count: string,
+): Script<'name' | 'permits' | 'channel', 'now' | 'publish', number> {
+  return defineScript({
+    name,
+    keys: ['name', 'permits', 'channel'],
+    args: ['now', 'publish'],
+    resend: 'always',
+    lua: lua`${PURGE}
 local available, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
-return available or 0
+return ${count}
 `,
-  decode: decodeCount,
-});
+    decode: decodeCount,
+  });
+}
 
-/**
- * How many permits there are, taken or not.
- *
- * KEYS: name, permits, channel. ARGV: now (epoch ms), publish. Output: the number; 0 without a semaphore.
- */
-export const getPermits = defineScript({
-  name: 'permitExpirableSemaphore.getPermits',
-  keys: ['name', 'permits', 'channel'],
-  args: ['now', 'publish'],
-  resend: 'always',
-  lua: lua`${PURGE}
-local available, failure = purge(name, permits, channel, publish, now)
-if failure then return failure end
-return available and available + redis.call('zcard', permits) or 0
-`,
-  decode: decodeCount,
-});
+/** How many permits are available; may be negative. */
+export const availableLeasedPermits = defineCountScript('permitExpirableSemaphore.availablePermits', 'available or 0');
+
+/** How many permits there are, taken or not; 0 without a semaphore. */
+export const getPermits = defineCountScript(
+  'permitExpirableSemaphore.getPermits',
+  "available and available + redis.call('zcard', permits) or 0",
+);
 
 /**
  * How many permits are taken.

@@ -1,4 +1,4 @@
-import { INTEGER_TEXT } from '../scripts/integerText';
+import { defineIntegerScript } from '../scripts/integerScript';
 import { decodeCount, decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 
@@ -155,21 +155,8 @@ return tonumber(available)
   decode: decodeCount,
 });
 
-/**
- * How many permits are available; may be negative.
- *
- * KEYS: name. ARGV: none. Output: the number as text, nil without a semaphore.
- */
-export const availablePermits = defineScript({
-  name: 'semaphore.availablePermits',
-  keys: ['name'],
-  args: [],
-  resend: 'always',
-  lua: lua`${INTEGER_TEXT}
-return integerText(name)
-`,
-  decode: decodeCount,
-});
+/** How many permits are available: 0 without a semaphore; may be negative. */
+export const availablePermits = defineIntegerScript('semaphore.availablePermits');
 
 /**
  * Deletes the semaphore; nobody is told, as in Redisson.

@@ -76,11 +76,3 @@ export function slotOf(key: string): number {
   for (const byte of Buffer.from(hashed)) crc = ((crc << 8) & 0xffff) ^ (CRC16_TABLE[(crc >> 8) ^ byte] ?? 0);
   return crc % SLOT_COUNT;
 }
-
-/**
- * @param keys - keys of one command or script
- * @returns whether a cluster would take them together (true for none or one)
- */
-export function sameSlot(...keys: readonly string[]): boolean {
-  return new Set(keys.map(slotOf)).size <= 1;
-}

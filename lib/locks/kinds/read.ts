@@ -5,7 +5,15 @@ import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLeas
 import { writeOwnerName } from '../../util/names';
 import type { Renewable, Renewal } from '../../watchdog/Ownership';
 import type { LockKind } from './LockKind';
-import { HELD_ASIDE, LONGEST_READ, readKeyPrefix, readWriteChannel, readWriteKeys, timeoutPrefix } from './readWrite';
+import {
+  defineForceReleaseScript,
+  HELD_ASIDE,
+  LONGEST_READ,
+  readKeyPrefix,
+  readWriteChannel,
+  readWriteKeys,
+  timeoutPrefix,
+} from './readWrite';
 import { commonKind, UNLOCK_MESSAGE } from './reentrant';
 
 /**
@@ -199,27 +207,8 @@ return tellReleased(publish, channel, message)
   decode: decodeRelease,
 });
 
-/**
- * Deletes the lock if it is held for reading, whoever holds it (Redisson: RedissonReadLock.forceUnlock). The keys of
- * the holds are left to expire.
- *
- * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held for reading, 0 = it was not.
- */
-export const forceReleaseReadLock = defineScript({
-  name: 'readLock.forceRelease',
-  keys: ['name', 'channel'],
-  args: ['message', 'publish'],
-  resend: 'always',
-  synced: true,
-  lua: lua`
-${TELL}
-if redis.call('hget', name, 'mode') ~= 'read' then return 0 end
-redis.call('del', name)
-tell(publish, channel, message)
-return 1
-`,
-  decode: decodeFlag,
-});
+/** The keys of the holds are left to expire (Redisson: RedissonReadLock.forceUnlock). */
+export const forceReleaseReadLock = defineForceReleaseScript('readLock.forceRelease', 'read');
 
 /**
  * Whether anybody holds it for reading, the writer itself included.

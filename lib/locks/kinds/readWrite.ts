@@ -1,4 +1,6 @@
-import { lua } from '../../scripts/Script';
+import { decodeFlag } from '../../scripts/replies';
+import { defineScript, lua, type Script } from '../../scripts/Script';
+import { TELL } from '../../scripts/shortenLease';
 import { prefixName, suffixName } from '../../util/names';
 
 /** The channel of both halves: `redisson_rwlock:{name}`. */
@@ -58,3 +60,31 @@ local function heldAside(name, owner)
   return tonumber(redis.call('hget', other, owner)) or 0
 end
 `;
+
+/**
+ * The script that deletes the lock if it is held in that mode, whoever holds it.
+ *
+ * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held so, 0 = it was not.
+ *
+ * @param name - of the script
+ */
+export function defineForceReleaseScript(
+  name: string,
+  mode: 'read' | 'write',
+): Script<'name' | 'channel', 'message' | 'publish', boolean> {
+  return defineScript({
+    name,
+    keys: ['name', 'channel'],
+    args: ['message', 'publish'],
+    resend: 'always',
+    synced: true,
+    lua: lua`
+${TELL}
+if redis.call('hget', name, 'mode') ~= '${mode}' then return 0 end
+redis.call('del', name)
+tell(publish, channel, message)
+return 1
+`,
+    decode: decodeFlag,
+  });
+}

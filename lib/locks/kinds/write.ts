@@ -5,7 +5,7 @@ import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLeas
 import { writeOwnerName } from '../../util/names';
 import type { Renewal } from '../../watchdog/Ownership';
 import type { LockKind } from './LockKind';
-import { LONGEST_READ, readKeyPrefix, readWriteChannel, readWriteKeys } from './readWrite';
+import { defineForceReleaseScript, LONGEST_READ, readKeyPrefix, readWriteChannel, readWriteKeys } from './readWrite';
 import { commonKind } from './reentrant';
 
 /** The message of a write unlock: everybody may try, the readers too. */
@@ -136,27 +136,8 @@ return tellReleased(publish, channel, message)
   decode: decodeRelease,
 });
 
-/**
- * Deletes the lock if it is held for writing, whoever holds it, and the writer's read holds with it (Redisson:
- * RedissonWriteLock.forceUnlock).
- *
- * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held for writing, 0 = it was not.
- */
-export const forceReleaseWriteLock = defineScript({
-  name: 'writeLock.forceRelease',
-  keys: ['name', 'channel'],
-  args: ['message', 'publish'],
-  resend: 'always',
-  synced: true,
-  lua: lua`
-${TELL}
-if redis.call('hget', name, 'mode') ~= 'write' then return 0 end
-redis.call('del', name)
-tell(publish, channel, message)
-return 1
-`,
-  decode: decodeFlag,
-});
+/** The writer's read holds go with it (Redisson: RedissonWriteLock.forceUnlock). */
+export const forceReleaseWriteLock = defineForceReleaseScript('writeLock.forceRelease', 'write');
 
 /**
  * Whether anybody holds it for writing.
