@@ -26,7 +26,15 @@ import { FairHeadChecks, fairKind } from './locks/kinds/fair';
 import { nonReentrantFairKind, nonReentrantKind } from './locks/kinds/nonReentrant';
 import { readKind, readRenewal } from './locks/kinds/read';
 import { hashRenewal, reentrantKind } from './locks/kinds/reentrant';
-import { latchKeys, type ObjectKeys, permitKeys, RedisObject, semaphoreKeys } from './synchronizers/RedisObject';
+import {
+  latchKeys,
+  nounOf,
+  type ObjectKeys,
+  permitKeys,
+  RedisObject,
+  semaphoreKeys,
+  type SynchronizerKind,
+} from './synchronizers/RedisObject';
 import { Lock } from './locks/Lock';
 import { fencedKind } from './locks/kinds/fenced';
 import type { Heir, LockKind } from './locks/kinds/LockKind';
@@ -77,7 +85,7 @@ export class Redisson {
     this.#connections = connect({ ...settings, clientName: settings.clientName ?? connectionName(this.#id) });
     const { executor, subscriber, monitor } = this.#connections;
     const ownerships = new OwnershipTable();
-    const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize);
+    const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
     const warnUnheard = unheardWarning();
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;
@@ -184,7 +192,7 @@ export class Redisson {
 
   /** The semaphore of that name whose permits have ids and leases (Redisson: RPermitExpirableSemaphore). */
   getPermitExpirableSemaphore(name: string): RPermitExpirableSemaphore {
-    return new PermitExpirableSemaphore(this.#object('semaphore', name, permitKeys));
+    return new PermitExpirableSemaphore(this.#object('permit', name, permitKeys));
   }
 
   /** The latch of that name (Redisson: RCountDownLatch). */
@@ -287,9 +295,9 @@ export class Redisson {
     return engine;
   }
 
-  #object<K extends ObjectKeys>(kind: string, name: string, keysOf: (rawName: string) => K): RedisObject<K> {
+  #object<K extends ObjectKeys>(kind: SynchronizerKind, name: string, keysOf: (rawName: string) => K): RedisObject<K> {
     const { executor } = this.#connections;
-    const object = new RedisObject({ ...this.#context, executor }, kind, validateName(name, kind), keysOf);
+    const object = new RedisObject({ ...this.#context, executor }, kind, validateName(name, nounOf(kind)), keysOf);
     checkSlots(executor, name, object.allKeys);
     return object;
   }

@@ -1,5 +1,18 @@
 export type { BackOff, BackOffPolicy } from './BackOff';
-export type { ConnectionChange, ConnectionListener, ConnectionState, LockLostEvent, LockLostListener } from './events';
+export type {
+  AcquireMessage,
+  AcquireOutcome,
+  AcquireSubject,
+  ConnectionChange,
+  ConnectionListener,
+  ConnectionState,
+  HoldMessage,
+  HoldOutcome,
+  LockLostEvent,
+  LockLostListener,
+  ObjectKind,
+  RenewalMessage,
+} from './events';
 export type { LockHold } from './LockHold';
 export type { AcquireOptions, LockOptions, ShutdownOptions, ThreadOptions } from './options';
 export type { RCountDownLatch } from './RCountDownLatch';

@@ -35,6 +35,10 @@ export class FencedLock implements RFencedLock, MemberLock {
     return this.#lock.client;
   }
 
+  get clientId(): string {
+    return this.#lock.clientId;
+  }
+
   getName(): string {
     return this.#lock.name;
   }

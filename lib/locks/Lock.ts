@@ -1,6 +1,7 @@
 import { serverIdentity } from '../config/serverIdentity';
 import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ThreadOptions } from '../api';
 import type { Scope } from '../thread/threadScope';
+import { isTraced } from '../util/channels';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { IllegalMonitorStateError } from '../errors';
@@ -18,6 +19,7 @@ import { acquireHold, tryAcquireHold, withHold } from './core/holdOperations';
 import { LockHold } from './LockHold';
 import type { InternalOptions, MemberLock, TakenHold } from './core/MemberLock';
 import { acquireInScope } from './core/acquireInScope';
+import { traceLock } from './core/traceLock';
 
 /**
  * The `RLock` of every kind that has one key. It reads the thread and the options, once per call, and leaves the rest
@@ -50,6 +52,10 @@ export class Lock implements MemberLock {
 
   get client(): object {
     return this.engine.context;
+  }
+
+  get clientId(): string {
+    return this.engine.context.clientId;
   }
 
   getName(): string {
@@ -172,6 +178,12 @@ export class Lock implements MemberLock {
 
   /** @param member - whether the lock is a member of a multi-lock */
   #acquire(call: CallingThread, request: AcquireRequest, member = false): Promise<AcquireResult> {
+    // A multi-lock tells of its acquisition as a whole.
+    if (member || !isTraced()) return this.#acquireUntold(call, request, member);
+    return traceLock(this.engine, request, () => this.#acquireUntold(call, request, member));
+  }
+
+  #acquireUntold(call: CallingThread, request: AcquireRequest, member: boolean): Promise<AcquireResult> {
     const { around, given } = call;
     // Outside scopes, and where the caller named the thread, it is known whose the call is.
     if (around === undefined || given) return this.engine.acquire(request);
@@ -218,6 +230,7 @@ function requestOf(
     queues,
     signal,
     viaHandle: call.viaHandle,
+    trace: undefined,
     maxRenewals: undefined,
     watchdogMs: undefined,
   };

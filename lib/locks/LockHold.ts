@@ -1,5 +1,6 @@
 import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
+import type { HoldEnd } from '../telemetry/tracing';
 import { confirmedUntil, type Hold, ownershipKey } from '../watchdog/Ownership';
 import type { LockEngine } from './core/LockEngine';
 import type { MemberHold } from './core/MemberLock';
@@ -26,6 +27,7 @@ export class LockHold implements MemberHold {
     if (token !== undefined) this.token = token;
     this.#engine = engine;
     this.#hold = hold;
+    this.#lost = hold.lost;
     hold.onLost = (cause) => {
       this.#lost = cause;
       this.#controller?.abort(cause);
@@ -80,6 +82,11 @@ export class LockHold implements MemberHold {
 
   async setLease(leaseMs: number): Promise<boolean> {
     return this.isHeld && setHoldLease(this.#engine, this.threadId, this.#hold, leaseMs);
+  }
+
+  onEnd(end: HoldEnd): void {
+    if (this.#lost === undefined) this.#hold.trace = end;
+    else end.lost(this.#lost);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -41,7 +41,7 @@ export class CountDownLatch implements RCountDownLatch {
   async await(timeout?: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean> {
     const signal = readSignal(options);
     const waitMs = timeout === undefined ? Infinity : toMillis(timeout, unit, 'timeout');
-    return (await this.#object.wait(this.#opening(waitMs > 0), waitMs, signal)) ?? false;
+    return (await this.#object.wait(this.#opening(waitMs > 0), waitMs, signal, options)) ?? false;
   }
 
   async countDown(): Promise<void> {

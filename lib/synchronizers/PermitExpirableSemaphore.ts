@@ -149,7 +149,7 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
     const ids = newPermitIds(checkCount(permits));
     if (ids.length === 0) return [];
     const acquisition = new PermitAcquisition(this.#object, ids, leaseMs, waitMs > 0);
-    return (await this.#object.wait(acquisition, waitMs, signal)) ?? [];
+    return (await this.#object.wait(acquisition, waitMs, signal, options, leaseMs)) ?? [];
   }
 }
 
@@ -175,6 +175,7 @@ export function permitExpiry(now: number, leaseMs: number): string | number {
  */
 export class PermitAcquisition implements Acquirable<string[]> {
   readonly mustQueue = false;
+  trace: Acquirable<string[]>['trace'];
   readonly #object: RedisObject<PermitKeys>;
   readonly #leaseMs: number;
   readonly #waits: boolean;

@@ -1,8 +1,13 @@
+import type { LockOptions, ObjectKind } from '../api';
 import type { Settings } from '../config/Settings';
 import { mapName } from '../config/validateName';
 import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
 import { ShutdownError } from '../errors';
 import type { Script, ScriptArg } from '../scripts/Script';
+import { isTraced } from '../util/channels';
+import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
+import { currentThreadId, newThreadId } from '../thread/threadScope';
+import { NO_LEASE } from '../util/duration';
 import { prefixName, suffixName } from '../util/names';
 import { type Acquirable, acquireWithin, waitLimit } from '../wait/acquireWithin';
 import type { Rollback } from '../wait/Rollback';
@@ -20,19 +25,22 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   /** By their names in the scripts. */
   readonly keys: Keys;
   readonly context: SynchronizerContext;
+  /** For errors. */
   readonly #kind: string;
+  readonly #objectKind: ObjectKind;
 
   /**
-   * @param kind - what it is, for errors, e.g. `semaphore`
+   * @param kind - what it is
    * @param name - checked; the name mapper makes the raw name of it
    * @param keysOf - the keys and the channel of a raw name
    * @throws ConfigError when the name mapper does not return a usable name
    */
-  constructor(context: SynchronizerContext, kind: string, name: string, keysOf: (rawName: string) => Keys) {
+  constructor(context: SynchronizerContext, kind: SynchronizerKind, name: string, keysOf: (rawName: string) => Keys) {
     this.context = context;
     this.name = name;
-    this.keys = keysOf(mapName(name, context.settings.nameMapper, kind));
-    this.#kind = kind;
+    this.#kind = nounOf(kind);
+    this.#objectKind = kind;
+    this.keys = keysOf(mapName(name, context.settings.nameMapper, this.#kind));
   }
 
   /** Every key and channel; on a cluster they must be on one slot. */
@@ -78,17 +86,52 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * Runs a wait.
    *
    * @param waitMs - how long, in ms; `Infinity` without limit; 0 or less: one attempt
+   * @param options - of the call: its thread, which nothing but a message to listeners needs
+   * @param leaseMs - what the message says of it
    * @returns what was acquired, or `undefined` when the time was up
    * @throws the signal's reason; errors of the executor and of the subscription
    */
-  wait<T>(acquirable: Acquirable<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
+  wait<T>(
+    acquirable: Acquirable<T>,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+    options?: LockOptions,
+    leaseMs = NO_LEASE,
+  ): Promise<T | undefined> {
+    if (!isTraced()) return this.#wait(acquirable, waitMs, signal);
+    const given = typeof options === 'number' ? options : options?.threadId;
+    const subject = {
+      clientId: this.context.clientId,
+      kind: this.#objectKind,
+      name: this.name,
+      threadId: given ?? currentThreadId() ?? newThreadId(),
+      waitTime: Math.max(0, waitMs),
+      leaseTime: leaseMs,
+    };
+    const take = (trace: AcquireTrace): Promise<T | undefined> => {
+      acquirable.trace = trace;
+      return this.#wait(acquirable, waitMs, signal);
+    };
+    return traceAcquire(subject, signal, take, (taken) => taken !== undefined);
+  }
+
+  #wait<T>(acquirable: Acquirable<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
     if (this.context.closing.aborted) return Promise.reject(new ShutdownError(`wait for ${this.#kind} '${this.name}'`));
     return acquireWithin(acquirable, waitLimit(waitMs, signal));
   }
 }
 
+/** What a synchronizer is. */
+export type SynchronizerKind = Extract<ObjectKind, 'semaphore' | 'permit' | 'latch'>;
+
+/** What errors call it. */
+export function nounOf(kind: SynchronizerKind): 'semaphore' | 'latch' {
+  return kind === 'permit' ? 'semaphore' : kind;
+}
+
 /** What all synchronizers of one client share. */
 export interface SynchronizerContext {
+  readonly clientId: string;
   readonly settings: Settings;
   /** Commands go through it. */
   readonly executor: CommandExecutor;

@@ -87,7 +87,7 @@ export class Semaphore implements RSemaphore {
     const signal = readSignal(options);
     if (checkCount(permits) === 0) return true;
     const acquisition = new SemaphoreAcquisition(this.#object, permits, waitMs > 0);
-    return (await this.#object.wait(acquisition, waitMs, signal)) !== undefined;
+    return (await this.#object.wait(acquisition, waitMs, signal, options)) !== undefined;
   }
 }
 
@@ -111,6 +111,7 @@ const TAKEN: Attempt<true> = Object.freeze({ ok: true, value: true });
 export class SemaphoreAcquisition implements Acquirable<true> {
   readonly mustQueue = false;
   readonly repeatable = false;
+  trace: Acquirable<true>['trace'];
   readonly #object: RedisObject;
   readonly #permits: number;
   readonly #waits: boolean;

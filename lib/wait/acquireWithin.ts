@@ -50,6 +50,8 @@ export interface Acquirable<T> {
    * @default true
    */
   readonly repeatable?: boolean;
+  /** Told of each attempt, while somebody listens to acquisitions. */
+  trace?: { attempted(handedOver: boolean): void } | undefined;
   /** One try. A rejection ends the wait, unless it says that no answer came and the wait has time left. */
   attempt(): Promise<Attempt<T>>;
   /**
@@ -134,6 +136,7 @@ export async function acquireWithin<T>(
         if (listening !== undefined) await orInterrupted(listening, limit);
         if (limit?.over === true) return expire(limit);
       }
+      acquirable.trace?.attempted(wake !== undefined);
       pending = wake?.attempt ?? acquirable.attempt();
       let result: Attempt<T> | typeof INTERRUPTED;
       try {

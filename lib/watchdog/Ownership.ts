@@ -1,5 +1,6 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { LockLostError } from '../errors';
+import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Scope } from '../thread/threadScope';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
@@ -32,6 +33,8 @@ export interface Hold {
   expires?: boolean;
   /** Whether it was given back. */
   released: boolean;
+  /** Told of its end, where somebody listened when it began. */
+  trace?: HoldEnd | undefined;
   /** By what it was taken. */
   readonly origin?: Origin;
   /** The section it is the lock of, or the scope it was taken in; `undefined` outside scopes. */
@@ -54,6 +57,11 @@ export interface RenewalSchedule {
   readonly failed: Set<Ownership>;
   /** Monotonic time at which those are tried again; `Infinity` while there are none, or while they are being tried. */
   retryAt: number;
+}
+
+/** One that is idle. */
+export function newSchedule(watchdogMs: number): RenewalSchedule {
+  return { watchdogMs, ownerships: new Set(), nextAt: 0, failed: new Set(), retryAt: Infinity };
 }
 
 /** What identifies an ownership and how it is renewed. */

@@ -1,4 +1,5 @@
 import { LockLostError, ShutdownError } from '../errors';
+import { lostChannel } from '../util/channels';
 import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
@@ -146,6 +147,7 @@ export class OwnershipTable {
   letExpire(ownership: Ownership, hold: Hold): void {
     if (!ownership.holds.includes(hold)) return;
     hold.expires = true;
+    hold.trace?.released();
     this.onReleased?.();
     if (hold.leaseMs === NO_LEASE) {
       hold.leaseEnd = Math.min(ownership.deadline, confirmedUntil(performance.now(), hold.watchdogMs));
@@ -272,7 +274,13 @@ export class OwnershipTable {
           cause: new ShutdownError(),
         },
       );
-      runOutside(() => holds.forEach((hold) => hold.onLost?.(cause)));
+      runOutside(() => {
+        for (const hold of holds) {
+          hold.lost = cause;
+          hold.onLost?.(cause);
+          hold.trace?.lost(cause);
+        }
+      });
     }
   }
 
@@ -315,10 +323,15 @@ export class OwnershipTable {
     if (lost.length === 0) return;
     for (const hold of lost) hold.lost = cause;
     runOutside(() => {
-      for (const hold of lost) hold.onLost?.(cause);
+      for (const hold of lost) {
+        hold.onLost?.(cause);
+        hold.trace?.lost(cause);
+      }
+      const { name, threadId } = ownership;
+      if (lostChannel.hasSubscribers) lostChannel.publish({ name, threadId, cause });
       for (const listener of [...this.#listeners]) {
         try {
-          listener({ name: ownership.name, threadId: ownership.threadId, cause });
+          listener({ name, threadId, cause });
         } catch (error) {
           // A listener's error must reach its author but may not stop the watchdog, nor be thrown in a timer of ours.
           process.emitWarning(`An onLockLost listener threw: ${String(error)}`, { code: 'IOREDISSON_LISTENER' });

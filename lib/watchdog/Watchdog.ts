@@ -1,7 +1,15 @@
+import { tellRenewal } from '../util/channels';
 import { clampTimer } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { laterTurn, settledWithin } from '../util/timing';
-import { confirmedUntil, type Hold, type Ownership, type Renewal, type RenewalSchedule } from './Ownership';
+import {
+  confirmedUntil,
+  type Hold,
+  newSchedule,
+  type Ownership,
+  type Renewal,
+  type RenewalSchedule,
+} from './Ownership';
 import type { Loss, OwnershipTable } from './OwnershipTable';
 
 /** Renewal happens this many times per watchdog time-out (Redisson: every third of it). */
@@ -28,16 +36,21 @@ const MAX_ANSWER_MS = 50;
 export class Watchdog {
   readonly #table: OwnershipTable;
   readonly #batchSize: number;
+  readonly #clientId: string;
   readonly #schedules = new Map<number, RenewalSchedule>();
   readonly #owned = new DeadlineHeap();
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due; nothing is due before. */
   #dueAt = Infinity;
 
-  /** @param batchSize - most ownerships of one renewal command (`lockWatchdogBatchSize`) */
-  constructor(table: OwnershipTable, batchSize: number) {
+  /**
+   * @param batchSize - most ownerships of one renewal command (`lockWatchdogBatchSize`)
+   * @param clientId - for those who listen to renewals
+   */
+  constructor(table: OwnershipTable, batchSize: number, clientId: string) {
     this.#table = table;
     this.#batchSize = batchSize;
+    this.#clientId = clientId;
     table.watcher = { changed: (ownership) => this.#changed(ownership), ended: (ownership) => this.#ended(ownership) };
   }
 
@@ -191,6 +204,7 @@ export class Watchdog {
     for (const ownership of batch) ownership.renewing = true;
     try {
       const alive = await batch[0]!.renewal.renew(batch, watchdogMs);
+      tellRenewal(this.#clientId, batch.length, sentAt);
       const losses: Loss[] = [];
       batch.forEach((ownership, i) => {
         ownership.renewing = false;
@@ -202,6 +216,7 @@ export class Watchdog {
       this.#table.loseEach(losses);
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(String(error));
+      tellRenewal(this.#clientId, batch.length, sentAt, failure);
       for (const ownership of batch) {
         ownership.renewing = false;
         ownership.renewalFailed = failure;
@@ -231,10 +246,6 @@ function lossOf(ownership: Ownership): Loss {
     return { ownership, why: 'its lease ran out because every renewal failed', options: { cause: failure } };
   }
   return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
-}
-
-function newSchedule(watchdogMs: number): RenewalSchedule {
-  return { watchdogMs, ownerships: new Set(), nextAt: 0, failed: new Set(), retryAt: Infinity };
 }
 
 /** How long to wait before a failed renewal is repeated, in ms. */

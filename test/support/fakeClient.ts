@@ -62,7 +62,7 @@ export class FakeClient {
     this.redis = redis;
     this.executor = new FakeExecutor(redis);
     this.subscriber = new FakeSubscriber(redis);
-    this.watchdog = new Watchdog(this.ownerships, full.lockWatchdogBatchSize);
+    this.watchdog = new Watchdog(this.ownerships, full.lockWatchdogBatchSize, this.id);
     this.executor.onReply = this.watchdog.catchUp;
     this.subscriptions = new Subscriptions(this.subscriber, full);
     this.ownerships.onLost((event) => this.lost.push(event));

@@ -3,6 +3,7 @@ import { CommandTimeoutError, LockLostError, NoSyncedReplicasError, ShutdownErro
 import type { QueueWait } from '../../waiters/QueueWait';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { AcquireReply } from '../../scripts/replies';
+import type { AcquireTrace } from '../../telemetry/tracing';
 import type { Acquirable, Attempt, Wait } from '../../wait/acquireWithin';
 import { mayHaveRun } from '../../wait/Rollback';
 import type { Heir, LockKind } from '../kinds/LockKind';
@@ -53,6 +54,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   readonly ownership: Ownership;
   /** The call that it is for, where that is in a scope. */
   call: CallingThread | undefined;
+  trace: AcquireTrace | undefined;
   /** Set when it begins to wait in a scope; the lock engine ends it. */
   selfWait: SelfWait | undefined;
   /** Its wait in the queue, once it has joined it. */

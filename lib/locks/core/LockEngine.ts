@@ -2,6 +2,7 @@ import { mapName } from '../../config/validateName';
 import { newSendRecord } from '../../connection/pending/CommandExecutor';
 import { type CommandTimeoutError, IllegalMonitorStateError } from '../../errors';
 import type { ReleaseReply } from '../../scripts/replies';
+import type { AcquireTrace } from '../../telemetry/tracing';
 import { type LogicalThread, type Scope, tookIn } from '../../thread/threadScope';
 import { NO_LEASE } from '../../util/duration';
 import { acquireWithin, waitLimit } from '../../wait/acquireWithin';
@@ -29,6 +30,8 @@ export interface AcquireRequest {
   readonly signal: AbortSignal | undefined;
   /** Whether a re-entry is suspicious: the thread is a handle's, or what it has was taken by `acquire`. */
   viaHandle: boolean;
+  /** Set while somebody listens to acquisitions. */
+  trace?: AcquireTrace | undefined;
   /** @default the client's setting */
   maxRenewals?: number | undefined;
   /** What the watchdog extends to, in ms. @default the client's setting */
@@ -76,6 +79,7 @@ export class LockEngine {
     const { call } = request;
     const { section } = call;
     if (call.around !== undefined) acquisition.call = call;
+    if (request.trace !== undefined) acquisition.trace = request.trace;
     ownership.acquiring = true;
     // Readers beside one another wait for each other's acquisition at most, not for the section.
     if (section !== undefined && !this.shared) ownership.acquirer = section;
@@ -137,6 +141,7 @@ export class LockEngine {
     } catch (error) {
       // Whatever the error: no caller owns this hold any more.
       if (!endsUndo(error)) rollBackRelease(context, kind, ownership, given, sendRecord);
+      given.trace?.released(error);
       throw error;
     } finally {
       ownership.endRelease();
@@ -151,7 +156,7 @@ export class LockEngine {
       }
     }
     // Gone although it was sent twice: the first send did it.
-    if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return;
+    if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return given.trace?.released();
     context.ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)');
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
   }
@@ -279,6 +284,7 @@ export class LockEngine {
       maxRenewals: request.maxRenewals ?? settings.maxRenewTimes,
       renewals: 0,
       released: false,
+      trace: undefined,
       origin,
       scope: section ?? around,
       given,

@@ -1,5 +1,6 @@
 import type { AcquireOptions, LockHold, RLock } from '../../api';
 import type { CommandTimeoutError } from '../../errors';
+import type { HoldEnd } from '../../telemetry/tracing';
 import type { CallingThread } from './calls';
 import type { AcquireRequest } from './LockEngine';
 
@@ -19,6 +20,8 @@ export interface MemberLock extends RLock {
   readonly kind: string;
   /** What stands for the client it belongs to; `undefined` for a lock of several clients. */
   readonly client: object | undefined;
+  /** The id of that client, or of that of its first lock. */
+  readonly clientId: string;
   /**
    * As `tryAcquireHold`.
    * @param waitMs - in ms; `Infinity` without limit
@@ -42,6 +45,8 @@ export interface MemberHold extends LockHold {
    * @returns whether it is still held
    */
   setLease(leaseMs: number): Promise<boolean>;
+  /** Tells of its end, once. */
+  onEnd(end: HoldEnd): void;
 }
 
 /** Whether a value is a lock of this package. */

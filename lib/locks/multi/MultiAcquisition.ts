@@ -29,7 +29,7 @@ const CLEANUP_MS = 200;
 
 /** How a multi-lock is wanted. */
 export interface MultiRequest
-  extends Pick<AcquireRequest, 'leaseMs' | 'signal' | 'watchdogMs'>, Pick<AcquireOptions, 'maxRenewTimes'> {
+  extends Pick<AcquireRequest, 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>, Pick<AcquireOptions, 'maxRenewTimes'> {
   /** Whose call it is: the members decide each for itself, with what this says. */
   readonly call: CallingThread;
   /** In ms; `Infinity` = without limit; 0 or less: a single attempt. */
@@ -97,6 +97,7 @@ export class MultiAcquisition {
     let first: number | undefined;
     try {
       for (;;) {
+        this.#request.trace?.attempted(false);
         const missing = await this.#attemptOnce(first);
         if (missing === undefined) return [...this.#taken.values()];
         first = missing.busy;

@@ -1,4 +1,5 @@
 import { LockLostError } from '../../errors';
+import type { HoldEnd } from '../../telemetry/tracing';
 import type { MemberHold } from '../core/MemberLock';
 import { settleQuorum } from './quorum';
 
@@ -65,6 +66,25 @@ export class MultiHold implements MemberHold {
     return false;
   }
 
+  /** It ends when too few of its members are left, or when all of them have ended. */
+  onEnd(end: HoldEnd): void {
+    let open = this.#holds.length;
+    let lost = 0;
+    let error: unknown;
+    const released = (failure?: unknown): void => {
+      error ??= failure;
+      if (--open === 0) end.released(error);
+    };
+    const member: HoldEnd = {
+      released,
+      lost: (cause) => {
+        if (++lost > this.#holds.length - this.#needed) end.lost(this.#lostBy(cause));
+        released();
+      },
+    };
+    for (const hold of this.#holds) hold.onEnd(member);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.unlock().catch(() => undefined);
   }
@@ -72,8 +92,12 @@ export class MultiHold implements MemberHold {
   #check(cause: unknown): void {
     const left = this.#holds.filter((hold) => !hold.signal.aborted).length;
     if (left >= this.#needed) return;
+    this.#controller?.abort(this.#lostBy(cause));
+  }
+
+  #lostBy(cause: unknown): LockLostError {
     const why =
       cause instanceof LockLostError ? `too many of its locks are, the last one since ${cause.why}` : String(cause);
-    this.#controller?.abort(new LockLostError(this.name, this.threadId, why, { cause }));
+    return new LockLostError(this.name, this.threadId, why, { cause });
   }
 }

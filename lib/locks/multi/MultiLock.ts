@@ -1,5 +1,7 @@
 import type { AcquireOptions, LockHold, LockOptions, ThreadOptions } from '../../api';
 import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError } from '../../errors';
+import { isTraced } from '../../util/channels';
+import { type AcquireTrace, HoldTrace, traceAcquire } from '../../telemetry/tracing';
 import { describe } from '../../util/describe';
 import { leaseMillis } from '../../util/duration';
 import type { TimeUnit } from '../../util/TimeUnit';
@@ -59,6 +61,10 @@ export class MultiLock implements MemberLock {
   }
 
   readonly client = undefined;
+
+  get clientId(): string {
+    return this.#members[0]!.clientId;
+  }
 
   getName(): string {
     throw this.#unsupported('getName');
@@ -155,14 +161,15 @@ export class MultiLock implements MemberLock {
     inner?: InternalOptions,
   ): Promise<TakenHold<MultiHold>> {
     const { threadId, signal } = readCaller(options);
-    const taken = await this.#acquire({
+    const request = {
       call: inner?.call ?? threadForHold(threadId, false),
       leaseMs: leaseMillis(options?.leaseTime, options?.unit),
       waitMs: inner?.queues === false ? 0 : waitMs,
       signal,
       watchdogMs: inner?.watchdogMs,
       maxRenewTimes: options?.maxRenewTimes,
-    });
+    };
+    const taken = await (inner?.member === true ? this.#acquireOnce(request) : this.#acquire(request));
     return taken instanceof MultiHold ? taken : taken.timeoutError;
   }
 
@@ -175,8 +182,30 @@ export class MultiLock implements MemberLock {
     return this.#acquire({ call: this.#thread.of(caller.threadId), leaseMs, waitMs, signal: caller.signal });
   }
 
-  /** @returns the hold, or why there is none */
+  /**
+   * Tells of the lock as a whole, and not of its members: they are taken and given back as often as it needs.
+   * @returns the hold, or why there is none
+   */
   async #acquire(request: MultiRequest): Promise<MultiHold | MultiFailure> {
+    if (!isTraced()) return this.#acquireOnce(request);
+    const subject = {
+      clientId: this.clientId,
+      kind: this.#quorum.objectKind,
+      name: this.name,
+      threadId: request.call.thread.id,
+      waitTime: Math.max(0, request.waitMs),
+      leaseTime: request.leaseMs,
+    };
+    const take = (trace: AcquireTrace): Promise<MultiHold | MultiFailure> => this.#acquireOnce({ ...request, trace });
+    const taken = await traceAcquire(subject, request.signal, take, (one) => one instanceof MultiHold);
+    if (taken instanceof MultiHold) {
+      const trace = HoldTrace.begin(subject, undefined);
+      if (trace !== undefined) taken.onEnd(trace);
+    }
+    return taken;
+  }
+
+  async #acquireOnce(request: MultiRequest): Promise<MultiHold | MultiFailure> {
     const { call } = request;
     const threadId = call.thread.id;
     // Where the caller named no thread, the members find out by themselves whether the call has to wait.

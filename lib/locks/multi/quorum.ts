@@ -7,15 +7,21 @@ import type { MemberLock } from '../core/MemberLock';
 export interface Quorum {
   /** For errors. */
   readonly kind: string;
+  /** For those who listen to acquisitions. */
+  readonly objectKind: 'multi' | 'red';
   /** @returns how many of so many members are needed */
   needed(members: number): number;
 }
 
 /** Every member (Redisson: RedissonMultiLock). */
-export const ALL: Quorum = { kind: 'MultiLock', needed: (members) => members };
+export const ALL: Quorum = { kind: 'MultiLock', objectKind: 'multi', needed: (members) => members };
 
 /** More than half of them (Redisson: RedissonRedLock). */
-export const MAJORITY: Quorum = { kind: 'RedLock', needed: (members) => Math.floor(members / 2) + 1 };
+export const MAJORITY: Quorum = {
+  kind: 'RedLock',
+  objectKind: 'red',
+  needed: (members) => Math.floor(members / 2) + 1,
+};
 
 /** How long an outcome that is certain already waits for the remaining operations, in ms. */
 const LATECOMER_MS = 1_500;

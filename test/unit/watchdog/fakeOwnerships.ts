@@ -29,7 +29,7 @@ export class FakeOwnerships {
   };
 
   constructor(batchSize = 100) {
-    this.watchdog = new Watchdog(this.table, batchSize);
+    this.watchdog = new Watchdog(this.table, batchSize, 'client');
     this.table.onLost((event) => this.lost.push(event));
   }
 

@@ -1,0 +1,36 @@
+import { type Channel, channel, tracingChannel, type TracingChannel } from 'node:diagnostics_channel';
+import type { AcquireMessage, HoldMessage, LockLostEvent, RenewalMessage } from '../api';
+
+/** One acquisition, from the call to its outcome. */
+export const acquireChannel: TracingChannel<unknown, AcquireMessage> = tracingChannel('ioredisson:acquire');
+/** One hold, from acquired to given back or lost. */
+export const holdChannel: TracingChannel<unknown, HoldMessage> = tracingChannel('ioredisson:hold');
+/** What `onLockLost` is told. */
+export const lostChannel: Channel<unknown, LockLostEvent> = channel('ioredisson:lost') as typeof lostChannel;
+/** One batch of renewals. */
+const renewalChannel: Channel<unknown, RenewalMessage> = channel('ioredisson:renewal') as typeof renewalChannel;
+
+/**
+ * Whether anybody listens to acquisitions or to holds. The only thing that an acquisition pays for where nobody does.
+ */
+export function isTraced(): boolean {
+  return hasSubscribers(acquireChannel) || hasSubscribers(holdChannel);
+}
+
+/** As `TracingChannel.hasSubscribers` of newer versions of Node. */
+export function hasSubscribers<T extends object>(channels: TracingChannel<unknown, T>): boolean {
+  return (
+    channels.start.hasSubscribers ||
+    channels.end.hasSubscribers ||
+    channels.asyncStart.hasSubscribers ||
+    channels.asyncEnd.hasSubscribers ||
+    channels.error.hasSubscribers
+  );
+}
+
+/** A batch of renewals was answered, or has failed. @param sentAt - monotonic time */
+export function tellRenewal(clientId: string, locks: number, sentAt: number, error?: Error): void {
+  if (!renewalChannel.hasSubscribers) return;
+  const ms = performance.now() - sentAt;
+  renewalChannel.publish(error === undefined ? { clientId, locks, ms } : { clientId, locks, ms, error });
+}
