@@ -341,6 +341,16 @@ export class OwnershipTable {
   }
 }
 
+/** An ownership whose deadline has passed, and why. */
+export function lossOf(ownership: Ownership): Loss {
+  const failure = ownership.renewalFailed;
+  if (ownership.watchdogMs === 0) return { ownership, why: 'its lease has ended' };
+  if (failure !== undefined) {
+    return { ownership, why: 'its lease ran out because every renewal failed', options: { cause: failure } };
+  }
+  return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
+}
+
 /** The index of the last hold that is not left to expire; else of the last one. */
 function lastHeld(holds: readonly Hold[]): number {
   const index = holds.findLastIndex(({ expires }) => expires !== true);

@@ -10,7 +10,7 @@ import {
   type Renewal,
   type RenewalSchedule,
 } from './Ownership';
-import type { Loss, OwnershipTable } from './OwnershipTable';
+import { type Loss, lossOf, type OwnershipTable } from './OwnershipTable';
 
 /** Renewal happens this many times per watchdog time-out (Redisson: every third of it). */
 const RENEWALS_PER_TIMEOUT = 3;
@@ -237,15 +237,6 @@ export class Watchdog {
     }
     for (const hold of holds) hold.renewals++;
   }
-}
-
-function lossOf(ownership: Ownership): Loss {
-  const failure = ownership.renewalFailed;
-  if (ownership.watchdogMs === 0) return { ownership, why: 'its lease has ended' };
-  if (failure !== undefined) {
-    return { ownership, why: 'its lease ran out because every renewal failed', options: { cause: failure } };
-  }
-  return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
 }
 
 /** How long to wait before a failed renewal is repeated, in ms. */
