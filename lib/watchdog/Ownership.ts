@@ -233,6 +233,23 @@ export class Ownership implements OwnershipIdentity {
   }
 }
 
+/** An ownership that turned out to be gone, and how. */
+export interface Loss {
+  readonly ownership: Ownership;
+  readonly why: string;
+  readonly options?: ErrorOptions | undefined;
+}
+
+/** An ownership whose deadline has passed, and why. */
+export function lossOf(ownership: Ownership): Loss {
+  const failure = ownership.renewalFailed;
+  if (ownership.watchdogMs === 0) return { ownership, why: 'its lease has ended' };
+  if (failure !== undefined) {
+    return { ownership, why: 'its lease ran out because every renewal failed', options: { cause: failure } };
+  }
+  return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
+}
+
 /**
  * Until when a lease that was confirmed is surely ours: counted from before the command was sent, less a margin for two
  * clocks that do not run alike and for a timer that fires late. No other owner can have the lock before that.

@@ -4,7 +4,7 @@ import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { confirmedUntil, Ownership, type Hold, type OwnershipIdentity } from './Ownership';
+import { confirmedUntil, Ownership, type Hold, type Loss, type OwnershipIdentity } from './Ownership';
 
 /** A renewal may be stuck in a slow or broken connection for its lease and this much longer (ms), and still be run. */
 const LATE_MS = 60_000;
@@ -17,13 +17,6 @@ export interface LockLost {
   readonly name: string;
   readonly threadId: number;
   readonly cause: LockLostError;
-}
-
-/** An ownership that turned out to be gone, and how. */
-export interface Loss {
-  readonly ownership: Ownership;
-  readonly why: string;
-  readonly options?: ErrorOptions | undefined;
 }
 
 /**
@@ -339,16 +332,6 @@ export class OwnershipTable {
       }
     });
   }
-}
-
-/** An ownership whose deadline has passed, and why. */
-export function lossOf(ownership: Ownership): Loss {
-  const failure = ownership.renewalFailed;
-  if (ownership.watchdogMs === 0) return { ownership, why: 'its lease has ended' };
-  if (failure !== undefined) {
-    return { ownership, why: 'its lease ran out because every renewal failed', options: { cause: failure } };
-  }
-  return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
 }
 
 /** The index of the last hold that is not left to expire; else of the last one. */

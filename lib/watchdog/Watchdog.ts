@@ -5,12 +5,14 @@ import { laterTurn, settledWithin } from '../util/timing';
 import {
   confirmedUntil,
   type Hold,
+  type Loss,
+  lossOf,
   newSchedule,
   type Ownership,
   type Renewal,
   type RenewalSchedule,
 } from './Ownership';
-import { type Loss, lossOf, type OwnershipTable } from './OwnershipTable';
+import type { OwnershipTable } from './OwnershipTable';
 
 /** Renewal happens this many times per watchdog time-out (Redisson: every third of it). */
 const RENEWALS_PER_TIMEOUT = 3;
