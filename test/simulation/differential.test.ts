@@ -1,0 +1,199 @@
+import { expect } from 'chai';
+import { PUBLISH_COMMAND, RESEND_FLAG, type ScriptArg } from '../../lib/scripts/Script';
+import { useBench } from '../redis/scripts/ScriptBench';
+import { keyOf, type Sample, SAMPLES } from '../redis/scripts/samples';
+import { Random } from './engine/Random';
+import { ScriptEngine } from './server/ScriptEngine';
+import { RedisError, type Reply, Status, Store } from './server/Store';
+
+/** How far times may differ, in ms: older servers do not stop their clocks for a script, and differences add up. */
+const TOLERANCE_MS = 60;
+const NOW = 1_800_000_000_000;
+/** Other values than those of the samples. */
+const CHOICES: Readonly<Record<string, readonly ScriptArg[]>> = {
+  lease: [30_000, 60_000, 100_000],
+  owner: ['uuid:1', 'uuid:2', 'uuid:3', 'uuid:1:write', 'uuid:2:write'],
+  writer: ['uuid:1:write', 'uuid:2:write'],
+  heir: ['uuid:1', 'uuid:2', 'uuid:9'],
+  count: [1, 1, 2, 3],
+  repeated: [0, 1],
+  wait: [5_000, 60_000],
+  slept: [0, 500, 5_000],
+  now: [NOW, NOW + 400, NOW + 5_000, NOW - 10_000],
+  left: [0, 0, 1, 2],
+  remaining: [0, 20_000, 50_000],
+  permits: [1, 2, 3],
+  ttl: [0, 60_000],
+  total: [0, 3, 7],
+  added: [-2, 2],
+  id: ['0123456789abcdef', 'another permit..', '\u00ff\u0000\u0080'],
+  expiry: [NOW + 1_000, NOW - 1, 922_337_203_685_477],
+  told: [0, 500, 5_000],
+};
+
+/** What both have: every key, its type, what it holds, its time to live. */
+const DUMP = `
+local all = {}
+for i, key in ipairs(KEYS) do
+  local kind = redis.call('type', key).ok
+  local content
+  if kind == 'hash' then content = redis.call('hgetall', key)
+  elseif kind == 'zset' then content = redis.call('zrange', key, 0, -1, 'withscores')
+  elseif kind == 'list' then content = redis.call('lrange', key, 0, -1)
+  else content = redis.call('get', key) end
+  all[i] = {key, kind, content, redis.call('pttl', key)}
+end
+return all`;
+
+/** A script that says first at what time it ran. */
+function timed(body: string): string {
+  return `local ranAt = redis.call('time')\nlocal function run()\n${body}\nend\nreturn {ranAt, run()}`;
+}
+
+/** Lua that the simulation does not run: what looks at locks from outside. */
+const NOT_SIMULATED = new Set(['inspection.permits']);
+const SIMULATED = SAMPLES.filter(({ script }) => !NOT_SIMULATED.has(script.name));
+
+describe('the simulated server', () => {
+  const bench = useBench();
+
+  /** @returns what the real server answered, and the time of its clock then; `undefined` where it was an error */
+  async function ask(script: string, keys: string[], args: Buffer[]): Promise<{ now?: number; reply: unknown }> {
+    try {
+      const answer = await bench().redis.callBuffer('eval', timed(script), keys.length, ...keys, ...args);
+      const [[seconds, micros], reply = null] = answer as [[Buffer, Buffer], unknown];
+      return { now: Number(seconds) * 1000 + Math.floor(Number(micros) / 1000), reply };
+    } catch (error) {
+      return { reply: error };
+    }
+  }
+
+  for (const seed of [1, 2, 3]) {
+    it(`answers, writes and publishes as a real one, seed ${seed}`, async function () {
+      this.timeout(30_000);
+      const random = new Random(seed);
+      let now = 0;
+      const told: string[] = [];
+      const store = new Store(() => now);
+      const { name } = bench();
+      const publish = (channel: string, message: string): number => {
+        told.push(`${channel.replaceAll(name, 'x')} ${message}`);
+        return 1;
+      };
+      const engine = new ScriptEngine({ store, full: false, publish, wrote: () => undefined });
+      for (let step = 0; step < 700; step++) {
+        const sample = random.of(SIMULATED);
+        const call = randomCall(random, sample, name);
+        const { script } = sample;
+        const real = await ask(script.lua, call.keys, call.args.map(bytes));
+        now = real.now ?? now;
+        const ours = engine.run(engine.load(latin(script.lua)), call.keys, call.args);
+        const where = `seed ${seed}, step ${step}: ${script.name} ${JSON.stringify(call)}`;
+        compare(plain(ours), text(real.reply), where);
+        if (step % 7 !== 0) continue;
+        const keys = (await bench().keys()).sort();
+        const dumped = await ask(DUMP, keys, []);
+        now = dumped.now!;
+        const contents = Object.entries(store.dump()).map(([key, [kind, , ttl]]) => [
+          key,
+          kind,
+          contentOf(store, key),
+          ttl,
+        ]);
+        compare(contents, text(dumped.reply), `${where}: contents`);
+      }
+      expect(told).to.deep.equal(await bench().messages());
+    });
+  }
+
+  it('runs every script', () => {
+    const engine = new ScriptEngine({
+      store: new Store(() => 0),
+      full: false,
+      publish: () => 0,
+      wrote: () => undefined,
+    });
+    for (const { script } of SIMULATED) expect(engine.load(latin(script.lua)), script.name).to.equal(script.sha);
+  });
+
+  it('refuses what needs memory where there is none', () => {
+    const engine = new ScriptEngine({
+      store: new Store(() => 0),
+      full: true,
+      publish: () => 0,
+      wrote: () => undefined,
+    });
+    const run = (text: string): Reply => engine.run(engine.load(text), [], []);
+    expect(run("return redis.call('set', 'a', 1)"))
+      .to.be.instanceOf(RedisError)
+      .with.property('message')
+      .that.matches(/^OOM/);
+    expect(run("return redis.call('del', 'a')")).to.equal(0);
+  });
+});
+
+function randomCall(random: Random, sample: Sample, unique: string): { keys: string[]; args: string[] } {
+  const { script } = sample;
+  const family = /semaphore|latch/i.test(script.name) ? script.name.split('.')[0]! : random.of(['lock', 'lock', 'rw']);
+  const plainName = `${unique}:${/^(read|write)/.test(script.name) && random.chance(90) ? 'rw' : family}`;
+  const name = random.chance(20) ? `{${plainName}}` : plainName;
+  const hold = `${keyOf('timeoutPrefix', name)}:${random.of([1, 1, 2])}`;
+  const keys = script.realKeys.map((role) => (role === 'hold' ? hold : keyOf(role, name)));
+  const value = (role: string): ScriptArg => {
+    const choices = CHOICES[role];
+    return choices === undefined || random.chance(30) ? sample.args[role]! : random.of(choices);
+  };
+  const args = [
+    ...script.args.map(value),
+    ...script.channels.map((role) => keyOf(role, name)),
+    ...(sample.moreArgs ?? []),
+  ].map((arg) => {
+    if (arg === PUBLISH_COMMAND) return 'PUBLISH';
+    if (arg === RESEND_FLAG) return random.of(['0', '1']);
+    return Buffer.isBuffer(arg) ? arg.toString('latin1') : String(arg as string | number);
+  });
+  return { keys: [...keys, ...(sample.moreKeys?.(name) ?? [])], args };
+}
+
+function contentOf(store: Store, key: string): Reply {
+  const kind = (store.run('type', [key]) as Status).text;
+  if (kind === 'hash') return store.run('hgetall', [key]);
+  if (kind === 'zset') return store.run('zrange', [key, '0', '-1', 'withscores']);
+  return kind === 'list' ? store.run('lrange', [key, '0', '-1']) : store.run('get', [key]);
+}
+
+function latin(value: string): string {
+  return Buffer.from(value).toString('latin1');
+}
+
+function bytes(value: string): Buffer {
+  return Buffer.from(value, 'latin1');
+}
+
+/** What the simulation answers, as the real one is read. */
+function plain(reply: Reply): unknown {
+  if (reply instanceof RedisError) return `error ${reply.message.split(' ')[0]}`;
+  if (reply instanceof Status) return reply.text;
+  return Array.isArray(reply) ? (reply as Reply[]).map(plain) : reply;
+}
+
+function text(reply: unknown): unknown {
+  if (reply instanceof Error) return `error ${reply.message.split(' ')[0]}`;
+  if (Buffer.isBuffer(reply)) return reply.toString('latin1');
+  return Array.isArray(reply) ? reply.map(text) : reply;
+}
+
+/** Equal, but for times. */
+function compare(ours: unknown, theirs: unknown, where: string): void {
+  if (Array.isArray(ours) && Array.isArray(theirs) && ours.length === theirs.length) {
+    ours.forEach((item, i) => compare(item, theirs[i], where));
+  } else if (isTime(ours) && isTime(theirs)) {
+    expect(Number(ours), where).to.be.closeTo(Number(theirs), TOLERANCE_MS);
+  } else {
+    expect(ours, where).to.deep.equal(theirs);
+  }
+}
+
+function isTime(value: unknown): boolean {
+  return (typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))) && Number(value) > 1_000;
+}

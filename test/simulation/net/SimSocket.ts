@@ -1,0 +1,160 @@
+import { AsyncResource } from 'node:async_hooks';
+import { EventEmitter } from 'node:events';
+import { type Loop, Phase, type SimProcess } from '../engine/Loop';
+import type { SimServer } from '../server/SimServer';
+import { Wire } from './Wire';
+
+/** How a connection breaks. Times in ms from now. */
+export interface Break {
+  /** When the client hears of it; `Infinity`: never. */
+  readonly clientIn: number;
+  /** When the server hears of it. */
+  readonly serverIn: number;
+  /** How much later than that what the client has written arrives; `undefined`: it is lost. */
+  readonly lateBy?: number | undefined;
+}
+
+/** What a fault waits for, to hit where it hurts. */
+export type Moment = 'write' | 'reply' | 'message';
+
+/**
+ * A connection of a client to a server: for ioredis a socket. Either direction is in order, also through pauses and
+ * through what happens after the connection broke.
+ */
+export class SimSocket extends EventEmitter {
+  connecting = true;
+  destroyed = false;
+  writable = true;
+  bytesRead = 0;
+  readonly remoteAddress: string;
+  readonly process: SimProcess | undefined;
+  readonly server: SimServer;
+  readonly toServer: Wire;
+  readonly toClient: Wire;
+  /** Breaks it at this moment. */
+  trap: { readonly at: Moment; readonly how: Break } | undefined;
+  readonly #loop: Loop;
+  readonly #context = new AsyncResource('SimSocket');
+  #timeout: NodeJS.Timeout | undefined;
+
+  constructor(loop: Loop, server: SimServer, latency: () => number) {
+    super();
+    this.#loop = loop;
+    this.server = server;
+    this.process = loop.current;
+    this.remoteAddress = server.address;
+    this.toServer = new Wire(
+      loop,
+      latency,
+      undefined,
+      (text) => server.receive(this, text),
+      () => server.listening,
+    );
+    this.toClient = new Wire(loop, latency, this.process, (text) => this.#arrived(text));
+    server.accept(this, latency(), (error) => this.#context.runInAsyncScope(() => this.#opened(error)));
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  resume(): this {
+    return this;
+  }
+
+  setTimeout(ms: number, fired?: () => void): this {
+    clearTimeout(this.#timeout);
+    if (ms > 0) this.#timeout = setTimeout(() => fired?.(), ms);
+    return this;
+  }
+
+  write(data: string | Buffer): boolean {
+    if (!this.writable) return false;
+    const { trap } = this;
+    this.toServer.send((typeof data === 'string' ? Buffer.from(data) : data).toString('latin1'));
+    if (trap?.at === 'write') this.break(trap.how);
+    return true;
+  }
+
+  end(): this {
+    if (!this.writable) return this;
+    this.writable = false;
+    this.toServer.send(undefined);
+    return this;
+  }
+
+  destroy(error?: Error): this {
+    if (this.destroyed) return this;
+    this.end();
+    this.destroyed = true;
+    this.connecting = false;
+    this.toClient.lose();
+    clearTimeout(this.#timeout);
+    // In a turn of its own, as ioredis expects it.
+    process.nextTick(() => {
+      if (error !== undefined) this.emit('error', error);
+      this.emit('close');
+    });
+    return this;
+  }
+
+  /** The server sends something. @param what - which kind, for a trap */
+  deliver(text: string, what: Moment): void {
+    const { trap } = this;
+    if (trap?.at === what) this.break(trap.how);
+    this.toClient.send(text);
+  }
+
+  /** The connection breaks. */
+  break({ clientIn, serverIn, lateBy }: Break): void {
+    const loop = this.#loop;
+    this.trap = undefined;
+    loop.note(
+      `the connection to ${this.server.name} breaks${lateBy === undefined ? '' : `, bytes come ${lateBy.toFixed()} ms late`}`,
+    );
+    this.toClient.lose();
+    if (lateBy === undefined) this.toServer.lose();
+    else this.toServer.hold(lateBy);
+    const closed = (): void => this.server.closed(this);
+    loop.after(serverIn, () => (lateBy === undefined ? closed() : this.toServer.send(undefined)));
+    if (clientIn === Infinity) return;
+    const reset = (): void => {
+      this.#context.runInAsyncScope(() => this.destroy(errnoError('ECONNRESET', 'read')));
+    };
+    loop.after(clientIn, reset, { phase: Phase.Socket, process: this.process });
+  }
+
+  /** Nothing gets through for so many ms, and then everything. */
+  hole(ms: number): void {
+    this.toServer.hold(ms);
+    this.toClient.hold(ms);
+  }
+
+  #opened(error: string | undefined): void {
+    if (this.destroyed) return;
+    if (error !== undefined) return void this.destroy(errnoError(error, 'connect'));
+    this.connecting = false;
+    this.emit('connect');
+  }
+
+  #arrived(text: string | undefined): void {
+    if (this.destroyed) return;
+    this.#context.runInAsyncScope(() => {
+      if (text === undefined) {
+        this.emit('end');
+        this.destroy();
+        return;
+      }
+      this.bytesRead += text.length;
+      this.emit('data', Buffer.from(text, 'latin1'));
+    });
+  }
+}
+
+function errnoError(code: string, syscall: string): Error {
+  return Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
+}

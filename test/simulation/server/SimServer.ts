@@ -1,0 +1,244 @@
+import { EPOCH, type Loop, Phase } from '../engine/Loop';
+import { encode, RequestParser } from '../net/resp';
+import type { SimSocket } from '../net/SimSocket';
+import { ScriptEngine } from './ScriptEngine';
+import { RedisError, type Reply, Status, Store } from './Store';
+
+/** What the server keeps of a connection. */
+interface Session {
+  readonly parser: RequestParser;
+  readonly channels: Set<string>;
+}
+
+const OK = new Status('OK');
+/** In a trace: which argument of a script tells most. */
+const SHORT = 60;
+
+/** A Redis, as far as ioredis and the scripts see it: RESP2, scripts, pub/sub. */
+export class SimServer {
+  readonly name: string;
+  /** Changes with a failover. */
+  address: string;
+  store: Store;
+  readonly engine: ScriptEngine;
+  /** Whether there is no memory left. */
+  full = false;
+  readonly #loop: Loop;
+  readonly #sessions = new Map<SimSocket, Session>();
+  readonly #subscribers = new Map<string, Set<SimSocket>>();
+  #pausedUntil = 0;
+  #downUntil = 0;
+  /** How scripts are called in the trace. */
+  readonly #names: ReadonlyMap<string, string>;
+  commands = 0;
+
+  constructor(loop: Loop, name: string, scriptNames: ReadonlyMap<string, string> = new Map()) {
+    this.#loop = loop;
+    this.name = this.address = name;
+    this.#names = scriptNames;
+    this.store = this.#newStore();
+    const self = this;
+    this.engine = new ScriptEngine({
+      get store() {
+        return self.store;
+      },
+      get full() {
+        return self.full;
+      },
+      publish: (channel, message) => this.#publish(channel, message),
+      wrote: () => undefined,
+    });
+  }
+
+  /** Whether it reads what has arrived. */
+  get listening(): boolean {
+    return this.#loop.now >= this.#pausedUntil && this.up;
+  }
+
+  get up(): boolean {
+    return this.#loop.now >= this.#downUntil;
+  }
+
+  /** Open connections, the oldest first. */
+  get connections(): SimSocket[] {
+    return [...this.#sessions.keys()];
+  }
+
+  /** How many listen to a channel. */
+  subscribers(channel: string): number {
+    return this.#subscribers.get(channel)?.size ?? 0;
+  }
+
+  listens(socket: SimSocket, channel: string): boolean {
+    return this.#subscribers.get(channel)?.has(socket) ?? false;
+  }
+
+  /** Channels that somebody listens to. */
+  get channels(): string[] {
+    return [...this.#subscribers.keys()];
+  }
+
+  /** Somebody connects. */
+  accept(socket: SimSocket, latency: number, opened: (error?: string) => void): void {
+    const { process } = socket;
+    this.#loop.after(
+      2 * latency,
+      () => {
+        if (!this.up) return opened('ECONNREFUSED');
+        if (socket.destroyed) return;
+        this.#sessions.set(socket, { parser: new RequestParser(), channels: new Set() });
+        opened();
+      },
+      { process, phase: Phase.Socket, kind: 'connect' },
+    );
+  }
+
+  /** Bytes of a client; `undefined`: it has closed the connection. */
+  receive(socket: SimSocket, text: string | undefined): void {
+    const session = this.#sessions.get(socket);
+    if (session === undefined) return;
+    if (text === undefined) {
+      this.closed(socket);
+      socket.toClient.send(undefined);
+      return;
+    }
+    let replies = '';
+    for (const words of session.parser.read(text)) {
+      this.commands++;
+      replies += this.#answer(socket, session, words);
+    }
+    if (replies !== '') socket.deliver(replies, 'reply');
+  }
+
+  /** A connection is gone. */
+  closed(socket: SimSocket): void {
+    const session = this.#sessions.get(socket);
+    if (session === undefined) return;
+    this.#sessions.delete(socket);
+    for (const channel of session.channels) this.#unsubscribe(socket, channel);
+  }
+
+  /** Does nothing for so many ms; connections stay open. */
+  pause(ms: number): void {
+    this.#loop.note(`${this.name} pauses for ${ms.toFixed()} ms`);
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#loop.now + ms);
+    this.#loop.after(ms, () => this.#drain());
+  }
+
+  /** Dies, and is there again after so many ms. @param empty - without its data */
+  restart(ms: number, empty: boolean): void {
+    this.#loop.note(`${this.name} restarts${empty ? ' empty' : ''}, down for ${ms.toFixed()} ms`);
+    this.#downUntil = this.#loop.now + ms;
+    if (empty) this.store = this.#newStore();
+    this.engine.forget();
+    this.breakAll();
+  }
+
+  /** Breaks all connections, as a process that ends does. */
+  breakAll(): void {
+    for (const socket of this.connections) {
+      const clientIn = this.#loop.random.around(2);
+      this.closed(socket);
+      socket.break({ clientIn, serverIn: 0 });
+    }
+  }
+
+  #drain(): void {
+    if (this.listening) for (const socket of this.connections) socket.toServer.drain();
+  }
+
+  #newStore(): Store {
+    return new Store(() => Math.floor(EPOCH + this.#loop.now));
+  }
+
+  #answer(socket: SimSocket, session: Session, words: string[]): string {
+    const [name = '', ...args] = words;
+    const command = name.toLowerCase();
+    if (command === 'subscribe' || command === 'unsubscribe') {
+      return args.map((channel) => this.#listen(socket, session, command, channel)).join('');
+    }
+    const reply = this.#run(command, args, session);
+    this.#note(command, args, reply);
+    return encode(reply);
+  }
+
+  #run(command: string, args: string[], session: Session): Reply {
+    switch (command) {
+      case 'evalsha':
+      case 'eval': {
+        const [script = '', count = '0', ...given] = args;
+        const sha = command === 'eval' ? this.engine.load(script) : script;
+        return this.engine.run(sha, given.slice(0, Number(count)), given.slice(Number(count)));
+      }
+      case 'script':
+        if (args[0]?.toLowerCase() === 'load') return this.engine.load(args[1]!);
+        this.engine.forget();
+        return OK;
+      case 'ping':
+        if (session.channels.size > 0) return ['pong', ''];
+        return new Status('PONG');
+      case 'info':
+        return `redis_version:7.0.15\r\nloading:0\r\nrole:master\r\nconnected_slaves:0\r\n`;
+      case 'client':
+      case 'select':
+        return OK;
+      case 'publish':
+        return this.#publish(args[0]!, args[1]!);
+      case 'pubsub':
+        return args.slice(1).flatMap((channel): Reply[] => [channel, this.subscribers(channel)]);
+      case 'wait':
+        return 0;
+      default:
+        try {
+          return this.store.run(command, args);
+        } catch (error) {
+          if (error instanceof RedisError) return error;
+          throw error;
+        }
+    }
+  }
+
+  #listen(socket: SimSocket, session: Session, command: 'subscribe' | 'unsubscribe', channel: string): string {
+    if (command === 'subscribe') {
+      session.channels.add(channel);
+      let sockets = this.#subscribers.get(channel);
+      if (sockets === undefined) this.#subscribers.set(channel, (sockets = new Set()));
+      sockets.add(socket);
+    } else {
+      session.channels.delete(channel);
+      this.#unsubscribe(socket, channel);
+    }
+    this.#loop.note(`${this.name} < ${socket.process?.id} ${command} ${channel}`);
+    return encode([command, channel, session.channels.size]);
+  }
+
+  #unsubscribe(socket: SimSocket, channel: string): void {
+    const sockets = this.#subscribers.get(channel);
+    sockets?.delete(socket);
+    if (sockets?.size === 0) this.#subscribers.delete(channel);
+  }
+
+  #publish(channel: string, message: string): number {
+    const sockets = this.#subscribers.get(channel);
+    if (sockets === undefined) return 0;
+    const count = sockets.size;
+    const text = encode(['message', channel, message]);
+    for (const socket of [...sockets]) socket.deliver(text, 'message');
+    return count;
+  }
+
+  #note(command: string, args: readonly string[], reply: Reply): void {
+    if (['ping', 'client', 'info'].includes(command)) return;
+    const [script = '', ...rest] = args;
+    this.#loop.note(`${command} ${script.slice(0, 8)} ${rest[1] ?? ''}`, () =>
+      this.#line(command, script, rest, reply),
+    );
+  }
+
+  #line(command: string, script: string, rest: readonly string[], reply: Reply): string {
+    const what = command === 'evalsha' ? (this.#names.get(script) ?? script) : command;
+    const shown = rest.slice(0, 12).map((arg) => (/[^\x20-\x7e]/.test(arg) ? '?' : arg.slice(0, SHORT)));
+    const answer = reply instanceof RedisError ? reply.message.slice(0, SHORT) : JSON.stringify(reply);
+    return `${this.name} < ${what} ${command === 'eval' ? '...' : shown.join(' ')} > ${answer}`;
+  }
+}

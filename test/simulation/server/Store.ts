@@ -1,0 +1,339 @@
+import { formatG } from './luaRuntime';
+
+/** What Redis answers: text of bytes, an integer, nothing, a list, a status, an error. */
+export type Reply = string | number | null | readonly Reply[] | Status | RedisError;
+
+/** A reply like `OK`. */
+export class Status {
+  constructor(readonly text: string) {}
+}
+
+/** An error that Redis answers; its text begins with its code. */
+export class RedisError extends Error {}
+
+const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
+const NO_INTEGER = 'ERR value is not an integer or out of range';
+const OK = new Status('OK');
+
+/** A sorted set: the members by score, then by bytes. */
+class SortedSet {
+  readonly scores = new Map<string, number>();
+  #sorted: [member: string, score: number][] | undefined;
+
+  get sorted(): [member: string, score: number][] {
+    this.#sorted ??= [...this.scores].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1));
+    return this.#sorted;
+  }
+
+  set(member: string, score: number): boolean {
+    const added = !this.scores.has(member);
+    this.scores.set(member, score);
+    this.#sorted = undefined;
+    return added;
+  }
+
+  delete(member: string): boolean {
+    this.#sorted = undefined;
+    return this.scores.delete(member);
+  }
+}
+
+/** A hash; a sorted set; a list; a string. */
+type Value = Map<string, string> | SortedSet | string[] | string;
+interface Entry {
+  value: Value;
+  /** Unix time in ms. */
+  expireAt: number | undefined;
+}
+
+type Command = (store: Store, args: string[]) => Reply;
+
+/** Commands that need memory: refused when there is none. */
+const NEED_MEMORY = new Set(['hset', 'hincrby', 'set', 'incr', 'incrby', 'decr', 'decrby', 'zadd', 'rpush']);
+const WRITES = new Set([
+  ...NEED_MEMORY,
+  ...['del', 'hdel', 'lpop', 'lrem', 'pexpire', 'persist', 'zrem', 'zremrangebyrank', 'zremrangebyscore'],
+]);
+
+/** The keys of a server and what is done to them. */
+export class Store {
+  readonly #entries = new Map<string, Entry>();
+  readonly #now: () => number;
+
+  /** @param now - the server's clock: Unix time in whole ms */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Whether it is refused where there is no memory. */
+  static needsMemory(command: string): boolean {
+    return NEED_MEMORY.has(command);
+  }
+
+  /** Whether it changes keys. */
+  static writes(command: string): boolean {
+    return WRITES.has(command);
+  }
+
+  static knows(command: string): boolean {
+    return Object.hasOwn(commands, command);
+  }
+
+  /** @throws RedisError */
+  run(command: string, args: string[]): Reply {
+    const run = commands[command];
+    if (run === undefined) throw new RedisError(`ERR unknown command '${command}'`);
+    return run(this, args);
+  }
+
+  /** What there is, for comparisons: each key with its type, content and time to live. */
+  dump(): Record<string, readonly [type: string, content: unknown, ttl: number]> {
+    const dump: Record<string, readonly [string, unknown, number]> = {};
+    for (const key of [...this.#entries.keys()].sort()) {
+      const value = this.value(key);
+      if (value === undefined) continue;
+      dump[key] = [typeOf(value), contentOf(value), Number(this.run('pttl', [key]))];
+    }
+    return dump;
+  }
+
+  /** A copy, as a replica has it. */
+  copy(): Store {
+    const copy = new Store(this.#now);
+    for (const [key, { value, expireAt }] of this.#entries) {
+      copy.#entries.set(key, { value: copyOf(value), expireAt });
+    }
+    return copy;
+  }
+
+  entry(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry?.expireAt === undefined || entry.expireAt >= this.#now()) return entry;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  value(key: string): Value | undefined {
+    return this.entry(key)?.value;
+  }
+
+  hash(key: string): Map<string, string> | undefined {
+    const value = this.value(key);
+    if (value === undefined || value instanceof Map) return value;
+    throw new RedisError(WRONG_TYPE);
+  }
+
+  list(key: string): string[] | undefined {
+    const value = this.value(key);
+    if (value === undefined || Array.isArray(value)) return value;
+    throw new RedisError(WRONG_TYPE);
+  }
+
+  sortedSet(key: string): SortedSet | undefined {
+    const value = this.value(key);
+    if (value === undefined || value instanceof SortedSet) return value;
+    throw new RedisError(WRONG_TYPE);
+  }
+
+  text(key: string): string | undefined {
+    const value = this.value(key);
+    if (value === undefined || typeof value === 'string') return value;
+    throw new RedisError(WRONG_TYPE);
+  }
+
+  /** Puts a value in; one that was there keeps its time to live. */
+  put<V extends Value>(key: string, value: V): V {
+    const entry = this.entry(key);
+    if (entry === undefined) this.#entries.set(key, { value, expireAt: undefined });
+    else entry.value = value;
+    return value;
+  }
+
+  delete(key: string): boolean {
+    return this.entry(key) !== undefined && this.#entries.delete(key);
+  }
+
+  /** A key without content is none. */
+  deleteEmpty(key: string, size: number): void {
+    if (size === 0) this.#entries.delete(key);
+  }
+
+  expireIn(key: string, ms: number): boolean {
+    const entry = this.entry(key);
+    if (entry === undefined) return false;
+    if (ms <= 0) this.#entries.delete(key);
+    else entry.expireAt = this.#now() + ms;
+    return true;
+  }
+
+  ttl(key: string): number {
+    const entry = this.entry(key);
+    if (entry === undefined) return -2;
+    return entry.expireAt === undefined ? -1 : Math.max(0, entry.expireAt - this.#now());
+  }
+}
+
+function typeOf(value: Value): string {
+  if (value instanceof Map) return 'hash';
+  if (value instanceof SortedSet) return 'zset';
+  return Array.isArray(value) ? 'list' : 'string';
+}
+
+function contentOf(value: Value): unknown {
+  if (value instanceof Map) return Object.fromEntries([...value].sort());
+  if (value instanceof SortedSet) return value.sorted.map(([member, score]) => `${member} ${formatG(score, 17)}`);
+  return value;
+}
+
+function copyOf(value: Value): Value {
+  if (value instanceof Map) return new Map(value);
+  if (Array.isArray(value)) return [...value];
+  if (typeof value === 'string') return value;
+  const copy = new SortedSet();
+  for (const [member, score] of value.scores) copy.set(member, score);
+  return copy;
+}
+
+function integer(text: string | undefined): number {
+  if (text === undefined || !/^-?(0|[1-9]\d*)$/.test(text)) throw new RedisError(NO_INTEGER);
+  return Number(text);
+}
+
+function score(text: string): number {
+  const value = text === '-inf' ? -Infinity : /^\+?inf$/.test(text) ? Infinity : Number(text);
+  if (text === '' || Number.isNaN(value)) throw new RedisError('ERR value is not a valid float');
+  return value;
+}
+
+function limit(text: string): number {
+  if (text.startsWith('(')) throw new RedisError('ERR the simulation knows no open intervals');
+  return score(text);
+}
+
+/** The part of a list that Redis means by two indexes, the last included. */
+function slice<T>(list: readonly T[], from: string, to: string): T[] {
+  const at = (index: number): number => (index < 0 ? list.length + index : index);
+  return list.slice(Math.max(0, at(integer(from))), at(integer(to)) + 1);
+}
+
+function addInteger(store: Store, key: string, amount: number): number {
+  const sum = integer(store.text(key) ?? '0') + amount;
+  store.put(key, String(sum));
+  return sum;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  get: (store, [key]) => store.text(key!) ?? null,
+  set(store, [key, value, unit, ms]) {
+    if (unit !== undefined && unit.toLowerCase() !== 'px') throw new RedisError('ERR syntax error');
+    if (ms !== undefined && integer(ms) <= 0) throw new RedisError("ERR invalid expire time in 'set' command");
+    store.delete(key!);
+    store.put(key!, value!);
+    if (ms !== undefined) store.expireIn(key!, integer(ms));
+    return OK;
+  },
+  incr: (store, [key]) => addInteger(store, key!, 1),
+  decr: (store, [key]) => addInteger(store, key!, -1),
+  incrby: (store, [key, amount]) => addInteger(store, key!, integer(amount)),
+  decrby: (store, [key, amount]) => addInteger(store, key!, -integer(amount)),
+  del: (store, keys) => keys.filter((key) => store.delete(key)).length,
+  exists: (store, keys) => keys.filter((key) => store.entry(key) !== undefined).length,
+  type: (store, [key]) => new Status(store.value(key!) === undefined ? 'none' : typeOf(store.value(key!)!)),
+  pttl: (store, [key]) => store.ttl(key!),
+  pexpire: (store, [key, ms]) => Number(store.expireIn(key!, integer(ms))),
+  persist(store, [key]) {
+    const entry = store.entry(key!);
+    if (entry?.expireAt === undefined) return 0;
+    entry.expireAt = undefined;
+    return 1;
+  },
+  hget: (store, [key, field]) => store.hash(key!)?.get(field!) ?? null,
+  hexists: (store, [key, field]) => Number(store.hash(key!)?.has(field!) ?? false),
+  hlen: (store, [key]) => store.hash(key!)?.size ?? 0,
+  hgetall: (store, [key]) => [...(store.hash(key!) ?? [])].flat(),
+  hset(store, [key, ...pairs]) {
+    const hash = store.hash(key!) ?? store.put(key!, new Map<string, string>());
+    const before = hash.size;
+    for (let i = 0; i < pairs.length; i += 2) hash.set(pairs[i]!, pairs[i + 1]!);
+    return hash.size - before;
+  },
+  hincrby(store, [key, field, amount]) {
+    const hash = store.hash(key!) ?? store.put(key!, new Map<string, string>());
+    const sum = integer(hash.get(field!) ?? '0') + integer(amount);
+    hash.set(field!, String(sum));
+    return sum;
+  },
+  hdel(store, [key, ...fields]) {
+    const hash = store.hash(key!);
+    if (hash === undefined) return 0;
+    const deleted = fields.filter((field) => hash.delete(field)).length;
+    store.deleteEmpty(key!, hash.size);
+    return deleted;
+  },
+  llen: (store, [key]) => store.list(key!)?.length ?? 0,
+  lindex: (store, [key, index]) => store.list(key!)?.at(integer(index)) ?? null,
+  lrange: (store, [key, from, to]) => slice(store.list(key!) ?? [], from!, to!),
+  rpush: (store, [key, ...items]) => (store.list(key!) ?? store.put(key!, [] as string[])).push(...items),
+  lpop(store, [key]) {
+    const list = store.list(key!);
+    const first = list?.shift() ?? null;
+    if (list !== undefined) store.deleteEmpty(key!, list.length);
+    return first;
+  },
+  lrem(store, [key, count, item]) {
+    if (count !== '0') throw new RedisError('ERR the simulation knows lrem with 0 only');
+    const list = store.list(key!);
+    if (list === undefined) return 0;
+    const kept = list.filter((each) => each !== item);
+    const removed = list.length - kept.length;
+    list.splice(0, Infinity, ...kept);
+    store.deleteEmpty(key!, list.length);
+    return removed;
+  },
+  zadd(store, [key, ...pairs]) {
+    const set = store.sortedSet(key!) ?? store.put(key!, new SortedSet());
+    let added = 0;
+    for (let i = 0; i < pairs.length; i += 2) if (set.set(pairs[i + 1]!, score(pairs[i]!))) added++;
+    return added;
+  },
+  zcard: (store, [key]) => store.sortedSet(key!)?.scores.size ?? 0,
+  zscore(store, [key, member]) {
+    const found = store.sortedSet(key!)?.scores.get(member!);
+    return found === undefined ? null : formatG(found, 17);
+  },
+  zcount(store, [key, from, to]) {
+    const [low, high] = [limit(from!), limit(to!)];
+    return (store.sortedSet(key!)?.sorted ?? []).filter(([, value]) => value >= low && value <= high).length;
+  },
+  zrange(store, [key, from, to, withScores]) {
+    if (withScores !== undefined && withScores.toLowerCase() !== 'withscores') throw new RedisError('ERR syntax error');
+    const found = slice(store.sortedSet(key!)?.sorted ?? [], from!, to!);
+    return found.flatMap(([member, value]) => (withScores === undefined ? member : [member, formatG(value, 17)]));
+  },
+  zrem: (store, [key, ...members]) => removeMembers(store, key!, members),
+  zremrangebyrank(store, [key, from, to]) {
+    const found = slice(store.sortedSet(key!)?.sorted ?? [], from!, to!);
+    return removeMembers(
+      store,
+      key!,
+      found.map(([member]) => member),
+    );
+  },
+  zremrangebyscore(store, [key, from, to]) {
+    const [low, high] = [limit(from!), limit(to!)];
+    const found = (store.sortedSet(key!)?.sorted ?? []).filter(([, value]) => value >= low && value <= high);
+    return removeMembers(
+      store,
+      key!,
+      found.map(([member]) => member),
+    );
+  },
+};
+
+function removeMembers(store: Store, key: string, members: readonly string[]): number {
+  const set = store.sortedSet(key);
+  if (set === undefined) return 0;
+  const removed = members.filter((member) => set.delete(member)).length;
+  store.deleteEmpty(key, set.scores.size);
+  return removed;
+}

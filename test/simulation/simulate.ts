@@ -1,0 +1,135 @@
+import { enter } from './engine/install';
+import { Phase } from './engine/Loop';
+import type { App } from './workload/App';
+import { pause, useLock } from './workload/lockTasks';
+import { FaultPlan } from './workload/faults';
+import { World } from './workload/World';
+
+/** A world that ran. */
+export interface Result {
+  readonly seed: number;
+  readonly operations: number;
+  readonly commands: number;
+  readonly steps: number;
+  readonly virtualMs: number;
+  /** Of everything that happened, in order. */
+  readonly hash: string;
+  readonly violations: readonly string[];
+  readonly profile: object;
+}
+
+/** Everything must have settled so long after the end, in ms. */
+const SETTLE_MS = 300_000;
+/** The longest lease there is, in ms. */
+const LONGEST_LEASE_MS = 31_000;
+
+/** Runs the world of a seed. */
+export async function simulate(seed: number, budget: number, trace?: (line: string) => void): Promise<Result> {
+  const world = new World(seed, budget, trace);
+  const unhandled = (error: unknown): void =>
+    world.oracle.violate(`unhandled: ${error instanceof Error ? error.stack : String(error)}`);
+  process.on('unhandledRejection', unhandled);
+  process.on('uncaughtException', unhandled);
+  try {
+    await live(world);
+  } catch (error) {
+    unhandled(error);
+  } finally {
+    enter(undefined);
+    process.off('unhandledRejection', unhandled);
+    process.off('uncaughtException', unhandled);
+  }
+  const { loop, oracle, servers, profile } = world;
+  return {
+    seed,
+    operations: world.begun,
+    commands: servers.reduce((sum, { commands }) => sum + commands, 0),
+    steps: loop.steps,
+    virtualMs: loop.now,
+    hash: (loop.hash >>> 0).toString(16).padStart(8, '0'),
+    violations: oracle.violations,
+    profile,
+  };
+}
+
+async function live(world: World): Promise<void> {
+  const { loop, oracle, profile } = world;
+  const broken = (): boolean => oracle.violations.length > 0;
+  const startApp = (): App => world.start((app) => runTasks(world, app));
+  for (let i = 0; i < profile.apps; i++) startApp();
+  const faults = new FaultPlan(world, startApp);
+  faults.begin();
+  await loop.run(() => broken() || world.begun >= world.budget);
+  world.stopping = true;
+  if (broken()) return;
+  await loop.run(() => broken() || world.operations.size === 0, loop.now + SETTLE_MS);
+  for (const { app, what, since } of world.operations) {
+    oracle.violate(`does not settle: ${app.process.id} ${what}, since ${since.toFixed(3)}`);
+  }
+  if (broken()) return;
+  await loop.run(broken, loop.now + (world.troubled ? LONGEST_LEASE_MS : 500));
+  checkServers(world, 'while the clients are open');
+  await shutDown(world, broken);
+  if (broken()) return;
+  await loop.run(broken, loop.now + LONGEST_LEASE_MS);
+  checkServers(world, 'after the shutdown');
+}
+
+function runTasks(world: World, app: App): void {
+  const { random, profile } = world;
+  for (let i = 0; i < profile.tasks; i++) {
+    void (async () => {
+      for (;;) {
+        await pause(random.around(profile.thinkMs));
+        if (world.stopping || app.leaving) return;
+        world.begun++;
+        await useLock(world, app);
+      }
+    })();
+  }
+}
+
+async function shutDown(world: World, broken: () => boolean): Promise<void> {
+  const { loop, oracle, apps, random } = world;
+  let open = 0;
+  for (const app of apps) {
+    app.leaving = true;
+    for (const client of app.clients) {
+      open++;
+      world.spawn(app.process, () => {
+        const closed = client.shutdown(random.chance(50) ? { drain: 1_000 } : undefined);
+        closed.then(
+          () => open--,
+          (error: Error) => oracle.violate(`shutdown rejects: ${error.message}`),
+        );
+      });
+    }
+  }
+  await loop.run(() => broken() || open === 0, loop.now + 10_000);
+  if (open > 0) oracle.violate(`${open} clients do not shut down`);
+  // What was closed is destroyed after 100 ms.
+  await loop.run(broken, loop.now + 1_000);
+  for (const app of apps) {
+    app.closed = true;
+    const timers = loop.pending(app.process, Phase.Timer);
+    if (timers > 0) oracle.violate(`${app.process.id} has left ${timers} timers`);
+    const sockets = [...app.sockets].length;
+    if (sockets > 0) oracle.violate(`${app.process.id} has left ${sockets} connections`);
+  }
+}
+
+function checkServers(world: World, when: string): void {
+  for (const server of world.servers) {
+    const alive = server.connections.filter(({ process }) => process?.alive);
+    for (const [key, [type, content, ttl]] of Object.entries(server.store.dump())) {
+      if (/token/.test(key) || type === 'string') continue;
+      // A waiter that died stands in the queue until somebody comes by.
+      if (world.troubled && /queue|timeout/.test(key)) continue;
+      world.oracle.violate(`${server.name} has ${key} ${when}: ${type} ${JSON.stringify(content)} for ${ttl} ms`);
+    }
+    for (const channel of server.channels) {
+      const some = alive.filter((socket) => server.listens(socket, channel));
+      if (some.length > 0) world.oracle.violate(`${some.length} listen to ${channel} ${when}`);
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import '../engine/install';
+import { Redis } from 'ioredis';
+import { Redisson } from '../../../lib/Redisson';
+import { type Loop, SimProcess } from '../engine/Loop';
+import { SimSocket } from '../net/SimSocket';
+import type { SimServer } from '../server/SimServer';
+
+/** A connection that is given up is destroyed after so many ms, as ioredis' own connector does. */
+const DISCONNECT_MS = 100;
+
+/** The settings that differ from world to world. */
+export interface AppSettings {
+  readonly lockWatchdogTimeout: number;
+  readonly maxHandOvers: number;
+  readonly fairLockWaitTimeout: number;
+  readonly lockWatchdogBatchSize: number;
+}
+
+/** How long a way between a process and a server is, in ms, each time anew. */
+export type Latency = (process: SimProcess, server: SimServer) => number;
+
+/** One process with a client of ours for each server. */
+export class App {
+  readonly process: SimProcess;
+  readonly clients: Redisson[] = [];
+  readonly sockets = new Set<SimSocket>();
+  /** Nothing new is begun. */
+  leaving = false;
+  closed = false;
+
+  constructor(
+    id: string,
+    readonly loop: Loop,
+    readonly servers: readonly SimServer[],
+    readonly latency: Latency,
+    readonly settings: AppSettings,
+  ) {
+    this.process = new SimProcess(id);
+  }
+
+  /** Makes the clients. To be run as code of this process. */
+  open(): void {
+    for (const server of this.servers) {
+      const client = new Redis({
+        Connector: this.#connector(server),
+        host: server.name,
+        port: 6379,
+        lazyConnect: true,
+        protocol: 2,
+        disableClientInfo: true,
+      } as ConstructorParameters<typeof Redis>[0] & object);
+      const redisson = Redisson.create({ client: client as never, ...this.settings });
+      this.clients.push(redisson);
+    }
+  }
+
+  /** Whether it runs just now. */
+  get running(): boolean {
+    return this.process.alive && this.process.frozenUntil <= this.loop.now && !this.closed;
+  }
+
+  /** kill -9, or the end of its machine. @param silently - nobody tells the servers */
+  crash(silently: boolean): void {
+    this.process.alive = false;
+    this.closed = true;
+    for (const socket of this.sockets) {
+      socket.trap = undefined;
+      socket.toClient.lose();
+      if (silently) socket.toServer.lose();
+      else socket.toServer.send(undefined);
+    }
+  }
+
+  #connector(server: SimServer): unknown {
+    const { loop, latency, process, sockets } = this;
+    return class SimConnector {
+      firstError: Error | undefined;
+      #socket: SimSocket | undefined;
+
+      check(): boolean {
+        return true;
+      }
+
+      connect(): Promise<SimSocket> {
+        const socket = new SimSocket(loop, server, () => latency(process, server));
+        sockets.add(socket);
+        socket.once('error', (error: Error) => (this.firstError = error));
+        socket.once('close', () => sockets.delete(socket));
+        this.#socket = socket;
+        return Promise.resolve(socket);
+      }
+
+      disconnect(): void {
+        const socket = this.#socket;
+        if (socket === undefined) return;
+        const timer = setTimeout(() => socket.destroy(), DISCONNECT_MS);
+        socket.on('close', () => clearTimeout(timer));
+        socket.end();
+      }
+    };
+  }
+}

@@ -1,0 +1,115 @@
+import type { Loop } from '../engine/Loop';
+import type { App } from './App';
+
+/** What must never happen. */
+export class Violation extends Error {}
+
+/** Somebody who believes to be inside. */
+export interface Inside {
+  readonly app: App;
+  /** What is guarded: a lock of a server. */
+  readonly key: string;
+  readonly shared: boolean;
+  /** Whose it is: two of one owner do not exclude each other. */
+  readonly owner: string;
+  /** When it was got, in ms of the world. */
+  readonly since: number;
+  /** Whether its signal says that it still is. */
+  alive(): boolean;
+}
+
+/** A call that waits for something, and what it waits for. */
+export interface Waiting {
+  readonly app: App;
+  readonly key: string;
+  readonly since: number;
+  /** Whether it gives up by itself. */
+  readonly until: number;
+}
+
+/** Knows who is inside of what, and judges. */
+export class Oracle {
+  readonly violations: string[] = [];
+  readonly #inside = new Map<string, Set<Inside>>();
+  readonly #tokens = new Map<string, bigint>();
+  /** How often each was entered. */
+  readonly entered = new Map<string, number>();
+  /** When a server lost what it knew (of a key), in ms of the world. */
+  readonly lostAt = new Map<string, number>();
+  readonly #loop: Loop;
+
+  constructor(loop: Loop) {
+    this.#loop = loop;
+  }
+
+  violate(text: string): void {
+    const line = `${this.#loop.now.toFixed(3)} ${text}`;
+    this.#loop.note('VIOLATION', () => `VIOLATION ${text}`);
+    this.violations.push(line);
+  }
+
+  /** Somebody got in. @returns what says that it is leaving */
+  enter(one: Inside): () => void {
+    const { key } = one;
+    let all = this.#inside.get(key);
+    if (all === undefined) this.#inside.set(key, (all = new Set()));
+    this.entered.set(key, (this.entered.get(key) ?? 0) + 1);
+    this.#loop.note(`enters ${key}`, () => `enters ${key} as ${one.owner}`);
+    for (const other of all) this.#compare(one, other);
+    all.add(one);
+    return () => {
+      this.#loop.note(`leaves ${key}`, () => `leaves ${key} as ${one.owner}`);
+      all.delete(one);
+    };
+  }
+
+  /** A process that was stopped goes on: what it believes is checked. */
+  recheck(app: App): void {
+    for (const all of this.#inside.values()) {
+      for (const one of all) {
+        if (one.app === app) for (const other of all) if (other !== one) this.#compare(other, one);
+      }
+    }
+  }
+
+  /** A process is gone. */
+  forget(app: App): void {
+    for (const all of this.#inside.values()) for (const one of all) if (one.app === app) all.delete(one);
+  }
+
+  /** A hold with a fencing token began. @param askedAt - when it was asked for */
+  token(key: string, token: bigint, askedAt: number): void {
+    if (this.#excused(key, askedAt)) return;
+    const last = this.#tokens.get(key);
+    if (last !== undefined && token <= last) this.violate(`token ${token} of ${key} after ${last}`);
+    this.#tokens.set(key, token);
+  }
+
+  /** A server has forgotten everything. */
+  lost(server: string): void {
+    this.lostAt.set(server, this.#loop.now);
+    for (const key of this.#tokens.keys()) if (key.startsWith(`${server}/`)) this.#tokens.delete(key);
+  }
+
+  /** Whether somebody is inside. */
+  occupied(key: string): boolean {
+    return (this.#inside.get(key)?.size ?? 0) > 0;
+  }
+
+  insiders(): Inside[] {
+    return [...this.#inside.values()].flatMap((all) => [...all]);
+  }
+
+  #excused(key: string, since: number): boolean {
+    const [server = ''] = key.split('/');
+    return (this.lostAt.get(server) ?? -1) >= since;
+  }
+
+  #compare(one: Inside, other: Inside): void {
+    if ((one.shared && other.shared) || one.owner === other.owner) return;
+    if (!other.app.running || !one.app.running) return;
+    if (!other.alive() || !one.alive()) return;
+    if (this.#excused(one.key, Math.min(other.since, one.since))) return;
+    this.violate(`two inside of ${one.key}: ${one.owner} and ${other.owner}, since ${other.since.toFixed(3)}`);
+  }
+}

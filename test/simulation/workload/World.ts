@@ -1,0 +1,242 @@
+import { enter } from '../engine/install';
+import type { RLock } from '../../../lib/api';
+import type { Redisson } from '../../../lib/Redisson';
+import { SAMPLES } from '../../redis/scripts/samples';
+import { Loop, Phase, type SimProcess } from '../engine/Loop';
+import type { Random } from '../engine/Random';
+import { SimServer } from '../server/SimServer';
+import { App, type AppSettings } from './App';
+import { Oracle } from './Oracle';
+
+/** Time for a client to notice and mend everything, in ms: only after it must a free lock have been taken. */
+export const CALM_MS = 14_000;
+/** An error may have had its cause so long ago, in ms. */
+export const ERROR_MS = 40_000;
+/** How long a lock may be free while somebody waits for it, in ms. */
+const IDLE_MS = 2_500;
+/** Dead and stopped waiters of a fair lock may cost the living so much, in ms. */
+const FAIR_IDLE_MS = 6_000;
+const POLL_MS = 100;
+
+/** A call of a task that has not settled. */
+export interface Operation {
+  readonly app: App;
+  readonly what: string;
+  readonly since: number;
+  /** The lock that it waits for, as long as it does. */
+  waitsFor: LockPlace | undefined;
+}
+
+/** A lock of a server. */
+export interface LockPlace {
+  readonly server: SimServer;
+  readonly name: string;
+  readonly kind: LockKindName;
+  /** For the oracle. */
+  readonly key: string;
+}
+
+export const LOCK_KINDS = [
+  'lock',
+  'fair',
+  'fenced',
+  'spin',
+  'nonReentrant',
+  'nonReentrantFair',
+  'read',
+  'write',
+] as const;
+export type LockKindName = (typeof LOCK_KINDS)[number];
+
+/** What a seed decides about its world. */
+export interface Profile {
+  readonly servers: number;
+  readonly apps: number;
+  readonly tasks: number;
+  /** Mean pause between two operations of a task, in ms. */
+  readonly thinkMs: number;
+  readonly kinds: readonly LockKindName[];
+  readonly namesPerKind: number;
+  readonly latencyMs: number;
+  readonly faults: readonly FaultFamily[];
+  /** Between two bursts of faults, in ms. */
+  readonly calmMs: number;
+  readonly settings: AppSettings;
+}
+
+export type FaultFamily = 'network' | 'server' | 'process' | 'memory';
+
+const scriptNames = new Map(SAMPLES.map(({ script: { sha, name } }) => [sha, name]));
+
+/** A simulated world: servers, processes, what they do, and what happens to them. */
+export class World {
+  readonly loop: Loop;
+  readonly random: Random;
+  readonly oracle: Oracle;
+  readonly profile: Profile;
+  readonly servers: SimServer[];
+  readonly apps: App[] = [];
+  readonly operations = new Set<Operation>();
+  begun = 0;
+  stopping = false;
+  /** When the last fault was over, in ms; `Infinity` while there is one. */
+  troubleEnds = -Infinity;
+  /** Whether there has been any fault. */
+  troubled = false;
+  #apps = 0;
+  readonly #idleSince = new Map<string, { at: number; entered: number }>();
+
+  constructor(
+    readonly seed: number,
+    readonly budget: number,
+    trace: ((line: string) => void) | undefined,
+  ) {
+    this.loop = new Loop(seed);
+    this.loop.trace = trace;
+    this.random = this.loop.random;
+    this.oracle = new Oracle(this.loop);
+    this.profile = drawProfile(this.random);
+    this.servers = Array.from(
+      { length: this.profile.servers },
+      (_, i) => new SimServer(this.loop, `r${i}`, scriptNames),
+    );
+    enter(this.loop);
+    this.#poll();
+  }
+
+  /** Runs code of a process. */
+  spawn(process: SimProcess, run: () => void): void {
+    this.loop.after(0, run, { phase: Phase.Timer, process, kind: 'spawn' });
+  }
+
+  /** Starts a process. @param tasks - what it does */
+  start(tasks: (app: App) => void): App {
+    const { random } = this;
+    const latency = (): number => {
+      const ms = 0.05 + random.around(this.profile.latencyMs);
+      return random.chance(0.5) ? ms * 20 : ms;
+    };
+    const app = new App(`p${this.#apps++}`, this.loop, this.servers, latency, this.profile.settings);
+    app.process.rate = 1 + random.between(-0.0004, 0.0004);
+    app.process.wallOffset = random.chance(30) ? random.between(-2_000, 2_000) : random.between(-5, 5);
+    this.apps.push(app);
+    this.spawn(app.process, () => {
+      app.open();
+      tasks(app);
+    });
+    return app;
+  }
+
+  /** Whether nothing has been wrong for so long. */
+  calmFor(ms: number): boolean {
+    return this.loop.now - this.troubleEnds >= ms;
+  }
+
+  /** Something is wrong for so many ms. */
+  trouble(ms: number): void {
+    this.troubled = true;
+    this.troubleEnds = Math.max(this.troubleEnds, this.loop.now + ms);
+  }
+
+  /** Notes a call until it settles. */
+  async operation<T>(app: App, what: string, waitsFor: LockPlace | undefined, call: () => Promise<T>): Promise<T> {
+    const operation: Operation = { app, what, since: this.loop.now, waitsFor };
+    this.operations.add(operation);
+    this.loop.note(what);
+    try {
+      return await call();
+    } finally {
+      this.operations.delete(operation);
+    }
+  }
+
+  /** A process is gone. */
+  forget(app: App): void {
+    for (const operation of this.operations) if (operation.app === app) this.operations.delete(operation);
+    this.oracle.forget(app);
+    this.apps.splice(this.apps.indexOf(app), 1);
+  }
+
+  place(server: SimServer, kind: LockKindName, name: string): LockPlace {
+    return { server, kind, name, key: `${server.name}/${name}` };
+  }
+
+  lockOf(client: Redisson, kind: LockKindName, name: string): RLock {
+    switch (kind) {
+      case 'lock':
+        return client.getLock(name);
+      case 'fair':
+        return client.getFairLock(name);
+      case 'fenced':
+        return client.getFencedLock(name);
+      case 'spin':
+        return client.getSpinLock(name);
+      case 'nonReentrant':
+        return client.getNonReentrantLock(name);
+      case 'nonReentrantFair':
+        return client.getNonReentrantFairLock(name);
+      case 'read':
+        return client.getReadWriteLock(name).readLock();
+      case 'write':
+        return client.getReadWriteLock(name).writeLock();
+    }
+  }
+
+  /** Looks again and again whether somebody sleeps beside a free lock. */
+  #poll(): void {
+    this.loop.after(POLL_MS, () => this.#poll());
+    const waiting = new Map<string, LockPlace>();
+    for (const { app, waitsFor, since } of this.operations) {
+      if (waitsFor !== undefined && app.running && this.loop.now - since > POLL_MS) waiting.set(waitsFor.key, waitsFor);
+    }
+    for (const key of this.#idleSince.keys()) if (!waiting.has(key)) this.#idleSince.delete(key);
+    for (const [key, { server, name, kind }] of waiting) {
+      const entered = this.oracle.entered.get(key) ?? 0;
+      const free = server.store.entry(name) === undefined;
+      const known = this.#idleSince.get(key);
+      if (!free || !this.calmFor(CALM_MS)) this.#idleSince.delete(key);
+      else if (known?.entered !== entered) this.#idleSince.set(key, { at: this.loop.now, entered });
+      else if (this.loop.now - known.at > (/fair/i.test(kind) ? FAIR_IDLE_MS : IDLE_MS)) {
+        const who = [...this.operations]
+          .filter(({ waitsFor }) => waitsFor?.key === key)
+          .map(({ app, what }) => `${app.process.id} ${what}`);
+        this.oracle.violate(`${key} is free since ${known.at.toFixed()}, and asleep are ${who.join(', ')}`);
+        this.#idleSince.delete(key);
+      }
+    }
+  }
+}
+
+const GROUPS: readonly (readonly LockKindName[])[] = [
+  ['lock'],
+  ['fair'],
+  ['fenced'],
+  ['spin'],
+  ['nonReentrant', 'nonReentrantFair'],
+  ['read', 'write'],
+  LOCK_KINDS,
+  LOCK_KINDS,
+];
+
+function drawProfile(random: Random): Profile {
+  const busy = random.chance(60);
+  const faults: FaultFamily[] = [];
+  for (const family of ['network', 'server', 'process', 'memory'] as const) if (random.chance(45)) faults.push(family);
+  return {
+    servers: random.of([1, 1, 1, 3]),
+    apps: 2 + random.below(3),
+    tasks: busy ? 2 + random.below(5) : 1 + random.below(2),
+    thinkMs: busy ? random.of([1, 5, 20]) : random.of([100, 500]),
+    kinds: random.of(GROUPS),
+    namesPerKind: random.of([1, 1, 2, 4]),
+    latencyMs: random.of([0.2, 1, 5, 30]),
+    faults: random.chance(15) ? [] : faults,
+    calmMs: random.of([2_000, 18_000, 25_000]),
+    settings: {
+      lockWatchdogTimeout: random.of([1_500, 6_000, 30_000]),
+      maxHandOvers: random.of([0, 2, 64]),
+      fairLockWaitTimeout: random.of([5_000, 60_000, 300_000]),
+      lockWatchdogBatchSize: random.of([1, 100]),
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import type { SimSocket, Break } from '../net/SimSocket';
+import type { App } from './App';
+import { type FaultFamily, type World } from './World';
+
+/** Bursts of faults, and calm between them. */
+export class FaultPlan {
+  readonly #world: World;
+  readonly #startApp: () => App;
+
+  /** @param startApp - starts a process in the place of one that died */
+  constructor(world: World, startApp: () => App) {
+    this.#world = world;
+    this.#startApp = startApp;
+  }
+
+  begin(): void {
+    const { profile, loop, random } = this.#world;
+    if (profile.faults.length > 0) loop.after(random.between(10, profile.calmMs), () => this.#burst());
+  }
+
+  #burst(): void {
+    const world = this.#world;
+    const { random, loop, profile } = world;
+    if (world.stopping) return;
+    const length = random.of([0, 200, 3_000, 6_000]);
+    const count = 1 + random.below(length === 0 ? 2 : 5);
+    world.trouble(length);
+    for (let i = 0; i < count; i++) {
+      loop.after(random.between(0, length), () => {
+        if (!world.stopping) this.#fault(random.of(profile.faults));
+      });
+    }
+    loop.after(length + random.between(profile.calmMs / 2, profile.calmMs), () => this.#burst());
+  }
+
+  #fault(family: FaultFamily): void {
+    switch (family) {
+      case 'network':
+        return this.#network();
+      case 'server':
+        return this.#server();
+      case 'process':
+        return this.#process();
+      case 'memory':
+        return this.#memory();
+    }
+  }
+
+  #network(): void {
+    const world = this.#world;
+    const { random } = world;
+    const socket = this.#anyConnection();
+    if (socket === undefined) return;
+    switch (random.below(4)) {
+      case 0: {
+        const ms = random.of([random.between(10, 500), random.between(500, 8_000), random.between(8_000, 20_000)]);
+        world.trouble(ms);
+        world.loop.note(`hole of ${ms.toFixed()} ms between ${socket.process?.id} and ${socket.server.name}`);
+        return socket.hole(ms);
+      }
+      case 1:
+        return socket.break(this.#break());
+      default:
+        // To hit where it hurts.
+        socket.trap = { at: random.of(['write', 'reply', 'message'] as const), how: this.#break() };
+        world.trouble(3_000);
+    }
+  }
+
+  #break(): Break {
+    const { random } = this.#world;
+    const soon = (): number => random.of([0, random.around(5), random.around(300)]);
+    const lateBy = random.chance(70)
+      ? random.of([random.around(50), random.around(1_000), random.around(4_000)])
+      : undefined;
+    const clientIn = random.chance(15) ? Infinity : soon();
+    const how = { clientIn, serverIn: soon(), lateBy };
+    this.#world.trouble(Math.max(how.serverIn, lateBy ?? 0, clientIn === Infinity ? 9_000 : clientIn));
+    return how;
+  }
+
+  #server(): void {
+    const world = this.#world;
+    const { random, oracle } = world;
+    const server = random.of(world.servers);
+    if (random.chance(50)) {
+      const ms = random.of([random.between(10, 300), random.between(300, 7_000)]);
+      world.trouble(ms);
+      return server.pause(ms);
+    }
+    const ms = random.of([random.between(1, 100), random.between(100, 5_000)]);
+    const empty = random.chance(50);
+    world.trouble(ms);
+    if (empty) oracle.lost(server.name);
+    server.restart(ms, empty);
+  }
+
+  #process(): void {
+    const world = this.#world;
+    const { random, loop } = world;
+    const running = world.apps.filter((app) => app.running);
+    if (running.length === 0) return;
+    const app = random.of(running);
+    if (random.chance(60)) {
+      const ms = random.of([random.between(5, 200), random.between(200, 4_000), random.between(4_000, 40_000)]);
+      world.trouble(ms);
+      loop.note(`${app.process.id} stops for ${ms.toFixed()} ms`);
+      app.process.frozenUntil = loop.now + ms;
+      loop.after(ms + 5, () => world.oracle.recheck(app));
+      return;
+    }
+    const silently = random.chance(30);
+    loop.note(`${app.process.id} dies${silently ? ' silently' : ''}`);
+    world.trouble(world.profile.settings.lockWatchdogTimeout);
+    app.crash(silently);
+    world.forget(app);
+    loop.after(random.around(500), () => {
+      if (!world.stopping) this.#startApp();
+    });
+  }
+
+  #memory(): void {
+    const world = this.#world;
+    const server = world.random.of(world.servers);
+    const ms = world.random.of([50, 1_000, 6_000]);
+    world.trouble(ms);
+    world.loop.note(`${server.name} has no memory for ${ms} ms`);
+    server.full = true;
+    world.loop.after(ms, () => (server.full = false));
+  }
+
+  #anyConnection(): SimSocket | undefined {
+    const open = this.#world.servers.flatMap(({ connections }) => connections.filter((one) => one.process?.alive));
+    return open.length === 0 ? undefined : this.#world.random.of(open);
+  }
+}

@@ -1,0 +1,190 @@
+import type { LockHold, RFencedLock, RLock } from '../../../lib/api';
+import * as errors from '../../../lib/errors';
+import type { App } from './App';
+import { ERROR_MS, type LockPlace, type World } from './World';
+
+/** The reason of our own aborts. */
+const ABORTED = new Error('aborted by the task');
+
+/** A pause of the process whose code runs. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** How a call asks for a lock. */
+interface Wish {
+  readonly waitTime: number | undefined;
+  readonly leaseTime: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Where a hold stands. */
+interface Call {
+  /** How many uses of locks are around it. */
+  readonly depth: number;
+  /** Whether it is a section. */
+  readonly scoped: boolean;
+  readonly askedAt: number;
+}
+
+function drawWish({ random }: World): Wish {
+  const waitTime = random.of([undefined, undefined, 0, random.between(1, 50), random.between(50, 2_000), 20_000]);
+  const leases = [-1, -1, -1, random.between(100, 2_000), 10_000, random.chance(20) ? random.between(2, 40) : 5_000];
+  let signal: AbortSignal | undefined;
+  if (random.chance(12)) {
+    const controller = new AbortController();
+    signal = controller.signal;
+    setTimeout(() => controller.abort(ABORTED), random.around(100));
+  }
+  return { waitTime, leaseTime: Math.ceil(random.of(leases)), signal };
+}
+
+/** One use of a lock. @param depth - how many of this task are around it */
+export async function useLock(world: World, app: App, depth = 0): Promise<void> {
+  const { random } = world;
+  const index = random.below(world.servers.length);
+  const kind = random.of(world.profile.kinds);
+  const number = random.below(world.profile.namesPerKind);
+  const base = `${kind === 'read' || kind === 'write' ? 'rw' : kind}${number}`;
+  const name = random.chance(25) ? `{${base}}` : base;
+  const place = world.place(world.servers[index]!, kind, name);
+  const lock = world.lockOf(app.clients[index]!, kind, name);
+  const wish = drawWish(world);
+  // Two that wait for each other's locks would wait for ever.
+  if (depth > 0) Object.assign(wish, { waitTime: random.between(0, 300) });
+  const options = { leaseTime: wish.leaseTime, ...(wish.waitTime !== undefined && { waitTime: wish.waitTime }) };
+  const full = { ...options, ...(wish.signal && { signal: wish.signal }) };
+  const what = `${kind} ${name} ${JSON.stringify(options)}`;
+  const askedAt = world.loop.now;
+  try {
+    if (random.chance(40)) {
+      await world.operation(app, `withLock ${what}`, place, () =>
+        lock.withLock((hold) => inside(world, app, place, lock, hold, { depth, scoped: true, askedAt }), full),
+      );
+    } else {
+      const hold = await world.operation(app, `acquire ${what}`, place, () =>
+        wish.waitTime === 0 ? lock.tryAcquireHold(full) : lock.acquire(full),
+      );
+      if (hold === null) return;
+      await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt });
+      await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
+    }
+  } catch (error) {
+    // A nested use that meets the section around it.
+    if (depth > 0 && /nonReentrant/.test(kind) && error instanceof errors.IllegalMonitorStateError) return;
+    judge(world, app, error, what, wish);
+  }
+}
+
+/** What is done with a lock. */
+async function inside(
+  world: World,
+  app: App,
+  place: LockPlace,
+  lock: RLock,
+  hold: LockHold,
+  { depth, scoped, askedAt }: Call,
+): Promise<void> {
+  const { random, oracle, loop } = world;
+  for (const operation of world.operations) {
+    if (operation.app === app && operation.waitsFor === place) operation.waitsFor = undefined;
+  }
+  const since = loop.now;
+  if (!hold.isHeld) return;
+  const owner = `${app.process.id}:${hold.threadId}`;
+  const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
+  const { key } = place;
+  const leave = oracle.enter({ app, key, shared: place.kind === 'read', owner, since, alive });
+  if (place.kind === 'fenced') oracle.token(key, hold.token!, askedAt);
+  try {
+    const steps = 1 + random.below(3);
+    const work = random.chance(4) ? random.around(4_000) : random.around(15);
+    for (let step = 0; step < steps; step++) {
+      await pause(work / steps);
+      checkHeld(world, app, place, hold, since);
+      if (depth < 2 && random.chance(12)) await useLock(world, app, depth + 1);
+    }
+    if (depth < 2 && random.chance(15) && !/nonReentrant/.test(place.kind)) {
+      await reenter(world, app, place, lock, hold, scoped);
+    }
+  } finally {
+    leave();
+  }
+}
+
+/** Takes the same lock again; in a section also in branches beside each other, which take turns. */
+async function reenter(
+  world: World,
+  app: App,
+  place: LockPlace,
+  lock: RLock,
+  hold: LockHold,
+  scoped: boolean,
+): Promise<void> {
+  const { random, oracle } = world;
+  let inBranch = 0;
+  const branch = async (): Promise<void> => {
+    const waitTime = Math.ceil(random.between(0, 500));
+    const leaseTime = random.of([-1, 1_000]);
+    const options = { waitTime, leaseTime };
+    const what = `reenter ${place.kind} ${place.name} ${JSON.stringify(options)}`;
+    const work = async (inner: LockHold): Promise<void> => {
+      const since = world.loop.now;
+      const counts = scoped && place.kind !== 'read' && inner.isHeld;
+      if (counts && inBranch++ > 0 && hold.isHeld) oracle.violate(`two branches inside of ${place.key}`);
+      await pause(random.around(10));
+      checkHeld(world, app, place, inner, since);
+      if (counts) inBranch--;
+    };
+    try {
+      if (scoped) {
+        await world.operation(app, what, undefined, () => lock.withLock(work, options));
+      } else {
+        const inner = await world.operation(app, what, undefined, () =>
+          lock.acquire({ ...options, threadId: hold.threadId }),
+        );
+        await work(inner);
+        await world.operation(app, `unlock ${what}`, undefined, () => inner.unlock());
+      }
+    } catch (error) {
+      judge(world, app, error, what, { waitTime, leaseTime, signal: undefined });
+    }
+  };
+  await Promise.all(Array.from({ length: scoped ? 1 + random.below(3) : 1 }, branch));
+}
+
+/** Whoever believes to hold a lock must be right. */
+function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, since: number): void {
+  if (!hold.isHeld || hold.signal.aborted) return;
+  const [index] = [world.servers.indexOf(place.server)];
+  const owner = `${app.clients[index]!.getId()}:${hold.threadId}${place.kind === 'write' ? ':write' : ''}`;
+  if ((world.oracle.lostAt.get(place.server.name) ?? -1) >= since) return;
+  if (place.server.store.hash(place.name)?.has(owner) === true) return;
+  world.oracle.violate(
+    `${owner} believes to hold ${place.key}, which Redis does not know (${hold.remainingLeaseMs} ms)`,
+  );
+}
+
+/** Whether an error has a cause. */
+export function judge(world: World, app: App, error: unknown, what: string, wish: Wish): void {
+  const explained = world.troubled && world.loop.now - world.troubleEnds < ERROR_MS;
+  if (error === ABORTED && wish.signal?.aborted) return;
+  if (error instanceof errors.LockTimeoutError && wish.waitTime !== undefined) return;
+  if (error instanceof errors.ShutdownError && app.leaving) return;
+  if (error instanceof errors.LockLostError || error instanceof errors.IllegalMonitorStateError) {
+    if (explained || wish.leaseTime !== -1) return;
+  }
+  if (
+    explained &&
+    (error instanceof errors.ConnectionError ||
+      error instanceof errors.CommandTimeoutError ||
+      error instanceof errors.CommandError ||
+      error instanceof errors.SubscriptionTimeoutError)
+  ) {
+    return;
+  }
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  world.oracle.violate(`${app.process.id} ${what}: ${text}`);
+}
+
+export type { RFencedLock };
