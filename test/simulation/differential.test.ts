@@ -54,6 +54,8 @@ function timed(body: string): string {
 const NOT_SIMULATED = new Set(['inspection.permits']);
 const SIMULATED = SAMPLES.filter(({ script }) => !NOT_SIMULATED.has(script.name));
 
+const empty = new Store(() => 0);
+
 describe('the simulated server', () => {
   const bench = useBench();
 
@@ -80,7 +82,7 @@ describe('the simulated server', () => {
         told.push(`${channel.replaceAll(name, 'x')} ${message}`);
         return 1;
       };
-      const engine = new ScriptEngine({ store, full: false, publish, wrote: () => undefined });
+      const engine = new ScriptEngine({ store: () => store, full: () => false, publish, wrote: () => undefined });
       for (let step = 0; step < 700; step++) {
         const sample = random.of(SIMULATED);
         const call = randomCall(random, sample, name);
@@ -108,8 +110,8 @@ describe('the simulated server', () => {
 
   it('runs every script', () => {
     const engine = new ScriptEngine({
-      store: new Store(() => 0),
-      full: false,
+      store: () => empty,
+      full: () => false,
       publish: () => 0,
       wrote: () => undefined,
     });
@@ -118,8 +120,8 @@ describe('the simulated server', () => {
 
   it('refuses what needs memory where there is none', () => {
     const engine = new ScriptEngine({
-      store: new Store(() => 0),
-      full: true,
+      store: () => empty,
+      full: () => true,
       publish: () => 0,
       wrote: () => undefined,
     });
@@ -150,7 +152,7 @@ function randomCall(random: Random, sample: Sample, unique: string): { keys: str
   ].map((arg) => {
     if (arg === PUBLISH_COMMAND) return 'PUBLISH';
     if (arg === RESEND_FLAG) return random.of(['0', '1']);
-    return Buffer.isBuffer(arg) ? arg.toString('latin1') : String(arg as string | number);
+    return Buffer.isBuffer(arg) ? arg.toString('latin1') : String(arg);
   });
   return { keys: [...keys, ...(sample.moreKeys?.(name) ?? [])], args };
 }

@@ -35,6 +35,8 @@ export async function simulate(seed: number, budget: number, trace?: (line: stri
   } catch (error) {
     unhandled(error);
   } finally {
+    if (world.oracle.violations.length > 0)
+      for (const server of world.servers) trace?.(`${server.name} has ${JSON.stringify(server.store.dump(), null, 1)}`);
     enter(undefined);
     process.off('unhandledRejection', unhandled);
     process.off('uncaughtException', unhandled);
@@ -83,7 +85,7 @@ function runTasks(world: World, app: App): void {
         await pause(random.around(profile.thinkMs));
         if (world.stopping || app.leaving) return;
         world.begun++;
-        await useLock(world, app);
+        await world.operation(app, 'use', undefined, () => useLock(world, app));
       }
     })();
   }

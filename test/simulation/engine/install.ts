@@ -3,9 +3,13 @@
  * anything of lib and before ioredis. Without a world everything is as ever.
  */
 import { AsyncResource } from 'node:async_hooks';
-import crypto = require('node:crypto');
-import promises = require('node:timers/promises');
+import { createRequire } from 'node:module';
 import { type Loop, type Occurrence, Phase } from './Loop';
+
+// What `require` gives to everybody: an import may be a copy of it.
+const load = createRequire(__filename);
+const crypto = load('node:crypto') as typeof import('node:crypto');
+const promises = load('node:timers/promises') as typeof import('node:timers/promises');
 
 /** The clock of the real world, for whoever reports. */
 export const realNow: () => number = performance.now.bind(performance);

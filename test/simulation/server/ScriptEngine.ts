@@ -5,9 +5,9 @@ import { RedisError, type Reply, Status, Store } from './Store';
 
 /** What a script may do besides reading and writing keys. */
 export interface ScriptHost {
-  readonly store: Store;
+  store(): Store;
   /** Whether there is no memory left. */
-  readonly full: boolean;
+  full(): boolean;
   publish(channel: string, message: string): number;
   /** Told of each write. */
   wrote(): void;
@@ -33,7 +33,7 @@ export class ScriptEngine {
       return toLua(reply);
     });
     this.#redis.set('pcall', (...args) => toLua(this.#command(args)));
-    this.#redis.set('error_reply', (text) => errorTable(String(text)));
+    this.#redis.set('error_reply', (text) => errorTable(text as string));
     this.#redis.set('status_reply', (text) => {
       const table = new LuaTable();
       table.set('ok', text);
@@ -67,7 +67,7 @@ export class ScriptEngine {
     const script = this.#known.get(sha);
     if (script === undefined) return new RedisError('NOSCRIPT No matching script. Please use EVAL.');
     this.#dirty = false;
-    this.#full = this.#host.full;
+    this.#full = this.#host.full();
     try {
       const result = script(this.#redis, LuaTable.of(keys), LuaTable.of(args));
       return fromLua(result instanceof Multi ? result.values[0] : result);
@@ -87,7 +87,7 @@ export class ScriptEngine {
       if (this.#full && !this.#dirty && Store.needsMemory(command)) {
         return new RedisError("OOM command not allowed when used memory > 'maxmemory'.");
       }
-      const reply = this.#host.store.run(command, args);
+      const reply = this.#host.store().run(command, args);
       if (Store.writes(command)) this.#dirty = true;
       return reply;
     } catch (error) {
@@ -127,9 +127,9 @@ function fromLua(value: LuaValue): Reply {
   if (value === true) return 1;
   if (!(value instanceof LuaTable)) return null;
   const error = value.get('err');
-  if (error !== undefined) return new RedisError(String(error));
+  if (error !== undefined) return new RedisError(error as string);
   const ok = value.get('ok');
-  if (ok !== undefined) return new Status(String(ok));
+  if (ok !== undefined) return new Status(ok as string);
   const list: Reply[] = [];
   for (const item of value.list) {
     if (item === undefined) break;

@@ -37,14 +37,9 @@ export class SimServer {
     this.name = this.address = name;
     this.#names = scriptNames;
     this.store = this.#newStore();
-    const self = this;
     this.engine = new ScriptEngine({
-      get store() {
-        return self.store;
-      },
-      get full() {
-        return self.full;
-      },
+      store: () => this.store,
+      full: () => this.full,
       publish: (channel, message) => this.#publish(channel, message),
       wrote: () => undefined,
     });

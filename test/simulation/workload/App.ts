@@ -1,5 +1,5 @@
 import '../engine/install';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { Redisson } from '../../../lib/Redisson';
 import { type Loop, SimProcess } from '../engine/Loop';
 import { SimSocket } from '../net/SimSocket';
@@ -48,8 +48,8 @@ export class App {
         lazyConnect: true,
         protocol: 2,
         disableClientInfo: true,
-      } as ConstructorParameters<typeof Redis>[0] & object);
-      const redisson = Redisson.create({ client: client as never, ...this.settings });
+      } as RedisOptions);
+      const redisson = Redisson.create({ client, ...this.settings });
       this.clients.push(redisson);
     }
   }

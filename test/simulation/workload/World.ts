@@ -114,7 +114,7 @@ export class World {
     const { random } = this;
     const latency = (): number => {
       const ms = 0.05 + random.around(this.profile.latencyMs);
-      return random.chance(0.5) ? ms * 20 : ms;
+      return random.chance(0.5) ? ms + random.between(0, 100) : ms;
     };
     const app = new App(`p${this.#apps++}`, this.loop, this.servers, latency, this.profile.settings);
     app.process.rate = 1 + random.between(-0.0004, 0.0004);

@@ -46,7 +46,9 @@ export async function useLock(world: World, app: App, depth = 0): Promise<void> 
   const kind = random.of(world.profile.kinds);
   const number = random.below(world.profile.namesPerKind);
   const base = `${kind === 'read' || kind === 'write' ? 'rw' : kind}${number}`;
-  const name = random.chance(25) ? `{${base}}` : base;
+  // `x` and `{x}` share a channel; of fair locks also the queue, so that one waits for the other, as in Redisson.
+  const braces = /air/.test(kind) ? number % 2 === 1 : random.chance(25);
+  const name = braces ? `{${base}}` : base;
   const place = world.place(world.servers[index]!, kind, name);
   const lock = world.lockOf(app.clients[index]!, kind, name);
   const wish = drawWish(world);
