@@ -83,7 +83,7 @@ describe('the simulated server', () => {
         return 1;
       };
       const engine = new ScriptEngine({ store: () => store, full: () => false, publish, wrote: () => undefined });
-      for (let step = 0; step < 700; step++) {
+      for (let step = 0; step < 500; step++) {
         const sample = random.of(SIMULATED);
         const call = randomCall(random, sample, name);
         const { script } = sample;

@@ -3,13 +3,15 @@
  * anything of lib and before ioredis. Without a world everything is as ever.
  */
 import { AsyncResource } from 'node:async_hooks';
+import type * as Crypto from 'node:crypto';
 import { createRequire } from 'node:module';
+import type * as TimersPromises from 'node:timers/promises';
 import { type Loop, type Occurrence, Phase } from './Loop';
 
 // What `require` gives to everybody: an import may be a copy of it.
 const load = createRequire(__filename);
-const crypto = load('node:crypto') as typeof import('node:crypto');
-const promises = load('node:timers/promises') as typeof import('node:timers/promises');
+const crypto = load('node:crypto') as typeof Crypto;
+const promises = load('node:timers/promises') as typeof TimersPromises;
 
 /** The clock of the real world, for whoever reports. */
 export const realNow: () => number = performance.now.bind(performance);

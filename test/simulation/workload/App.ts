@@ -48,7 +48,7 @@ export class App {
         lazyConnect: true,
         protocol: 2,
         disableClientInfo: true,
-      } as RedisOptions);
+      } as RedisOptions & { replyMapping: 'legacy' });
       const redisson = Redisson.create({ client, ...this.settings });
       this.clients.push(redisson);
     }
