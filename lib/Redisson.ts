@@ -22,7 +22,8 @@ import { connect } from './connection/connect';
 import type { Connections } from './connection/ConnectionMonitor';
 import { checkSlots, HandleThread } from './locks/core/calls';
 import { unheardWarning, warnHandleReentry, warnSelfWait } from './locks/core/warnings';
-import { FairHeadChecks, fairKind } from './locks/kinds/fair';
+import { fairKind } from './locks/kinds/fair';
+import { FairQueueWatch } from './locks/kinds/FairQueueWatch';
 import { nonReentrantFairKind, nonReentrantKind } from './locks/kinds/nonReentrant';
 import { readKind, readRenewal } from './locks/kinds/read';
 import { hashRenewal, reentrantKind } from './locks/kinds/reentrant';
@@ -72,7 +73,7 @@ export class Redisson {
   readonly #settings: Settings;
   readonly #connections: Connections;
   readonly #context: LockContext;
-  readonly #fairHeadChecks: FairHeadChecks;
+  readonly #fairQueues: FairQueueWatch;
   readonly #kinds;
   #reentryWarned = false;
   #shutdown: Promise<void> | undefined;
@@ -105,13 +106,13 @@ export class Redisson {
     const renewal = telling(hashRenewal(executor));
     const closing = this.#closing.signal;
     const queueing = settings.fairLockWaitTimeout;
-    this.#fairHeadChecks = new FairHeadChecks(executor);
+    this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
     this.#kinds = {
       lock: reentrantKind(executor, this.#id, renewal),
-      fair: fairKind(executor, this.#id, renewal, queueing, this.#fairHeadChecks),
+      fair: fairKind(executor, this.#id, renewal, queueing, this.#fairQueues),
       fenced: fencedKind(executor, this.#id, renewal),
       nonReentrant: nonReentrantKind(executor, this.#id, renewal),
-      nonReentrantFair: nonReentrantFairKind(executor, this.#id, renewal, queueing, this.#fairHeadChecks),
+      nonReentrantFair: nonReentrantFairKind(executor, this.#id, renewal, queueing, this.#fairQueues),
       read: readKind(executor, this.#id, telling(readRenewal(executor, readKeyPrefix))),
       write: writeKind(executor, this.#id, renewal),
       spin: (backOff: BackOff) =>
@@ -277,7 +278,7 @@ export class Redisson {
       this.#drain = new Drain(ownerships, this.#connections.executor);
       await this.#drain.within(drainMs);
     }
-    this.#fairHeadChecks.close();
+    this.#fairQueues.close();
     ownerships.clear();
     const closed = this.#connections.executor.close();
     this.#connections.monitor.close();

@@ -2,8 +2,11 @@
 export type AcquireReply =
   /** Acquired; `holds` is set where the count differs from the one asked for (earlier holds were lost). */
   | { readonly acquired: true; readonly holds?: number; readonly token?: bigint }
-  /** Held by somebody else for so many ms more; -1 = without expiry. */
-  | { readonly acquired: false; readonly ttl: number };
+  /**
+   * Held by somebody else for so many ms more; -1 = without expiry. `unheard`: those who unlock may tell others, and
+   * never this waiter.
+   */
+  | { readonly acquired: false; readonly ttl: number; readonly unheard?: true };
 
 /** What a release script answered. */
 export type ReleaseReply =
@@ -59,6 +62,13 @@ export function decodeAcquire(reply: unknown): AcquireReply {
   return { acquired: false, ttl: Number(reply) };
 }
 
+/** Reads nil / `{holds}` / ms to the next attempt, negative where the waiter may not be told. */
+export function decodeFairAcquire(reply: unknown): AcquireReply {
+  return typeof reply === 'number' && reply < 0
+    ? { acquired: false, ttl: -reply, unheard: true }
+    : decodeAcquire(reply);
+}
+
 /** Reads nil / 0 / -1 / -2 / 1 + receivers. */
 export function decodeRelease(reply: unknown): ReleaseReply {
   if (reply === null) return NOT_HELD;
@@ -90,6 +100,11 @@ export function decodeFencedHandOver(reply: unknown): ReleaseReply {
 /** Reads nil / `{holds}`, where 0 holds = a re-entry / pttl. */
 export function decodeNonReentrant(reply: unknown): NonReentrantReply {
   return Array.isArray(reply) && reply[0] === 0 ? REENTRY : decodeAcquire(reply);
+}
+
+/** Reads nil / `{holds}`, where 0 holds = a re-entry / ms as {@link decodeFairAcquire}. */
+export function decodeNonReentrantFair(reply: unknown): NonReentrantReply {
+  return Array.isArray(reply) && reply[0] === 0 ? REENTRY : decodeFairAcquire(reply);
 }
 
 /** Reads 1 as yes, everything else as no. */

@@ -76,6 +76,11 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     return this.#subscriber.countListeners?.(channel);
   }
 
+  /** Whether nobody can join any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   /** How many channels have waiters. */
   get size(): number {
     return this.#subscriptions.size;

@@ -89,7 +89,16 @@ export const EDGES: Edges = {
     'wait',
     'watchdog',
   ],
-  'locks/kinds': ['connection/pending', 'errors', 'scripts', 'types:wait', 'types:watchdog', 'util', 'waiters'],
+  'locks/kinds': [
+    'connection/pending',
+    'errors',
+    'scripts',
+    'thread',
+    'types:wait',
+    'types:watchdog',
+    'util',
+    'waiters',
+  ],
   'locks/multi': ['errors', 'locks/core', 'telemetry', 'types:api', 'util', 'wait'],
   scripts: [],
   synchronizers: [

@@ -1,9 +1,11 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
+import { Cluster } from 'ioredis';
 import { Config } from '../../lib/config/builder/Config';
 import { Redisson } from '../../lib/Redisson';
 import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
-import { sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { JavaFairLock } from '../redis/locks/JavaFairLock';
+import { monotonicNow, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import { askServer, beginMigration, migrateSlot, nameOn, ownerOf } from '../support/clusterTools';
 import { RedisCluster } from '../support/RedisCluster';
 import { clusterConfig } from '../support/topologyConfigs';
@@ -104,6 +106,24 @@ describe('cluster', () => {
         await within(SOON_MS, waiting);
         await waited.unlock();
       });
+
+      // What AUTO decides for has a test below.
+      if (mode !== 'AUTO') {
+        it('a dead head of a fair queue, and an unlock by Java: the next one is in within 5 s', async () => {
+          const name = uniqueName();
+          const node = new Cluster([...cluster.startupNodes]);
+          trackClient({ close: () => node.disconnect() });
+          const java = new JavaFairLock(node, name, mode === 'OFF' ? 'PUBLISH' : 'SPUBLISH');
+          expect(await java.acquire(1)).to.equal(true);
+          expect(await java.acquire(2)).to.equal(false);
+          const entered = one.getFairLock(name).acquire();
+          await sleepUntil(() => listens(cluster, list, `${java.clientId}:2`), { message: 'it listens to the head' });
+          const freeAt = monotonicNow();
+          await java.unlock(1);
+          await (await within(SOON_MS, entered)).unlock();
+          expect(monotonicNow() - freeAt).to.be.below(5_000);
+        });
+      }
 
       it('renews locks of every shard', async () => {
         const config = clusterConfig(cluster, mode).setLockWatchdogTimeout(900);

@@ -201,7 +201,10 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
       this.#late = 0;
       this.ttl = reply.ttl;
       // Before it waits it does not sleep: it joins the queue, and attempts once more.
-      if (this.wait !== undefined && reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
+      if (this.wait !== undefined) {
+        if (reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
+        if (reply.unheard === true) this.kind.watch?.unheard(this.rawName);
+      }
       if (this.count > 1) this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
       return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
     }
@@ -235,6 +238,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     const channel = kind.channelOf(ownership.rawName, ownership.owner);
     const order = this.count > 1 ? 'shared' : kind.waitOrder;
     this.wait = this.#context.subscriptions.join<Acquired>(channel, ownership.rawName, kind.wakeRule, order, this);
+    kind.watch?.joined(ownership.rawName);
     return this.wait;
   }
 
@@ -273,6 +277,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     const doubtful = inDoubt || this.#onManyConnections();
     this.sendRecord.cancelled = true;
     this.wait?.acquiredFor(undefined);
+    if (this.wait !== undefined) this.kind.watch?.left(this.rawName);
     pending?.catch(() => undefined);
     if (!this.repeated) return;
     const handOver = this.#handOver?.then(({ acquired }) => acquired || doubtful);
@@ -282,6 +287,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
 
   /** Called once, when the wait ends with success. */
   succeeded(): void {
+    if (this.wait !== undefined) this.kind.watch?.left(this.rawName);
     if (this.#onManyConnections()) rollBackLateRun(this.#unwantedHold(true, true), this.#context);
     this.#wakeOthers();
   }

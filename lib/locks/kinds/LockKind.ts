@@ -82,6 +82,8 @@ export interface LockKind {
   keysOf(rawName: string): readonly string[];
   /** The channel a waiter listens to. */
   channelOf(rawName: string, owner: string): string;
+  /** What sees to it that the queue goes on. Absent where Redis has none. */
+  readonly watch?: QueueWatch;
   /** How one acquisition waits, for a kind without messages. @default a waiter in the queue of its name */
   newWait?(): Wait<never>;
   attempt(request: AttemptRequest): Promise<AcquireReply>;
@@ -102,6 +104,18 @@ export interface LockKind {
   holdCount(rawName: string, owner: string, name: string): Promise<number>;
   /** The pttl: -2 = free, -1 = no expiry. */
   remainTimeToLive(rawName: string, name: string): Promise<number>;
+}
+
+/** Sees to it that a queue in Redis goes on: its head may be dead, and an unlock may tell nobody else. */
+export interface QueueWatch {
+  /** The head of this queue has just been told that the lock is free. */
+  told(rawName: string): void;
+  /** An acquisition of this process begins to wait. */
+  joined(rawName: string): void;
+  /** An attempt of a waiter was refused, and an unlock may not tell it. */
+  unheard(rawName: string): void;
+  /** A waiter of this process has the lock, or has given up. */
+  left(rawName: string): void;
 }
 
 /** One command that is the unlock of one thread and the acquisition of another. */

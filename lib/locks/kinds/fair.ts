@@ -1,9 +1,4 @@
-import {
-  type CommandExecutor,
-  newCleanupRecord,
-  newSendRecord,
-  type SendRecord,
-} from '../../connection/pending/CommandExecutor';
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { PUBLISH_COMMAND, type ScriptArg } from '../../scripts/Script';
 import { prefixName } from '../../util/names';
 import type { Renewal } from '../../watchdog/Ownership';
@@ -11,13 +6,12 @@ import type { FAIR_ACQUIRE } from './fairQueue';
 import {
   abandonFairLock,
   acquireFairLock,
-  checkFairTurn,
   forceReleaseFairLock,
   LEFT_FREE_LOCK,
   releaseFairLock,
   tryAcquireFairLock,
 } from './fairScripts';
-import type { AttemptRequest, LockKind } from './LockKind';
+import type { AttemptRequest, LockKind, QueueWatch } from './LockKind';
 import { commonKind, lockChannel, UNLOCK_MESSAGE } from './reentrant';
 
 /** The keys of a fair lock. */
@@ -34,12 +28,6 @@ export function fairKeys(rawName: string): FairKeys {
     queue: prefixName('redisson_lock_queue', rawName),
     timeouts: prefixName('redisson_lock_timeout', rawName),
   };
-}
-
-/** Checks that a queue goes on: its head was told that the lock is free, but may be dead. */
-export interface HeadCheck {
-  /** The head of this queue has just been told. */
-  told(rawName: string): void;
 }
 
 /** Whether the attempt is that of a waiter; a single attempt must not leave a place in the queue behind. */
@@ -83,20 +71,21 @@ export function fairAcquireArgs(request: AttemptRequest, unlimitedMs: number): F
  * has a channel of its own. Its data is described in `locks/kinds/fairScripts.ts`.
  *
  * @param waitTimeoutMs - `fairLockWaitTimeout`
- * @param headCheck - told of each lock that becomes free while others wait
+ * @param watch - told of each lock that becomes free while others wait
  */
 export function fairKind(
   executor: CommandExecutor,
   clientId: string,
   renewal: Renewal,
   waitTimeoutMs: number,
-  headCheck: HeadCheck,
+  watch: QueueWatch,
 ): LockKind {
   return {
     // The order is that of Redis: no hand-over within the process.
     ...commonKind(executor, clientId, renewal),
     name: 'fair',
     waitOrder: 'shared',
+    watch,
     keysOf: (rawName) => {
       const { name, queue, timeouts } = fairKeys(rawName);
       return [name, queue, timeouts, lockChannel(rawName)];
@@ -123,7 +112,7 @@ export function fairKind(
         },
         { what: 'release fair lock', name, sendRecord },
       );
-      if (reply.kind === 'released' && reply.queued !== 0) headCheck.told(rawName);
+      if (reply.kind === 'released' && reply.queued !== 0) watch.told(rawName);
       return reply;
     },
     abandon: async (request, sendRecord) => {
@@ -138,7 +127,7 @@ export function fairKind(
         },
         { what: 'leave the queue of fair lock', name: request.name, sendRecord },
       );
-      if (left === LEFT_FREE_LOCK) headCheck.told(request.rawName);
+      if (left === LEFT_FREE_LOCK) watch.told(request.rawName);
     },
     forceRelease: async (rawName, name) => {
       const there = await executor.run(
@@ -147,73 +136,8 @@ export function fairKind(
         { message: UNLOCK_MESSAGE, now: Date.now(), publish: PUBLISH_COMMAND },
         { what: 'force the release of fair lock', name },
       );
-      if (there) headCheck.told(rawName);
+      if (there) watch.told(rawName);
       return there;
     },
   };
-}
-
-/** How long the head of a queue has to take the lock that it was told of before the first look, in ms. */
-const FIRST_LOOK_MS = 300;
-/** Given as the time since the head was told, in ms: long enough for the waiters behind it to be probed at once. */
-const LONG_AGO_MS = 500;
-/** A look comes this much later (ms) than the end of the claims that it checks. */
-const MARGIN_MS = 50;
-
-/**
- * A client that releases a fair lock looks a moment later whether the head of the queue has come: a dead or frozen one
- * cannot tell that it does not, and those behind it sleep. One look serves all releases of a lock within that
- * moment.
- *
- * States: open -> closed.
- */
-export class FairHeadChecks implements HeadCheck {
-  readonly #executor: CommandExecutor;
-  readonly #timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly first: boolean }>();
-  #closed = false;
-
-  constructor(executor: CommandExecutor) {
-    this.#executor = executor;
-  }
-
-  /** The head of this queue has just been told that the lock is free. */
-  told(rawName: string): void {
-    const pending = this.#timers.get(rawName);
-    if (pending?.first === true || this.#closed) return;
-    if (pending !== undefined) clearTimeout(pending.timer);
-    this.#arm(rawName, FIRST_LOOK_MS, FIRST_LOOK_MS);
-  }
-
-  /** Makes the looks that were due later now, in the turn of the event loop in which the client closes. */
-  close(): void {
-    this.#closed = true;
-    for (const [rawName, { timer }] of this.#timers) {
-      clearTimeout(timer);
-      this.#look(rawName, LONG_AGO_MS, newCleanupRecord()).catch(() => undefined);
-    }
-    this.#timers.clear();
-  }
-
-  #arm(rawName: string, ms: number, toldMs: number): void {
-    const timer = setTimeout(() => void this.#ask(rawName, toldMs), ms);
-    timer.unref();
-    this.#timers.set(rawName, { timer, first: toldMs > 0 });
-  }
-
-  async #ask(rawName: string, toldMs: number): Promise<void> {
-    this.#timers.delete(rawName);
-    // The connection failed, and the waiters behind it look again when it is back.
-    const againMs = await this.#look(rawName, toldMs, newSendRecord()).catch(() => 0);
-    if (againMs > 0 && !this.#closed && !this.#timers.has(rawName)) this.#arm(rawName, againMs + MARGIN_MS, 0);
-  }
-
-  /** @returns when to look again, in ms; 0: never */
-  #look(rawName: string, told: number, sendRecord: SendRecord): Promise<number> {
-    return this.#executor.run(
-      checkFairTurn,
-      fairChannelKeys(rawName),
-      { message: UNLOCK_MESSAGE, now: Date.now(), told, publish: PUBLISH_COMMAND },
-      { what: 'look whether the queue of a fair lock goes on', sendRecord },
-    );
-  }
 }

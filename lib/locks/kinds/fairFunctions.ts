@@ -1,5 +1,6 @@
 import { TELL } from '../../scripts/shortenLease';
 import { lua } from '../../scripts/Script';
+import { FIRST_AUTOMATIC_THREAD_ID } from '../../thread/threadScope';
 
 /*
  * The queue of a fair lock, as Lua functions that its scripts share. Most take the queue `q` first ({@link QUEUE}).
@@ -214,5 +215,38 @@ local function claim(q, head, asker, moment, told)
     last = math.max(last, score)
   end
   return last - moment
+end
+`;
+
+/**
+ * Most waiters whose channels one process listens to. A message goes to the head, so more would matter only if so many
+ * left the queue in silence between two looks.
+ */
+const AHEAD_LIMIT = 1000;
+
+/**
+ * `aheadOf(q, name, client)`: the waiters before the first one of that client, whose channels it has to listen to: Java
+ * tells the head only, which may be dead. Empty where all of them, and the holder, have a thread id that only this
+ * package gives: its clients check by themselves that the head comes.
+ */
+export const AHEAD_OF = lua`
+local function mayBeJava(owner)
+  local threadId = tonumber(string.match(owner, ':(%d+)$'))
+  return not threadId or threadId < ${FIRST_AUTOMATIC_THREAD_ID} or threadId > ${Number.MAX_SAFE_INTEGER}
+end
+local function isOf(client, waiter)
+  return string.sub(waiter, 1, #client + 1) == client .. ':'
+end
+local function aheadOf(q, name, client)
+  local first = redis.call('lindex', q.list, 0)
+  if not first or isOf(client, first) then return {} end
+  local holder = redis.call('hkeys', name)[1]
+  local ahead, java = {}, holder and not isOf(client, holder) and mayBeJava(holder)
+  for _, waiter in ipairs(redis.call('lrange', q.list, 0, ${AHEAD_LIMIT - 1})) do
+    if isOf(client, waiter) then break end
+    ahead[#ahead + 1] = waiter
+    java = java or mayBeJava(waiter)
+  end
+  return java and ahead or {}
 end
 `;

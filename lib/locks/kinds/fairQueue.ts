@@ -1,5 +1,6 @@
 import { NOTICE_MS } from '../../scripts/shortenLease';
 import {
+  AHEAD_OF,
   CLAIM,
   END_CLAIMS,
   FAIR_CLAIM_MS,
@@ -142,12 +143,12 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
 /**
  * The acquisition that queues. It answers when to try again, as Redisson does: a new waiter when the one ahead will
  * have given up, a queued one when the lock expires. But a waiter must come back a second before its own score passes,
- * or at half time.
+ * or at half time. The answer is negative where its client has to listen to others, see {@link AHEAD_OF}.
  *
  * @param reenter - defines `reenter`, see {@link REENTER}
  */
 export function queueingAcquire(reenter: string): string {
-  return lua`${FUNCTIONS}${REFRESH}${JOIN}${reenter}${QUEUE}${LOOK}
+  return lua`${FUNCTIONS}${REFRESH}${JOIN}${AHEAD_OF}${reenter}${QUEUE}${LOOK}
 if score and not held then score = refresh(q, owner, score, moment + math.max(ttl, 0), waitMs) end
 ${ENTER_OR_REENTER}
 local ahead = 0
@@ -156,7 +157,8 @@ local left = score - moment
 local retry = math.max(left - 1000, left / 2)
 if ahead > 0 then retry = ahead elseif ttl >= 0 then retry = math.min(retry, ttl) end
 if ttl == -2 then retry = math.min(retry, claim(q, head, owner, moment, 0)) end
-return math.max(math.ceil(retry), 1)
+local answer = math.max(math.ceil(retry), 1)
+return #aheadOf(q, name, string.match(owner, '^[^:]*')) > 0 and -answer or answer
 `;
 }
 

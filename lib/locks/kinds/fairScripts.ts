@@ -1,7 +1,18 @@
 import { SHORTEN_LEASE } from '../../scripts/shortenLease';
-import { CLAIM, END_CLAIMS, PURGE_QUEUE, QUEUE, SCORE_OF, SCORES, SHIFT, TELL_WAITER, WAKE } from './fairFunctions';
+import {
+  AHEAD_OF,
+  CLAIM,
+  END_CLAIMS,
+  PURGE_QUEUE,
+  QUEUE,
+  SCORE_OF,
+  SCORES,
+  SHIFT,
+  TELL_WAITER,
+  WAKE,
+} from './fairFunctions';
 import { FAIR_ACQUIRE, REENTER, oneShotAcquire, queueingAcquire } from './fairQueue';
-import { decodeAcquire, decodeCount, decodeFairRelease, decodeFlag } from '../../scripts/replies';
+import { decodeAcquire, decodeCount, decodeFairAcquire, decodeFairRelease, decodeFlag } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 
 /*
@@ -35,7 +46,8 @@ import { defineScript, lua } from '../../scripts/Script';
  * count (the holds the owner shall have afterwards: known holds + 1), slept (the longest time in ms that this waiter
  * went to sleep for; 0: never), message, publish.
  * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
- * integer > 0 = queued, to be tried again after so many ms at the latest.
+ * integer = queued, to be tried again after so many ms at the latest; negative: and there are waiters of which only
+ * Java may tell that the lock is free, see `aheadOf` in `fairFunctions.ts`.
  */
 export const acquireFairLock = defineScript({
   name: 'fairLock.acquire',
@@ -43,7 +55,7 @@ export const acquireFairLock = defineScript({
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: queueingAcquire(REENTER),
-  decode: decodeAcquire,
+  decode: decodeFairAcquire,
 });
 
 /**
@@ -151,30 +163,47 @@ return 1
   decode: decodeFlag,
 });
 
+/** What {@link checkFairTurn} found. */
+export interface FairTurn {
+  /** To be asked again after so many ms; 0: the lock is held, or nobody waits. */
+  readonly againMs: number;
+  /** Those before the first waiter of the client: see `aheadOf` in `fairFunctions.ts`. */
+  readonly ahead: readonly string[];
+}
+
 /**
  * Checks whether the head of the queue has taken the lock that it was told of. If not, it takes the next step of the
- * table in `fairFunctions.ts`. For the client that gave the lock back, since every waiter may be asleep.
+ * table in `fairFunctions.ts`. For the client that gave the lock back, since every waiter may be asleep, and for a
+ * client that waits, since Java only tells the head.
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), told (ms since the head was told), publish.
- * Output: 0 = held, or nobody waits; else to be asked again after so many ms.
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), told (ms since the head was told), client
+ * (the id of a client with waiters; empty: of none), publish.
+ * Output: `{again, owners}`: see {@link FairTurn}.
  */
 export const checkFairTurn = defineScript({
   name: 'fairLock.checkTurn',
   keys: ['name', 'queue', 'timeouts', 'channelBase'],
-  args: ['message', 'now', 'told', 'publish'],
+  args: ['message', 'now', 'told', 'client', 'publish'],
   resend: 'always',
-  lua: lua`${TELL_WAITER}${SCORE_OF}${PURGE_QUEUE}${SCORES}${END_CLAIMS}${CLAIM}${QUEUE}
+  lua: lua`${TELL_WAITER}${SCORE_OF}${PURGE_QUEUE}${SCORES}${END_CLAIMS}${CLAIM}${AHEAD_OF}${QUEUE}
 local moment = tonumber(now)
 local held = redis.call('hlen', name)
 local first = redis.call('lindex', queue, 0)
 redis.call('zcard', timeouts)
+local again = 0
 if held > 0 then
   endOldClaims(q, first, redis.call('pttl', name), moment)
-  return 0
+else
+  local head = purge(q, moment)
+  if head then again = math.max(math.ceil(claim(q, head, false, moment, tonumber(told))), 1) end
 end
-local head = purge(q, moment)
-if not head then return 0 end
-return math.max(math.ceil(claim(q, head, false, moment, tonumber(told))), 1)
+if client == '' then return {again, {}} end
+return {again, aheadOf(q, name, client)}
 `,
-  decode: decodeCount,
+  decode: decodeTurn,
 });
+
+function decodeTurn(reply: unknown): FairTurn {
+  const [againMs, ahead] = reply as [number, string[]];
+  return { againMs, ahead };
+}

@@ -1,11 +1,16 @@
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError } from '../../errors';
-import { type AcquireReply, decodeNonReentrant, type NonReentrantReply } from '../../scripts/replies';
+import {
+  type AcquireReply,
+  decodeNonReentrant,
+  decodeNonReentrantFair,
+  type NonReentrantReply,
+} from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 import type { Renewal } from '../../watchdog/Ownership';
-import { fairAcquireArgs, fairChannelKeys, fairKind, type HeadCheck, joinsQueue } from './fair';
+import { fairAcquireArgs, fairChannelKeys, fairKind, joinsQueue } from './fair';
 import { FAIR_ACQUIRE, oneShotAcquire, queueingAcquire } from './fairQueue';
-import type { AttemptRequest, LockKind } from './LockKind';
+import type { AttemptRequest, LockKind, QueueWatch } from './LockKind';
 import { reentrantKind } from './reentrant';
 
 /**
@@ -41,17 +46,17 @@ export function refuseReentry(reply: NonReentrantReply, { rawName, threadId }: A
  * take again. Data and messages are the same.
  *
  * @param waitTimeoutMs - `fairLockWaitTimeout`
- * @param headCheck - as for `fairKind`
+ * @param watch - as for `fairKind`
  */
 export function nonReentrantFairKind(
   executor: CommandExecutor,
   clientId: string,
   renewal: Renewal,
   waitTimeoutMs: number,
-  headCheck: HeadCheck,
+  watch: QueueWatch,
 ): LockKind {
   return {
-    ...fairKind(executor, clientId, renewal, waitTimeoutMs, headCheck),
+    ...fairKind(executor, clientId, renewal, waitTimeoutMs, watch),
     name: 'nonReentrantFair',
     reentrant: false,
     attempt: async (request) => {
@@ -118,7 +123,7 @@ return {1}
  * One attempt that queues, as `acquireFairLock`.
  *
  * KEYS, channels and ARGV: as there. Output: nil, `{1}` and `{0}` as in
- * {@link acquireNonReentrantLock}; integer > 0 = queued, to be tried again after so many ms at the latest.
+ * {@link acquireNonReentrantLock}; another integer = queued, as there.
  */
 export const acquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.acquire',
@@ -126,7 +131,7 @@ export const acquireNonReentrantFairLock = defineScript({
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: queueingAcquire(REFUSE_REENTRY),
-  decode: decodeNonReentrant,
+  decode: decodeNonReentrantFair,
 });
 
 /**

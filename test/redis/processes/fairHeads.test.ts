@@ -233,6 +233,10 @@ describe('A2: dead and frozen waiters of a fair lock', function () {
     });
     await scene.queue.untilLength(101);
     await subscribed(scene.name, 101);
+    // They listen to the head's channel as well: it has a thread id that one of Java may have.
+    const [head] = await scene.queue.owners();
+    const channel = `redisson_lock__channel:{${scene.name}}:${head}`;
+    await sleepUntil(async () => (await redis().pubsub('NUMSUB', channel))[1] === 2, { message: 'listening' });
     await sleep(300);
     const watch = trackClient(await monitor(redisUrl()));
     await sleep(1_000);

@@ -73,7 +73,9 @@ export class FairBench {
   /** @param told - ms since the head was told */
   check(told: number): Promise<number> {
     const { now } = this;
-    return this.#bench.run(checkFairTurn, this.keys(), { message: '0', now, told, publish: PUBLISH_COMMAND });
+    return this.#bench
+      .run(checkFairTurn, this.keys(), { message: '0', now, told, client: '', publish: PUBLISH_COMMAND })
+      .then(({ againMs }) => againMs);
   }
 
   args(owner: string, count = 1) {

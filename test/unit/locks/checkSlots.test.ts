@@ -11,14 +11,16 @@ import { spinKind } from '../../../lib/locks/kinds/spin';
 import { writeKind } from '../../../lib/locks/kinds/write';
 import { slotOf } from '../../../lib/util/names';
 
+const noop = (): undefined => undefined;
 const cluster = { slotOf } as CommandExecutor;
 const single = { slotOf: () => 0 } as unknown as CommandExecutor;
+const NO_WATCH = { told: noop, joined: noop, unheard: noop, left: noop };
 const renewal = { renew: () => Promise.resolve([]), batchOf: () => 0 };
 
 function kindsOf(executor: CommandExecutor): LockKind[] {
   return [
     reentrantKind(executor, 'id', renewal),
-    fairKind(executor, 'id', renewal, 1_000, { told: () => undefined }),
+    fairKind(executor, 'id', renewal, 1_000, NO_WATCH),
     fencedKind(executor, 'id', renewal),
     readKind(executor, 'id', renewal),
     writeKind(executor, 'id', renewal),
