@@ -6,7 +6,7 @@ import type { RedisClientLike } from './Topology';
 type PlainSettings = Omit<CommonSettings, 'nameMapper' | 'password' | 'username' | 'clientName' | 'logger' | 'tls'>;
 
 /**
- * The common settings as they are given: each may be left out. What each means, and its default, is told at
+ * The common settings as they are given: each may be left out. What each means, and its default, is documented at
  * `CommonSettings`. Times in ms.
  */
 export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSettings[K] | undefined } & {

@@ -13,7 +13,7 @@ export type ShardedSubscriptionMode = 'AUTO' | 'ON' | 'OFF';
 /**
  * The settings that do not depend on how the servers are found. Times in ms.
  *
- * Source: the fields of the same names of `org.redisson.config.Config` and `BaseConfig`, where not told otherwise.
+ * Source: the fields of the same names of `org.redisson.config.Config` and `BaseConfig`, unless noted otherwise.
  */
 export interface CommonSettings {
   /**

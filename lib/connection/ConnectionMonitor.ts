@@ -14,7 +14,7 @@ export class ConnectionMonitor {
   readonly #link: Link;
   readonly #listeners = new Set<ConnectionListener>();
   #state: ConnectionState = 'connecting';
-  /** Told when the servers refuse us. */
+  /** Called when the servers refuse us. */
   onRefused: ((error: Error) => void) | undefined;
 
   /** @param link - its events must be set already; they are passed on */

@@ -171,7 +171,7 @@ export class Executor implements CommandExecutor {
     else this.#lost(pending, doubt);
   }
 
-  /** The answer without the mark that nobody was told, of which the client is told instead. */
+  /** The answer without the mark that no waiter was told, which becomes a warning of the client. */
   #heard(pending: PendingCommand, reply: unknown): unknown {
     if (!Array.isArray(reply) || reply[0] !== UNHEARD_MARK) return reply;
     this.onUnheard?.(pending.what);

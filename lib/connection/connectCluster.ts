@@ -17,8 +17,8 @@ import type { Subscriber } from './pubsub/Subscriber';
 import { StandaloneLink, type StandaloneOptions } from './link/StandaloneLink';
 
 /**
- * How often the cluster of a user's own client is looked at, in ms, unless that client says how often (Redisson's
- * default).
+ * How often the cluster of a user's own client is asked for its slots, in ms, unless that client says how often
+ * (Redisson's default).
  */
 const SCAN_INTERVAL_MS = 5_000;
 

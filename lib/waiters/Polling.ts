@@ -1,6 +1,6 @@
 import { clampTimer } from '../util/duration';
 
-/** First pause between two looks, in ms; it doubles. */
+/** First pause between two attempts without a subscription, in ms; it doubles. */
 const FIRST_PAUSE_MS = 500;
 
 /** What polling needs of a queue. */
@@ -10,7 +10,7 @@ export interface PolledQueue {
   /** Longest pause between two looks, in ms. */
   readonly longestPause: number;
   /** The head, and some of the shared waiters, attempt without a subscription. */
-  lookAgain(): void;
+  retryUnsubscribed(): void;
   /**
    * Rejects those without a limit who joined at that monotonic time or before.
    * @returns when the next of them joined; `undefined` when there is none
@@ -19,8 +19,9 @@ export interface PolledQueue {
 }
 
 /**
- * A queue whose channel is not subscribed yet, although a waiter in it listens. Nothing wakes its waiters, so they look
- * again after growing pauses. A waiter without a limit is rejected when it has waited too long for the subscription.
+ * A queue whose channel is not subscribed yet, although a waiter in it listens. Nothing wakes its waiters, so they
+ * attempt again after growing pauses. A waiter without a limit is rejected when it has waited too long for the
+ * subscription.
  *
  * States: waiting -> ended (subscribed, refused, or empty).
  */
@@ -28,13 +29,13 @@ export class Polling {
   readonly #queue: PolledQueue;
   readonly #since = performance.now();
   #pause: number;
-  #look: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   #deadline: NodeJS.Timeout | undefined;
 
   constructor(queue: PolledQueue) {
     this.#queue = queue;
     this.#pause = Math.min(FIRST_PAUSE_MS, queue.longestPause);
-    this.#look = setTimeout(this.#lookAgain, clampTimer(this.#pause));
+    this.#timer = setTimeout(this.#retry, clampTimer(this.#pause));
     this.#expireAt(this.#since);
   }
 
@@ -45,14 +46,14 @@ export class Polling {
 
   /** Frees the timers. */
   end(): void {
-    clearTimeout(this.#look);
+    clearTimeout(this.#timer);
     clearTimeout(this.#deadline);
   }
 
-  readonly #lookAgain = (): void => {
+  readonly #retry = (): void => {
     this.#pause = Math.min(2 * this.#pause, this.#queue.longestPause);
-    this.#look = setTimeout(this.#lookAgain, clampTimer(this.#pause));
-    this.#queue.lookAgain();
+    this.#timer = setTimeout(this.#retry, clampTimer(this.#pause));
+    this.#queue.retryUnsubscribed();
   };
 
   /** Rejects those who joined until then, as soon as their time is up. */

@@ -95,9 +95,8 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   }
 
   /**
-   * This client has released a lock. The next acquisition of it gives way to the others that were told, if there are
-   * any.
-   * @param receivers - how many subscribers were told, this process perhaps among them
+   * This client has released a lock. The next acquisition of it gives way to the other subscribers, if there are any.
+   * @param receivers - how many subscribers got the message, this process perhaps among them
    */
   released(channel: string, rawName: string, receivers: number): void {
     // The receivers on one node say nothing about other nodes: this process would give way more often than the rest.
@@ -179,7 +178,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     if (this.#closed || this.#outage !== undefined) return;
     // A short gap is healed by `restored`. A long one may be a dead server: the waiters' attempts find out, and reject
     // with the connection's error when it is. Where only this connection is gone, nothing else would wake them.
-    this.#outage = setInterval(() => this.#lookAgain(), clampTimer(this.#settings.timeout));
+    this.#outage = setInterval(() => this.#retryUnsubscribed(), clampTimer(this.#settings.timeout));
     this.#outage.unref();
   }
 
@@ -194,9 +193,9 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   }
 
   /** Not on a channel that was never subscribed: that has a polling of its own. */
-  #lookAgain(): void {
+  #retryUnsubscribed(): void {
     for (const { live, queues } of [...this.#subscriptions.values()]) {
-      if (live) for (const queue of [...queues]) queue.lookAgain();
+      if (live) for (const queue of [...queues]) queue.retryUnsubscribed();
     }
   }
 

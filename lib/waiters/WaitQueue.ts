@@ -38,8 +38,8 @@ export const latchWakeRule: WakeRule = (message) => (message === '0' || message 
  * The longest turn, in ms: slow sections must not keep others waiting for many times their length.
  */
 const MAX_TURN_MS = 20;
-/** Without a subscription, at most this many shared waiters look again at once. */
-const SHARED_LOOKS = 10;
+/** Without a subscription, at most this many shared waiters attempt at once. */
+const SHARED_RETRIES = 10;
 /** Each of those that gets in wakes this many others: what it found may be there for them, too. */
 const FOLLOWERS = 2;
 
@@ -102,8 +102,8 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
   #timerAt = Infinity;
   /** While a waiter listens and the channel is not subscribed. */
   #polling: Polling | undefined;
-  /** How many shared waiters are before the one that looks again next. */
-  #looked = 0;
+  /** How many shared waiters are before the one that attempts next. */
+  #retried = 0;
 
   /** Made by Subscriptions only. */
   constructor(subscription: QueueSubscription<H>, rawName: string, rule: WakeRule) {
@@ -236,11 +236,11 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
     for (const waiter of this.#all()) waiter.refused(error);
   }
 
-  lookAgain(): void {
+  retryUnsubscribed(): void {
     const sharers = [...(this.#shared ?? [])];
-    const looks = Math.min(SHARED_LOOKS, sharers.length);
-    for (let i = 0; i < looks; i++) sharers[(this.#looked + i) % sharers.length]!.attemptUnsubscribed();
-    this.#looked = sharers.length === 0 ? 0 : (this.#looked + looks) % sharers.length;
+    const retries = Math.min(SHARED_RETRIES, sharers.length);
+    for (let i = 0; i < retries; i++) sharers[(this.#retried + i) % sharers.length]!.attemptUnsubscribed();
+    this.#retried = sharers.length === 0 ? 0 : (this.#retried + retries) % sharers.length;
     this.#head?.attemptUnsubscribed();
   }
 

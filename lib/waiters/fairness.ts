@@ -21,10 +21,10 @@ const SHORT_TURN_SCORE = 2;
 /** The score goes no higher than this. */
 const MAX_SHORT_TURN_SCORE = 4;
 /**
- * Where the others cannot be counted, one more of them is waited for now and then than is known: every second turn
- * while there are others, and every so many turns at most while there seem to be none.
+ * Where the others cannot be counted, a turn now and then waits for one more of them than is known: every second turn
+ * while there are others, and at least every so many turns while there seem to be none.
  */
-const MAX_TURNS_PER_LOOK = 32;
+const MAX_TURNS_PER_PROBE = 32;
 /** Where the others can be counted, at least this long passes between two counts, in ms. */
 const COUNT_INTERVAL_MS = 50;
 /** Never waits for more others than this without having counted them. */
@@ -36,14 +36,14 @@ const MAX_GUESSED = 64;
  * Redis delivers a message to its subscribers always in the same order, so the same process would win every race.
  * Each real unlock tells how many subscribers it woke. A process that had the lock therefore gives way to that many
  * others: it lets as many further unlock messages pass before it tries again, and the processes take turns.
- * No other process depends on it: after {@link GIVE_WAY_MS} without a message it tries anyway. Where no
- * other was told it tries at once, and lets its own message pass, which would only make its next waiter try in vain.
+ * No other process depends on it: after {@link GIVE_WAY_MS} without a message it tries anyway. Where no other process
+ * is subscribed it tries at once, and lets its own message pass, which would only make its next waiter try in vain.
  *
- * Where Redis cannot tell how many were told (a cluster with classic pub/sub counts the subscribers of one node), or
- * where those told may wait for something else, the number of others is learned: it is that of the messages heard
- * between the own unlock and the next turn, and now and then one more is waited for, in case that some process never
- * gets in. A cluster can be asked how many listen on all its nodes: then that is the number, and is asked for again
- * from time to time.
+ * Where Redis does not say how many got the message (a cluster with classic pub/sub counts the subscribers of one
+ * node), or where some of them may wait for something else, the number of others is learned: it is that of the messages
+ * heard between the own unlock and the next turn, and now and then one more is waited for, in case a process never gets
+ * in. A cluster can be asked how many listen on all its nodes: then that is the number, and is asked for again from
+ * time to time.
  *
  * A turn has up to `maxHandOvers` hand-overs. It is cut while another process that makes none takes short turns, which
  * shows in how soon its unlock follows the one before.
@@ -60,15 +60,15 @@ export class ProcessFairness {
   #closed = false;
   /** Other processes that take turns, as far as is known. */
   #others = 0;
-  /** Whether the last unlock told how many there are. */
+  /** Whether the reply of the last unlock said how many there are. */
   #counted = true;
   /** How many listen, this process among them, as far as Redis was asked for that. */
   #listeners: number | undefined;
   #countAt = -Infinity;
-  /** Turns until the next look for more of them. */
-  #untilLook = 0;
-  /** Turns from one look to the next. */
-  #turnsPerLook = 1;
+  /** Turns until the next that waits for one more process than is known. */
+  #untilProbe = 0;
+  /** Turns from one of these to the next. */
+  #turnsPerProbe = 1;
   /** Messages since the last own unlock, which is the first of them; `undefined` while this process has its turn. */
   #heard: number | undefined;
   #heardAt = 0;
@@ -102,8 +102,8 @@ export class ProcessFairness {
 
   /**
    * That unlock was answered.
-   * @param receivers - how many subscribers were told, this process among them; 0 when unknown; -1 when none
-   *   was told, since the lock is not free
+   * @param receivers - how many subscribers got its message, this process among them; 0 when unknown; -1 when there
+   *   was no message, since the lock is not free
    * @param counted - whether those are all there are, and wait for this lock. @default true
    * @param locals - whether others of this process (readers) wait for the message, and go first. @default false
    */
@@ -114,17 +114,17 @@ export class ProcessFairness {
       if (this.#seen > 0) this.#wake();
       return;
     }
-    const told = counted ? Math.max(receivers, 1) : this.#guess(receivers);
+    const subscribers = counted ? Math.max(receivers, 1) : this.#guess(receivers);
     // Our own message is one of those seen or to come.
-    const toCome = (counted ? receivers : told) - this.#seen;
-    // No other was told: our own message tells the head nothing new, and it tries now.
-    const alone = counted && told === 1 && (!locals || receivers === 0);
+    const toCome = (counted ? receivers : subscribers) - this.#seen;
+    // No other got it: our own message tells the head nothing new, and it tries now.
+    const alone = counted && subscribers === 1 && (!locals || receivers === 0);
     this.#counted = counted;
-    if (counted) this.#others = told - 1;
+    if (counted) this.#others = subscribers - 1;
     if (this.#others === 0) this.#shortTurnScore = 0;
     this.#skip = Math.max(0, alone ? toCome : toCome - 1);
     if (alone || toCome <= 0) this.#wake();
-    // If the subscriber that was told is another process, its message passes first, and then the head looks again.
+    // If the subscriber is another process, its message passes first, and then the head tries again.
     if (toCome > 0) this.#arm();
   }
 
@@ -175,7 +175,7 @@ export class ProcessFairness {
     this.#heard = undefined;
     if (!this.#counted) {
       // Found: there may be even more.
-      if (others > 0) this.#turnsPerLook = this.#untilLook = 1;
+      if (others > 0) this.#turnsPerProbe = this.#untilProbe = 1;
       // A process that was slow this time is not forgotten at once.
       this.#others = Math.max(others, this.#others - 1);
     }
@@ -198,12 +198,12 @@ export class ProcessFairness {
     this.#timer = undefined;
   }
 
-  /** How many were told, this process among them, where only `receivers` of them are known to be. */
+  /** How many subscribers there are, this process among them, where only `receivers` of them are known. */
   #guess(receivers: number): number {
     if (this.#listeners !== undefined) return Math.max(this.#listeners, receivers, 1);
     const known = Math.max(this.#others + 1, receivers);
-    if (--this.#untilLook > 0) return known;
-    this.#untilLook = this.#turnsPerLook = Math.min(2 * this.#turnsPerLook, MAX_TURNS_PER_LOOK);
+    if (--this.#untilProbe > 0) return known;
+    this.#untilProbe = this.#turnsPerProbe = Math.min(2 * this.#turnsPerProbe, MAX_TURNS_PER_PROBE);
     return known + 1;
   }
 
@@ -227,33 +227,33 @@ export class ProcessFairness {
 interface FairPause {
   /** When to stop (monotonic). */
   readonly until: number;
-  /** How many were told. */
-  readonly told: number;
+  /** How many other processes wait. */
+  readonly others: number;
 }
 
 /**
- * Names that this client has just released while others were told. An acquisition that follows
- * at once would win each time: a process with a single caller that loops has no waiter, so no {@link ProcessFairness}
- * makes it give way. After such an unlock a fresh acquisition therefore listens first, until as many messages as others
- * were told say that each had its turn (after the first alone, two would pass the lock to and fro, and a third would
+ * Names that this client has just released while other processes wait. An acquisition that follows at once would win
+ * each time: a process with a single caller that loops has no waiter, so no {@link ProcessFairness} makes it give way.
+ * After such an unlock a fresh acquisition therefore listens first, until as many messages as there are others say that
+ * each had its turn (after the first alone, two would pass the lock to and fro, and a third would
  * never get it), or {@link GIVE_WAY_MS} have passed. Nothing is kept of a name that no other process waits for.
  */
 export class FairPauses {
   /** By raw name, the earliest to stop first. */
   readonly #pauses = new Map<string, FairPause>();
 
-  /** That many others were told that it is free. */
-  add(rawName: string, told: number): void {
+  /** Its unlock message went to so many others. */
+  add(rawName: string, others: number): void {
     const now = performance.now();
     for (const [one, { until }] of this.#pauses) {
       if (until > now) break;
       this.#pauses.delete(one);
     }
     this.#pauses.delete(rawName);
-    this.#pauses.set(rawName, { until: now + GIVE_WAY_MS, told });
+    this.#pauses.set(rawName, { until: now + GIVE_WAY_MS, others });
   }
 
-  /** No other was told. */
+  /** No other process waits. */
   forget(rawName: string): void {
     if (this.#pauses.size > 0) this.#pauses.delete(rawName);
   }
@@ -261,9 +261,9 @@ export class FairPauses {
   /** A queue gives way from now on. @returns to how many others; 0 = to none */
   take(rawName: string): number {
     if (this.waitMs(rawName) === 0) return 0;
-    const { told } = this.#pauses.get(rawName)!;
+    const { others } = this.#pauses.get(rawName)!;
     this.#pauses.delete(rawName);
-    return told;
+    return others;
   }
 
   /** How long a fresh acquisition is to wait, in ms; 0 = not at all. */

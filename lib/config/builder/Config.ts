@@ -25,7 +25,7 @@ import type {
  * ```
  *
  * Each setter checks its value at once (`ConfigError`) and returns the configuration. Times in ms. What each setting
- * means, and its default, is told at `CommonSettings`. A setting given both here and in a section counts as given here.
+ * means, and its default, stands at `CommonSettings`. A setting given both here and in a section counts as given here.
  *
  * Source: `org.redisson.config.Config`.
  */

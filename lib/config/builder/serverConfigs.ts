@@ -4,7 +4,7 @@ import type { NatMapper } from '../Topology';
 
 /**
  * The setters of every way to find the servers. Each checks its value at once (`ConfigError`) and returns the builder;
- * `undefined` and `null` take a value back. Times in ms. What each setting means, and its default, is told at
+ * `undefined` and `null` take a value back. Times in ms. What each setting means, and its default, is documented at
  * `CommonSettings`.
  *
  * Source: `org.redisson.config.BaseConfig`.

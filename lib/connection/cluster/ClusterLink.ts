@@ -17,7 +17,7 @@ export class ClusterLink implements Link {
   #events: LinkEvents | undefined;
 
   /**
-   * @param address - where the cluster was told to be, for errors
+   * @param address - where the cluster is, as configured; for errors
    * @param syncTimeout - how long replicas may take to confirm, in ms
    */
   constructor(view: ClusterView, address: string, syncTimeout: number) {

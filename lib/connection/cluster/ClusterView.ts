@@ -9,11 +9,11 @@ import { isReply } from '../link/replyErrors';
 import { SlotMap } from './SlotMap';
 import type { StandaloneLink } from '../link/StandaloneLink';
 
-/** Pause before a cluster that is not well is looked at again, in ms; it doubles from the first to the longest. */
-const FIRST_LOOK_MS = 50;
-const MAX_LOOK_MS = 500;
-/** A cluster that does not get well for so many looks is left to the usual interval. */
-const MANY_LOOKS = 100;
+/** Pause before the slots of a cluster that is not well are asked for again, in ms; it doubles up to the longest. */
+const FIRST_REFRESH_MS = 50;
+const MAX_REFRESH_MS = 500;
+/** After so many refreshes in vain the usual interval is enough. */
+const MANY_REFRESHES = 100;
 
 /** What a view needs. */
 export interface ClusterOptions {
@@ -23,7 +23,7 @@ export interface ClusterOptions {
   readonly connect: (address: NodeAddress) => StandaloneLink;
   /** From addresses as announced to those that can be reached. */
   readonly translate: (address: NodeAddress) => NodeAddress;
-  /** How often to look for changes, in ms. */
+  /** How often to ask for the slots, in ms. */
   readonly scanInterval: number;
   readonly shardedSubscriptionMode: ShardedSubscriptionMode;
 }
@@ -39,7 +39,7 @@ export interface ClusterEvents {
 }
 
 /**
- * What is known of a cluster: its masters, with a connection to each, and their slots. It looks again from time to
+ * What is known of a cluster: its masters, with a connection to each, and their slots. It refreshes them from time to
  * time, soon when somebody reports trouble, and then again and again until every slot has a master that can be used.
  *
  * States: starting (asks the seeds) -> known (slots loaded, pub/sub decided) <-> in trouble; closed.
@@ -54,9 +54,9 @@ export class ClusterView {
   #sharded: boolean | undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
-  #looking = false;
-  #looks = 0;
-  #lookError: Error | undefined;
+  #refreshing = false;
+  #refreshes = 0;
+  #refreshError: Error | undefined;
   #closed = false;
 
   constructor(options: ClusterOptions) {
@@ -64,7 +64,7 @@ export class ClusterView {
     this.#slots = new SlotMap(options.translate);
     this.#pool = new NodePool(options.connect, {
       ready: () => {
-        if (this.#sharded === undefined) this.#lookIn(0);
+        if (this.#sharded === undefined) this.#refreshIn(0);
         else this.events?.ready();
       },
       lost: () => {
@@ -76,7 +76,7 @@ export class ClusterView {
       },
     });
     // At once: a timer that does not keep the process alive would let it end before the first socket opens.
-    void this.#look();
+    void this.#refresh();
   }
 
   /** Whether pub/sub is sharded, once the cluster is known. Pending for ever, if it is closed before. */
@@ -94,7 +94,7 @@ export class ClusterView {
   }
 
   get lastError(): Error | undefined {
-    return this.#pool.lastError ?? this.#lookError;
+    return this.#pool.lastError ?? this.#refreshError;
   }
 
   /** The masters, by key. */
@@ -141,9 +141,9 @@ export class ClusterView {
     return node;
   }
 
-  /** Something is wrong: looks again soon. */
+  /** Something is wrong: refreshes soon. */
   trouble(): void {
-    this.#lookIn(FIRST_LOOK_MS);
+    this.#refreshIn(FIRST_REFRESH_MS);
   }
 
   /** @param listener - called when slots have other owners. @returns what removes it */
@@ -159,34 +159,35 @@ export class ClusterView {
     await this.#pool.close();
   }
 
-  #lookIn(ms: number): void {
+  #refreshIn(ms: number): void {
     const at = performance.now() + ms;
     if (this.#closed || at >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    const look = (): void => {
+    const refresh = (): void => {
       this.#timerAt = Infinity;
-      if (!this.#looking) void this.#look();
+      if (!this.#refreshing) void this.#refresh();
     };
-    this.#timer = runOutside(() => setTimeout(look, ms)).unref();
+    this.#timer = runOutside(() => setTimeout(refresh, ms)).unref();
   }
 
-  async #look(): Promise<void> {
-    this.#looking = true;
+  async #refresh(): Promise<void> {
+    this.#refreshing = true;
     try {
       const node = pick(this.#pool.usable);
       if (node !== undefined) await this.#ask(node);
       else await this.#begin();
-      this.#lookError = undefined;
+      this.#refreshError = undefined;
     } catch (error) {
-      this.#lookError = error as Error;
+      this.#refreshError = error as Error;
     }
-    this.#looking = false;
-    if (this.well) this.#looks = 0;
-    else this.#looks++;
+    this.#refreshing = false;
+    if (this.well) this.#refreshes = 0;
+    else this.#refreshes++;
     const { scanInterval } = this.#options;
-    if (this.#looks === 0 || this.#looks > MANY_LOOKS) this.#lookIn(scanInterval);
-    else this.#lookIn(jittered(Math.min(FIRST_LOOK_MS * 2 ** (this.#looks - 1), MAX_LOOK_MS, scanInterval)));
+    if (this.#refreshes === 0 || this.#refreshes > MANY_REFRESHES) this.#refreshIn(scanInterval);
+    else
+      this.#refreshIn(jittered(Math.min(FIRST_REFRESH_MS * 2 ** (this.#refreshes - 1), MAX_REFRESH_MS, scanInterval)));
   }
 
   /** Whether every slot has a master that can be used. */

@@ -23,7 +23,7 @@ export class NodePool {
   readonly #events: LinkEvents;
   readonly #nodes = new Map<string, ClusterNode>();
 
-  /** @param connect - opens a connection @param events - told of each of them */
+  /** @param connect - opens a connection @param events - receives the events of each */
   constructor(connect: (address: NodeAddress) => StandaloneLink, events: LinkEvents) {
     this.#connect = connect;
     this.#events = events;

@@ -25,7 +25,7 @@ export class SlotMap {
     return this.#masters;
   }
 
-  /** Every server that was ever told of in the last answer, the masters first. */
+  /** Every server in the last answer, the masters first. */
   get all(): readonly NodeAddress[] {
     return [...this.#masters.values(), ...this.#replicas.values()];
   }

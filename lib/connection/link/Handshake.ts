@@ -19,7 +19,7 @@ const TURNED_AWAY =
 /** ioredis asks again by itself, and says nothing about it. */
 const LOADING = /^loading:1\r?$/m;
 
-/** Told of what went wrong. @param refused - the server turned us away for good */
+/** Called when something went wrong. @param refused - the server turned us away for good */
 export type TellTrouble = (error: Error, refused: boolean) => void;
 
 /**
@@ -45,7 +45,7 @@ export class Handshake {
 
   /**
    * @param limitMs - how long a connection may take from being open to being of use, in ms
-   * @param tell - told of refusals, and of every other `error` event of the connection
+   * @param tell - called with refusals, and with every other `error` event of the connection
    */
   constructor(redis: Redis, limitMs: number, tell?: TellTrouble) {
     this.#redis = redis;

@@ -37,7 +37,7 @@ export class MasterFinder {
   /**
    * Searches until there is one.
    *
-   * @param trouble - told of each round that found none
+   * @param trouble - called after each round that found none
    * @param unwanted - aborts: rejects at once; a client that is shut down leaves no timer and no socket behind (B10)
    */
   async find(trouble: (error: Error) => void, unwanted: AbortSignal): Promise<NodeAddress> {

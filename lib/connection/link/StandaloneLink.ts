@@ -43,7 +43,7 @@ export class StandaloneLink implements Link {
   #ready = false;
   #roleTimer: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
-  /** Counts the connections, so that what belonged to an earlier one is told apart. */
+  /** Counts the connections: what belonged to an earlier one is ignored. */
   #connection = 0;
   #lastError: Error | undefined;
   #refusal: Error | undefined;

@@ -160,7 +160,7 @@ export function startNodesOf(client: Cluster): () => Promise<readonly (NodeAddre
  * Watches the connections that a connector makes to sentinels.
  *
  * @param options - more options for them
- * @param opened - told of each
+ * @param opened - called with each
  */
 export function watchSentinels(
   connector: SentinelConnector,

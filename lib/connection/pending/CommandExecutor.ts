@@ -97,7 +97,7 @@ export interface CommandExecutor {
   onUnheard: ((what: string) => void) | undefined;
 
   /**
-   * Rejects what is under way, and from now on everything, with ShutdownError. Those who are told may take back what
+   * Rejects what is under way, and from now on everything, with ShutdownError. Whoever gets it may take back what
    * they left behind, with a cleanup record and within this turn of the event loop, and those with
    * {@link RunOptions.late} when the answer comes, which it waits for within limits; then it closes the connections.
    */

@@ -32,7 +32,7 @@ export class DeadlineQueue<T extends Queued> {
   /** What the timer starts when it fires. */
   #look: NodeJS.Immediate | undefined;
 
-  /** @param expired - told of each item whose deadline has passed; it is out of the queue by then */
+  /** @param expired - called with each item whose deadline has passed; it is out of the queue by then */
   constructor(expired: (item: T) => void) {
     this.#expired = expired;
   }

@@ -25,7 +25,7 @@ export interface ListenOptions {
   readonly timeout: number;
   /** Called when the server does not answer any more: other connections that lead there may be dead, too. */
   readonly onSilence?: () => void;
-  /** Set for sharded pub/sub: told of each channel whose slot is on another node, after it is forgotten here. */
+  /** Set for sharded pub/sub: called with each channel whose slot is on another node, after it is forgotten here. */
   readonly moved?: (channel: string, error: Error) => void;
 }
 
@@ -46,7 +46,7 @@ export class ConnectionSubscriber implements Subscriber {
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
   #ready: boolean;
   #closed = false;
-  /** Whether it was told that nothing is heard, and not yet that it is over. */
+  /** Whether a gap was reported, and its end was not. */
   #interrupted = false;
   #retry: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -69,9 +69,9 @@ export class ConnectionSubscriber implements Subscriber {
     });
     redis.on('close', () => {
       this.#quiet();
-      const told = this.#ready && this.#wanted.size > 0;
+      const isGap = this.#ready && this.#wanted.size > 0;
       this.#ready = false;
-      if (!told) return;
+      if (!isGap) return;
       this.#interrupted = true;
       this.events?.interrupted();
     });

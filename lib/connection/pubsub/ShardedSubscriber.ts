@@ -27,7 +27,7 @@ export type OpenShard = (address: NodeAddress, moved: (channel: string, error: E
 
 /**
  * Sharded pub/sub: each channel is subscribed at the master that owns its slot, on one connection for each master, made
- * when its first channel comes. When a slot gets another owner, its channels follow, and their waiters are told to look
+ * when its first channel comes. When a slot gets another owner, its channels follow, and their waiters look
  * again.
  */
 export class ShardedSubscriber implements Subscriber {

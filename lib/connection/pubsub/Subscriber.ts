@@ -10,7 +10,7 @@ export interface SubscriberEvents {
 
 /** Connections that listen. They subscribe again by themselves after a reconnect. */
 export interface Subscriber {
-  /** Who is told; set once, before the first subscription. */
+  /** Receives its events; set once, before the first subscription. */
   events: SubscriberEvents | undefined;
   /**
    * Whether the number that PUBLISH answers is that of all who listen. A cluster with classic pub/sub counts those of
