@@ -10,8 +10,10 @@ import {
 /** What the exit codes of the command mean; those from 64 on are numbered as in BSD's sysexits.h. */
 export const ExitCode = {
   ok: 0,
-  /** `unlock`: there was no such lock. `run`: not acquired, unless `--conflict-exit-code` says otherwise. */
+  /** `unlock`: there was no such lock. `doctor`: warnings. `run`: not acquired, unless `--conflict-exit-code` says otherwise. */
   no: 1,
+  /** `doctor`: something breaks locks. */
+  errors: 2,
   /** Wrong usage or configuration. */
   usage: 64,
   /** The name belongs to data of another type, or Redis refuses the command. */

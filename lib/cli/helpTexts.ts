@@ -2,7 +2,9 @@
 export const EXIT_CODES = `
 Exit codes:
   0           done
-  1           unlock: there was no such lock; run: see --conflict-exit-code
+  1           unlock: there was no such lock; doctor: warnings;
+              run: see --conflict-exit-code
+  2           doctor: something breaks locks
   64          wrong usage or configuration
   65          the name belongs to data of another type, or Redis refuses the command
   69          Redis cannot be reached, does not answer, or does not let us in
@@ -106,6 +108,30 @@ has been seen. Where stdout is no terminal the frames are printed one after the
 other.
 `;
 
+/** What `doctor` checks, for the help. */
+export const DOCTOR_NOTES = `
+Every master is looked at:
+  reachable     whether it answers, and how fast
+  version       of the server
+  memory        eviction policy, and what is left of maxmemory
+  persistence   whether a restart forgets locks, and whether the last save worked
+  replicas      whether a failover does; min-replicas-to-write
+  pubsub        classic or sharded messages, on a cluster
+  rights        of the user, for each kind of lock (ACL DRYRUN of Redis 7)
+  clock         of the server against that of this machine: run it where the
+                clients run
+  buffers       output buffer limits of subscribers
+  timeouts      of server and client
+
+Each line is ok, WARNING, ERROR, or UNKNOWN where it could not be checked, with
+why it matters and what to do. Passwords are never shown.
+
+Exit code 0: all is ok; 1: warnings, or something could not be checked; 2: errors.
+
+--json prints an array of check, status (ok, warning, error, unknown), server
+(host:port of a cluster's master, else -), found, why, advice.
+`;
+
 const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: string])[]>> = {
   run: [
     ['one backup at a time in the fleet; the others skip theirs', 'ioredisson run -n backup -- /usr/local/bin/backup'],
@@ -125,6 +151,10 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: 
   ],
   unlock: [
     ['its holder has crashed, and nobody wants to wait for the lease to end', 'ioredisson unlock --force backup'],
+  ],
+  doctor: [
+    ['before a service goes live, as its user', 'ioredisson doctor -c redisson.yaml order:1'],
+    ['what is wrong', 'ioredisson doctor --json | jq -r \'.[] | select(.status == "error") | .found\''],
   ],
   top: [
     ['watch', 'ioredisson top'],

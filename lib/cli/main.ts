@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ExitCode, exitCodeOf, messageOf } from './exit';
 import { allSaid, print, ReaderGoneError, say, sayRaw } from './output';
 import { type Actions, createProgram } from './program';
+import type * as doctorModule from './doctor';
 import type * as inspectModule from './inspect';
 import type * as listModule from './list';
 import { run } from './run';
@@ -18,6 +19,7 @@ const actions: Actions = {
   list: (...args) => (require('./list') as typeof listModule).list(...args),
   inspect: (...args) => (require('./inspect') as typeof inspectModule).inspect(...args),
   unlock: (...args) => (require('./unlock') as typeof unlockModule).unlock(...args),
+  doctor: (...args) => (require('./doctor') as typeof doctorModule).doctor(...args),
   top: (...args) => (require('./top') as typeof topModule).top(...args),
 };
 /* eslint-enable @typescript-eslint/no-require-imports */

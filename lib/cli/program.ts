@@ -1,7 +1,16 @@
 import { Command, Option } from 'commander';
 import { addClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
-import { examplesOf, EXIT_CODES, INSPECT_NOTES, LIST_NOTES, RUN_NOTES, TOP_NOTES, UNLOCK_NOTES } from './helpTexts';
+import {
+  DOCTOR_NOTES,
+  examplesOf,
+  EXIT_CODES,
+  INSPECT_NOTES,
+  LIST_NOTES,
+  RUN_NOTES,
+  TOP_NOTES,
+  UNLOCK_NOTES,
+} from './helpTexts';
 import { LOCK_KINDS } from './lockKinds';
 import { oneLine } from './output';
 import type { ReportOptions } from './inspecting';
@@ -17,6 +26,7 @@ export interface Actions {
   inspect(name: string, options: ReportOptions): Promise<number>;
   unlock(name: string, options: UnlockOptions): Promise<number>;
   top(pattern: string | undefined, options: TopOptions): Promise<number>;
+  doctor(name: string | undefined, options: ReportOptions): Promise<number>;
 }
 
 /** Default of `--grace`, in ms. */
@@ -56,6 +66,7 @@ export function createProgram(version: string, actions: Actions, done: Done, out
   addInspect(program, actions, done);
   addUnlock(program, actions, done);
   addTop(program, actions, done);
+  addDoctor(program, actions, done);
   for (const command of program.commands) {
     // Its own help has the option that is wrong.
     const name = `ioredisson ${command.name()}`;
@@ -154,6 +165,18 @@ function addTop(program: Command, actions: Actions, done: Done): void {
     .addOption(new Option('--count <n>', 'end after so many looks').argParser(countArgument))
     .addHelpText('after', TOP_NOTES + examplesOf('top'))
     .action(async (pattern: string | undefined, options: TopOptions) => done(await actions.top(pattern, options)));
+}
+
+function addDoctor(program: Command, actions: Actions, done: Done): void {
+  const command = program
+    .command('doctor')
+    .summary('check what breaks locks')
+    .description('Checks server, user and client for what breaks locks, and says what to do. Changes nothing.')
+    .argument('[name]', 'of a lock of yours: the rights to its keys and channels are checked, too');
+  addClientOptions(command)
+    .option('--json', 'print JSON')
+    .addHelpText('after', DOCTOR_NOTES + examplesOf('doctor'))
+    .action(async (name: string | undefined, options: ReportOptions) => done(await actions.doctor(name, options)));
 }
 
 /**

@@ -106,16 +106,21 @@ export class RedisView implements KeyReader {
     return this.executor.slotOf('a') !== this.executor.slotOf('b');
   }
 
-  /** A key on each master: any, where there is only one. */
-  async #servers(): Promise<readonly string[]> {
-    if (!this.isCluster) return ['a'];
+  /** A key on each master, and the address of the master: any key and no address, where there is only one. */
+  async masters(): Promise<readonly { readonly routeBy: string; readonly address: string }[]> {
+    if (!this.isCluster) return [{ routeBy: 'a', address: '' }];
     const ranges = (await this.executor.call('cluster', ['SLOTS'])) as [number, number, [string, number, string]][];
-    const firstSlots = new Map<string, number>();
+    const found = new Map<string, { readonly routeBy: string; readonly address: string }>();
     for (const [first, , [host, port, id]] of ranges) {
-      const master = id ?? `${host}:${port}`;
-      if (!firstSlots.has(master)) firstSlots.set(master, Number(first));
+      const address = `${host}:${port}`;
+      if (!found.has(id ?? address)) found.set(id ?? address, { routeBy: this.#keyIn(Number(first)), address });
     }
-    return [...firstSlots.values()].map((slot) => this.#keyIn(slot));
+    return [...found.values()];
+  }
+
+  /** A key on each master. */
+  async #servers(): Promise<readonly string[]> {
+    return (await this.masters()).map(({ routeBy }) => routeBy);
   }
 
   #keyIn(slot: number): string {

@@ -19,7 +19,7 @@ export const EDGES: Edges = {
     'watchdog',
   ],
   api: ['types:config', 'types:errors', 'types:util'],
-  cli: ['index.ts', 'inspection'],
+  cli: ['doctor', 'index.ts', 'inspection'],
   config: ['errors'],
   'config/builder': ['config', 'config/parse', 'config/tls', 'errors', 'util'],
   'config/index.ts': ['config', 'config/builder', 'config/tls'],
@@ -41,6 +41,7 @@ export const EDGES: Edges = {
   'connection/pending': ['connection/link', 'errors', 'scripts', 'util'],
   'connection/pubsub': ['connection/link', 'errors', 'types:config', 'types:connection/cluster', 'util'],
   decorators: ['config', 'config/parse', 'errors', 'types:Redisson.ts', 'util'],
+  doctor: ['config', 'config/builder', 'connection', 'errors', 'inspection', 'types:connection/pending', 'util'],
   errors: [],
   'index.ts': [
     'Redisson.ts',

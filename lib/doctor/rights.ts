@@ -1,0 +1,114 @@
+import { mapName } from '../config/validateName';
+import { type Diagnosis, error, ok, unknown, warning } from './findings';
+import type { Patient, ServerFacts } from './facts';
+import { BASE_RIGHTS, KIND_RIGHTS, sampleCall } from './neededRights';
+import type { ServerCheck } from './serverChecks';
+
+const ADVICE = 'give the user the rules of docs/security.md for the kinds that it uses';
+const CLASSIC = ['publish', 'subscribe', 'unsubscribe'];
+/** A name that nobody uses. */
+const NO_NAME = 'ioredisson:doctor';
+
+/** What `ACL DRYRUN` says of one call: what is missing, if anything. */
+type Missing = 'command' | 'key' | 'channel' | undefined;
+
+export const rights: ServerCheck = {
+  why: 'A right that is missing shows itself when the command is needed: at the first wait, or when a lock is given back.',
+  async examine(server, patient) {
+    const who = await server.ask('acl', ['WHOAMI']);
+    const user = 'value' in who ? String(who.value) : (patient.settings.username ?? 'default');
+    const examiner = new Examiner(server, user);
+    try {
+      return await examineUser(examiner, server, patient);
+    } catch (failure) {
+      const advice = 'use Redis 7 and allow the user acl|dryrun; or try each kind once as this user';
+      return unknown(`ACL DRYRUN: ${(failure as Error).message}`, advice);
+    }
+  },
+};
+
+async function examineUser(examiner: Examiner, server: ServerFacts, patient: Patient): Promise<Diagnosis> {
+  const { settings, name, isCluster } = patient;
+  const key = mapName(name ?? NO_NAME, settings.nameMapper);
+  const isSharded = isCluster && (await sharded(server, settings.shardedSubscriptionMode));
+  const replicated = ['sentinel', 'masterSlave', 'replicated'].includes(settings.topology.kind);
+  const base = [
+    BASE_RIGHTS.connection,
+    ...(replicated && settings.checkLockSyncedSlaves ? [BASE_RIGHTS.replicas] : []),
+    ...(isCluster ? [BASE_RIGHTS.cluster] : []),
+    ...(settings.database === 0 ? [] : ['select']),
+  ];
+  const missing = await examiner.commands(base.join(' ').split(' '), key);
+  if (missing.length > 0) return error(`the user lacks ${missing.join(' ')}, which every client needs`, ADVICE);
+
+  const lacking: string[] = [];
+  let places = 0;
+  for (const [kind, needed] of Object.entries(KIND_RIGHTS)) {
+    const listens = needed.commands.includes('subscribe');
+    const own = needed.commands.split(' ').filter((command) => !isSharded || !CLASSIC.includes(command));
+    const commands = isSharded && listens ? [...own, ...BASE_RIGHTS.sharded.split(' ')] : own;
+    const keys = await examiner.places('eval', needed.keys(key), '~');
+    const channels = await examiner.places(isSharded ? 'spublish' : 'publish', needed.channels(key), '&');
+    places += keys.length + channels.length;
+    const all = [...(await examiner.commands(commands, key)), ...(name === undefined ? [] : [...keys, ...channels])];
+    if (all.length > 0) lacking.push(`${kind} (${all.join(' ')})`);
+  }
+  if (lacking.length > 0) {
+    const found = `the user lacks what these kinds need: ${lacking.join(', ')}`;
+    return lacking.length === Object.keys(KIND_RIGHTS).length ? error(found, ADVICE) : warning(found, ADVICE);
+  }
+  if (places > 0 && name === undefined) {
+    const advice = 'check them with a name of yours: ioredisson doctor <name>';
+    return unknown('all commands are allowed; keys and channels are limited to patterns', advice);
+  }
+  return ok(
+    name === undefined ? 'all commands, keys and channels are allowed' : 'all that locks of that name need is allowed',
+  );
+}
+
+async function sharded(server: ServerFacts, mode: Patient['settings']['shardedSubscriptionMode']): Promise<boolean> {
+  return mode === 'ON' || (mode === 'AUTO' && 'value' in (await server.ask('pubsub', ['SHARDNUMSUB', '0'])));
+}
+
+/** Asks what a user may do. It throws where that cannot be asked. */
+class Examiner {
+  readonly #server: ServerFacts;
+  readonly #user: string;
+  readonly #known = new Map<string, Promise<boolean>>();
+
+  constructor(server: ServerFacts, user: string) {
+    this.#server = server;
+    this.#user = user;
+  }
+
+  /** @returns those that the user may not send, as rules */
+  async commands(commands: readonly string[], key: string): Promise<readonly string[]> {
+    const allowed = await Promise.all(
+      commands.map((command) => {
+        const known = this.#known.get(command) ?? this.#mayRun(command, key);
+        this.#known.set(command, known);
+        return known;
+      }),
+    );
+    return commands.filter((_command, i) => !allowed[i]).map((command) => `+${command}`);
+  }
+
+  async #mayRun(command: string, key: string): Promise<boolean> {
+    return (await this.#ask(sampleCall(command, key))) !== 'command';
+  }
+
+  /** @returns the keys or channels that the user may not use with a command, as rules */
+  async places(command: string, places: readonly string[], sign: '~' | '&'): Promise<readonly string[]> {
+    const missing = await Promise.all(places.map((place) => this.#ask(sampleCall(command, place))));
+    return places.filter((_place, i) => missing[i] === 'key' || missing[i] === 'channel').map((place) => sign + place);
+  }
+
+  async #ask(call: readonly (string | number)[]): Promise<Missing> {
+    const reply = await this.#server.ask('acl', ['DRYRUN', this.#user, ...call]);
+    if ('refusal' in reply) throw new Error(reply.refusal);
+    const text = String(reply.value);
+    if (text === 'OK') return undefined;
+    if (/\bkeys?\b/.test(text) && !/to run the/.test(text)) return 'key';
+    return /channel/.test(text) && !/to run the/.test(text) ? 'channel' : 'command';
+  }
+}

@@ -1,0 +1,223 @@
+import { type Diagnosis, error, ok, unknown, warning } from './findings';
+import { infoOf, type Patient, type ServerFacts, settingOf } from './facts';
+
+/** A check of one server. */
+export interface ServerCheck {
+  /** Why it matters to locks. */
+  readonly why: string;
+  examine(server: ServerFacts, patient: Patient): Diagnosis | Promise<Diagnosis>;
+}
+
+/** A round trip that takes longer is worth a warning, in ms: a lock takes one, a wake-up two. */
+const SLOW_MS = 50;
+/** What is left of the memory when it is worth a warning. */
+const NEARLY_FULL = 0.9;
+/** Oldest version that its makers still mend, and the oldest on which the scripts run. */
+const MAINTAINED = 6;
+const OLDEST = 5;
+
+const NO_INFO = 'allow the user INFO (docs/security.md), or look at the server yourself';
+const NO_CONFIG = 'allow this user CONFIG GET, or ask whoever runs the server';
+
+export const reachable: ServerCheck = {
+  why: 'Taking a lock is one round trip, and being woken is two.',
+  examine({ roundTripMs }) {
+    if ('refusal' in roundTripMs) {
+      return error(roundTripMs.refusal, 'check address, network, TLS, user and password');
+    }
+    const ms = roundTripMs.value;
+    const found = `a round trip takes ${ms.toFixed(1)} ms`;
+    if (ms <= SLOW_MS) return ok(found);
+    return warning(found, 'bring client and server closer together; look for slow commands with SLOWLOG');
+  },
+};
+
+export const version: ServerCheck = {
+  why: 'Scripts, ACLs and sharded pub/sub depend on it.',
+  examine(server) {
+    if ('refusal' in server.info) return unknown(`INFO: ${server.info.refusal}`, NO_INFO);
+    const valkey = infoOf(server, 'valkey_version');
+    const number = infoOf(server, 'redis_version');
+    const text = valkey === undefined ? `Redis ${number ?? '(unknown)'}` : `Valkey ${valkey}`;
+    const major = parseInt(number ?? '', 10);
+    if (Number.isNaN(major)) return unknown('the server does not tell its version', 'look at the server yourself');
+    if (major < OLDEST) return error(text, `upgrade: ${OLDEST} is the oldest that works`);
+    if (major < MAINTAINED) return warning(text, 'upgrade: it has no ACLs, and nobody mends it any more');
+    return ok(text);
+  },
+};
+
+export const memory: ServerCheck = {
+  why: 'A lock that is evicted is free while somebody holds it; a full server refuses to give locks.',
+  examine(server) {
+    const policy = settingOf(server, 'maxmemory-policy') ?? infoOf(server, 'maxmemory_policy');
+    const max = Number(settingOf(server, 'maxmemory') ?? infoOf(server, 'maxmemory') ?? NaN);
+    if (policy === undefined || Number.isNaN(max)) {
+      return unknown('neither CONFIG GET nor INFO tells the eviction policy', NO_CONFIG);
+    }
+    if (policy !== 'noeviction') {
+      const limit = max === 0 ? 'there is no maxmemory yet' : `maxmemory ${max} bytes`;
+      const found = `maxmemory-policy ${policy}, ${limit}`;
+      return error(found, 'set maxmemory-policy noeviction, or keep locks on a server of their own');
+    }
+    const used = Number(infoOf(server, 'used_memory') ?? NaN);
+    if (max === 0) return ok('noeviction, without a limit (maxmemory 0)');
+    if (Number.isNaN(used)) return ok(`noeviction, maxmemory ${max} bytes`);
+    const found = `noeviction, ${Math.round((100 * used) / max)} % of maxmemory ${max} bytes used`;
+    if (used >= max) return error(found, 'make room: locks are refused with OOM');
+    if (used >= NEARLY_FULL * max) return warning(found, 'make room: a full server refuses locks with OOM');
+    return ok(found);
+  },
+};
+
+export const persistence: ServerCheck = {
+  why: 'Locks that a restart forgets are given to others while their holders go on.',
+  examine(server) {
+    const failed = ['rdb_last_bgsave_status', 'aof_last_write_status', 'aof_last_bgrewrite_status'].filter(
+      (field) => (infoOf(server, field) ?? 'ok') !== 'ok',
+    );
+    if (failed.length > 0) {
+      const advice = 'look at its log and its disk; it may refuse all writes until it can save (MISCONF)';
+      return error(`the last save failed (${failed.join(', ')})`, advice);
+    }
+    const aof = settingOf(server, 'appendonly') ?? onOff(infoOf(server, 'aof_enabled'));
+    const save = settingOf(server, 'save');
+    if (aof === undefined) return unknown('neither CONFIG GET nor INFO tells whether it saves', NO_CONFIG);
+    const advice = 'set appendonly yes; or have whoever restarts it wait for the longest lease before it serves again';
+    if (aof === 'yes') {
+      const fsync = settingOf(server, 'appendfsync') ?? 'unknown';
+      if (fsync === 'no') return warning('appendonly yes, appendfsync no', 'set appendfsync everysec, or always');
+      const lost = fsync === 'everysec' ? ': a crash of the machine may forget the last second' : '';
+      return ok(`appendonly yes, appendfsync ${fsync}${lost}`);
+    }
+    if (save === '') return warning('appendonly no, and no snapshots: a restart forgets all locks', advice);
+    return warning('appendonly no: a restart goes back to the last snapshot', advice);
+  },
+};
+
+export const replicas: ServerCheck = {
+  why: 'A failover forgets locks that no replica has; a master that is cut off goes on giving them.',
+  examine(server, { settings }) {
+    if ('refusal' in server.info) return unknown(`INFO: ${server.info.refusal}`, NO_INFO);
+    const count = Number(infoOf(server, 'connected_slaves') ?? 0);
+    const { kind } = settings.topology;
+    if (infoOf(server, 'role') === 'slave') {
+      return error('connected to a replica', 'connect to its master, or through the sentinels');
+    }
+    if (count === 0) {
+      if (kind === 'single') return ok('a server without replicas');
+      return warning('the master has no replica', 'start one: a failover has nowhere to go');
+    }
+    if (kind === 'single') {
+      const advice = 'connect through its sentinels or as master and slaves, so that locks wait for a replica';
+      return warning(`${count} replicas, but connected to as a single server`, advice);
+    }
+    if (!settings.checkLockSyncedSlaves) {
+      return warning(`${count} replicas, checkLockSyncedSlaves is off`, 'set checkLockSyncedSlaves true');
+    }
+    const minimum = settingOf(server, 'min-replicas-to-write');
+    if (minimum === undefined)
+      return unknown(`${count} replicas; CONFIG GET min-replicas-to-write is refused`, NO_CONFIG);
+    const found = `${count} replicas, min-replicas-to-write ${minimum}`;
+    if (Number(minimum) > count) return error(found, 'start the replicas that are missing: all locks are refused');
+    if (Number(minimum) > 0) return ok(found);
+    return warning(found, 'set min-replicas-to-write 1, so that a master that is cut off refuses locks');
+  },
+};
+
+export const pubsub: ServerCheck = {
+  why: 'Waiters are woken by messages; both sides must use the same kind, Java clients as well.',
+  async examine(server, { settings, isCluster }) {
+    if (!isCluster) return ok('classic pub/sub: no cluster');
+    const mode = settings.shardedSubscriptionMode;
+    const reply = await server.ask('pubsub', ['SHARDNUMSUB', '0']);
+    const isRefused = 'refusal' in reply && /NOPERM/.test(reply.refusal);
+    if (isRefused) return unknown('PUBSUB SHARDNUMSUB is denied', 'allow the user pubsub|shardnumsub');
+    const canShard = 'value' in reply;
+    const found = `shardedSubscriptionMode ${mode}; the node ${canShard ? 'can' : 'cannot'} shard messages`;
+    if (mode === 'ON' && !canShard) {
+      return error(found, 'upgrade the node to Redis 7, or set shardedSubscriptionMode OFF on all clients');
+    }
+    if (mode === 'OFF' && canShard) {
+      return warning(found, 'set AUTO on all clients, Java too: a classic message goes to every node of the cluster');
+    }
+    return ok(found);
+  },
+};
+
+/** Above this, in ms, clocks differ more than a network explains. */
+const CLOCK_WARNING_MS = 500;
+const CLOCK_ERROR_MS = 5_000;
+
+export const clock: ServerCheck = {
+  why: 'Places in a fair queue and leases of permits end by the clocks of the clients.',
+  examine(server) {
+    if ('refusal' in server.clock) {
+      return unknown(`TIME: ${server.clock.refusal}`, 'allow the user TIME, or compare the clocks yourself');
+    }
+    const { aheadMs: ahead, blurMs } = server.clock.value;
+    const apart = Math.abs(ahead) - blurMs;
+    const found = `the clock of the server is ${Math.abs(ahead).toFixed(0)} ms ${ahead > 0 ? 'ahead' : 'behind'}`;
+    if (apart < CLOCK_WARNING_MS) return ok(found);
+    const advice = 'run an NTP client (chrony) on all machines, those of the clients first';
+    return apart < CLOCK_ERROR_MS ? warning(found, advice) : error(found, advice);
+  },
+};
+
+/** A subscriber is cut off above this, in bytes; below it is too easily. */
+const SMALL_BUFFER = 1 << 20;
+
+export const buffers: ServerCheck = {
+  why: 'A subscriber that is cut off misses wake-ups; one that may lag for ever fills the memory of the server.',
+  examine(server) {
+    const setting = settingOf(server, 'client-output-buffer-limit');
+    if (setting === undefined) return unknown('CONFIG GET client-output-buffer-limit is refused', NO_CONFIG);
+    const [, hard, soft, seconds] = /\bpubsub (\d+) (\d+) (\d+)/.exec(setting) ?? [];
+    if (hard === undefined) return unknown('the server has no limit named pubsub', NO_CONFIG);
+    const found = `client-output-buffer-limit pubsub ${hard} ${soft} ${seconds}`;
+    const advice = 'set client-output-buffer-limit "pubsub 32mb 8mb 60", the default of Redis';
+    if (Number(hard) === 0 && Number(soft) === 0) return warning(`${found}: no limit`, advice);
+    const smallest = Math.min(...[Number(hard), Number(soft)].filter((limit) => limit > 0));
+    return smallest < SMALL_BUFFER ? warning(`${found}: subscribers are cut off early`, advice) : ok(found);
+  },
+};
+
+/** A server that closes idle connections earlier than that, in s, closes those of waiters' clients all the time. */
+const SHORT_TIMEOUT_S = 60;
+
+export const timeouts: ServerCheck = {
+  why: 'A connection that the server closes is made anew by the next call; one that is dead must be noticed in time.',
+  examine(server, { settings }) {
+    const { timeout, lockWatchdogTimeout, connectTimeout } = settings;
+    const client = `client: timeout ${timeout} ms, lockWatchdogTimeout ${lockWatchdogTimeout} ms`;
+    if (timeout >= lockWatchdogTimeout) {
+      return error(client, 'set timeout far below lockWatchdogTimeout: a renewal that hangs loses the lock');
+    }
+    if (timeout > lockWatchdogTimeout / 3) {
+      return warning(
+        client,
+        'set timeout to at most a third of lockWatchdogTimeout, so that a renewal can be tried again',
+      );
+    }
+    if (connectTimeout >= lockWatchdogTimeout) {
+      const found = `client: connectTimeout ${connectTimeout} ms, lockWatchdogTimeout ${lockWatchdogTimeout} ms`;
+      return warning(found, 'set connectTimeout below lockWatchdogTimeout: a reconnect that hangs loses all locks');
+    }
+    const [idle, keepAlive] = [settingOf(server, 'timeout'), settingOf(server, 'tcp-keepalive')];
+    if (idle === undefined || keepAlive === undefined) {
+      return unknown(`${client}; CONFIG GET timeout is refused`, NO_CONFIG);
+    }
+    const found = `${client}; server: timeout ${idle} s, tcp-keepalive ${keepAlive} s`;
+    if (Number(idle) > 0 && Number(idle) < SHORT_TIMEOUT_S) {
+      return warning(found, 'set timeout 0 on the server: idle clients are cut off again and again');
+    }
+    if (Number(keepAlive) === 0) {
+      return warning(found, 'set tcp-keepalive 300 on the server: it does not notice clients that are gone');
+    }
+    return ok(found);
+  },
+};
+
+function onOff(flag: string | undefined): string | undefined {
+  return flag === undefined ? undefined : flag === '1' ? 'yes' : 'no';
+}

@@ -1,0 +1,247 @@
+// Each check is shown a server that is wrong in that way.
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { examine, type CheckName, type Finding, type FindingStatus } from '../../../lib/doctor';
+import { BASE_RIGHTS, KIND_RIGHTS } from '../../../lib/doctor/neededRights';
+import type { RedissonOptions } from '../../../lib/config/RedissonOptions';
+import { freePort, RedisServer, TcpProxy, trackClient } from '../../support';
+import { rulesOf } from '../../support/securityPage';
+
+const SECRET = 'do-not-show-this';
+
+describe('the doctor', function () {
+  this.timeout(60_000);
+
+  let server: RedisServer;
+  let admin: Redis;
+
+  before(async () => {
+    server = await RedisServer.start();
+  });
+  after(() => server.stop());
+
+  beforeEach(() => {
+    admin = trackClient(new Redis(server.url));
+  });
+
+  /** Changes a setting of the server for this test. */
+  async function set(name: string, value: string): Promise<void> {
+    const [, before] = (await admin.call('config', 'GET', name)) as [string, string];
+    await admin.config('SET', name, value);
+    const other = new Redis(server.url);
+    trackClient({
+      stop: async () => {
+        await other.config('SET', name, before);
+        other.disconnect();
+      },
+    });
+  }
+
+  /** What it says of one check. */
+  async function look(
+    check: CheckName,
+    config: string | RedissonOptions = server.url,
+    name?: string,
+  ): Promise<Finding> {
+    const findings = await examine(config, name);
+    expect(JSON.stringify(findings)).not.to.contain(SECRET);
+    return findings.find((finding) => finding.check === check)!;
+  }
+
+  async function user(...rules: string[]): Promise<string> {
+    await admin.call('acl', 'setuser', 'service', 'reset', 'on', `>${SECRET}`, ...rules);
+    return `redis://service:${SECRET}@127.0.0.1:${server.port}`;
+  }
+
+  it('finds nothing wrong with a server that is set up for locks', async () => {
+    await set('appendonly', 'yes');
+    const findings = await examine(server.url);
+    // How fast it is depends on the machine.
+    expect(findings.filter(({ check, status }) => status !== 'ok' && check !== 'reachable')).to.deep.equal([]);
+    expect(findings.map(({ check }) => check)).to.deep.equal([
+      ...['reachable', 'version', 'memory', 'persistence', 'replicas'],
+      ...['pubsub', 'rights', 'clock', 'buffers', 'timeouts'],
+    ]);
+    for (const { why } of findings) expect(why).not.to.equal('');
+  });
+
+  const wrong: readonly [check: CheckName, setting: string, value: string, status: FindingStatus, says: RegExp][] = [
+    ['memory', 'maxmemory-policy', 'allkeys-lru', 'error', /allkeys-lru/],
+    ['memory', 'maxmemory-policy', 'volatile-ttl', 'error', /volatile-ttl/],
+    ['memory', 'maxmemory', '1000', 'error', /% of maxmemory 1000 /],
+    ['persistence', 'appendonly', 'no', 'warning', /appendonly no/],
+    ['persistence', 'save', '', 'warning', /a restart forgets all locks/],
+    ['buffers', 'client-output-buffer-limit', 'pubsub 0 0 0', 'warning', /pubsub 0 0 0: no limit/],
+    ['buffers', 'client-output-buffer-limit', 'pubsub 4096 1024 60', 'warning', /cut off early/],
+    ['timeouts', 'timeout', '20', 'warning', /server: timeout 20 s/],
+    ['timeouts', 'tcp-keepalive', '0', 'warning', /tcp-keepalive 0 s/],
+  ];
+  for (const [check, setting, value, status, says] of wrong) {
+    it(`${check}: ${setting} ${value || "''"} is a ${status}, with what to do`, async () => {
+      await set(setting, value);
+      const finding = await look(check);
+      expect(finding).to.include({ check, status, server: '-' });
+      expect(finding.found).to.match(says);
+      expect(finding.advice).not.to.equal('');
+    });
+  }
+
+  it('persistence: appendfsync no is a warning', async () => {
+    await set('appendonly', 'yes');
+    await set('appendfsync', 'no');
+    expect(await look('persistence')).to.include({ status: 'warning', found: 'appendonly yes, appendfsync no' });
+  });
+
+  const clients: readonly [settings: RedissonOptions, status: FindingStatus, says: RegExp][] = [
+    [{ timeout: 5_000, lockWatchdogTimeout: 5_000 }, 'error', /timeout 5000 ms/],
+    [{ timeout: 5_000, lockWatchdogTimeout: 12_000 }, 'warning', /timeout 5000 ms/],
+    [{ connectTimeout: 40_000 }, 'warning', /connectTimeout 40000 ms/],
+  ];
+  for (const [settings, status, says] of clients) {
+    it(`timeouts: ${JSON.stringify(settings)} is a ${status}`, async () => {
+      const finding = await look('timeouts', { url: server.url, ...settings });
+      expect(finding.status).to.equal(status);
+      expect(finding.found).to.match(says);
+    });
+  }
+
+  it('clock: a server whose clock is elsewhere', async () => {
+    const real = Date.now.bind(Date);
+    for (const [ms, status] of [
+      [-1_500, 'warning'],
+      [60_000, 'error'],
+    ] as const) {
+      Date.now = () => real() + ms;
+      try {
+        expect(await look('clock')).to.include({ status });
+      } finally {
+        Date.now = real;
+      }
+    }
+  });
+
+  describe('a server that is', () => {
+    it('down: says so, and that the rest was not checked', async () => {
+      const findings = await examine({
+        url: `redis://:${SECRET}@127.0.0.1:${await freePort()}`,
+        timeout: 200,
+        retryAttempts: 0,
+      });
+      expect(findings[0]).to.include({ check: 'reachable', status: 'error' });
+      expect(new Set(findings.slice(1).map(({ status }) => status))).to.deep.equal(new Set(['unknown']));
+      expect(JSON.stringify(findings)).not.to.contain(SECRET);
+    });
+
+    it('closed to the user: says so', async () => {
+      const url = await user(...rulesOf('connection'));
+      const findings = await examine(url.replace(SECRET, `${SECRET}-wrong`));
+      expect(findings[0]!.found).to.match(/WRONGPASS/);
+      expect(JSON.stringify(findings)).not.to.contain(SECRET);
+    });
+
+    it('silent: says that it does not answer', async () => {
+      const proxy = trackClient(await TcpProxy.start(server.url));
+      proxy.blackhole('down');
+      const findings = await examine({ url: proxy.url, timeout: 200, retryAttempts: 0 });
+      expect(findings[0]).to.include({ check: 'reachable', status: 'error' });
+      expect(findings[1]!.found).to.match(/not checked/);
+    });
+
+    it('slow: says how slow, and goes on', async () => {
+      const proxy = trackClient(await TcpProxy.start(server.url));
+      proxy.delay(80);
+      const findings = await examine(proxy.url);
+      expect(findings[0]).to.include({ check: 'reachable', status: 'warning' });
+      expect(findings.find(({ check }) => check === 'version')!.status).to.equal('ok');
+      expect(findings.find(({ check }) => check === 'clock')!.status).to.equal('ok');
+    });
+  });
+
+  describe('rights:', () => {
+    const asking = ['+acl|whoami', '+acl|dryrun', '+config|get', '+time'];
+
+    it('the lists are those of docs/security.md', () => {
+      const commandsOf = (block: string): string[] =>
+        rulesOf(block)
+          .filter((rule) => rule.startsWith('+'))
+          .map((rule) => rule.slice(1))
+          .sort();
+      for (const [block, commands] of Object.entries(BASE_RIGHTS)) {
+        expect(commands.split(' ').sort(), block).to.deep.equal(commandsOf(block));
+      }
+      for (const [kind, needed] of Object.entries(KIND_RIGHTS)) {
+        expect(needed.commands.split(' ').sort(), kind).to.deep.equal(commandsOf(kind));
+        for (const [sign, places] of [
+          ['~', needed.keys('app:x')],
+          ['&', needed.channels('app:x')],
+        ] as const) {
+          const patterns = rulesOf(kind).filter((rule) => rule.startsWith(sign));
+          const starts = patterns.map((rule) => rule.slice(1, -1));
+          for (const place of places)
+            expect(
+              starts.some((start) => place.startsWith(start)),
+              place,
+            ).to.equal(true);
+          for (const start of starts)
+            expect(
+              places.some((place) => place.startsWith(start)),
+              start,
+            ).to.equal(true);
+        }
+      }
+    });
+
+    it('a user with the rules of one kind: tells what the others need', async () => {
+      const url = await user(...rulesOf('connection'), ...asking, ...rulesOf('lock'));
+      const { status, found } = await look('rights', url, 'app:x');
+      expect(status).to.equal('warning');
+      expect(found).to.contain('fair (+lindex').and.to.contain('~redisson_lock_queue:{app:x}');
+      expect(found).not.to.match(/[ ,]lock \(/);
+    });
+
+    it('a user with all rules, for a name that fits and for one that does not', async () => {
+      const url = await user(...rulesOf('connection'), ...asking, ...Object.keys(KIND_RIGHTS).flatMap(rulesOf));
+      expect(await look('rights', url, 'app:x')).to.include({ status: 'ok' });
+      expect(await look('rights', url, 'other:x')).to.include({ status: 'error' });
+      expect((await look('rights', url)).found).to.contain('keys and channels are limited to patterns');
+    });
+
+    for (const rule of ['+subscribe', '+publish', '+evalsha', '+pexpire']) {
+      it(`${rule} is missed`, async () => {
+        const rules = [...rulesOf('connection'), ...asking, '~*', '&*', ...Object.keys(KIND_RIGHTS).flatMap(rulesOf)];
+        const url = await user(
+          ...rules.filter((one) => one !== rule && !one.startsWith('~app') && !/^[~&](redisson|\{)/.test(one)),
+        );
+        const { status, found } = await look('rights', url);
+        expect(status).to.be.oneOf(['warning', 'error']);
+        expect(found).to.contain(rule);
+      });
+    }
+
+    it('what every client needs is an error', async () => {
+      const url = await user('~*', '&*', '+@all', '-client|setname');
+      const { status, found } = await look('rights', url);
+      expect({ status, found }).to.deep.equal({
+        status: 'error',
+        found: 'the user lacks +client|setname, which every client needs',
+      });
+    });
+
+    it('a user that may ask nothing: says what could not be checked, and goes on', async () => {
+      const url = await user(...rulesOf('connection'), ...rulesOf('lock'));
+      const findings = await examine(url);
+      expect(JSON.stringify(findings)).not.to.contain(SECRET);
+      const states = Object.fromEntries(findings.map(({ check, status }) => [check, status]));
+      expect(states).to.include({ reachable: 'ok', version: 'ok', memory: 'ok', replicas: 'ok' });
+      expect(states).to.include({ rights: 'unknown', clock: 'unknown', buffers: 'unknown', timeouts: 'unknown' });
+      for (const { status, found } of findings) if (status === 'unknown') expect(found).not.to.equal('');
+    });
+
+    it('a user without INFO: says so, and goes on', async () => {
+      const url = await user('~*', '&*', '+@all', '-info');
+      const findings = await examine(url);
+      expect(findings.find(({ check }) => check === 'version')).to.include({ status: 'unknown' });
+      expect(findings.find(({ check }) => check === 'memory')).to.include({ status: 'ok' });
+    });
+  });
+});
