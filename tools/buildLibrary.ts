@@ -2,6 +2,7 @@ import { build, type Plugin, transform } from 'esbuild';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { projectRoot } from './buildOutput';
+import { pageModule } from './dashboard/buildPage';
 import { entryPoints } from './entryPoints';
 
 const lib = path.join(projectRoot, 'lib');
@@ -53,6 +54,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
+    plugins: [dashboardPage],
   });
   for (const file of outputFiles) {
     const { code } = await transform(file.text, { format: 'cjs', platform: 'node', target: 'node20', charset: 'utf8' });
@@ -70,7 +72,7 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     minifyWhitespace: true,
-    plugins: [modulesApart, modulesForBundlers],
+    plugins: [modulesApart, modulesForBundlers, dashboardPage],
   });
 }
 
@@ -99,6 +101,14 @@ const modulesForBundlers: Plugin = {
       contents: "import * as yaml from 'yaml'; export function yamlLibrary() { return yaml; }",
       loader: 'ts',
     }));
+  },
+};
+
+/** The page of the dashboard, which is built of sources of its own. */
+const dashboardPage: Plugin = {
+  name: 'dashboard page',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]dashboard[\\/]pageHtml\.ts$/ }, () => ({ contents: pageModule(), loader: 'js' }));
   },
 };
 

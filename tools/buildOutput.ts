@@ -30,7 +30,7 @@ export function recordBuild(inputs: string): void {
 export function buildInputs(): string {
   const tools = filesUnder('tools', '.ts').filter((file) => path.basename(file).startsWith('build'));
   const manifests = ['package.json', 'tsconfig.json', 'tsconfig.build.json'];
-  return [...filesUnder('lib', ''), ...tools, ...manifests]
+  return [...filesUnder('lib', ''), ...filesUnder('tools/dashboard/page', ''), ...tools, ...manifests]
     .map((file) => `${file} ${stampOf(inRoot(file))}`)
     .join('\n');
 }

@@ -1,9 +1,20 @@
 'use strict';
 // TypeScript for mocha, the demo and the bench: transpiled only. Types are checked by `npm run check`.
+const path = require('path');
+
+const PAGE_HTML = path.join('lib', 'dashboard', 'pageHtml.ts');
+
 require('ts-node').register({
   transpileOnly: true,
-  project: require('path').join(__dirname, '..', 'tsconfig.json'),
+  project: path.join(__dirname, '..', 'tsconfig.json'),
 });
+
+// The page of the dashboard is built; who runs the sources gets what its sources make now.
+const compile = require.extensions['.ts'];
+require.extensions['.ts'] = function (module, filename) {
+  if (!filename.endsWith(PAGE_HTML)) return compile(module, filename);
+  module._compile(`exports.PAGE_HTML = ${JSON.stringify(require('./dashboard/buildPage.ts').buildPage())};`, filename);
+};
 
 // Another version of ioredis than that of the checkout (`npm run test:matrix`, test/apm), for everybody who asks for it.
 const ioredis = process.env.IOREDISSON_TEST_IOREDIS;

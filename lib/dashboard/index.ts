@@ -1,0 +1,14 @@
+export { createDashboard, type Dashboard } from './createDashboard';
+export type { AuditEntry, DashboardOptions } from './options';
+export type {
+  Counts,
+  HealthView,
+  HolderView,
+  LockDetail,
+  LockEvent,
+  LockRow,
+  OwnerView,
+  PermitView,
+  QueuedView,
+  WindowView,
+} from './wire';

@@ -1,0 +1,166 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** A request that is refused: what is answered. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  static {
+    this.prototype.name = 'Refusal';
+  }
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** A request as http, Express and what is alike give it. */
+export type DashboardRequest = IncomingMessage & {
+  /** Express: the path that it was mounted on and has taken off `url`. */
+  readonly baseUrl?: string;
+  /** Express: `url` as it came. */
+  readonly originalUrl?: string;
+  /** What a body parser has read already. */
+  readonly body?: unknown;
+};
+
+/** The longest URL, in characters. */
+const MAX_URL = 8_192;
+/** The largest body, in bytes. */
+const MAX_BODY = 16_384;
+/** How long a body may take, in ms. */
+const BODY_MS = 10_000;
+
+/** What every answer says. The page is one file with a script and a style of its own; nothing else may load or frame it. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/** Sets the headers that every answer has. */
+export function setHeaders(res: ServerResponse): void {
+  for (const [name, value] of Object.entries(HEADERS)) res.setHeader(name, value);
+}
+
+/** Answers. To HEAD without the body. */
+export function answer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  type: string,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (res.headersSent || res.destroyed) return;
+  const length = String(Buffer.byteLength(text));
+  res.writeHead(status, { ...headers, 'content-type': `${type}; charset=utf-8`, 'content-length': length });
+  res.end(req.method === 'HEAD' ? undefined : text);
+}
+
+/** Answers with JSON. */
+export function answerJson(req: IncomingMessage, res: ServerResponse, status: number, value: unknown): void {
+  answer(req, res, status, 'application/json', JSON.stringify(value));
+}
+
+/** Where a request leads: its path below the base, and what it asks. */
+export interface Target {
+  /** Without the slash it begins with. `undefined`: the base without a slash at its end. */
+  readonly path: string | undefined;
+  readonly params: URLSearchParams;
+  /** For {@link path} `undefined`: the page, relative to what was asked for. */
+  readonly page: string;
+}
+
+/**
+ * Takes the base off a path. A framework that has been told the path as well (`app.use(path, handler)`) has taken it off
+ * `url` already. Nothing is decoded: what is not written as it is here is not found.
+ *
+ * @param basePath - without a slash at its end
+ * @returns `undefined`: it is not below the base
+ */
+export function targetOf(req: DashboardRequest, basePath: string): Target | undefined {
+  const [path, query] = splitUrl(req.url ?? '/');
+  const [asked] = splitUrl(req.originalUrl ?? req.url ?? '/');
+  const params = new URLSearchParams(query);
+  // Relative, so that it also holds behind a proxy that has taken a part of the path off.
+  const page = `./${asked.slice(asked.lastIndexOf('/') + 1)}/${query === '' ? '' : `?${query}`}`;
+  const isMounted = req.baseUrl !== undefined && req.baseUrl !== '' && req.baseUrl.endsWith(basePath);
+  const below = path === basePath ? '' : path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : undefined;
+  const rest = below ?? (isMounted && path.startsWith('/') ? path : undefined);
+  if (rest === undefined) return undefined;
+  const isBase = rest === '' || (rest === '/' && !asked.endsWith('/'));
+  return { path: isBase && asked !== '' ? undefined : rest.slice(1), params, page };
+}
+
+function splitUrl(url: string): [path: string, query: string] {
+  const at = url.indexOf('?');
+  return at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
+}
+
+/** @throws Refusal where the request is too large to be looked at */
+export function checkUrl(req: DashboardRequest): void {
+  if ((req.url ?? '').length > MAX_URL) throw new Refusal(414, 'The URL is too long.');
+}
+
+/** @throws Refusal for any other method */
+export function checkMethod({ method = 'GET' }: IncomingMessage, ...allowed: readonly string[]): void {
+  if (allowed.includes(method)) return;
+  throw new Refusal(405, `Use ${allowed.join(' or ')}.`, { allow: allowed.join(', ') });
+}
+
+/**
+ * Reads a body of JSON.
+ * @throws Refusal for another content type, too much of it, one that takes too long, or what is no object
+ */
+export async function readJson(req: DashboardRequest): Promise<Readonly<Record<string, unknown>>> {
+  const type = (req.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+  if (type !== 'application/json') throw new Refusal(415, 'Send application/json.');
+  const body = req.body === undefined || req.body === null ? parse(await readBody(req)) : req.body;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal(400, 'Send a JSON object.');
+  return body as Readonly<Record<string, unknown>>;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal(400, 'The body is no JSON.');
+  }
+}
+
+function readBody(req: IncomingMessage): Promise<string> {
+  const tooLarge = new Refusal(413, 'The body is too large.', { connection: 'close' });
+  if (Number(req.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge;
+  if (req.readableEnded) throw new Refusal(400, 'A body parser has read the body and left nothing in req.body.');
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(
+      () => fail(new Refusal(408, 'The body takes too long.', { connection: 'close' })),
+      BODY_MS,
+    ).unref();
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      req.off('data', onData).pause();
+      reject(error);
+    };
+    const onData = (part: Buffer): void => {
+      size += part.length;
+      if (size > MAX_BODY) return fail(tooLarge);
+      parts.push(part);
+    };
+    req.on('data', onData);
+    req.once('end', () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(parts).toString('utf8'));
+    });
+    for (const event of ['error', 'close']) req.once(event, () => fail(new Refusal(400, 'The request was aborted.')));
+  });
+}

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import type { HolderReport, ObjectReport, OwnerReport, WaiterReport } from '../inspection';
+import type { HolderView, LockDetail, LockEvent, LockRow, OwnerView, QueuedView } from './wire';
+
+/** Holders of a line of the list. */
+const ROW_HOLDERS = 3;
+/** Holders and waiters of the full view: who wants more asks the command line. */
+const DETAIL_OWNERS = 200;
+const DETAIL_PERMITS = 200;
+const MAX_CHANNELS = 200;
+/** Names are anybody's input, and may be as long as a key. */
+const MAX_NAME = 1_000;
+/** An expiry that has moved by less is the inaccuracy of the look, in ms. */
+const JITTER_MS = 400;
+
+/** What the looks at one object have told so far. */
+export interface Tracked {
+  readonly report: ObjectReport;
+  /** When it was seen. */
+  readonly at: number;
+  readonly expiresAt: number | null;
+  readonly leaseMs: number | null;
+  readonly heldSince: number | undefined;
+  readonly exact: boolean;
+  readonly waitedSince: number | undefined;
+}
+
+/**
+ * Adds what a look has told.
+ * @param before - what was known
+ * @param watchdogMs - the usual lease: what is taken for the whole where only its end was seen
+ * @param exactSince - since when this process holds it, where it does
+ */
+export function track(
+  report: ObjectReport,
+  at: number,
+  before: Tracked | undefined,
+  watchdogMs: number,
+  exactSince: number | undefined,
+): Tracked {
+  const sameHold = before !== undefined && holdersOf(before.report) === holdersOf(report);
+  const seenFromStart = before !== undefined && !sameHold;
+  return {
+    report,
+    at,
+    ...leaseOf(report, at, sameHold ? before : undefined, seenFromStart ? 0 : watchdogMs),
+    heldSince: report.holders.length === 0 ? undefined : (exactSince ?? report.heldSince ?? at),
+    exact: exactSince !== undefined,
+    waitedSince: report.waiters === 0 ? undefined : (before?.waitedSince ?? at),
+  };
+}
+
+function leaseOf(
+  { ttlMs }: ObjectReport,
+  at: number,
+  before: Tracked | undefined,
+  atLeastMs: number,
+): Pick<Tracked, 'expiresAt' | 'leaseMs'> {
+  if (ttlMs < 0) return { expiresAt: null, leaseMs: null };
+  const end = at + ttlMs;
+  const known = before?.expiresAt ?? null;
+  const expiresAt = known !== null && Math.abs(end - known) < JITTER_MS ? known : end;
+  return { expiresAt, leaseMs: Math.max(ttlMs, before === undefined ? atLeastMs : (before.leaseMs ?? 0)) };
+}
+
+/** Who holds it, as one text. */
+export function holdersOf({ holders }: ObjectReport): string {
+  return holders
+    .map(({ owner }) => owner)
+    .sort()
+    .join();
+}
+
+/** Of a name that is too long its beginning, and what tells it from others that begin so. */
+function shownName(name: string): string {
+  if (name.length <= MAX_NAME) return name;
+  return `${name.slice(0, MAX_NAME - 20)}… (${createHash('sha1').update(name).digest('hex').slice(0, 12)})`;
+}
+
+/** The line of an object in the list. */
+export function rowOf(tracked: Tracked): LockRow {
+  const { report, at, expiresAt, leaseMs, heldSince, exact, waitedSince } = tracked;
+  const { name, kind, mode, verdict, waiters, holders, token, value, acquired } = report;
+  return {
+    name: shownName(name),
+    ...(name.length > MAX_NAME && { fullLength: name.length }),
+    kind,
+    ...(mode !== undefined && { mode }),
+    verdict,
+    expiresAt,
+    leaseMs,
+    ...(heldSince !== undefined && { heldSince }),
+    ...(exact && { exact }),
+    waiters,
+    ...(waitedSince !== undefined && { waitedSince }),
+    holders: holders.slice(0, ROW_HOLDERS).map((one) => holderView(one, at)),
+    holderCount: holders.length,
+    ...(token !== undefined && { token }),
+    ...(value !== undefined && { value }),
+    ...(acquired !== undefined && { acquired }),
+  };
+}
+
+/** All about an object. */
+export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDetail {
+  const { report, at } = tracked;
+  const { key, holders, queue, permits, channels } = report;
+  return {
+    ...rowOf(tracked),
+    key: key.slice(0, MAX_NAME),
+    holders: holders.slice(0, DETAIL_OWNERS).map((one) => holderView(one, at)),
+    ...(queue !== undefined && { queue: queue.slice(0, DETAIL_OWNERS).map((one) => queuedView(one, at)) }),
+    ...(permits !== undefined && {
+      permits: permits
+        .slice(0, DETAIL_PERMITS)
+        .map(({ id, remainingMs }) => ({ id, endsAt: remainingMs === null ? null : at + remainingMs })),
+    }),
+    channels: channels.slice(0, MAX_CHANNELS).map((one) => ({ ...one, name: one.name.slice(0, MAX_NAME) })),
+    events,
+  };
+}
+
+function holderView(holder: HolderReport, at: number): HolderView {
+  const { holdCount, mode, leasesMs } = holder;
+  return {
+    ...ownerView(holder, at),
+    holdCount,
+    ...(mode !== undefined && { mode }),
+    ...(leasesMs !== undefined && {
+      endsAt: leasesMs.filter((one) => one !== -2).map((ms) => (ms < 0 ? null : at + ms)),
+    }),
+  };
+}
+
+function queuedView(waiter: WaiterReport, at: number): QueuedView {
+  const { remainingMs, listening } = waiter;
+  return { ...ownerView(waiter, at), keptUntil: remainingMs === null ? null : at + remainingMs, listening };
+}
+
+function ownerView({ owner, clientId, threadId, client, process }: OwnerReport, at: number): OwnerView {
+  const { connectedForMs, ...rest } = process;
+  return {
+    owner: owner.slice(0, MAX_NAME),
+    clientId,
+    threadId,
+    client,
+    process: { ...rest, ...(connectedForMs !== undefined && { connectedSince: at - connectedForMs }) },
+  };
+}

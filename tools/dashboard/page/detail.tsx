@@ -1,0 +1,312 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { HolderView, LockDetail, LockEvent, OwnerView, QueuedView } from '../../../lib/dashboard/wire';
+import {
+  Badge,
+  clock,
+  connectionOf,
+  count,
+  kindOf,
+  LeaseBar,
+  Name,
+  processOf,
+  span,
+  useClock,
+  visible,
+} from './format';
+import { HeldFor, valueOf } from './list';
+import { ReleaseDialog } from './release';
+
+interface DetailProps {
+  readonly name: string;
+  /** `undefined`: not known yet; `null`: there is nothing by that name. */
+  readonly lock: LockDetail | null | undefined;
+  readonly readOnly: boolean;
+  readonly stale: boolean;
+  readonly onClose: () => void;
+}
+
+/** All about one lock. */
+export function Detail({ name, lock, readOnly, stale, onClose }: DetailProps): JSX.Element {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Who opens it with the keyboard goes on there.
+  useEffect(() => heading.current?.focus(), [name]);
+  return (
+    <aside class={stale ? 'detail stale' : 'detail'} aria-label="Lock">
+      <header>
+        <h2 ref={heading} tabIndex={-1}>
+          <Name text={name} />
+        </h2>
+        <button type="button" class="quiet close" onClick={onClose} aria-label="Close">
+          ✕
+        </button>
+      </header>
+      {lock === undefined && (
+        <p class="muted" role="status">
+          Looking…
+        </p>
+      )}
+      {lock === null && (
+        <section class="verdict v-free">
+          <strong>Nothing by that name</strong>
+          <p>Nobody holds a lock of this name now, and nobody waits for it.</p>
+        </section>
+      )}
+      {lock && <Body lock={lock} readOnly={readOnly} />}
+    </aside>
+  );
+}
+
+function Body({ lock, readOnly }: { lock: LockDetail; readOnly: boolean }): JSX.Element {
+  const now = useClock(250);
+  const isLock = ['lock', 'fair', 'fenced', 'readWrite'].includes(lock.kind);
+  const value = valueOf(lock);
+  const { verdict } = lock;
+  return (
+    <>
+      <section class={`verdict v-${verdict.kind}`} aria-label="Verdict">
+        <Badge lock={lock} />
+        <p>
+          <Sentence verdict={verdict} now={now} />
+        </p>
+      </section>
+      {lock.expiresAt !== null && (
+        <section aria-label="Lease">
+          <LeaseBar lock={lock} now={now} large />
+        </section>
+      )}
+      <dl class="facts">
+        <Fact label="Kind">{kindOf(lock)}</Fact>
+        {lock.heldSince !== undefined && (
+          <Fact label="Held for">
+            <HeldFor lock={lock} now={now} /> <span class="muted">since {clock(lock.heldSince)}</span>
+          </Fact>
+        )}
+        <Fact label="Waiters">
+          {count(lock.waiters)}
+          {lock.waitedSince !== undefined && <span class="muted"> for at least {span(now - lock.waitedSince)}</span>}
+        </Fact>
+        {value !== '' && <Fact label={lock.kind === 'countDownLatch' ? 'Latch' : 'Permits'}>{value}</Fact>}
+        {lock.token !== undefined && (
+          <Fact label="Fencing token">
+            <code>{lock.token}</code>
+          </Fact>
+        )}
+        {visible(lock.key) !== visible(lock.name) && (
+          <Fact label="Key">
+            <Name text={lock.key} />
+          </Fact>
+        )}
+      </dl>
+      {lock.holders.length > 0 && (
+        <Part title={holdersTitle(lock)} size={lock.holderCount}>
+          <ul class="owners">
+            {lock.holders.map((holder) => (
+              <li key={holder.owner}>
+                <HolderCard holder={holder} now={now} />
+              </li>
+            ))}
+          </ul>
+          <More shown={lock.holders.length} all={lock.holderCount} />
+        </Part>
+      )}
+      {lock.queue !== undefined && lock.queue.length > 0 && (
+        <Part title="Queue, in order" size={lock.waiters}>
+          <ol class="owners queue">
+            {lock.queue.map((waiter, i) => (
+              <li key={waiter.owner}>
+                <QueuedCard waiter={waiter} place={i + 1} now={now} />
+              </li>
+            ))}
+          </ol>
+          <More shown={lock.queue.length} all={lock.waiters} />
+        </Part>
+      )}
+      {lock.permits !== undefined && lock.permits.length > 0 && (
+        <Part title="Permits that are out" size={lock.acquired ?? lock.permits.length}>
+          <ul class="permits">
+            {lock.permits.map(({ id, endsAt }) => (
+              <li key={id}>
+                <code>{id}</code> <span class="number">{endsAt === null ? 'no lease' : span(endsAt - now)}</span>
+              </li>
+            ))}
+          </ul>
+          <More shown={lock.permits.length} all={lock.acquired ?? lock.permits.length} />
+        </Part>
+      )}
+      <Part title="Events" size={lock.events.length}>
+        {lock.events.length === 0 ? (
+          <p class="muted">Nothing has happened to it since this page looks.</p>
+        ) : (
+          <Events events={lock.events} />
+        )}
+      </Part>
+      {isLock && lock.holders.length > 0 && <Release lock={lock} readOnly={readOnly} />}
+    </>
+  );
+}
+
+/** The sentence says when it ends as it was when it was seen: here that counts on. */
+function Sentence({
+  verdict: { sentence, endsAt },
+  now,
+}: {
+  verdict: LockDetail['verdict'];
+  now: number;
+}): JSX.Element {
+  const [before, after] = sentence.split(/ in [\d.]+ s, at \S+Z/);
+  if (endsAt === undefined || before === undefined || after === undefined) return <>{sentence}</>;
+  return (
+    <>
+      {before} <b class="ends-at">in {span(endsAt - now)}</b>, at {clock(endsAt)}
+      {after}
+    </>
+  );
+}
+
+function holdersTitle({ kind, mode, holderCount }: LockDetail): string {
+  if (kind === 'readWrite') return mode === 'read' ? 'Readers' : 'Writer';
+  return holderCount === 1 ? 'Holder' : 'Holders';
+}
+
+function Part({ title, size, children }: { title: string; size: number; children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="part">
+      <h3>
+        {title} {size > 1 && <span class="size">{count(size)}</span>}
+      </h3>
+      {children}
+    </section>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function More({ shown, all }: { shown: number; all: number }): JSX.Element | null {
+  return all > shown ? <p class="muted">and {count(all - shown)} more; ioredisson inspect shows all</p> : null;
+}
+
+const UNKNOWN = {
+  denied: 'Whether it is connected is not known: this user of Redis may not ask for CLIENT LIST.',
+  java: 'Probably a Java client: its connections do not tell which they are.',
+  'other-names': 'Whether it is connected is not known: some connections have names of their own.',
+  ambiguous: 'Several processes claim this client id.',
+  'just-changed': 'It has only just changed: looking again.',
+  foreign: 'This is no owner as Redisson writes them.',
+} as const;
+
+function Process({ owner, now }: { owner: OwnerView; now: number }): JSX.Element {
+  const { process } = owner;
+  const state = connectionOf(owner);
+  return (
+    <>
+      <p class="process-line">
+        <span class={`dot ${state}`} aria-hidden="true" />
+        <b class="process">{processOf(owner)}</b>
+        <span class={`connection ${state}`}>
+          {state === 'connected' &&
+            (process.connectedSince === undefined
+              ? 'connected'
+              : `connected for ${span(now - process.connectedSince)}`)}
+          {state === 'gone' && 'not connected'}
+          {state === 'unknown' && 'connection unknown'}
+        </span>
+      </p>
+      {process.connected === 'unknown' && process.unknownBecause !== undefined && (
+        <p class="muted why">{UNKNOWN[process.unknownBecause]}</p>
+      )}
+      <p class="owner">
+        {process.address !== undefined && <span>{process.address} · </span>}
+        <code>{visible(owner.owner)}</code>
+      </p>
+    </>
+  );
+}
+
+function HolderCard({ holder, now }: { holder: HolderView; now: number }): JSX.Element {
+  return (
+    <>
+      <Process owner={holder} now={now} />
+      <p class="muted">
+        {holder.mode === 'write' ? 'writes, ' : ''}
+        {holder.mode === 'read' ? 'reads, ' : ''}
+        {holder.holdCount === 1 ? '1 hold' : `${count(holder.holdCount)} holds`}
+        {holder.endsAt?.map((at, i) => (
+          <span key={i}>{at === null ? ', no expiry' : `, lease ends in ${span(at - now)}`}</span>
+        ))}
+      </p>
+    </>
+  );
+}
+
+function QueuedCard({ waiter, place, now }: { waiter: QueuedView; place: number; now: number }): JSX.Element {
+  const kept = waiter.keptUntil;
+  return (
+    <div class="place">
+      <span class="nth">{place}</span>
+      <div>
+        <Process owner={waiter} now={now} />
+        <p class="muted">
+          {waiter.listening ? 'listens for the release' : 'does not listen: it may have gone'}
+          {kept !== null && (kept > now ? `, place kept for ${span(kept - now)}` : ', place is over')}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function Events({ events }: { events: readonly LockEvent[] }): JSX.Element {
+  const sources = { process: 'this process', seen: 'seen', page: 'from a page' } as const;
+  return (
+    <ol class="events">
+      {events.map(({ at, source, level, text, owner }, i) => (
+        <li key={`${at} ${events.length - i}`} class={level}>
+          <time dateTime={new Date(at).toISOString()}>{clock(at)}</time>
+          <span class="text">
+            {visible(text)}
+            {owner !== undefined && <code> {visible(shortOwner(owner))}</code>}
+          </span>
+          <span class="source">{sources[source]}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** The beginning of the client id tells clients apart well enough. */
+function shortOwner(owner: string): string {
+  return owner.replace(/^([0-9a-f]{8})-[0-9a-f-]{27}/, '$1…');
+}
+
+function Release({ lock, readOnly }: { lock: LockDetail; readOnly: boolean }): JSX.Element {
+  const [isOpen, open] = useState(false);
+  if (readOnly) {
+    return (
+      <Part title="Release it" size={0}>
+        <p class="muted">This page is read-only. From a shell:</p>
+        <pre class="command" tabIndex={0} aria-label="Command">{`ioredisson unlock --force ${quoted(lock.name)}`}</pre>
+      </Part>
+    );
+  }
+  return (
+    <Part title="Release it" size={0}>
+      <button type="button" class="danger" onClick={() => open(true)}>
+        Release by force…
+      </button>
+      {isOpen && <ReleaseDialog lock={lock} onClose={() => open(false)} />}
+    </Part>
+  );
+}
+
+/** For a shell. */
+function quoted(name: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(name) && !name.startsWith('-')) return name;
+  return visible(name) === name ? `${name.startsWith('-') ? '-- ' : ''}'${name.replace(/'/g, `'\\''`)}'` : '<name>';
+}

@@ -1,0 +1,121 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { LockRow, OwnerView } from '../../../lib/dashboard/wire';
+import { serverNow } from './live';
+
+/** A time span for a person: two units, no more. */
+export function span(ms: number): string {
+  const s = Math.max(0, ms) / 1_000;
+  if (s < 10) return `${s.toFixed(1)} s`;
+  if (s < 60) return `${Math.floor(s)} s`;
+  const m = Math.floor(s / 60);
+  if (m < 60) return `${m} m ${Math.floor(s % 60)} s`;
+  const h = Math.floor(m / 60);
+  if (h < 48) return `${h} h ${m % 60} m`;
+  return `${Math.floor(h / 24)} d ${h % 24} h`;
+}
+
+export function clock(at: number): string {
+  return new Date(at).toTimeString().slice(0, 8);
+}
+
+export function count(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+}
+
+/** Control characters, and those that turn the direction of writing or have no width: a name could look like another. */
+const ODD = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]/g;
+
+function escaped(char: string): string {
+  return char === '\n' ? '\\n' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** A name as one can see and type it. */
+export function visible(name: string): string {
+  return name.replace(ODD, escaped);
+}
+
+/** A name, with what cannot be seen made visible. */
+export function Name({ text }: { readonly text: string }): JSX.Element {
+  const parts = text.split(new RegExp(`(${ODD.source})`, 'g'));
+  return (
+    <bdi class="name">{parts.map((part, i) => (i % 2 === 1 ? <span class="odd">{escaped(part)}</span> : part))}</bdi>
+  );
+}
+
+/** Renders anew so often; what is shown counts on. */
+export function useClock(everyMs: number): number {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return serverNow();
+}
+
+/** What each verdict is called, with a sign: colour alone tells not everybody something. */
+export const VERDICTS = {
+  free: ['free', '○'],
+  held: ['held', '●'],
+  'holder-gone': ['holder gone', '✕'],
+  'not-renewed': ['not renewed', '◐'],
+  'no-expiry': ['no expiry', '∞'],
+  'wrong-type': ['wrong type', '!'],
+} as const;
+
+export function Badge({ lock }: { readonly lock: LockRow }): JSX.Element {
+  const [label, sign] = VERDICTS[lock.verdict.kind];
+  return (
+    <span class={`badge v-${lock.verdict.kind}`}>
+      <span aria-hidden="true">{sign}</span> {label}
+    </span>
+  );
+}
+
+export const KIND_NAMES: Readonly<Record<LockRow['kind'], string>> = {
+  lock: 'lock',
+  fair: 'fair',
+  fenced: 'fenced',
+  readWrite: 'read/write',
+  semaphore: 'semaphore',
+  permitExpirableSemaphore: 'semaphore, leases',
+  countDownLatch: 'latch',
+  number: 'number',
+  other: 'other data',
+  none: 'nothing there',
+};
+
+export function kindOf({ kind, mode }: LockRow): string {
+  return mode === undefined ? KIND_NAMES[kind] : `${KIND_NAMES[kind]}, ${mode === 'read' ? 'reading' : 'writing'}`;
+}
+
+/** The process of an owner in a few words. */
+export function processOf({ process, clientId, owner }: OwnerView): string {
+  const { host, pid, java } = process;
+  if (host !== undefined) return pid === undefined ? host : `${host} · ${pid}`;
+  if (java) return `Java · ${clientId.slice(0, 8)}`;
+  return clientId === '' ? visible(owner).slice(0, 24) : `client ${clientId.slice(0, 8)}`;
+}
+
+export function connectionOf({ process }: OwnerView): 'connected' | 'gone' | 'unknown' {
+  return process.connected === 'unknown' ? 'unknown' : process.connected ? 'connected' : 'gone';
+}
+
+/** How long the lease still lasts. It moves by itself. */
+export function LeaseBar({ lock, now, large }: { lock: LockRow; now: number; large?: boolean }): JSX.Element {
+  const { expiresAt, leaseMs } = lock;
+  if (expiresAt === null || leaseMs === null) {
+    const text = lock.verdict.kind === 'free' || lock.holderCount === 0 ? '' : 'no expiry';
+    return <span class="lease none">{text}</span>;
+  }
+  const left = Math.max(0, expiresAt - now);
+  const share = Math.min(1, left / Math.max(1, leaseMs));
+  return (
+    <span class={large ? 'lease large' : 'lease'}>
+      <span class="track" aria-hidden="true">
+        <span class={`fill v-${lock.verdict.kind}`} style={{ transform: `scaleX(${share.toFixed(4)})` }} />
+      </span>
+      <span class="left">{span(left)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,76 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** What is shown. It stands in the address behind #: it can be sent to somebody else, and goes to no server. */
+export interface View {
+  readonly search: string;
+  readonly state: string;
+  readonly kind: string;
+  readonly sort: string;
+  readonly page: number;
+  /** The lock that is shown in full. */
+  readonly lock: string | undefined;
+}
+
+const DEFAULTS: View = { search: '', state: 'all', kind: '', sort: 'held', page: 0, lock: undefined };
+
+export const STATES = ['all', 'trouble', 'waited', 'held', 'free'] as const;
+export const SORTS = { held: 'Longest held', waited: 'Most waited for', ends: 'Ends first', name: 'Name' } as const;
+export const KINDS = {
+  lock: 'Lock',
+  fair: 'Fair lock',
+  fenced: 'Fenced lock',
+  readWrite: 'Read/write lock',
+  semaphore: 'Semaphore',
+  permitExpirableSemaphore: 'Semaphore with leases',
+  countDownLatch: 'Latch',
+} as const;
+
+function read(): View {
+  const params = new URLSearchParams(location.hash.slice(1));
+  const known = (name: string, values: readonly string[], fallback: string): string => {
+    const value = params.get(name) ?? fallback;
+    return values.includes(value) ? value : fallback;
+  };
+  const page = Number(params.get('page') ?? 1) - 1;
+  return {
+    search: params.get('q') ?? '',
+    state: known('state', STATES, DEFAULTS.state),
+    kind: known('kind', Object.keys(KINDS), ''),
+    sort: known('sort', Object.keys(SORTS), DEFAULTS.sort),
+    page: Number.isSafeInteger(page) && page > 0 ? page : 0,
+    lock: params.get('lock') || undefined,
+  };
+}
+
+/** The address of a view. */
+export function hashOf({ search, state, kind, sort, page, lock }: View): string {
+  const params = new URLSearchParams();
+  if (search !== '') params.set('q', search);
+  if (state !== DEFAULTS.state) params.set('state', state);
+  if (kind !== '') params.set('kind', kind);
+  if (sort !== DEFAULTS.sort) params.set('sort', sort);
+  if (page > 0) params.set('page', String(page + 1));
+  if (lock !== undefined) params.set('lock', lock);
+  return `#${params.toString()}`;
+}
+
+/** The view of the address, and what changes it. A lock that is opened is a step that Back takes back. */
+export function useView(): [View, (change: Partial<View>) => void] {
+  const [view, setView] = useState(read);
+  useEffect(() => {
+    const onChange = (): void => setView(read());
+    addEventListener('hashchange', onChange);
+    addEventListener('popstate', onChange);
+    return () => {
+      removeEventListener('hashchange', onChange);
+      removeEventListener('popstate', onChange);
+    };
+  }, []);
+  const change = (part: Partial<View>): void => {
+    const next = { ...read(), ...part };
+    if ('lock' in part) history.pushState(null, '', hashOf(next));
+    else history.replaceState(null, '', hashOf(next));
+    setView(next);
+  };
+  return [view, change];
+}
