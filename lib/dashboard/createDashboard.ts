@@ -22,7 +22,7 @@ const FIRST_LOOK_MS = 5_000;
  * answered with 404 where there is none.
  */
 export interface Dashboard {
-  (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
+  (req: IncomingMessage, res: ServerResponse, next?: () => void): void;
   /** Ends all open pages and the watch. Called by itself when the client is shut down. Idempotent. */
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
 /** As {@link createDashboard}, with another source. */
 export function dashboardOn(source: LockSource, options: DashboardOptions, basePath: string): Dashboard {
   const routes = new Routes(source, options);
-  const handle = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
+  const handle = (req: IncomingMessage, res: ServerResponse, next?: () => void): void => {
     const target = http.targetOf(req, basePath);
     if (next !== undefined && (target === undefined || !routes.has(target))) return next();
     void routes.handle(req, res, target);
