@@ -10,6 +10,7 @@ export default tseslint.config(
       'bench/results/',
       'bench/node_modules/',
       'test/apm/node_modules/',
+      'test/frameworks/versions/',
       'test/matrix/versions/',
       'test/interop/**/target/',
     ],

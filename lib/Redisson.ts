@@ -201,11 +201,6 @@ export class Redisson {
     return new CountDownLatch(this.#object('latch', name, latchKeys));
   }
 
-  /** @internal As `getLock(name).withLock(fn, options)`, with what only @DisLock may ask for. */
-  runDecorated<T>(name: string, ...call: Parameters<typeof Lock.prototype.runDecorated<T>>): Promise<T> {
-    return this.#lock(name, this.#kinds.lock).runDecorated(...call);
-  }
-
   /** The client id: a lower-case v4 UUID, the first part of every owner name. */
   getId(): string {
     return this.#id;

@@ -1,9 +1,10 @@
+import type { RedissonClient, RLock } from '../api';
 import { flag, integer, millis } from '../config/parse/parsers';
 import { validateName } from '../config/validateName';
 import { ConfigError } from '../errors';
-import type { Redisson } from '../Redisson';
 import { describe, nearest } from '../util/describe';
 import { leaseMillis, NO_LEASE, toMillis } from '../util/duration';
+import { decorateMethod } from './decorateMethod';
 
 /** An async method. */
 type Method<This, Args extends unknown[], R> = (this: This, ...args: Args) => Promise<R>;
@@ -23,60 +24,83 @@ type Fits<K extends DisLockKey, Args extends unknown[]> = K extends string | ((.
 /** What the compiler then says that the method's context is not. */
 type WrongKey = 'The key function of this @DisLock takes other parameters than the method';
 
-let shared: Redisson | undefined;
+/**
+ * What `DisLock()` returns: a method decorator of either flavour, for methods that return a promise and that the key
+ * function can be called with.
+ */
+export interface DisLockDecorator<K extends DisLockKey> {
+  /** As a standard decorator. */
+  <This, Args extends unknown[], R>(
+    method: Method<This, Args, R>,
+    context: Fits<K, Args> extends true ? ClassMethodDecoratorContext<This, Method<This, Args, R>> : WrongKey,
+  ): Method<This, Args, R>;
+  /** As a legacy one: with `experimentalDecorators`. */
+  <Args extends unknown[], R>(
+    target: object,
+    propertyKey: string | symbol,
+    descriptor: TypedPropertyDescriptor<(...args: Args) => Promise<R>> &
+      (Fits<K, Args> extends true ? unknown : WrongKey),
+  ): void;
+}
+
+let shared: RedissonClient | undefined;
 
 /**
  * Runs an async method under a lock: `@DisLock({ key: (id: string) => 'order:' + id })`.
  *
  * A call takes the lock of its key, waits for it if it must, runs the method in the thread scope of that hold (so that
  * decorated methods that call each other re-enter), and releases the lock. `this`, the arguments, the value and the
- * errors pass through. Standard decorators (TypeScript 5 and later, without `experimentalDecorators`), on any method:
- * static and private ones too.
+ * errors pass through. It is a standard decorator (TypeScript 5 and later; static and private methods too), and a
+ * legacy one where `experimentalDecorators` is set (NestJS, TypeORM), with tsc and swc. What other decorators have
+ * noted at the method (`reflect-metadata`) stays.
  *
  * The decorated method rejects with what the method rejects with, and besides with
  * - `LockTimeoutError` when the lock was not to be had within `waitTime`; the method did not run then;
  * - `LockLostError` when the lock was lost before the method ended: what it did may not have been alone;
- * - `ConfigError` without a client, or when the key is not a non-empty string; errors of the connection.
+ * - `ConfigError` without a client, when the key is not a non-empty string, or for `lockWatchdogTimeout` and
+ *   `ifExpireWhenFinish` with a client that this package did not make; errors of the connection.
  *
  * @throws ConfigError, RangeError for options it does not understand
  */
-export function DisLock<K extends DisLockKey>(
-  options: DisLockOptions<K>,
-): <This, Args extends unknown[], R>(
-  method: Method<This, Args, R>,
-  context: Fits<K, Args> extends true ? ClassMethodDecoratorContext<This, Method<This, Args, R>> : WrongKey,
-) => Method<This, Args, R> {
-  const { key, waitTime, leaseTime, maxRenewTimes, client, ...inner } = readDisLockOptions(options);
-  return (method, context) => {
-    const kind: unknown = (context as { kind?: unknown } | undefined)?.kind;
-    if (kind !== 'method') {
-      throw new TypeError(
-        '@DisLock decorates methods, as a standard decorator: compile without experimentalDecorators',
-      );
+export function DisLock<K extends DisLockKey>(options: DisLockOptions<K>): DisLockDecorator<K> {
+  const settings = readDisLockOptions(options);
+  return decorateMethod('@DisLock', (call, args) => {
+    const redisson = settings.client ?? shared;
+    if (redisson === undefined) {
+      throw new ConfigError('@DisLock has no client: call DisLock.use(client) first, or give it as an option');
     }
-    return named(method.name, async function (...args) {
-      const redisson = client ?? shared;
-      if (redisson === undefined) {
-        throw new ConfigError('@DisLock has no client: call DisLock.use(client) first, or give it as an option');
-      }
-      const name = typeof key === 'function' ? key(...(args as unknown as never[])) : key;
-      const run = (): ReturnType<typeof method> => method.apply(this, args);
-      return redisson.runDecorated(name, run, { waitTime, leaseTime, maxRenewTimes }, inner);
-    });
-  };
+    const { key } = settings;
+    const name = typeof key === 'function' ? key(...(args as never[])) : key;
+    return runUnder(redisson.getLock(name), call, settings);
+  }) as DisLockDecorator<K>;
 }
 
 /**
  * Sets the client of all `@DisLock` without one of their own, wherever they are; it is looked up at each call.
  * @param client - `undefined`: none any more
  */
-DisLock.use = (client: Redisson | undefined): void => {
+DisLock.use = (client: RedissonClient | undefined): void => {
   shared = client === undefined ? undefined : checkClient(client);
 };
 
-/** Gives a function the name of the one it stands for: it is in the stack traces. */
-function named<F extends (...args: never[]) => unknown>(name: string, fn: F): F {
-  return Object.defineProperty(fn, 'name', { value: name, configurable: true });
+/** The locks of this package, which can do what no public method offers. */
+interface DecoratedLock extends RLock {
+  runDecorated<T>(
+    fn: () => T | PromiseLike<T>,
+    options: { readonly waitTime: number | undefined; readonly leaseTime: number; readonly maxRenewTimes: number },
+    inner: { readonly watchdogMs: number | undefined; readonly letsExpire: boolean },
+  ): Promise<T>;
+}
+
+function runUnder(lock: RLock | DecoratedLock, fn: () => unknown, settings: DisLockSettings): Promise<unknown> {
+  const { waitTime, leaseTime, maxRenewTimes, watchdogMs, letsExpire } = settings;
+  const options = { waitTime, leaseTime, maxRenewTimes };
+  if ('runDecorated' in lock) return lock.runDecorated(fn, options, { watchdogMs, letsExpire });
+  if (watchdogMs !== undefined || letsExpire) {
+    const what = watchdogMs === undefined ? 'ifExpireWhenFinish: false' : 'lockWatchdogTimeout';
+    throw new ConfigError(`${what} of @DisLock needs a client that this package has made`);
+  }
+  return lock.withLock(fn, options);
 }
 
 /** The name of the lock: always the same, or made of the arguments of the call. */
@@ -115,7 +139,7 @@ export interface DisLockOptions<K extends DisLockKey = DisLockKey> {
    */
   readonly ifExpireWhenFinish?: boolean | undefined;
   /** The client to take the lock with. @default the one given to `DisLock.use` */
-  readonly client?: Redisson | undefined;
+  readonly client?: RedissonClient | undefined;
 }
 
 /** The options as they are used. */
@@ -127,7 +151,7 @@ export interface DisLockSettings {
   readonly watchdogMs: number | undefined;
   readonly maxRenewTimes: number;
   readonly letsExpire: boolean;
-  readonly client: Redisson | undefined;
+  readonly client: RedissonClient | undefined;
 }
 
 /** One hour with the usual watchdog time-out. */
@@ -161,8 +185,8 @@ export function readDisLockOptions(options: DisLockOptions): DisLockSettings {
   };
 }
 
-/** @throws ConfigError unless it is a client of this package */
-export function checkClient(client: Redisson): Redisson {
-  if (typeof client === 'object' && client !== null && typeof client.runDecorated === 'function') return client;
+/** @throws ConfigError unless it is a client */
+export function checkClient(client: RedissonClient): RedissonClient {
+  if (typeof client === 'object' && client !== null && typeof client.getLock === 'function') return client;
   throw new ConfigError(`The client of @DisLock must be a Redisson, got ${describe(client)}`);
 }

@@ -41,9 +41,12 @@ export const EDGES: Edges = {
   'connection/pending': ['connection/link', 'errors', 'scripts', 'util'],
   'connection/pubsub': ['connection/link', 'errors', 'types:config', 'types:connection/cluster', 'util'],
   dashboard: ['errors', 'inspection', 'types:api'],
-  decorators: ['config', 'config/parse', 'errors', 'types:Redisson.ts', 'util'],
+  decorators: ['config', 'config/parse', 'errors', 'types:api', 'util'],
   doctor: ['config', 'config/builder', 'connection', 'errors', 'inspection', 'types:connection/pending', 'util'],
   errors: [],
+  express: ['frameworks', 'types:api'],
+  fastify: ['frameworks', 'types:api'],
+  frameworks: ['Redisson.ts', 'errors', 'types:api', 'types:config/builder', 'types:config/index.ts', 'util'],
   'index.ts': [
     'Redisson.ts',
     'config',
@@ -102,6 +105,7 @@ export const EDGES: Edges = {
     'waiters',
   ],
   'locks/multi': ['errors', 'locks/core', 'telemetry', 'types:api', 'util', 'wait'],
+  nestjs: ['Redisson.ts', 'decorators', 'errors', 'frameworks', 'types:api'],
   scripts: [],
   synchronizers: [
     'config',

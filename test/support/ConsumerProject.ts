@@ -31,6 +31,14 @@ export class ConsumerProject {
     fs.symlinkSync(target, place, 'dir');
   }
 
+  /** Installs ioredisson as it is built, with its dependencies: no link, so that it finds the packages of the project. */
+  installBuilt(): void {
+    const place = path.join(this.folder, 'node_modules', 'ioredisson');
+    fs.cpSync(path.join(projectRoot, 'dist'), path.join(place, 'dist'), { recursive: true });
+    fs.copyFileSync(path.join(projectRoot, 'package.json'), path.join(place, 'package.json'));
+    for (const name of ['p-defer', 'yaml']) this.link(name, path.join(projectRoot, 'node_modules', name));
+  }
+
   /** Writes a file and returns its path. */
   write(name: string, text: string): string {
     const file = path.join(this.folder, name);

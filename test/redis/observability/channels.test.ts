@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { LockLostError, type Redisson, type RenewalMessage, ShutdownError, TimeUnit } from '../../../lib';
+import { DisLock, LockLostError, type Redisson, type RenewalMessage, ShutdownError, TimeUnit } from '../../../lib';
 import { allowLeftovers, sleepUntil, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 import { KINDS, partsOf } from './kinds';
@@ -189,7 +189,13 @@ describe('the diagnostics channels', () => {
   });
 
   it('tell of a hold that @DisLock leaves to expire as released, not as lost when it has run out', async () => {
-    await client.runDecorated(name, () => Promise.resolve(1), { leaseTime: 60 }, { letsExpire: true });
+    class Job {
+      @DisLock({ key: name, expire: 60, ifExpireWhenFinish: false, client })
+      async run(): Promise<number> {
+        return 1;
+      }
+    }
+    await new Job().run();
     expect(heard.held.map(({ outcome }) => outcome)).to.deep.equal(['released']);
     await sleepUntil(async () => (await redis.exists(name)) === 0);
     await client.getLock(name).withLock(() => undefined);

@@ -57,10 +57,14 @@ describe('the options of @DisLock', () => {
     expect(() => DisLock.use('redis://localhost' as never)).to.throw(ConfigError, 'Redisson');
   });
 
-  it('are refused on anything but a method, with a word on legacy decorators', () => {
+  it('are refused on anything but a method, in either flavour', () => {
     const decorate = DisLock({ key: 'a' }) as unknown as (...args: unknown[]) => unknown;
-    expect(() => decorate(undefined, { kind: 'field', name: 'a' })).to.throw(TypeError, 'experimentalDecorators');
-    // What a compiler with experimentalDecorators passes: the prototype, the name, the descriptor.
-    expect(() => decorate({}, 'run', { value: () => undefined })).to.throw(TypeError, 'experimentalDecorators');
+    expect(() => decorate(undefined, { kind: 'field', name: 'a' })).to.throw(TypeError, '@DisLock decorates methods');
+    // What a compiler with experimentalDecorators passes: the prototype, the name, the descriptor; none for a field.
+    expect(() => decorate({}, 'run')).to.throw(TypeError, '@DisLock decorates methods');
+    const descriptor = { value: async () => undefined };
+    const before = descriptor.value;
+    decorate({}, 'run', descriptor);
+    expect(descriptor.value).to.be.a('function').and.not.equal(before);
   });
 });

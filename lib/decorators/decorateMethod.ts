@@ -1,0 +1,60 @@
+/** An async method, or whatever else is to be decorated. */
+type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
+
+/**
+ * Does what a decorated method is to do.
+ *
+ * @param call - the method itself, with its `this` and its arguments
+ * @param args - those arguments
+ * @param self - that `this`
+ */
+export type Around = (call: () => unknown, args: readonly unknown[], self: unknown) => Promise<unknown>;
+
+/** The decorator of either flavour, as compilers call it. */
+type MethodDecoratorOfEither = (target: unknown, keyOrContext: unknown, descriptor?: unknown) => unknown;
+
+/** The part of the package reflect-metadata that keeps what decorators note. */
+interface Metadata {
+  readonly getOwnMetadataKeys?: (target: object) => unknown[];
+  readonly getOwnMetadata?: (key: unknown, target: object) => unknown;
+  readonly defineMetadata?: (key: unknown, value: unknown, target: object) => void;
+}
+
+/**
+ * A decorator that replaces a method by one which runs it within `around`: a standard decorator, and a legacy one
+ * (`experimentalDecorators`).
+ *
+ * @param name - of the decorator, for the error
+ * @param around - rejects instead of throwing, or may throw: the method rejects then
+ * @returns throws a TypeError where it decorates anything but a method
+ */
+export function decorateMethod(name: string, around: Around): MethodDecoratorOfEither {
+  return (target, keyOrContext, descriptor) => {
+    if (isMethodContext(keyOrContext) && typeof target === 'function') return wrapped(target as AnyMethod, around);
+    const method = (descriptor as PropertyDescriptor | undefined)?.value as unknown;
+    if (typeof method !== 'function') throw new TypeError(`${name} decorates methods, and nothing else`);
+    (descriptor as PropertyDescriptor).value = wrapped(method as AnyMethod, around);
+    return undefined;
+  };
+}
+
+function isMethodContext(context: unknown): boolean {
+  return typeof context === 'object' && context !== null && (context as { kind?: unknown }).kind === 'method';
+}
+
+function wrapped(method: AnyMethod, around: Around): AnyMethod {
+  const wrapper = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
+    return around(() => method.apply(this, args), args, this);
+  };
+  // It is in the stack traces.
+  Object.defineProperty(wrapper, 'name', { value: method.name, configurable: true });
+  copyMetadata(method, wrapper);
+  return wrapper;
+}
+
+/** What the decorators below have noted at the method (a route of NestJS, say) is looked for at what replaces it. */
+function copyMetadata(from: object, to: object): void {
+  const { getOwnMetadataKeys, getOwnMetadata, defineMetadata } = Reflect as unknown as Metadata;
+  if (!getOwnMetadataKeys || !getOwnMetadata || !defineMetadata) return;
+  for (const key of getOwnMetadataKeys(from)) defineMetadata(key, getOwnMetadata(key, from), to);
+}

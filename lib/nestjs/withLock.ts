@@ -1,0 +1,74 @@
+import { ConflictException, Inject } from '@nestjs/common';
+import type { AcquireOptions, RedissonClient } from '../api';
+import { decorateMethod } from '../decorators/decorateMethod';
+import { ConfigError, LockTimeoutError } from '../errors';
+import { REDISSON } from './injection';
+
+/** The name of the lock: always the same, or made of the arguments of the call. */
+export type WithLockKey<Args extends unknown[] = never[]> = string | ((...args: Args) => string);
+
+/** Options of `@WithLock`: those of `RLock.withLock`, and `http`. */
+export interface WithLockOptions extends AcquireOptions {
+  /**
+   * The method answers a request: when the lock is not acquired within `waitTime`, it rejects with `ConflictException`
+   * (409), whose `cause` is the `LockTimeoutError`.
+   * @default false: it rejects with the LockTimeoutError itself
+   */
+  readonly http?: boolean | undefined;
+}
+
+/** Where NestJS puts the client into each instance whose class has a method with `@WithLock`. */
+const CLIENT = Symbol('the client for @WithLock');
+
+/**
+ * Runs an async method of a provider or controller under a lock: `@WithLock((id: string) => 'order:' + id)`.
+ *
+ * The lock is that of `getLock(key)` of the client of `RedissonModule`. The method runs in the thread scope of its hold,
+ * and its errors pass through. Other decorators of the method may stand above and below.
+ *
+ * The method then also rejects with
+ * - `LockTimeoutError` when the lock was not to be had within `waitTime` (`ConflictException` with `http`);
+ * - `LockLostError` when the lock was lost before it ended: what it did may not have been alone;
+ * - `ConfigError` for a key that is not a non-empty string, and where NestJS did not make the instance.
+ *
+ * @param key - the name, or how to make it of the arguments of a call
+ * @param options - as those of `RLock.withLock`, and `http`
+ */
+export function WithLock<Args extends unknown[]>(
+  key: WithLockKey<Args>,
+  options: WithLockOptions = {},
+): <A extends Args, R>(
+  target: object,
+  propertyKey: string | symbol,
+  descriptor: TypedPropertyDescriptor<(...args: A) => Promise<R>>,
+) => void {
+  const { http = false, ...acquire } = options;
+  const decorate = decorateMethod('@WithLock', async (call, args, self) => {
+    const redisson = (self as { [CLIENT]?: RedissonClient } | undefined)?.[CLIENT];
+    if (redisson === undefined) {
+      throw new ConfigError('@WithLock has no client: NestJS must make the instance, with RedissonModule imported');
+    }
+    const name = typeof key === 'function' ? key(...(args as Args)) : key;
+    let acquired = false;
+    const run = (): unknown => {
+      acquired = true;
+      return call();
+    };
+    try {
+      return await redisson.getLock(name).withLock(run, acquire);
+    } catch (error) {
+      // An error of the method itself is its own.
+      if (!http || acquired || !(error instanceof LockTimeoutError)) throw error;
+      throw new ConflictException(`'${name}' is locked`, { cause: error });
+    }
+  });
+  return (target, propertyKey, descriptor) => {
+    if (typeof target === 'function') throw new TypeError('@WithLock decorates methods of instances, not static ones');
+    decorate(target, propertyKey, descriptor);
+    if (!Object.hasOwn(target, CLIENT)) {
+      Inject(REDISSON)(target, CLIENT);
+      // A mark only: NestJS sets the property of each instance.
+      Object.defineProperty(target, CLIENT, { value: undefined, writable: true });
+    }
+  };
+}
