@@ -59,6 +59,11 @@ The kind is what the data in Redis look like. A fair lock that nobody waits for
 looks like a plain one. A lock is shown as fenced while the counter of its name
 exists, also when somebody took it as a plain one.
 
+PROCESS is host/process id of an owner, by the name of its connection and CLIENT
+LIST; "gone": it is not connected any more; "?": unknown, see inspect. VERDICT:
+free, held, holder-gone, not-renewed (a lease, or a holder that has stopped
+renewing it), no-expiry, wrong-type.
+
 --json prints an array of what inspect --json prints.
 `;
 
@@ -76,11 +81,14 @@ synchronizer (kind other).
                 permitExpirableSemaphore, countDownLatch, number, other, none
   mode          read or write; of a read/write lock
   ttlMs         until the key expires; -1 without expiry, -2 without key
+  verdict       kind (see list --help), sentence, endsAt (ms since 1970)
   holders       array of owner, clientId, threadId (text), client (node or
-                unknown), holdCount; of a read/write lock mode and leasesMs
+                unknown), holdCount, process; of a read/write lock mode and
+                leasesMs. process: connected (true, false, "unknown"), java
+                (probably), host, pid, address, connectedForMs, unknownBecause
   waiters       see list --help
   queue         of a fair lock: array of owner, clientId, threadId, client,
-                remainingMs (null: unknown), listening
+                process, remainingMs (null: unknown), listening
   token         of a fenced lock: the last one given, as text
   value         permits left, count of a latch, or the number; as text beyond
                 2^53, where a JSON number is inexact

@@ -2,7 +2,17 @@ import type { ObjectReport } from '../inspection';
 import { ExitCode, Failure } from './exit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
 import { oneLine, print } from './output';
-import { clientText, kindText, leasesText, listeningText, remainingText, table, ttlText } from './tables';
+import {
+  clientText,
+  connectionText,
+  kindText,
+  leasesText,
+  listeningText,
+  processText,
+  remainingText,
+  table,
+  ttlText,
+} from './tables';
 
 /** `ioredisson inspect`. @returns the exit code */
 export async function inspect(name: string, options: ReportOptions): Promise<number> {
@@ -19,18 +29,26 @@ function paragraphs(report: ObjectReport): string[] {
   const parts = [facts(report)];
   const { holders, queue = [], permits = [], channels } = report;
   if (holders.length > 0) {
-    const rows = holders.map((one) => [one.owner, clientText(one), String(one.holdCount), leasesText(one)]);
-    parts.push(titled('Held by', ['OWNER', 'CLIENT', 'HOLDS', 'LEASES'], rows));
+    const rows = holders.map((one) => [
+      one.owner,
+      clientText(one),
+      processText(one),
+      connectionText(one),
+      String(one.holdCount),
+      leasesText(one),
+    ]);
+    parts.push(titled('Held by', ['OWNER', 'CLIENT', 'PROCESS', 'CONNECTED', 'HOLDS', 'LEASES'], rows));
   }
   if (queue.length > 0) {
     const rows = queue.map((one, i) => [
       String(i + 1),
       one.owner,
       clientText(one),
+      processText(one),
       remainingText(one.remainingMs),
       listeningText(one),
     ]);
-    parts.push(titled('Queue', ['', 'OWNER', 'CLIENT', 'PLACE KEPT FOR', 'LISTENS'], rows));
+    parts.push(titled('Queue', ['', 'OWNER', 'CLIENT', 'PROCESS', 'PLACE KEPT FOR', 'LISTENS'], rows));
   }
   if (permits.length > 0) {
     const rows = permits.map(({ id, remainingMs }) => [id, remainingText(remainingMs)]);
@@ -49,6 +67,7 @@ function facts(report: ObjectReport): string {
     ['Key', report.key === report.name ? undefined : report.key],
     ['Kind', report.kind === 'number' ? 'a number (semaphore, latch or counter)' : kindText(report)],
     ['State', stateOf(report)],
+    ['Verdict', `${report.verdict.kind}. ${report.verdict.sentence}`],
     ['TTL', report.kind === 'none' ? undefined : ttlText(report.ttlMs)],
     ['Token', report.token],
     ['Value', report.value?.toString()],

@@ -53,8 +53,10 @@ export function objectTable(reports: readonly ObjectReport[]): string {
     holdsText(report),
     ttlText(report.ttlMs),
     String(report.waiters),
+    processesText(report),
+    report.verdict.kind,
   ]);
-  return table(['NAME', 'KIND', 'OWNER', 'HOLDS', 'TTL', 'WAITERS'], rows);
+  return table(['NAME', 'KIND', 'OWNER', 'HOLDS', 'TTL', 'WAITERS', 'PROCESS', 'VERDICT'], rows);
 }
 
 /** The kind, for people. */
@@ -80,6 +82,26 @@ export function kindText({ kind, mode }: ObjectReport): string {
 /** Which client it is, as far as that can be known. */
 export function clientText({ client }: OwnerReport): string {
   return client === 'node' ? 'Node' : 'Java, or an explicit thread id';
+}
+
+/** Whose process it is: host and process id, as far as that can be known. */
+export function processText({ process: { host, pid, connected, java } }: OwnerReport): string {
+  const where = host === undefined ? '' : `${host}/${pid}`;
+  if (connected === false) return where === '' ? 'gone' : `${where}, gone`;
+  return where === '' ? (java ? 'Java?' : '?') : where;
+}
+
+/** For how long the process has been connected, and from where. */
+export function connectionText({ process: { address, connected, connectedForMs } }: OwnerReport): string {
+  if (connected === 'unknown') return 'unknown';
+  if (!connected) return 'no';
+  return `for ${readableTime(connectedForMs ?? 0)}, from ${address}`;
+}
+
+function processesText({ holders }: ObjectReport): string {
+  const [first] = holders;
+  if (first === undefined) return '-';
+  return holders.length === 1 ? processText(first) : `${processText(first)} and ${holders.length - 1} more`;
 }
 
 /** The time until a key expires. */
