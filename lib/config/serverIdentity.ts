@@ -1,5 +1,5 @@
 import type { Settings } from './Settings';
-import type { NodeAddress } from './Topology';
+import type { NodeAddress, RedisClientLike } from './Topology';
 
 /**
  * What tells the servers of one client from those of another, in every process alike: the addresses it was configured
@@ -18,14 +18,14 @@ export function serverIdentity({ topology, database }: Settings): string {
     case 'replicated':
       return `${addresses(topology.nodes)}/${database}`;
     case 'client':
-      return clientIdentity(topology.client, database);
+      return clientIdentity(topology.client.reveal(), database);
   }
 }
 
-function clientIdentity(client: object, database: number): string {
+function clientIdentity(client: RedisClientLike, database: number): string {
   const { startupNodes, options = {} } = client as {
-    startupNodes?: unknown;
-    options?: Record<string, unknown>;
+    readonly startupNodes?: unknown;
+    readonly options?: Record<string, unknown>;
   };
   if (Array.isArray(startupNodes)) return `${addresses(startupNodes as Partial<NodeAddress>[])}/${database}`;
   const { host, port, path, sentinels, name, db } = options;

@@ -5,13 +5,18 @@ import { build } from 'esbuild';
 const root = path.resolve(__dirname, '..', '..');
 
 /** A change of one place in one file of lib. */
-export interface Mutation {
-  readonly name: string;
+export interface Edit {
   /** From `lib/`. */
   readonly file: string;
   /** What is there now, once. */
   readonly search: string;
   readonly replace: string;
+}
+
+/** A way to break lib. */
+export interface Mutation {
+  readonly name: string;
+  readonly edits: readonly Edit[];
 }
 
 /**
@@ -26,7 +31,8 @@ export async function bundle(mutation?: Mutation): Promise<string> {
     folder,
     `${mutation === undefined ? 'main' : mutation.name.replaceAll(/\W+/g, '-')}-${process.pid}.cjs`,
   );
-  let applied = mutation === undefined;
+  const edits = mutation?.edits ?? [];
+  const applied = new Set<Edit>();
   await build({
     entryPoints: [path.join(__dirname, 'main.ts')],
     outfile,
@@ -42,23 +48,27 @@ export async function bundle(mutation?: Mutation): Promise<string> {
       {
         name: 'mutation',
         setup(plugins) {
-          if (mutation === undefined) return;
-          const target = path.join(root, 'lib', mutation.file);
+          if (edits.length === 0) return;
           plugins.onLoad({ filter: /\.ts$/ }, ({ path: file }) => {
-            if (file !== target) return undefined;
-            applied = true;
-            return { contents: mutate(fs.readFileSync(file, 'utf8'), mutation), loader: 'ts' };
+            const here = edits.filter((edit) => file === path.join(root, 'lib', edit.file));
+            if (here.length === 0) return undefined;
+            let contents = fs.readFileSync(file, 'utf8');
+            for (const edit of here) {
+              contents = apply(contents, edit);
+              applied.add(edit);
+            }
+            return { contents, loader: 'ts' };
           });
         },
       },
     ],
   });
-  if (!applied) throw new Error(`${mutation?.name}: there is no lib/${mutation?.file}`);
+  for (const edit of edits) if (!applied.has(edit)) throw new Error(`nothing imports lib/${edit.file}`);
   return outfile;
 }
 
-function mutate(text: string, { name, file, search, replace }: Mutation): string {
+function apply(text: string, { file, search, replace }: Edit): string {
   const parts = text.split(search);
-  if (parts.length !== 2) throw new Error(`${name}: lib/${file} has ${parts.length - 1} times: ${search}`);
+  if (parts.length !== 2) throw new Error(`lib/${file} has ${parts.length - 1} times: ${search}`);
   return parts.join(replace);
 }

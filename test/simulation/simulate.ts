@@ -2,6 +2,8 @@ import { enter } from './engine/install';
 import { Phase } from './engine/Loop';
 import type { App } from './workload/App';
 import { pause, useLock } from './workload/lockTasks';
+import { useMulti } from './workload/multiTasks';
+import { useSynchronizer } from './workload/synchronizerTasks';
 import { FaultPlan } from './workload/faults';
 import { World } from './workload/World';
 
@@ -85,10 +87,17 @@ function runTasks(world: World, app: App): void {
         await pause(random.around(profile.thinkMs));
         if (world.stopping || app.leaving) return;
         world.begun++;
-        await world.operation(app, 'use', undefined, () => useLock(world, app));
+        await world.operation(app, 'use', undefined, () => use(world, app));
       }
     })();
   }
+}
+
+function use(world: World, app: App): Promise<void> {
+  const { random, profile } = world;
+  if (random.chance(profile.synchronizers)) return useSynchronizer(world, app);
+  if (random.chance(profile.multis)) return useMulti(world, app);
+  return useLock(world, app);
 }
 
 async function shutDown(world: World, broken: () => boolean): Promise<void> {

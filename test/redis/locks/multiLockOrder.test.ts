@@ -1,9 +1,11 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import { serverIdentity } from '../../../lib/config/serverIdentity';
+import { Redisson } from '../../../lib/Redisson';
 import { client, within } from '../../faults/scene';
-import { RedisServer, sleep, uniqueName } from '../../support';
+import { redisUrl, RedisServer, sleep, trackClient, uniqueName } from '../../support';
 
 describe('a multi-lock over the same name on two servers (A11)', () => {
   let servers: RedisServer[];
@@ -41,5 +43,27 @@ describe('serverIdentity', () => {
     expect(of('redis://a:6379')).to.equal(of('redis://user:pw@A'));
     expect(of('redis://a:6379')).not.to.equal(of('redis://a:6380'));
     expect(of('redis://a:6379/1')).not.to.equal(of('redis://a:6379/2'));
+  });
+
+  it('is that of the servers of a given client', () => {
+    const given = (port: number, db = 0): string =>
+      serverIdentity(resolveConfig({ client: new Redis({ host: 'a', port, db, lazyConnect: true }) }, {}));
+    expect(given(6379)).to.equal(of('redis://a:6379'));
+    expect(given(6379)).not.to.equal(given(6380));
+    expect(given(6379, 1)).not.to.equal(given(6379, 2));
+  });
+});
+
+describe('a red lock over the same name through given clients (A11)', () => {
+  it('takes them for the different servers that they are', async () => {
+    const name = uniqueName();
+    const locks = [0, 1, 2].map((db) => {
+      const given = trackClient(new Redis(redisUrl(), { db, lazyConnect: true }));
+      return trackClient(Redisson.create({ client: given })).getLock(name);
+    });
+    const lock = trackClient(Redisson.create(redisUrl())).getRedLock(...locks);
+    await lock.withLock(async () => {
+      expect(await Promise.all(locks.map((member) => member.isLocked()))).to.deep.equal([true, true, true]);
+    });
   });
 });

@@ -18,19 +18,18 @@ export interface Inside {
   alive(): boolean;
 }
 
-/** A call that waits for something, and what it waits for. */
-export interface Waiting {
+/** Permits that somebody has. */
+interface Taken {
   readonly app: App;
-  readonly key: string;
+  readonly permits: number;
   readonly since: number;
-  /** Whether it gives up by itself. */
-  readonly until: number;
 }
 
 /** Knows who is inside of what, and judges. */
 export class Oracle {
   readonly violations: string[] = [];
   readonly #inside = new Map<string, Set<Inside>>();
+  readonly #permits = new Map<string, Set<Taken>>();
   readonly #tokens = new Map<string, bigint>();
   /** How often each was entered. */
   readonly entered = new Map<string, number>();
@@ -63,6 +62,19 @@ export class Oracle {
     };
   }
 
+  /** Somebody got permits. @param total - how many there are @returns what says that it gives them back */
+  takePermits(app: App, key: string, permits: number, total: number, since: number): () => void {
+    const all = this.#permits.get(key) ?? new Set<Taken>();
+    this.#permits.set(key, all);
+    this.entered.set(key, (this.entered.get(key) ?? 0) + 1);
+    const one = { app, permits, since };
+    all.add(one);
+    const valid = [...all].filter((each) => !this.#excused(key, each.since));
+    const sum = valid.reduce((count, each) => count + each.permits, 0);
+    if (sum > total) this.violate(`${sum} permits of ${key} are given, and there are ${total}`);
+    return () => void all.delete(one);
+  }
+
   /** A process that was stopped goes on: what it believes is checked. */
   recheck(app: App): void {
     for (const all of this.#inside.values()) {
@@ -75,6 +87,7 @@ export class Oracle {
   /** A process is gone. */
   forget(app: App): void {
     for (const all of this.#inside.values()) for (const one of all) if (one.app === app) all.delete(one);
+    for (const all of this.#permits.values()) for (const one of all) if (one.app === app) all.delete(one);
   }
 
   /** A hold with a fencing token began. @param askedAt - when it was asked for */
@@ -102,7 +115,8 @@ export class Oracle {
 
   #excused(key: string, since: number): boolean {
     const [server = ''] = key.split('/');
-    return (this.lostAt.get(server) ?? -1) >= since;
+    const lostAt = server === 'red' ? Math.max(-1, ...this.lostAt.values()) : (this.lostAt.get(server) ?? -1);
+    return lostAt >= since;
   }
 
   #compare(one: Inside, other: Inside): void {

@@ -23,18 +23,28 @@ export interface Operation {
   readonly app: App;
   readonly what: string;
   readonly since: number;
-  /** The lock that it waits for, as long as it does. */
-  waitsFor: LockPlace | undefined;
+  /** What it waits for, as long as it does. */
+  waitsFor: Wanted | undefined;
+}
+
+/** Something that calls wait for. */
+export interface Wanted {
+  /** For the oracle. */
+  readonly key: string;
+  /** How long it may be free while somebody waits for it, in ms. */
+  readonly patienceMs: number;
+  isFree(): boolean;
 }
 
 /** A lock of a server. */
-export interface LockPlace {
+export interface LockPlace extends Wanted {
   readonly server: SimServer;
   readonly name: string;
   readonly kind: LockKindName;
-  /** For the oracle. */
-  readonly key: string;
 }
+
+/** How many permits the semaphores of a world have. */
+export const PERMITS = 3;
 
 export const LOCK_KINDS = [
   'lock',
@@ -57,6 +67,9 @@ export interface Profile {
   readonly thinkMs: number;
   readonly kinds: readonly LockKindName[];
   readonly namesPerKind: number;
+  /** Of a hundred operations so many use a synchronizer, and several locks at once. */
+  readonly synchronizers: number;
+  readonly multis: number;
   readonly latencyMs: number;
   readonly faults: readonly FaultFamily[];
   /** Between two bursts of faults, in ms. */
@@ -139,7 +152,7 @@ export class World {
   }
 
   /** Notes a call until it settles. */
-  async operation<T>(app: App, what: string, waitsFor: LockPlace | undefined, call: () => Promise<T>): Promise<T> {
+  async operation<T>(app: App, what: string, waitsFor: Wanted | undefined, call: () => Promise<T>): Promise<T> {
     const operation: Operation = { app, what, since: this.loop.now, waitsFor };
     this.operations.add(operation);
     this.loop.note(what);
@@ -158,7 +171,9 @@ export class World {
   }
 
   place(server: SimServer, kind: LockKindName, name: string): LockPlace {
-    return { server, kind, name, key: `${server.name}/${name}` };
+    const patienceMs = /fair/i.test(kind) ? FAIR_IDLE_MS : IDLE_MS;
+    const isFree = (): boolean => server.store.entry(name) === undefined;
+    return { server, kind, name, key: `${server.name}/${name}`, patienceMs, isFree };
   }
 
   lockOf(client: Redisson, kind: LockKindName, name: string): RLock {
@@ -182,21 +197,37 @@ export class World {
     }
   }
 
+  /** A permit is free, or somebody has it: never more than there are. */
+  #countPermits(): void {
+    for (const { name, store } of this.servers) {
+      for (let i = 0; i < this.profile.namesPerKind; i++) {
+        const free = Number(store.text(`semaphore${i}`) ?? 0);
+        if (free < 0 || free > PERMITS)
+          this.oracle.violate(`${name}/semaphore${i} has ${free} free permits of ${PERMITS}`);
+        const text = store.text(`permits${i}`);
+        const leased = Number(store.run('zcard', [`{permits${i}}:timeout`]));
+        if (text === undefined || Number(text) + leased === PERMITS) continue;
+        this.oracle.violate(`${name}/permits${i} has ${text} free permits and ${leased} given ones of ${PERMITS}`);
+      }
+    }
+  }
+
   /** Looks again and again whether somebody sleeps beside a free lock. */
   #poll(): void {
     this.loop.after(POLL_MS, () => this.#poll());
-    const waiting = new Map<string, LockPlace>();
+    this.#countPermits();
+    const waiting = new Map<string, Wanted>();
     for (const { app, waitsFor, since } of this.operations) {
       if (waitsFor !== undefined && app.running && this.loop.now - since > POLL_MS) waiting.set(waitsFor.key, waitsFor);
     }
     for (const key of this.#idleSince.keys()) if (!waiting.has(key)) this.#idleSince.delete(key);
-    for (const [key, { server, name, kind }] of waiting) {
+    for (const [key, { isFree, patienceMs }] of waiting) {
       const entered = this.oracle.entered.get(key) ?? 0;
-      const free = server.store.entry(name) === undefined;
+      const free = isFree();
       const known = this.#idleSince.get(key);
       if (!free || !this.calmFor(CALM_MS)) this.#idleSince.delete(key);
       else if (known?.entered !== entered) this.#idleSince.set(key, { at: this.loop.now, entered });
-      else if (this.loop.now - known.at > (/fair/i.test(kind) ? FAIR_IDLE_MS : IDLE_MS)) {
+      else if (this.loop.now - known.at > patienceMs) {
         const who = [...this.operations]
           .filter(({ waitsFor }) => waitsFor?.key === key)
           .map(({ app, what }) => `${app.process.id} ${what}`);
@@ -229,6 +260,8 @@ function drawProfile(random: Random): Profile {
     thinkMs: busy ? random.of([1, 5, 20]) : random.of([100, 500]),
     kinds: random.of(GROUPS),
     namesPerKind: random.of([1, 1, 2, 4]),
+    synchronizers: random.of([0, 0, 0, 20, 100]),
+    multis: random.of([0, 0, 15, 60]),
     latencyMs: random.of([0.2, 1, 5, 30]),
     faults: random.chance(15) ? [] : faults,
     calmMs: random.of([2_000, 18_000, 25_000]),

@@ -1,4 +1,4 @@
-import type { LockHold, RFencedLock, RLock } from '../../../lib/api';
+import type { LockHold, RLock } from '../../../lib/api';
 import * as errors from '../../../lib/errors';
 import type { App } from './App';
 import { ERROR_MS, type LockPlace, type World } from './World';
@@ -6,13 +6,16 @@ import { ERROR_MS, type LockPlace, type World } from './World';
 /** The reason of our own aborts. */
 const ABORTED = new Error('aborted by the task');
 
+/** How somebody asks who cannot be aborted. */
+export const PLAIN_WISH: Wish = { waitTime: 0, leaseTime: -1, signal: undefined };
+
 /** A pause of the process whose code runs. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** How a call asks for a lock. */
-interface Wish {
+export interface Wish {
   readonly waitTime: number | undefined;
   readonly leaseTime: number;
   readonly signal: AbortSignal | undefined;
@@ -27,7 +30,7 @@ interface Call {
   readonly askedAt: number;
 }
 
-function drawWish({ random }: World): Wish {
+export function drawWish({ random }: World): Wish {
   const waitTime = random.of([undefined, undefined, 0, random.between(1, 50), random.between(50, 2_000), 20_000]);
   const leases = [-1, -1, -1, random.between(100, 2_000), 10_000, random.chance(20) ? random.between(2, 40) : 5_000];
   let signal: AbortSignal | undefined;
@@ -188,5 +191,3 @@ export function judge(world: World, app: App, error: unknown, what: string, wish
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   world.oracle.violate(`${app.process.id} ${what}: ${text}`);
 }
-
-export type { RFencedLock };
