@@ -66,9 +66,11 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'wait/acquireWithin.ts',
-        search: 'if (listening !== undefined) await limit.orInterrupted(listening);',
-        replace:
-          'if (listening !== undefined) { await limit.orInterrupted(listening); if (!limit.over) wake = (await limit.orInterrupted(waiter.sleep(retryInMs))) as never; }',
+        search: 'if (listening !== undefined) await orInterrupted(listening, limit);',
+        replace: `if (listening !== undefined) {
+          await orInterrupted(listening, limit);
+          if (!limit.over) wake = (await orInterrupted(wait.sleep(retryInMs), limit)) as never;
+        }`,
       },
     ],
   },

@@ -250,6 +250,9 @@ const commands: Readonly<Record<string, Command>> = {
   hget: (store, [key, field]) => store.hash(key!)?.get(field!) ?? null,
   hexists: (store, [key, field]) => Number(store.hash(key!)?.has(field!) ?? false),
   hlen: (store, [key]) => store.hash(key!)?.size ?? 0,
+  hkeys: (store, [key]) => [...(store.hash(key!)?.keys() ?? [])],
+  hvals: (store, [key]) => [...(store.hash(key!)?.values() ?? [])],
+  hmget: (store, [key, ...fields]) => fields.map((field) => store.hash(key!)?.get(field) ?? null),
   hgetall: (store, [key]) => [...(store.hash(key!) ?? [])].flat(),
   hset(store, [key, ...pairs]) {
     const hash = store.hash(key!) ?? store.put(key!, new Map<string, string>());

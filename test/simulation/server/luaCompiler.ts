@@ -113,7 +113,9 @@ function assignment(target: LuaNode, value: string): string {
 }
 
 function functionOf(node: LuaNode): string {
-  const parameters = list(node, 'parameters').map(nameOf).join(', ');
+  const parameters = list(node, 'parameters')
+    .map((parameter) => (parameter.type === 'VarargLiteral' ? '...$rest' : nameOf(parameter)))
+    .join(', ');
   return `(${parameters}) => {\n${block(list(node, 'body'))}\nreturn $.returned([]);\n}`;
 }
 
@@ -131,6 +133,8 @@ function expression(node: LuaNode): string {
     }
     case 'Identifier':
       return nameOf(node);
+    case 'VarargLiteral':
+      return '$.returned($rest)';
     case 'MemberExpression':
     case 'IndexExpression':
       return `$.index(${single(child(node, 'base'))}, ${keyOf(node)})`;
@@ -190,10 +194,15 @@ function binary(node: LuaNode): string {
   }
 }
 
+/** Whether an expression may have any number of values. */
+function isList(node: LuaNode): boolean {
+  return node.type === 'CallExpression' || node.type === 'VarargLiteral';
+}
+
 /** An expression where one value is wanted. */
 function single(node: LuaNode): string {
   const text = expression(node);
-  return node.type === 'CallExpression' ? `$.one(${text})` : text;
+  return isList(node) ? `$.one(${text})` : text;
 }
 
 function condition(node: LuaNode): string {
@@ -205,7 +214,7 @@ function condition(node: LuaNode): string {
 function values(nodes: readonly LuaNode[]): string {
   return nodes
     .map((node, i) => {
-      if (node.type !== 'CallExpression' || i < nodes.length - 1) return single(node);
+      if (!isList(node) || i < nodes.length - 1) return single(node);
       return `...$.all(${expression(node)})`;
     })
     .join(', ');

@@ -98,16 +98,49 @@ export function toNumber(value: LuaValue): number | undefined {
   return undefined;
 }
 
-/** The patterns that the scripts use. A new one has to be added here. */
-const PATTERNS: Readonly<Record<string, RegExp>> = {
-  '^-?%d+$': /^-?[0-9]+$/,
-  '^{([^{]*)}$': /^\{([^{]*)\}$/,
+const patterns = new Map<string, RegExp>();
+/** Lua's classes of bytes, as they stand in a set. */
+const CLASSES: Readonly<Record<string, string>> = {
+  d: '0-9',
+  a: 'A-Za-z',
+  l: 'a-z',
+  u: 'A-Z',
+  w: 'A-Za-z0-9',
+  x: '0-9A-Fa-f',
+  s: '\\s',
 };
 
+/** A pattern of Lua as a regular expression: all but `%b`, `%f` and positions. */
 function pattern(text: string): RegExp {
-  const found = PATTERNS[text];
-  if (found === undefined) throw new LuaError(`the simulation does not know the pattern ${text}`);
+  let found = patterns.get(text);
+  if (found === undefined) patterns.set(text, (found = new RegExp(translate(text), 's')));
   return found;
+}
+
+function translate(text: string): string {
+  let made = '';
+  let inSet = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!;
+    if (char === '%') {
+      const next = text[++i] ?? '';
+      const bytes = CLASSES[next];
+      if (bytes === undefined && /\w/.test(next))
+        throw new LuaError(`the simulation does not know %${next} in a pattern`);
+      made += bytes === undefined ? `\\${next}` : inSet ? bytes : `[${bytes}]`;
+    } else if (inSet) {
+      inSet = char !== ']';
+      made += char === '\\' || char === '[' ? `\\${char}` : char;
+    } else if (char === '[') {
+      inSet = true;
+      made += char;
+    } else if (char === '-') {
+      made += i > 0 && /[^(^]/.test(text[i - 1]!) ? '*?' : '-';
+    } else if (char === '^' ? i > 0 : char === '$' ? i < text.length - 1 : '\\{}|/'.includes(char)) {
+      made += `\\${char}`;
+    } else made += char;
+  }
+  return made;
 }
 
 function textOf(value: LuaValue): string {
@@ -202,6 +235,7 @@ export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
     min: (...values) => Math.min(...values.map(operand)),
     max: (...values) => Math.max(...values.map(operand)),
     floor: (value) => Math.floor(operand(value)),
+    abs: (value) => Math.abs(operand(value)),
     ceil: (value) => Math.ceil(operand(value)),
   }),
   string: module({
@@ -223,6 +257,9 @@ export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
       const found = pattern(textOf(what)).exec(textOf(text));
       return found === null ? undefined : (found[1] ?? found[0]);
     },
+    len: (text) => textOf(text).length,
+    lower: (text) => textOf(text).toLowerCase(),
+    upper: (text) => textOf(text).toUpperCase(),
     byte: (text, at) => textOf(text).charCodeAt(operand(at ?? 1) - 1),
   }),
 };
