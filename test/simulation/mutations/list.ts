@@ -69,7 +69,7 @@ export const MUTATIONS: readonly Mutation[] = [
         search: 'if (listening !== undefined) await orInterrupted(listening, limit);',
         replace: `if (listening !== undefined) {
           await orInterrupted(listening, limit);
-          if (!limit.over) wake = (await orInterrupted(wait.sleep(retryInMs), limit)) as never;
+          if (limit?.over !== true) wake = (await orInterrupted(wait.sleep(retryInMs), limit)) as never;
         }`,
       },
     ],
