@@ -26,6 +26,7 @@ import { fairKind } from './locks/kinds/fair';
 import { FairQueueWatch } from './locks/kinds/FairQueueWatch';
 import { nonReentrantFairKind, nonReentrantKind } from './locks/kinds/nonReentrant';
 import { readKind, readRenewal } from './locks/kinds/read';
+import { groupKind, groupRenewal, groupValues } from './locks/kinds/group';
 import { hashRenewal, reentrantKind } from './locks/kinds/reentrant';
 import {
   latchKeys,
@@ -104,6 +105,7 @@ export class Redisson {
     };
     const telling = logClient(settings.logger, this.#id, monitor, ownerships);
     const renewal = telling(hashRenewal(executor));
+    const groups = telling(groupRenewal(executor));
     const closing = this.#closing.signal;
     const queueing = settings.fairLockWaitTimeout;
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
@@ -115,6 +117,7 @@ export class Redisson {
       nonReentrantFair: nonReentrantFairKind(executor, this.#id, renewal, queueing, this.#fairQueues),
       read: readKind(executor, this.#id, telling(readRenewal(executor, readKeyPrefix))),
       write: writeKind(executor, this.#id, renewal),
+      group: (values: readonly string[]) => groupKind(executor, this.#id, groups, groupValues(values)),
       spin: (backOff: BackOff) =>
         spinKind(executor, this.#id, renewal, () => new BackOffWait(backOff.create(), closing)),
     };
@@ -174,8 +177,16 @@ export class Redisson {
    * Several locks as one, all or none. A lock that one client gives twice is taken once.
    * @throws ConfigError without locks, for anything that is no lock, or for one lock of one server by two clients
    */
-  getMultiLock(...locks: readonly RLock[]): RLock {
-    return new MultiLock(locks, ALL);
+  getMultiLock(...locks: readonly RLock[]): RLock;
+  /**
+   * Several values of one group as one lock, all or none, by one script (Redisson's group multi-lock).
+   * @throws ConfigError unless the group is a non-empty string, and the values are strings, at least one
+   */
+  getMultiLock(group: string, values: readonly string[]): RLock;
+  getMultiLock(...args: readonly RLock[] | [string, readonly string[]]): RLock {
+    const [group, values] = args;
+    if (typeof group !== 'string') return new MultiLock(args, ALL);
+    return this.#lock(group, this.#kinds.group(values as readonly string[]));
   }
 
   /**

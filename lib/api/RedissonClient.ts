@@ -53,6 +53,24 @@ export interface RedissonClient {
   getMultiLock(...locks: readonly RLock[]): RLock;
 
   /**
+   * Several values of one group as one lock: all or none, in one command however many they are. Locks of other values
+   * of the group go on beside it; two that share a value exclude each other. `getHoldCount` and `remainTimeToLive`
+   * reject with `UnsupportedOperationError`: each value has its own.
+   *
+   * For threads the group is one lock: what a thread has of it, it takes and gives back one after the other. A value
+   * that the thread has already is re-entered. `unlock` gives back the same set of values that `lock` took.
+   *
+   * A Java client must use `StringCodec`, or it knows the values by other names.
+   *
+   * Source: `org.redisson.RedissonFasterMultiLock`.
+   *
+   * @param group - any text
+   * @param values - at least one; their order does not matter, and one that is given twice counts once
+   * @throws ConfigError for anything else
+   */
+  getMultiLock(group: string, values: readonly string[]): RLock;
+
+  /**
    * Several locks, on independent servers, as one: the majority counts.
    *
    * @param locks - at least one, from any clients

@@ -4,7 +4,7 @@ import type { Scope } from '../thread/threadScope';
 import { isTraced } from '../util/channels';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import { IllegalMonitorStateError } from '../errors';
+import { IllegalMonitorStateError, UnsupportedOperationError } from '../errors';
 import {
   type CallingThread,
   checkThreadId,
@@ -43,7 +43,9 @@ export class Lock implements MemberLock {
   }
 
   get sortKey(): string {
-    return `${serverIdentity(this.engine.context.settings)}\u0000${this.engine.rawName}`;
+    const { context, rawName, kind } = this.engine;
+    const key = kind.values === undefined ? rawName : `${rawName}\u0000${kind.values.key}`;
+    return `${serverIdentity(context.settings)}\u0000${key}`;
   }
 
   get kind(): string {
@@ -102,7 +104,7 @@ export class Lock implements MemberLock {
   }
 
   async isHeldByCurrentThread(): Promise<boolean> {
-    return (await this.getHoldCount()) > 0;
+    return (await this.#ownCount()) > 0;
   }
 
   async isHeldByThread(threadId: number): Promise<boolean> {
@@ -110,11 +112,12 @@ export class Lock implements MemberLock {
   }
 
   async getHoldCount(): Promise<number> {
-    const { thread, around } = this.thread.of(undefined);
-    return this.#count((around && threadThatLetsIn(this.engine, around)) ?? thread.id);
+    this.#refuseForValues('getHoldCount');
+    return this.#ownCount();
   }
 
   async remainTimeToLive(): Promise<number> {
+    this.#refuseForValues('remainTimeToLive');
     const { kind, rawName, name } = this.engine;
     return kind.remainTimeToLive(rawName, name);
   }
@@ -206,6 +209,17 @@ export class Lock implements MemberLock {
       throw IllegalMonitorStateError.notOwner(engine.context.clientId, id);
     }
     await engine.release(id);
+  }
+
+  #ownCount(): Promise<number> {
+    const { thread, around } = this.thread.of(undefined);
+    return this.#count((around && threadThatLetsIn(this.engine, around)) ?? thread.id);
+  }
+
+  /** @throws UnsupportedOperationError where each value has a count and a lease of its own */
+  #refuseForValues(operation: string): void {
+    if (this.engine.kind.values === undefined) return;
+    throw new UnsupportedOperationError('group lock', operation, 'each of its values has its own');
   }
 
   #count(threadId: number): Promise<number> {

@@ -1,7 +1,8 @@
 import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
-import { confirmedUntil, type Hold, ownershipKey } from '../watchdog/Ownership';
+import { sharesValue, valuesHeldUntil } from '../watchdog/groupValues';
+import { confirmedUntil, type Hold } from '../watchdog/Ownership';
 import type { LockEngine } from './core/LockEngine';
 import type { MemberHold } from './core/MemberLock';
 
@@ -52,9 +53,10 @@ export class LockHold implements MemberHold {
 
   get remainingLeaseMs(): number {
     if (!this.isHeld) return 0;
-    const { context, kind, rawName } = this.#engine;
-    const deadline = context.ownerships.get(ownershipKey(rawName, kind.ownerOf(this.threadId)))?.deadline ?? 0;
-    return Math.max(0, Math.min(deadline, this.#hold.leaseEnd) - performance.now());
+    const hold = this.#hold;
+    const ownership = this.#engine.ownershipOf(this.threadId);
+    const deadline = (hold.values && ownership ? valuesHeldUntil(ownership.holds, hold) : ownership?.deadline) ?? 0;
+    return Math.max(0, Math.min(deadline, hold.leaseEnd) - performance.now());
   }
 
   /**
@@ -73,9 +75,8 @@ export class LockHold implements MemberHold {
    */
   async letExpire(): Promise<void> {
     if (this.isHeld) {
-      const { context, kind, rawName } = this.#engine;
-      const ownership = context.ownerships.get(ownershipKey(rawName, kind.ownerOf(this.threadId)));
-      if (ownership !== undefined) context.ownerships.letExpire(ownership, this.#hold);
+      const ownership = this.#engine.ownershipOf(this.threadId);
+      if (ownership !== undefined) this.#engine.context.ownerships.letExpire(ownership, this.#hold);
       this.#released = Promise.resolve();
     } else if (this.#lost !== undefined) throw this.#lost;
   }
@@ -139,7 +140,7 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
   ownerships.setLease(ownership, hold, leaseMs, confirmedUntil(sentAt, leaseMs));
   const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
   const left = ownership.holds.length;
-  const { owner } = ownership;
+  const { owner, holds } = ownership;
   // A release that leaves everything; as any other, it must not be repeated behind an acquisition.
   ownership.beginRelease();
   try {
@@ -148,12 +149,19 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
       rawName,
       threadId,
       owner,
+      holds,
       left,
       remainingMs,
       sendRecord: newSendRecord(),
     });
-    if (reply.kind === 'notHeld') ownerships.lose(ownership, 'it was gone when its lease was set (expired or deleted)');
-    else ownerships.confirm(ownership, Math.min(ownership.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+    if (reply.kind !== 'notHeld') {
+      ownerships.confirm(ownership, hold, Math.min(ownership.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+    } else {
+      const { gone } = reply;
+      const lost = gone && ownership.holds.filter((one) => sharesValue(one, gone));
+      const why = 'it was gone when its lease was set (expired or deleted)';
+      ownerships.loseEach([{ ownership, why, holds: lost }]);
+    }
   } finally {
     ownership.endRelease();
     ownerships.tidy(ownership);

@@ -13,8 +13,14 @@ export const PUBLISH_COMMAND: unique symbol = Symbol('publish command');
  */
 export const RESEND_FLAG: unique symbol = Symbol('resend flag');
 
+/**
+ * Stands for the time at which the script is sent, in epoch ms by the clock of this client, as an argument. A command
+ * may wait for its connection for long, and a lease that counts from before that could be over when it runs.
+ */
+export const SEND_TIME: unique symbol = Symbol('send time');
+
 /** What a script argument may be; numbers travel as decimal text, Buffers as raw bytes. */
-export type ScriptArg = string | number | Buffer | typeof PUBLISH_COMMAND | typeof RESEND_FLAG;
+export type ScriptArg = string | number | Buffer | typeof PUBLISH_COMMAND | typeof RESEND_FLAG | typeof SEND_TIME;
 
 /**
  * When a script may be sent a second time:

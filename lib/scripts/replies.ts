@@ -1,7 +1,10 @@
 /** What one acquisition script answered. */
 export type AcquireReply =
-  /** Acquired; `holds` is set where the count differs from the one asked for (earlier holds were lost). */
-  | { readonly acquired: true; readonly holds?: number; readonly token?: bigint }
+  /**
+   * Acquired; `holds` is set where the count differs from the one asked for (earlier holds were lost), `gone` where a
+   * group lock found that some values had been lost.
+   */
+  | { readonly acquired: true; readonly holds?: number; readonly token?: bigint; readonly gone?: readonly string[] }
   /**
    * Held by somebody else for so many ms more; -1 = without expiry. `unheard`: those who unlock may tell others, and
    * never this waiter.
@@ -10,8 +13,8 @@ export type AcquireReply =
 
 /** What a release script answered. */
 export type ReleaseReply =
-  /** The owner held nothing. */
-  | { readonly kind: 'notHeld' }
+  /** The owner held nothing; of a group lock: not these values. */
+  | { readonly kind: 'notHeld'; readonly gone?: readonly string[] }
   /** The owner still has holds. */
   | { readonly kind: 'kept' }
   /**
@@ -77,6 +80,16 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   if (code === RELEASED_HANDED) return HANDED;
   if (code === RELEASED_UNHEARD) return UNHEARD;
   return { kind: 'released', receivers: code - 1 };
+}
+
+/** Reads nil / `{value, ...}`: acquired, and these had been lost / ms. */
+export function decodeGroupAcquire(reply: unknown): AcquireReply {
+  return Array.isArray(reply) ? { acquired: true, gone: reply.map(String) } : decodeAcquire(reply);
+}
+
+/** Reads 0 / 1 + receivers / `{value, ...}`: these were not held. */
+export function decodeGroupRelease(reply: unknown): ReleaseReply {
+  return Array.isArray(reply) ? { kind: 'notHeld', gone: reply.map(String) } : decodeRelease(reply);
 }
 
 /** Reads nil / 0 / `{receivers, queued}`. */

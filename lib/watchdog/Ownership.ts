@@ -17,6 +17,14 @@ export function ownershipKey(rawName: string, owner: string): string {
  */
 export type Origin = 'plain' | 'acquire' | 'section';
 
+/** The values that a lock of a group is about. */
+export interface GroupValues {
+  /** Their field names in the group's hash, sorted, each once. */
+  readonly fields: readonly string[];
+  /** The same as one text: equal for equal sets. */
+  readonly key: string;
+}
+
 /** One acquisition: what one `unlock` releases, and what the public `LockHold` stands for. */
 export interface Hold {
   /** Its explicit lease in ms; -1 = the watchdog keeps it. */
@@ -41,6 +49,10 @@ export interface Hold {
   readonly scope?: Scope | undefined;
   /** Whether the caller named the thread: the hold is then that thread's, in whatever scope it was taken. */
   readonly given?: boolean;
+  /** Of a group lock: what it is about. @default the whole lock */
+  readonly values?: GroupValues | undefined;
+  /** With `values`: monotonic time until which Redis keeps them for this hold. */
+  deadline?: number;
   /** Why it was lost; set before anybody is told. */
   lost?: LockLostError;
   /** Called once when it is lost. */
@@ -65,7 +77,7 @@ export function newSchedule(watchdogMs: number): RenewalSchedule {
 }
 
 /** What identifies an ownership and how it is renewed. */
-export interface OwnershipIdentity extends Renewable {
+export interface OwnershipIdentity extends Omit<Renewable, 'holds'> {
   /** What the table knows it by: {@link ownershipKey}. */
   readonly key: string;
   /** The lock's name as the user gave it. */
@@ -129,6 +141,14 @@ export class Ownership implements OwnershipIdentity {
   /** Removes a hold. */
   remove(hold: Hold): void {
     this.holds = this.holds.length === 1 ? NO_HOLDS : this.holds.filter((one) => one !== hold);
+  }
+
+  /** Removes those of the given holds that it has. @returns them */
+  removeSome(some: readonly Hold[]): readonly Hold[] {
+    const gone = this.holds.filter((one) => some.includes(one));
+    if (gone.length === this.holds.length) return this.removeAll();
+    this.holds = this.holds.filter((one) => !some.includes(one));
+    return gone;
   }
 
   /** Removes all holds. @returns them */
@@ -233,23 +253,6 @@ export class Ownership implements OwnershipIdentity {
   }
 }
 
-/** An ownership that turned out to be gone, and how. */
-export interface Loss {
-  readonly ownership: Ownership;
-  readonly why: string;
-  readonly options?: ErrorOptions | undefined;
-}
-
-/** An ownership whose deadline has passed, and why. */
-export function lossOf(ownership: Ownership): Loss {
-  const failure = ownership.renewalFailed;
-  if (ownership.watchdogMs === 0) return { ownership, why: 'its lease has ended' };
-  if (failure !== undefined) {
-    return { ownership, why: 'its lease ran out because every renewal failed', options: { cause: failure } };
-  }
-  return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
-}
-
 /**
  * Until when a lease that was confirmed is surely ours: counted from before the command was sent, less a margin for two
  * clocks that do not run alike and for a timer that fires late. No other owner can have the lock before that.
@@ -296,7 +299,12 @@ export interface Renewable {
   readonly rawName: string;
   /** The owner's field in the lock's hash. */
   readonly owner: string;
+  /** What the owner has. */
+  readonly holds: readonly Hold[];
 }
+
+/** What a renewal found: whether the lock was still held, or which holds were not. */
+export type Renewed = boolean | readonly Hold[];
 
 /** How one family of locks is renewed. One object per family: its identity groups the ownerships into batches. */
 export interface Renewal {
@@ -306,7 +314,7 @@ export interface Renewal {
    * @param leaseMs - what to extend them to, in ms
    * @returns for each, whether it was still held
    */
-  renew(batch: readonly Renewable[], leaseMs: number): Promise<readonly boolean[]>;
+  renew(batch: readonly Renewable[], leaseMs: number): Promise<readonly Renewed[]>;
   /** What must be equal for two of them to share a batch: the slot on a cluster, nothing otherwise. */
   batchOf(one: Renewable): string | number;
 }

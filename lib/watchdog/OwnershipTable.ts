@@ -4,7 +4,9 @@ import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { confirmedUntil, Ownership, type Hold, type Loss, type OwnershipIdentity } from './Ownership';
+import { confirmValues, countDeadline, sharesValue } from './groupValues';
+import type { Loss } from './losses';
+import { confirmedUntil, type GroupValues, Ownership, type Hold, type OwnershipIdentity } from './Ownership';
 
 /** A renewal may be stuck in a slow or broken connection for its lease and this much longer (ms), and still be run. */
 const LATE_MS = 60_000;
@@ -84,7 +86,8 @@ export class OwnershipTable {
    */
   add(ownership: Ownership, hold: Hold, deadline: number): void {
     ownership.add(hold);
-    if (deadline > ownership.deadline) ownership.deadline = deadline;
+    if (hold.values !== undefined) confirmValues(ownership, [hold], deadline);
+    else if (deadline > ownership.deadline) ownership.deadline = deadline;
     this.watcher?.changed(ownership);
   }
 
@@ -132,6 +135,7 @@ export class OwnershipTable {
   setLease(ownership: Ownership, hold: Hold, leaseMs: number, leaseEnd: number): void {
     hold.leaseMs = leaseMs;
     hold.leaseEnd = leaseEnd;
+    if (hold.deadline !== undefined) hold.deadline = Math.min(hold.deadline, leaseEnd);
     this.#shorten(ownership);
     this.watcher?.changed(ownership);
   }
@@ -150,10 +154,15 @@ export class OwnershipTable {
     this.update(ownership);
   }
 
-  /** Redis confirmed that it keeps the lock until `deadline` (monotonic). */
-  confirm(ownership: Ownership, deadline: number): void {
-    if (ownership.holds.length === 0 || deadline <= ownership.deadline) return;
-    ownership.deadline = deadline;
+  /**
+   * Redis confirmed that it keeps the lock until `deadline` (monotonic).
+   * @param hold - the one whose lease was set
+   */
+  confirm(ownership: Ownership, hold: Hold, deadline: number): void {
+    if (hold.values !== undefined) {
+      if (ownership.holds.includes(hold)) confirmValues(ownership, [hold], deadline);
+    } else if (ownership.holds.length > 0 && deadline > ownership.deadline) ownership.deadline = deadline;
+    else return;
     this.watcher?.changed(ownership);
   }
 
@@ -178,10 +187,10 @@ export class OwnershipTable {
    */
   loseEach(losses: Iterable<Loss>): void {
     const tell: (() => void)[] = [];
-    for (const { ownership, why, options } of losses) {
-      if (ownership.holds.length === 0) continue;
+    for (const { ownership, why, options, holds: some } of losses) {
+      const holds = some === undefined ? ownership.removeAll() : ownership.removeSome(some);
+      if (holds.length === 0) continue;
       const cause = new LockLostError(ownership.name, ownership.threadId, why, options);
-      const holds = ownership.removeAll();
       this.#remember(ownership, holds);
       for (const hold of holds) {
         hold.lost = cause;
@@ -204,20 +213,33 @@ export class OwnershipTable {
     );
   }
 
-  /** A release found the lock gone: the hold that was just released is lost. */
-  foundGone(ownership: Ownership, hold: Hold, why: string): void {
-    const others = ownership.removeAll();
+  /**
+   * A release found the lock gone: the hold that was just released is lost.
+   * @param gone - the values that are gone. @default the whole lock
+   */
+  foundGone(ownership: Ownership, hold: Hold, why: string, gone?: readonly string[]): void {
+    const others =
+      gone === undefined
+        ? ownership.removeAll()
+        : ownership.removeSome(ownership.holds.filter((other) => sharesValue(other, gone)));
     for (const other of others) this.#parted(ownership.threadId, other);
     this.#tell(ownership, [...others, hold], new LockLostError(ownership.name, ownership.threadId, why));
     this.update(ownership);
   }
 
-  /** Loses every ownership of a key (forceUnlock by this client). */
-  loseAll(rawName: string, why: string): void {
+  /**
+   * Loses every ownership of a key (forceUnlock by this client).
+   * @param values - only what is held of these. @default everything
+   */
+  loseAll(rawName: string, why: string, values?: GroupValues): void {
     this.loseEach(
       [...this.#ownerships.values()]
         .filter((ownership) => ownership.rawName === rawName)
-        .map((ownership) => ({ ownership, why })),
+        .map((ownership) => ({
+          ownership,
+          why,
+          holds: values && ownership.holds.filter((hold) => sharesValue(hold, values.fields)),
+        })),
     );
   }
 
@@ -307,7 +329,8 @@ export class OwnershipTable {
 
   /** The lock counts as ours no longer than its holds last. */
   #shorten(ownership: Ownership): void {
-    ownership.deadline = Math.min(ownership.deadline, ownership.keptUntil(performance.now()));
+    if (ownership.holds[0]?.values !== undefined) countDeadline(ownership);
+    else ownership.deadline = Math.min(ownership.deadline, ownership.keptUntil(performance.now()));
   }
 
   /** Runs outside any async context: the one in which a loss is found has nothing to do with the holder's. */

@@ -2,11 +2,11 @@ import { tellRenewal } from '../util/channels';
 import { clampTimer } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { laterTurn, settledWithin } from '../util/timing';
+import { confirmValues } from './groupValues';
+import { type Loss, lossOf } from './losses';
 import {
   confirmedUntil,
   type Hold,
-  type Loss,
-  lossOf,
   newSchedule,
   type Ownership,
   type Renewal,
@@ -149,7 +149,7 @@ export class Watchdog {
     const losses: Loss[] = [];
     for (; ownership !== undefined && ownership.deadline <= now; ownership = this.#owned.first) {
       this.#owned.delete(ownership);
-      losses.push(lossOf(ownership));
+      losses.push(lossOf(ownership, now));
     }
     this.#table.loseEach(losses);
   }
@@ -212,8 +212,14 @@ export class Watchdog {
         ownership.renewing = false;
         // Released meanwhile, and perhaps taken again: the answer is about holds that are gone.
         if (ownership.holds.length === 0 || !holds[i]!.includes(ownership.holds[0]!)) return;
-        if (alive[i] === true) this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, watchdogMs));
-        else losses.push({ ownership, why: 'the renewal found it gone (expired, deleted, or Redis lost it)' });
+        const found = alive[i];
+        if (found === true) return this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, watchdogMs));
+        const gone = typeof found === 'object' ? found : undefined;
+        if (gone !== undefined) {
+          const kept = holds[i]!.filter((hold) => !gone.includes(hold));
+          this.#renewed(ownership, kept, confirmedUntil(sentAt, watchdogMs));
+        }
+        losses.push({ ownership, why: 'the renewal found it gone (expired, deleted, or Redis lost it)', holds: gone });
       });
       this.#table.loseEach(losses);
     } catch (error) {
@@ -233,7 +239,11 @@ export class Watchdog {
     ownership.renewalFailed = undefined;
     ownership.schedule?.failed.delete(ownership);
     // Otherwise the last hold without lease was given back meanwhile, and a shorter lease set behind this renewal.
-    if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {
+    if (ownership.holds[0]?.values !== undefined) {
+      const kept = holds.filter(({ leaseMs }) => leaseMs === -1);
+      confirmValues(ownership, kept, deadline);
+      this.#owned.place(ownership);
+    } else if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {
       ownership.deadline = deadline;
       this.#owned.place(ownership);
     }

@@ -48,6 +48,8 @@ export interface LockTraits {
    * Default: true; false for a multi-lock, which rejects them.
    */
   readonly single?: boolean;
+  /** `getHoldCount` and `remainTimeToLive` say something. Default: `single`; false for a group lock. */
+  readonly counted?: boolean;
 }
 
 /** A kind of lock under test. */

@@ -14,6 +14,8 @@ export interface LockKind {
   readonly reentrant: boolean;
   /** Whether its holds carry a token. */
   readonly fenced?: true;
+  /** The field of a hash with the hold count of an owner. Default: every field is one. */
+  readonly counter?: RegExp;
 }
 
 function plain(title: string, of: LockKind['of'], more?: Partial<LockKind>): LockKind {
@@ -36,6 +38,7 @@ export const LOCK_KINDS: readonly LockKind[] = [
     rival: (client, name) => client.getReadWriteLock(name).writeLock(),
   }),
   plain('write lock', (client, name) => client.getReadWriteLock(name).writeLock()),
+  plain('group lock', (client, name) => client.getMultiLock(name, ['a']), { counter: /:lock_count$/ }),
   plain('multi-lock', (client, name) => client.getMultiLock(...members(name, 2).map((one) => client.getLock(one))), {
     keys: (name) => members(name, 2),
   }),
@@ -49,7 +52,10 @@ export function holdCounts(direct: Redis, kind: LockKind, name: string): Promise
   return Promise.all(
     kind.keys(name).map(async (key) => {
       const fields = Object.entries(await direct.hgetall(key));
-      return fields.reduce((sum, [field, count]) => sum + (field === 'mode' ? 0 : Number(count)), 0);
+      const counts = fields.filter(([field]) =>
+        kind.counter === undefined ? field !== 'mode' : kind.counter.test(field),
+      );
+      return counts.reduce((sum, [, count]) => sum + Number(count), 0);
     }),
   );
 }

@@ -1,4 +1,4 @@
-import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../../scripts/Script';
+import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../../scripts/Script';
 import type { PendingCommand } from './PendingCommand';
 import type { RunOptions } from './CommandExecutor';
 
@@ -29,7 +29,8 @@ export function travelling(pending: PendingCommand, publishCommand: string): (st
   for (let i = 0; i < args.length; i++) {
     if (typeof args[i] !== 'symbol') continue;
     if (filled === args) filled = args.slice();
-    filled[i] = args[i] === PUBLISH_COMMAND ? publishCommand : pending.sends > 1 ? '1' : '0';
+    if (args[i] === PUBLISH_COMMAND) filled[i] = publishCommand;
+    else filled[i] = args[i] === RESEND_FLAG ? (pending.sends > 1 ? '1' : '0') : Date.now();
   }
   return filled as (string | number | Buffer)[];
 }

@@ -1,7 +1,7 @@
 import { newSendRecord } from '../../connection/pending/CommandExecutor';
 import { CommandTimeoutError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../../errors';
 import type { QueueWait } from '../../waiters/QueueWait';
-import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
+import { confirmedUntil, type Hold, type Ownership } from '../../watchdog/Ownership';
 import type { AcquireReply } from '../../scripts/replies';
 import type { AcquireTrace } from '../../telemetry/tracing';
 import type { Acquirable, Attempt, Wait } from '../../wait/acquireWithin';
@@ -20,6 +20,8 @@ export interface Acquired {
   readonly holds: number | undefined;
   /** The fencing token, from locks that have one. */
   readonly token: bigint | undefined;
+  /** The values that were found to be lost, from group locks. */
+  readonly gone: readonly string[] | undefined;
 }
 
 /**
@@ -142,6 +144,10 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.ownership.releasing;
   }
 
+  get holds(): readonly Hold[] {
+    return this.ownership.holds;
+  }
+
   /** Why it was not acquired, where Redis did not answer the last attempt; else `undefined`. */
   get timeoutError(): CommandTimeoutError | undefined {
     if (!this.#open && this.#handOver === undefined) return undefined;
@@ -205,7 +211,9 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
         if (reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
         if (reply.unheard === true) this.kind.watch?.unheard(this.rawName);
       }
-      if (this.count > 1) this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
+      // A group is taken again for other values as well, which others may have.
+      if (this.count > 1 && this.kind.values === undefined)
+        this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
       return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
     }
     const deadline = confirmedUntil(sentAt, this.leaseMs);
@@ -216,7 +224,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
       return { ok: false, retryInMs: 10 * 2 ** this.#late };
     }
     this.wait?.acquiredFor(this.leaseMs);
-    return { ok: true, value: { deadline, holds: reply.holds, token: reply.token } };
+    return { ok: true, value: { deadline, holds: reply.holds, token: reply.token, gone: reply.gone } };
   }
 
   #tooShort(answerMs: number): LockLostError {
@@ -232,7 +240,9 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     if (!this.#waits) return undefined;
     const { kind, ownership, call } = this;
     if (call?.around !== undefined) {
-      this.selfWait ??= this.#context.selfWaits.begin(ownership.name, ownership.rawName, call.around, call.since);
+      const { name, rawName } = ownership;
+      const values = kind.values && { ...kind.values, own: ownership };
+      this.selfWait ??= this.#context.selfWaits.begin(name, rawName, call.around, call.since, values);
     }
     if (kind.newWait !== undefined) return kind.newWait();
     const channel = kind.channelOf(ownership.rawName, ownership.owner);

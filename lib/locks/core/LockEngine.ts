@@ -8,6 +8,7 @@ import { NO_LEASE } from '../../util/duration';
 import { acquireWithin, waitLimit } from '../../wait/acquireWithin';
 import { endsUndo } from '../../wait/Rollback';
 import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
+import { sharesValue } from '../../watchdog/groupValues';
 import type { LockKind } from '../kinds/LockKind';
 import { type Acquired, Acquisition } from './Acquisition';
 import type { CallingThread } from './calls';
@@ -116,7 +117,7 @@ export class LockEngine {
     }
     if (hold !== undefined && ownership?.holds.includes(hold) !== true) return;
     if (ownership === undefined || ownership.holds.length === 0) return this.#releaseUnknown(identity);
-    const chosen = hold ?? holdForUnlock(ownership.holds, around);
+    const chosen = hold ?? holdForUnlock(this.ownHolds(ownership), around);
     if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
     // Before the hold is removed: the next acquisition of this thread waits for this ownership.
     ownership.beginRelease();
@@ -126,7 +127,7 @@ export class LockEngine {
     let reply: ReleaseReply;
     try {
       const { left, remainingMs } = ownership.remainder();
-      const request = { name, rawName, threadId, owner, left, remainingMs, sendRecord };
+      const request = { name, rawName, threadId, owner, holds: ownership.holds, left, remainingMs, sendRecord };
       const releasing = releaseOrHandOver(
         kind,
         context.subscriptions,
@@ -157,7 +158,7 @@ export class LockEngine {
     }
     // Gone although it was sent twice: the first send did it.
     if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return given.trace?.released();
-    context.ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)');
+    context.ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)', reply.gone);
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
   }
 
@@ -169,8 +170,21 @@ export class LockEngine {
     const { ownerships } = this.context;
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
+    const { values } = this.kind;
+    // The next command of the thread for a group may be about other values.
+    if (values !== undefined && ownership.acquiring) {
+      void ownership.whenIdle().then(() => this.releaseLost(threadId, hold));
+      return;
+    }
     // Otherwise the thread has the lock again, or is acquiring it: its next command sets the right number of holds.
-    if (!ownership.acquiring && ownership.holds.length === 0) rollBackRelease(this.context, this.kind, ownership, hold);
+    const again = ownership.acquiring || ownership.holds.length > 0;
+    if (!again || values !== undefined) rollBackRelease(this.context, this.kind, ownership, hold);
+  }
+
+  /** The holds of a thread that are of this lock: of a group, those of the same values. */
+  ownHolds({ holds }: Ownership): readonly Hold[] {
+    const { values } = this.kind;
+    return values === undefined ? holds : holds.filter((hold) => hold.values?.key === values.key);
   }
 
   /** Whether several hold it at once: the read half of a read/write lock. */
@@ -193,8 +207,9 @@ export class LockEngine {
 
   /** Deletes the lock whoever holds it. @returns whether there was one */
   async forceRelease(): Promise<boolean> {
-    const there = await this.kind.forceRelease(this.rawName, this.name);
-    if (there) this.context.ownerships.loseAll(this.rawName, 'it was released by force by this client');
+    const { kind, rawName, name } = this;
+    const there = await kind.forceRelease(rawName, name);
+    if (there) this.context.ownerships.loseAll(rawName, 'it was released by force by this client', kind.values);
     return there;
   }
 
@@ -217,7 +232,8 @@ export class LockEngine {
     let given: boolean;
     try {
       const held = await kind.holdCount(rawName, owner, name);
-      const request = { name, rawName, threadId, owner, left: Math.max(0, held - 1), remainingMs: 0, sendRecord };
+      const left = Math.max(0, held - 1);
+      const request = { name, rawName, threadId, owner, holds: [], left, remainingMs: 0, sendRecord };
       const reply = await releaseOrHandOver(
         kind,
         context.subscriptions,
@@ -265,7 +281,8 @@ export class LockEngine {
     if (this.#lastOwnership?.threadId === threadId) return this.#lastOwnership;
     const { name, rawName, kind } = this;
     const owner = kind.ownerOf(threadId);
-    const key = ownershipKey(rawName, owner);
+    // Group locks and the other locks of one name have nothing to do with each other.
+    const key = ownershipKey(kind.values === undefined ? rawName : `${rawName}\u0000group`, owner);
     this.#lastOwnership = new Ownership({ key, name, rawName, threadId, owner, renewal: kind.renewal });
     return this.#lastOwnership;
   }
@@ -276,6 +293,11 @@ export class LockEngine {
     const { around, section, origin, given } = request.call;
     if (acquired.holds !== undefined && acquired.holds < acquisition.count) {
       ownerships.lose(ownership, 'a re-entry found it gone (expired or deleted)');
+    }
+    if (acquired.gone !== undefined) {
+      const { gone } = acquired;
+      const holds = ownership.holds.filter((one) => sharesValue(one, gone));
+      ownerships.loseEach([{ ownership, why: 'a re-entry found values of it gone (expired or deleted)', holds }]);
     }
     const hold: Hold = {
       leaseMs: request.leaseMs,
@@ -288,6 +310,7 @@ export class LockEngine {
       origin,
       scope: section ?? around,
       given,
+      values: this.kind.values,
     };
     ownerships.add(ownership, hold, acquired.deadline);
     const { thread } = request;

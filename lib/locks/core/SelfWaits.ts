@@ -1,4 +1,5 @@
-import type { Ownership } from '../../watchdog/Ownership';
+import { sharesValue } from '../../watchdog/groupValues';
+import type { GroupValues, Ownership } from '../../watchdog/Ownership';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
 import { enclosingScopes, liveScope, type Scope } from '../../thread/threadScope';
 import { clampTimer } from '../../util/duration';
@@ -14,8 +15,15 @@ export interface SelfWait {
   readonly name: string;
   readonly rawName: string;
   readonly around: Scope;
+  /** Of a group lock: what it waits for, and the ownership that it waits for that for. */
+  readonly values: WantedValues | undefined;
   /** Monotonic time at which it is checked. */
   dueAt: number;
+}
+
+/** What a call for values of a group waits for. What its own thread has of them is not in its way. */
+export interface WantedValues extends GroupValues {
+  readonly own: Ownership;
 }
 
 /**
@@ -41,10 +49,17 @@ export class SelfWaits {
   /**
    * A call in the scope `around` begins to wait; {@link end} follows.
    * @param since - monotonic time at which it began already. @default now
+   * @param values - of a group lock
    */
-  begin(name: string, rawName: string, around: Scope, since = performance.now()): SelfWait | undefined {
+  begin(
+    name: string,
+    rawName: string,
+    around: Scope,
+    since = performance.now(),
+    values?: WantedValues,
+  ): SelfWait | undefined {
     if (this.#told) return undefined;
-    const wait = { name, rawName, around, dueAt: since + SUSPICIOUS_MS };
+    const wait = { name, rawName, around, values, dueAt: since + SUSPICIOUS_MS };
     this.#waits.add(wait);
     if (wait.dueAt < this.#timerAt) this.#arm(wait.dueAt);
     return wait;
@@ -76,7 +91,7 @@ export class SelfWaits {
         if (holds === undefined) held.set(ownership.rawName, [ownership]);
         else holds.push(ownership);
       }
-      const own = due.find((wait) => mayHold(wait.around, held.get(wait.rawName) ?? []));
+      const own = due.find((wait) => mayHold(wait, held.get(wait.rawName) ?? []));
       if (own !== undefined) return this.#tell(own);
       for (const wait of due) wait.dueAt = now + SUSPICIOUS_MS;
     }
@@ -94,7 +109,11 @@ export class SelfWaits {
 }
 
 /** Whether one of the holds was taken in the scope or in one around it, or is of one of their threads. */
-function mayHold(around: Scope, ownerships: readonly Ownership[]): boolean {
+function mayHold({ around, values }: SelfWait, all: readonly Ownership[]): boolean {
+  const ownerships =
+    values === undefined
+      ? all
+      : all.filter((one) => one !== values.own && one.holds.some((hold) => sharesValue(hold, values.fields)));
   if (ownerships.length === 0) return false;
   const scopes = new Set<Scope | undefined>(enclosingScopes(around));
   const threads = new Set<number>();

@@ -78,11 +78,14 @@ function whatLetsIn(lock: LockEngine, around: Scope): Found | undefined {
  * took.
  */
 export function holdToRelease(lock: LockEngine, around: Scope): Found | undefined {
+  const { values } = lock.kind;
+  const isOwn = (hold: Hold): boolean => hold.values?.key === values?.key;
   return (
-    nearest(lock, around, false, (hold, scope) => hold.origin === 'plain' && isTakenIn(hold, scope)) ??
-    nearest(lock, around, false, (hold, scope) =>
-      hold.origin === 'section' ? hold.scope === scope : hold.origin === 'acquire' && isTakenIn(hold, scope),
-    )
+    nearest(lock, around, false, (hold, scope) => isOwn(hold) && hold.origin === 'plain' && isTakenIn(hold, scope)) ??
+    nearest(lock, around, false, (hold, scope) => {
+      if (!isOwn(hold)) return false;
+      return hold.origin === 'section' ? hold.scope === scope : hold.origin === 'acquire' && isTakenIn(hold, scope);
+    })
   );
 }
 

@@ -1,4 +1,5 @@
 import { newCleanupRecord, type SendRecord } from '../../connection/pending/CommandExecutor';
+import { holdsOfValue } from '../../watchdog/groupValues';
 import type { Hold, Ownership } from '../../watchdog/Ownership';
 import type { Leftover, LeftoverPlace, Search } from '../../wait/Rollback';
 import type { AttemptRequest, LockKind } from '../kinds/LockKind';
@@ -123,8 +124,10 @@ class LockLeftover implements Leftover {
   }
 
   get unwanted(): boolean {
-    const { ownership } = this.#unwantedHold;
-    return !ownership.acquiring && ownership.holds.length === 0;
+    const { ownership, kind } = this.#unwantedHold;
+    if (ownership.acquiring) return false;
+    if (kind.values === undefined) return ownership.holds.length === 0;
+    return kind.values.fields.some((field) => holdsOfValue(ownership.holds, field) === 0);
   }
 
   get place(): LeftoverPlace {
@@ -158,11 +161,10 @@ class LockLeftover implements Leftover {
     try {
       if (waiter !== undefined) commands.push(kind.abandon!(waiter, newRecord()));
       if (doubtful) {
-        const { name, rawName, threadId, owner } = ownership;
+        const { name, rawName, threadId, owner, holds } = ownership;
         // With its lease: a late re-entry may have set a longer one.
-        commands.push(
-          kind.release({ name, rawName, threadId, owner, ...ownership.remainder(), sendRecord: newRecord() }),
-        );
+        const rest = ownership.remainder();
+        commands.push(kind.release({ name, rawName, threadId, owner, holds, ...rest, sendRecord: newRecord() }));
       }
       await Promise.all(commands);
     } finally {

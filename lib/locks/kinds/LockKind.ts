@@ -1,7 +1,7 @@
 import type { SendRecord, CommandExecutor } from '../../connection/pending/CommandExecutor';
 import type { WaitOrder } from '../../waiters/Waiter';
 import type { WakeRule } from '../../waiters/WaitQueue';
-import type { Renewal } from '../../watchdog/Ownership';
+import type { GroupValues, Hold, Renewal } from '../../watchdog/Ownership';
 import type { AcquireReply, ReleaseReply } from '../../scripts/replies';
 import type { Search } from '../../wait/Rollback';
 import type { Wait } from '../../wait/acquireWithin';
@@ -15,6 +15,8 @@ export interface LockSubject {
   readonly threadId: number;
   /** The owner's field in the lock's hash. */
   readonly owner: string;
+  /** What the thread is known to have. */
+  readonly holds: readonly Hold[];
 }
 
 /** One attempt. */
@@ -66,6 +68,11 @@ export interface LockKind {
   readonly name: string;
   /** Whether its holder may take it once more. */
   readonly reentrant: boolean;
+  /**
+   * Of a group lock: which values of the group it is about. A thread has one ownership of the group, with holds of one
+   * or several such sets. @default the whole lock
+   */
+  readonly values?: GroupValues;
   /** Commands go through it. */
   readonly executor: CommandExecutor;
   /** How waiters of this process wait: one after the other for exclusive locks, each for itself otherwise. */

@@ -13,6 +13,7 @@ clusterContract({
   'the non-reentrant fair lock': { make: (client, name) => client.getNonReentrantFairLock(name) },
   'the read lock': { ids: 'RW-06', make: (client, name) => client.getReadWriteLock(name).readLock() },
   'the write lock': { ids: 'RW-06', make: (client, name) => client.getReadWriteLock(name).writeLock() },
+  'the group lock': { ids: 'FM-14', make: (client, name) => client.getMultiLock(name, ['a', 'b']) },
   'a multi-lock of names in several slots': {
     make: (client, name) => client.getMultiLock(...['a', 'b', 'c'].map((one) => client.getLock(`${name}-${one}`))),
   },

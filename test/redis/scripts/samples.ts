@@ -4,6 +4,7 @@ import * as peek from '../../../lib/inspection/peek';
 import * as countDownLatch from '../../../lib/synchronizers/CountDownLatch';
 import * as fairLock from '../../../lib/locks/kinds/fairScripts';
 import * as fencedLock from '../../../lib/locks/kinds/fenced';
+import * as groupLock from '../../../lib/locks/kinds/groupScripts';
 import * as lock from '../../../lib/locks/kinds/reentrantScripts';
 import * as nonReentrantLock from '../../../lib/locks/kinds/nonReentrant';
 import * as permitCounts from '../../../lib/synchronizers/permitCounts';
@@ -32,6 +33,7 @@ const NOW = 1_800_000_000_000;
 const OWNER = 'uuid:1';
 const HOLD = `${OWNER}:rwlock_timeout`;
 const ID = '0123456789abcdef';
+const VALUES = ['a', 'b'];
 
 /** Every argument a script may ask for, and what it is in the samples. */
 const ARGS: Readonly<Record<string, ScriptArg>> = {
@@ -103,6 +105,17 @@ const writing = (name: string): Layout[] => [
   ['hset', name, 'mode', 'write', `${OWNER}:write`, 1, OWNER, 1],
   ['set', keyOf('hold', name), 1],
 ];
+/** Two values that are ours, and one of another owner whose time is over. */
+const group = (name: string): Layout[] => [
+  ...[...VALUES, 'c'].map((value): Layout => {
+    const owner = value === 'c' ? 'uuid:9' : OWNER;
+    const prefix = `${value}:${owner}`;
+    const until = value === 'c' ? NOW - 1 : NOW + 5_000;
+    return ['hset', name, value, owner, `${prefix}:expire_time`, until, `${prefix}:lock_count`, 2];
+  }),
+  ['pexpire', name, 30_000],
+];
+
 /** One permit that has expired, and ours. */
 const leased = (name: string): Layout[] => [
   ...number(name),
@@ -125,6 +138,8 @@ function sample(
 }
 
 const WRITER = { args: { owner: `${OWNER}:write` } };
+/** Of groups. */
+const WANTED = { moreArgs: ['a', 3, 'b', 3, 'c', 1] };
 const IDS = { moreArgs: [ID] };
 const QUEUE = 'name queue timeouts';
 
@@ -164,6 +179,14 @@ export const SAMPLES: readonly Sample[] = [
   sample(writeLock.releaseWriteLock, writing, 'name', WRITER),
   sample(writeLock.forceReleaseWriteLock, writing, 'name', WRITER),
   sample(writeLock.isWriteLocked, writing, 'name'),
+  sample(groupLock.acquireValues, none, 'name', { moreArgs: ['a', 1] }),
+  sample(groupLock.acquireValues, group, 'name', WANTED),
+  sample(groupLock.releaseValues, group, 'name', { moreArgs: ['a', 0, 0, 'b', 1, 1_000, 'c', 0, 0] }),
+  sample(groupLock.forceReleaseValues, group, 'name', { moreArgs: VALUES }),
+  sample(groupLock.renewValues, group, '', { moreKeys: (name) => [name], moreArgs: [OWNER, 2, ...VALUES] }),
+  sample(groupLock.findValues, group, '', { moreKeys: (name) => [name], moreArgs: [OWNER, ...VALUES] }),
+  sample(groupLock.areValuesLocked, group, 'name', { moreArgs: VALUES }),
+  sample(groupLock.countValues, group, 'name', { moreArgs: VALUES }),
   sample(spinLock.releaseSpinLock, held, 'name'),
   sample(spinLock.forceReleaseSpinLock, held, 'name'),
   sample(nonReentrantLock.acquireNonReentrantLock, none, 'name'),

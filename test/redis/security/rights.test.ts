@@ -7,6 +7,7 @@ import { refusals, rulesOf } from '../../support/securityPage';
 import * as countDownLatch from '../../../lib/synchronizers/CountDownLatch';
 import * as fairLock from '../../../lib/locks/kinds/fairScripts';
 import * as fencedLock from '../../../lib/locks/kinds/fenced';
+import * as groupLock from '../../../lib/locks/kinds/groupScripts';
 import * as lock from '../../../lib/locks/kinds/reentrantScripts';
 import { acquireNonReentrantLock } from '../../../lib/locks/kinds/nonReentrant';
 import * as permitCounts from '../../../lib/synchronizers/permitCounts';
@@ -44,6 +45,7 @@ const COMMANDS: Readonly<Record<string, readonly [scripts: readonly unknown[], b
     [...Object.values(readLock), ...Object.values(writeLock), renewLocks],
     [...LOOKS, ...CHANNELS],
   ],
+  group: [Object.values(groupLock), CHANNELS],
   semaphore: [Object.values(semaphore), CHANNELS],
   permitExpirableSemaphore: [
     [...Object.values(permits), ...Object.values(permitCounts), semaphore.trySetPermits],

@@ -138,6 +138,14 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
       await hold.unlock();
     }
   },
+  group: async (stage) => {
+    await lockWorkload((client) => client.getMultiLock('app:x', ['a', 'b']))(stage);
+    const lock = stage.a.getMultiLock('app:x', ['a', 'b']);
+    await lock.acquire();
+    await lock.isLocked();
+    await lock.isHeldByThread(1);
+    await stage.b.getMultiLock('app:x', ['a', 'b']).forceUnlock();
+  },
   semaphore: async (stage) => {
     const [a, b] = [stage.a.getSemaphore('app:x'), stage.b.getSemaphore('app:x')];
     await a.trySetPermits(1);

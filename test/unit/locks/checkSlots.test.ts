@@ -4,6 +4,7 @@ import { ConfigError } from '../../../lib/errors';
 import { checkSlots } from '../../../lib/locks/core/calls';
 import { fairKind } from '../../../lib/locks/kinds/fair';
 import { fencedKind } from '../../../lib/locks/kinds/fenced';
+import { groupKind, groupValues } from '../../../lib/locks/kinds/group';
 import type { LockKind } from '../../../lib/locks/kinds/LockKind';
 import { readKind } from '../../../lib/locks/kinds/read';
 import { reentrantKind } from '../../../lib/locks/kinds/reentrant';
@@ -24,6 +25,7 @@ function kindsOf(executor: CommandExecutor): LockKind[] {
     fencedKind(executor, 'id', renewal),
     readKind(executor, 'id', renewal),
     writeKind(executor, 'id', renewal),
+    groupKind(executor, 'id', renewal, groupValues(['a'])),
   ];
 }
 
