@@ -2,7 +2,7 @@ import { tellRenewal } from '../util/channels';
 import { clampTimer } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { laterTurn, settledWithin } from '../util/timing';
-import { confirmValues } from './groupValues';
+import { confirmRenewal } from './groupValues';
 import { type Loss, lossOf } from './losses';
 import {
   confirmedUntil,
@@ -240,8 +240,7 @@ export class Watchdog {
     ownership.schedule?.failed.delete(ownership);
     // Otherwise the last hold without lease was given back meanwhile, and a shorter lease set behind this renewal.
     if (ownership.holds[0]?.values !== undefined) {
-      const kept = holds.filter(({ leaseMs }) => leaseMs === -1);
-      confirmValues(ownership, kept, deadline);
+      confirmRenewal(ownership, holds, deadline);
       this.#owned.place(ownership);
     } else if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {
       ownership.deadline = deadline;

@@ -55,6 +55,15 @@ export function confirmValues(ownership: Ownership, holds: readonly Hold[], dead
   countDeadline(ownership);
 }
 
+/** A renewal was confirmed: {@link confirmValues} of the holds without a lease. */
+export function confirmRenewal(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
+  confirmValues(
+    ownership,
+    holds.filter(({ leaseMs }) => leaseMs === -1),
+    deadline,
+  );
+}
+
 /** The deadline of an ownership with values is the first at which one of its holds is over. */
 export function countDeadline(ownership: Ownership): void {
   const { holds } = ownership;
