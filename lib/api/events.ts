@@ -39,6 +39,7 @@ export type ObjectKind =
   | 'write'
   | 'nonReentrant'
   | 'nonReentrantFair'
+  | 'group'
   | 'multi'
   | 'red'
   | 'semaphore'

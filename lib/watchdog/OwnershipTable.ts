@@ -5,14 +5,9 @@ import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { confirmValues, countDeadline, sharesValue } from './groupValues';
+import { Leftovers } from './Leftovers';
 import type { Loss } from './losses';
 import { confirmedUntil, type GroupValues, Ownership, type Hold, type OwnershipIdentity } from './Ownership';
-
-/** A renewal may be stuck in a slow or broken connection for its lease and this much longer (ms), and still be run. */
-const LATE_MS = 60_000;
-
-/** The leftovers are swept for the first time when there are this many. */
-const MIN_LEFTOVERS = 64;
 
 /** A lock was lost (Redisson has no such event). */
 export interface LockLost {
@@ -28,10 +23,7 @@ export interface LockLost {
 export class OwnershipTable {
   readonly #ownerships = new Map<string, Ownership>();
   readonly #listeners = new Set<(event: LockLost) => void>();
-  /** Ownerships that Redis may still have although this client gave them up, and until when (monotonic). */
-  readonly #leftovers = new Map<string, number>();
-  /** When there are this many, those whose time is over are dropped. */
-  #sweepAt = MIN_LEFTOVERS;
+  readonly #leftovers = new Leftovers();
   // Made when needed: most clients have no such calls.
   #sectionQueues: SectionQueues | undefined;
   /** Told when an ownership got a hold, and when it has none any more. */
@@ -168,12 +160,12 @@ export class OwnershipTable {
 
   /** Whether Redis may still have a hold of this owner that this client has reported lost, or given up. */
   isLeftover(ownership: Ownership): boolean {
-    return this.#leftovers.size > 0 && this.leftoverMs(ownership) > 0;
+    return this.#leftovers.size > 0 && this.#leftovers.remainingMs(ownership) > 0;
   }
 
   /** For how long Redis may still have such a hold, in ms; 0: it has none. */
-  leftoverMs({ key }: Ownership): number {
-    return Math.max(0, (this.#leftovers.get(key) ?? 0) - performance.now());
+  leftoverMs(ownership: Ownership): number {
+    return this.#leftovers.remainingMs(ownership);
   }
 
   /** The lock turned out to be gone: aborts every hold, calls each listener once, forgets the ownership. */
@@ -191,7 +183,7 @@ export class OwnershipTable {
       const holds = some === undefined ? ownership.removeAll() : ownership.removeSome(some);
       if (holds.length === 0) continue;
       const cause = new LockLostError(ownership.name, ownership.threadId, why, options);
-      this.#remember(ownership, holds);
+      this.#leftovers.add(ownership, holds);
       for (const hold of holds) {
         hold.lost = cause;
         this.#parted(ownership.threadId, hold);
@@ -205,7 +197,7 @@ export class OwnershipTable {
   /** One hold is given up although the lock is still there (its renewals are used up). */
   giveUp(ownership: Ownership, hold: Hold, why: string): void {
     if (this.release(ownership, hold) === undefined) return;
-    this.#remember(ownership, [hold]);
+    this.#leftovers.add(ownership, [hold]);
     this.#tell(
       ownership,
       [hold],
@@ -301,17 +293,7 @@ export class OwnershipTable {
 
   /** A release got no answer, or was refused: Redis may still have that hold. */
   mayRemain(ownership: Ownership, hold: Hold): void {
-    this.#remember(ownership, [hold]);
-  }
-
-  #remember({ key }: Ownership, holds: readonly Hold[]): void {
-    const now = performance.now();
-    const longestMs = Math.max(...holds.map(({ leaseMs, watchdogMs }) => Math.max(leaseMs, watchdogMs)));
-    this.#leftovers.set(key, now + longestMs + LATE_MS);
-    if (this.#leftovers.size < this.#sweepAt) return;
-    // Looks at all, since their leases differ and no order tells which are over. Seldom enough to cost next to nothing.
-    for (const [one, until] of this.#leftovers) if (until <= now) this.#leftovers.delete(one);
-    this.#sweepAt = Math.max(MIN_LEFTOVERS, 2 * this.#leftovers.size);
+    this.#leftovers.add(ownership, [hold]);
   }
 
   /** A hold is no longer part of its ownership. */

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
-import { DeadlineHeap } from '../../../lib/watchdog/Watchdog';
+import { DeadlineHeap } from '../../../lib/watchdog/DeadlineHeap';
 import { Ownership } from '../../../lib/watchdog/Ownership';
 import { fakeClock, stallClock, turn } from '../../support';
 import { FakeClient } from '../../support/fakeClient';
