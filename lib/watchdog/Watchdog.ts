@@ -1,8 +1,8 @@
 import { tellRenewal } from '../util/channels';
+import { DeadlineHeap } from '../util/DeadlineHeap';
 import { clampTimer } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { laterTurn, settledWithin } from '../util/timing';
-import { DeadlineHeap } from './DeadlineHeap';
 import { confirmRenewal } from './groupValues';
 import { type Loss, lossOf } from './losses';
 import {
@@ -41,7 +41,7 @@ export class Watchdog {
   readonly #batchSize: number;
   readonly #clientId: string;
   readonly #schedules = new Map<number, RenewalSchedule>();
-  readonly #owned = new DeadlineHeap();
+  readonly #owned = new DeadlineHeap<Ownership>();
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due; nothing is due before. */
   #dueAt = Infinity;

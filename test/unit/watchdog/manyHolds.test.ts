@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
-import { DeadlineHeap } from '../../../lib/watchdog/DeadlineHeap';
+import { DeadlineHeap } from '../../../lib/util/DeadlineHeap';
 import { Ownership } from '../../../lib/watchdog/Ownership';
 import { fakeClock, stallClock, turn } from '../../support';
 import { FakeClient } from '../../support/fakeClient';
@@ -110,7 +110,7 @@ describe('DeadlineHeap', () => {
   }
 
   it('has the ownership on top whose deadline comes first, whatever is added, moved and taken out', () => {
-    const heap = new DeadlineHeap();
+    const heap = new DeadlineHeap<Ownership>();
     const all: Ownership[] = [];
     let seed = 1;
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
