@@ -5,7 +5,7 @@ import { build, projectRoot } from './buildOutput';
 import { packTarball } from './packTarball';
 import { releaseProblems, tagOf } from './releaseProblems';
 
-const USAGE = `npm run release                a dry run: everything but publishing
+const USAGE = `npm run release                a dry run: everything up to npm publish --dry-run
 npm run release -- --publish   the same, then npm publish and a tag
 npm run release -- --quick     a dry run without npm run check and npm test`;
 
@@ -36,7 +36,10 @@ function main(args: readonly string[]): void {
   try {
     run('tar', ['-tzf', tarball]);
     if (flag === '--publish') publish(tarball, tagOf(version));
-    else say('Dry run: nothing was published. `npm run release -- --publish` does it.');
+    else {
+      if (flag === undefined) run('npm', ['publish', tarball, '--access', 'public', '--dry-run']);
+      say('Dry run: nothing was published. `npm run release -- --publish` does it.');
+    }
   } finally {
     fs.rmSync(path.dirname(tarball), { recursive: true, force: true });
   }
@@ -74,7 +77,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Told without a stack. */
+/** Printed without a stack. */
 class Failure extends Error {}
 
 try {
