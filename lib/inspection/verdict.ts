@@ -75,7 +75,7 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
     const why =
       facts.renewedTo === undefined
         ? `nothing has renewed it as a watchdog of ${seconds(timeout)} would have: it was taken with a lease, or its ` +
-          'holder is stuck'
+          'holder is stuck, or has a shorter lockWatchdogTimeout'
         : 'it was renewed before, and is no more: its holder is stuck, or took it again with a lease';
     return {
       kind: 'not-renewed',
