@@ -8,7 +8,7 @@ export const holdChannel: TracingChannel<unknown, HoldMessage> = tracingChannel(
 /** What `onLockLost` is told. */
 export const lostChannel: Channel<unknown, LockLostEvent> = channel('ioredisson:lost') as typeof lostChannel;
 /** One batch of renewals. */
-const renewalChannel: Channel<unknown, RenewalMessage> = channel('ioredisson:renewal') as typeof renewalChannel;
+export const renewalChannel: Channel<unknown, RenewalMessage> = channel('ioredisson:renewal') as typeof renewalChannel;
 
 /**
  * Whether anybody listens to acquisitions or to holds. The only thing that an acquisition pays for where nobody does.

@@ -97,6 +97,8 @@ export const EDGES: Edges = {
   'locks/kinds': ['connection/pending', 'errors', 'scripts', 'thread', 'types:wait', 'util', 'waiters', 'watchdog'],
   'locks/multi': ['errors', 'locks/core', 'telemetry', 'types:api', 'util', 'wait'],
   nestjs: ['Redisson.ts', 'decorators', 'errors', 'frameworks', 'types:api'],
+  otel: ['telemetry', 'types:api'],
+  prometheus: ['telemetry', 'types:api'],
   scripts: [],
   synchronizers: [
     'config',

@@ -1,4 +1,5 @@
 import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { createRequire } from 'node:module';
 import type { AcquireMessage, HoldMessage, LockLostEvent, RenewalMessage } from '../../../lib';
 import { sleepUntil, trackClient } from '../../support';
 
@@ -84,3 +85,9 @@ export function anySubscriber(): boolean {
 /** The channels themselves. */
 export const acquireChannel = tracingChannel<unknown, AcquireMessage>('ioredisson:acquire');
 export const holdChannel = tracingChannel<unknown, HoldMessage>('ioredisson:hold');
+
+/** Whether this version of ioredis tells of its commands on a channel: from 5.11. */
+export function tracesCommands(): boolean {
+  const [major, minor] = (createRequire(__filename)('ioredis/package.json') as { version: string }).version.split('.');
+  return Number(major) > 5 || Number(minor) >= 11;
+}

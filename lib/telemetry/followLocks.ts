@@ -1,0 +1,80 @@
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { AcquireMessage, HoldMessage, RenewalMessage } from '../api';
+import { acquireChannel, holdChannel, renewalChannel } from '../util/channels';
+
+/** What is made of the channels: spans, metrics. None of it may throw. */
+export interface LockListener<Store = unknown> {
+  /** @returns what the acquisition runs in, where it is followed with a store */
+  acquireStarted(message: AcquireMessage): Store;
+  /** @param ended - `false`: nobody follows it any more, and it goes on */
+  acquireEnded(message: AcquireMessage, ended: boolean): void;
+  holdStarted(message: HoldMessage): void;
+  /** @param ended - `false`: nobody follows it any more, and it goes on */
+  holdEnded(message: HoldMessage, ended: boolean): void;
+  renewed(message: RenewalMessage): void;
+}
+
+/**
+ * Follows every acquisition and every hold of all clients of the process that begins from now on, each to its end.
+ *
+ * @param store - bound to the acquisitions, to run them in what `acquireStarted` returns
+ * @returns what stops it. What is under way is told as not ended
+ */
+export function followLocks<Store>(listener: LockListener<Store>, store?: AsyncLocalStorage<Store>): () => void {
+  const acquiring = new Set<AcquireMessage>();
+  const holding = new Set<HoldMessage>();
+  const acquireStarted = (message: AcquireMessage): Store => {
+    acquiring.add(message);
+    return listener.acquireStarted(message);
+  };
+  const acquireEnded = (message: unknown): void => {
+    if (acquiring.delete(message as AcquireMessage)) listener.acquireEnded(message as AcquireMessage, true);
+  };
+  const holdStarted = (message: unknown): void => {
+    holding.add(message as HoldMessage);
+    listener.holdStarted(message as HoldMessage);
+  };
+  const holdEnded = (message: unknown): void => {
+    if (holding.delete(message as HoldMessage)) listener.holdEnded(message as HoldMessage, true);
+  };
+  const renewed = (message: unknown): void => listener.renewed(message as RenewalMessage);
+  const begun = (message: unknown): void => void acquireStarted(message as AcquireMessage);
+  const bound = acquireChannel as unknown as { start: BindableChannel<Store> };
+  if (store === undefined) acquireChannel.start.subscribe(begun);
+  else bound.start.bindStore(store, acquireStarted);
+  acquireChannel.asyncEnd.subscribe(acquireEnded);
+  holdChannel.start.subscribe(holdStarted);
+  holdChannel.asyncEnd.subscribe(holdEnded);
+  renewalChannel.subscribe(renewed);
+  return () => {
+    if (store === undefined) acquireChannel.start.unsubscribe(begun);
+    else bound.start.unbindStore(store);
+    acquireChannel.asyncEnd.unsubscribe(acquireEnded);
+    holdChannel.start.unsubscribe(holdStarted);
+    holdChannel.asyncEnd.unsubscribe(holdEnded);
+    renewalChannel.unsubscribe(renewed);
+    for (const message of acquiring) listener.acquireEnded(message, false);
+    for (const message of holding) listener.holdEnded(message, false);
+    acquiring.clear();
+    holding.clear();
+  };
+}
+
+interface BindableChannel<Store> {
+  bindStore(store: AsyncLocalStorage<Store>, transform: (message: AcquireMessage) => Store): void;
+  unbindStore(store: AsyncLocalStorage<Store>): void;
+}
+
+/** Bounds of the histograms, in seconds: from a round trip to a job of ten minutes. */
+export const DURATION_BUCKETS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600,
+];
+
+/** Whether the loss of a hold is news: that a shutdown left it behind is not, since it was asked for. */
+export function isUnexpectedLoss({ outcome, error }: HoldMessage): boolean {
+  if (outcome !== 'lost') return false;
+  for (let one: unknown = error; one instanceof Error; one = one.cause) {
+    if ('code' in one && one.code === 'SHUTDOWN') return false;
+  }
+  return true;
+}
