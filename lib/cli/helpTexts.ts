@@ -140,6 +140,18 @@ Exit code 0: all is ok; 1: warnings, or something could not be checked; 2: error
 (host:port of a cluster's master, else -), found, why, advice.
 `;
 
+/** What `dashboard` serves, for the help. */
+export const DASHBOARD_NOTES = `
+It prints the address of the page. The page has no login: it listens on this
+machine only, unless --host says otherwise. It is asked for by an address, by
+localhost, by --host, or by the name of this machine, and not by other names: a
+page of another site could use one.
+
+With --allow-unlock a lock is released after its name was typed. Each release is
+said on stderr. To put the page behind a login, serve it from a program of your
+own: docs/dashboard.md.
+`;
+
 const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: string])[]>> = {
   run: [
     ['one backup at a time in the fleet; the others skip theirs', 'ioredisson run -n backup -- /usr/local/bin/backup'],
@@ -167,6 +179,10 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: 
   top: [
     ['watch', 'ioredisson top'],
     ['a look every ten seconds, into a file', "ioredisson top -i 10s 'order:*' >> locks.log"],
+  ],
+  dashboard: [
+    ['on this machine', 'ioredisson dashboard'],
+    ['of a server elsewhere, through ssh', 'ssh -L 7380:127.0.0.1:7380 bastion ioredisson dashboard'],
   ],
 };
 

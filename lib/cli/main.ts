@@ -6,6 +6,7 @@ import { ExitCode, exitCodeOf, messageOf } from './exit';
 import { allSaid, print, ReaderGoneError, say, sayRaw } from './output';
 import { type Actions, createProgram } from './program';
 import type * as doctorModule from './doctor';
+import type * as dashboardModule from './dashboard';
 import type * as inspectModule from './inspect';
 import type * as listModule from './list';
 import { run } from './run';
@@ -21,6 +22,7 @@ const actions: Actions = {
   unlock: (...args) => (require('./unlock') as typeof unlockModule).unlock(...args),
   doctor: (...args) => (require('./doctor') as typeof doctorModule).doctor(...args),
   top: (...args) => (require('./top') as typeof topModule).top(...args),
+  dashboard: (...args) => (require('./dashboard') as typeof dashboardModule).dashboard(...args),
 };
 /* eslint-enable @typescript-eslint/no-require-imports */
 

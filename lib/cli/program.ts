@@ -3,6 +3,7 @@ import { addClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
 import {
   DOCTOR_NOTES,
+  DASHBOARD_NOTES,
   examplesOf,
   EXIT_CODES,
   INSPECT_NOTES,
@@ -11,13 +12,14 @@ import {
   TOP_NOTES,
   UNLOCK_NOTES,
 } from './helpTexts';
+import type { DashboardCommandOptions } from './dashboard';
 import { LOCK_KINDS } from './lockKinds';
 import { oneLine } from './output';
 import type { ReportOptions } from './inspecting';
 import type { RunOptions } from './run';
 import type { TopOptions } from './top';
 import type { UnlockOptions } from './unlock';
-import { countArgument, exitCodeArgument, positiveTimeArgument, timeArgument } from './timeArgument';
+import { countArgument, exitCodeArgument, portArgument, positiveTimeArgument, timeArgument } from './timeArgument';
 
 /** What the commands do; each resolves to the exit code. */
 export interface Actions {
@@ -26,6 +28,7 @@ export interface Actions {
   inspect(name: string, options: ReportOptions): Promise<number>;
   unlock(name: string, options: UnlockOptions): Promise<number>;
   top(pattern: string | undefined, options: TopOptions): Promise<number>;
+  dashboard(options: DashboardCommandOptions): Promise<number>;
   doctor(name: string | undefined, options: ReportOptions): Promise<number>;
 }
 
@@ -33,6 +36,8 @@ export interface Actions {
 const DEFAULT_GRACE_MS = 5_000;
 /** Default of `top --interval`, in ms. */
 const DEFAULT_INTERVAL_MS = 1_000;
+/** Default of `dashboard --port`. */
+const DEFAULT_PORT = 7_380;
 
 /** Where the program's own texts, such as help, go. */
 export interface ProgramOutput {
@@ -66,6 +71,7 @@ export function createProgram(version: string, actions: Actions, done: Done, out
   addInspect(program, actions, done);
   addUnlock(program, actions, done);
   addTop(program, actions, done);
+  addDashboard(program, actions, done);
   addDoctor(program, actions, done);
   for (const command of program.commands) {
     // Its own help has the option that is wrong.
@@ -177,6 +183,19 @@ function addDoctor(program: Command, actions: Actions, done: Done): void {
     .option('--json', 'print JSON')
     .addHelpText('after', DOCTOR_NOTES + examplesOf('doctor'))
     .action(async (name: string | undefined, options: ReportOptions) => done(await actions.doctor(name, options)));
+}
+
+function addDashboard(program: Command, actions: Actions, done: Done): void {
+  const command = program
+    .command('dashboard')
+    .summary('serve a page that shows the locks')
+    .description('Serves a page that shows the locks, live: who holds them, for how long, who waits. Ctrl-C ends it.');
+  addClientOptions(command)
+    .option('--host <address>', 'where to listen', '127.0.0.1')
+    .addOption(new Option('--port <n>', 'the port; 0 = any').argParser(portArgument).default(DEFAULT_PORT))
+    .option('--allow-unlock', 'let the page release locks, whoever holds them')
+    .addHelpText('after', DASHBOARD_NOTES + examplesOf('dashboard'))
+    .action(async (options: DashboardCommandOptions) => done(await actions.dashboard(options)));
 }
 
 /**

@@ -44,6 +44,12 @@ export function exitCodeArgument(text: string): number {
   return Number(text);
 }
 
+/** A port, 0 to 65535. @throws InvalidArgumentError for anything else */
+export function portArgument(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It must be 0 to 65535.');
+  return Number(text);
+}
+
 /** A number from 1 on. @throws InvalidArgumentError for anything else */
 export function countArgument(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 on.');

@@ -19,7 +19,7 @@ export const EDGES: Edges = {
     'watchdog',
   ],
   api: ['types:config', 'types:errors', 'types:util'],
-  cli: ['doctor', 'index.ts', 'inspection'],
+  cli: ['dashboard', 'doctor', 'index.ts', 'inspection'],
   config: ['errors'],
   'config/builder': ['config', 'config/parse', 'config/tls', 'errors', 'util'],
   'config/index.ts': ['config', 'config/builder', 'config/tls'],

@@ -11,7 +11,15 @@ const NEVER = (): Promise<number> => Promise.reject(new Error('only its help is 
 
 /** docs/cli.md, made of the program's own help. */
 export function referenceText(): string {
-  const actions = { run: NEVER, list: NEVER, inspect: NEVER, unlock: NEVER, top: NEVER, doctor: NEVER };
+  const actions = {
+    run: NEVER,
+    list: NEVER,
+    inspect: NEVER,
+    unlock: NEVER,
+    top: NEVER,
+    dashboard: NEVER,
+    doctor: NEVER,
+  };
   const program = createProgram('0', actions, () => undefined);
   const sections = program.commands.map((command) => section(`ioredisson ${command.name()}`, command));
   return [

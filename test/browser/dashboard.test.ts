@@ -1,0 +1,292 @@
+import * as axe from 'axe-core';
+import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import * as path from 'node:path';
+import type { Browser, Page } from 'puppeteer-core';
+import { Redisson } from '../../lib';
+import { createDashboard } from '../../lib/dashboard';
+import { RedisServer, trackClient } from '../support';
+import { projectRoot } from '../../tools/buildOutput';
+import { openBrowser } from './support/browser';
+import { FakeSource, report } from '../dashboard/support/FakeSource';
+import { dashboardOf, serve } from '../dashboard/support/world';
+
+interface Found {
+  readonly innerText: string;
+  readonly disabled: boolean;
+  readonly clientWidth: number;
+  readonly parentElement: Found;
+  matches(selector: string): boolean;
+  getBoundingClientRect(): { readonly width: number };
+}
+/** What runs in the page sees this one. */
+declare const document: {
+  readonly activeElement: Found | null;
+  querySelector(selector: string): Found | null;
+  querySelectorAll(selector: string): Iterable<Found>;
+};
+
+/** What a loaded machine may take until a page shows something, in ms. */
+const SHOWN_MS = 30_000;
+
+describe('the dashboard in a browser', function () {
+  this.timeout(90_000);
+  let browser: Browser;
+  let page: Page;
+  let problems: string[];
+
+  before(async function () {
+    browser = await openBrowser(this);
+  });
+
+  after(() => browser?.close());
+
+  beforeEach(async () => {
+    problems = [];
+    page = await browser.newPage();
+    page.setDefaultTimeout(SHOWN_MS);
+    await page.setViewport({ width: 1360, height: 840 });
+    page.on('pageerror', (error) => problems.push(String(error)));
+    // Whatever the policy of the page forbids, or cannot be loaded, is said there.
+    page.on('console', (message) => {
+      if (
+        message.type() === 'error' &&
+        !/status of (?:4|5)\d\d|ERR_(?:INCOMPLETE|CONNECTION|INTERNET)/.test(message.text())
+      )
+        problems.push(message.text());
+    });
+  });
+
+  afterEach(async () => {
+    await page.close();
+    expect(problems).to.deep.equal([]);
+  });
+
+  /** Waits until an element has a text that matches. */
+  async function shows(selector: string, pattern: RegExp): Promise<string> {
+    const found = await page.waitForFunction(
+      (one: string, source: string) => {
+        const texts = [...document.querySelectorAll(one)].map((element) => element.innerText);
+        return texts.find((text) => new RegExp(source, 's').test(text));
+      },
+      { timeout: SHOWN_MS },
+      selector,
+      pattern.source,
+    );
+    return (await found.jsonValue())!;
+  }
+
+  async function leaseShare(): Promise<number> {
+    return page.$eval('.detail .fill', (one) => {
+      const bar = one as unknown as Found;
+      return bar.getBoundingClientRect().width / bar.parentElement.clientWidth;
+    });
+  }
+
+  it('a lock appears, its lease bar moves, a waiter is shown, and it is free again', async () => {
+    const server = trackClient(await RedisServer.start());
+    const redisson = trackClient(Redisson.create(server.url));
+    const base = await serve(trackClient(createDashboard({ redisson })));
+    await page.goto(`${base}/`);
+    await shows('.empty', /No locks/);
+    const holder = trackClient(Redisson.create(server.url));
+    const hold = await holder.getLock('order:7').acquire({ leaseTime: 60_000 });
+    await shows('a.row', /order:7.*held/);
+    await page.click('a.row');
+    await shows('.detail', new RegExp(`Holder.*${holder.getId()}`));
+    await shows('.detail .connection', /connected/);
+    const full = await leaseShare();
+    expect(full).to.be.within(0.5, 1);
+    await page.waitForFunction(
+      (before: number) => {
+        const bar = document.querySelector('.detail .fill')!;
+        return bar.getBoundingClientRect().width / bar.parentElement.clientWidth < before - 0.01;
+      },
+      {},
+      full,
+    );
+    const waiting = redisson.getLock('order:7').acquire();
+    await shows('a.row .waiters', /1/);
+    await shows('.detail .events', /1 waiter/);
+    await hold.unlock();
+    const next = await waiting;
+    await shows('.detail', new RegExp(`Holder.*${redisson.getId()}`));
+    await next.unlock();
+    await shows('.empty', /No locks/);
+  });
+
+  it('a holder that was killed gets its verdict', async () => {
+    const server = trackClient(await RedisServer.start());
+    const base = await serve(trackClient(createDashboard({ redisson: trackClient(Redisson.create(server.url)) })));
+    const register = path.join(projectRoot, 'tools', 'register.cjs');
+    const file = path.join(__dirname, 'support', 'holder.ts');
+    const child = spawn(process.execPath, ['--require', register, file, server.url, 'doomed'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    trackClient({ stop: () => child.kill('SIGKILL') });
+    await once(child.stdout, 'data');
+    await page.goto(`${base}/#lock=doomed`);
+    await shows('.detail .verdict', /●.*held/);
+    child.kill('SIGKILL');
+    await shows('.detail .verdict', /holder gone.*not connected/);
+    await shows('.detail .connection', /not connected/);
+    await shows('.chip.bad', /Trouble 1/);
+    expect(await page.title()).to.contain('(1)');
+  });
+
+  it('a forced unlock needs the typed name', async () => {
+    const server = trackClient(await RedisServer.start());
+    const redisson = trackClient(Redisson.create(server.url));
+    const base = await serve(trackClient(createDashboard({ redisson, readOnly: false })));
+    const holder = trackClient(Redisson.create(server.url));
+    const lock = holder.getLock('pay:1');
+    await lock.lock();
+    await page.goto(`${base}/`);
+    await shows('a.row', /pay:1/);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.detail .danger');
+    await page.click('.detail .danger');
+    await page.waitForSelector('dialog[open] input');
+    const isDisabled = (): Promise<boolean> =>
+      page.$eval('dialog button.danger', (button) => (button as unknown as Found).disabled);
+    expect(await isDisabled()).to.equal(true);
+    await page.type('dialog input', 'pay:');
+    await page.keyboard.press('Enter');
+    expect(await isDisabled()).to.equal(true);
+    expect(await lock.isLocked()).to.equal(true);
+    await page.type('dialog input', '1');
+    await page.waitForSelector('dialog button.danger:not(:disabled)');
+    await page.click('dialog button.danger');
+    await shows('dialog', /is released/);
+    expect(await lock.isLocked()).to.equal(false);
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.querySelector('dialog') === null);
+  });
+
+  it('read-only: no button, but the command', async () => {
+    const base = await serve(dashboardOf(new FakeSource(report("it's"))));
+    await page.goto(`${base}/#lock=it%27s`);
+    expect(await shows('.detail .command', /unlock/)).to.equal("ioredisson unlock --force 'it'\\''s'");
+    expect(await page.$('.detail .danger')).to.equal(null);
+  });
+
+  it("names are anybody's input: they are text", async () => {
+    const evil = '<img src=x onerror="document.title=1">\n\u202e"\'&<script>document.title=2</script>';
+    const source = new FakeSource(report(evil), report('__proto__'), report('constructor'));
+    const base = await serve(dashboardOf(source, { readOnly: false }));
+    await page.goto(`${base}/#sort=name&lock=${encodeURIComponent(evil)}`);
+    await shows('.detail h2', /<img src=x onerror="document.title=1">\\n\\u202e/);
+    await shows('a.row', /constructor/);
+    expect(await page.$$eval('a.row', (rows) => rows.length)).to.equal(3);
+    expect(await page.$('#app img, #app script')).to.equal(null);
+    expect(await page.title()).to.contain('Locks');
+    // What cannot be typed is typed as it is shown.
+    await page.click('.detail .danger');
+    await page.type('dialog input', evil.replace('\n', '\\n').replace('\u202e', '\\u202e'));
+    await page.waitForSelector('dialog button.danger:not(:disabled)');
+  });
+
+  it('says that Redis is gone, and recovers; so it does when its own server goes', async () => {
+    const source = new FakeSource(report('a'));
+    const base = await serve(dashboardOf(source));
+    await page.goto(`${base}/`);
+    await shows('a.row', /a/);
+    source.tell({ kind: 'outage', at: Date.now(), error: new Error('the disk is full') });
+    await shows('.banner', /Redis refuses a command: the disk is full.*was true at/);
+    await shows('a.row', /a/);
+    source.tell({ kind: 'recovered', at: Date.now() });
+    await page.waitForFunction(() => document.querySelector('.banner') === null);
+    await page.setOfflineMode(true);
+    // The stream that is open does not notice; the next one does.
+    await page.type('#search', 'zzz');
+    await shows('.banner', /server of this page does not answer/);
+    await page.setOfflineMode(false);
+    await shows('.empty', /Nothing matches/);
+  });
+
+  it('10 000 locks: pages, search and keys', async () => {
+    const source = new FakeSource(
+      ...Array.from({ length: 10_000 }, (_, i) => report(`lock:${String(i).padStart(5, '0')}`)),
+    );
+    const base = await serve(dashboardOf(source));
+    await page.goto(`${base}/#sort=name`);
+    await shows('.pages', /1–50 of 10\u202f000/);
+    expect(await page.$$eval('a.row', (rows) => rows.length)).to.equal(50);
+    await page.click('.pages button:last-child');
+    await shows('a.row', /lock:00050/);
+    await page.keyboard.press('/');
+    await page.keyboard.type('9999');
+    await shows('.pages', /1–1 of 1/);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await shows('.detail h2', /lock:09999/);
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.querySelector('.detail') === null);
+    await page.waitForFunction(() => document.activeElement?.matches('a.row') === true);
+  });
+
+  for (const scheme of ['light', 'dark'] as const) {
+    it(`axe-core finds nothing (${scheme})`, async () => {
+      const owner = report('').holders[0]!;
+      const gone = { ...owner, owner: 'gone', process: { connected: false, java: false, host: 'web-2', pid: 2 } };
+      const queue = [{ ...owner, remainingMs: 5_000, listening: true }];
+      const source = new FakeSource(
+        report('fine', { waiters: 2, kind: 'fair', queue }),
+        report('dead', {
+          holders: [gone],
+          verdict: { kind: 'holder-gone', sentence: 'Held, but its holder is gone.' },
+        }),
+        report('lease', { verdict: { kind: 'not-renewed', sentence: 'Nobody renews it.' } }),
+        report('forever', { ttlMs: -1, verdict: { kind: 'no-expiry', sentence: 'It does not end.' } }),
+        report('free\u202e', {
+          ttlMs: -2,
+          holders: [],
+          verdict: { kind: 'free', sentence: 'Free.' },
+          kind: 'semaphore',
+          value: 3,
+        }),
+      );
+      const base = await serve(dashboardOf(source, { readOnly: false }));
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      const check = async (what: string): Promise<void> => {
+        await page.evaluate(axe.source);
+        const found = await page.evaluate(async () => {
+          const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
+          return violations.map(
+            ({ id, nodes }) =>
+              `${id}: ${nodes
+                .map(({ html }) => html)
+                .join(' ')
+                .slice(0, 400)}`,
+          );
+        });
+        expect(found, what).to.deep.equal([]);
+      };
+      await page.goto(`${base}/`);
+      await shows('a.row', /fine/);
+      await check('the list');
+      await page.click('a.row');
+      await shows('.detail .queue', /web-1/);
+      await check('a lock');
+      await page.setViewport({ width: 390, height: 844 });
+      await check('a lock on a phone');
+      await page.click('.detail .danger');
+      await page.waitForSelector('dialog[open]');
+      await check('the dialog');
+      await page.keyboard.press('Escape');
+      await page.waitForFunction(() => document.querySelector('dialog') === null);
+      await page.keyboard.press('Escape');
+      await shows('a.row', /fine/);
+      await check('the list on a phone');
+      source.tell({ kind: 'outage', at: Date.now(), error: new Error('away') });
+      await shows('.banner', /away/);
+      await check('an outage');
+      await page.type('#search', 'nothing of the kind');
+      await shows('.empty', /Nothing matches/);
+      await check('nothing');
+    });
+  }
+});

@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { type Browser, launch } from 'puppeteer-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/** The browser of this machine: that of CHROME_PATH, else one on the PATH. */
+export function chromePath(): string | undefined {
+  const given = process.env['CHROME_PATH'];
+  if (given !== undefined && given !== '') return fs.existsSync(given) ? given : undefined;
+  for (const name of NAMES) {
+    try {
+      return execFileSync('/bin/sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+    } catch {
+      // The next one.
+    }
+  }
+  return undefined;
+}
+
+/** Starts it; skips the tests, and says why, where there is none. */
+export async function openBrowser(context: Mocha.Context): Promise<Browser> {
+  const executablePath = chromePath();
+  if (executablePath === undefined) {
+    console.log(`      skipped: no browser (CHROME_PATH, ${NAMES.join(', ')})`);
+    return context.skip();
+  }
+  // Containers of CI have no user namespaces and a small /dev/shm. What is loaded is our own page.
+  return launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+    timeout: 60_000,
+  });
+}

@@ -1,0 +1,8 @@
+import { Redisson } from '../../../lib';
+
+// Holds a lock until it is killed: `holder.ts <url> <name>`.
+const [, , url, name] = process.argv;
+void Redisson.create(url)
+  .getLock(name!)
+  .lock()
+  .then(() => process.stdout.write('held\n'));
