@@ -86,6 +86,7 @@ function stateOf({ kind, holders }: ObjectReport): string | undefined {
     case 'fair':
     case 'fenced':
     case 'readWrite':
+    case 'group':
       return holders.length > 0 ? 'held' : 'free';
     case 'none':
       return 'nothing is held by that name';

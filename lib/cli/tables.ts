@@ -71,6 +71,7 @@ export function kindText({ kind, mode }: ObjectReport): string {
     case 'lock':
     case 'fair':
     case 'fenced':
+    case 'group':
     case 'semaphore':
     case 'number':
     case 'other':

@@ -37,6 +37,8 @@ function lockKindOf({ name, kind, mode }: ObjectReport): LockKind {
     case 'fenced':
       return kind;
     case 'none':
+    // Deletes the key and calls the same channel, which frees all values.
+    case 'group':
       return 'lock';
     case 'readWrite':
       return mode ?? 'write';

@@ -24,6 +24,8 @@ export function lockToRelease(redisson: RedissonClient, { name, kind, mode }: Ob
   switch (kind) {
     case 'lock':
     case 'none':
+    // Deletes the key and calls the same channel, which frees all values.
+    case 'group':
       return redisson.getLock(name);
     case 'fair':
       return redisson.getFairLock(name);

@@ -11,6 +11,7 @@ const KINDS: readonly ObjectKind[] = [
   'fair',
   'fenced',
   'readWrite',
+  'group',
   'semaphore',
   'permitExpirableSemaphore',
   'countDownLatch',

@@ -18,7 +18,7 @@ type QueuedDraft = Omit<WaiterDraft, 'listening'>;
 /** What there is of a lock, without the subscribers of its channels. */
 export interface LockDraft {
   readonly key: string;
-  readonly kind: 'lock' | 'fair' | 'fenced' | 'readWrite';
+  readonly kind: 'lock' | 'fair' | 'fenced' | 'readWrite' | 'group';
   readonly mode?: 'read' | 'write';
   readonly ttlMs: number;
   readonly holders: readonly HolderDraft[];
@@ -48,6 +48,16 @@ export async function describeLock(redis: KeyReader, key: string, type: string):
     return { key, kind: 'readWrite', mode, ttlMs, holders, queued: [], channelNames: [channelOf.readWrite(key)] };
   }
   if (fields !== undefined && mode !== undefined) return undefined;
+  if (fields !== undefined && isGroupHash(fields)) {
+    return {
+      key,
+      kind: 'group',
+      ttlMs,
+      holders: groupHolders(fields),
+      queued: [],
+      channelNames: [channelOf.lock(key)],
+    };
+  }
   const [queued, token] = around === 0 ? [[], null] : await Promise.all([queueOf(redis, key), tokenOf(redis, key)]);
   if (fields === undefined && queued.length === 0 && token === null) return undefined;
   const holders = (fields ?? []).map(([owner, count]) => ({ ...ownerReport(owner), holdCount: Number(count) }));
@@ -65,13 +75,14 @@ async function readFields(redis: KeyReader, key: string): Promise<[string, strin
   const nothing = ['0', []];
   const [cursor, flat] = (await redis.read('hscan', key, 0, 'COUNT', 10).catch(() => nothing)) as [string, string[]];
   const sample = pairs(flat);
-  if (!isLockHash(sample)) return undefined;
+  const fits = isGroupHash(sample) ? isGroupHash : isLockHash;
+  if (!fits(sample)) return undefined;
   // A small hash comes as a whole.
   if (cursor === '0') return sample;
   if (Number(await redis.read('hlen', key).catch(() => Infinity)) > MAX_FIELDS) return undefined;
   // ioredis makes an object of the reply to HGETALL, and of no other's.
   const fields = Object.entries((await redis.read('hgetall', key).catch(() => ({}))) as Record<string, string>);
-  return isLockHash(fields) ? fields : undefined;
+  return fits(fields) ? fields : undefined;
 }
 
 async function reader(redis: KeyReader, key: string, [owner, count]: [string, string]): Promise<HolderDraft> {
@@ -222,4 +233,33 @@ export async function permitReports(redis: KeyReader, key: string): Promise<read
     reports.push({ id, remainingMs: score === PERMIT_WITHOUT_LEASE ? null : Number(score) - Date.now() });
   }
   return reports;
+}
+
+/** A field of a group: the hash of a value, alone or with an owner and what is kept of it. */
+const GROUP_FIELD = /^([A-Za-z0-9+/]{22})(?::(.+):(expire_time|lock_count))?$/;
+
+/** Whether the fields of a hash are those of a group: values with their owners, until when, and how often. */
+export function isGroupHash(fields: readonly (readonly [field: string, value: string])[]): boolean {
+  return (
+    fields.length > 0 &&
+    fields.every(([field, value]) => {
+      const [, hash, owner] = GROUP_FIELD.exec(field) ?? [];
+      if (hash === undefined) return false;
+      if (owner === undefined) return parseOwner(value) !== undefined;
+      return parseOwner(owner) !== undefined && /^\d{1,17}(\.\d+)?$/.test(value);
+    })
+  );
+}
+
+/** Who has values of a group whose time is not over, by our clock. */
+function groupHolders(fields: readonly (readonly [field: string, value: string])[]): HolderDraft[] {
+  const kept = new Map(fields);
+  const held = new Map<string, { values: number; holdCount: number }>();
+  for (const [hash, owner] of fields) {
+    if (hash.includes(':') || Number(kept.get(`${hash}:${owner}:expire_time`) ?? 0) <= Date.now()) continue;
+    const { values, holdCount } = held.get(owner) ?? { values: 0, holdCount: 0 };
+    const count = Number(kept.get(`${hash}:${owner}:lock_count`) ?? 1);
+    held.set(owner, { values: values + 1, holdCount: Math.max(holdCount, count) });
+  }
+  return [...held].map(([owner, { values, holdCount }]) => ({ ...ownerReport(owner), holdCount, values }));
 }

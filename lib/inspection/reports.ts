@@ -5,6 +5,8 @@ export type ObjectKind =
   | 'fair'
   | 'fenced'
   | 'readWrite'
+  /** `getMultiLock(group, values)`: the values of a group, each with an owner of its own. */
+  | 'group'
   | 'semaphore'
   | 'permitExpirableSemaphore'
   | 'countDownLatch'
@@ -100,6 +102,8 @@ export interface HolderReport extends OwnerReport {
   readonly holdCount: number;
   /** Of a read/write lock. */
   readonly mode?: 'read' | 'write';
+  /** Of a group: how many of its values the owner has; `holdCount` is then that of the value held most often. */
+  readonly values?: number;
   /** Of a reader: what is left of the lease of each hold, in ms; -1 without expiry, -2 over. */
   readonly leasesMs?: readonly number[];
 }

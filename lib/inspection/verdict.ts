@@ -27,6 +27,7 @@ export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
     case 'fair':
     case 'fenced':
     case 'readWrite':
+    case 'group':
       return ofLock(report, facts);
     case 'semaphore':
       return Number(report.value) > 0

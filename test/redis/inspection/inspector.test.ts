@@ -48,6 +48,29 @@ describe('the Inspector', function () {
     if (ttl > 0) await redis.pexpire(name, ttl);
   }
 
+  it('a group of values: each owner with how many values it has, not those whose time is over; it is released whole', async () => {
+    const other = trackClient(Redisson.create(server.url));
+    const mine = client.getMultiLock('g', ['a', 'b']);
+    await mine.lock();
+    await other.getMultiLock('g', ['c']).lock();
+    await redis.hset('g', 'AAAAAAAAAAAAAAAAAAAAAA', `${GONE}:1`);
+    await redis.hset('g', `AAAAAAAAAAAAAAAAAAAAAA:${GONE}:1:expire_time`, Date.now() - 1);
+    const report = await inspector.inspect('g');
+    expect(report.kind).to.equal('group');
+    const seen = report.holders.map(({ clientId, values, holdCount }) => ({ clientId, values, holdCount }));
+    expect(seen).to.have.deep.members([
+      { clientId: client.getId(), values: 2, holdCount: 1 },
+      { clientId: other.getId(), values: 1, holdCount: 1 },
+    ]);
+    expect(report.verdict.kind).to.equal('held');
+    expect((await inspector.list()).map(({ kind }) => kind)).to.deep.equal(['group']);
+    const waiting = trackClient(Redisson.create(server.url)).getMultiLock('g', ['a', 'c']).acquire();
+    await sleepUntil(async () => (await inspector.inspect('g')).waiters > 0);
+    await client.getLock('g').forceUnlock();
+    const hold = await waiting;
+    await hold.unlock();
+  });
+
   describe('an owner', () => {
     it('is traced to its process: host, process id, address, for how long', async () => {
       await client.getLock('a').lock();

@@ -59,7 +59,7 @@ export function Detail({ name, lock, readOnly, stale, onClose }: DetailProps): J
 
 function Body({ lock, readOnly }: { lock: LockDetail; readOnly: boolean }): JSX.Element {
   const now = useClock(250);
-  const isLock = ['lock', 'fair', 'fenced', 'readWrite'].includes(lock.kind);
+  const isLock = ['lock', 'fair', 'fenced', 'readWrite', 'group'].includes(lock.kind);
   const value = valueOf(lock);
   const { verdict } = lock;
   return (

@@ -77,6 +77,7 @@ export const KIND_NAMES: Readonly<Record<LockRow['kind'], string>> = {
   fair: 'fair',
   fenced: 'fenced',
   readWrite: 'read/write',
+  group: 'group',
   semaphore: 'semaphore',
   permitExpirableSemaphore: 'semaphore, leases',
   countDownLatch: 'latch',

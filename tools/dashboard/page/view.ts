@@ -20,6 +20,7 @@ export const KINDS = {
   fair: 'Fair lock',
   fenced: 'Fenced lock',
   readWrite: 'Read/write lock',
+  group: 'Group of values',
   semaphore: 'Semaphore',
   permitExpirableSemaphore: 'Semaphore with leases',
   countDownLatch: 'Latch',
