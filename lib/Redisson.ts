@@ -18,6 +18,7 @@ import type { RedissonOptions } from './config/RedissonOptions';
 import { resolveConfig } from './config/builder/resolveConfig';
 import type { Settings } from './config/Settings';
 import { validateName } from './config/validateName';
+import { ShutdownError } from './errors';
 import { connect } from './connection/connect';
 import type { Connections } from './connection/ConnectionMonitor';
 import { checkSlots, HandleThread } from './locks/core/calls';
@@ -51,7 +52,7 @@ import { ALL, MAJORITY } from './locks/multi/quorum';
 import { ReadWriteLock } from './locks/ReadWriteLock';
 import { SelfWaits } from './locks/core/SelfWaits';
 import { Subscriptions } from './waiters/Subscriptions';
-import { Drain } from './watchdog/drain';
+import { Drain, readDrain } from './watchdog/drain';
 import { logClient } from './watchdog/clientLog';
 import { OwnershipTable } from './watchdog/OwnershipTable';
 import { Watchdog } from './watchdog/Watchdog';
@@ -59,7 +60,6 @@ import { CountDownLatch } from './synchronizers/CountDownLatch';
 import { PermitExpirableSemaphore } from './synchronizers/PermitExpirableSemaphore';
 import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, runAsNewThread } from './thread/threadScope';
-import { toMillis } from './util/duration';
 import { ExponentialBackOff } from './util/backOff';
 import { BackOffWait } from './wait/BackOffWait';
 import { Rollback } from './wait/Rollback';
@@ -80,6 +80,8 @@ export class Redisson {
   #shutdown: Promise<void> | undefined;
   /** Aborts when the shutdown begins: nothing new is acquired. */
   readonly #closing = new AbortController();
+  /** Whether what is held gets time to be given back. */
+  #draining = false;
   #drain: Drain | undefined;
 
   private constructor(settings: Settings) {
@@ -99,6 +101,7 @@ export class Redisson {
       rollback: new Rollback(),
       subscriptions: new Subscriptions<Heir>(subscriber, settings),
       closing: this.#closing.signal,
+      shutdownError: (what) => this.#shutdownError(what),
       selfWaits: new SelfWaits(ownerships, warnSelfWait),
       warnReentry: (name) => this.#warnReentry(name),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
@@ -119,7 +122,12 @@ export class Redisson {
       write: writeKind(executor, this.#id, renewal),
       group: (values: readonly string[]) => groupKind(executor, this.#id, groups, groupValues(values)),
       spin: (backOff: BackOff) =>
-        spinKind(executor, this.#id, renewal, () => new BackOffWait(backOff.create(), closing)),
+        spinKind(
+          executor,
+          this.#id,
+          renewal,
+          () => new BackOffWait(backOff.create(), closing, () => this.#shutdownError()),
+        ),
     };
   }
 
@@ -262,7 +270,7 @@ export class Redisson {
    *
    * @param options - `drain`: locks that are held get so many ms to be given back before that. Of several calls the one
    *   that ends soonest counts; one without it ends that time at once
-   * @throws RangeError for a `drain` that is no time
+   * @throws RangeError for a `drain` that is no time; ConfigError for an unknown option
    */
   async shutdown(options?: ShutdownOptions): Promise<void> {
     const drainMs = readDrain(options);
@@ -277,12 +285,14 @@ export class Redisson {
 
   async #close(drainMs: number): Promise<void> {
     const { subscriptions, ownerships } = this.#context;
+    this.#draining = drainMs > 0;
     this.#closing.abort();
-    subscriptions.close();
+    subscriptions.close(() => this.#shutdownError());
     ownerships.sectionQueues.close();
     if (drainMs > 0) {
       this.#drain = new Drain(ownerships, this.#connections.executor);
       await this.#drain.within(drainMs);
+      this.#draining = false;
     }
     this.#fairQueues.close();
     ownerships.clear();
@@ -290,6 +300,10 @@ export class Redisson {
     this.#connections.monitor.close();
     await closed;
     this.#context.rollback.close();
+  }
+
+  #shutdownError(what?: string): ShutdownError {
+    return new ShutdownError(what, this.#draining);
   }
 
   #lock(name: string, kind: LockKind): Lock {
@@ -314,13 +328,6 @@ export class Redisson {
     this.#reentryWarned = true;
     warnHandleReentry(name);
   }
-}
-
-/** @returns ms; 0: nothing is waited for */
-function readDrain(options: ShutdownOptions | undefined): number {
-  const drain = toMillis(options?.drain ?? 0, undefined, 'drain');
-  if (drain < 0) throw new RangeError(`drain must not be negative, got ${drain}`);
-  return drain;
 }
 
 /** So that an owner in Redis, which begins with the client id, can be traced to its process. */

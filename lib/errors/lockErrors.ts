@@ -9,9 +9,20 @@ import { RedissonError } from './RedissonError';
  */
 export class IllegalMonitorStateError extends RedissonError {
   readonly code = 'ILLEGAL_MONITOR_STATE';
+  /** The name of the lock, as given by the user. */
+  readonly lockName: string;
 
   static {
     this.prototype.name = 'IllegalMonitorStateError';
+  }
+
+  /**
+   * @param message - what was done, and why it cannot be
+   * @param lockName - the lock's name as given by the user
+   */
+  constructor(message: string, lockName: string) {
+    super(message);
+    this.lockName = lockName;
   }
 
   /**
@@ -19,10 +30,12 @@ export class IllegalMonitorStateError extends RedissonError {
    *
    * @param clientId - the id of this client (`Redisson.getId()`)
    * @param threadId - the logical thread that tried
+   * @param lockName - the lock's name as given by the user
    */
-  static notOwner(clientId: string, threadId: number): IllegalMonitorStateError {
+  static notOwner(clientId: string, threadId: number, lockName: string): IllegalMonitorStateError {
     return new IllegalMonitorStateError(
       `attempt to unlock lock, not locked by current thread by node id: ${clientId} thread-id: ${threadId}`,
+      lockName,
     );
   }
 
@@ -37,6 +50,7 @@ export class IllegalMonitorStateError extends RedissonError {
       `Lock '${lockName}': thread ${threadId} is already acquiring it, and one thread can wait only once. ` +
         `Concurrent callers need a thread each: use acquire() or withLock(), run each in runInThread(), ` +
         `pass a threadId, or call getLock() once per caller.`,
+      lockName,
     );
   }
 
@@ -51,6 +65,7 @@ export class IllegalMonitorStateError extends RedissonError {
       `Lock '${lockName}': thread ${threadId} holds it for a withLock() callback that runs beside this call, so lock() ` +
         `and tryLock() of that thread cannot take it now. Branches that run side by side need withLock() or acquire(), ` +
         `or runInThread() each.`,
+      lockName,
     );
   }
 
@@ -65,6 +80,7 @@ export class IllegalMonitorStateError extends RedissonError {
       `Lock '${lockName}' is already held by thread ${threadId}, through this handle outside any scope or by acquire(), ` +
         `and strictThreads forbids re-entering it: two requests that share a handle would look the same. ` +
         `Use withLock() or runInThread(), or pass a threadId.`,
+      lockName,
     );
   }
 
@@ -73,9 +89,13 @@ export class IllegalMonitorStateError extends RedissonError {
    *
    * @param rawName - the lock's name as it is in Redis (mapped)
    * @param threadId - the thread that holds it already
+   * @param lockName - the lock's name as given by the user
    */
-  static nonReentrant(rawName: string, threadId: number): IllegalMonitorStateError {
-    return new IllegalMonitorStateError(`Lock '${rawName}' is non-reentrant and is already held by thread ${threadId}`);
+  static nonReentrant(rawName: string, threadId: number, lockName: string): IllegalMonitorStateError {
+    return new IllegalMonitorStateError(
+      `Lock '${rawName}' is non-reentrant and is already held by thread ${threadId}`,
+      lockName,
+    );
   }
 }
 

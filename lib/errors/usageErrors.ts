@@ -13,7 +13,7 @@ export class ConfigError extends RedissonError {
 }
 
 /**
- * The client was shut down: before the call, or while it waited.
+ * The client was shut down, or is being shut down: before the call, or while it waited.
  *
  * Source: `org.redisson.RedissonShutdownException`.
  */
@@ -24,9 +24,13 @@ export class ShutdownError extends RedissonError {
     this.prototype.name = 'ShutdownError';
   }
 
-  /** @param what - what was being done, e.g. `acquire lock 'a'` (optional) */
-  constructor(what?: string) {
-    super(`This Redisson client is shut down${what === undefined ? '' : ` (${what})`}; create a new one.`);
+  /**
+   * @param what - what was being done, e.g. `acquire lock 'a'` (optional)
+   * @param draining - whether the client is not closed yet: locks that are held may still be given back. @default false
+   */
+  constructor(what?: string, draining = false) {
+    const state = draining ? 'is shutting down (draining), and only gives back what it holds' : 'is shut down';
+    super(`This Redisson client ${state}${what === undefined ? '' : ` (${what})`}; create a new one.`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ACQUIRE_OPTIONS } from '../config/optionNames';
 import { serverIdentity } from '../config/serverIdentity';
 import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ThreadOptions } from '../api';
 import type { Scope } from '../thread/threadScope';
@@ -169,7 +170,7 @@ export class Lock implements MemberLock {
     options: AcquireOptions | undefined,
     inner?: InternalOptions,
   ): Promise<TakenHold<LockHold>> {
-    const { threadId, signal } = readCaller(options);
+    const { threadId, signal } = readCaller(options, ACQUIRE_OPTIONS);
     const call = inner?.call ?? threadForHold(threadId, false);
     const leaseMs = leaseMillis(options?.leaseTime, options?.unit);
     const request = requestOf(call, leaseMs, waitMs, inner?.queues ?? waitMs > 0, signal);
@@ -206,7 +207,7 @@ export class Lock implements MemberLock {
     const { id } = around.thread;
     // What its thread still has belongs to a section beside the call, or was taken in there.
     if (engine.ownershipOf(id)?.holds.some(({ expires }) => expires !== true) === true) {
-      throw IllegalMonitorStateError.notOwner(engine.context.clientId, id);
+      throw IllegalMonitorStateError.notOwner(engine.context.clientId, id, engine.name);
     }
     await engine.release(id);
   }

@@ -2,7 +2,7 @@ import type { LockOptions, ObjectKind } from '../api';
 import type { Settings } from '../config/Settings';
 import { mapName } from '../config/validateName';
 import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
-import { ShutdownError } from '../errors';
+import { type ShutdownError } from '../errors';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
@@ -116,7 +116,8 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   }
 
   #wait<T>(acquirable: Acquirable<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
-    if (this.context.closing.aborted) return Promise.reject(new ShutdownError(`wait for ${this.#kind} '${this.name}'`));
+    if (this.context.closing.aborted)
+      return Promise.reject(this.context.shutdownError(`wait for ${this.#kind} '${this.name}'`));
     return acquireWithin(acquirable, waitLimit(waitMs, signal));
   }
 }
@@ -137,6 +138,8 @@ export interface SynchronizerContext {
   readonly executor: CommandExecutor;
   /** Aborts when the client begins to shut down: nothing new is acquired any more. */
   readonly closing: AbortSignal;
+  /** What those get who wait then. */
+  readonly shutdownError: (what?: string) => ShutdownError;
   /** Waiters sleep in it. */
   readonly subscriptions: Subscriptions;
   /** Takes back what no caller owns. */

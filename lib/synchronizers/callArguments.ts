@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import type { LockOptions } from '../api';
+import { checkOptionNames, THREAD_OPTIONS } from '../config/optionNames';
 import { ConfigError } from '../errors';
 import { describe } from '../util/describe';
 import { NO_LEASE, toMillis } from '../util/duration';
@@ -37,6 +38,7 @@ export function readSignal(options: LockOptions | undefined): AbortSignal | unde
   if (typeof options !== 'object' || options === null) {
     throw new ConfigError(`options must be a thread id or an object, got ${describe(options)}`);
   }
+  checkOptionNames(options, THREAD_OPTIONS);
   const { signal } = options;
   if (signal !== undefined && !isAbortSignal(signal)) {
     throw new ConfigError('options.signal must be an AbortSignal');

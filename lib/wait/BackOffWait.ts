@@ -15,16 +15,19 @@ export class BackOffWait implements Wait<never> {
   readonly isTurn = false;
   readonly #policy: BackOffPolicy;
   readonly #closing: AbortSignal;
+  readonly #shutdownError: () => ShutdownError;
   #timer: NodeJS.Timeout | undefined;
   #reject: ((error: Error) => void) | undefined;
 
   /**
    * @param policy - of this acquisition alone
    * @param closing - aborts when the client is shut down
+   * @param shutdownError - makes what the waiter gets then
    */
-  constructor(policy: BackOffPolicy, closing: AbortSignal) {
+  constructor(policy: BackOffPolicy, closing: AbortSignal, shutdownError = () => new ShutdownError()) {
     this.#policy = policy;
     this.#closing = closing;
+    this.#shutdownError = shutdownError;
     AbortListeners.of(closing).add(this.#close);
   }
 
@@ -37,7 +40,7 @@ export class BackOffWait implements Wait<never> {
     if (!Number.isFinite(ms)) {
       return Promise.reject(new RangeError(`A BackOffPolicy must give a number of milliseconds, not ${String(ms)}`));
     }
-    if (this.#closing.aborted) return Promise.reject(new ShutdownError());
+    if (this.#closing.aborted) return Promise.reject(this.#shutdownError());
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       this.#timer = setTimeout(() => resolve(undefined), clampTimer(ms));
@@ -51,6 +54,6 @@ export class BackOffWait implements Wait<never> {
 
   readonly #close = (): void => {
     clearTimeout(this.#timer);
-    this.#reject?.(new ShutdownError());
+    this.#reject?.(this.#shutdownError());
   };
 }

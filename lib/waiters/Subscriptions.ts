@@ -40,6 +40,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   readonly fairPauses = new FairPauses();
   #outage: NodeJS.Timeout | undefined;
   #closed = false;
+  #shutdownError = (): ShutdownError => new ShutdownError();
 
   /** @param subscriber - listens for it; this object becomes the receiver of its events */
   constructor(subscriber: Subscriber, settings: SubscriptionSettings) {
@@ -132,7 +133,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     heir?: H,
     need?: number,
   ): QueueWait<T, H> {
-    if (this.#closed) throw new ShutdownError();
+    if (this.#closed) throw this.#shutdownError();
     let subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) {
       this.#subscriptions.set(channel, (subscription = new Subscription<H>(channel, this)));
@@ -146,11 +147,12 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     return new QueueWait(queue, queue.join<T>(order, heir, need));
   }
 
-  /** Rejects every waiter and closes the subscriber. */
-  close(): void {
+  /** Rejects every waiter and closes the subscriber. @param shutdownError - makes what they get, and who comes later */
+  close(shutdownError = this.#shutdownError): void {
     this.#closed = true;
+    this.#shutdownError = shutdownError;
     clearInterval(this.#outage);
-    for (const queue of this.#queues()) queue.rejectAll(new ShutdownError());
+    for (const queue of this.#queues()) queue.rejectAll(shutdownError());
     this.#subscriber.close();
   }
 

@@ -1,4 +1,6 @@
-import { clampTimer } from '../util/duration';
+import type { ShutdownOptions } from '../api';
+import { checkOptionNames, SHUTDOWN_OPTIONS } from '../config/optionNames';
+import { clampTimer, toMillis } from '../util/duration';
 import type { OwnershipTable } from './OwnershipTable';
 
 /** Time between two looks whether the last commands are answered, in ms. */
@@ -63,4 +65,16 @@ export class Drain {
     if (this.#executor.busy) this.#look = setTimeout(this.#check, LOOK_MS);
     else this.#end();
   };
+}
+
+/**
+ * Reads the options of `shutdown`.
+ * @returns ms; 0: nothing is waited for
+ * @throws RangeError for a time that is none; ConfigError for an unknown option
+ */
+export function readDrain(options: ShutdownOptions | undefined): number {
+  if (typeof options === 'object' && options !== null) checkOptionNames(options, SHUTDOWN_OPTIONS);
+  const drain = toMillis(options?.drain ?? 0, undefined, 'drain');
+  if (drain < 0) throw new RangeError(`drain must not be negative, got ${drain}`);
+  return drain;
 }

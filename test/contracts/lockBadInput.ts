@@ -51,12 +51,41 @@ function badCalls(): [string, Call][] {
   return calls;
 }
 
+/** Options with a misspelt name, and what the error suggests. */
+const MISSPELT: readonly (readonly [call: Call, suggestion: string])[] = [
+  [(lock) => lock.acquire({ leasTime: 5_000 } as never), "'leaseTime'"],
+  [(lock) => lock.acquire({ waitTime: 1, Signal: undefined } as never), "'signal'"],
+  [(lock) => lock.tryAcquireHold({ waittime: 100 } as never), "'waitTime'"],
+  [(lock) => lock.withLock(() => undefined, { maxRenewTime: 1 } as never), "'maxRenewTimes'"],
+  [(lock) => lock.withLock(() => undefined, Object.create({ leaseTimes: 1 }) as never), "'leaseTime'"],
+  [(lock) => lock.lock(-1, undefined, { thread: 5 } as never), "'threadId'"],
+  [(lock) => lock.lockInterruptibly(-1, undefined, { threadid: 5 } as never), "'threadId'"],
+  [(lock) => lock.tryLock({ signals: undefined } as never), "'signal'"],
+  [(lock) => lock.tryLock({ leaseTime: 5_000 } as never), 'arguments before the options'],
+  [(lock) => lock.tryLock(1, 1, undefined, { treadId: 5 } as never), "'threadId'"],
+  [(lock) => lock.tryAcquire(1, undefined, { treadId: 5 } as never), "'threadId'"],
+  [(lock) => lock.unlock({ treadId: 5 } as never), "'threadId'"],
+];
+
 /** Bad input is refused before anything is sent; a key of another type is left alone. */
 export function lockBadInput(kind: LockKind): void {
   const stage = useStage(kind);
   const single = kind.traits.single !== false;
 
   describe('bad input', () => {
+    it('misspelt options: refused with the nearest name, and nothing is sent', async () => {
+      const lock = stage().lock();
+      await lock.isHeldByThread(1);
+      const watch = trackClient(await monitor(redisUrl()));
+      for (const [call, suggestion] of MISSPELT) {
+        const error = await rejection(call(lock));
+        expect(error, suggestion).to.be.instanceOf(ConfigError);
+        expect(error.message).to.contain(suggestion);
+      }
+      const sent = (await watch.sent()).filter(({ args }) => args.some((arg) => arg.includes(stage().name)));
+      expect(sent).to.deep.equal([]);
+    });
+
     it('times, threads, units, options and signals that are none: refused by a promise, and nothing is sent', async () => {
       const lock = stage().lock();
       await lock.isHeldByThread(1);

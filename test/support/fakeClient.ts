@@ -1,5 +1,5 @@
 import type { SinonFakeTimers } from 'sinon';
-import { CommandTimeoutError } from '../../lib/errors';
+import { CommandTimeoutError, ShutdownError } from '../../lib/errors';
 import { resolveConfig } from '../../lib/config/builder/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
 import type { Heir, LockKind } from '../../lib/locks/kinds/LockKind';
@@ -73,6 +73,7 @@ export class FakeClient {
       watchdog: this.watchdog,
       rollback: new Rollback(),
       subscriptions: this.subscriptions,
+      shutdownError: (what) => new ShutdownError(what),
       closing: this.closing.signal,
       selfWaits: new SelfWaits(this.ownerships, (name) => this.selfWaits.push(name)),
       warnReentry: (name) => this.reentries.push(name),

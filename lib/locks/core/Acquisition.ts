@@ -156,7 +156,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
 
   attempt(): Promise<Attempt<Acquired>> {
     // Thrown and not rejected: no attempt is under way.
-    if (this.#context.closing.aborted) throw new ShutdownError(`acquire lock '${this.name}'`);
+    if (this.#context.closing.aborted) throw this.#context.shutdownError(`acquire lock '${this.name}'`);
     if (this.ownership.releasing)
       return this.ownership.whenReleased().then(() => (this.sendRecord.cancelled ? NOT_TRIED : this.attempt()));
     if (this.wait === undefined) {

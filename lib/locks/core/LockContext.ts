@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/Settings';
+import type { ShutdownError } from '../../errors';
 import type { Subscriptions } from '../../waiters/Subscriptions';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
 import type { Watchdog } from '../../watchdog/Watchdog';
@@ -19,6 +20,8 @@ export interface LockContext {
   warnUnheard(name: string): void;
   /** Aborts when the client begins to shut down: nothing new is acquired any more. */
   readonly closing: AbortSignal;
+  /** What those get who acquire then. */
+  readonly shutdownError: (what?: string) => ShutdownError;
   /** Calls in scopes that wait, perhaps for themselves. */
   readonly selfWaits: SelfWaits;
   /**

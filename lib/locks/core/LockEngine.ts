@@ -111,14 +111,14 @@ export class LockEngine {
     // Asked again after each pause: the thread may have begun another acquisition meanwhile.
     while (ownership?.acquiring === true) {
       if (hold !== undefined && !ownership.holds.includes(hold)) return;
-      if (ownership.holds.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+      if (ownership.holds.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
       await ownership.whenIdle();
       ownership = context.ownerships.get(key);
     }
     if (hold !== undefined && ownership?.holds.includes(hold) !== true) return;
     if (ownership === undefined || ownership.holds.length === 0) return this.#releaseUnknown(identity);
     const chosen = hold ?? holdForUnlock(this.ownHolds(ownership), around);
-    if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+    if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
     // Before the hold is removed: the next acquisition of this thread waits for this ownership.
     ownership.beginRelease();
     const sendRecord = newSendRecord();
@@ -159,7 +159,7 @@ export class LockEngine {
     // Gone although it was sent twice: the first send did it.
     if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return given.trace?.released();
     context.ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)', reply.gone);
-    throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+    throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
   }
 
   /**
@@ -252,7 +252,7 @@ export class LockEngine {
       ownership.endRelease();
       context.ownerships.tidy(ownership);
     }
-    if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId);
+    if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
   }
 
   /**

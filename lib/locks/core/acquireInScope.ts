@@ -1,4 +1,3 @@
-import { ShutdownError } from '../../errors';
 import { moveSection, type Scope } from '../../thread/threadScope';
 import type { SectionWaiter } from '../../thread/SectionQueues';
 import { type Acquirable, acquireWithin, type Attempt, type Wait, waitLimit } from '../../wait/acquireWithin';
@@ -88,8 +87,8 @@ class SectionAcquisition implements Acquirable<Begun> {
   }
 
   attempt(): Promise<Attempt<Begun>> {
-    const { ownerships, closing } = this.#lock.context;
-    if (closing.aborted) throw new ShutdownError(`acquire lock '${this.#lock.name}'`);
+    const { ownerships, closing, shutdownError } = this.#lock.context;
+    if (closing.aborted) throw shutdownError(`acquire lock '${this.#lock.name}'`);
     const { sectionQueues } = ownerships;
     const choice = chooseThread(this.#lock, this.#call, this.#around);
     if ('obstacle' in choice) {

@@ -1,5 +1,6 @@
 import type { AcquireOptions, LockOptions } from '../../api';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { checkOptionNames, THREAD_OPTIONS } from '../../config/optionNames';
 import { ConfigError } from '../../errors';
 import {
   currentScope,
@@ -40,14 +41,16 @@ export function checkThreadId(threadId: unknown): number {
 
 /**
  * Reads `options`: a thread id, or an object with `threadId` and `signal`.
- * @throws RangeError for a bad thread id; ConfigError for anything else that is neither
+ * @param known - the options that the call has
+ * @throws RangeError for a bad thread id; ConfigError for an unknown option, and for anything else that is neither
  */
-export function readCaller(options: LockOptions | AcquireOptions | undefined): Caller {
+export function readCaller(options: LockOptions | AcquireOptions | undefined, known = THREAD_OPTIONS): Caller {
   if (options === undefined) return NOBODY;
   if (typeof options === 'number') return { threadId: checkThreadId(options), signal: undefined };
   if (typeof options !== 'object' || options === null) {
     throw new ConfigError(`options must be a thread id or an object, not ${String(options)}`);
   }
+  checkOptionNames(options, known);
   const { threadId, signal } = options;
   if (signal !== undefined && !isAbortSignal(signal)) {
     throw new ConfigError('options.signal must be an AbortSignal');

@@ -1,4 +1,5 @@
 import type { AcquireOptions, LockHold } from '../../api';
+import { ACQUIRE_OPTIONS } from '../../config/optionNames';
 import { CommandTimeoutError, LockTimeoutError } from '../../errors';
 import { endSection, runInSection } from '../../thread/threadScope';
 import { toMillis } from '../../util/duration';
@@ -45,7 +46,7 @@ export async function withHold<T, H extends LockHold>(
   end: (hold: H) => Promise<void> = (hold) => hold.unlock(),
 ): Promise<T> {
   if (typeof fn !== 'function') throw new TypeError('withLock needs a function to run');
-  const call = threadForHold(readCaller(options).threadId, true);
+  const call = threadForHold(readCaller(options, ACQUIRE_OPTIONS).threadId, true);
   const section = call.section!;
   let hold: H;
   let result: T;

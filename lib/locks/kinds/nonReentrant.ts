@@ -36,8 +36,8 @@ export function nonReentrantKind(executor: CommandExecutor, clientId: string, re
 }
 
 /** @throws IllegalMonitorStateError when the script found that the thread holds the lock already */
-export function refuseReentry(reply: NonReentrantReply, { rawName, threadId }: AttemptRequest): AcquireReply {
-  if ('reentry' in reply) throw IllegalMonitorStateError.nonReentrant(rawName, threadId);
+export function refuseReentry(reply: NonReentrantReply, { rawName, threadId, name }: AttemptRequest): AcquireReply {
+  if ('reentry' in reply) throw IllegalMonitorStateError.nonReentrant(rawName, threadId, name);
   return reply;
 }
 

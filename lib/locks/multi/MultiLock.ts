@@ -1,3 +1,4 @@
+import { ACQUIRE_OPTIONS } from '../../config/optionNames';
 import type { AcquireOptions, LockHold, LockOptions, ThreadOptions } from '../../api';
 import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError } from '../../errors';
 import { isTraced } from '../../util/channels';
@@ -160,7 +161,7 @@ export class MultiLock implements MemberLock {
     options: AcquireOptions | undefined,
     inner?: InternalOptions,
   ): Promise<TakenHold<MultiHold>> {
-    const { threadId, signal } = readCaller(options);
+    const { threadId, signal } = readCaller(options, ACQUIRE_OPTIONS);
     const request = {
       call: inner?.call ?? threadForHold(threadId, false),
       leaseMs: leaseMillis(options?.leaseTime, options?.unit),

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Redisson, ShutdownError } from '../../../lib';
+import { Redisson, ShutdownError, ConfigError } from '../../../lib';
 import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 
 /** Long compared with everything that is done here; nothing may take that long. */
@@ -60,7 +60,10 @@ describe('shutdown({ drain })', function () {
     const admin = trackClient(new Redis(redisUrl()));
     await sleepUntil(async () => (await admin.pubsub('NUMSUB', `redisson_lock__channel:{${busy}}`))[1] !== 0);
     const closing = client.shutdown({ drain: DRAIN_MS });
-    for (const error of await Promise.all(waits)) expect(error).to.be.instanceOf(ShutdownError);
+    const draining = /is shutting down \(draining\)/;
+    for (const error of await Promise.all(waits)) {
+      expect(error).to.be.instanceOf(ShutdownError).with.property('message').match(draining);
+    }
     for (const work of [
       client.getLock(uniqueName()).lock(),
       client.getLock(uniqueName()).tryLock(),
@@ -71,13 +74,20 @@ describe('shutdown({ drain })', function () {
       client.getPermitExpirableSemaphore(uniqueName()).tryAcquire(),
       client.getMultiLock(client.getLock(uniqueName())).lock(),
     ]) {
-      expect(await errorOf(work)).to.be.instanceOf(ShutdownError);
+      expect(await errorOf(work))
+        .to.be.instanceOf(ShutdownError)
+        .with.property('message')
+        .match(draining);
     }
+    expect(await errorOf(client.shutdown({ drian: 1 } as never))).to.be.instanceOf(ConfigError);
     expect(held.isHeld).to.equal(true);
     await held.unlock();
     // What was taken by tryLock above is held, too.
     await client.shutdown();
     await closing;
+    expect(await errorOf(client.getLock(busy).lock()))
+      .to.have.property('message')
+      .match(/is shut down/);
     await mine.unlock();
     await other.getFairLock(`${busy}-fair`).forceUnlock();
   });

@@ -23,7 +23,7 @@ const CLIENT = '3c2e0c5e-6f5b-4f0e-9d3a-0a1b2c3d4e5f';
 const cause = new Error('ECONNRESET');
 
 const each: ReadonlyArray<readonly [error: RedissonError, name: string, code: string]> = [
-  [IllegalMonitorStateError.notOwner(CLIENT, 7), 'IllegalMonitorStateError', 'ILLEGAL_MONITOR_STATE'],
+  [IllegalMonitorStateError.notOwner(CLIENT, 7, 'orders'), 'IllegalMonitorStateError', 'ILLEGAL_MONITOR_STATE'],
   [new LockTimeoutError('a', 500), 'LockTimeoutError', 'LOCK_TIMEOUT'],
   [new LockLostError('a', 7, 'it expired'), 'LockLostError', 'LOCK_LOST'],
   [new SubscriptionTimeoutError('c', 7500), 'SubscriptionTimeoutError', 'SUBSCRIPTION_TIMEOUT'],
@@ -59,18 +59,27 @@ describe('errors', () => {
   });
 
   it('a not-owner error has the text of Redisson, word for word', () => {
-    expect(IllegalMonitorStateError.notOwner(CLIENT, 7).message).to.equal(
+    expect(IllegalMonitorStateError.notOwner(CLIENT, 7, 'orders').message).to.equal(
       `attempt to unlock lock, not locked by current thread by node id: ${CLIENT} thread-id: 7`,
     );
   });
 
   it('a non-reentrant error has the text of Redisson', () => {
-    expect(IllegalMonitorStateError.nonReentrant('a', 7).message).to.equal(
+    expect(IllegalMonitorStateError.nonReentrant('a', 7, 'orders').message).to.equal(
       "Lock 'a' is non-reentrant and is already held by thread 7",
     );
   });
 
   it('misuse of threads names the lock and what to do', () => {
+    for (const error of [
+      IllegalMonitorStateError.notOwner(CLIENT, 7, 'orders'),
+      IllegalMonitorStateError.nonReentrant('mapped:orders', 7, 'orders'),
+      IllegalMonitorStateError.acquisitionPending('orders', 7),
+      IllegalMonitorStateError.besideSection('orders', 7),
+      IllegalMonitorStateError.handleReentry('orders', 7),
+    ]) {
+      expect(error.lockName).to.equal('orders');
+    }
     expect(IllegalMonitorStateError.acquisitionPending('orders', 7).message).to.match(/'orders'.*thread 7.*withLock/);
     expect(IllegalMonitorStateError.handleReentry('orders', 7).message).to.match(/'orders'.*strictThreads.*withLock/);
   });
