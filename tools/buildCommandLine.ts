@@ -41,7 +41,11 @@ const libraryBeside: Plugin = {
   setup({ onResolve }) {
     onResolve({ filter: /^\.\.\// }, ({ path: specifier, resolveDir }) => {
       const target = path.relative(lib, path.join(resolveDir, specifier)).replace(/(^|[\\/])index$/, '');
-      if (!resolveDir.startsWith(path.join(lib, 'cli')) || !libraryEntries().includes(target)) return undefined;
+      if (!resolveDir.startsWith(path.join(lib, 'cli')) || target.startsWith('cli')) return undefined;
+      if (!libraryEntries().includes(target)) {
+        // A second copy of classes and states would be in the command.
+        return { errors: [{ text: `lib/${target} is no entry point: add it to INTERNAL_ENTRIES in buildLibrary.ts` }] };
+      }
       return { path: path.posix.join('..', target, 'index.js'), external: true };
     });
   },

@@ -19,8 +19,8 @@ const COMMON = {
   logLevel: 'warning',
 } as const;
 
-/** Not exported, but loaded by the command line: it shares the library's classes. */
-const INTERNAL_ENTRIES = ['inspection'];
+/** Not exported, but loaded by the command line: they share the library's classes. */
+const INTERNAL_ENTRIES = ['doctor'];
 
 /** The entry points of lib/ that are files of their own in dist/: '' and the folders of the subpaths. */
 export function libraryEntries(): string[] {
@@ -57,7 +57,15 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     plugins: [dashboardPage],
   });
   for (const file of outputFiles) {
-    const { code } = await transform(file.text, { format: 'cjs', platform: 'node', target: 'node20', charset: 'utf8' });
+    const { code } = await transform(file.text, {
+      format: 'cjs',
+      platform: 'node',
+      target: 'node20',
+      charset: 'utf8',
+      minifyWhitespace: true,
+      // A position in a stack trace leads to a line that can be read.
+      lineLimit: 120,
+    });
     // In CommonJS there is a real one.
     write(file.path, code.replaceAll('__require(', 'require('));
   }
@@ -72,6 +80,7 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     minifyWhitespace: true,
+    minifySyntax: true,
     plugins: [modulesApart, modulesForBundlers, dashboardPage],
   });
 }
