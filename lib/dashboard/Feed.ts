@@ -1,8 +1,8 @@
 import type { RedissonClient } from '../api';
 import type { ObjectReport, WatchListener, WatchOptions } from '../inspection';
 import { Health } from './Health';
-import { eventsBetween, History } from './History';
-import { ProcessEvents } from './ProcessEvents';
+import { eventsBetween, eventsOfRemoval, History } from './History';
+import { type KnownLocks, ProcessEvents } from './ProcessEvents';
 import { detailOf, track, type Tracked } from './rows';
 import type { LockDetail, LockEvent } from './wire';
 
@@ -51,8 +51,11 @@ export class Feed {
   constructor(source: LockSource, redisson: RedissonClient) {
     this.#source = source;
     this.#redisson = redisson;
-    const isKnown = (clientId: string): boolean => clientId === redisson.getId() || this.#clients.has(clientId);
-    this.#process = new ProcessEvents(this.#history, isKnown, (name) => this.#tell(name));
+    const known: KnownLocks = {
+      hasClient: (clientId) => clientId === redisson.getId() || this.#clients.has(clientId),
+      holderOf: (name, threadId) => this.#holderOf(name, String(threadId)),
+    };
+    this.#process = new ProcessEvents(this.#history, known, (name) => this.#tell(name));
     this.#health = new Health(redisson, () => this.#tell());
   }
 
@@ -106,7 +109,7 @@ export class Feed {
       return detailOf(permits === undefined ? known : { ...known, report: { ...known.report, permits } }, events);
     }
     if (fresh === undefined || (fresh.kind === 'none' && events.length === 0)) return undefined;
-    return detailOf(track(fresh, Date.now(), undefined, this.#watchdogMs, undefined), events);
+    return detailOf(track(fresh, Date.now(), undefined, this.#watchdogMs, this.#since(fresh)), events);
   }
 
   /** A fresh look at one object. */
@@ -176,26 +179,36 @@ export class Feed {
       if (this.#clients.size < MAX_CLIENTS) this.#clients.add(clientId);
     }
     const before = this.#locks.get(key);
-    const since = this.#process.since(
-      name,
-      report.holders.map(({ owner }) => owner),
-    );
-    const tracked = track(report, at, before, this.#watchdogMs, since);
+    const tracked = track(report, at, before, this.#watchdogMs, this.#since(report));
     this.#locks.set(key, tracked);
     this.#byName.set(name, tracked);
     // The first look finds things as they are: nothing has happened.
     if (!this.complete && before === undefined) return;
-    const isOurs = (clientId: string): boolean =>
-      this.#process.tells(name, clientId) || clientId === this.#redisson.getId();
-    for (const one of eventsBetween(before, report, at, isOurs)) this.#history.add(name, one);
+    const isTold = (owner: string): boolean => this.#process.tells(name, owner);
+    for (const one of eventsBetween(before, report, at, isTold)) this.#history.add(name, one);
+  }
+
+  /** Since when this process holds it, where it does. */
+  #since({ name, holders }: ObjectReport): number | undefined {
+    return this.#process.since(
+      name,
+      holders.map(({ owner }) => owner),
+    );
   }
 
   #remove(key: string, name: string, at: number): void {
     const before = this.#locks.get(key);
     this.#locks.delete(key);
     this.#byName.delete(name);
-    if (before !== undefined)
-      this.#history.add(name, { at, source: 'seen', level: 'info', text: 'gone: the key is no longer there' });
+    if (before === undefined) return;
+    for (const one of eventsOfRemoval(before, at, (owner) => this.#process.tells(name, owner)))
+      this.#history.add(name, one);
+  }
+
+  /** Also of a lock that is gone: the last look sees that before its holder does. */
+  #holderOf(name: string, threadId: string): string | undefined {
+    const holder = this.#byName.get(name)?.report.holders.find((one) => one.threadId === threadId);
+    return holder?.owner ?? this.#history.of(name).find(({ owner }) => owner?.split(':')[1] === threadId)?.owner;
   }
 
   #tell(name?: string): void {

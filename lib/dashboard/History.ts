@@ -34,13 +34,13 @@ export class History {
 
 /**
  * What has happened between two looks.
- * @param isOurs - whether this process tells of the holds of a client itself, and better
+ * @param isTold - whether this process tells of the holds of an owner itself, and better
  */
 export function eventsBetween(
   before: Tracked | undefined,
   report: ObjectReport,
   at: number,
-  isOurs: (clientId: string) => boolean,
+  isTold: (owner: string) => boolean,
 ): LockEvent[] {
   const events: LockEvent[] = [];
   const add = (level: LockEvent['level'], text: string, owner?: string): void => {
@@ -50,8 +50,8 @@ export function eventsBetween(
   if (was === undefined || holdersOf(was) !== holdersOf(report)) {
     const earlier = new Set(was?.holders.map(({ owner }) => owner));
     const now = new Set(report.holders.map(({ owner }) => owner));
-    const gone = (was?.holders ?? []).filter(({ owner, clientId }) => !now.has(owner) && !isOurs(clientId));
-    const came = report.holders.filter(({ owner, clientId }) => !earlier.has(owner) && !isOurs(clientId));
+    const gone = (was?.holders ?? []).filter(({ owner }) => !now.has(owner) && !isTold(owner));
+    const came = report.holders.filter(({ owner }) => !earlier.has(owner) && !isTold(owner));
     for (const { owner } of gone.slice(0, MAX_EVENTS)) add('info', 'no longer held', owner);
     for (const { owner } of came.slice(0, MAX_EVENTS)) add('info', was === undefined ? 'seen held' : 'held', owner);
   }
@@ -66,4 +66,18 @@ export function eventsBetween(
     add(kind === 'not-renewed' ? 'warning' : 'error', sentence.replace(/ in [\d.]+ s, at (?=\S+Z)/, ' at '));
   }
   return events;
+}
+
+/** The key is no longer there. That its holders no longer hold it is part of it. */
+export function eventsOfRemoval(before: Tracked, at: number, isTold: (owner: string) => boolean): LockEvent[] {
+  const gone = before.report.holders.filter(({ owner }) => !isTold(owner));
+  const owners = gone.length === 0 ? [undefined] : gone.slice(0, MAX_EVENTS).map(({ owner }) => owner);
+  if (gone.length === 0 && before.report.holders.length > 0) return [];
+  return owners.map((owner) => ({
+    at,
+    source: 'seen',
+    level: 'info',
+    text: 'gone: the key is no longer there',
+    ...(owner !== undefined && { owner }),
+  }));
 }

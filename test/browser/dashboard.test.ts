@@ -214,6 +214,17 @@ describe('the dashboard in a browser', function () {
     await page.goto(`${base}/#sort=name`);
     await shows('.pages', /1–50 of 10\u202f000/);
     expect(await page.$$eval('a.row', (rows) => rows.length)).to.equal(50);
+    // The page has what it shows, and no more, and is told of nothing else.
+    expect(await page.evaluate(() => [...document.querySelectorAll('*')].length)).to.be.below(1_500);
+    await page.evaluate(() => {
+      const rows = new WeakSet(document.querySelectorAll('a.row'));
+      Object.assign(globalThis, {
+        kept: () => [...document.querySelectorAll('a.row')].filter((row) => rows.has(row)).length,
+      });
+    });
+    source.see(report('lock:00003', { waiters: 4 }), report('lock:09000', { waiters: 5 }));
+    await shows('a.row', /lock:00003.*4/);
+    expect(await page.evaluate(() => (globalThis as unknown as { kept(): number }).kept())).to.equal(50);
     await page.click('.pages button:last-child');
     await shows('a.row', /lock:00050/);
     await page.keyboard.press('/');
@@ -268,7 +279,7 @@ describe('the dashboard in a browser', function () {
       await page.goto(`${base}/`);
       await shows('a.row', /fine/);
       await check('the list');
-      await page.click('a.row');
+      await page.click('a.row[href$="lock=fine"]');
       await shows('.detail .queue', /web-1/);
       await check('a lock');
       await page.setViewport({ width: 390, height: 844 });

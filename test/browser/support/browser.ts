@@ -26,9 +26,21 @@ export async function openBrowser(context: Mocha.Context): Promise<Browser> {
     return context.skip();
   }
   // Containers of CI have no user namespaces and a small /dev/shm. What is loaded is our own page.
-  return launch({
+  const browser = await launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions'],
     timeout: 60_000,
+  });
+  tellEnd(browser);
+  return browser;
+}
+
+/** A browser that ends by itself only shows as "connection closed": says how it ended, and its last words. */
+function tellEnd(browser: Browser): void {
+  const child = browser.process();
+  let words = '';
+  child?.stderr?.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2_000)));
+  child?.once('exit', (code, signal) => {
+    if (code !== 0) console.log(`      the browser ended: code ${code}, signal ${signal}\n${words}`);
   });
 }
