@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { type Browser, launch } from 'puppeteer-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const NO_BROWSER = `no browser is found by CHROME_PATH, nor on the PATH as ${NAMES.join(', ')}`;
 
 /** The browser of this machine: that of CHROME_PATH, else one on the PATH. */
 export function chromePath(): string | undefined {
@@ -20,11 +21,17 @@ export function chromePath(): string | undefined {
 
 /** Starts it; skips the tests, and says why, where there is none. */
 export async function openBrowser(context: Mocha.Context): Promise<Browser> {
-  const executablePath = chromePath();
-  if (executablePath === undefined) {
-    console.log(`      skipped: no browser (CHROME_PATH, ${NAMES.join(', ')})`);
+  if (chromePath() === undefined) {
+    console.log(`      skipped: ${NO_BROWSER}`);
     return context.skip();
   }
+  return launchBrowser();
+}
+
+/** @throws Error where there is none */
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = chromePath();
+  if (executablePath === undefined) throw new Error(NO_BROWSER);
   // Containers of CI have no user namespaces and a small /dev/shm. What is loaded is our own page.
   const browser = await launch({
     executablePath,

@@ -1,10 +1,10 @@
 import * as http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Redisson } from '../../../lib';
 import { type Dashboard, dashboardOn } from '../../../lib/dashboard/createDashboard';
 import { checkOptions, type DashboardOptions } from '../../../lib/dashboard/options';
 import { redisUrl, sleepUntil, trackClient } from '../../support';
 import type { FakeSource } from './FakeSource';
+import { listen } from './listen';
 
 /** A client of the shared server. */
 export function client(): Redisson {
@@ -17,17 +17,11 @@ export function dashboardOf(source: FakeSource, options: Partial<DashboardOption
   return trackClient(dashboardOn(source, all, checkOptions(all)));
 }
 
-/** Serves requests. @returns the address, without a slash at its end */
+/** Serves requests until the test is over. @returns the address, without a slash at its end */
 export async function serve(listener: http.RequestListener): Promise<string> {
-  const server = http.createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  trackClient({
-    stop: () => {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(resolve));
-    },
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { base, close } = await listen(listener);
+  trackClient({ stop: close });
+  return base;
 }
 
 /** A request as it is: `fetch` mends paths and sets headers. */

@@ -223,7 +223,7 @@ function Process({ owner, now }: { owner: OwnerView; now: number }): JSX.Element
         <p class="muted why">{UNKNOWN[process.unknownBecause]}</p>
       )}
       <p class="owner">
-        {process.address !== undefined && <span>{process.address} · </span>}
+        {process.address !== undefined && <span class="address">{process.address}</span>}
         <code>{visible(owner.owner)}</code>
       </p>
     </>
@@ -262,6 +262,9 @@ function QueuedCard({ waiter, place, now }: { waiter: QueuedView; place: number;
   );
 }
 
+/** The times in texts of the server; the page has those of the reader. */
+const UTC = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
+
 function Events({ events }: { events: readonly LockEvent[] }): JSX.Element {
   const sources = { process: 'this process', seen: 'seen', page: 'from a page' } as const;
   return (
@@ -270,7 +273,7 @@ function Events({ events }: { events: readonly LockEvent[] }): JSX.Element {
         <li key={`${at} ${events.length - i}`} class={level}>
           <time dateTime={new Date(at).toISOString()}>{clock(at)}</time>
           <span class="text">
-            {visible(text)}
+            {visible(text).replace(UTC, (utc) => clock(Date.parse(utc)))}
             {owner !== undefined && <code> {visible(shortOwner(owner))}</code>}
           </span>
           <span class="source">{sources[source]}</span>
