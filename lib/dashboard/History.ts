@@ -56,7 +56,8 @@ export function eventsBetween(
     for (const { owner } of came.slice(0, MAX_EVENTS)) add('info', was === undefined ? 'seen held' : 'held', owner);
   }
   if (was?.waiters !== report.waiters && (was !== undefined || report.waiters > 0)) {
-    add('info', report.waiters === 1 ? '1 waiter' : `${report.waiters} waiters`);
+    const { waiters } = report;
+    add('info', waiters === 0 ? 'nobody waits any more' : waiters === 1 ? '1 waiter' : `${waiters} waiters`);
   }
   if (was?.value !== report.value && was !== undefined)
     add('info', `value ${was.value ?? 'none'} to ${report.value ?? 'none'}`);

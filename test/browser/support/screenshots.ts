@@ -127,7 +127,7 @@ async function main(): Promise<void> {
 
 /** A picture that is not larger than a page of docs can bear. */
 async function picture(page: Page, file: string): Promise<void> {
-  await page.screenshot({ path: file as `${string}.png` });
+  await page.screenshot({ path: file });
   const kB = fs.statSync(file).size / 1_000;
   console.log(`${path.basename(file)}: ${kB.toFixed(0)} kB`);
   if (kB > 200) throw new Error(`${file} is too large`);
