@@ -30,9 +30,14 @@ export const KIND_RIGHTS: Readonly<Record<string, NeededRights>> = {
     keys: itself,
     channels: lockChannel,
   },
+  group: {
+    commands: `eval evalsha hget hset hdel pexpire pttl ${pubsub}`,
+    keys: itself,
+    channels: lockChannel,
+  },
   fair: {
     commands:
-      'eval evalsha exists hget hincrby hset hexists hlen del pexpire pttl lindex llen lpop lrange lrem rpush ' +
+      'eval evalsha exists hget hincrby hset hexists hkeys hlen del pexpire pttl lindex llen lpop lrange lrem rpush ' +
       `zadd zcard zrange zrem zscore ${pubsub}`,
     keys: (key) => [
       key,

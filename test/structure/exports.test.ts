@@ -13,4 +13,13 @@ describe('the exports of package.json', () => {
       expect(Object.keys(conditions)).to.deep.equal(['types', 'module', 'default']);
     });
   }
+
+  it('are found by `moduleResolution: node` of TypeScript as well, which does not read them', () => {
+    const { typesVersions } = JSON.parse(fs.readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
+      typesVersions: Record<string, Record<string, string[]>>;
+    };
+    const folders = entryPoints().flatMap(({ folder }) => (folder === '' ? [] : [folder]));
+    const wanted = Object.fromEntries(folders.map((folder) => [folder, [`dist/${folder}/index.d.ts`]]));
+    expect(typesVersions).to.deep.equal({ '*': wanted });
+  });
 });

@@ -195,7 +195,7 @@ describe('the doctor', function () {
       const url = await user(...rulesOf('connection'), ...asking, ...rulesOf('lock'));
       const { status, found } = await look('rights', url, 'app:x');
       expect(status).to.equal('warning');
-      expect(found).to.contain('fair (+lindex').and.to.contain('~redisson_lock_queue:{app:x}');
+      expect(found).to.contain('fair (+hkeys').and.to.contain('~redisson_lock_queue:{app:x}');
       expect(found).not.to.match(/[ ,]lock \(/);
     });
 
