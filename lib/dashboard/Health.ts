@@ -6,6 +6,8 @@ import type { HealthView } from './wire';
 const PING_MS = 5_000;
 /** An answer that takes longer is slow, in ms. */
 const SLOW_MS = 1_000;
+/** How Redis denies a command; in a script the versions of Redis each say it in their own words. */
+const DENIED = /^(?:NOPERM|NOAUTH|WRONGPASS)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
 
 /** How Redis is: what the watch and the connection tell, and how fast it answers. */
 export class Health {
@@ -102,7 +104,7 @@ export function judgeError(error: Error): Pick<HealthView, 'state' | 'message'> 
   if (error instanceof CommandTimeoutError)
     return { state: 'slow', message: `Redis does not answer in time: ${error.message}` };
   if (error instanceof ConnectionError) return { state: 'down', message: `Redis cannot be reached: ${error.message}` };
-  if (error instanceof CommandError && /^(?:NOPERM|NOAUTH|WRONGPASS)\b/.test(reason)) {
+  if (error instanceof CommandError && DENIED.test(reason)) {
     return { state: 'denied', message: `Redis denies a command: ${reason}. See "Dashboard" in docs/security.md.` };
   }
   return { state: 'error', message: `Redis refuses a command: ${reason}` };

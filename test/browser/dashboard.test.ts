@@ -282,6 +282,11 @@ describe('the dashboard in a browser', function () {
       await page.click('a.row[href$="lock=fine"]');
       await shows('.detail .queue', /web-1/);
       await check('a lock');
+      await page.click('.detail .danger');
+      await page.waitForSelector('dialog[open]');
+      await check('the dialog, wide');
+      await page.keyboard.press('Escape');
+      await page.waitForFunction(() => document.querySelector('dialog') === null);
       await page.setViewport({ width: 390, height: 844 });
       await check('a lock on a phone');
       await page.click('.detail .danger');

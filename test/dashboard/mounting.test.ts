@@ -1,3 +1,5 @@
+import { type INestApplication, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { expect } from 'chai';
 import express from 'express';
 import { fastify } from 'fastify';
@@ -74,7 +76,27 @@ const MOUNTS: Readonly<Record<string, { readonly at: string; readonly mount: Mou
     },
     elsewhere: 'the app',
   },
+  'Nest, app.use(path, dashboard)': {
+    at: '/locks',
+    mount: (make) => nest((app) => app.use('/locks', make())),
+    elsewhere: 'Cannot GET',
+  },
+  'Nest, behind a body parser, with a global prefix': {
+    at: '/admin/locks',
+    mount: (make) => nest((app) => app.setGlobalPrefix('api').use(express.json()).use(make('/admin/locks'))),
+    elsewhere: 'Cannot GET',
+  },
 };
+
+async function nest(mount: (app: INestApplication) => unknown): Promise<string> {
+  class Root {}
+  Module({})(Root);
+  const app = await NestFactory.create(Root, { logger: false });
+  trackClient({ stop: () => app.close() });
+  await mount(app);
+  await app.listen(0, '127.0.0.1');
+  return app.getUrl();
+}
 
 describe('the dashboard: where it is mounted', () => {
   for (const [title, { at, mount, elsewhere }] of Object.entries(MOUNTS)) {
