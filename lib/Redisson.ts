@@ -65,7 +65,7 @@ import { BackOffWait } from './wait/BackOffWait';
 import { Rollback } from './wait/Rollback';
 
 /**
- * The client and composition root: everything of one client is made here and handed down.
+ * The client and composition root: all parts of one client are made here and passed down.
  *
  * States: open -> shut down.
  */
@@ -78,9 +78,9 @@ export class Redisson {
   readonly #kinds;
   #reentryWarned = false;
   #shutdown: Promise<void> | undefined;
-  /** Aborts when the shutdown begins: nothing new is acquired. */
+  /** Aborts when the shutdown begins: no new acquisition begins after that. */
   readonly #closing = new AbortController();
-  /** Whether what is held gets time to be given back. */
+  /** Whether a drain gives holders time to release their locks. */
   #draining = false;
   #drain: Drain | undefined;
 
@@ -135,7 +135,7 @@ export class Redisson {
    * Makes a client. It connects in the background; operations wait for the connection.
    *
    * @param config - nothing (`REDIS_URL`, else `redis://127.0.0.1:6379`), a URL, a `Config`, or an options object
-   * @throws ConfigError for anything it does not understand, before anything is opened
+   * @throws ConfigError if it cannot use the configuration, before any connection is opened
    */
   static create(config?: string | URL | Config | RedissonOptions): Redisson {
     return new Redisson(resolveConfig(config));
@@ -146,7 +146,7 @@ export class Redisson {
     return this.#lock(name, this.#kinds.lock);
   }
 
-  /** As {@link getLock}, served in the order of asking. */
+  /** As {@link getLock}, first come first served. */
   getFairLock(name: string): RLock {
     return this.#lock(name, this.#kinds.fair);
   }
@@ -157,20 +157,20 @@ export class Redisson {
   }
 
   /**
-   * As {@link getLock}; waiters ask again and again.
-   * @param backOff - their pauses.
+   * As {@link getLock}; waiters retry after pauses.
+   * @param backOff - the pauses.
    * @default exponential, 1 to 128 ms
    */
   getSpinLock(name: string, backOff: BackOff = new ExponentialBackOff()): RLock {
     return this.#lock(name, this.#kinds.spin(backOff));
   }
 
-  /** The lock of that name, which its own holder cannot take again. */
+  /** The lock of that name, which its holder cannot acquire again. */
   getNonReentrantLock(name: string): RLock {
     return this.#lock(name, this.#kinds.nonReentrant);
   }
 
-  /** As {@link getNonReentrantLock}, served in the order of asking. */
+  /** As {@link getNonReentrantLock}, first come first served. */
   getNonReentrantFairLock(name: string): RLock {
     return this.#lock(name, this.#kinds.nonReentrantFair);
   }
@@ -182,13 +182,14 @@ export class Redisson {
   }
 
   /**
-   * Several locks as one, all or none. A lock that one client gives twice is taken once.
-   * @throws ConfigError without locks, for anything that is no lock, or for one lock of one server by two clients
+   * Several locks as one, all or none. A lock that one client gives twice is acquired once.
+   * @throws ConfigError without locks, for a value that is not a lock, or for the same lock of one server by two
+   *   clients
    */
   getMultiLock(...locks: readonly RLock[]): RLock;
   /**
    * Several values of one group as one lock, all or none, by one script (Redisson's group multi-lock).
-   * @throws ConfigError unless the group is a non-empty string, and the values are strings, at least one
+   * @throws ConfigError unless the group is a non-empty string, and the values are at least one string
    */
   getMultiLock(group: string, values: readonly string[]): RLock;
   getMultiLock(...args: readonly RLock[] | [string, readonly string[]]): RLock {
@@ -199,7 +200,7 @@ export class Redisson {
 
   /**
    * Several locks, on independent servers, as one: the majority counts.
-   * @throws ConfigError as {@link getMultiLock}, and for one lock that is given twice: a server would have two votes
+   * @throws ConfigError as {@link getMultiLock}, and for a lock given twice: its server would have two votes
    */
   getRedLock(...locks: readonly RLock[]): RLock {
     return new MultiLock(locks, MAJORITY);
@@ -240,25 +241,28 @@ export class Redisson {
     return currentThreadId();
   }
 
-  /** Asks Redis. @returns how long the answer took, in ms @throws errors of the connection */
+  /** Sends a PING to Redis. @returns how long the reply took, in ms @throws errors of the connection */
   async ping(): Promise<number> {
     const sentAt = performance.now();
     await this.#connections.executor.call('ping', [], { what: 'ping', routeBy: '' });
     return performance.now() - sentAt;
   }
 
-  /** What the command connection is. */
+  /** The state of the command connection. */
   get state(): ConnectionState {
     return this.#connections.monitor.state;
   }
 
-  /** Tells of each change of {@link state}. @returns what removes the listener */
+  /** Calls the listener at each change of {@link state}. @returns a function that removes the listener */
   onConnectionChange(listener: ConnectionListener): () => void {
     if (typeof listener !== 'function') throw new TypeError('onConnectionChange needs a function');
     return this.#connections.monitor.onChange(listener);
   }
 
-  /** Reports every hold of this client that turns out to be lost. @returns what removes the listener */
+  /**
+   * Calls the listener for every hold of this client that turns out to be lost.
+   * @returns a function that removes the listener
+   */
   onLockLost(listener: LockLostListener): () => void {
     if (typeof listener !== 'function') throw new TypeError('onLockLost needs a function');
     return this.#context.ownerships.onLost(listener);
@@ -268,9 +272,9 @@ export class Redisson {
    * Rejects every waiter with ShutdownError, refuses new acquisitions, stops the watchdog, closes the connections.
    * Idempotent. Locks still held are left to expire, as Redisson does, and their signals abort.
    *
-   * @param options - `drain`: locks that are held get so many ms to be given back before that. Of several calls the one
-   *   that ends soonest counts; one without it ends that time at once
-   * @throws RangeError for a `drain` that is no time; ConfigError for an unknown option
+   * @param options - `drain`: before that, holders get so many ms to release their locks. Of several calls, the limit
+   *   that ends first counts; a call without `drain` ends that time at once
+   * @throws RangeError for a `drain` that is not a valid time; ConfigError for an unknown option
    */
   async shutdown(options?: ShutdownOptions): Promise<void> {
     const drainMs = readDrain(options);
@@ -330,7 +334,7 @@ export class Redisson {
   }
 }
 
-/** So that an owner in Redis, which begins with the client id, can be traced to its process. */
+/** Contains the client id, with which owner names in Redis begin, so that an owner can be traced to its process. */
 function connectionName(clientId: string): string {
   return `ioredisson:${clientId}:${hostname().replace(/[^!-~]/g, '_')}:${process.pid}`;
 }

@@ -9,7 +9,7 @@ export interface BackOffPolicy {
 }
 
 /**
- * How a spin lock sleeps between its attempts: a new policy for each acquisition.
+ * The pauses between the attempts of a spin lock: a new policy for each acquisition.
  *
  * Source: `org.redisson.api.LockOptions.BackOff`.
  */

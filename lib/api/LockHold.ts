@@ -1,7 +1,7 @@
-// For projects whose `lib` is older than this: it stays in the declarations.
+// Stays in the declarations, for projects whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * One hold of a lock: what `acquire` and `tryAcquireHold` give and the callback of `withLock` receives.
+ * One hold of a lock: what `acquire` and `tryAcquireHold` return, and what the callback of `withLock` receives.
  *
  * ```ts
  * await using hold = await lock.acquire({ waitTime: 5000 });
@@ -11,7 +11,7 @@
 export interface LockHold {
   /** The name of the lock, as given to `getLock`. */
   readonly name: string;
-  /** The logical thread that holds it; pass it on as `threadId` to re-enter or to ask about it. */
+  /** The logical thread that holds it; pass it on as `threadId` to re-enter, or to query the lock. */
   readonly threadId: number;
   /**
    * Aborts with `LockLostError` as soon as the hold is, or may be, lost: a renewal finds it gone, the local (monotonic)
@@ -19,27 +19,29 @@ export interface LockHold {
    */
   readonly signal: AbortSignal;
   /**
-   * The fencing token of this hold, strictly greater than those of all earlier holds.
-   * Only of fenced locks; `undefined` otherwise.
+   * The fencing token of this hold, strictly greater than those of all earlier holds. Only for fenced locks;
+   * `undefined` otherwise.
    */
   readonly token?: bigint | undefined;
-  /** Whether it is held, as far as this process knows, without asking Redis: neither released nor lost. */
+  /** Whether it is neither released nor lost, as far as this process knows. Redis is not queried. */
   readonly isHeld: boolean;
   /**
-   * How long it is surely held, in ms, as far as this process knows: what is left of the last confirmed lease. 0 once
-   * it is released or lost. A hold without lease gets more of it with each renewal.
+   * How long it is certainly held, in ms, as far as this process knows: the rest of the last confirmed lease. 0 once it
+   * is released or lost. For a hold without a lease, each renewal extends it.
    */
   readonly remainingLeaseMs: number;
   /**
-   * Gives the hold back. Idempotent: later calls return the first one's promise.
+   * Releases the hold. Idempotent: later calls return the promise of the first.
    *
    * @returns resolves when Redis has released it
-   * @throws LockLostError when the lock was gone before
-   * @throws ConnectionError, CommandTimeoutError when Redis could not be asked; the lock then runs out with its lease
+   * @throws LockLostError if the lock was lost before
+   * @throws ConnectionError, CommandTimeoutError if Redis did not confirm the release; the lock then ends with its
+   *   lease at the latest
    */
   unlock(): Promise<void>;
   /**
-   * Gives the hold back at the end of an `await using` block. Never throws: an error here would hide the block's own.
+   * Releases the hold at the end of an `await using` block. Never throws: an error here would hide the error of the
+   * block.
    */
   [Symbol.asyncDispose](): Promise<void>;
 }

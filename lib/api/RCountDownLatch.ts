@@ -3,8 +3,8 @@ import type { LockOptions } from './options';
 import type { RObject } from './RObject';
 
 /**
- * A counter that lets everybody through once it reaches zero. A latch that was never set is open, and so is one that
- * was deleted: its waiters go.
+ * A counter whose waiters continue once it reaches zero. A latch that was never set, or was deleted, is open: its
+ * waiters continue.
  *
  * Source: `org.redisson.api.RCountDownLatch`.
  */
@@ -20,14 +20,13 @@ export interface RCountDownLatch extends RObject {
   await(timeout?: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;
 
   /**
-   * Counts one down; at zero the latch opens.
+   * Counts down by one; at zero the latch opens.
    *
-   * @throws CommandTimeoutError, ConnectionError when the answer is lost: `mayHaveRun` tells whether it may have
-   *   counted
+   * @throws CommandTimeoutError, ConnectionError if the reply is lost: `mayHaveRun` says whether it may have counted
    */
   countDown(): Promise<void>;
 
-  /** @returns the count; 0 when there is none */
+  /** @returns the count; 0 if there is none */
   getCount(): Promise<number>;
 
   /**

@@ -6,92 +6,92 @@ import type { RObject } from './RObject';
 /**
  * A distributed lock, owned by a logical thread of one client and re-entrant for it (except the non-reentrant kinds).
  *
- * - A hold without lease (`leaseTime` -1) is kept by the watchdog for as long as this process lives; one with a lease
- *   ends after it, released or not.
- * - Every method rejects with `ConnectionError` or `CommandTimeoutError` when Redis does not answer, with
- *   `ShutdownError` after `shutdown()`, with `CommandError` (`cause`: Redis' `WRONGTYPE`) when the name holds another
- *   type.
+ * - A hold without a lease (`leaseTime` -1) is renewed by the watchdog for as long as this process lives; a hold with a
+ *   lease ends with it, released or not.
+ * - Every method rejects with `ConnectionError` or `CommandTimeoutError` if Redis does not reply, with `ShutdownError`
+ *   after `shutdown()`, with `CommandError` (`cause`: Redis' `WRONGTYPE`) if the key holds another type.
  * - Times are milliseconds unless a `unit` is given. `RangeError`: not a finite number, or too long.
  *
  * Source: `org.redisson.api.RLock` and `RLockAsync`; one promise-returning method for each pair.
  */
 export interface RLock extends RObject {
   /**
-   * Takes the lock, waiting without limit.
+   * Acquires the lock, waiting without limit.
    *
-   * @param leaseTime - how long to hold at most; zero or less: until `unlock()`, kept by the watchdog. Default -1
+   * @param leaseTime - how long to hold at most; zero or less: until `unlock()`, renewed by the watchdog. Default -1
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - thread id, or thread id and signal
-   * @throws IllegalMonitorStateError when this thread is already acquiring this lock, or has it for a `withLock`
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, or holds it for a `withLock`
    *   callback that runs beside this call
-   * @throws SubscriptionTimeoutError when the lock's channel could not be subscribed within `subscriptionTimeout`
-   * @throws NoSyncedReplicasError when no replica confirmed it (see `checkLockSyncedSlaves`)
+   * @throws SubscriptionTimeoutError if the lock's channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`)
    * @throws the reason of `options.signal`, when it aborts
    */
   lock(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<void>;
 
-  /** The same as {@link lock}: every waiting here can be interrupted, by `options.signal`. The name Java users know. */
+  /** The same as {@link lock}, under a name that Java users know: `options.signal` can interrupt every wait here. */
   lockInterruptibly(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<void>;
 
   /**
-   * Takes the lock if it is free, in one attempt, kept by the watchdog.
+   * Acquires the lock if it is free, in one attempt; the watchdog renews it.
    *
-   * A lone number is a wait time, never a thread id (see the next form): pass `{ threadId }`.
+   * A single number is a wait time, never a thread id (see the next overload): pass `{ threadId }`.
    *
    * @param options - thread id and signal
-   * @returns whether it was taken
+   * @returns whether it was acquired
    * @throws the errors of {@link lock}, except `SubscriptionTimeoutError`
    */
   tryLock(options?: ThreadOptions): Promise<boolean>;
   /**
-   * Takes the lock, waiting at most `waitTime`, kept by the watchdog.
+   * Acquires the lock, waiting at most `waitTime`; the watchdog renews it.
    *
    * @param waitTime - how long to wait; zero or less: one attempt. `tryLock(500)` waits up to 500 ms
    * @param unit - the unit of `waitTime`. Default milliseconds
-   * @returns whether it was taken; `false`, too, when a server that can be reached did not answer in that time. Never
-   *   later than `waitTime` plus one round trip, short of a lost connection
+   * @returns whether it was acquired; also `false` if a reachable server did not reply in that time. Resolves at the
+   *   latest after `waitTime` plus one round trip, unless the connection is lost
    */
   tryLock(waitTime: number, unit?: TimeUnit): Promise<boolean>;
   /**
-   * Takes the lock, waiting at most `waitTime`, for `leaseTime`.
+   * Acquires the lock for `leaseTime`, waiting at most `waitTime`.
    *
    * @param waitTime - how long to wait; zero or less: one attempt
-   * @param leaseTime - how long to hold at most; zero or less: kept by the watchdog. Default -1
+   * @param leaseTime - how long to hold at most; zero or less: renewed by the watchdog. Default -1
    * @param unit - the unit of both times. Default milliseconds
    * @param options - thread id, or thread id and signal
-   * @returns whether it was taken; `false`, too, when a server that can be reached did not answer in that time. Never
-   *   later than `waitTime` plus one round trip, short of a lost connection
+   * @returns whether it was acquired; also `false` if a reachable server did not reply in that time. Resolves at the
+   *   latest after `waitTime` plus one round trip, unless the connection is lost
    */
   tryLock(waitTime: number, leaseTime: number | undefined, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;
 
   /**
-   * The single step under all of these: one attempt, no waiting.
+   * One attempt, without waiting: the step on which the methods above are built.
    *
-   * @param leaseTime - how long to hold at most; zero or less: kept by the watchdog. Default -1
+   * @param leaseTime - how long to hold at most; zero or less: renewed by the watchdog. Default -1
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - thread id, or thread id and signal
-   * @returns `null` when taken, else the remaining time to live of the lock in ms (-1 where it has none)
+   * @returns `null` if acquired, else the remaining time to live of the lock in ms (-1 without expiry)
    * Source: `RedissonLock.tryAcquireAsync`.
    */
   tryAcquire(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<number | null>;
 
   /**
-   * Gives one hold back: what `lock()` took in the scope or around it, else the hold of the `withLock` callback or of
-   * `acquire()`; never that of a callback that runs beside it. The last one frees the lock and wakes a waiter.
+   * Releases one hold: one that `lock()` took in the scope or around it, else the hold of the `withLock` callback or of
+   * `acquire()`; never that of a callback that runs beside this call. Releasing the last hold frees the lock and wakes
+   * a waiter.
    *
    * @param options - thread id, or thread id and signal
-   * @throws IllegalMonitorStateError when this thread does not hold it (never did, or its lease ran out)
+   * @throws IllegalMonitorStateError if this thread does not hold it (it never did, or its lease ran out)
    */
   unlock(options?: LockOptions): Promise<void>;
 
   /**
-   * Deletes the lock whoever holds it, and wakes waiters.
+   * Deletes the lock, whoever holds it, and wakes waiters.
    *
-   * @returns whether there was one
+   * @returns whether the lock was held
    */
   forceUnlock(): Promise<boolean>;
 
-  /** @returns whether anybody holds it, read from Redis */
+  /** @returns whether any owner holds it, read from Redis */
   isLocked(): Promise<boolean>;
 
   /** @returns whether the calling logical thread holds it, read from Redis */
@@ -106,14 +106,14 @@ export interface RLock extends RObject {
   /** @returns how many holds the calling logical thread has, read from Redis; 0 for none */
   getHoldCount(): Promise<number>;
 
-  /** @returns how long the lock still lives, in ms, read from Redis: -2 when it is free, -1 without expiry */
+  /** @returns the remaining time to live of the lock, in ms, read from Redis: -2 if it is free, -1 without expiry */
   remainTimeToLive(): Promise<number>;
 
   /**
-   * Takes the lock and returns the hold, to release by hand or with `await using`.
+   * Acquires the lock and returns the hold, to be released by `unlock()` or with `await using`.
    *
-   * Outside a thread scope, and without `threadId`, each call is a thread of its own: safe on a shared handle, and
-   * two calls exclude each other. Nobody re-enters it without its `threadId`, except `lock()` of the same thread.
+   * Outside a thread scope, and without `threadId`, each call is a new thread: this is safe on a shared handle, and two
+   * calls exclude each other. Only a call with its `threadId`, or `lock()` of the same thread, can re-enter it.
    *
    * @param options - times, unit, thread id, signal
    * @throws LockTimeoutError when `waitTime` passes
@@ -122,31 +122,32 @@ export interface RLock extends RObject {
   acquire(options?: AcquireOptions): Promise<LockHold>;
 
   /**
-   * As {@link acquire}, but resolves to `null` where that rejects with `LockTimeoutError`; without `waitTime` it makes
-   * one attempt.
+   * As {@link acquire}, but resolves to `null` instead of rejecting with `LockTimeoutError`; without `waitTime` it
+   * makes one attempt.
    *
    * @param options - times, unit, thread id, signal
    */
   tryAcquireHold(options?: AcquireOptions): Promise<LockHold | null>;
 
   /**
-   * Takes the lock, runs `fn` in a thread scope of that hold, and releases it. Two such callbacks of one lock overlap
-   * only where one runs inside the other, or where a `threadId` was given; those that re-enter side by side take turns.
-   * What `fn` left behind when it ended is outside.
+   * Acquires the lock, runs `fn` in a thread scope of that hold, and releases the hold. Two such callbacks of one lock
+   * overlap only if one runs inside the other, or if a `threadId` was given; parallel callbacks that re-enter take
+   * turns. Work of `fn` that still runs after its end is outside the scope.
    *
-   * @param fn - the protected work; locks it uses belong to the same logical thread. Heed `hold.signal`
+   * @param fn - the protected work; locks it uses belong to the same logical thread. It should stop when `hold.signal`
+   *   aborts
    * @param options - times, unit, thread id, signal
    * @returns what `fn` resolves to
-   * @throws LockTimeoutError when `waitTime` passes; `fn` did not run then
-   * @throws what `fn` throws, whatever the release does
-   * @throws the error of the release when only that fails; `LockLostError` when the lock was gone before `fn` ended
+   * @throws LockTimeoutError when `waitTime` passes; `fn` has not run then
+   * @throws what `fn` throws, even if the release fails, too
+   * @throws the error of the release if only the release fails; `LockLostError` if the lock was lost before `fn` ended
    */
   withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;
 }
 
 /**
- * A pair of locks: many readers, or one writer. The writer may also read (and keep reading after it gave the write lock
- * back: a downgrade); a reader cannot become the writer while it reads.
+ * A pair of locks: many readers, or one writer. The writer may also read, and keep reading after it has released the
+ * write lock (a downgrade). A reader cannot become the writer while it reads.
  *
  * The two locks share one thread outside thread scopes, so that read and write holds of one handle belong together.
  *
@@ -160,8 +161,8 @@ export interface RReadWriteLock extends RObject {
 }
 
 /**
- * A lock whose every hold has a token, strictly growing. A resource that remembers the greatest token it has seen and
- * refuses smaller ones is safe also from an owner that lost the lock without noticing.
+ * A lock that gives each hold a strictly increasing token. A resource that remembers the greatest token it has seen,
+ * and refuses smaller ones, is safe even from an owner that lost the lock without noticing.
  *
  * Unlike Redisson's, an explicit lease is honoured, and `tryLockAndGetToken()` does not wait.
  *
@@ -171,7 +172,7 @@ export interface RFencedLock extends RLock {
   /**
    * As `lock`.
    *
-   * @param leaseTime - how long to hold at most; zero or less: kept by the watchdog. Default -1
+   * @param leaseTime - how long to hold at most; zero or less: renewed by the watchdog. Default -1
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - thread id, or thread id and signal
    * @returns the token of the new hold
@@ -202,6 +203,6 @@ export interface RFencedLock extends RLock {
     options?: LockOptions,
   ): Promise<bigint | null>;
 
-  /** @returns the token of the latest hold of anybody, read from Redis; 0n when there never was one */
+  /** @returns the token of the latest hold of any owner, read from Redis; 0n if there never was one */
   getToken(): Promise<bigint>;
 }

@@ -1,5 +1,5 @@
 /**
- * What every lock and synchronizer has. A handle is cheap: making one touches neither Redis nor any shared state.
+ * The members of every lock and synchronizer. A handle is cheap: making one uses neither Redis nor any shared state.
  *
  * Source: `org.redisson.api.RObject`.
  */
@@ -9,7 +9,7 @@ export interface RObject {
   /**
    * The name as given to `getX`.
    *
-   * @throws UnsupportedOperationError on a MultiLock or RedLock, which has none
+   * @throws UnsupportedOperationError on a MultiLock or RedLock, which has no name
    */
   getName(): string;
 }

@@ -3,11 +3,13 @@ import type { LockOptions } from './options';
 import type { RObject } from './RObject';
 
 /**
- * A semaphore whose permits have ids and may have leases: a permit that is not given back in time comes back by itself.
- * Ids are 32 lower-case hex characters. Negative permits are a `RangeError`; zero permits give `[]`.
+ * A semaphore whose permits have ids and may have leases: a permit that is not released in time becomes available again
+ * by itself. Ids are 32 lower-case hex characters. A negative number of permits is a `RangeError`; zero permits return
+ * `[]`.
  *
- * Leases are counted on the clocks of the clients, which must not differ by much, from when a request is sent. Only -1
- * is no lease: one of 0 or less is over at once. Commands whose answer is lost are repeated or undone by the ids.
+ * Leases are counted by the clocks of the clients, which must not differ much, from when a request is sent. Only -1
+ * means "no lease": a lease of 0, or of another negative time, is over at once. Commands whose reply is lost are
+ * repeated or undone by the ids.
  *
  * Source: `org.redisson.api.RPermitExpirableSemaphore`.
  */
@@ -15,7 +17,7 @@ export interface RPermitExpirableSemaphore extends RObject {
   /**
    * Takes a permit, waiting without limit.
    *
-   * @param leaseTime - how long it is valid; -1: until it is given back. Default -1
+   * @param leaseTime - how long it is valid; -1: until it is released. Default -1
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - `signal` stops the waiting
    * @returns its id
@@ -26,7 +28,7 @@ export interface RPermitExpirableSemaphore extends RObject {
    * Takes several permits at once, waiting without limit.
    *
    * @param permits - how many
-   * @param leaseTime - how long they are valid; -1: until given back. Default -1
+   * @param leaseTime - how long they are valid; -1: until released. Default -1
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - `signal` stops the waiting
    * @returns their ids
@@ -37,10 +39,10 @@ export interface RPermitExpirableSemaphore extends RObject {
    * Takes a permit, waiting at most `waitTime`.
    *
    * @param waitTime - how long to wait. Default 0: one attempt
-   * @param leaseTime - how long it is valid; -1: until it is given back. Default -1
+   * @param leaseTime - how long it is valid; -1: until it is released. Default -1
    * @param unit - the unit of both times. Default milliseconds
    * @param options - `signal` stops the waiting
-   * @returns its id, or `null` when none was to be had
+   * @returns its id, or `null` if none was available in time
    */
   tryAcquire(waitTime?: number, leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<string | null>;
 
@@ -49,10 +51,10 @@ export interface RPermitExpirableSemaphore extends RObject {
    *
    * @param permits - how many
    * @param waitTime - how long to wait. Default 0: one attempt
-   * @param leaseTime - how long they are valid; -1: until given back. Default -1
+   * @param leaseTime - how long they are valid; -1: until released. Default -1
    * @param unit - the unit of both times. Default milliseconds
    * @param options - `signal` stops the waiting
-   * @returns their ids, or `[]` when there were not enough
+   * @returns their ids, or `[]` if there were not enough
    */
   tryAcquireMany(
     permits: number,
@@ -63,31 +65,31 @@ export interface RPermitExpirableSemaphore extends RObject {
   ): Promise<string[]>;
 
   /**
-   * Gives a permit back.
+   * Releases a permit.
    *
    * @param permitId - its id
-   * @throws PermitNotFoundError when it is not out any more
+   * @throws PermitNotFoundError if it is not taken any more
    */
   release(permitId: string): Promise<void>;
 
   /**
-   * Gives permits back, all or none. An id that is named twice counts once.
+   * Releases permits, all or none. An id that is given twice counts once.
    *
-   * @param permitIds - their ids; none: nothing happens
-   * @throws PermitNotFoundError when one of them is not out any more
+   * @param permitIds - their ids; without ids nothing happens
+   * @throws PermitNotFoundError if one of them is not taken any more
    */
   releaseMany(permitIds: readonly string[]): Promise<void>;
 
-  /** As `release`. @returns whether it was still out, instead of rejecting */
+  /** As `release`. @returns whether it was still taken, instead of rejecting */
   tryRelease(permitId: string): Promise<boolean>;
 
-  /** As `releaseMany`. @returns how many were given back: all or 0, instead of rejecting */
+  /** As `releaseMany`. @returns how many were released: all or 0, instead of rejecting */
   tryReleaseMany(permitIds: readonly string[]): Promise<number>;
 
   /** @returns how many permits can be taken now */
   availablePermits(): Promise<number>;
 
-  /** @returns how many permits are out */
+  /** @returns how many permits are taken */
   acquiredPermits(): Promise<number>;
 
   /** @returns how many permits there are, taken or not */
@@ -116,19 +118,19 @@ export interface RPermitExpirableSemaphore extends RObject {
   addPermits(permits: number): Promise<void>;
 
   /**
-   * Gives a permit a new lease, counted from now.
+   * Sets a new lease for a permit, counted from now.
    *
    * @param permitId - its id
-   * @param leaseTime - how long it is valid from now; -1: until it is given back
+   * @param leaseTime - how long it is valid from now; -1: until it is released
    * @param unit - the unit of `leaseTime`. Default milliseconds
-   * @returns whether it was still out
+   * @returns whether it was still taken
    */
   updateLeaseTime(permitId: string, leaseTime: number, unit?: TimeUnit): Promise<boolean>;
 
   /**
    * @param permitId - its id
-   * @returns how long it is still valid, in ms; -1 without lease
-   * @throws PermitNotFoundError when it is not out any more
+   * @returns how long it is still valid, in ms; -1 without a lease
+   * @throws PermitNotFoundError if it is not taken any more
    */
   getLeaseTime(permitId: string): Promise<number>;
 

@@ -3,15 +3,15 @@ import type { LockOptions } from './options';
 import type { RObject } from './RObject';
 
 /**
- * A number of permits that everybody takes from and gives to. It has no owners, no leases and no order; permits of a
- * process that dies are gone (see `RPermitExpirableSemaphore`). A semaphore that was never set has 0 permits.
+ * A number of permits that all processes share. It has no owners, no leases and no order; the permits of a process that
+ * dies are lost (see `RPermitExpirableSemaphore`). A semaphore that was never set has 0 permits.
  *
- * Negative permits are a `RangeError`; zero permits succeed without touching Redis.
+ * A negative number of permits is a `RangeError`; zero permits succeed without a command to Redis.
  *
- * Nobody can ask Redis later who has a permit. So a command that got no answer is neither repeated nor taken back:
- * every method that changes something, a timed wait too, then rejects with `CommandTimeoutError` or `ConnectionError`,
- * whose `mayHaveRun` tells whether it may have been done. Permits that come after that, or after an abort or the end of
- * the wait, are given back in the background; if the connection broke first, they may be lost. Where that matters, use
+ * Redis does not store who has a permit. So a command without a reply is neither repeated nor undone: every method that
+ * changes something, including a timed wait, then rejects with `CommandTimeoutError` or `ConnectionError`, whose
+ * `mayHaveRun` says whether the change may have been made. Permits that arrive after that, or after an abort or the end
+ * of the wait, are released in the background; if the connection broke first, they may be lost. If that matters, use
  * `RPermitExpirableSemaphore`.
  *
  * Source: `org.redisson.api.RSemaphore`.
@@ -44,7 +44,7 @@ export interface RSemaphore extends RObject {
   tryAcquire(permits: number, waitTime: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;
 
   /**
-   * Gives permits back, or adds new ones: nobody checks that they were taken.
+   * Releases permits, or adds new ones: there is no check that they were taken.
    *
    * @param permits - how many. Default 1
    */
@@ -54,21 +54,21 @@ export interface RSemaphore extends RObject {
    * As `release`, but only if the semaphore exists.
    *
    * @param permits - how many. Default 1
-   * @returns whether it exists; `false` for zero permits, for which nobody looks
+   * @returns whether it exists; `false` for zero permits, without a check
    */
   releaseIfExists(permits?: number): Promise<boolean>;
 
-  /** @returns how many permits there are; may be negative after `addPermits` with a negative number */
+  /** @returns how many permits are available; may be negative after `addPermits` with a negative number */
   availablePermits(): Promise<number>;
 
-  /** Takes all permits there are. @returns how many */
+  /** Takes all available permits. @returns how many */
   drainPermits(): Promise<number>;
 
   /**
    * Creates the semaphore, if there is none.
    *
    * @param permits - how many permits it has then
-   * @param ttl - how long it lives. Default: for ever
+   * @param ttl - how long it lives. Default: without limit
    * @param unit - the unit of `ttl`. Default milliseconds
    * @returns whether it was created
    */
@@ -81,6 +81,6 @@ export interface RSemaphore extends RObject {
    */
   addPermits(permits: number): Promise<void>;
 
-  /** Deletes the semaphore. Waiters go on waiting. @returns whether there was one */
+  /** Deletes the semaphore. Its waiters keep waiting. @returns whether there was one */
   delete(): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-// For projects whose `lib` is older than this: it stays in the declarations.
+// Stays in the declarations, for projects whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
@@ -12,8 +12,8 @@ import type { RSemaphore } from './RSemaphore';
 /**
  * The client: makes handles of locks and synchronizers. What `Redisson.create()` returns.
  *
- * Making a handle is cheap: it touches neither Redis nor any shared state. An empty or non-string name is a
- * `ConfigError`, thrown at once.
+ * Making a handle is cheap: it uses neither Redis nor any shared state. An empty or non-string name is a `ConfigError`,
+ * thrown synchronously.
  *
  * Source: `org.redisson.api.RedissonClient`.
  */
@@ -21,24 +21,24 @@ export interface RedissonClient {
   /** @param name - any text @returns the re-entrant lock of that name, served in no particular order */
   getLock(name: string): RLock;
 
-  /** @param name - any text @returns the re-entrant lock of that name, served in the order of asking */
+  /** @param name - any text @returns the re-entrant lock of that name, first come first served */
   getFairLock(name: string): RLock;
 
   /** @param name - any text @returns the re-entrant lock of that name, with a growing token for each hold */
   getFencedLock(name: string): RFencedLock;
 
   /**
-   * A lock whose waiters ask again and again instead of subscribing. For very many short-lived locks.
+   * A lock whose waiters retry after pauses instead of subscribing. For very many short-lived locks.
    *
    * @param name - any text
    * @param backOff - the pauses between attempts. Default: exponential, from 1 ms to 128 ms
    */
   getSpinLock(name: string, backOff?: BackOff): RLock;
 
-  /** @param name - any text @returns the lock of that name, which its own holder cannot take again */
+  /** @param name - any text @returns the lock of that name, which its holder cannot acquire again */
   getNonReentrantLock(name: string): RLock;
 
-  /** @param name - any text @returns the same, served in the order of asking */
+  /** @param name - any text @returns the same, first come first served */
   getNonReentrantFairLock(name: string): RLock;
 
   /** @param name - any text @returns the pair of a read and a write lock of that name */
@@ -53,19 +53,19 @@ export interface RedissonClient {
   getMultiLock(...locks: readonly RLock[]): RLock;
 
   /**
-   * Several values of one group as one lock: all or none, in one command however many they are. Locks of other values
-   * of the group go on beside it; two that share a value exclude each other. `getHoldCount` and `remainTimeToLive`
-   * reject with `UnsupportedOperationError`: each value has its own.
+   * Several values of one group as one lock: all or none, in one command, however many there are. Locks of other values
+   * of the group are independent of it; two locks that share a value exclude each other. `getHoldCount` and
+   * `remainTimeToLive` reject with `UnsupportedOperationError`: each value has its own count and time.
    *
-   * For threads the group is one lock: what a thread has of it, it takes and gives back one after the other. A value
-   * that the thread has already is re-entered. `unlock` gives back the same set of values that `lock` took.
+   * For threads the group is one lock: a thread acquires and releases its sets of values one after the other. A value
+   * that the thread has already is re-entered. `unlock` releases the same set of values that `lock` acquired.
    *
-   * A Java client must use `StringCodec`, or it knows the values by other names.
+   * A Java client must use `StringCodec`; with another codec its values have other names in Redis.
    *
    * Source: `org.redisson.RedissonFasterMultiLock`.
    *
    * @param group - any text
-   * @param values - at least one; their order does not matter, and one that is given twice counts once
+   * @param values - at least one; their order does not matter, and a value given twice counts once
    * @throws ConfigError for anything else
    */
   getMultiLock(group: string, values: readonly string[]): RLock;
@@ -87,15 +87,15 @@ export interface RedissonClient {
   /** @param name - any text @returns the latch of that name */
   getCountDownLatch(name: string): RCountDownLatch;
 
-  /** @returns the id of this client in every owner name it writes: a lower-case v4 UUID */
+  /** @returns the id of this client, which is part of every owner name that it writes: a lower-case v4 UUID */
   getId(): string;
 
-  /** @returns the frozen settings in use; passwords are left out when it is printed or turned into JSON */
+  /** @returns the frozen settings in use; passwords are redacted when it is printed or turned into JSON */
   getConfig(): Settings;
 
   /**
-   * Runs `fn` as a new logical thread; everything it awaits or starts belongs to that thread.
-   * Inside another scope it is a new thread, too, and in no `withLock` callback: not even in one that it is called in.
+   * Runs `fn` as a new logical thread; everything it awaits or starts belongs to that thread. Inside another scope it
+   * is a new thread, too, and it is outside every `withLock` callback, even one that calls it.
    *
    * @param fn - the work
    * @returns what `fn` resolves to
@@ -106,41 +106,41 @@ export interface RedissonClient {
   currentThreadId(): number | undefined;
 
   /**
-   * Is told each time a hold of this client turns out to be lost. Not of what is still held when the client shuts down:
-   * it is left to expire, and only its `signal` aborts.
+   * Calls the listener each time a hold of this client turns out to be lost. Not for locks that are still held when the
+   * client shuts down: they are left to expire, and only their `signal` aborts.
    *
    * @param listener - called with the lock, the thread and the cause
-   * @returns removes the listener
+   * @returns a function that removes the listener
    */
   onLockLost(listener: LockLostListener): () => void;
 
   /**
-   * Asks Redis (one node of a cluster).
+   * Sends a PING to Redis (to one node of a cluster).
    *
-   * @returns how long the answer took, in ms
+   * @returns how long the reply took, in ms
    * @throws ConnectionError, CommandTimeoutError, ShutdownError
    */
   ping(): Promise<number>;
 
-  /** What the command connection is. */
+  /** The state of the command connection. */
   readonly state: ConnectionState;
 
   /**
-   * Is told of each change of {@link state}.
+   * Calls the listener at each change of {@link state}.
    *
-   * @param listener - called with the state, and with the reason where the connection was lost and it is known
-   * @returns removes the listener
+   * @param listener - called with the state, and with the reason of a lost connection, if known
+   * @returns a function that removes the listener
    */
   onConnectionChange(listener: ConnectionListener): () => void;
 
   /**
    * Rejects every waiter with `ShutdownError`, stops the watchdog and closes the connections this client opened.
-   * Idempotent. Locks still held are left to expire, as in Redisson, and their signals abort; `onLockLost` is
-   * not told of them.
+   * Idempotent. Locks still held are left to expire, as in Redisson, and their signals abort; listeners of `onLockLost`
+   * are not called for them.
    *
-   * @param options - `drain`: how long locks that are held may take to be given back before that, in ms. Called again
-   *   meanwhile, it can only end sooner: the limit that ends first counts, and a call without `drain` ends it at once
-   * @throws RangeError for a `drain` that is no time
+   * @param options - `drain`: how long holders may take to release their locks before that, in ms. Further calls can
+   *   only shorten it: the limit that ends first counts, and a call without `drain` ends it at once
+   * @throws RangeError for a `drain` that is not a valid time
    */
   shutdown(options?: ShutdownOptions): Promise<void>;
 

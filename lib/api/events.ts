@@ -1,35 +1,35 @@
 import type { LockLostError } from '../errors/lockErrors';
 
-/**
- * What becomes of the command connection of a client. On a cluster it is `ready` while every slot has a master that can
- * be used.
- */
+/** The state of a client's command connection. On a cluster it is `ready` while every slot has a usable master. */
 export type ConnectionState = 'connecting' | 'ready' | 'reconnecting' | 'closed';
 
-/** A change of it. */
+/** A change of the connection's state. */
 export interface ConnectionChange {
   readonly state: ConnectionState;
-  /** Why the connection was lost, where that is known. */
+  /** Why the connection was lost, if known. */
   readonly cause?: Error;
 }
 
-/** Called at each change, outside any thread scope. What it throws becomes a process warning. */
+/** Called at each change, outside any thread scope. An error that it throws becomes a process warning. */
 export type ConnectionListener = (change: ConnectionChange) => void;
 
-/** What a listener of `onLockLost` is told. */
+/** The argument of an `onLockLost` listener. */
 export interface LockLostEvent {
   /** The name of the lock, as given to `getLock`. */
   readonly name: string;
   /** The logical thread whose hold was lost. */
   readonly threadId: number;
-  /** What happened; its own `cause` is the error behind it, where there is one. */
+  /** What happened; its own `cause` is the underlying error, if there is one. */
   readonly cause: LockLostError;
 }
 
-/** A listener of `onLockLost`. What it throws is ignored: it cannot fail the renewal of the other locks. */
+/**
+ * A listener of `onLockLost`. An error that it throws becomes a process warning: it cannot stop the renewal of other
+ * locks.
+ */
 export type LockLostListener = (event: LockLostEvent) => void;
 
-/** What kind of object an acquisition is of. */
+/** The kind of object that is acquired. */
 export type ObjectKind =
   | 'lock'
   | 'fair'
@@ -46,58 +46,61 @@ export type ObjectKind =
   | 'permit'
   | 'latch';
 
-/** How an acquisition ended; `timeout` also where a single attempt was refused. */
+/** How an acquisition ended; `timeout` also if a single attempt was refused. */
 export type AcquireOutcome = 'acquired' | 'timeout' | 'aborted' | 'error';
 
 /** How a hold ended. */
 export type HoldOutcome = 'released' | 'lost';
 
-/** What the messages of the diagnostics channels `ioredisson:acquire` and `ioredisson:hold` begin with. */
+/** The common fields of the messages on the diagnostics channels `ioredisson:acquire` and `ioredisson:hold`. */
 export interface AcquireSubject {
-  /** The client's id. Of a lock that is made of locks: that of the first of them. */
+  /** The client's id. For a lock made of several locks: that of the first one. */
   readonly clientId: string;
   readonly kind: ObjectKind;
-  /** As given to `getLock` and its like. Of a lock that is made of locks: their names, with `, ` between them. */
+  /** As given to `getLock` and similar methods. For a lock made of several locks: their names, separated by `, `. */
   readonly name: string;
-  /** The logical thread. In a scope it is known for sure when the acquisition ends. */
+  /** The logical thread. In a scope it is final only when the acquisition ends. */
   readonly threadId: number;
-  /** In ms; `Infinity` = without limit, 0 = one attempt. */
+  /** In ms; `Infinity` = no limit, 0 = one attempt. */
   readonly waitTime: number;
-  /** In ms; -1 = the watchdog keeps it, or, for semaphores and latches, there is none. */
+  /** In ms; -1 = the watchdog renews it, or, for semaphores and latches, there is no lease. */
   readonly leaseTime: number;
 }
 
-/** A message of the diagnostics channel `ioredisson:acquire`. What is optional is there when it has ended. */
+/**
+ * A message on the diagnostics channel `ioredisson:acquire`. The optional fields are set when the acquisition has
+ * ended.
+ */
 export interface AcquireMessage extends AcquireSubject {
   outcome?: AcquireOutcome;
   /** How long it took, in ms. */
   waitedMs?: number;
-  /** How often it was tried, an attempt that a holder made for it (a hand-over) included. */
+  /** The number of attempts, including one that a holder made for it (a hand-over). */
   attempts?: number;
   /** Whether a holder of the same client handed the lock over. */
   handedOver?: boolean;
-  /** What the call rejected with. */
+  /** The error with which the call rejected. */
   error?: unknown;
 }
 
-/** A message of the diagnostics channel `ioredisson:hold`. What is optional is there when it has ended. */
+/** A message on the diagnostics channel `ioredisson:hold`. The optional fields are set when the hold has ended. */
 export interface HoldMessage extends AcquireSubject {
-  /** The fencing token, of fenced locks only; there from the start. */
+  /** The fencing token, for fenced locks only; set from the start. */
   token?: bigint;
   outcome?: HoldOutcome;
-  /** From acquired to given back or lost, in ms. */
+  /** The time from the acquisition to the release or the loss, in ms. */
   heldMs?: number;
-  /** Why it was lost, or what the release rejected with. */
+  /** Why it was lost, or the error with which the release rejected. */
   error?: unknown;
 }
 
-/** A message of the diagnostics channel `ioredisson:renewal`: one batch of the watchdog. */
+/** A message on the diagnostics channel `ioredisson:renewal`: one batch of the watchdog. */
 export interface RenewalMessage {
   readonly clientId: string;
-  /** How many locks it renewed, or tried to. */
+  /** How many locks it renewed, or tried to renew. */
   readonly locks: number;
-  /** How long the answer took, in ms. */
+  /** How long the reply took, in ms. */
   readonly ms: number;
-  /** Why it failed; it is then tried again. */
+  /** Why it failed; it is then retried. */
   readonly error?: Error;
 }

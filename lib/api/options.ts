@@ -1,11 +1,9 @@
 import type { TimeUnit } from '../util/TimeUnit';
 
-/**
- * Who calls, and how to stop waiting. The last argument of the operations of locks and synchronizers.
- */
+/** The calling thread, and how to stop waiting. The last argument of the operations of locks and synchronizers. */
 export interface ThreadOptions {
   /**
-   * The logical thread that calls: an integer of yours from 0 to 2^32 - 1, or the id of a thread of this process
+   * The logical thread that calls: your own integer from 0 to 2^32 - 1, or the id of a thread of this process
    * (`hold.threadId`, `currentThreadId()`), which is larger.
    * @default the thread of a scope around the call that has the lock, else that of the scope (`runInThread`,
    *   `withLock`), else that of the handle
@@ -13,7 +11,7 @@ export interface ThreadOptions {
   readonly threadId?: number | undefined;
   /**
    * Aborts the waiting: the call rejects with `signal.reason` and leaves nothing behind (no hold, no queue entry, no
-   * subscription, no timer), also when the abort meets a request already on the wire.
+   * subscription, no timer), even if a request is already on its way when it aborts.
    * @default none
    */
   readonly signal?: AbortSignal | undefined;
@@ -29,8 +27,8 @@ export type LockOptions = number | ThreadOptions;
 /**
  * Options of `acquire`, `tryAcquireHold` and `withLock`.
  *
- * Outside a thread scope, and without `threadId`, each such call is a logical thread of its own, so that it is safe on
- * a handle that many requests share.
+ * Outside a thread scope, and without `threadId`, each such call is a new logical thread, so that it is safe on a
+ * handle that many requests share.
  */
 export interface AcquireOptions extends ThreadOptions {
   /**
@@ -39,7 +37,8 @@ export interface AcquireOptions extends ThreadOptions {
    */
   readonly waitTime?: number | undefined;
   /**
-   * How long to hold at most, in `unit`; -1 keeps the lock for as long as this process lives and works (watchdog).
+   * How long to hold at most, in `unit`; -1: the watchdog renews the lock for as long as this process lives and is not
+   * blocked.
    * @default -1
    */
   readonly leaseTime?: number | undefined;
@@ -59,10 +58,10 @@ export interface AcquireOptions extends ThreadOptions {
 /** How a client is shut down. */
 export interface ShutdownOptions {
   /**
-   * How long locks that are held may take to be given back, in ms. Meanwhile the watchdog renews them and `unlock`
-   * works; new acquisitions are refused and waiters are rejected. The client closes as soon as all are given back. A
-   * further call with a shorter time, or with none, shortens it; a longer one does not lengthen it.
-   * @default 0: what is held is left to expire
+   * How long holders may take to release their locks, in ms. Meanwhile the watchdog renews the locks and `unlock`
+   * works; new acquisitions are refused and waiters are rejected. The client closes as soon as all are released. A
+   * further call with a shorter time, or without one, shortens it; a longer time does not extend it.
+   * @default 0: locks that are held are left to expire
    */
   readonly drain?: number | undefined;
 }

@@ -1,10 +1,11 @@
 import { ConfigError } from '../errors/usageErrors';
 
 /**
- * Translates the names of locks to the keys in Redis and back, e.g. to put a prefix in front. The only way to have a
- * prefix: ioredis' `keyPrefix` does not reach the channels that wake waiters.
+ * Translates the names of locks to the keys in Redis and back, e.g. to add a prefix. This is the only way to have a
+ * prefix: ioredis' `keyPrefix` does not apply to the channels that wake waiters.
  *
- * Both are called synchronously, must give the same answer every time, and must undo each other.
+ * Both functions are called synchronously. Each must always return the same result, and one must be the inverse of the
+ * other.
  *
  * Source: `org.redisson.config.NameMapper` (`org.redisson.api.NameMapper` before 4.0).
  */
@@ -28,10 +29,9 @@ export const IDENTITY_NAME_MAPPER: NameMapper = Object.freeze({
 });
 
 /**
- * Puts a prefix in front of every name: what to use instead of ioredis' `keyPrefix`.
+ * Puts a prefix in front of every name. Use it instead of ioredis' `keyPrefix`.
  *
- * A name that starts with the prefix already stays as it is, because the Java client does the same with the same
- * setting.
+ * A name that already starts with the prefix is not changed, as in the Java client with the same setting.
  *
  * Source: `org.redisson.config.PrefixNameMapper`.
  */
@@ -41,7 +41,7 @@ export class PrefixNameMapper implements NameMapper {
 
   /**
    * @param prefix - not empty, e.g. `orders:`
-   * @throws ConfigError when it is empty or not a string
+   * @throws ConfigError if it is empty or not a string
    */
   constructor(prefix: string) {
     if (typeof prefix !== 'string' || prefix === '') {

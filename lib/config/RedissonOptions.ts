@@ -2,11 +2,11 @@ import type { CommonSettings, Logger, TlsSettings, TlsVersion } from './Settings
 import type { NameMapper } from './NameMapper';
 import type { RedisClientLike } from './Topology';
 
-/** The common settings with a plain value, as they are given. */
+/** The common settings whose given value has the same type as the checked one. */
 type PlainSettings = Omit<CommonSettings, 'nameMapper' | 'password' | 'username' | 'clientName' | 'logger' | 'tls'>;
 
 /**
- * The common settings as they are given: each may be left out. What each means, and its default, is documented at
+ * The common settings as the user gives them: each is optional. Their meanings and defaults are documented at
  * `CommonSettings`. Times in ms.
  */
 export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSettings[K] | undefined } & {
@@ -16,21 +16,21 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
   readonly username?: string | undefined;
   /** The password to authenticate with. Not with `client`. @default none */
   readonly password?: string | undefined;
-  /** Where the client tells what happens to it. @default nowhere */
+  /** Where the client logs its events. @default nowhere */
   readonly logger?: Logger | undefined;
   /** The name of the connections in `CLIENT LIST`. @default `ioredisson:<client id>:<host name>:<pid>` */
   readonly clientName?: string | undefined;
   /** How far to trust the server's certificate. Not with `client`. @default 'STRICT' */
   readonly sslVerificationMode?: TlsSettings['verification'] | undefined;
-  /** `false` is `sslVerificationMode` `NONE`: the older name of it. Not with `client`. @default true */
+  /** `false` means `sslVerificationMode` `NONE`; the older name of that setting. Not with `client`. @default true */
   readonly sslEnableEndpointIdentification?: boolean | undefined;
-  /** PEM file with the trusted certificates. Not with `client`. @default those Node brings along */
+  /** PEM file with the trusted certificates. Not with `client`. @default Node's own */
   readonly sslTruststore?: string | URL | undefined;
-  /** Kept for Java's sake: PEM files have none. Not with `client`. */
+  /** Accepted for compatibility with Java, without effect: PEM files have no password. Not with `client`. */
   readonly sslTruststorePassword?: string | undefined;
   /** PKCS #12 or PEM file with our certificate and key. Not with `client`. @default none */
   readonly sslKeystore?: string | URL | undefined;
-  /** Opens the keystore. Not with `client`. @default none */
+  /** The password of the keystore. Not with `client`. @default none */
   readonly sslKeystorePassword?: string | undefined;
   /** The allowed protocols. Not with `client`. @default Node's */
   readonly sslProtocols?: readonly TlsVersion[] | undefined;
@@ -41,11 +41,11 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
 /** The options of `Redisson.create`: at most one of `client` and `url`, and common settings. */
 export type RedissonOptions = SettingsInput & {
   /**
-   * An existing ioredis `Redis` or `Cluster`: duplicated, never used, changed or closed. Must not have a `keyPrefix`.
-   * The database is `options.db` of the client, as for its `duplicate()`: a client that was sent elsewhere by
-   * `select()` is a `ConfigError`, and a later `select()` is not followed.
+   * An existing ioredis `Redis` or `Cluster`. It is duplicated, and itself never used, changed or closed. It must not
+   * have a `keyPrefix`. The database is `options.db` of the client, as for its `duplicate()`: a client that has changed
+   * to another database by `select()` is a `ConfigError`, and a later `select()` has no effect here.
    */
   readonly client?: RedisClientLike | undefined;
-  /** Where Redis is. @default the environment variable `REDIS_URL`, else `redis://127.0.0.1:6379` */
+  /** The address of Redis. @default the environment variable `REDIS_URL`, else `redis://127.0.0.1:6379` */
   readonly url?: string | URL | undefined;
 };

@@ -4,7 +4,7 @@ const REDACTED = '[redacted]';
 
 /**
  * A value that must not reach a log: printed, inspected or turned into JSON it reads `[redacted]`, also inside other
- * objects and copies of them. Only {@link reveal} gives it out.
+ * objects and copies of them. Only {@link reveal} returns it.
  */
 export class Secret<T = string> {
   readonly #value: T;
@@ -15,7 +15,7 @@ export class Secret<T = string> {
     Object.freeze(this);
   }
 
-  /** @returns the value itself; for the code that opens connections, nobody else */
+  /** @returns the value itself; only for the code that opens connections */
   reveal(): T {
     return this.#value;
   }

@@ -3,8 +3,8 @@ import type { Secret } from './Secret';
 import type { Topology } from './Topology';
 
 /**
- * Whether waiters are woken through sharded pub/sub (`SPUBLISH`, Redis 7 clusters). Clients that disagree do not wake
- * each other; it must be what the Java peers use.
+ * Whether waiters are woken through sharded pub/sub (`SPUBLISH`, Redis 7 clusters). Clients with different modes do not
+ * wake each other, so it must be the mode of the Java clients.
  *
  * Source: `org.redisson.config.ShardedSubscriptionMode`.
  */
@@ -17,19 +17,20 @@ export type ShardedSubscriptionMode = 'AUTO' | 'ON' | 'OFF';
  */
 export interface CommonSettings {
   /**
-   * The lease of a hold taken without one; renewed every third of it. A holder that dies keeps the lock at most that
-   * long.
-   * @default 30000, Redisson's; it must be what the Java peers use only as far as dead holders should cost the same
+   * The lease of a hold acquired without one; renewed three times in this time. A dead holder keeps the lock at most
+   * this long.
+   * @default 30000, Redisson's; it need not be the value of the Java clients: it only sets how long dead holders keep a
+   *   lock
    */
   readonly lockWatchdogTimeout: number;
   /**
-   * How many locks one renewal command carries.
+   * How many locks one command renews at most.
    * @default 100, Redisson's: a script stays well under a millisecond
    */
   readonly lockWatchdogBatchSize: number;
   /**
-   * How long a place in the queue of a fair lock is kept beyond the time at which its owner is expected to get the
-   * lock.
+   * How long a waiter without limit keeps its place in the queue of a fair lock after the time at which it is expected
+   * to get the lock.
    * @default 300000, Redisson's (its documentation says 5 seconds, its code does not)
    */
   readonly fairLockWaitTimeout: number;
@@ -50,31 +51,28 @@ export interface CommonSettings {
   readonly nameMapper: NameMapper;
   /**
    * How often the watchdog renews one hold before it gives it up; 0: no limit.
-   * @default 0: a lock is kept for as long as its owner lives. Ours
+   * @default 0: a lock is renewed for as long as its owner lives. Not in Redisson
    */
   readonly maxRenewTimes: number;
   /**
-   * Whether re-entering a lock through a handle outside any thread scope, or by `lock()` where `acquire()` took it, is
-   * an error instead of a warning.
-   * @default false: Java code ported line by line does that. Ours
+   * Whether re-entering a lock through a handle outside any thread scope, or by `lock()` of a hold that `acquire()`
+   * took, is an error instead of a warning.
+   * @default false: Java code ported line by line does that. Not in Redisson
    */
   readonly strictThreads: boolean;
   /**
-   * How often in a row a process may hand a lock on among its own waiters, in one command, before others get their
-   * turn; 0: never. While others wait it does so less often by itself: it shares the turns with processes that take one
-   * at a time.
-   * @default 64: each saves the other processes a wake-up for nothing. Ours
+   * How often in a row a process may hand a lock over to its own waiters, each time in one command, before other
+   * processes get their turn; 0: never. While other processes wait, it hands over less often: it shares the turns with
+   * processes that acquire one at a time.
+   * @default 64: each hand-over saves the other processes a useless wake-up. Not in Redisson
    */
   readonly maxHandOvers: number;
   /**
    * Whether waiters are woken through sharded pub/sub; only on clusters.
-   * @default 'AUTO': where the servers can, as Redisson
+   * @default 'AUTO': if the servers support it, as in Redisson
    */
   readonly shardedSubscriptionMode: ShardedSubscriptionMode;
-  /**
-   * How long a command may go unanswered.
-   * @default 3000, Redisson's
-   */
+  /** How long to wait for the reply to a command. @default 3000, Redisson's */
   readonly timeout: number;
   /**
    * How long opening a connection may take.
@@ -82,12 +80,12 @@ export interface CommonSettings {
    */
   readonly connectTimeout: number;
   /**
-   * How often a command is tried again that could not be sent, or may be sent twice.
+   * How often a command is retried that could not be sent, or that may be sent twice.
    * @default 4, Redisson's since 3.48
    */
   readonly retryAttempts: number;
   /**
-   * How long a waiter without limit may take to become subscribed.
+   * How long a waiter without limit waits to become subscribed.
    * @default 7500, Redisson's
    */
   readonly subscriptionTimeout: number;
@@ -97,17 +95,17 @@ export interface CommonSettings {
   readonly password: Secret | undefined;
   /** The name of the connections in `CLIENT LIST`. @default undefined: `ioredisson:<client id>:<host name>:<pid>` */
   readonly clientName: string | undefined;
-  /** The number of the database. @default 0; a cluster has no other before Valkey 9 */
+  /** The number of the database. @default 0; a cluster has only this one before Valkey 9 */
   readonly database: number;
-  /** Where the client tells what happens to it. @default undefined: nowhere. Ours */
+  /** Where the client logs its events. @default undefined: nowhere. Not in Redisson */
   readonly logger: Logger | undefined;
-  /** How to encrypt connections. @default undefined: not at all */
+  /** How to encrypt connections. @default undefined: no encryption */
   readonly tls: TlsSettings | undefined;
 }
 
 /**
- * What a client works with: every setting, checked, with the defaults filled in, frozen all the way down.
- * Safe to print: secrets read `[redacted]`.
+ * The settings of a client: all of them, checked, with the defaults filled in, and deeply frozen. Safe to print:
+ * secrets read `[redacted]`.
  */
 export interface Settings extends CommonSettings {
   /** How the servers are found. */
@@ -120,18 +118,18 @@ export interface Settings extends CommonSettings {
  */
 export interface TlsSettings {
   /**
-   * How far to trust the server: `STRICT` checks its certificate and that it is of the host asked for, `CA_ONLY` only
-   * the certificate, `NONE` nothing.
-   * @default 'STRICT', as in Redisson: anything less lets somebody in between read and change everything
+   * How to verify the server: `STRICT` checks its certificate and that it was issued for the requested host, `CA_ONLY`
+   * only the certificate, `NONE` nothing.
+   * @default 'STRICT', as in Redisson: with anything less, an attacker in between can read and change everything
    */
   readonly verification: 'STRICT' | 'CA_ONLY' | 'NONE';
-  /** Trusted certificates, PEM (`sslTruststore`). @default undefined: those Node brings along */
+  /** Trusted certificates, PEM (`sslTruststore`). @default undefined: Node's own */
   readonly ca: string | undefined;
   /** Our own certificate and key, PKCS #12 (`sslKeystore`). @default undefined: none */
   readonly pfx: Secret<Buffer> | undefined;
   /** Our own certificate and key, PEM (`sslKeystore`). @default undefined: none */
   readonly pem: Secret | undefined;
-  /** Opens `pfx`, or the key in `pem` (`sslKeystorePassword`). @default undefined: none */
+  /** The password of `pfx`, or of the key in `pem` (`sslKeystorePassword`). @default undefined: none */
   readonly passphrase: Secret | undefined;
   /** Cipher names in OpenSSL's or Java's notation (`sslCiphers`). @default undefined: Node's */
   readonly ciphers: readonly string[] | undefined;
@@ -144,10 +142,10 @@ export interface TlsSettings {
 /** Protocol names, the same in Java and Node. */
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
 
-/** Writes a line: what belongs to it, and a message for a person. As pino's. */
+/** Writes a line: its fields, and a message for people. As in pino. */
 export type LogLine = (fields: object, message: string) => void;
 
-/** Where a client tells what happens to it: changes of its connection, refusals, lost locks, renewals that fail. */
+/** Where a client logs its events: changes of its connection, refusals, lost locks, failed renewals. */
 export interface Logger {
   readonly debug: LogLine;
   readonly info: LogLine;

@@ -9,22 +9,19 @@ export interface NodeAddress {
 }
 
 /**
- * Translates the addresses that a cluster or sentinels announce to ones that can be reached from here (containers,
- * NAT).
+ * Translates the addresses that a cluster or sentinels announce to ones that this process can reach (containers, NAT).
  *
  * Source: `org.redisson.config.NatMapper`.
  */
 export interface NatMapper {
   /**
    * @param address - as announced
-   * @returns where to connect; the same address when there is nothing to translate
+   * @returns where to connect; the same address if there is nothing to translate
    */
   map(address: NodeAddress): NodeAddress;
 }
 
-/**
- * As much of an ioredis `Redis` or `Cluster` as the configuration looks at: `lib/connection` knows the rest.
- */
+/** The part of an ioredis `Redis` or `Cluster` that the configuration reads; `lib/connection` knows the rest. */
 export interface RedisClientLike {
   /** Makes an independent connection with the same options. */
   duplicate(...args: never[]): unknown;
@@ -38,7 +35,7 @@ export interface SingleTopology {
   readonly address: NodeAddress;
 }
 
-/** A master that sentinels watch and tell. Source: `SentinelServersConfig`. */
+/** A master that sentinels watch and announce. Source: `SentinelServersConfig`. */
 export interface SentinelTopology {
   readonly kind: 'sentinel';
   /** The name under which the sentinels know the master. */
@@ -58,7 +55,7 @@ export interface ClusterTopology {
   readonly kind: 'cluster';
   /** At least one node; the others are discovered. */
   readonly nodes: readonly NodeAddress[];
-  /** How often to look for changes of the cluster, in ms. @default 5000, Redisson's since 3.14 */
+  /** How often to check the cluster for changes, in ms. @default 5000, Redisson's since 3.14 */
   readonly scanInterval: number;
   /** @default undefined: addresses are used as announced */
   readonly natMapper: NatMapper | undefined;
@@ -72,22 +69,22 @@ export interface MasterSlaveTopology {
   readonly slaves: readonly NodeAddress[];
 }
 
-/** Some servers of which one is the master, found by its role. Source: `ReplicatedServersConfig`. */
+/** Several servers, one of which is the master; it is found by its role. Source: `ReplicatedServersConfig`. */
 export interface ReplicatedTopology {
   readonly kind: 'replicated';
   /** At least one server. */
   readonly nodes: readonly NodeAddress[];
-  /** How often to look which one is the master, in ms. @default 1000, Redisson's */
+  /** How often to check which one is the master, in ms. @default 1000, Redisson's */
   readonly scanInterval: number;
 }
 
-/** An ioredis instance of the user, to be duplicated: never used, changed or closed. */
+/** An ioredis instance of the user. It is duplicated, and itself never used, changed or closed. */
 export interface ClientTopology {
   readonly kind: 'client';
-  /** Hidden, since it holds its password in its options. */
+  /** A secret, since its options contain its password. */
   readonly client: Secret<RedisClientLike>;
 }
 
-/** How the servers are found, told apart by `kind`. */
+/** How the servers are found; `kind` says which way. */
 export type Topology =
   SingleTopology | SentinelTopology | ClusterTopology | MasterSlaveTopology | ReplicatedTopology | ClientTopology;

@@ -17,14 +17,14 @@ export const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set([
 export const SHUTDOWN_OPTIONS: ReadonlySet<string> = new Set(['drain']);
 
 /**
- * Refuses a misspelt option: without its `leaseTime` a call would take another lock than the one that was meant.
+ * Refuses a misspelt option. If it were ignored, a call could for example acquire without the intended `leaseTime`.
  *
- * @param options - what the caller gave
- * @param known - the names there are
- * @throws ConfigError for any other name, with the nearest one there is
+ * @param options - the options of the caller
+ * @param known - the known names
+ * @throws ConfigError for any other name; it suggests the nearest known one
  */
 export function checkOptionNames(options: object, known: ReadonlySet<string>): void {
-  // Inherited ones are read as well. Faster than a list of the names.
+  // Inherited names are read as well. This is faster than a list of the names.
   for (const name in options) if (!known.has(name)) throw unknownOption(name, known);
 }
 

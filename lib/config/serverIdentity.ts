@@ -2,9 +2,9 @@ import type { Settings } from './Settings';
 import type { NodeAddress, RedisClientLike } from './Topology';
 
 /**
- * What tells the servers of one client from those of another, in every process alike: the addresses it was configured
- * with, and the database. Not what the servers say of themselves, which a failover changes. Processes that name one
- * server differently (`localhost` here, an IP address there) do not agree on it.
+ * A text that identifies the servers of a client, the same in every process: the configured addresses, and the
+ * database. It does not use what the servers report, since a failover changes that. Processes that use different names
+ * for one server (`localhost` here, an IP address there) get different identities.
  */
 export function serverIdentity({ topology, database }: Settings): string {
   switch (topology.kind) {

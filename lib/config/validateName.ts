@@ -2,7 +2,10 @@ import { inspect } from 'node:util';
 import { ConfigError } from '../errors/usageErrors';
 import type { NameMapper } from './NameMapper';
 
-/** Half of a pair: it cannot be written as UTF-8, so Redis would get another name, and other names the same. */
+/**
+ * Half of a surrogate pair: UTF-8 cannot encode it, so Redis would get another name, and several names would be the
+ * same.
+ */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
@@ -29,8 +32,8 @@ export function validateName(name: unknown, what = 'lock'): string {
  * @param name - as given by the user, checked
  * @param mapper - the name mapper of the settings
  * @param what - what it names, for the error
- * @returns what the mapper makes of it
- * @throws ConfigError when that is not a non-empty string, or has lone surrogates
+ * @returns the result of the mapper
+ * @throws ConfigError if that is not a non-empty string, or has lone surrogates
  */
 export function mapName(name: string, mapper: NameMapper, what = 'lock'): string {
   const mapped: unknown = mapper.map(name);

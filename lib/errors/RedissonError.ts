@@ -1,8 +1,8 @@
-// For projects whose `lib` is older than this: it stays in the declarations.
+// Stays in the declarations, for projects whose `lib` is older.
 /// <reference lib="es2022.error" preserve="true" />
 /**
- * The stable codes of the errors of this package, one per class.
- * Compare `error.code` where `instanceof` does not work: two copies of the package, or an error that crossed a worker.
+ * The stable codes of the errors of this package, one per class. Compare `error.code` if `instanceof` does not work:
+ * with two copies of the package, or an error from a worker.
  */
 export type RedissonErrorCode =
   | 'ILLEGAL_MONITOR_STATE'
@@ -19,10 +19,10 @@ export type RedissonErrorCode =
   | 'SHUTDOWN';
 
 /**
- * Base of every error this package makes itself, so that one `instanceof RedissonError` tells them apart from the
- * errors of the user's own code. Argument errors (`RangeError`, `TypeError`) stay the native ones.
+ * Base class of the errors of this package, so that `instanceof RedissonError` distinguishes them from errors of the
+ * user's code. Argument errors are native ones (`RangeError`, `TypeError`).
  *
- * `cause` is the error that led to this one (an error reply of Redis, a socket error), where there is one.
+ * `cause` is the error that led to this one (an error reply of Redis, a socket error), if there is one.
  *
  * Source: `org.redisson.client.RedisException`.
  */
@@ -31,7 +31,7 @@ export abstract class RedissonError extends Error {
   abstract readonly code: RedissonErrorCode;
 
   static {
-    // On the prototype and before any instance exists: V8 writes the name into the stack when the error is made.
+    // Set on the prototype, before any instance exists: V8 writes the name into the stack when the error is made.
     this.prototype.name = 'RedissonError';
   }
 }

@@ -1,15 +1,15 @@
 import { RedissonError } from './RedissonError';
 
 /**
- * Redis cannot be reached, or the connection broke before the answer came.
+ * Redis cannot be reached, or the connection broke before the reply came.
  *
  * Source: `org.redisson.client.RedisConnectionException`.
  */
 export class ConnectionError extends RedissonError {
   readonly code = 'CONNECTION';
   /**
-   * Whether the server may have executed the command. `true` when the connection broke after the command was written
-   * to it; `false` when there was no connection to write it to, so that it certainly did not run.
+   * Whether the server may have executed the command. `true` if the connection broke after the command was written to
+   * it; `false` if there was no connection, so that it certainly did not run.
    */
   readonly mayHaveRun: boolean;
 
@@ -18,9 +18,9 @@ export class ConnectionError extends RedissonError {
   }
 
   /**
-   * @param message - what could not be reached or broke, and what to check; never with a password
+   * @param message - what could not be reached or broke, and what to check; never contains a password
    * @param mayHaveRun - whether the server may have executed the command
-   * @param options - `cause`: the socket's error, where there is one
+   * @param options - `cause`: the socket's error, if there is one
    */
   constructor(message: string, mayHaveRun: boolean, options?: ErrorOptions) {
     super(message, options);
@@ -28,12 +28,12 @@ export class ConnectionError extends RedissonError {
   }
 }
 
-/** Error codes that Redis gives before a script's first write, or instead of running it: nothing was changed. */
+/** Error codes that Redis returns before a script's first write, or instead of running it: nothing was changed. */
 const BEFORE_WRITES = new Set([
   ...['WRONGTYPE', 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS', 'BUSY', 'LOADING', 'MASTERDOWN'],
   ...['CLUSTERDOWN', 'TRYAGAIN', 'CROSSSLOT', 'MOVED', 'ASK', 'NOSCRIPT', 'NOAUTH'],
 ]);
-/** Redis before 7 wraps what a command said to a script: `ERR Error running script (…): @user_script:3: -OOM …`. */
+/** Redis before 7 wraps the error of a command in a script: `ERR Error running script (…): @user_script:3: -OOM …`. */
 const CODE = /^(?:.*@user_script: ?\d+: )?-?([A-Z]+)\b/s;
 
 /**
@@ -43,13 +43,12 @@ const CODE = /^(?:.*@user_script: ?\d+: )?-?([A-Z]+)\b/s;
  */
 export class CommandError extends RedissonError {
   readonly code = 'COMMAND';
-  /**
-   * The code of Redis' error: its first word, e.g. `OOM`, `MISCONF`, `NOPERM`, `WRONGTYPE`; `ERR` where it has none.
-   */
+  /** The code of Redis' error: its first word, e.g. `OOM`, `MISCONF`, `NOPERM`, `WRONGTYPE`; `ERR` if it has none. */
   readonly reply: string;
   /**
-   * Whether the server may have done a part of it: a right that is missing, or an error of a script, can show itself
-   * after the first write, and Redis takes nothing back. `false` for the errors that come before: nothing was changed.
+   * Whether the server may have executed a part of the command: a missing permission, or an error in a script, can
+   * occur after the first write, and Redis does not roll back. `false` for errors that occur before: nothing was
+   * changed.
    */
   readonly mayHaveRun: boolean;
 
@@ -68,7 +67,7 @@ export class CommandError extends RedissonError {
   }
 
   /**
-   * The name is taken by a value of another Redis type.
+   * The key of that name holds a value of another Redis type.
    *
    * @param name - the object's name as given by the user
    * @param reply - Redis' `WRONGTYPE` reply; becomes `cause`
@@ -82,15 +81,15 @@ export class CommandError extends RedissonError {
 }
 
 /**
- * Redis did not answer a command within `timeout` (and, where the command may be repeated, within its retries).
+ * Redis did not reply to a command within `timeout` (and, if the command may be repeated, within its retries).
  *
  * Source: `org.redisson.client.RedisResponseTimeoutException`.
  */
 export class CommandTimeoutError extends RedissonError {
   readonly code = 'COMMAND_TIMEOUT';
   /**
-   * Whether the server may have executed the command. `true` as soon as it was written to a socket: no answer says
-   * nothing about what the server did, or will still do. `false` only when it certainly never left this process.
+   * Whether the server may have executed the command. `true` as soon as it was written to a socket: a missing reply
+   * does not show what the server did, or will still do. `false` only if it certainly never left this process.
    */
   readonly mayHaveRun: boolean;
 
@@ -100,9 +99,9 @@ export class CommandTimeoutError extends RedissonError {
 
   /**
    * @param what - what was being done, e.g. `acquire lock 'a'`
-   * @param timeoutMs - how long was waited, in ms
+   * @param timeoutMs - the time waited, in ms
    * @param mayHaveRun - whether the server may have executed the command
-   * @param options - `cause`, where there is one
+   * @param options - `cause`, if there is one
    */
   constructor(what: string, timeoutMs: number, mayHaveRun: boolean, options?: ErrorOptions) {
     super(
@@ -140,13 +139,13 @@ export class NoSyncedReplicasError extends RedissonError {
 
 /**
  * A waiter without a time limit could not subscribe to the channel that would wake it. The acquisition is given up;
- * nothing is held. (One with a limit looks again now and then until its time is up.)
+ * nothing is held. (A waiter with a limit retries after pauses until its time is up.)
  *
  * Source: the `RedisTimeoutException`s of `org.redisson.pubsub.PublishSubscribeService`.
  */
 export class SubscriptionTimeoutError extends RedissonError {
   readonly code = 'SUBSCRIPTION_TIMEOUT';
-  /** The channel (as on the wire) that was to be subscribed. */
+  /** The channel (its name in Redis) that was to be subscribed. */
   readonly channel: string;
 
   static {
@@ -154,9 +153,9 @@ export class SubscriptionTimeoutError extends RedissonError {
   }
 
   /**
-   * @param channel - the channel, as on the wire
-   * @param timeoutMs - how long was waited for the acknowledgement, in ms
-   * @param options - `cause`: the last error of the subscriber connection, where there is one
+   * @param channel - the channel's name in Redis
+   * @param timeoutMs - the time waited for the acknowledgement, in ms
+   * @param options - `cause`: the last error of the subscriber connection, if there is one
    */
   constructor(channel: string, timeoutMs: number, options?: ErrorOptions) {
     super(

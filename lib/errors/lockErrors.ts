@@ -2,8 +2,8 @@ import { CommandTimeoutError } from './connectionErrors';
 import { RedissonError } from './RedissonError';
 
 /**
- * A lock was used by a logical thread in a way its state forbids: released by somebody who does not hold it,
- * taken twice at once, or re-entered where that is not allowed.
+ * A logical thread used a lock in a way that its state forbids: it released a lock that it does not hold, acquired it
+ * twice at the same time, or re-entered it where that is not allowed.
  *
  * Source: `java.lang.IllegalMonitorStateException`, as Redisson throws it.
  */
@@ -17,7 +17,7 @@ export class IllegalMonitorStateError extends RedissonError {
   }
 
   /**
-   * @param message - what was done, and why it cannot be
+   * @param message - what was tried, and why it is not possible
    * @param lockName - the lock's name as given by the user
    */
   constructor(message: string, lockName: string) {
@@ -26,7 +26,7 @@ export class IllegalMonitorStateError extends RedissonError {
   }
 
   /**
-   * `unlock()` by a thread that does not hold the lock. The text is Redisson's, word for word: log rules match on it.
+   * `unlock()` by a thread that does not hold the lock. The text is exactly Redisson's, since log rules match on it.
    *
    * @param clientId - the id of this client (`Redisson.getId()`)
    * @param threadId - the logical thread that tried
@@ -40,7 +40,7 @@ export class IllegalMonitorStateError extends RedissonError {
   }
 
   /**
-   * A second acquisition of one lock by one thread while its first is still pending.
+   * A second acquisition of a lock by a thread while its first one is still pending.
    *
    * @param lockName - the lock's name as given by the user
    * @param threadId - the logical thread that has both acquisitions
@@ -58,7 +58,7 @@ export class IllegalMonitorStateError extends RedissonError {
    * `lock()` or `tryLock()` beside a running `withLock` callback of its own thread.
    *
    * @param lockName - the lock's name as given by the user
-   * @param threadId - the thread that has the lock for that callback
+   * @param threadId - the thread that holds the lock for that callback
    */
   static besideSection(lockName: string, threadId: number): IllegalMonitorStateError {
     return new IllegalMonitorStateError(
@@ -70,7 +70,8 @@ export class IllegalMonitorStateError extends RedissonError {
   }
 
   /**
-   * A re-entry through a handle outside any scope, or by `lock()` of what `acquire()` took, with `strictThreads` on.
+   * A re-entry through a handle outside any scope, or by `lock()` of a hold that `acquire()` took, with `strictThreads`
+   * on.
    *
    * @param lockName - the lock's name as given by the user
    * @param threadId - the thread that holds it
@@ -87,7 +88,7 @@ export class IllegalMonitorStateError extends RedissonError {
   /**
    * A re-entry of a lock that cannot be re-entered. The text is Redisson's.
    *
-   * @param rawName - the lock's name as it is in Redis (mapped)
+   * @param rawName - the lock's name in Redis (mapped)
    * @param threadId - the thread that holds it already
    * @param lockName - the lock's name as given by the user
    */
@@ -101,9 +102,10 @@ export class IllegalMonitorStateError extends RedissonError {
 
 /**
  * A hold is gone, or may be gone, although its owner did not release it: the key expired or was deleted, the lease
- * could not be renewed in time, or the renewals reached `maxRenewTimes`. Somebody else may be in the section.
+ * could not be renewed in time, or the renewals reached `maxRenewTimes`. Another owner may hold the lock now.
  *
- * It is the `reason` of `LockHold.signal`, and what `withLock` rejects with when only the release failed because of it.
+ * It is the `reason` of `LockHold.signal`, and the error with which `withLock` rejects if only the release failed
+ * because of it.
  */
 export class LockLostError extends RedissonError {
   readonly code = 'LOCK_LOST';
@@ -111,7 +113,7 @@ export class LockLostError extends RedissonError {
   readonly lockName: string;
   /** The logical thread whose hold it was. */
   readonly threadId: number;
-  /** How it was noticed, half a sentence of the message. */
+  /** How the loss was noticed: a part of the message. */
   readonly why: string;
 
   static {
@@ -121,8 +123,9 @@ export class LockLostError extends RedissonError {
   /**
    * @param lockName - the lock's name as given by the user
    * @param threadId - the logical thread whose hold it was
-   * @param why - half a sentence on how it was noticed, e.g. `its lease of 30000 ms ran out before it could be renewed`
-   * @param options - `cause`: the error that kept the lease from being renewed, where there is one
+   * @param why - how the loss was noticed, as a part of a sentence, e.g. `its lease of 30000 ms ran out before it could
+   *   be renewed`
+   * @param options - `cause`: the error that prevented the renewal, if there is one
    */
   constructor(lockName: string, threadId: number, why: string, options?: ErrorOptions) {
     super(
@@ -136,15 +139,15 @@ export class LockLostError extends RedissonError {
 }
 
 /**
- * `acquire` or `withLock` did not get the lock within its `waitTime`: somebody else held it, or Redis did not answer
- * (the `cause` is then a `CommandTimeoutError`). Nothing is held and nothing is left behind. (`tryLock` answers `false`
+ * `acquire` or `withLock` did not get the lock within its `waitTime`: another owner held it, or Redis did not reply
+ * (the `cause` is then a `CommandTimeoutError`). Nothing is held and nothing is left behind. (`tryLock` returns `false`
  * instead, `tryAcquireHold` `null`.)
  */
 export class LockTimeoutError extends RedissonError {
   readonly code = 'LOCK_TIMEOUT';
   /** The name of the lock, as given by the user. */
   readonly lockName: string;
-  /** How long was waited for, in ms. */
+  /** The time waited, in ms. */
   readonly waitTime: number;
 
   static {
@@ -154,7 +157,7 @@ export class LockTimeoutError extends RedissonError {
   /**
    * @param lockName - the lock's name as given by the user
    * @param waitTime - the time waited, in ms
-   * @param options - `cause`: a `CommandTimeoutError` where Redis did not answer the last attempt
+   * @param options - `cause`: a `CommandTimeoutError` if Redis did not reply to the last attempt
    */
   constructor(lockName: string, waitTime: number, options?: ErrorOptions) {
     const why =
@@ -168,7 +171,7 @@ export class LockTimeoutError extends RedissonError {
 }
 
 /**
- * A permit of an `RPermitExpirableSemaphore` is not out: it was released before, it expired, or it never existed.
+ * A permit of an `RPermitExpirableSemaphore` is not taken: it was released before, it expired, or it never existed.
  *
  * Source: the `IllegalArgumentException` of `org.redisson.RedissonPermitExpirableSemaphore`, with its texts.
  */
@@ -185,7 +188,7 @@ export class PermitNotFoundError extends RedissonError {
 
   /**
    * @param semaphoreName - the semaphore's name as given by the user
-   * @param permitIds - the ids asked for, one or more
+   * @param permitIds - the ids that were to be released or read, one or more
    */
   constructor(semaphoreName: string, permitIds: readonly string[]) {
     const [first = ''] = permitIds;

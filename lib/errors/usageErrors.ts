@@ -1,8 +1,8 @@
 import { RedissonError } from './RedissonError';
 
 /**
- * A setting, an address or a name cannot be used. Thrown where the configuration is read, before any connection.
- * The message names the setting and the value, except for secrets.
+ * A setting, an address or a name cannot be used. Thrown when the configuration is read, before any connection. The
+ * message names the setting and the value, except for secrets.
  */
 export class ConfigError extends RedissonError {
   readonly code = 'CONFIG';
@@ -26,7 +26,7 @@ export class ShutdownError extends RedissonError {
 
   /**
    * @param what - what was being done, e.g. `acquire lock 'a'` (optional)
-   * @param draining - whether the client is not closed yet: locks that are held may still be given back. @default false
+   * @param draining - whether the client is not closed yet: holders may still release their locks. @default false
    */
   constructor(what?: string, draining = false) {
     const state = draining ? 'is shutting down (draining), and only gives back what it holds' : 'is shut down';
@@ -49,7 +49,7 @@ export class UnsupportedOperationError extends RedissonError {
   /**
    * @param kind - the kind of object, e.g. `MultiLock`
    * @param operation - the method, e.g. `getHoldCount`
-   * @param instead - what to do instead, half a sentence (optional)
+   * @param instead - what to do instead, as a part of a sentence (optional)
    */
   constructor(kind: string, operation: string, instead?: string) {
     super(`A ${kind} does not support ${operation}()` + (instead === undefined ? '' : `: ${instead}`));

@@ -7,14 +7,14 @@ import { readToken } from './kinds/fenced';
 import type { InternalOptions, MemberHold, MemberLock, TakenHold } from './core/MemberLock';
 
 /**
- * The fenced lock: a {@link Lock} of the fenced kind, and the tokens that it brings back.
+ * The fenced lock: a {@link Lock} of the fenced kind, and its tokens.
  *
- * Redisson's `lockAndGetToken(lease)` forgets the lease, and its `tryLockAndGetToken()` waits; this one does neither.
+ * Redisson's `lockAndGetToken(lease)` ignores the lease, and its `tryLockAndGetToken()` waits; this class does neither.
  */
 export class FencedLock implements RFencedLock, MemberLock {
   readonly #lock: Lock;
 
-  /** @param lock - of the fenced kind */
+  /** @param lock - a lock of the fenced kind */
   constructor(lock: Lock) {
     this.#lock = lock;
   }
@@ -44,7 +44,7 @@ export class FencedLock implements RFencedLock, MemberLock {
   }
 
   async lockAndGetToken(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<bigint> {
-    // Without limit and not aborted: it has been taken.
+    // The wait has no limit and was not aborted, so the lock was acquired.
     return (await this.#token(leaseMillis(leaseTime, unit), Infinity, true, options))!;
   }
 

@@ -23,10 +23,10 @@ import { acquireInScope } from './core/acquireInScope';
 import { traceLock } from './core/traceLock';
 
 /**
- * The `RLock` of every kind that has one key. It reads the thread and the options, once per call, and leaves the rest
- * to the {@link LockEngine}.
+ * The `RLock` of every kind that has one key. It reads the thread and the options once per call; {@link LockEngine}
+ * does the rest.
  *
- * Re-entrant for its thread; every other thread waits. What differs is in the kinds.
+ * Re-entrant for its thread; every other thread waits. The differences are in the kinds.
  */
 export class Lock implements MemberLock {
   /** For the facades composed around this one. */
@@ -138,7 +138,7 @@ export class Lock implements MemberLock {
   }
 
   /**
-   * As `withLock`, with what only the package itself may ask for.
+   * `withLock` with options for this package only.
    * @param inner - `letsExpire`: whether the lock is left to expire at the end instead of being released
    */
   runDecorated<T>(
@@ -153,11 +153,11 @@ export class Lock implements MemberLock {
   }
 
   /**
-   * Takes the lock for the thread of this call.
-   * @param leaseMs - in ms; -1 = the watchdog keeps it
-   * @param waitMs - in ms; `Infinity` = without limit; 0 or less: a single attempt
-   * @param queues - `false`: a single attempt that queues nowhere
-   * @throws RangeError, ConfigError for bad `options`, at once; the promise rejects as {@link LockEngine.acquire}
+   * Acquires the lock for the thread of this call.
+   * @param leaseMs - in ms; -1 = the watchdog renews it
+   * @param waitMs - in ms; `Infinity` = no limit; 0 or less: a single attempt
+   * @param queues - `false`: a single attempt that joins no queue
+   * @throws RangeError, ConfigError for bad `options`, synchronously; the promise rejects as {@link LockEngine.acquire}
    */
   take(leaseMs: number, waitMs: number, queues: boolean, options: LockOptions | undefined): Promise<AcquireResult> {
     const { threadId, signal } = readCaller(options);
@@ -182,19 +182,19 @@ export class Lock implements MemberLock {
 
   /** @param member - whether the lock is a member of a multi-lock */
   #acquire(call: CallingThread, request: AcquireRequest, member = false): Promise<AcquireResult> {
-    // A multi-lock tells of its acquisition as a whole.
+    // A multi-lock traces its acquisition as a whole.
     if (member || !isTraced()) return this.#acquireUntold(call, request, member);
     return traceLock(this.engine, request, () => this.#acquireUntold(call, request, member));
   }
 
   #acquireUntold(call: CallingThread, request: AcquireRequest, member: boolean): Promise<AcquireResult> {
     const { around, given } = call;
-    // Outside scopes, and where the caller named the thread, it is known whose the call is.
+    // Outside scopes, or if the caller named it, the thread is known.
     if (around === undefined || given) return this.engine.acquire(request);
     return acquireInScope(this.engine, call, around, request, member);
   }
 
-  /** `unlock()` in a scope: its own thread is not always the one that has the lock. */
+  /** `unlock()` in a scope: the holder is not always the scope's own thread. */
   async #releaseInScope(around: Scope): Promise<void> {
     const { engine } = this;
     for (;;) {
@@ -205,7 +205,7 @@ export class Lock implements MemberLock {
       await ownership.whenIdle();
     }
     const { id } = around.thread;
-    // What its thread still has belongs to a section beside the call, or was taken in there.
+    // The remaining holds of its thread belong to a section beside the call, or were acquired in one.
     if (engine.ownershipOf(id)?.holds.some(({ expires }) => expires !== true) === true) {
       throw IllegalMonitorStateError.notOwner(engine.context.clientId, id, engine.name);
     }
@@ -217,7 +217,7 @@ export class Lock implements MemberLock {
     return this.#count((around && threadThatLetsIn(this.engine, around)) ?? thread.id);
   }
 
-  /** @throws UnsupportedOperationError where each value has a count and a lease of its own */
+  /** @throws UnsupportedOperationError for a group lock, in which each value has its own count and lease */
   #refuseForValues(operation: string): void {
     if (this.engine.kind.values === undefined) return;
     throw new UnsupportedOperationError('group lock', operation, 'each of its values has its own');

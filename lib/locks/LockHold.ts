@@ -9,7 +9,7 @@ import type { MemberHold } from './core/MemberLock';
 /**
  * One hold as an object: what `acquire` resolves to.
  *
- * States: held -> released | lost. The signal aborts on the way to lost, and on no other.
+ * States: held -> released | lost. The signal aborts only when the hold is lost.
  */
 export class LockHold implements MemberHold {
   readonly name: string;
@@ -21,7 +21,7 @@ export class LockHold implements MemberHold {
   #lost: Error | undefined;
   #released: Promise<void> | undefined;
 
-  /** @param hold - the acquisition that this object gives back */
+  /** @param hold - the hold that this object releases */
   constructor(engine: LockEngine, threadId: number, hold: Hold, token: bigint | undefined) {
     this.name = engine.name;
     this.threadId = threadId;
@@ -35,7 +35,7 @@ export class LockHold implements MemberHold {
     };
   }
 
-  /** Made when it is first read: most holds are short, and nobody listens. */
+  /** Made when it is first read: most holds are short, and their signal is not used. */
   get signal(): AbortSignal {
     this.#engine.context.watchdog.catchUp();
     if (this.#controller === undefined) {
@@ -60,9 +60,9 @@ export class LockHold implements MemberHold {
   }
 
   /**
-   * Gives the hold back, once; later calls share the outcome of the first. If it was lost, what Redis may still have of
-   * it is taken back in the background.
-   * @throws LockLostError when it was lost before
+   * Releases the hold, once; later calls share the outcome of the first. If it was lost, a hold that Redis may still
+   * have is released in the background.
+   * @throws LockLostError if it was lost before
    */
   unlock(): Promise<void> {
     this.#released ??= this.#unlockOnce();
@@ -70,8 +70,9 @@ export class LockHold implements MemberHold {
   }
 
   /**
-   * Leaves it to expire: it is neither renewed nor given back, and its end is no loss. `unlock` then does nothing.
-   * @throws LockLostError when it was lost before
+   * Leaves the hold to expire: it is neither renewed nor released, and its end is not reported as a loss. `unlock` then
+   * does nothing.
+   * @throws LockLostError if it was lost before
    */
   async letExpire(): Promise<void> {
     if (this.isHeld) {
@@ -107,7 +108,7 @@ export class LockHold implements MemberHold {
     try {
       await this.#engine.release(this.threadId, this.#hold);
     } catch (error) {
-      // `#lost` is set by then, if the release found it gone.
+      // If the release found the lock gone, `#lost` is set by now.
       if (!(error instanceof IllegalMonitorStateError)) throw error;
       throw (
         this.#lostCause() ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error })
@@ -121,7 +122,7 @@ export class LockHold implements MemberHold {
 }
 
 /**
- * Gives a hold another lease, counted from now, whatever it had.
+ * Sets another lease for a hold, counted from now, with or without one before.
  * @param leaseMs - in ms
  * @returns whether it is still held
  * @throws errors of the connection; the lease is then in doubt, and the shorter of the old and the new one counts
@@ -136,12 +137,12 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
   }
   if (ownership?.holds.includes(hold) !== true) return false;
   const sentAt = performance.now();
-  // Before anything is sent: a renewal behind it would undo it.
+  // Set before anything is sent: a renewal sent after the command would undo it.
   ownerships.setLease(ownership, hold, leaseMs, confirmedUntil(sentAt, leaseMs));
   const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
   const left = ownership.holds.length;
   const { owner, holds } = ownership;
-  // A release that leaves everything; as any other, it must not be repeated behind an acquisition.
+  // A release that leaves all holds; like any other release, it must not be repeated after an acquisition.
   ownership.beginRelease();
   try {
     const reply = await kind.release({

@@ -4,8 +4,8 @@ import { HandleThread } from './core/calls';
 import type { LockEngine } from './core/LockEngine';
 
 /**
- * The read/write lock: two {@link Lock}s over one hash in Redis. They share one thread, so that the writer of
- * this handle may read through it, too, and keep reading after it gives the write lock back (the downgrade).
+ * The read/write lock: two {@link Lock}s over one hash in Redis. They share one thread, so that the writer of this
+ * handle may read through it, too, and keep reading after it has released the write lock (the downgrade).
  */
 export class ReadWriteLock implements RReadWriteLock {
   readonly name: string;
@@ -13,8 +13,8 @@ export class ReadWriteLock implements RReadWriteLock {
   readonly #write: Lock;
 
   /**
-   * @param read - of the read kind
-   * @param write - of the write kind and the same name
+   * @param read - the engine of the read kind
+   * @param write - the engine of the write kind, with the same name
    */
   constructor(read: LockEngine, write: LockEngine) {
     const thread = new HandleThread();

@@ -8,77 +8,78 @@ import { decodeRelease, UNHEARD_MARK } from './replies';
 export const PUBLISH_COMMAND: unique symbol = Symbol('publish command');
 
 /**
- * Tells a script whether it may have run before, as an argument: the executor replaces it with `0` on the first send
- * and with `1` on every later one. For the few scripts whose data cannot tell a repeat from a second call.
+ * A script argument for whether the script may have run before: the executor replaces it with `0` on the first send and
+ * with `1` on every later one. For the few scripts that cannot tell a repeat from a second call by their data.
  */
 export const RESEND_FLAG: unique symbol = Symbol('resend flag');
 
 /**
- * Stands for the time at which the script is sent, in epoch ms by the clock of this client, as an argument. A command
- * may wait for its connection for long, and a lease that counts from before that could be over when it runs.
+ * A script argument for the time at which the script is sent, in epoch ms by the clock of this client. A command may
+ * wait long for its connection, and a lease counted from before that wait could have ended when the script runs.
  */
 export const SEND_TIME: unique symbol = Symbol('send time');
 
-/** What a script argument may be; numbers travel as decimal text, Buffers as raw bytes. */
+/** What a script argument may be; numbers are sent as decimal text, Buffers as raw bytes. */
 export type ScriptArg = string | number | Buffer | typeof PUBLISH_COMMAND | typeof RESEND_FLAG | typeof SEND_TIME;
 
 /**
  * When a script may be sent a second time:
  *
  * - `always`: a repeat changes nothing that the first run did; sent again after a lost connection and after a time-out.
- * - `connection`: as `always`, but a time-out goes to the caller at once, which undoes what a late run may do.
- * - `never`: a repeat would count twice, so the caller gets an error where a reply is missing.
+ * - `connection`: as `always`, but after a time-out the caller gets the error at once, and undoes what a late run may
+ *   do.
+ * - `never`: a repeat would count twice, so the caller gets an error if the reply is missing.
  */
 export type Resend = 'always' | 'connection' | 'never';
 
 /**
- * Marks a template as Lua, so that editors colour it. It joins the parts as they stand, and a backslash stays a
- * backslash. All Lua of the library is written with it, whole scripts and shared functions alike.
+ * Marks a template as Lua, so that editors colour it. It joins the parts unchanged; a backslash stays a backslash. All
+ * Lua of the library is written with this tag, whole scripts and shared functions alike.
  */
 export function lua(text: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return String.raw(text, ...values);
 }
 
-/** What a script file states of a script. */
+/** The definition of a script. */
 export interface ScriptDefinition<K extends string, A extends string, R> {
   /** For errors and docs, e.g. `lock.acquire`. */
   readonly name: string;
   /** Names of the keys in order; the first one decides the slot. */
   readonly keys: readonly K[];
   /**
-   * Those of {@link keys} that are channels. They are given like keys, so that all names of an object stand together,
-   * but travel as arguments: a cluster that is moving a slot refuses commands of several keys unless it finds them all,
-   * and a channel is never found. @default none
+   * Those of {@link keys} that are channels. They are given like keys, so that all names of an object are together, but
+   * they are sent as arguments. A cluster that is migrating a slot refuses a command with several keys unless all of
+   * them exist, and a channel never exists as a key. @default none
    */
   readonly channels?: readonly NoInfer<K>[];
-  /** Names of the arguments in order; the {@link channels} follow them. */
+  /** Names of the arguments in order; the {@link channels} are sent after them. */
   readonly args: readonly A[];
   /** The body, written with the tag {@link lua}; the named keys and args are local variables in it. */
   readonly lua: string;
   readonly resend: Resend;
   /**
-   * Whether the executor waits for replicas to confirm it (WAIT), where there are any. A function names the results
+   * Whether the executor waits until the replicas, if any, have confirmed it (WAIT). A function selects the results
    * that at least one replica must have confirmed: acquisitions, which a failover must not lose.
    * @default false
    */
   readonly synced?: boolean | ((value: NoInfer<R>) => boolean);
-  /** Turns Redis' reply into the value of the script. It throws nothing. */
+  /** Turns Redis' reply into the value of the script. It must not throw. */
   readonly decode: (reply: unknown) => R;
 }
 
 /** A script as a value: what the executor needs to send it and to read its reply. */
 export interface Script<K extends string, A extends string, R> extends Required<ScriptDefinition<K, A, R>> {
-  /** Names of KEYS in order: {@link keys} without {@link channels}. */
+  /** Names of the real KEYS in order: {@link keys} without {@link channels}. */
   readonly realKeys: readonly K[];
-  /** The body as the script file has it; {@link lua} is what is sent. */
+  /** The body as defined; {@link lua} is the text that is sent. */
   readonly body: string;
   /** SHA-1 of {@link lua}, for EVALSHA. */
   readonly sha: string;
 }
 
 /**
- * Makes a script of its definition: names become local variables, so that no body indexes KEYS or ARGV by number.
- * Elements beyond the named ones are at `KEYS[moreKeys + 1]` and `ARGV[moreArgs + 1]` onwards.
+ * Makes a script from its definition: names become local variables, so that no body indexes KEYS or ARGV by number.
+ * Elements after the named ones start at `KEYS[moreKeys + 1]` and `ARGV[moreArgs + 1]`.
  */
 export function defineScript<const K extends string, const A extends string, R>(
   definition: ScriptDefinition<K, A, R>,
@@ -86,7 +87,7 @@ export function defineScript<const K extends string, const A extends string, R>(
   const { channels = [] } = definition;
   const realKeys = definition.keys.filter((key) => !channels.includes(key));
   const args = [...definition.args, ...channels];
-  // A release says in its own reply that nobody was told.
+  // The reply of a release has its own code for a message that could not be published.
   const watched = definition.args.includes('publish' as A) && (definition.decode as unknown) !== decodeRelease;
   const text = [
     bind(realKeys, 'KEYS'),
@@ -103,8 +104,8 @@ export function defineScript<const K extends string, const A extends string, R>(
 }
 
 /**
- * The same script, which says so where its user may not publish: it then answers `{UNHEARD_MARK, answer}`, and the
- * executor takes that apart. A refusal must not stop a script in its middle, so it is not an error.
+ * Wraps a script so that it reports when its user may not publish: it then returns `{UNHEARD_MARK, answer}`, which the
+ * executor unwraps. A refused publish must not stop a script half-way, so it is not an error.
  */
 function watchPublish(body: string): string {
   return lua`

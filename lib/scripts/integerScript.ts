@@ -4,7 +4,7 @@ import { defineScript, lua, type Script } from './Script';
 /**
  * The script that reads an integer which Redis keeps as text.
  *
- * KEYS: name. ARGV: none. Output: the integer as text, nil without the key; an error where the key holds other text.
+ * KEYS: name. ARGV: none. Output: the integer as text, nil without the key; an error if the key holds other text.
  *
  * @param name - of the script
  */

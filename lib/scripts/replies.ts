@@ -1,48 +1,48 @@
-/** What one acquisition script answered. */
+/** The reply of an acquisition script. */
 export type AcquireReply =
   /**
-   * Acquired; `holds` is set where the count differs from the one asked for (earlier holds were lost), `gone` where a
-   * group lock found that some values had been lost.
+   * Acquired. `holds` is set if the count differs from the requested one (earlier holds were lost); `gone` if a group
+   * lock found that some values had been lost.
    */
   | { readonly acquired: true; readonly holds?: number; readonly token?: bigint; readonly gone?: readonly string[] }
   /**
-   * Held by somebody else for so many ms more; -1 = without expiry. `unheard`: those who unlock may tell others, and
-   * never this waiter.
+   * Held by another owner for so many ms more; -1 = without expiry. `unheard`: an unlock may notify other waiters, but
+   * never this one.
    */
   | { readonly acquired: false; readonly ttl: number; readonly unheard?: true };
 
-/** What a release script answered. */
+/** The reply of a release script. */
 export type ReleaseReply =
-  /** The owner held nothing; of a group lock: not these values. */
+  /** The owner held nothing; for a group lock: it did not hold the values in `gone`. */
   | { readonly kind: 'notHeld'; readonly gone?: readonly string[] }
   /** The owner still has holds. */
   | { readonly kind: 'kept' }
   /**
-   * Free now; so many subscribers got the wake-up message, and so many waiters are queued in Redis (fair locks).
-   * `unheard`: this user may not publish, so nobody was told.
+   * Free now. `receivers`: how many subscribers got the wake-up message; `queued`: how many waiters are queued in Redis
+   * (fair locks). `unheard`: this user may not publish, so no waiter was notified.
    */
   | { readonly kind: 'released'; readonly receivers: number; readonly queued?: number; readonly unheard?: boolean }
-  /** Now held by the heir; a fenced lock gave it a token. */
+  /** Now held by the heir; `token` is its fencing token (fenced locks). */
   | { readonly kind: 'handed'; readonly token?: bigint };
 
-/** What became of one permit that was given back. */
+/** What happened to one permit that was released. */
 export type PermitReleaseReply =
-  /** Given back. */
+  /** Released. */
   | 'released'
-  /** Given back too late: its lease had passed. */
+  /** Released too late: its lease had ended. */
   | 'expired'
   /** There is no such permit (any more). */
   | 'missing';
 
-/** The integer by which a script says that it handed the lock over. */
+/** The reply of a script that handed the lock over. */
 export const RELEASED_HANDED = -1;
-/** The integer by which a script says that the lock is free, and that its user may not tell anybody. */
+/** The reply of a script that freed the lock, but whose user may not publish the wake-up. */
 export const RELEASED_UNHEARD = -2;
 
-/** What a script answers first, and its real answer second, when its user may not publish, see `Script.ts`. */
+/** First element of a reply, before the real reply, when the user may not publish; see `Script.ts`. */
 export const UNHEARD_MARK = 'ioredisson:unheard';
 
-/** The usual answer of an acquisition, shared: it is the hot path. */
+/** The usual reply of an acquisition, one shared object: this is the hot path. */
 export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
 
 const NOT_HELD: ReleaseReply = Object.freeze({ kind: 'notHeld' });
@@ -50,10 +50,10 @@ const KEPT: ReleaseReply = Object.freeze({ kind: 'kept' });
 const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
 const UNHEARD: ReleaseReply = Object.freeze({ kind: 'released', receivers: 0, unheard: true });
 
-/** What one acquisition of a non-reentrant lock answered. */
+/** The reply of an acquisition of a non-reentrant lock. */
 export type NonReentrantReply =
   | AcquireReply
-  /** The owner itself holds it already; nothing was changed. */
+  /** The same owner holds it already; nothing was changed. */
   | { readonly acquired: false; readonly reentry: true };
 
 const REENTRY: NonReentrantReply = Object.freeze({ acquired: false, reentry: true });
@@ -65,7 +65,7 @@ export function decodeAcquire(reply: unknown): AcquireReply {
   return { acquired: false, ttl: Number(reply) };
 }
 
-/** Reads nil / `{holds}` / ms to the next attempt, negative where the waiter may not be told. */
+/** Reads nil / `{holds}` / ms to the next attempt, negative if the waiter may never be notified. */
 export function decodeFairAcquire(reply: unknown): AcquireReply {
   return typeof reply === 'number' && reply < 0
     ? { acquired: false, ttl: -reply, unheard: true }
@@ -82,12 +82,12 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   return { kind: 'released', receivers: code - 1 };
 }
 
-/** Reads nil / `{value, ...}`: acquired, and these had been lost / ms. */
+/** Reads nil / `{value, ...}` (acquired, but these values had been lost) / ms. */
 export function decodeGroupAcquire(reply: unknown): AcquireReply {
   return Array.isArray(reply) ? { acquired: true, gone: reply.map(String) } : decodeAcquire(reply);
 }
 
-/** Reads 0 / 1 + receivers / `{value, ...}`: these were not held. */
+/** Reads 0 / 1 + receivers / `{value, ...}` (these values were not held). */
 export function decodeGroupRelease(reply: unknown): ReleaseReply {
   return Array.isArray(reply) ? { kind: 'notHeld', gone: reply.map(String) } : decodeRelease(reply);
 }
@@ -98,7 +98,7 @@ export function decodeFairRelease(reply: unknown): ReleaseReply {
   return { kind: 'released', receivers: Number(reply[0]), queued: Number(reply[1]) };
 }
 
-/** Reads `{token}` / `{token, holds}` / pttl. A token is text: beyond 2^53 a number of Lua is no longer exact. */
+/** Reads `{token}` / `{token, holds}` / pttl. A token is text: above 2^53 a Lua number is not exact. */
 export function decodeFencedAcquire(reply: unknown): AcquireReply {
   if (!Array.isArray(reply)) return { acquired: false, ttl: Number(reply) };
   const token = BigInt(reply[0] as string);
@@ -110,12 +110,12 @@ export function decodeFencedHandOver(reply: unknown): ReleaseReply {
   return reply === null ? NOT_HELD : { kind: 'handed', token: BigInt(reply as string) };
 }
 
-/** Reads nil / `{holds}`, where 0 holds = a re-entry / pttl. */
+/** Reads nil / `{holds}` (0 holds = a re-entry) / pttl. */
 export function decodeNonReentrant(reply: unknown): NonReentrantReply {
   return Array.isArray(reply) && reply[0] === 0 ? REENTRY : decodeAcquire(reply);
 }
 
-/** Reads nil / `{holds}`, where 0 holds = a re-entry / ms as {@link decodeFairAcquire}. */
+/** Reads nil / `{holds}` (0 holds = a re-entry) / ms as {@link decodeFairAcquire}. */
 export function decodeNonReentrantFair(reply: unknown): NonReentrantReply {
   return Array.isArray(reply) && reply[0] === 0 ? REENTRY : decodeFairAcquire(reply);
 }

@@ -2,16 +2,19 @@ import { RELEASED_UNHEARD } from './replies';
 import { lua } from './Script';
 
 /*
- * A waiter sleeps until a message comes, or until the lease ends that it saw when it looked. So a script that shortens
- * a lease tells the waiters: the holder may die, and then nobody else would.
+ * A waiter sleeps until a message comes, or until the end of the lease that it saw in its last attempt. So a script
+ * that shortens a lease notifies the waiters: if the holder dies, no other message would wake them.
  */
 
-/** Waiters are told when a lease gets shorter by more than this (ms). A waiter can oversleep by at most as much. */
+/**
+ * Waiters are notified when a lease gets shorter by more than this (ms). A waiter can oversleep by at most this long.
+ */
 export const NOTICE_MS = 1000;
 
 /**
- * `tell(publish, channel, message)`: publishes a wake-up message. Returns the number of subscribers, -1 where the user
- * may not publish. A refusal must not stop the script: Redis does not roll back what a script has already written.
+ * `tell(publish, channel, message)`: publishes a wake-up message. Returns the number of subscribers that got it, -1 if
+ * the user may not publish. A refusal must not stop the script: Redis does not roll back what a script has already
+ * written.
  */
 export const TELL = lua`
 local function tell(publish, channel, message)
@@ -21,8 +24,8 @@ end
 `;
 
 /**
- * `tellReleased(publish, channel, message)`: tells the waiters that the lock is free. Returns what a release answers:
- * 1 + the number of subscribers, -2 where the user may not publish. Needs {@link TELL}.
+ * `tellReleased(publish, channel, message)`: notifies the waiters that the lock is free. Returns the reply of a
+ * release: 1 + the number of subscribers, -2 if the user may not publish. Needs {@link TELL}.
  */
 export const TELL_RELEASED = lua`
 local function tellReleased(publish, channel, message)
@@ -41,13 +44,13 @@ end
 `;
 }
 
-/** `shortenLease(name, rest)`: the lock lives for `rest` ms from now. Returns whether waiters must be told. */
+/** `shortenLease(name, rest)`: sets the lease to `rest` ms from now. Returns whether waiters must be notified. */
 export const SHORTEN_LEASE = shortenLease(String(NOTICE_MS));
 
 /**
- * The same for a read/write lock, which tells its waiters less often: every short read under a long one shortens the
- * lease at its end, and each message makes every waiting writer look. Waiters are told when the lease gets shorter by
- * more than half of what was left, plus {@link NOTICE_MS} so that a re-entry does not count. A waiter can oversleep by
- * at most as much.
+ * The same for a read/write lock, which notifies its waiters less often. Every short read during a long one shortens
+ * the lease at its end, and each message makes every waiting writer attempt. Waiters are notified when the lease gets
+ * shorter by more than half of what was left, plus {@link NOTICE_MS} so that a re-entry does not count. A waiter can
+ * oversleep by at most as much.
  */
 export const SHORTEN_RW_LEASE = shortenLease(`ttl / 2 + ${NOTICE_MS}`);

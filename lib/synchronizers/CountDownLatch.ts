@@ -21,7 +21,7 @@ const SHUT: Attempt<true> = Object.freeze({ ok: false, retryInMs: Infinity });
 /**
  * The count-down latch (Redisson: RedissonCountDownLatch). Its data is described below.
  *
- * Waiters look at the count after every message and after every reconnect; a waiter wakes no other one.
+ * Waiters read the count after every message and after every reconnect; no waiter wakes another one.
  */
 export class CountDownLatch implements RCountDownLatch {
   readonly #object: RedisObject;
@@ -61,7 +61,7 @@ export class CountDownLatch implements RCountDownLatch {
     return this.#object.run(deleteLatch, { message: CHANGED_MESSAGE, publish: PUBLISH_COMMAND }, 'delete');
   }
 
-  /** What a wait waits for. It takes nothing, so there is nothing to undo. @param waits - `false`: one look */
+  /** The condition of a wait. It takes nothing, so there is nothing to undo. @param waits - `false`: one check */
   #opening(waits: boolean): Acquirable<true> {
     let wait: QueueWait<true> | undefined;
     return {
@@ -90,9 +90,9 @@ export class CountDownLatch implements RCountDownLatch {
  * | `name`                                        | string  | the count; the key is gone when it reaches zero   |
  * | `redisson_countdownlatch__channel__{<name>}`  | channel | `0` = reached zero, `1` = a new count, or deleted |
  *
- * The count does not say who counted, so a repeat cannot be told from a second count: those scripts are sent once, and
- * the caller gets an error that says whether it may have run. GET comes before SET and DEL, which would replace a key
- * of any type.
+ * The count does not show who counted, so a repeat looks like a second count: those scripts are sent once, and the
+ * caller gets an error that says whether it may have run. GET comes before SET and DEL, which would replace a key of
+ * any type.
  */
 
 /**
@@ -116,7 +116,7 @@ return 1
 });
 
 /**
- * Counts down by one. At zero the key goes and everybody is told; without a latch nothing happens.
+ * Counts down by one. At zero the key is deleted and all waiters are notified; without a latch nothing happens.
  *
  * KEYS: name. Channels: channel. ARGV: message, publish. Output: the count that is left, at least 0.
  */
@@ -137,7 +137,7 @@ return 0
   decode: decodeCount,
 });
 
-/** The count: 0 without a latch; other text is no open latch. */
+/** The count: 0 without a latch; an error if the key holds other text. */
 export const getLatchCount = defineIntegerScript('countDownLatch.getCount');
 
 /**

@@ -33,7 +33,7 @@ import { trySetPermits } from './semaphoreScripts';
  * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is described
  * in `synchronizers/permitScripts.ts`.
  *
- * Leases are counted on the clocks of the clients, from when a request was sent; those must not differ by much.
+ * Leases are counted by the clocks of the clients, from when a request was sent; these clocks must not differ much.
  */
 export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   readonly #object: RedisObject<PermitKeys>;
@@ -153,13 +153,13 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   }
 }
 
-/** What nearly every script of it needs: the client's clock (epoch ms), and the command that publishes. */
+/** Arguments of nearly every script: the client's clock (epoch ms), and the command that publishes. */
 function now() {
   return { now: Date.now(), publish: PUBLISH_COMMAND } as const;
 }
 
 /**
- * When the lease of a permit ends, as Redis stores it.
+ * The end of a permit's lease, as stored in Redis.
  *
  * @param now - epoch ms
  * @param leaseMs - in ms, or {@link NO_LEASE}
@@ -170,8 +170,8 @@ export function permitExpiry(now: number, leaseMs: number): string | number {
 }
 
 /**
- * One wait for permits with ids. Every attempt of it asks for the same ids, so one that follows a lost answer finds
- * what the first took, and permits that no caller owns are released by their ids.
+ * One wait for permits with ids. Every attempt asks for the same ids. So an attempt after a lost reply finds the
+ * permits that the first one took, and permits that no caller owns are released by their ids.
  */
 export class PermitAcquisition implements Acquirable<string[]> {
   readonly mustQueue = false;
@@ -182,11 +182,11 @@ export class PermitAcquisition implements Acquirable<string[]> {
   readonly #sendRecord = newSendRecord();
   #ids: readonly Buffer[];
   #wait: QueueWait<string[]> | undefined;
-  /** Whether an answer came after the lease of its permits was over. */
+  /** Whether a reply came after the lease of its permits had ended. */
   #cameLate = false;
 
   /**
-   * @param ids - new ones, at least one
+   * @param ids - new ids, at least one
    * @param leaseMs - in ms, or {@link NO_LEASE}
    * @param waits - `false`: one attempt
    */
@@ -207,8 +207,8 @@ export class PermitAcquisition implements Acquirable<string[]> {
     });
     if (!reply.acquired) return { ok: false, retryInMs: reply.ttl < 0 ? Infinity : Math.max(1, reply.ttl) };
     if (!this.#cameLate && this.#leaseMs > 0 && performance.now() - sentAt >= this.#leaseMs) {
-      // The request waited for a connection, and its lease is over. Once only: a lease shorter than a round trip is
-      // what the caller asked for.
+      // The request waited for a connection, and its lease has ended, so it is retried. Only once: a caller may ask for
+      // a lease that is shorter than a round trip.
       this.#cameLate = true;
       this.#ids = newPermitIds(this.#ids.length);
       return { ok: false, retryInMs: 1 };
@@ -235,17 +235,17 @@ export class PermitAcquisition implements Acquirable<string[]> {
   }
 }
 
-/** Bytes of an id in Redis; in the API it is twice as many hex digits. */
+/** Bytes of an id in Redis; in the API it has twice as many hex digits. */
 const ID_BYTES = 16;
 const ID_TEXT = /^[0-9a-f]{32}$/i;
 /** More ids than this would not fit into one command (Redis takes 1024 * 1024 arguments). */
 const MAX_IDS = 1_000_000;
 
 /**
- * New ids, as Redis stores them.
+ * New ids, as stored in Redis.
  *
  * @param count - how many
- * @throws RangeError when they do not fit into one command
+ * @throws RangeError if they do not fit into one command
  */
 export function newPermitIds(count: number): Buffer[] {
   if (count > MAX_IDS) throw new RangeError(`permits must be at most ${MAX_IDS} at once, got ${count}`);
@@ -253,16 +253,16 @@ export function newPermitIds(count: number): Buffer[] {
   return Array.from({ length: count }, (_, i) => random.subarray(i * ID_BYTES, (i + 1) * ID_BYTES));
 }
 
-/** The id as the API shows it: 32 lower-case hex digits. */
+/** The id in the API: 32 lower-case hex digits. */
 export function permitIdText(id: Buffer): string {
   return id.toString('hex');
 }
 
 /**
- * The id as Redis stores it.
+ * The id as stored in Redis.
  *
- * @returns `undefined` for a text that cannot be an id: there is no such permit
- * @throws TypeError unless it is a text
+ * @returns `undefined` for a string that cannot be an id: there is no such permit
+ * @throws TypeError unless it is a string
  */
 export function parsePermitId(permitId: unknown): Buffer | undefined {
   if (typeof permitId !== 'string') throw new TypeError('a permit id must be a string');

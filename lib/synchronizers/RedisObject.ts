@@ -16,13 +16,13 @@ import type { Subscriptions } from '../waiters/Subscriptions';
 import type { WakeRule } from '../waiters/WaitQueue';
 
 /**
- * One synchronizer in Redis, whatever its kind: its names, its scripts, its waiters. What the facades and the waits of
- * one name have in common.
+ * One synchronizer in Redis, of any kind: its names, its scripts and its waiters. The facade and the waits of one name
+ * share it.
  */
 export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   /** As the user gave it. */
   readonly name: string;
-  /** By their names in the scripts. */
+  /** The keys and the channel, by their names in the scripts. */
   readonly keys: Keys;
   readonly context: SynchronizerContext;
   /** For errors. */
@@ -31,9 +31,9 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
 
   /**
    * @param kind - what it is
-   * @param name - checked; the name mapper makes the raw name of it
+   * @param name - checked already; the name mapper turns it into the raw name
    * @param keysOf - the keys and the channel of a raw name
-   * @throws ConfigError when the name mapper does not return a usable name
+   * @throws ConfigError if the name mapper does not return a usable name
    */
   constructor(context: SynchronizerContext, kind: SynchronizerKind, name: string, keysOf: (rawName: string) => Keys) {
     this.context = context;
@@ -68,15 +68,15 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     });
   }
 
-  /** Why nothing of it can be sent now. @param what - as for {@link run} @returns `undefined` where it can */
+  /** Why its commands cannot be sent now. @param what - as for {@link run} @returns `undefined` if they can */
   outage(what: string): Error | undefined {
     return this.context.executor.outage(this.allKeys[0]!, `${what} ${this.#kind} '${this.name}'`);
   }
 
   /**
-   * Joins its waiters, each of whom waits for itself.
+   * Joins its waiters, each of which attempts for itself.
    * @param need - how many permits it waits for
-   * @throws ShutdownError when the client is shut down
+   * @throws ShutdownError if the client is shut down
    */
   join<T>(rule: WakeRule, need = 1): QueueWait<T> {
     return this.context.subscriptions.join<T>(this.keys.channel, this.keys.name, rule, 'shared', undefined, need);
@@ -86,9 +86,9 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * Runs a wait.
    *
    * @param waitMs - how long, in ms; `Infinity` without limit; 0 or less: one attempt
-   * @param options - of the call: its thread, which nothing but a message to listeners needs
-   * @param leaseMs - what the message says of it
-   * @returns what was acquired, or `undefined` when the time was up
+   * @param options - the options of the call; only its thread is read, for telemetry
+   * @param leaseMs - the lease, for telemetry
+   * @returns what was acquired, or `undefined` if the time was up
    * @throws the signal's reason; errors of the executor and of the subscription
    */
   wait<T>(
@@ -122,31 +122,31 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   }
 }
 
-/** What a synchronizer is. */
+/** The kinds of synchronizers. */
 export type SynchronizerKind = Extract<ObjectKind, 'semaphore' | 'permit' | 'latch'>;
 
-/** What errors call it. */
+/** The name of a kind in error messages. */
 export function nounOf(kind: SynchronizerKind): 'semaphore' | 'latch' {
   return kind === 'permit' ? 'semaphore' : kind;
 }
 
-/** What all synchronizers of one client share. */
+/** What the synchronizers of one client share. */
 export interface SynchronizerContext {
   readonly clientId: string;
   readonly settings: Settings;
-  /** Commands go through it. */
+  /** Sends the commands. */
   readonly executor: CommandExecutor;
-  /** Aborts when the client begins to shut down: nothing new is acquired any more. */
+  /** Aborts when the client begins to shut down: no new acquisition begins after that. */
   readonly closing: AbortSignal;
-  /** What those get who wait then. */
+  /** Makes the error of waits after that. */
   readonly shutdownError: (what?: string) => ShutdownError;
-  /** Waiters sleep in it. */
+  /** The waiters sleep in its queues. */
   readonly subscriptions: Subscriptions;
-  /** Takes back what no caller owns. */
+  /** Removes from Redis what no caller owns. */
   readonly rollback: Rollback;
 }
 
-/** The keys of a synchronizer by their names in its scripts, and the channel its waiters listen to. */
+/** The keys of a synchronizer by their names in its scripts, and the channel to which its waiters subscribe. */
 export interface ObjectKeys {
   readonly name: string;
   readonly channel: string;
@@ -154,7 +154,7 @@ export interface ObjectKeys {
 
 /** The keys of a semaphore with leased permits. */
 export interface PermitKeys extends ObjectKeys {
-  /** The zset of the permits that are out. */
+  /** The zset of the permits that are taken. */
   readonly permits: string;
 }
 
@@ -163,13 +163,13 @@ export function semaphoreKeys(rawName: string): ObjectKeys {
   return { name: rawName, channel: prefixName('redisson_sc', rawName) };
 }
 
-/** The keys of a semaphore with leased permits; both kinds share the form of the channel. */
+/** The keys of a semaphore with leased permits; the channel has the same form for both kinds. */
 export function permitKeys(rawName: string): PermitKeys {
   return { ...semaphoreKeys(rawName), permits: suffixName(rawName, 'timeout') };
 }
 
 /**
- * The keys of a latch. Its channel puts any name in braces, so a name with braces of its own cannot work on a cluster.
+ * The keys of a latch. Its channel puts every name in braces, so a name that contains braces cannot work on a cluster.
  */
 export function latchKeys(rawName: string): ObjectKeys {
   return { name: rawName, channel: `redisson_countdownlatch__channel__{${rawName}}` };

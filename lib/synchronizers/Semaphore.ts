@@ -23,10 +23,10 @@ import {
 /**
  * The semaphore (Redisson: RedissonSemaphore). Its data is described in `synchronizers/semaphoreScripts.ts`.
  *
- * Redis does not say who has a permit, so a command whose answer is lost cannot be repeated or taken back: every method
- * that changes something then rejects with `CommandTimeoutError` or `ConnectionError`, whose `mayHaveRun` tells whether
- * it may have been done. An acquisition that is answered too late gives its permits back by itself; one whose
- * connection broke may have cost them. `RPermitExpirableSemaphore` has no such doubt.
+ * Redis does not store who has a permit, so a command whose reply is lost can be neither repeated nor undone. Every
+ * method that changes something then rejects with `CommandTimeoutError` or `ConnectionError`, whose `mayHaveRun` says
+ * whether the change may have been made. An acquisition whose reply comes too late releases its permits by itself; if
+ * its connection broke, the permits may be lost. `RPermitExpirableSemaphore` does not have this problem.
  */
 export class Semaphore implements RSemaphore {
   readonly #object: RedisObject;
@@ -91,7 +91,7 @@ export class Semaphore implements RSemaphore {
   }
 }
 
-/** In ms; 0 = for ever. @throws RangeError unless it is positive */
+/** The ttl in ms; 0 = no expiry. @throws RangeError unless it is positive */
 function readTtl(ttl: number | undefined, unit: TimeUnit | undefined): number {
   if (ttl === undefined) return 0;
   const ms = toMillis(ttl, unit, 'ttl');
@@ -105,8 +105,8 @@ const TAKEN: Attempt<true> = Object.freeze({ ok: true, value: true });
 /**
  * One wait for permits of a semaphore.
  *
- * Redis cannot be asked later whether an attempt took permits. So no attempt follows one that got no answer; the answer
- * is waited for in the background, and what it brought is given back.
+ * Nothing in Redis shows later whether an attempt took permits. So no attempt follows one without a reply. The reply is
+ * awaited in the background, and permits that it brings are released.
  */
 export class SemaphoreAcquisition implements Acquirable<true> {
   readonly mustQueue = false;

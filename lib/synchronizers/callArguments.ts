@@ -8,7 +8,7 @@ import type { TimeUnit } from '../util/TimeUnit';
 import { isAbortSignal } from '../wait/WaitLimit';
 
 /**
- * A number of permits, or a count.
+ * Checks a number of permits, or a count.
  *
  * @param what - the argument's name, for the error
  * @throws RangeError unless it is an integer from 0 to `Number.MAX_SAFE_INTEGER`
@@ -19,7 +19,7 @@ export function checkCount(value: unknown, what = 'permits'): number {
 }
 
 /**
- * A change of a number of permits, up or down.
+ * Checks a change of a number of permits, up or down.
  *
  * @throws RangeError unless it is an integer
  */
@@ -29,7 +29,7 @@ export function checkChange(value: unknown): number {
 }
 
 /**
- * The signal of `options`. A thread id says nothing here: permits and counts have no owners.
+ * The signal of `options`. A thread id has no effect: permits and counts have no owners.
  *
  * @throws ConfigError for anything but a number, or an object whose `signal` is an AbortSignal
  */
@@ -47,10 +47,10 @@ export function readSignal(options: LockOptions | undefined): AbortSignal | unde
 }
 
 /**
- * The lease of a permit in ms. Only -1 is no lease: a caller that computes what is left of a lease and gets 0 or less
+ * The lease of a permit in ms. Only -1 means "no lease": a caller that computes the rest of a lease and gets 0 or less
  * must not get a permit for ever (as in Redisson, and unlike the leases of locks).
  *
- * @returns ms, which may be 0 or negative: over at once; {@link NO_LEASE} for -1
+ * @returns ms; 0 for any other negative time: over at once; {@link NO_LEASE} for -1
  * @throws RangeError, TypeError as `toMillis`
  */
 export function permitLease(leaseTime: number, unit: TimeUnit | undefined): number {

@@ -5,12 +5,12 @@ import { defineScript, lua, type Script } from '../scripts/Script';
  * Lua functions that the scripts of the permit-expirable semaphore share.
  */
 
-/** The score of a permit without lease; as text, since Redisson compares it as text. */
+/** The score of a permit without a lease; a string, since Redisson compares it as text. */
 export const PERMIT_WITHOUT_LEASE = '922337203685477';
 
 /**
- * `readAvailable(name)`: the number of available permits, nil without a semaphore. A second result is an error, which
- * the script must return before it writes anything: the key holds no number.
+ * `readAvailable(name)`: the number of available permits, nil without a semaphore. A second result is an error (the key
+ * does not hold a number), which the script must return before it writes anything.
  */
 export const READ_AVAILABLE = lua`
 local function readAvailable(name)
@@ -23,8 +23,8 @@ end
 `;
 
 /**
- * `putBack(name, channel, publish, expired)`: makes `expired` permits available again, which are already out of the
- * zset, and tells the waiters. Returns the number of available permits.
+ * `putBack(name, channel, publish, expired)`: makes `expired` permits available again, which must have been removed
+ * from the zset, and notifies the waiters. Returns the number of available permits.
  */
 export const PUT_BACK = lua`
 local function putBack(name, channel, publish, expired)
@@ -35,8 +35,8 @@ end
 `;
 
 /**
- * `purge(name, permits, channel, publish, now)`: puts all expired permits back, the first step of most operations.
- * Returns what `readAvailable` returns. Brings {@link READ_AVAILABLE} and {@link PUT_BACK}.
+ * `purge(name, permits, channel, publish, now)`: makes all expired permits available again, the first step of most
+ * operations. Returns what `readAvailable` returns. Includes {@link READ_AVAILABLE} and {@link PUT_BACK}.
  */
 export const PURGE = lua`${READ_AVAILABLE}${PUT_BACK}
 local function purge(name, permits, channel, publish, now)
@@ -48,11 +48,12 @@ local function purge(name, permits, channel, publish, now)
 end
 `;
 
-/*
- * The permits of a permit-expirable semaphore, in numbers. The data is described in `permitScripts.ts`.
- */
+/* Scripts for the numbers of permits of a permit-expirable semaphore. The data is described in `permitScripts.ts`. */
 
-/** KEYS: name, permits, channel. ARGV: now (epoch ms), publish. Output: what `count` is once expired permits are back. */
+/**
+ * KEYS: name, permits, channel. ARGV: now (epoch ms), publish.
+ * Output: the value of `count` after expired permits were made available.
+ */
 function defineCountScript(
   name: string,
   count: string,
@@ -99,10 +100,10 @@ return redis.call('zcard', permits)
 });
 
 /**
- * Sets the number of permits, taken or not; creates the semaphore where there is none. Taken permits stay taken, so the
+ * Sets the number of permits, taken or not; creates the semaphore if there is none. Taken permits stay taken, so the
  * number of available ones may become negative.
  *
- * KEYS: name, permits, channel. ARGV: total, publish. Output: 1 = changed, 0 = it was so.
+ * KEYS: name, permits, channel. ARGV: total, publish. Output: 1 = changed, 0 = it was that number already.
  */
 export const setPermits = defineScript({
   name: 'permitExpirableSemaphore.setPermits',
@@ -128,11 +129,11 @@ return 1
 });
 
 /**
- * Changes the number of permits, by a negative number too. The number of those available then no longer expires, as in
- * Redisson.
+ * Changes the number of permits, also by a negative number. The key with the number of available permits then no longer
+ * expires, as in Redisson.
  *
- * KEYS: name. Channels: channel. ARGV: added (any sign), publish. Output: the permits available now, expired ones not
- * counted.
+ * KEYS: name. Channels: channel. ARGV: added (any sign), publish.
+ * Output: the permits available now, expired ones not counted.
  */
 export const addPermits = defineScript({
   name: 'permitExpirableSemaphore.addPermits',

@@ -12,24 +12,27 @@ import { defineScript, lua } from '../scripts/Script';
 
 /*
  * The semaphore with leased permits (Redisson: RedissonPermitExpirableSemaphore). It is created by `trySetPermits` of
- * `semaphoreScripts.ts`; what concerns the number of its permits is in `permitCounts.ts`.
+ * `semaphoreScripts.ts`; the scripts for the number of its permits are in `permitCounts.ts`.
  *
- * | Redis data            | type    | holds                                                                             |
- * |-----------------------|---------|-----------------------------------------------------------------------------------|
- * | `name`                | string  | permits available now, may be negative                                            |
- * | `{name}:timeout`      | zset    | 16 raw bytes of a permit's id -> epoch ms (clients' clocks) at which its lease ends |
- * | `redisson_sc:{name}`  | channel | permits available (after a release of several: their number; set and add: the number given) |
+ * | Redis data           | type    | holds                                                                         |
+ * |----------------------|---------|-------------------------------------------------------------------------------|
+ * | `name`               | string  | permits available now, may be negative                                        |
+ * | `{name}:timeout`     | zset    | id of a permit (16 raw bytes) -> end of its lease (epoch ms, clients' clocks) |
+ * | `redisson_sc:{name}` | channel | permits available; after a release of several permits: their number;          |
+ * |                      |         | after set and add: the number given                                           |
  *
- * A permit has an id, so that a repeat finds what the first run did. A script that comes across expired permits puts
- * them back.
+ * A permit has an id, so that a repeat finds what the first run did. A script that finds expired permits makes them
+ * available again.
  */
 
 /**
- * Takes one permit per id if that many are available. Puts back at most as many expired ones as it wants, as Redisson.
+ * Takes one permit per id if that many are available. Makes at most as many expired ones available as it wants, as in
+ * Redisson.
  *
  * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, then
- * the ids (16 raw bytes each). Output: nil = taken (a repeat takes those still missing and gives all of them its
- * expiry); integer = fewer are there: ms until the next one expires, -1: none will.
+ * the ids (16 raw bytes each).
+ * Output: nil = taken (a repeat takes those that are missing and sets its expiry for all of them); integer = fewer are
+ * available: ms until the next one expires, -1: none will.
  */
 export const acquirePermits = defineScript({
   name: 'permitExpirableSemaphore.acquire',
@@ -64,11 +67,11 @@ return math.max(math.ceil(nearest - now), 1)
 });
 
 /**
- * Gives one permit back.
+ * Releases one permit.
  *
  * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish, repeated (RESEND_FLAG).
- * Output: 1 = given back; -1 = given back after its lease had passed; 0 = there is no such permit. A repeat that finds
- * none answers 1: the first run gave it back.
+ * Output: 1 = released; -1 = released after its lease had ended; 0 = there is no such permit. A repeat that finds none
+ * returns 1: the first run released it.
  */
 export const releasePermit = defineScript({
   name: 'permitExpirableSemaphore.release',
@@ -89,12 +92,12 @@ return expiry > tonumber(now) and 1 or -1
 });
 
 /**
- * Gives several permits back: all of them, or none when one is missing or past its lease.
+ * Releases several permits: all of them, or none if one is missing or past its lease.
  *
  * KEYS: name, permits, channel. ARGV: now (epoch ms), publish, repeated (RESEND_FLAG), then the ids (16 raw bytes
  * each).
- * Output: how many were given back, an id named twice counts once; 0 = none. A repeat that finds none of them answers
- * as the first run did.
+ * Output: how many were released, an id given twice counts once; 0 = none. A repeat that finds none of them returns the
+ * number of ids, as if all were released by the first run.
  */
 export const releasePermits = defineScript({
   name: 'permitExpirableSemaphore.releaseMany',
@@ -148,11 +151,12 @@ return result
 });
 
 /**
- * Gives a permit another lease, counted from now. Waiters sleep until the first lease ends. If that is now this one,
- * and much earlier, one waiter per process is told to look again.
+ * Sets another lease for a permit, counted from now. Waiters sleep until the first lease ends. If this one is now the
+ * first, and ends much earlier, one waiter per process is notified to attempt again.
  *
  * KEYS: name, permits, channel. ARGV: id (16 raw bytes), expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch
- * ms), publish. Output: 1 = done, 0 = there is no such permit (any more).
+ * ms), publish.
+ * Output: 1 = done, 0 = there is no such permit (any more).
  */
 export const updatePermitLease = defineScript({
   name: 'permitExpirableSemaphore.updateLeaseTime',
@@ -173,10 +177,10 @@ return 1
 });
 
 /**
- * How long a permit's lease still lasts.
+ * The remaining lease of a permit.
  *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish. Output: ms; -1: it has none; nil =
- * there is no such permit (any more).
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish.
+ * Output: ms; -1: it has no lease; nil = there is no such permit (any more).
  */
 export const getPermitLease = defineScript({
   name: 'permitExpirableSemaphore.getLeaseTime',
@@ -195,7 +199,7 @@ return expiry - now
 });
 
 /**
- * Deletes the semaphore with its permits; nobody is told, as in Redisson.
+ * Deletes the semaphore with its permits; no waiter is notified, as in Redisson.
  *
  * KEYS: name, permits. ARGV: none. Output: 1 = there was one, 0 = there was none.
  */

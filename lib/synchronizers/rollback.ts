@@ -7,15 +7,17 @@ import { NO_LEASE } from '../util/duration';
 import type { Leftover, LeftoverPlace, Search } from '../wait/Rollback';
 import type { PermitKeys, RedisObject } from './RedisObject';
 
-/** One search for all semaphores of a client, so that their permits are looked for together. */
+/** One search for all semaphores of a client, so that one command looks for permits of several. */
 const searches = new WeakMap<CommandExecutor, Search>();
 
 /**
- * Takes back permits with ids that an acquisition may have taken, or may still take, and that no caller owns: until
- * they were found, or an answer behind that acquisition says that they are not there, or their lease has passed.
+ * Releases permits with ids that an acquisition may have taken, or may still take, although no caller owns them. It
+ * retries until it has found them, or a reply to a command behind that acquisition shows that they are not there, or
+ * their lease has ended.
  *
- * @param sent - of the acquisition
- * @param leaseMs - of the permits, in ms, or {@link NO_LEASE}: then for as long as the watchdog's time-out
+ * @param sent - the record of the acquisition
+ * @param leaseMs - the lease of the permits, in ms, or {@link NO_LEASE}: then it retries for as long as the watchdog's
+ *   time-out
  */
 export function rollBackPermits(
   object: RedisObject<PermitKeys>,
@@ -32,7 +34,8 @@ export function rollBackPermits(
     search: permitSearch(executor),
     undo: async () => {
       const sendRecord = newCleanupRecord();
-      // A repeat that finds nothing must say so: it proves less than a first send on the connection of the acquisition.
+      // Always `0`: a repeat that finds nothing must not count as a release. Only a reply on the acquisition's
+      // connection proves that there is nothing.
       const args = { now: Date.now(), publish: PUBLISH_COMMAND, repeated: '0' } as const;
       const released = await object.run(releasePermits, args, 'give back permits of', { moreArgs: ids, sendRecord });
       return released > 0 || (!sent.onManyConnections && sendRecord.connectionNumber === sent.connectionNumber);
@@ -43,9 +46,10 @@ export function rollBackPermits(
 }
 
 /**
- * Gives back permits of a plain semaphore that an acquisition brought too late. Not to a semaphore that is gone, since
- * that would create it again; and not a second time when the first may have been done: one permit too few is better
- * than one too many. Permits have no lease, so what Redis refuses is tried for as long as the client lives.
+ * Releases permits of a plain semaphore that an acquisition took too late. If the semaphore is gone, nothing is
+ * released, since that would create it again. If the first try may have run, there is no second one: one permit too few
+ * is better than one too many. Permits have no lease, so a try that Redis refuses is repeated for as long as the client
+ * lives.
  */
 export function rollBackSemaphore(object: RedisObject, permits: number): void {
   const leftover: Leftover = {
@@ -54,7 +58,7 @@ export function rollBackSemaphore(object: RedisObject, permits: number): void {
     place: { key: object.keys.name, member: '' },
     undo: async () => {
       const args = { permits, publish: PUBLISH_COMMAND } as const;
-      // A cleanup is accepted while the client closes, too: permits that are left behind can never be found again.
+      // A cleanup is sent even while the client closes: permits that are left behind can never be found again.
       const sendRecord = newCleanupRecord();
       try {
         await object.run(releaseSemaphoreIfExists, args, 'give back permits of', { sendRecord });

@@ -10,15 +10,15 @@ import { defineScript, lua } from '../scripts/Script';
  * | `name`                | string  | permits available now, may be negative; expires only where it was set so |
  * | `redisson_sc:{name}`  | channel | the permits available after each change that may let a waiter in         |
  *
- * The data does not say who has a permit, so a repeat of a change cannot be told from a second one: these scripts are
- * sent once, and the caller gets an error that says whether it may have run. GET comes before SET and DEL, which would
+ * The data does not show who has a permit, so a repeat of a change looks like a second one: these scripts are sent
+ * once, and the caller gets an error that says whether it may have run. GET comes before SET and DEL, which would
  * replace a key of any type.
  */
 
 /**
- * `giveBack(name, permits)`: INCRBY, also on a server without memory. Such a server refuses a command that may need
- * memory, unless the script has already written. So where INCRBY is refused, the function first makes a write that
- * changes nothing. Any other error comes again. Returns the permits available now.
+ * `giveBack(name, permits)`: INCRBY, which also works on a server without free memory. Such a server refuses a command
+ * that may need memory, unless the script has already written. So if INCRBY is refused, the function first makes a
+ * write that changes nothing, and repeats it. Any other error occurs again. Returns the permits available now.
  */
 const GIVE_BACK = lua`
 local function giveBack(name, permits)
@@ -33,7 +33,7 @@ end
 /**
  * Takes permits if that many are available.
  *
- * KEYS: name. ARGV: permits (> 0). Output: 1 = taken, 0 = fewer are there.
+ * KEYS: name. ARGV: permits (> 0). Output: 1 = taken, 0 = fewer are available.
  */
 export const acquireSemaphore = defineScript({
   name: 'semaphore.acquire',
@@ -52,7 +52,7 @@ return 1
 });
 
 /**
- * Gives permits back, also to a semaphore that does not exist yet.
+ * Releases permits, also if the semaphore does not exist yet.
  *
  * KEYS: name. Channels: channel. ARGV: permits (> 0), publish. Output: the permits available now.
  */
@@ -72,9 +72,9 @@ return available
 });
 
 /**
- * Gives permits back if the semaphore exists.
+ * Releases permits if the semaphore exists.
  *
- * KEYS: name. Channels: channel. ARGV: permits (> 0), publish. Output: 1 = given back, 0 = there is no semaphore.
+ * KEYS: name. Channels: channel. ARGV: permits (> 0), publish. Output: 1 = released, 0 = there is no semaphore.
  */
 export const releaseSemaphoreIfExists = defineScript({
   name: 'semaphore.releaseIfExists',
@@ -92,9 +92,9 @@ return 1
 });
 
 /**
- * Sets the number of permits unless there is one. Serves the permit-expirable semaphore too.
+ * Sets the number of permits unless there is one. Also used by the permit-expirable semaphore.
  *
- * KEYS: name. Channels: channel. ARGV: permits, ttl (ms the semaphore lives; 0: without limit), publish.
+ * KEYS: name. Channels: channel. ARGV: permits, ttl (how long the semaphore lives, in ms; 0: without limit), publish.
  * Output: 1 = set, 0 = there was a semaphore.
  */
 export const trySetPermits = defineScript({
@@ -114,7 +114,7 @@ return 1
 });
 
 /**
- * Changes the number of permits, by a negative number too. The semaphore then no longer expires, as in Redisson.
+ * Changes the number of permits, also by a negative number. The semaphore then no longer expires, as in Redisson.
  *
  * KEYS: name. Channels: channel. ARGV: permits (any sign), publish. Output: the permits available now.
  */
@@ -135,8 +135,8 @@ return available
 });
 
 /**
- * Takes all permits, or sets a negative number back: afterwards the number is 0. The semaphore then no longer expires,
- * as in Redisson.
+ * Takes all permits, or raises a negative number: afterwards the number is 0. The semaphore then no longer expires, as
+ * in Redisson.
  *
  * KEYS: name. ARGV: none. Output: the permits that were available (may be negative); 0 without a semaphore.
  */
@@ -159,7 +159,7 @@ return tonumber(available)
 export const availablePermits = defineIntegerScript('semaphore.availablePermits');
 
 /**
- * Deletes the semaphore; nobody is told, as in Redisson.
+ * Deletes the semaphore; no waiter is notified, as in Redisson.
  *
  * KEYS: name. ARGV: none. Output: 1 = there was one, 0 = there was none.
  */

@@ -1,22 +1,23 @@
-/** The calls that wait for one obstacle to one lock, in the order in which they came. */
+/** The calls that wait for one obstacle (see {@link SectionQueues}) and one lock, first come first served. */
 interface SectionQueue {
   obstacle: object;
   readonly waiters: SectionWaiter[];
 }
 
 /**
- * Calls of one client that wait, without Redis, for a section beside them: the thread that lets them in runs it.
+ * Calls of one client that wait, without Redis, for a section beside them. That section runs in the thread under which
+ * these calls would re-enter.
  *
- * One queue per obstacle (a section, or an acquisition under way) and lock, first come first served. When the obstacle
- * is gone, the first of its queue decides again; where that begins a section of its own, the rest waits for this one.
- * So each waiter is woken about once, however many there are. The section of a multi-lock is in the way of several
- * locks: each of these has a queue of its own.
+ * There is one queue per lock and obstacle: a section, or an acquisition under way. It is first come first served. When
+ * the obstacle is gone, the first waiter of the queue decides again. If it then begins a section, the others wait for
+ * that section. So each waiter is woken about once, however many there are. The section of a multi-lock can be the
+ * obstacle for several locks: each of them has its own queue.
  */
 export class SectionQueues {
   /** obstacle -> key of the lock -> queue */
   readonly #queues = new Map<object, Map<string, SectionQueue>>();
 
-  /** How many obstacles there are; 0: no call waits. */
+  /** The number of obstacles; 0: no call waits. */
   get size(): number {
     return this.#queues.size;
   }
@@ -24,7 +25,7 @@ export class SectionQueues {
   /**
    * Waits for `obstacle`: from now on no {@link free} of it is missed.
    * @param key - of the lock
-   * @param waiter - of this call, if it has one already
+   * @param waiter - the waiter of this call, if it has one already
    */
   wait(obstacle: object, key: string, waiter = new SectionWaiter(this, key)): SectionWaiter {
     if (waiter.queue?.obstacle === obstacle) {
@@ -40,12 +41,12 @@ export class SectionQueues {
     return waiter;
   }
 
-  /** The obstacle is gone, for one lock at least: the first waiter of each queue decides again. */
+  /** The obstacle is gone, for at least one lock: the first waiter of each of its queues decides again. */
   free(obstacle: object): void {
     for (const { waiters } of this.#queues.get(obstacle)?.values() ?? []) waiters[0]?.wake();
   }
 
-  /** The client shuts down: every waiter attempts once more, and is refused. */
+  /** The client shuts down: wakes every waiter, and its next attempt is refused. */
   close(): void {
     for (const queues of this.#queues.values()) {
       for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.wake();
@@ -53,8 +54,9 @@ export class SectionQueues {
   }
 
   /**
-   * The call waits no longer.
-   * @param next - what those behind it wait for from now on; without it the next decides again
+   * Ends the wait of a call.
+   * @param next - the obstacle that the waiters behind it wait for from now on; without it, the next waiter decides
+   *   again
    */
   leave(waiter: SectionWaiter, next?: object): void {
     const { queue, key } = waiter;
@@ -92,18 +94,18 @@ export class SectionQueues {
 }
 
 /**
- * The waiter of one such call.
+ * The waiter of one call in {@link SectionQueues}.
  *
  * States: waiting (awake or asleep) -> woken -> waiting again | left.
  */
 export class SectionWaiter {
   /** It attempts when it is woken, not before. */
   readonly isTurn = false;
-  /** Where it stands; {@link SectionQueues} keeps it. */
+  /** Its queue; set by {@link SectionQueues}. */
   queue: SectionQueue | undefined;
-  /** Whether the obstacle is gone, and it has not attempted since. */
+  /** Whether it was woken and has not waited again since. */
   woken = false;
-  /** Of the lock. */
+  /** The key of the lock. */
   readonly key: string;
   readonly #sectionQueues: SectionQueues;
   #sleeper: (() => void) | undefined;

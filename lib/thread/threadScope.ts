@@ -3,33 +3,40 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** Automatic thread ids start here, above every id a caller may give (Redisson: the Java thread id). */
 export const FIRST_AUTOMATIC_THREAD_ID = 2 ** 32;
 
-/** A logical thread: what Redisson's owner of a lock is. */
+/** A logical thread: what owns a lock in Redisson. */
 export interface LogicalThread {
   readonly id: number;
-  /** Its sections that run or wait for their lock. A caller that is not inside all of them is beside one of them. */
+  /**
+   * The number of its sections that run or wait for their lock. A caller that is not inside all of them is beside one.
+   */
   sections: number;
 }
 
 /**
- * The callback of `runInThread` (a thread) or of `withLock` (a section), with all that it awaits and starts.
+ * The callback of `runInThread` (a thread) or of `withLock` (a section), with everything that it awaits and starts.
  *
- * A section is over when its callback ends. What it left behind then belongs to the scope around it; see
+ * A section is over when its callback ends. Work and holds that outlive it then belong to the scope around it; see
  * {@link liveScope}.
  */
 export interface Scope {
-  /** Whose calls the calls inside are. */
+  /** The thread that calls inside this scope belong to. */
   thread: LogicalThread;
   readonly isSection: boolean;
-  /** The scope around a section; may be over. A thread has none: it is in no section, wherever it was started. */
+  /**
+   * The scope around a section; may be over. A thread has none: it is outside every section, even if it was started in
+   * one.
+   */
   parent: Scope | undefined;
-  /** The scope that a thread was started in. It lets no call in; only the warning of a self-wait reads it. */
+  /**
+   * The scope in which a thread was started. It has no effect on re-entry; only the warning about a self-wait uses it.
+   */
   startedIn: Scope | undefined;
   over: boolean;
-  /** More threads that hold locks of this section: members of a multi-lock decide each for itself. */
+  /** More threads that hold locks of this section: the thread is chosen for each member of a multi-lock separately. */
   others: Set<LogicalThread> | undefined;
   /**
-   * Who holds what `lock()` and `acquire()` took in it, or in sections inside it that are over: thread id -> how many
-   * holds. What a thread's scope took for that thread itself needs no entry.
+   * The owners of holds that `lock()` and `acquire()` took in this scope, or in sections inside it that are over:
+   * thread id -> number of holds. Holds that the scope of a thread took for that same thread have no entry.
    */
   taken: Map<number, Taker> | undefined;
 }
@@ -47,9 +54,9 @@ interface SharedThreads {
 }
 
 /**
- * One storage for all clients of the process: a logical thread is the same thread for every client, as in Java. Also
- * where there are two copies of this package, a bundled and an installed one, say. The number in its key is that of
- * the form of {@link Scope}: it changes with it.
+ * One storage for all clients of the process: a logical thread is the same thread for every client, as in Java. Several
+ * copies of this package, such as a bundled and an installed one, share it, too. The number in its key is the version
+ * of {@link Scope}: it must change when the fields of a scope change.
  */
 const shared = sharedThreads(Symbol.for('ioredisson:threads:1'));
 const { storage } = shared;
@@ -58,7 +65,7 @@ function sharedThreads(key: symbol): SharedThreads {
   const global = globalThis as { [key: symbol]: SharedThreads | undefined };
   const existing = global[key];
   if (existing !== undefined) return existing;
-  // The first id is left out, so that the smallest one that is too large for a caller is always refused.
+  // The first id is never used, so that the smallest id that is too large for a caller is always refused.
   const value: SharedThreads = { storage: new AsyncLocalStorage(), nextId: FIRST_AUTOMATIC_THREAD_ID + 1 };
   Object.defineProperty(global, key, { value });
   return value;
@@ -69,17 +76,17 @@ export function newThreadId(): number {
   return shared.nextId++;
 }
 
-/** Whether the id is one of {@link newThreadId}: callers may pass on what a hold told them. */
+/** Whether the id was made by {@link newThreadId}: callers may pass on the `threadId` of a hold. */
 export function isAutomaticThreadId(threadId: number): boolean {
   return threadId > FIRST_AUTOMATIC_THREAD_ID && threadId < shared.nextId;
 }
 
-/** A thread with no section. */
+/** A thread without sections. */
 export function newThread(id = newThreadId()): LogicalThread {
   return { id, sections: 0 };
 }
 
-/** The scope the caller runs in, or `undefined` outside scopes. Only facades ask, once per call. */
+/** The scope in which the caller runs, or `undefined` outside scopes. Only facades read it, once per call. */
 export function currentScope(): Scope | undefined {
   return liveScope(storage.getStore());
 }
@@ -89,7 +96,7 @@ export function currentThreadId(): number | undefined {
   return currentScope()?.thread.id;
 }
 
-/** The scope itself, or, where it is a section that is over, the nearest one around it that is not. */
+/** The scope itself; if it is a section that is over, the nearest scope around it that is not. */
 export function liveScope(scope: Scope | undefined): Scope | undefined {
   let live = scope;
   while (live?.isSection === true && live.over) live = live.parent;
@@ -107,7 +114,7 @@ export function isAround(outer: Scope, scope: Scope | undefined): boolean {
   return false;
 }
 
-/** The threads that may hold something which belongs to a scope, its own first. */
+/** The threads that may hold locks of a scope, its own thread first. */
 export function threadsOf({ thread, others, taken }: Scope): readonly LogicalThread[] {
   if (others === undefined && taken === undefined) return [thread];
   const threads = new Set<LogicalThread>([thread, ...(others ?? [])]);
@@ -115,7 +122,7 @@ export function threadsOf({ thread, others, taken }: Scope): readonly LogicalThr
   return [...threads];
 }
 
-/** The thread of that id, where it is one of the scopes around the caller. */
+/** The thread with this id, if it belongs to one of the scopes around the caller. */
 export function threadAround(scope: Scope | undefined, id: number): LogicalThread | undefined {
   for (let one = scope; one !== undefined; one = scopeAround(one)) {
     const thread = one.thread.id === id ? one.thread : threadsOf(one).find((other) => other.id === id);
@@ -125,14 +132,15 @@ export function threadAround(scope: Scope | undefined, id: number): LogicalThrea
 }
 
 /**
- * `lock()` or `acquire()` took something in the scope, for that thread. It belongs to the scope, as long as that runs.
+ * `lock()` or `acquire()` took a hold in the scope, for this thread. The hold belongs to the scope while the scope
+ * runs.
  */
 export function tookIn(scope: Scope, thread: LogicalThread): void {
   const live = liveScope(scope);
   if (live !== undefined) addTaken(live, thread, 1);
 }
 
-/** What {@link tookIn} counted is given back, or lost. */
+/** A hold that {@link tookIn} counted was released or lost. */
 export function gaveBack(scope: Scope, threadId: number): void {
   const taken = liveScope(scope)?.taken;
   const taker = taken?.get(threadId);
@@ -158,19 +166,19 @@ export function isBesideSection(scope: Scope): boolean {
 }
 
 /**
- * Every scope around a call, those included that a thread on the way was started in. Scopes that are over are left out.
+ * Every scope around a call, including the scopes in which its threads were started. Scopes that are over are left out.
  */
 export function* enclosingScopes(scope: Scope | undefined): Generator<Scope> {
   for (let one = scope; one !== undefined; one = outside(one)) yield one;
 }
 
-/** A section that a call is about to begin. {@link endSection} must follow. */
+/** Makes the section that a call is about to begin. {@link endSection} must follow. */
 export function newSection(thread: LogicalThread, parent: Scope | undefined): Scope {
   thread.sections++;
   return { thread, isSection: true, parent, startedIn: undefined, over: false, others: undefined, taken: undefined };
 }
 
-/** The section gets its lock for another thread than it was made for. */
+/** Moves the section to another thread: it acquires its lock for that one. */
 export function moveSection(section: Scope, thread: LogicalThread): void {
   section.thread.sections--;
   thread.sections++;
@@ -183,18 +191,18 @@ export function runInSection<T>(section: Scope, fn: () => T | PromiseLike<T>): P
 }
 
 /**
- * Starts a lazy thenable (a database query) inside the scope: it does its work only when `then` is called.
+ * Starts a lazy thenable (such as a database query) inside the scope: it begins its work only when `then` is called.
  */
 function started<T>(fn: () => T | PromiseLike<T>): Promise<T> {
   return Promise.resolve(fn());
 }
 
-/** The callback of a section has ended, or it never got its lock. */
+/** Call when the callback of a section has ended, or when the section did not get its lock. */
 export function endSection(section: Scope): void {
   if (section.over) return;
   section.over = true;
   section.thread.sections--;
-  // What it left behind may live for long; it must not keep alive all the sections that began one another.
+  // Work that outlives the section may run for long; it must not keep a whole chain of nested sections in memory.
   section.parent = liveScope(section.parent);
   const { parent, taken } = section;
   if (taken === undefined) return;

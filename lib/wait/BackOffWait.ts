@@ -5,13 +5,13 @@ import { AbortListeners } from './WaitLimit';
 import type { Wait, Wake } from './acquireWithin';
 
 /**
- * Wakes by time alone: for kinds of lock that send no messages. Each sleep is as long as the policy says, whatever the
- * ttl.
+ * A wait that only a timer ends: for kinds of lock without wake-up messages. The policy sets the length of each sleep;
+ * the ttl does not matter.
  *
  * States: awake <-> asleep -> left.
  */
 export class BackOffWait implements Wait<never> {
-  /** The attempt that failed has just been made; the next one comes after the first pause. */
+  /** An attempt has just failed; the next one follows after the first pause. */
   readonly isTurn = false;
   readonly #policy: BackOffPolicy;
   readonly #closing: AbortSignal;
@@ -20,9 +20,9 @@ export class BackOffWait implements Wait<never> {
   #reject: ((error: Error) => void) | undefined;
 
   /**
-   * @param policy - of this acquisition alone
+   * @param policy - for this acquisition only
    * @param closing - aborts when the client is shut down
-   * @param shutdownError - makes what the waiter gets then
+   * @param shutdownError - makes the error that the waiter gets after `closing` has aborted
    */
   constructor(policy: BackOffPolicy, closing: AbortSignal, shutdownError = () => new ShutdownError()) {
     this.#policy = policy;

@@ -2,49 +2,50 @@ import { CommandError, ConnectionError, CommandTimeoutError, ShutdownError } fro
 import { clampTimer } from '../util/duration';
 import { runOutside } from '../util/outside';
 
-/** First pause between two tries of an undo, in ms; it doubles. */
+/** First pause between two tries of an undo, in ms; it doubles after each try. */
 const FIRST_PAUSE_MS = 200;
 /** Longest such pause, in ms. */
 const MAX_PAUSE_MS = 5_000;
-/** Most commands of one portion. */
+/** The most commands of one portion. */
 const MAX_COMMANDS = 10;
-/** Shortest time between two portions of a client, in ms. What does not fit into one waits for the next. */
+/** Shortest time between two portions of a client, in ms. Entries that do not fit into one wait for the next. */
 const PORTION_MS = 50;
-/** Most leftovers that one command looks for. */
+/** The most leftovers that one command looks for. */
 const SEARCH_SIZE = 100;
 
 /**
- * Looks for many leftovers of one kind by one command. One object per kind and client: its identity makes the batches.
+ * Looks for many leftovers of one kind in one command. There is one object per kind and client: leftovers with the same
+ * object share batches.
  */
 export interface Search {
-  /** What must be equal for two keys to be in one command: the slot on a cluster, nothing otherwise. */
+  /** Two keys may be in one command if this is equal: the slot on a cluster; otherwise the same for all. */
   batchOf(key: string): string | number;
-  /** @returns for each place whether it is there; in their order */
+  /** @returns for each place, in order, whether the leftover is there */
   find(places: readonly LeftoverPlace[]): Promise<readonly boolean[]>;
 }
 
-/** Where a leftover can be seen in Redis. */
+/** Where a leftover would be in Redis. */
 export interface LeftoverPlace {
   readonly key: string;
   /** The field of a hash, or the member of a set, that would be there. */
   readonly member: string | Buffer;
 }
 
-/** What a command may have left in Redis, or may still leave there, and what no caller owns. */
+/** What a command may have left in Redis, or may still leave there, although no caller owns it. */
 export interface Leftover {
-  /** Whether there is something to be undone now: `false` while its thread has the lock again, or asks for it. */
+  /** Whether it is to be undone now: `false` while its thread has acquired the lock again, or is acquiring it. */
   readonly unwanted: boolean;
-  /** How long Redis keeps it by itself, in ms. */
+  /** How long Redis keeps it without an undo, in ms. */
   readonly livesMs: number;
   readonly place: LeftoverPlace;
-  /** How it is looked for together with others. Without it, each try is an {@link undo}. */
+  /** Looks for it together with others. Without a search, each try is an {@link undo}. */
   readonly search?: Search | undefined;
   /**
-   * Sends the commands that take it away, in this turn of the event loop.
+   * Sends the commands that remove it, in this turn of the event loop.
    * @returns whether it is done: nothing is left, and nothing can arrive later
    */
   undo(): Promise<boolean>;
-  /** Called once: it is undone, or Redis has forgotten it, or the client is shut down. */
+  /** Called once: it is undone, it has expired in Redis, or the client is shut down. */
   ended(): void;
 }
 
@@ -73,14 +74,15 @@ export function endsUndo(error: unknown): boolean {
 }
 
 /**
- * The only mechanism that takes back what no caller owns: holds, places in queues, and permits.
+ * The only mechanism that removes from Redis what no caller owns: holds, places in queues, and permits.
  *
- * | a command ended with | what it may have left | what is done |
- * |----------------------|-----------------------|--------------|
- * | an answer, or a refusal before its first write | nothing | nothing |
- * | a refusal in the middle, a time-out, a broken connection, no replica | all of it, now or later | the first try at once, behind it on its connection |
- * | the same, and its connection is gone | all of it, as long as the old socket may still deliver it | looked for again and again until Redis would have forgotten it by itself |
- * | (an undo) any error but a shut-down or another type of key | as before | tried again, at growing pauses |
+ * What happens depends on how a command ended:
+ * - A reply, or a refusal before its first write: nothing is left to undo, and nothing is done.
+ * - A refusal in the middle, a time-out, a broken connection, or too few replicas: it may have left everything, now or
+ *   later. The first try is made at once, behind the command on its connection.
+ * - The same, and its connection is gone: it may leave everything as long as the old socket may still deliver it. The
+ *   tries go on until Redis would have removed it by expiry.
+ * - For an undo, any error but a shut-down or a key of another type: it is retried, after growing pauses.
  *
  * Tries after the first one are cheap: one command looks for a hundred leftovers, pauses grow to 5 s, and a client
  * sends at most 200 such commands per second. Nothing of this keeps the process alive.
@@ -95,12 +97,15 @@ export class Rollback {
   #portionAt = -Infinity;
   #closed = false;
 
-  /** How many leftovers there are. */
+  /** The number of leftovers. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Adds a leftover. @param now - whether the first try is made in this turn; otherwise it follows soon */
+  /**
+   * Adds a leftover.
+   * @param now - whether the first try is made in this turn of the event loop; otherwise it follows soon
+   */
   add(leftover: Leftover, now: boolean): void {
     const entry = { leftover, startedAt: performance.now(), pauseMs: FIRST_PAUSE_MS, dueAt: Infinity };
     this.#entries.add(entry);
@@ -108,7 +113,7 @@ export class Rollback {
     else this.#schedule(entry, 0);
   }
 
-  /** Forgets everything: the client is shut down. */
+  /** Drops all leftovers: the client is shut down. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -191,7 +196,7 @@ export class Rollback {
     this.#rearm();
   }
 
-  /** What did not fit into this portion comes with the next one. */
+  /** Sets the timer for the next portion, which includes what did not fit into this one. */
   #rearm(): void {
     let dueAt = Infinity;
     for (const entry of this.#entries) dueAt = Math.min(dueAt, entry.dueAt);
@@ -201,7 +206,7 @@ export class Rollback {
 
 type OpenBatches = Map<Search, Map<string | number, Entry[]>>;
 
-/** Puts an entry into a batch that is about to be sent, where there is one with room. */
+/** Adds an entry to a batch that is about to be sent, if there is one with room. @returns whether it did */
 function joinBatch(open: OpenBatches, search: Search, entry: Entry): boolean {
   const batch = open.get(search)?.get(search.batchOf(entry.leftover.place.key));
   if (batch === undefined || batch.length >= SEARCH_SIZE) return false;

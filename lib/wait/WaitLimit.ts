@@ -3,7 +3,7 @@ import { clampTimer } from '../util/duration';
 /** What {@link WaitLimit.orInterrupted} resolves to when the wait ends before the work does. */
 export const INTERRUPTED: unique symbol = Symbol('interrupted');
 
-/** Checks the members, not the class: other realms (jsdom, vm) have an `AbortSignal` of their own. */
+/** Checks the members, not the class: other realms (jsdom, vm) have their own `AbortSignal` class. */
 export function isAbortSignal(value: unknown): value is AbortSignal {
   if (typeof value !== 'object' || value === null) return false;
   const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
@@ -13,7 +13,7 @@ export function isAbortSignal(value: unknown): value is AbortSignal {
 }
 
 /**
- * How long a caller is willing to wait: a deadline, an AbortSignal or both. At most one timer per wait, and one
+ * How long a caller waits at most: a deadline, an AbortSignal or both. Uses at most one timer per wait, and one
  * listener per signal.
  *
  * States: waiting -> over (deadline passed or signal aborted) | ended.
@@ -55,7 +55,10 @@ export class WaitLimit {
     return this.#signal?.reason as unknown;
   }
 
-  /** The outcome of `work`, or {@link INTERRUPTED} as soon as the wait is over. At most one at a time. */
+  /**
+   * The outcome of `work`, or {@link INTERRUPTED} as soon as the wait is over. At most one call at a time may be
+   * pending.
+   */
   orInterrupted<T>(work: Promise<T>): Promise<T | typeof INTERRUPTED> {
     if (!this.timed && this.#signal === undefined) return work;
     if (this.over) {
@@ -81,7 +84,7 @@ export class WaitLimit {
 
   #arm(): void {
     const left = this.#deadline - performance.now();
-    // Timers fire on whole milliseconds: rounding up keeps one from firing just before the deadline it stands for.
+    // Timers have whole milliseconds: rounding up keeps the timer from firing just before the deadline.
     this.#timer = setTimeout(
       () => {
         if (performance.now() >= this.#deadline) this.#stop();
@@ -95,8 +98,8 @@ export class WaitLimit {
 const listenersOf = new WeakMap<AbortSignal, AbortListeners>();
 
 /**
- * All that is to happen when a signal aborts, behind one listener: a thousand waiters may share one signal, and Node
- * takes more than ten listeners for a leak.
+ * All actions to run when a signal aborts, behind one listener. A thousand waiters may share a signal, and Node warns
+ * of a leak when there are more than ten listeners.
  */
 export class AbortListeners {
   readonly #signal: AbortSignal;
@@ -106,7 +109,7 @@ export class AbortListeners {
     this.#signal = signal;
   }
 
-  /** The one of a signal. */
+  /** The listeners of a signal. */
   static of(signal: AbortSignal): AbortListeners {
     let listeners = listenersOf.get(signal);
     if (listeners === undefined) listenersOf.set(signal, (listeners = new AbortListeners(signal)));
@@ -119,7 +122,7 @@ export class AbortListeners {
     this.#actions.add(action);
   }
 
-  /** Takes an action out. */
+  /** Removes an action. */
   delete(action: () => void): void {
     if (this.#actions.delete(action) && this.#actions.size === 0) {
       this.#signal.removeEventListener('abort', this.#abort);

@@ -3,76 +3,78 @@ import { mayHaveRun } from './Rollback';
 import { INTERRUPTED, WaitLimit } from './WaitLimit';
 
 /**
- * What one attempt to acquire came to: the value, or how long to sleep unless woken before.
- * `retryInMs` is `Infinity` where time alone changes nothing.
+ * The result of one attempt to acquire: the value, or how long to sleep unless woken before. `retryInMs` is `Infinity`
+ * if only a wake-up makes another attempt worthwhile.
  */
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly retryInMs: number };
 
 /**
- * Why a sleeper woke: `undefined` = something may have changed, attempt again; otherwise a holder of the same
- * process hands the lock over, and this is the attempt that it makes for the sleeper.
+ * Why a sleeper woke: `undefined` = something may have changed, attempt again; otherwise a holder of the same process
+ * hands the lock over, and `attempt` is the attempt that it makes for the sleeper.
  */
 export type Wake<T> = { readonly attempt: Promise<Attempt<T>> } | undefined;
 
-/** One wait: how it sleeps, and what wakes it. The waiting loop knows no more of pub/sub than this. */
+/** One wait: how it sleeps, and what wakes it. This is all that the waiting loop knows of pub/sub. */
 export interface Wait<T> {
-  /** Whether it may attempt; `false`: others are before it in a FIFO queue, and it sleeps until it is the head. */
+  /** Whether it may attempt; `false`: it has to sleep first, for example until it is the head of its FIFO queue. */
   readonly isTurn: boolean;
   /** Whether the wait ends by itself, at a deadline. Set by the loop. @default false */
   timed?: boolean;
   /**
-   * Starts to listen. Once it resolves, no wake-up is missed, or it is time for an attempt without a subscription; then
-   * another attempt follows as soon as there is one. `undefined` where either is so already.
+   * Subscribes to wake-ups. When the promise resolves, either the subscription is live, so that no wake-up is missed;
+   * or it is time for an attempt without a subscription, and another attempt follows as soon as it is live.
+   * `undefined`: one of these is true already.
    */
   listen(): Promise<void> | undefined;
   /**
-   * Sleeps until woken, or until `retryInMs` milliseconds have passed: in a FIFO queue for the head only.
-   * @param inDoubt - it may have acquired by an attempt that got no answer, so it looks again in time, whatever
-   *   its place in the queue
+   * Sleeps until woken, or until `retryInMs` milliseconds have passed. In a FIFO queue the time counts only for the
+   * head.
+   * @param inDoubt - an attempt without a reply may have acquired, so `retryInMs` counts whatever its place in the
+   *   queue
    */
   sleep(retryInMs: number, inDoubt?: boolean): Promise<Wake<T>>;
-  /** Redis cannot be reached: all who wait for the same find out for themselves, and now. */
+  /** Redis cannot be reached: all waiters for the same object attempt now, so that each gets its error now. */
   connectionLost?(): void;
-  /** Ends the wait; a wake-up that came and was not used goes to the next waiter. */
+  /** Ends the wait; a wake-up that it received and did not use goes to the next waiter. */
   leave(): void;
 }
 
-/** Pause of a waiter whose attempt got no reply in time: a server that hangs is not hammered. */
+/** Pause of a waiter whose attempt got no reply in time, in ms: it must not flood a server that hangs. */
 const PAUSE_AFTER_TIMEOUT_MS = 500;
 
 /** Something to be acquired, as the waiting loop sees it. */
 export interface Acquirable<T> {
-  /** Whether others wait already, so that it must not attempt before its turn. */
+  /** Whether others wait already, so that it must join them before its first attempt. */
   readonly mustQueue: boolean;
   /**
-   * Whether another attempt may follow one that got no answer, since a repeat counts once. Otherwise the caller is
-   * told.
+   * Whether another attempt may follow one that got no reply, because a repeat counts once. Otherwise the caller gets
+   * the error.
    * @default true
    */
   readonly repeatable?: boolean;
-  /** Told of each attempt, while somebody listens to acquisitions. */
+  /** Called for each attempt, while acquisitions have a telemetry subscriber. */
   trace?: { attempted(handedOver: boolean): void } | undefined;
-  /** One try. A rejection ends the wait, unless it says that no answer came and the wait has time left. */
+  /** One try. A rejection ends the wait, unless it is a command time-out and the wait has time left. */
   attempt(): Promise<Attempt<T>>;
   /**
-   * Why an attempt under way cannot even be sent; `undefined` where it can. A wait that ends meanwhile rejects with
-   * this error: Redis has not answered "not acquired".
+   * Why an attempt under way cannot be sent; `undefined` if it can. A wait whose deadline passes meanwhile rejects with
+   * this error, because Redis has not replied "not acquired".
    */
   outage?(): Error | undefined;
-  /** Joins the waiters. `undefined`: it does not wait, one attempt is all. */
+  /** Joins the waiters. `undefined`: it does not wait after its first attempt. */
   join(): Wait<T> | undefined;
   /**
    * Called once, when the wait ends without success.
-   * @param pending - the attempt that was under way, if one was; it may still succeed and is then undone
-   * @param doubtful - whether an attempt got no reply and may have succeeded
+   * @param pending - the attempt that was under way, if any; it may still succeed and is then undone
+   * @param doubtful - whether an attempt got no reply, and so may have succeeded
    */
   giveUp(pending: Promise<Attempt<T>> | undefined, doubtful: boolean): void;
 }
 
 /**
  * The limit of a wait.
- * @param waitMs - in ms; `Infinity` = without limit; 0 or less: a single attempt, which has no limit either
- * @returns `undefined` for none
+ * @param waitMs - in ms; `Infinity` = no limit; 0 or less: a single attempt, also without a limit
+ * @returns `undefined` if there is neither a time limit nor a signal
  */
 export function waitLimit(waitMs: number, signal: AbortSignal | undefined): WaitLimit | undefined {
   const timed = waitMs > 0 && waitMs !== Infinity;
@@ -81,8 +83,8 @@ export function waitLimit(waitMs: number, signal: AbortSignal | undefined): Wait
 }
 
 /**
- * Where a wait stands between two attempts: none was made; the last was refused (another owner has it); or the last got
- * no answer, and may have acquired it.
+ * The state of a wait between two attempts: none was made; the last was refused (another owner has it); or the last got
+ * no reply, and may have acquired.
  */
 type State = 'starting' | 'refused' | 'unanswered';
 
@@ -91,20 +93,21 @@ type State = 'starting' | 'refused' | 'unanswered';
  * attempt -> subscribe -> attempt -> sleep until woken, the ttl, or the deadline -> attempt ... -> leave.
  *
  * Rules it keeps:
- * 1. It listens before the attempt whose failure sends it to sleep, so that no wake-up falls between the two. While it
- *    cannot be subscribed it attempts after growing pauses, and once more as soon as it is.
- * 2. It starts no attempt after the deadline, and does not stay past it because an attempt hangs.
- * 3. A waiter in a FIFO queue attempts only when it is its head, or when an attempt of its own got no answer. The
- *    very first attempt comes before all that, unless others wait already: most locks are free.
- * 4. "Not acquired" is an answer of Redis: a deadline that finds an attempt without a server to send it to is an error.
- * 5. A command time-out is no answer, so it does not end a wait that has time left: another attempt follows after a
- *    pause. A caller without a deadline is told when its first attempt gets none: otherwise it would never learn that
- *    Redis hangs.
- * 6. Whatever way it ends, its waiter leaves, and an attempt whose end it did not see goes to `giveUp`.
+ * 1. It subscribes before the attempt whose failure puts it to sleep, so that no wake-up is lost between the two. While
+ *    it cannot subscribe, it attempts after growing pauses, and once more as soon as it has subscribed.
+ * 2. It starts no attempt after the deadline, and it ends at the deadline even if an attempt hangs.
+ * 3. A waiter in a FIFO queue attempts only when it is the head, or when one of its attempts got no reply. The very
+ *    first attempt is made before it queues, unless others wait already: most locks are free.
+ * 4. "Not acquired" is a reply of Redis: if the deadline passes while an attempt cannot be sent to any server, that is
+ *    an error.
+ * 5. A command time-out is not a reply, so it does not end a wait that has time left: another attempt follows after a
+ *    pause. A caller without a deadline gets an error if its first attempt times out: otherwise it would never learn
+ *    that Redis hangs.
+ * 6. However it ends, its waiter leaves the queue, and an attempt still under way goes to `giveUp`.
  *
- * @param limit - `undefined`: it waits for as long as it takes
+ * @param limit - `undefined`: no limit
  * @returns the acquired value, or `undefined` when the deadline passed
- * @throws the signal's reason when it aborted; what `attempt` or `listen` rejected with
+ * @throws the signal's reason when it aborted; what `attempt`, `listen` or `sleep` rejected with
  */
 export async function acquireWithin<T>(
   acquirable: Acquirable<T>,
@@ -117,7 +120,7 @@ export async function acquireWithin<T>(
   try {
     if (limit?.aborted === true) throw limit.reason;
     let state: State = 'starting';
-    /** How long to sleep, once an attempt has failed. */
+    /** How long to sleep after a failed attempt. */
     let retryInMs = Infinity;
     for (;;) {
       let wake: Wake<T> | typeof INTERRUPTED;
@@ -143,9 +146,9 @@ export async function acquireWithin<T>(
         result = await orInterrupted(pending, limit);
         state = 'refused';
       } catch (error) {
-        // Otherwise the other waiters would find out one after the other, each after a time-out of its own.
+        // Otherwise the other waiters would notice one after the other, each after its own time-out.
         if (error instanceof ConnectionError) wait?.connectionLost?.();
-        // A refusal before the first write is an answer: nothing was acquired, nothing is to be undone.
+        // A refusal before the first write is a reply: nothing was acquired, so there is nothing to undo.
         if (error instanceof IllegalMonitorStateError || !mayHaveRun(error)) pending = undefined;
         if (!(error instanceof CommandTimeoutError)) throw error;
         doubtful = true;

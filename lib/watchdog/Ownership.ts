@@ -12,48 +12,48 @@ export function ownershipKey(rawName: string, owner: string): string {
 }
 
 /**
- * By what a hold was taken: `lock` and its like, `acquire`, or `withLock`. It decides who may re-enter, and what
- * `unlock` takes.
+ * How a hold was acquired: by `lock` or a similar call, by `acquire`, or by `withLock`. It decides who may re-enter,
+ * and which hold `unlock` releases.
  */
 export type Origin = 'plain' | 'acquire' | 'section';
 
-/** The values that a lock of a group is about. */
+/** The values that a group lock covers. */
 export interface GroupValues {
   /** Their field names in the group's hash, sorted, each once. */
   readonly fields: readonly string[];
-  /** The same as one text: equal for equal sets. */
+  /** The same as one string: equal for equal sets. */
   readonly key: string;
 }
 
 /** One acquisition: what one `unlock` releases, and what the public `LockHold` stands for. */
 export interface Hold {
-  /** Its explicit lease in ms; -1 = the watchdog keeps it. */
+  /** Its explicit lease in ms; -1 = the watchdog renews it. */
   leaseMs: number;
   /** Monotonic end of the explicit lease; `Infinity` for the watchdog. */
   leaseEnd: number;
-  /** What the watchdog extends to, in ms. */
+  /** The lease that each renewal of the watchdog sets, in ms. */
   readonly watchdogMs: number;
-  /** Renewals after which it is given up; 0 = never. */
+  /** The hold is given up after so many renewals; 0 = never. */
   readonly maxRenewals: number;
   /** Renewals so far. */
   renewals: number;
-  /** Whether it is left to expire: it is not given back, and its end is no loss. */
+  /** Whether it is left to expire: it is not released, and its end is not reported as a loss. */
   expires?: boolean;
-  /** Whether it was given back. */
+  /** Whether it was released. */
   released: boolean;
-  /** Told of its end, where somebody listened when it began. */
+  /** Records its end, if there was a telemetry subscriber when it began. */
   trace?: HoldEnd | undefined;
-  /** By what it was taken. */
+  /** How it was acquired. */
   readonly origin?: Origin;
-  /** The section it is the lock of, or the scope it was taken in; `undefined` outside scopes. */
+  /** The section that it is the lock of, or the scope in which it was acquired; `undefined` outside scopes. */
   readonly scope?: Scope | undefined;
-  /** Whether the caller named the thread: the hold is then that thread's, in whatever scope it was taken. */
+  /** Whether the caller named the thread: the hold then belongs to that thread, whatever scope it was acquired in. */
   readonly given?: boolean;
-  /** Of a group lock: what it is about. @default the whole lock */
+  /** For a group lock: the values it covers. @default the whole lock */
   readonly values?: GroupValues | undefined;
   /** With `values`: monotonic time until which Redis keeps them for this hold. */
   deadline?: number;
-  /** Why it was lost; set before anybody is told. */
+  /** Why it was lost; set before any listener is called. */
   lost?: LockLostError;
   /** Called once when it is lost. */
   onLost?: (cause: Error) => void;
@@ -67,18 +67,21 @@ export interface RenewalSchedule {
   nextAt: number;
   /** Those whose last renewal failed. */
   readonly failed: Set<Ownership>;
-  /** Monotonic time at which those are tried again; `Infinity` while there are none, or while they are being tried. */
+  /**
+   * Monotonic time at which {@link failed} ones are retried; `Infinity` while there are none, or while a retry is under
+   * way.
+   */
   retryAt: number;
 }
 
-/** One that is idle. */
+/** A schedule without ownerships. */
 export function newSchedule(watchdogMs: number): RenewalSchedule {
   return { watchdogMs, ownerships: new Set(), nextAt: 0, failed: new Set(), retryAt: Infinity };
 }
 
 /** What identifies an ownership and how it is renewed. */
 export interface OwnershipIdentity extends Omit<Renewable, 'holds'> {
-  /** What the table knows it by: {@link ownershipKey}. */
+  /** Its key in the table: {@link ownershipKey}. */
   readonly key: string;
   /** The lock's name as the user gave it. */
   readonly name: string;
@@ -89,7 +92,7 @@ export interface OwnershipIdentity extends Omit<Renewable, 'holds'> {
 }
 
 /**
- * All that one thread has of one lock, as far as this client knows.
+ * All holds of one thread on one lock, as far as this client knows.
  *
  * States: idle (no holds) -> acquiring -> held (1..n holds) -> idle; held -> lost (removed from the table).
  */
@@ -100,25 +103,25 @@ export class Ownership implements OwnershipIdentity {
   readonly threadId: number;
   readonly owner: string;
   readonly renewal: Renewal;
-  /** The acquisitions it consists of, in their order. */
+  /** Its holds, in the order in which they were acquired. */
   holds: readonly Hold[] = NO_HOLDS;
   /**
-   * Monotonic time until which Redis keeps the lock for sure: counted from before the last confirmed command was sent.
+   * Monotonic time until which Redis certainly keeps the lock, counted from before the last confirmed command was sent.
    */
   deadline = 0;
   /** Whether an acquisition is under way; there is at most one. */
   acquiring = false;
-  /** The section that the acquisition under way is for, where others wait for the section as a whole. */
+  /** The section for which the acquisition under way is made; other calls wait for that whole section. */
   acquirer: Scope | undefined;
-  /** Rollbacks under way: it stays one and the same ownership until they are over. */
+  /** The number of rollbacks under way. The table keeps this ownership until they have ended. */
   rollbacks = 0;
-  /** Whether the last renewal failed and is to be repeated before its time. */
+  /** Why the last renewal failed, if it did; it is then retried before the next regular one. */
   renewalFailed: Error | undefined;
   /** Whether a renewal is under way. */
   renewing = false;
-  /** The schedule it is renewed by; the watchdog's. */
+  /** The schedule that renews it; managed by the watchdog. */
   schedule: RenewalSchedule | undefined;
-  /** Where it stands in the watchdog's heap; -1: it does not. */
+  /** Its index in the watchdog's heap; -1 if it is not there. */
   heapIndex = -1;
   #idle: DeferredPromise<void> | undefined;
   #releases = 0;
@@ -133,7 +136,7 @@ export class Ownership implements OwnershipIdentity {
     this.renewal = identity.renewal;
   }
 
-  /** Adds a hold. A push to an empty array would reserve room for 17. */
+  /** Adds a hold. Copies, because a push to an empty array would reserve room for 17 elements. */
   add(hold: Hold): void {
     this.holds = this.holds.length === 0 ? [hold] : [...this.holds, hold];
   }
@@ -143,7 +146,7 @@ export class Ownership implements OwnershipIdentity {
     this.holds = this.holds.length === 1 ? NO_HOLDS : this.holds.filter((one) => one !== hold);
   }
 
-  /** Removes those of the given holds that it has. @returns them */
+  /** Removes those of the given holds that it has. @returns the removed holds */
   removeSome(some: readonly Hold[]): readonly Hold[] {
     const gone = this.holds.filter((one) => some.includes(one));
     if (gone.length === this.holds.length) return this.removeAll();
@@ -151,14 +154,14 @@ export class Ownership implements OwnershipIdentity {
     return gone;
   }
 
-  /** Removes all holds. @returns them */
+  /** Removes all holds. @returns the removed holds */
   removeAll(): readonly Hold[] {
     const { holds } = this;
     this.holds = NO_HOLDS;
     return holds;
   }
 
-  /** The longest watchdog time of its holds without lease, in ms; 0 where every hold has a lease. */
+  /** The longest `watchdogMs` of its holds without a lease, in ms; 0 if every hold has a lease. */
   get watchdogMs(): number {
     let longest = 0;
     for (const hold of this.holds) {
@@ -167,14 +170,14 @@ export class Ownership implements OwnershipIdentity {
     return longest;
   }
 
-  /** Monotonic end of the longest lease of its holds; `Infinity` where the watchdog keeps one. */
+  /** Monotonic end of the longest lease of its holds; `Infinity` if the watchdog renews one of them. */
   get leaseEnd(): number {
     let end = 0;
     for (const hold of this.holds) if (hold.leaseEnd > end) end = hold.leaseEnd;
     return end;
   }
 
-  /** How long Redis must keep it for the holds it has, in ms from `now`; 0 without holds. */
+  /** How long Redis must keep the lock for its holds, in ms from `now`; 0 without holds. */
   remainingMs(now: number): number {
     let end = 0;
     for (const hold of this.holds) {
@@ -184,8 +187,8 @@ export class Ownership implements OwnershipIdentity {
   }
 
   /**
-   * What a release leaves: how many holds, and for how many ms. Holds whose leases have all run out are not left: Redis
-   * would keep them for as long as a longer lease, which is given back, had set.
+   * What a release leaves: how many holds, and for how many ms. If the leases of all holds have run out, no hold is
+   * left. Otherwise Redis would keep these holds until the end of a longer lease, that of the released hold.
    */
   remainder(): { readonly left: number; readonly remainingMs: number } {
     if (this.holds.length === 0) return NOTHING;
@@ -194,8 +197,8 @@ export class Ownership implements OwnershipIdentity {
   }
 
   /**
-   * Monotonic time until which Redis keeps it at least, once it was told which holds are left.
-   * @param now - monotonic time before Redis is told
+   * Monotonic time until which Redis keeps the lock at least, once it has received the command that leaves these holds.
+   * @param now - monotonic time before that command is sent
    */
   keptUntil(now: number): number {
     let end = 0;
@@ -206,19 +209,19 @@ export class Ownership implements OwnershipIdentity {
   }
 
   /**
-   * Whether a release of it is under way. The next acquisition is sent when none is: a release that is repeated,
-   * because its answer is late, would take away what the acquisition brings.
+   * Whether a release is under way. The next acquisition is sent only when none is: a release may be sent again because
+   * its reply is late, and would then also release what the acquisition has just acquired.
    */
   get releasing(): boolean {
     return this.#releases > 0;
   }
 
-  /** A release is about to be sent. */
+  /** Call before a release is sent. */
   beginRelease(): void {
     this.#releases++;
   }
 
-  /** A release has ended, however. */
+  /** Call when a release has ended, with success or with an error. */
   endRelease(): void {
     if (--this.#releases > 0) return;
     this.#released?.resolve();
@@ -232,7 +235,7 @@ export class Ownership implements OwnershipIdentity {
     return this.#released.promise;
   }
 
-  /** Resolves when no acquisition is under way, or no holds are left. The caller has to look again then. */
+  /** Resolves when no acquisition is under way, or no holds are left. The caller must then check again. */
   whenIdle(): Promise<void> {
     if (!this.acquiring) return Promise.resolve();
     this.#idle ??= pDefer<void>();
@@ -246,7 +249,7 @@ export class Ownership implements OwnershipIdentity {
     this.emptied();
   }
 
-  /** It has no holds any more: who waits to give one back need not wait for an acquisition that goes on. */
+  /** No holds are left: a call that waits in order to release one need not wait for the acquisition under way. */
   emptied(): void {
     this.#idle?.resolve();
     this.#idle = undefined;
@@ -254,8 +257,8 @@ export class Ownership implements OwnershipIdentity {
 }
 
 /**
- * Until when a lease that was confirmed is surely ours: counted from before the command was sent, less a margin for two
- * clocks that do not run alike and for a timer that fires late. No other owner can have the lock before that.
+ * Until when a confirmed lease certainly belongs to this client: counted from before the command was sent, less a
+ * margin for clock drift and for a timer that fires late. No other owner can have the lock before that.
  *
  * @param sentAt - monotonic time just before the command was sent
  * @param leaseMs - the lease it set, in ms
@@ -266,10 +269,11 @@ export function confirmedUntil(sentAt: number, leaseMs: number): number {
 }
 
 /**
- * What `unlock` gives back of a thread: what `lock` took, else what `acquire` took, else the hold of a section around
- * it. What is left to run out comes last, and a section that runs beside keeps its hold.
+ * The hold of a thread that `unlock` releases: one that `lock` acquired, else one that `acquire` acquired, else that of
+ * a section around the call. A hold that is left to expire comes last. A section that runs beside the call keeps its
+ * hold.
  * @param around - the scope of the call
- * @returns `undefined` where all holds belong to sections beside the call
+ * @returns `undefined` if all holds belong to sections beside the call
  */
 export function holdForUnlock(holds: readonly Hold[], around: Scope | undefined): Hold | undefined {
   let best: Hold | undefined;
@@ -283,7 +287,7 @@ export function holdForUnlock(holds: readonly Hold[], around: Scope | undefined)
   return best;
 }
 
-/** Comes first. */
+/** The highest rank: such a hold is released first. */
 const PLAIN = 4;
 
 function rankForUnlock({ origin, scope, expires }: Hold, around: Scope | undefined): number {
@@ -299,22 +303,24 @@ export interface Renewable {
   readonly rawName: string;
   /** The owner's field in the lock's hash. */
   readonly owner: string;
-  /** What the owner has. */
+  /** The owner's holds. */
   readonly holds: readonly Hold[];
 }
 
-/** What a renewal found: whether the lock was still held, or which holds were not. */
+/** What a renewal found: whether the lock was still held; or, for a group lock, the holds that were gone. */
 export type Renewed = boolean | readonly Hold[];
 
-/** How one family of locks is renewed. One object per family: its identity groups the ownerships into batches. */
+/**
+ * How one family of locks is renewed. There is one object per family: ownerships with the same object share batches.
+ */
 export interface Renewal {
   /**
    * Renews a batch in one command; all keys are of one slot.
    * @param batch - at most `lockWatchdogBatchSize`
-   * @param leaseMs - what to extend them to, in ms
+   * @param leaseMs - the lease that the renewal sets, in ms
    * @returns for each, whether it was still held
    */
   renew(batch: readonly Renewable[], leaseMs: number): Promise<readonly Renewed[]>;
-  /** What must be equal for two of them to share a batch: the slot on a cluster, nothing otherwise. */
+  /** Two ownerships may share a batch if this is equal: the slot on a cluster; otherwise the same for all. */
   batchOf(one: Renewable): string | number;
 }

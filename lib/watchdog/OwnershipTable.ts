@@ -17,8 +17,9 @@ export interface LockLost {
 }
 
 /**
- * Who holds what in this client: (key, owner) -> {@link Ownership}. The only mutable state of ownership; facades and
- * the watchdog share it. An entry exists while it has holds, or an acquisition, a release or a rollback under way.
+ * Who holds what in this client: (key, owner) -> {@link Ownership}. This is the only mutable state of ownership;
+ * facades and the watchdog share it. An entry exists while it has holds, or an acquisition, a release or a rollback
+ * under way.
  */
 export class OwnershipTable {
   readonly #ownerships = new Map<string, Ownership>();
@@ -26,18 +27,18 @@ export class OwnershipTable {
   readonly #leftovers = new Leftovers();
   // Made when needed: most clients have no such calls.
   #sectionQueues: SectionQueues | undefined;
-  /** Told when an ownership got a hold, and when it has none any more. */
+  /** Called when the holds or the deadline of an ownership have changed, and when it has no holds any more. */
   watcher: { changed(ownership: Ownership): void; ended(ownership: Ownership): void } | undefined;
 
-  /** Told when something may have been given back; set while the client drains. */
+  /** Called when something may have been released; set while the client drains. */
   onReleased: (() => void) | undefined;
 
-  /** The calls of this client that wait for a section to give up its lock. */
+  /** The calls of this client that wait until a section has released its lock. */
   get sectionQueues(): SectionQueues {
     return (this.#sectionQueues ??= new SectionQueues());
   }
 
-  /** Whether a lock is held, being taken or being given back. Holds that are left to expire do not count. */
+  /** Whether a lock is held, being acquired or being released. Holds that are left to expire do not count. */
   get busy(): boolean {
     for (const { acquiring, releasing, holds } of this.#ownerships.values()) {
       if (acquiring || releasing || holds.some(({ expires }) => expires !== true)) return true;
@@ -45,7 +46,7 @@ export class OwnershipTable {
     return false;
   }
 
-  /** How many keys are kept of leftovers: holds that Redis may still have although this client has not. */
+  /** How many leftovers are kept: ownerships that Redis may still have although this client has given them up. */
   get leftovers(): number {
     return this.#leftovers.size;
   }
@@ -55,19 +56,19 @@ export class OwnershipTable {
     return this.#ownerships.size;
   }
 
-  /** The ownership of that `ownershipKey`, if there is one. */
+  /** The ownership with this `ownershipKey`, if there is one. */
   get(key: string): Ownership | undefined {
     return this.#ownerships.get(key);
   }
 
-  /** Adds an ownership where there is none of its key. The caller adds a hold to it or calls {@link tidy}. */
+  /** Adds an ownership; there must be none with its key. The caller then adds a hold to it or calls {@link tidy}. */
   open(identity: OwnershipIdentity): Ownership {
     const ownership = identity instanceof Ownership ? identity : new Ownership(identity);
     this.#ownerships.set(ownership.key, ownership);
     return ownership;
   }
 
-  /** Every ownership there is. */
+  /** All ownerships. */
   all(): IterableIterator<Ownership> {
     return this.#ownerships.values();
   }
@@ -84,9 +85,9 @@ export class OwnershipTable {
   }
 
   /**
-   * One hold is released: the given one, else the last one; one that is left to expire only if there is no other.
-   * {@link update} must follow.
-   * @returns the hold, or `undefined` where there was none
+   * Removes one hold: the given one, else the last one. A hold that is left to expire is removed only if there is no
+   * other. {@link update} must follow.
+   * @returns the hold, or `undefined` if there was none
    */
   remove(ownership: Ownership, hold?: Hold): Hold | undefined {
     const { holds } = ownership;
@@ -105,7 +106,7 @@ export class OwnershipTable {
     return gone;
   }
 
-  /** The holds of an ownership have changed: its deadline is at most what they last, and the watchdog is told. */
+  /** The holds of an ownership have changed: limits its deadline to the longest of them, and notifies the watchdog. */
   update(ownership: Ownership): void {
     if (ownership.holds.length > 0) {
       this.#shorten(ownership);
@@ -120,7 +121,7 @@ export class OwnershipTable {
   }
 
   /**
-   * A hold has another lease from now on, whatever it had. Redis is told afterwards, so until it has answered
+   * Sets another lease for a hold, with or without one before. The command to Redis follows, so until its reply
    * ({@link confirm}) only the shorter of the old and the new lease counts.
    * @param leaseEnd - monotonic end of the lease
    */
@@ -132,7 +133,7 @@ export class OwnershipTable {
     this.watcher?.changed(ownership);
   }
 
-  /** A hold is left to expire at the end of its last renewal, or of its lease. That is no loss. */
+  /** Leaves a hold to expire when its last renewal or its lease ends. That is not reported as a loss. */
   letExpire(ownership: Ownership, hold: Hold): void {
     if (!ownership.holds.includes(hold)) return;
     hold.expires = true;
@@ -148,7 +149,7 @@ export class OwnershipTable {
 
   /**
    * Redis confirmed that it keeps the lock until `deadline` (monotonic).
-   * @param hold - the one whose lease was set
+   * @param hold - the hold whose lease was set
    */
   confirm(ownership: Ownership, hold: Hold, deadline: number): void {
     if (hold.values !== undefined) {
@@ -158,23 +159,24 @@ export class OwnershipTable {
     this.watcher?.changed(ownership);
   }
 
-  /** Whether Redis may still have a hold of this owner that this client has reported lost, or given up. */
+  /** Whether Redis may still have a hold of this owner that this client has reported as lost, or has given up. */
   isLeftover(ownership: Ownership): boolean {
     return this.#leftovers.size > 0 && this.#leftovers.remainingMs(ownership) > 0;
   }
 
-  /** For how long Redis may still have such a hold, in ms; 0: it has none. */
+  /** How long Redis may still have such a hold, in ms; 0 if it has none. */
   leftoverMs(ownership: Ownership): number {
     return this.#leftovers.remainingMs(ownership);
   }
 
-  /** The lock turned out to be gone: aborts every hold, calls each listener once, forgets the ownership. */
+  /** The lock turned out to be gone: aborts every hold, calls each listener once and removes the ownership. */
   lose(ownership: Ownership, why: string, options?: ErrorOptions): void {
     this.loseEach([{ ownership, why, options }]);
   }
 
   /**
-   * The same for several at once. All are lost before the first listener is called, which may look at the others.
+   * {@link lose} for several ownerships. All are marked as lost before the first listener is called, since a listener
+   * may check the others.
    * @param losses - each ownership once
    */
   loseEach(losses: Iterable<Loss>): void {
@@ -194,7 +196,7 @@ export class OwnershipTable {
     for (const one of tell) one();
   }
 
-  /** One hold is given up although the lock is still there (its renewals are used up). */
+  /** Gives up one hold although Redis still has the lock (its renewals are used up). */
   giveUp(ownership: Ownership, hold: Hold, why: string): void {
     if (this.release(ownership, hold) === undefined) return;
     this.#leftovers.add(ownership, [hold]);
@@ -206,7 +208,7 @@ export class OwnershipTable {
   }
 
   /**
-   * A release found the lock gone: the hold that was just released is lost.
+   * A release found the lock gone: the hold just released is lost, and so are the others that cover what is gone.
    * @param gone - the values that are gone. @default the whole lock
    */
   foundGone(ownership: Ownership, hold: Hold, why: string, gone?: readonly string[]): void {
@@ -220,8 +222,8 @@ export class OwnershipTable {
   }
 
   /**
-   * Loses every ownership of a key (forceUnlock by this client).
-   * @param values - only what is held of these. @default everything
+   * Marks every ownership of a key as lost (forceUnlock by this client).
+   * @param values - only holds that cover one of these. @default all holds
    */
   loseAll(rawName: string, why: string, values?: GroupValues): void {
     this.loseEach(
@@ -235,7 +237,7 @@ export class OwnershipTable {
     );
   }
 
-  /** An acquisition has ended. @param failed - the section that it was for, and that has not got the lock */
+  /** An acquisition has ended. @param failed - the section for which it was made, if it did not acquire the lock */
   ended(ownership: Ownership, failed: object | undefined): void {
     ownership.ended();
     this.tidy(ownership);
@@ -244,14 +246,14 @@ export class OwnershipTable {
     if (failed !== undefined) this.#sectionQueues.free(failed);
   }
 
-  /** Forgets an ownership that has nothing any more. */
+  /** Removes an ownership without holds and without an acquisition, a release or a rollback under way. */
   tidy(ownership: Ownership): void {
     this.onReleased?.();
     if (ownership.holds.length > 0 || ownership.acquiring || ownership.releasing || ownership.rollbacks > 0) return;
     if (this.#ownerships.get(ownership.key) === ownership) this.#ownerships.delete(ownership.key);
   }
 
-  /** Adds a listener. @returns what removes it */
+  /** Adds a listener. @returns a function that removes it */
   onLost(listener: (event: LockLost) => void): () => void {
     // A wrapper of its own, so that one function added twice is called twice and removed once.
     const entry = (event: LockLost): void => listener(event);
@@ -262,8 +264,8 @@ export class OwnershipTable {
   }
 
   /**
-   * Forgets everything: the client is shut down and its locks are left to expire. Nothing renews
-   * the holds any more, so each is lost; the client's listeners are not called, since the shutdown was asked for.
+   * Removes everything: the client is shut down and its locks are left to expire. Nothing renews the holds any more, so
+   * each is marked as lost. The client's listeners are not called, because the shutdown was requested.
    */
   clear(): void {
     const ownerships = [...this.#ownerships.values()];
@@ -291,7 +293,7 @@ export class OwnershipTable {
     }
   }
 
-  /** A release got no answer, or was refused: Redis may still have that hold. */
+  /** A release got no reply, or was refused: Redis may still have this hold. */
   mayRemain(ownership: Ownership, hold: Hold): void {
     this.#leftovers.add(ownership, [hold]);
   }
@@ -304,18 +306,18 @@ export class OwnershipTable {
     else if (given !== true) gaveBack(scope, threadId);
   }
 
-  /** A section that has given up its lock is no obstacle any more. */
+  /** A section has released its lock: the calls that waited for it continue. */
   #freeSection({ origin, scope }: Hold): void {
     if (origin === 'section' && scope !== undefined) this.#sectionQueues?.free(scope);
   }
 
-  /** The lock counts as ours no longer than its holds last. */
+  /** Limits the deadline to the longest of the holds. */
   #shorten(ownership: Ownership): void {
     if (ownership.holds[0]?.values !== undefined) countDeadline(ownership);
     else ownership.deadline = Math.min(ownership.deadline, ownership.keptUntil(performance.now()));
   }
 
-  /** Runs outside any async context: the one in which a loss is found has nothing to do with the holder's. */
+  /** Calls the listeners outside any async context: the context in which a loss is found is not the holder's. */
   #tell(ownership: Ownership, holds: readonly Hold[], cause: LockLostError): void {
     const lost = holds.filter(({ expires }) => expires !== true);
     if (lost.length === 0) return;
@@ -331,7 +333,8 @@ export class OwnershipTable {
         try {
           listener({ name, threadId, cause });
         } catch (error) {
-          // A listener's error must reach its author but may not stop the watchdog, nor be thrown in a timer of ours.
+          // The author of the listener must learn of its error. But the error must not stop the watchdog, nor be thrown
+          // in one of our timers.
           process.emitWarning(`An onLockLost listener threw: ${String(error)}`, { code: 'IOREDISSON_LISTENER' });
         }
       }
@@ -339,7 +342,7 @@ export class OwnershipTable {
   }
 }
 
-/** The index of the last hold that is not left to expire; else of the last one. */
+/** The index of the last hold that is not left to expire; otherwise the index of the last one. */
 function lastHeld(holds: readonly Hold[]): number {
   const index = holds.findLastIndex(({ expires }) => expires !== true);
   return index < 0 ? holds.length - 1 : index;

@@ -15,24 +15,24 @@ import {
 } from './Ownership';
 import type { OwnershipTable } from './OwnershipTable';
 
-/** Renewal happens this many times per watchdog time-out (Redisson: every third of it). */
+/** Renewals per watchdog time-out (as in Redisson). */
 const RENEWALS_PER_TIMEOUT = 3;
-/** Renewals that failed are repeated this many times within a period, so that several fit into a lease. */
+/** Retries of a failed renewal per renewal period, so that several fit into a lease. */
 const RETRIES_PER_PERIOD = 4;
-/** The longest pause before a renewal that failed is repeated, in ms. */
+/** The longest pause before a failed renewal is retried, in ms. */
 const MAX_RETRY_PAUSE_MS = 1_000;
-/** Most ownerships that one turn of the event loop looks at, sends or reads: a few milliseconds of work. */
+/** The most ownerships that one turn of the event loop checks, sends or reads: a few milliseconds of work. */
 const OWNERSHIPS_PER_TURN = 1_000;
-/** The next ownerships are sent when those before them are answered, or after this long, in ms. */
+/** The next ownerships are sent when the replies to those before them are there, or after this long, in ms. */
 const MAX_ANSWER_MS = 50;
 
 /**
- * The watchdog: one unref'd timer for all locks of a client. It renews those without lease in batches, every third
- * of their watchdog time-out, and reports a loss as soon as the deadline of an ownership has passed.
+ * The watchdog: one unref'd timer for all locks of a client. It renews locks without a lease in batches, three times
+ * per watchdog time-out, and reports a loss as soon as the deadline of an ownership has passed.
  *
- * Invariants: 1. a renewal that fails is repeated within the lease, whatever the error; 2. an ownership past its
- * deadline is lost, even if Redis should still have it: it counts for no longer than Redis has confirmed; 3. no holds,
- * no timer; 4. nothing is done for all ownerships in one turn of the event loop: {@link OWNERSHIPS_PER_TURN}.
+ * Invariants: 1. a failed renewal is retried within the lease, whatever the error; 2. an ownership past its deadline is
+ * lost, even if Redis still has it: only what Redis has confirmed counts; 3. without holds there is no timer; 4.
+ * renewals never send or read all ownerships in one turn of the event loop: {@link OWNERSHIPS_PER_TURN}.
  *
  * States: idle -> armed -> (due: losing, renewing) -> armed | idle; closed.
  */
@@ -47,8 +47,8 @@ export class Watchdog {
   #dueAt = Infinity;
 
   /**
-   * @param batchSize - most ownerships of one renewal command (`lockWatchdogBatchSize`)
-   * @param clientId - for those who listen to renewals
+   * @param batchSize - the most ownerships of one renewal command (`lockWatchdogBatchSize`)
+   * @param clientId - for subscribers to renewals
    */
   constructor(table: OwnershipTable, batchSize: number, clientId: string) {
     this.#table = table;
@@ -58,11 +58,11 @@ export class Watchdog {
   }
 
   /**
-   * Does now what is overdue. Called after each reply: when the event loop has stalled, a reply may be read before the
-   * timer fires, and its caller must not go on with a hold that has run out.
+   * Does overdue work now. Called after each reply: if the event loop was blocked, a reply may be read before the timer
+   * fires, and its caller must not continue with a hold that has expired.
    */
   readonly catchUp = (): void => {
-    // The reply belongs to its caller's thread; what is overdue does not.
+    // The reply belongs to its caller's async context; the overdue work does not.
     if (performance.now() >= this.#dueAt) runOutside(() => this.#due());
   };
 
@@ -118,7 +118,7 @@ export class Watchdog {
 
   #due(): void {
     const now = performance.now();
-    // A listener that is told of a loss may look at other holds, and so come back here.
+    // A listener to a loss may check other holds, and so call this method again.
     this.#dueAt = Infinity;
     this.#expire(now);
     for (const schedule of this.#schedules.values()) {
@@ -143,7 +143,7 @@ export class Watchdog {
     this.#arm(dueAt, performance.now());
   }
 
-  /** Every ownership whose deadline has passed is lost. */
+  /** Marks every ownership whose deadline has passed as lost. */
   #expire(now: number): void {
     let ownership = this.#owned.first;
     if (ownership === undefined || ownership.deadline > now) return;
@@ -155,7 +155,9 @@ export class Watchdog {
     this.#table.loseEach(losses);
   }
 
-  /** Renews them in batches, a few at a time: to write or read all of them at once would block the event loop. */
+  /**
+   * Renews ownerships in batches, a part at a time: writing or reading all of them at once would block the event loop.
+   */
   async #renew(schedule: RenewalSchedule, ownerships: readonly Ownership[]): Promise<void> {
     const batches = new Map<Renewal, Map<string | number, Ownership[]>>();
     for (let i = 0; i < ownerships.length; i++) {
@@ -169,7 +171,7 @@ export class Watchdog {
       if (batch === undefined) slots.set(slot, [ownership]);
       else batch.push(ownership);
     }
-    // The longest that the next ones wait for the answers of the last: a server that hangs must not delay the others.
+    // The longest wait for the replies before the next batches are sent: a server that hangs must not delay the others.
     const pauseMs = Math.min(MAX_ANSWER_MS, (schedule.watchdogMs * OWNERSHIPS_PER_TURN) / (12 * ownerships.length));
     let sent: Promise<void>[] = [];
     let count = 0;
@@ -191,7 +193,7 @@ export class Watchdog {
     }
   }
 
-  /** Gives up the holds whose renewals are used up. @returns whether anything is left to renew */
+  /** Gives up the holds whose renewals are used up. @returns whether there is a hold left to renew */
   #mayRenew(ownership: Ownership): boolean {
     for (const hold of ownership.holds) {
       if (hold.leaseMs !== -1 || hold.maxRenewals === 0 || hold.renewals < hold.maxRenewals) continue;
@@ -211,7 +213,7 @@ export class Watchdog {
       const losses: Loss[] = [];
       batch.forEach((ownership, i) => {
         ownership.renewing = false;
-        // Released meanwhile, and perhaps taken again: the answer is about holds that are gone.
+        // Released meanwhile, and perhaps acquired again: the reply concerns holds that no longer exist.
         if (ownership.holds.length === 0 || !holds[i]!.includes(ownership.holds[0]!)) return;
         const found = alive[i];
         if (found === true) return this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, watchdogMs));
@@ -239,7 +241,8 @@ export class Watchdog {
   #renewed(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
     ownership.renewalFailed = undefined;
     ownership.schedule?.failed.delete(ownership);
-    // Otherwise the last hold without lease was given back meanwhile, and a shorter lease set behind this renewal.
+    // Otherwise the last hold without a lease was released meanwhile, and that release set a shorter lease after this
+    // renewal.
     if (ownership.holds[0]?.values !== undefined) {
       confirmRenewal(ownership, holds, deadline);
       this.#owned.place(ownership);
@@ -251,7 +254,7 @@ export class Watchdog {
   }
 }
 
-/** How long to wait before a failed renewal is repeated, in ms. */
+/** The pause before a failed renewal is retried, in ms. */
 function retryPause(watchdogMs: number): number {
   return Math.min(MAX_RETRY_PAUSE_MS, watchdogMs / RENEWALS_PER_TIMEOUT / RETRIES_PER_PERIOD);
 }

@@ -6,10 +6,10 @@ import type { Renewal } from './Ownership';
 
 type Level = keyof Logger;
 
-/** A client that has been without a connection for so long says so, once, in ms. */
+/** Time without a connection after which the client logs an error, once, in ms. */
 const UNREACHED_MS = 5_000;
 
-/** Logs what happens to a client. @returns what wraps a renewal so that its errors are logged, too */
+/** Logs the events of a client. @returns a function that wraps a renewal, so that its errors are logged, too */
 export function logClient(
   logger: Logger | undefined,
   clientId: string,

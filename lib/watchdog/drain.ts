@@ -3,13 +3,12 @@ import { checkOptionNames, SHUTDOWN_OPTIONS } from '../config/optionNames';
 import { clampTimer, toMillis } from '../util/duration';
 import type { OwnershipTable } from './OwnershipTable';
 
-/** Time between two looks whether the last commands are answered, in ms. */
+/** Time between two checks whether the last commands have ended, in ms. */
 const LOOK_MS = 10;
 
 /**
- * The time that a client gives its holders when it shuts down. It is over as soon as nothing is held, being taken or
- * being given back any more and every command is answered, and at the latest with the shortest limit that was asked
- * for.
+ * The time that a client gives its holders when it shuts down. It is over as soon as no lock is held, being acquired or
+ * being released and every command has ended; at the latest when the shortest of the requested limits has passed.
  *
  * States: waiting (once there is a limit) -> over.
  */
@@ -24,13 +23,16 @@ export class Drain {
   #over: Promise<void> | undefined;
   #end: () => void = () => undefined;
 
-  /** @param executor - tells whether commands are under way */
+  /** @param executor - whether commands are under way */
   constructor(ownerships: OwnershipTable, executor: { readonly busy: boolean }) {
     this.#ownerships = ownerships;
     this.#executor = executor;
   }
 
-  /** Ends `limitMs` from now at the latest; an earlier limit stays. @returns a promise that resolves when it is over */
+  /**
+   * Ends the drain `limitMs` from now at the latest; an earlier limit stays.
+   * @returns a promise that resolves when it is over
+   */
   within(limitMs: number): Promise<void> {
     this.#over ??= this.#begin();
     const endsAt = performance.now() + limitMs;
@@ -53,7 +55,7 @@ export class Drain {
         clearImmediate(this.#immediate);
         resolve();
       };
-      // Not each time: thousands may be given back in one turn.
+      // Checks once per turn of the event loop, not per release: thousands may be released in one turn.
       this.#ownerships.onReleased = () => (this.#immediate ??= setImmediate(this.#check));
       this.#ownerships.onReleased();
     });
@@ -69,8 +71,8 @@ export class Drain {
 
 /**
  * Reads the options of `shutdown`.
- * @returns ms; 0: nothing is waited for
- * @throws RangeError for a time that is none; ConfigError for an unknown option
+ * @returns ms; 0: no drain
+ * @throws RangeError for an invalid time; ConfigError for an unknown option
  */
 export function readDrain(options: ShutdownOptions | undefined): number {
   if (typeof options === 'object' && options !== null) checkOptionNames(options, SHUTDOWN_OPTIONS);

@@ -1,24 +1,24 @@
 import type { Hold, Ownership } from './Ownership';
 
 /**
- * Holds of a group lock. A thread has one ownership per group, but may hold several sets of its values, with leases of
- * their own, and a value may be in more than one set. Each hold says which values it is about, and until when they are
- * its own.
+ * Holds of a group lock. A thread has one ownership per group. It may hold several sets of the group's values, each
+ * with its own lease, and a value may be in more than one set. Each hold has its values, and the time until which it
+ * keeps them.
  */
 
-/** How many of the holds are about a value. */
+/** How many of the holds cover a value. */
 export function holdsOfValue(holds: readonly Hold[], field: string): number {
   let count = 0;
   for (const { values } of holds) if (values?.fields.includes(field) === true) count++;
   return count;
 }
 
-/** Whether a hold is about one of these values. */
+/** Whether a hold covers one of these values. */
 export function sharesValue(hold: Hold, fields: readonly string[]): boolean {
   return hold.values?.fields.some((field) => fields.includes(field)) === true;
 }
 
-/** For how long Redis must keep a value for these holds, in ms from `now`; 0 without any. */
+/** How long Redis must keep a value for these holds, in ms from `now`; 0 if none covers it. */
 export function valueRemainingMs(holds: readonly Hold[], field: string, now: number): number {
   let end = 0;
   for (const hold of holds) {
@@ -29,8 +29,8 @@ export function valueRemainingMs(holds: readonly Hold[], field: string, now: num
 }
 
 /**
- * Monotonic time until which every value of a hold is surely kept: a value that other holds are about as well is kept
- * for as long as the longest of them.
+ * Monotonic time until which Redis certainly keeps every value of a hold. A value that several holds cover is kept
+ * until the last of their deadlines.
  */
 export function valuesHeldUntil(holds: readonly Hold[], { values }: Hold): number {
   let first = Infinity;
@@ -44,7 +44,7 @@ export function valuesHeldUntil(holds: readonly Hold[], { values }: Hold): numbe
   return first;
 }
 
-/** The holds whose time is over. */
+/** The holds that have a value which Redis no longer certainly keeps. */
 export function overdueHolds({ holds }: Ownership, now: number): Hold[] {
   return holds.filter((hold) => valuesHeldUntil(holds, hold) <= now);
 }
@@ -55,7 +55,7 @@ export function confirmValues(ownership: Ownership, holds: readonly Hold[], dead
   countDeadline(ownership);
 }
 
-/** A renewal was confirmed: {@link confirmValues} of the holds without a lease. */
+/** A renewal was confirmed: {@link confirmValues} for the holds without a lease. */
 export function confirmRenewal(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
   confirmValues(
     ownership,
@@ -64,7 +64,7 @@ export function confirmRenewal(ownership: Ownership, holds: readonly Hold[], dea
   );
 }
 
-/** The deadline of an ownership with values is the first at which one of its holds is over. */
+/** Sets the deadline of an ownership with values: the earliest time at which one of its holds ends. */
 export function countDeadline(ownership: Ownership): void {
   const { holds } = ownership;
   let first = Infinity;

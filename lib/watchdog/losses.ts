@@ -1,7 +1,7 @@
 import { overdueHolds } from './groupValues';
 import type { Hold, Ownership } from './Ownership';
 
-/** An ownership that turned out to be gone, and how. */
+/** An ownership that turned out to be gone, and why. */
 export interface Loss {
   readonly ownership: Ownership;
   readonly why: string;
@@ -10,7 +10,7 @@ export interface Loss {
   readonly holds?: readonly Hold[] | undefined;
 }
 
-/** What an ownership loses whose deadline has passed. */
+/** The loss of an ownership whose deadline has passed. */
 export function lossOf(ownership: Ownership, now: number): Loss {
   const failure = ownership.renewalFailed;
   const holds = ownership.holds[0]?.values === undefined ? undefined : overdueHolds(ownership, now);

@@ -16,7 +16,7 @@ import type {
 } from './serverConfigs';
 
 /**
- * A configuration in Redisson's words: built in code, or read from the YAML or JSON file of a Java service.
+ * A configuration with Redisson's names: built in code, or read from the YAML or JSON file of a Java service.
  *
  * ```ts
  * const config = new Config().setLockWatchdogTimeout(20_000);
@@ -24,20 +24,21 @@ import type {
  * const redisson = Redisson.create(config);
  * ```
  *
- * Each setter checks its value at once (`ConfigError`) and returns the configuration. Times in ms. What each setting
- * means, and its default, stands at `CommonSettings`. A setting given both here and in a section counts as given here.
+ * Each setter checks its value at once (`ConfigError`) and returns the configuration. Times in ms. The meanings and
+ * defaults of the settings are documented at `CommonSettings`. If a setting is given both here and in a section, the
+ * value given here counts.
  *
  * Source: `org.redisson.config.Config`.
  */
 export class Config {
   readonly #common = new Draft(COMMON, IGNORED_COMMON_KEYS, '', Object.keys(SECTIONS));
   #servers: SectionBuilder | undefined;
-  /** What came from the environment, and what errors say in place of it. */
+  /** Values from the environment -> the text that errors show instead. */
   readonly #filled = new Map<unknown, string>();
 
   /**
    * Reads a YAML configuration, `redisson.yaml`. `${NAME}` and `${NAME:-default}` are filled in from the environment.
-   * Settings of the Java client that mean nothing here are named in one process warning.
+   * Settings of the Java client that have no effect here are listed in one process warning.
    *
    * @param textOrPath - the text itself, or the path or `file:` URL of a file
    * @throws ConfigError when it cannot be read, or a setting is unknown or does not fit
@@ -60,7 +61,7 @@ export class Config {
     return Config.fromYAML(textOrPath);
   }
 
-  /** What came from the environment, if anything, and is not shown in errors. For `resolveConfig`. */
+  /** The values from the environment, if any, which errors do not show. For `resolveConfig`. */
   get hidden(): Hidden | undefined {
     return this.#filled.size === 0 ? undefined : (value) => this.#filled.get(value);
   }
@@ -100,17 +101,17 @@ export class Config {
     return this.#use('replicatedServersConfig');
   }
 
-  /** @param timeout - the lease of a hold taken without one. Default 30000 */
+  /** @param timeout - the lease of a hold acquired without one. Default 30000 */
   setLockWatchdogTimeout(timeout: number): this {
     return this.#set('lockWatchdogTimeout', timeout);
   }
 
-  /** @param size - how many locks one renewal command carries. Default 100 */
+  /** @param size - how many locks one command renews at most. Default 100 */
   setLockWatchdogBatchSize(size: number): this {
     return this.#set('lockWatchdogBatchSize', size);
   }
 
-  /** @param timeout - how long a place in the queue of a fair lock lives on. Default 300000 */
+  /** @param timeout - how long a waiter without limit keeps its place in the queue of a fair lock. Default 300000 */
   setFairLockWaitTimeout(timeout: number): this {
     return this.#set('fairLockWaitTimeout', timeout);
   }
@@ -130,25 +131,28 @@ export class Config {
     return this.#set('nameMapper', mapper);
   }
 
-  /** @param times - how often one hold is renewed at most; 0: no limit. Default 0. Ours */
+  /** @param times - how often one hold is renewed at most; 0: no limit. Default 0. Not in Redisson */
   setMaxRenewTimes(times: number): this {
     return this.#set('maxRenewTimes', times);
   }
 
-  /** @param strict - whether re-entering through a bare handle is an error. Default false. Ours */
+  /**
+   * @param strict - whether re-entering through a handle outside any thread scope is an error. Default false. Not in
+   *   Redisson
+   */
   setStrictThreads(strict: boolean): this {
     return this.#set('strictThreads', strict);
   }
 
   /**
-   * @param times - how often in a row a process may hand a lock on among its own waiters before others get their turn;
-   *   0: never. Default 64. Ours
+   * @param times - how often in a row a process may hand a lock over to its own waiters before other processes get
+   *   their turn; 0: never. Default 64. Not in Redisson
    */
   setMaxHandOvers(times: number): this {
     return this.#set('maxHandOvers', times);
   }
 
-  /** @param logger - where the client tells what happens to it. Default nowhere. Ours */
+  /** @param logger - where the client logs its events. Default nowhere. Not in Redisson */
   setLogger(logger: Logger): this {
     return this.#set('logger', logger);
   }
@@ -168,17 +172,17 @@ export class Config {
     return this.#set('password', password);
   }
 
-  /** @param mode - how far to trust the server's certificate. Default `STRICT` */
+  /** @param mode - how to verify the server's certificate. Default `STRICT` */
   setSslVerificationMode(mode: TlsSettings['verification']): this {
     return this.#set('sslVerificationMode', mode);
   }
 
-  /** @param path - PEM file with the trusted certificates. Default those Node brings along */
+  /** @param path - PEM file with the trusted certificates. Default Node's own */
   setSslTruststore(path: string | URL): this {
     return this.#set('sslTruststore', path);
   }
 
-  /** @param password - kept for Java's sake: PEM files have none */
+  /** @param password - accepted for compatibility with Java, without effect: PEM files have no password */
   setSslTruststorePassword(password: string | null | undefined): this {
     return this.#set('sslTruststorePassword', password);
   }
@@ -188,7 +192,7 @@ export class Config {
     return this.#set('sslKeystore', path);
   }
 
-  /** @param password - opens the keystore. Default none */
+  /** @param password - the password of the keystore. Default none */
   setSslKeystorePassword(password: string | null | undefined): this {
     return this.#set('sslKeystorePassword', password);
   }
@@ -229,7 +233,7 @@ export class Config {
     }
   }
 
-  /** Sets what a document says. Its errors do not show what came from the environment. */
+  /** Sets a value of a document. Errors do not show values from the environment. */
   #fill(
     target: { set(key: string, value: unknown, hidden: Hidden): unknown },
     key: string,

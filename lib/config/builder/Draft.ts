@@ -4,9 +4,9 @@ import { nearest } from '../../util/describe';
 import type { Schema, Values } from '../parse/schema';
 
 /**
- * A configuration in the making: takes settings one by one, checks each at once, and keeps the checked values.
+ * A configuration that is being built: it takes settings one by one, checks each at once, and keeps the checked values.
  *
- * Invariant: what is in `values` has passed its parser.
+ * Invariant: every value in `values` has passed its parser.
  */
 export class Draft<S extends Schema> {
   readonly #schema: S;
@@ -17,10 +17,10 @@ export class Draft<S extends Schema> {
   readonly #ignoredKeys: string[] = [];
 
   /**
-   * @param schema - the settings there are
-   * @param ignored - those to accept without effect
+   * @param schema - the known settings
+   * @param ignored - the settings to accept without effect
    * @param where - the section for messages, e.g. `singleServerConfig`; empty for the common settings
-   * @param alsoKnown - names handled elsewhere, to be suggested for a mistyped one
+   * @param alsoKnown - names handled elsewhere, which may be suggested for a mistyped one
    */
   constructor(schema: S, ignored: ReadonlySet<string>, where = '', alsoKnown: readonly string[] = []) {
     this.#schema = schema;
@@ -44,8 +44,8 @@ export class Draft<S extends Schema> {
    *
    * @param key - its name
    * @param value - its value
-   * @param hidden - what errors shall not show
-   * @throws ConfigError when there is no such setting, with the nearest one there is, or the value does not fit
+   * @param hidden - which values errors must not show
+   * @throws ConfigError if there is no such setting (it suggests the nearest one), or if the value does not fit
    */
   set(key: string, value: unknown, hidden?: Hidden): void {
     const parser = Object.hasOwn(this.#schema, key) ? this.#schema[key] : undefined;

@@ -14,8 +14,8 @@ import type { ShardedSubscriptionMode, TlsSettings, TlsVersion } from '../Settin
 import type { NatMapper } from '../Topology';
 
 /**
- * One class behind the builders of all ways to find the servers. Its users see it through the interface of their way;
- * the schema of the section refuses what does not belong there.
+ * The one class behind the builders of all ways to find the servers. Callers see only the interface of their way; the
+ * schema of the section refuses settings that do not belong there.
  */
 export class SectionBuilder
   implements
@@ -47,12 +47,12 @@ export class SectionBuilder
   }
 
   /**
-   * Takes a setting by its name, as from a file.
+   * Sets a setting by its name, as from a file.
    *
    * @param key - its name
    * @param value - its value
-   * @param hidden - what errors shall not show
-   * @throws ConfigError when there is no such setting or the value does not fit
+   * @param hidden - which values errors must not show
+   * @throws ConfigError if there is no such setting or the value does not fit
    */
   set(key: string, value: unknown, hidden?: Hidden): this {
     this.#draft.set(key, value, hidden);

@@ -8,16 +8,16 @@ import { readTls } from '../tls/tlsOptions';
 import type { NodeAddress, SentinelTopology, Topology } from '../Topology';
 
 /**
- * Puts the settings together: what was given, what the addresses say, and the defaults.
+ * Builds the settings from the given ones, the addresses, and the defaults.
  *
- * User and password of an address count before the settings, as in Redisson. Whether to encrypt is what the addresses
- * say; the `ssl*` settings only say how.
+ * User and password of an address take precedence over the settings, as in Redisson. The addresses decide whether to
+ * encrypt; the `ssl*` settings only decide how.
  *
  * @param topology - how the servers are found
  * @param values - the checked settings
  * @param addresses - all addresses given; none for an existing client
- * @param hidden - what errors shall not show
- * @throws ConfigError when they contradict each other
+ * @param hidden - which values errors must not show
+ * @throws ConfigError if they contradict each other
  */
 export function buildSettings(
   topology: Topology,
@@ -61,7 +61,7 @@ export function buildSettings(
   });
 }
 
-/** A topology and the addresses it was made of, which may also say user, password and encryption. */
+/** A topology and its addresses, which may also contain user, password and encryption. */
 export interface Located {
   readonly topology: Topology;
   readonly addresses: readonly ParsedAddress[];
@@ -70,14 +70,14 @@ export interface Located {
 /**
  * @param section - the way to find the servers
  * @param values - its checked settings
- * @param secret - whether some may come from the environment, and are not shown in errors
+ * @param secret - whether some values may come from the environment, so that errors must not show them
  * @returns the topology they describe
- * @throws ConfigError when an address or a name is missing, or an address names another database than the settings
+ * @throws ConfigError if an address or a name is missing, or if an address names another database than the settings
  */
 export function sectionTopology(section: SectionName, values: SectionValues, secret = false): Located {
   const located = READERS[section](values);
   for (const { database } of located.addresses) {
-    // The Java client ignores it, and would look for the same locks elsewhere.
+    // The Java client ignores the database of an address, and would use another database for the same locks.
     if (database !== undefined && database !== (values.database ?? 0)) {
       const which = secret ? ['another database', ''] : [`database ${database}`, database];
       throw new ConfigError(`${section}: an address names ${which[0]}; use setDatabase(${which[1]}) instead`);
@@ -100,7 +100,7 @@ const READERS: { readonly [N in SectionName]: (values: SectionValues<N>) => Loca
       ...sentinelLogin(values, addresses),
       natMapper: values.natMapper,
     };
-    // What stands in the address of a sentinel is for the sentinel, not for the master.
+    // User and password in the address of a sentinel are for the sentinel, not for the master.
     const bare = addresses.map((address) => ({ ...address, username: undefined, password: undefined }));
     return { topology, addresses: bare };
   },
@@ -127,7 +127,7 @@ const READERS: { readonly [N in SectionName]: (values: SectionValues<N>) => Loca
   },
 };
 
-/** User and password for the sentinels: those set, else those of their addresses. */
+/** User and password for the sentinels: those in the settings, else those in their addresses. */
 function sentinelLogin(
   values: SectionValues<'sentinelServersConfig'>,
   addresses: readonly ParsedAddress[],
@@ -154,7 +154,7 @@ function hosts(addresses: readonly ParsedAddress[]): readonly NodeAddress[] {
   return Object.freeze(addresses.map(({ address }) => address));
 }
 
-/** The settings that have a default; each is explained at its field of `CommonSettings`. */
+/** The settings that have a default; each default is explained at its field of `CommonSettings`. */
 type Defaulted = Omit<CommonSettings, 'username' | 'password' | 'clientName' | 'logger' | 'tls'>;
 
 /** Every default, in this one place. */
@@ -176,11 +176,11 @@ export const DEFAULTS: Defaulted = Object.freeze({
   database: 0,
 });
 
-/** How often to look for changes, in ms, where the topology has to be asked. Redisson's. */
+/** How often to check for changes, in ms, for topologies that can change. Redisson's defaults. */
 export const DEFAULT_SCAN_INTERVAL = Object.freeze({ cluster: 5_000, replicated: 1_000 });
 
-/** Where Redis is when nothing says so. */
+/** The address of Redis if none is given. */
 export const DEFAULT_URL = 'redis://127.0.0.1:6379';
 
-/** The environment variable that says where Redis is when no configuration is given. */
+/** The environment variable with the address of Redis, used if no configuration is given. */
 export const URL_VARIABLE = 'REDIS_URL';

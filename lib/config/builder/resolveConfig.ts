@@ -12,7 +12,7 @@ import { buildSettings, DEFAULT_URL, sectionTopology, URL_VARIABLE } from './bui
 import { Config } from './Config';
 import { Draft } from './Draft';
 
-/** What belongs to a connection of its own, and cannot be changed on a client that exists. */
+/** Settings of a connection, which cannot be changed for an existing client. */
 const NOT_WITH_CLIENT = (Object.keys(COMMON) as (keyof typeof COMMON)[]).filter(
   (key) => key === 'username' || key === 'password' || key === 'database' || key.startsWith('ssl'),
 );
@@ -24,7 +24,7 @@ const NOT_WITH_CLIENT = (Object.keys(COMMON) as (keyof typeof COMMON)[]).filter(
  *   object of options
  * @param environment - normally `process.env`
  * @returns complete, checked and frozen settings
- * @throws ConfigError when something is missing, unknown, or does not fit
+ * @throws ConfigError if something is missing, unknown, or does not fit
  */
 export function resolveConfig(
   input?: string | URL | Config | RedissonOptions,
@@ -45,7 +45,8 @@ function isUrl(value: unknown): value is URL {
 }
 
 /**
- * Whether it is a plain object, of any realm. Others keep their contents elsewhere (a Map, an Error).
+ * Whether the value is a plain object, of any realm. Other objects (a Map, an Error) do not have their contents in
+ * properties.
  */
 function isPlain(value: unknown): value is RedissonOptions {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
@@ -73,7 +74,7 @@ function fromOptions(options: RedissonOptions, environment: Readonly<Record<stri
     draft.set(key, value);
   }
   warnIgnored(draft.ignoredKeys);
-  // `client: undefined` on purpose or by a slip of the caller: both mean "none"; null is a slip.
+  // `client: undefined` means "none", intended or not; null is refused as a mistake.
   if (client === undefined) return fromUrl(url, draft.values, environment);
   if (url !== undefined) throw new ConfigError('client and url exclude each other: give one of them');
   return fromClient(client, draft.values);
@@ -113,7 +114,7 @@ function fromUrl(
 
 /**
  * @param value - anything
- * @returns whether it looks like an ioredis `Redis` or `Cluster`; ioredis itself is not loaded for that
+ * @returns whether it looks like an ioredis `Redis` or `Cluster`; ioredis itself is not loaded for this check
  */
 export function isClient(value: unknown): value is RedisClientLike {
   if (typeof value !== 'object' || value === null) return false;
@@ -126,7 +127,7 @@ export function isClient(value: unknown): value is RedisClientLike {
  *
  * @param value - as given by the user
  * @returns the client
- * @throws ConfigError when it is no ioredis client, or has a `keyPrefix`
+ * @throws ConfigError if it is not an ioredis client, or has a `keyPrefix`
  */
 export function checkClient(value: unknown): RedisClientLike {
   if (!isClient(value)) {
@@ -135,7 +136,7 @@ export function checkClient(value: unknown): RedisClientLike {
   const { keyPrefix, redisOptions } = value.options as { keyPrefix?: unknown; redisOptions?: { keyPrefix?: unknown } };
   const prefix = [keyPrefix, redisOptions?.keyPrefix].find((one) => one !== undefined && one !== null && one !== '');
   if (prefix !== undefined) {
-    // Scripts would publish to prefixed channels that SUBSCRIBE, which is not prefixed, never hears.
+    // Scripts would publish to prefixed channels, but SUBSCRIBE is not prefixed, so no message would arrive.
     throw new ConfigError(
       `client has the keyPrefix ${inspect(prefix)}, which would keep waiters from being woken. ` +
         `Give a client without it, and { nameMapper: new PrefixNameMapper(${inspect(prefix)}) } instead.`,

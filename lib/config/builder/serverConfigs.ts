@@ -4,19 +4,19 @@ import type { NatMapper } from '../Topology';
 
 /**
  * The setters of every way to find the servers. Each checks its value at once (`ConfigError`) and returns the builder;
- * `undefined` and `null` take a value back. Times in ms. What each setting means, and its default, is documented at
+ * `undefined` and `null` remove a value. Times in ms. The meanings and defaults of the settings are documented at
  * `CommonSettings`.
  *
  * Source: `org.redisson.config.BaseConfig`.
  */
 export interface ServersConfig {
-  /** @param timeout - how long a command may go unanswered. Default 3000 */
+  /** @param timeout - how long to wait for the reply to a command. Default 3000 */
   setTimeout(timeout: number): this;
   /** @param connectTimeout - how long opening a connection may take. Default 10000 */
   setConnectTimeout(connectTimeout: number): this;
-  /** @param retryAttempts - how often a command is tried again. Default 4 */
+  /** @param retryAttempts - how often a command is retried. Default 4 */
   setRetryAttempts(retryAttempts: number): this;
-  /** @param subscriptionTimeout - how long a waiter may take to become subscribed. Default 7500 */
+  /** @param subscriptionTimeout - how long a waiter waits to become subscribed. Default 7500 */
   setSubscriptionTimeout(subscriptionTimeout: number): this;
   /** @param username - the user to authenticate as. Default none */
   setUsername(username: string | null | undefined): this;
@@ -28,17 +28,17 @@ export interface ServersConfig {
   setDatabase(database: number): this;
   /** @param nameMapper - translates names to keys. Default the identity */
   setNameMapper(nameMapper: NameMapper): this;
-  /** @param mode - how far to trust the server's certificate. Default `STRICT` */
+  /** @param mode - how to verify the server's certificate. Default `STRICT` */
   setSslVerificationMode(mode: TlsSettings['verification']): this;
-  /** @param enable - `false` is verification mode `NONE`. The older name of it */
+  /** @param enable - `false` means verification mode `NONE`; the older name of that setting */
   setSslEnableEndpointIdentification(enable: boolean): this;
-  /** @param path - PEM file with the trusted certificates. Default those Node brings along */
+  /** @param path - PEM file with the trusted certificates. Default Node's own */
   setSslTruststore(path: string | URL): this;
-  /** @param password - kept for Java's sake: PEM files have none */
+  /** @param password - accepted for compatibility with Java, without effect: PEM files have no password */
   setSslTruststorePassword(password: string | null | undefined): this;
   /** @param path - PKCS #12 or PEM file with our certificate and key. Default none */
   setSslKeystore(path: string | URL): this;
-  /** @param password - opens the keystore. Default none */
+  /** @param password - the password of the keystore. Default none */
   setSslKeystorePassword(password: string | null | undefined): this;
   /** @param protocols - the allowed protocols. Default Node's */
   setSslProtocols(protocols: readonly TlsVersion[]): this;
@@ -70,7 +70,7 @@ export interface SentinelServersConfig extends ServersConfig {
 export interface ClusterServersConfig extends ServersConfig {
   /** @param addresses - more nodes, e.g. `redis://127.0.0.1:7000` */
   addNodeAddress(...addresses: readonly (string | URL)[]): this;
-  /** @param scanInterval - how often to look for changes. Default 5000 */
+  /** @param scanInterval - how often to check for changes. Default 5000 */
   setScanInterval(scanInterval: number): this;
   /** @param natMapper - translates the announced addresses. Default none */
   setNatMapper(natMapper: NatMapper): this;
@@ -86,10 +86,10 @@ export interface MasterSlaveServersConfig extends ServersConfig {
   addSlaveAddress(...addresses: readonly (string | URL)[]): this;
 }
 
-/** Servers of which one is the master. Source: `org.redisson.config.ReplicatedServersConfig`. */
+/** Several servers, one of which is the master. Source: `org.redisson.config.ReplicatedServersConfig`. */
 export interface ReplicatedServersConfig extends ServersConfig {
   /** @param addresses - more servers, e.g. `redis://127.0.0.1:6379` */
   addNodeAddress(...addresses: readonly (string | URL)[]): this;
-  /** @param scanInterval - how often to look which one is the master. Default 1000 */
+  /** @param scanInterval - how often to check which one is the master. Default 1000 */
   setScanInterval(scanInterval: number): this;
 }

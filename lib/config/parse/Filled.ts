@@ -1,12 +1,12 @@
 import { describe } from '../../util/describe';
 
-/** A value of a document that comes from the environment, wholly or in part. */
+/** A value of a document that comes from the environment, completely or partly. */
 export class Filled {
   readonly value: unknown;
-  /** Where it comes from, in words. */
+  /** Its source, as a text for errors. */
   readonly from: string;
 
-  /** @param from - what to say in errors in place of the value */
+  /** @param from - the text that errors show instead of the value */
   constructor(value: unknown, from: string) {
     this.value = value;
     this.from = from;
@@ -14,22 +14,22 @@ export class Filled {
 }
 
 /**
- * What an error says in place of a value that is not to be shown; `undefined` where it may be shown as usual. Values of
- * the environment never are: one may be a password that stands in the wrong place.
+ * Returns the text that an error shows instead of a value, or `undefined` if it may show the value. Values from the
+ * environment are never shown: one may be a password in the wrong place.
  */
 export type Hidden = (value: unknown) => string | undefined;
 
-/** A value in the words of an error. */
+/** A value as an error shows it. */
 export function say(value: unknown, hidden: Hidden | undefined): string {
   return hidden?.(value) ?? describe(value);
 }
 
 /**
- * Takes the values out of a part of a document.
+ * Replaces each {@link Filled} in a part of a document by its value.
  *
  * @param content - plain objects, lists and values, some of them {@link Filled}
- * @param found - gets what was filled in, and what to say in place of it
- * @returns the same with the values
+ * @param found - receives the filled-in values, and the text to show instead of each
+ * @returns the same part with plain values
  */
 export function reveal(content: unknown, found: Map<unknown, string>): unknown {
   if (content instanceof Filled) {
@@ -41,7 +41,7 @@ export function reveal(content: unknown, found: Map<unknown, string>): unknown {
   return Object.fromEntries(Object.entries(content).map(([key, value]) => [key, reveal(value, found)]));
 }
 
-/** A list that came out of a variable is hidden together with what is in it. */
+/** Hides a value; a list from a variable is hidden together with its elements. */
 function hide(value: unknown, from: string, found: Map<unknown, string>): void {
   found.set(value, from);
   if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) hide(one, from, found);

@@ -3,7 +3,7 @@ import { type Hidden, say } from './Filled';
 import { Secret } from '../Secret';
 import type { NodeAddress } from '../Topology';
 
-/** What an address of Redis can say, `redis://user:password@host:port/database`. */
+/** The parts of an address of Redis, `redis://user:password@host:port/database`. */
 export interface ParsedAddress {
   readonly address: NodeAddress;
   /** Whether to encrypt: `rediss://`, `valkeys://`. */
@@ -20,24 +20,24 @@ const SCHEMES: ReadonlyMap<string, { readonly tls: boolean }> = new Map([
   ['valkeys:', { tls: true }],
 ]);
 
-/** The port where an address names none. */
+/** The port of an address without one. */
 export const DEFAULT_PORT = 6379;
-/** The port where the address of a sentinel names none. */
+/** The port of a sentinel's address without one. */
 export const DEFAULT_SENTINEL_PORT = 26379;
 
-/** What is surely no more than a host, a port and a database, after a scheme. */
+/** Matches a text after a scheme that is certainly only a host, a port and a database. */
 const HARMLESS = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(\/\d{0,9})?$/i;
-/** The same without a scheme: a lone word may be a password. */
+/** The same without a scheme; the port is required, since a single word may be a password. */
 const HOST_AND_PORT = /^([\w.-]+|\[[\da-f:.]+\]):\d{1,5}(\/\d{0,9})?$/i;
-/** Parameters that other libraries read in an address. No other is named: it may be a part of a password. */
+/** Parameters that other libraries read in an address. Errors name no others: those may be a part of a password. */
 const KNOWN_PARAMETERS = new Set([
   ...['db', 'database', 'family', 'username', 'password', 'timeout', 'connectTimeout', 'commandTimeout', 'clientName'],
   ...['keyPrefix', 'tls', 'ssl', 'protocol'],
 ]);
 
 /**
- * An address as it may stand in a message: without user, password and query, and nothing at all of one that is broken
- * in a way that leaves unclear which part is the password.
+ * An address for a message: without user, password and query. If it is broken, so that the password cannot be
+ * recognised, nothing of it is shown.
  *
  * @param text - an address, possibly a broken one
  */
@@ -47,7 +47,7 @@ export function redactAddress(text: string): string {
   return `${scheme}${at === '' ? '' : '***@'}${(scheme === '' ? HOST_AND_PORT : HARMLESS).test(bare) ? bare : '***'}`;
 }
 
-/** The text of an address, given as text or as a URL object. */
+/** The text of an address, which is given as text or as a URL object. */
 function textOf(value: unknown): unknown {
   return Object.prototype.toString.call(value) === '[object URL]' ? String(value) : value;
 }
@@ -55,14 +55,14 @@ function textOf(value: unknown): unknown {
 /**
  * Reads `redis://`, `rediss://`, `valkey://` and `valkeys://` addresses.
  *
- * A lone word before the `@` is the password, as for redis-cli and Redisson; a user and a password are
- * `user:password@`. Both must be percent-encoded where they hold one of `/ ? # @ %`.
+ * A single word before the `@` is the password, as for redis-cli and Redisson; a user and a password are
+ * `user:password@`. Both must be percent-encoded if they contain one of `/ ? # @ %`.
  *
  * @param value - the address, as text or as a `URL` object
  * @param key - the name of the setting, for the error
- * @param defaultPort - the port where the address names none
- * @param hidden - what the error shall not show
- * @throws ConfigError when it is no such address; never shows user and password
+ * @param defaultPort - the port if the address has none
+ * @param hidden - which values the error must not show
+ * @throws ConfigError if it is not such an address; never shows user and password
  * Source: `org.redisson.misc.RedisURI`.
  */
 export function parseAddress(
@@ -94,11 +94,11 @@ export function parseAddress(
     );
   }
   if (url.hostname === '') throw fail('the host is missing');
-  // It may be all of `user:password@host`.
+  // The host may be all of `user:password@host`.
   if (url.hostname.includes('%')) throw fail('the host is percent-encoded; encode only the user and the password');
   if (url.port === '0') throw fail('port 0 cannot be connected to');
   if (url.search !== '' || url.hash !== '') {
-    // What is no known parameter may be the end of a password that is not percent-encoded.
+    // An unknown parameter may be the end of a password that is not percent-encoded.
     const names = [...url.searchParams.keys()].filter((name) => KNOWN_PARAMETERS.has(name)).join(', ');
     throw fail(`parameters in an address are not supported${names === '' ? '' : ` (${names})`}; use settings`);
   }
@@ -117,7 +117,7 @@ export function parseAddress(
   });
 }
 
-/** Redisson takes `redis://::1:6379`; URLs want `redis://[::1]:6379`. */
+/** Redisson accepts `redis://::1:6379`; URLs need `redis://[::1]:6379`. */
 function bracketIPv6(text: string): string {
   return text.replace(/^([^/]*\/\/(?:[^/]*@)?)([0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*):(\d+)(?=\/|$)/i, '$1[$2]:$3');
 }

@@ -1,6 +1,6 @@
 /**
- * Settings of the Java client, versions 3.16 to 4.7, that have nothing to act on here: thread pools, Netty, codecs,
- * pools of connections, reading from replicas. They are accepted so that a Java service's file loads, and named in one
+ * Settings of the Java client, versions 3.16 to 4.7, that have no effect here: thread pools, Netty, codecs, pools of
+ * connections, reading from replicas. They are accepted so that the file of a Java service loads, and listed in one
  * warning.
  */
 const EVERYWHERE = [
@@ -18,7 +18,7 @@ const EVERYWHERE = [
   'tcpUserTimeout',
 ] as const;
 
-/** Those of the top level (`org.redisson.config.Config`). */
+/** Ignored settings of the top level (`org.redisson.config.Config`). */
 export const IGNORED_COMMON_KEYS: ReadonlySet<string> = new Set([
   ...EVERYWHERE,
   'addressResolverGroupFactory',
@@ -57,7 +57,7 @@ export const IGNORED_COMMON_KEYS: ReadonlySet<string> = new Set([
   'valkeyCapabilities',
 ]);
 
-/** Those of the sections (`BaseConfig`, `BaseMasterSlaveServersConfig` and their subclasses). */
+/** Ignored settings of the sections (`BaseConfig`, `BaseMasterSlaveServersConfig` and their subclasses). */
 export const IGNORED_SECTION_KEYS: ReadonlySet<string> = new Set([
   ...EVERYWHERE,
   'checkMasterLinkStatus',
@@ -105,7 +105,7 @@ export const IGNORED_SECTION_KEYS: ReadonlySet<string> = new Set([
   'topicSlots',
 ]);
 
-/** Sections of Redisson PRO: whole ways to find servers, which cannot be ignored. */
+/** Sections of Redisson PRO. They cannot be ignored, since each is a way to find the servers. */
 export const UNSUPPORTED_SECTIONS: ReadonlySet<string> = new Set([
   'multiClusterServersConfig',
   'multiSentinelServersConfig',
@@ -113,7 +113,7 @@ export const UNSUPPORTED_SECTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tells, once for a configuration, which of its settings have no effect here.
+ * Warns, once per configuration, which of its settings have no effect here.
  *
  * @param keys - the ignored settings
  */

@@ -6,8 +6,8 @@ import type { Parser } from './parsers';
 import type { NatMapper, NodeAddress } from '../Topology';
 
 /**
- * Parses a name mapper: an object with `map` and `unmap`, or, from a file, one of the Java classes that have a
- * counterpart here.
+ * Parses a name mapper: an object with `map` and `unmap`, or, from a file, one of the Java classes with an equivalent
+ * here.
  */
 export const nameMapper: Parser<NameMapper> = {
   form: 'other',
@@ -83,7 +83,7 @@ function table(value: unknown, key: string, hidden: Hidden | undefined): Readonl
 
 interface JavaObject {
   readonly className: string;
-  /** Without the package, which changed with Redisson 4. */
+  /** Without the package name, which changed in Redisson 4. */
   readonly simpleName: string;
   readonly properties: Readonly<Record<string, unknown>>;
 }

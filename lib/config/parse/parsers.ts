@@ -4,7 +4,7 @@ import { parseAddress, type ParsedAddress } from './address';
 import { type Hidden, say } from './Filled';
 import { Secret } from '../Secret';
 
-/** How the text of a file becomes the value of a setting; values given in code are not converted. */
+/** How a text in a file is converted to the value of a setting; values given in code are not converted. */
 export type TextForm = 'integer' | 'boolean' | 'text' | 'list' | 'other';
 
 /** Checks the value of one setting. */
@@ -14,7 +14,7 @@ export interface Parser<T> {
   /**
    * @param value - as given by the user
    * @param key - the name of the setting, for the error
-   * @param hidden - what the error shall not show
+   * @param hidden - which values the error must not show
    * @returns the checked value
    * @throws ConfigError that names the setting and, unless it is a secret, the value
    */
@@ -24,7 +24,7 @@ export interface Parser<T> {
 /**
  * @param min - the least value
  * @param max - the greatest value
- * @param unit - said in the error, e.g. ` of milliseconds`
+ * @param unit - a text for the error, e.g. ` of milliseconds`
  * @returns a parser of whole numbers
  */
 export function integer(min: number, max: number = MAX_TIMER_MS, unit = ''): Parser<number> {
@@ -39,7 +39,7 @@ export function integer(min: number, max: number = MAX_TIMER_MS, unit = ''): Par
 
 /**
  * @param min - the least number of milliseconds
- * @returns a parser of times a Node timer can take
+ * @returns a parser of times that a Node timer accepts
  */
 export function millis(min: number): Parser<number> {
   return integer(min, MAX_TIMER_MS, ' of milliseconds');
@@ -63,7 +63,7 @@ export const text: Parser<string> = {
   },
 };
 
-/** Parses text where empty means "not given", as an unset variable of a file leaves it. */
+/** Parses text; empty text means "not given", as an unset variable in a file results in. */
 export const optionalText: Parser<string | undefined> = {
   form: 'text',
   parse(value, key, hidden) {
@@ -72,7 +72,7 @@ export const optionalText: Parser<string | undefined> = {
   },
 };
 
-/** Parses the name of a connection; Redis takes no others, and ioredis would not tell. */
+/** Parses the name of a connection; Redis refuses other names, and ioredis would not report that. */
 export const connectionName: Parser<string | undefined> = {
   form: 'text',
   parse(value, key, hidden) {
@@ -82,7 +82,7 @@ export const connectionName: Parser<string | undefined> = {
   },
 };
 
-/** Parses text that is not to be shown. An empty password is none. */
+/** Parses text that must not be shown. Empty text means "no password". */
 export const secret: Parser<Secret | undefined> = {
   form: 'text',
   parse(value, key) {
@@ -106,7 +106,7 @@ export function choice<const T extends string>(...choices: readonly T[]): Parser
   };
 }
 
-/** Parses a path of a file, or a `file:` URL as Redisson has it. */
+/** Parses the path of a file, or a `file:` URL as in Redisson. */
 export const file: Parser<string> = {
   form: 'text',
   parse(value, key, hidden) {
@@ -141,14 +141,14 @@ export function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
 }
 
 /**
- * @param defaultPort - the port where the address names none
+ * @param defaultPort - the port if the address has none
  * @returns a parser of addresses
  */
 export function address(defaultPort: number): Parser<ParsedAddress> {
   return { form: 'text', parse: (value, key, hidden) => parseAddress(value, key, defaultPort, hidden) };
 }
 
-/** What was given instead of a list; not shown where it is text, which may be an address. */
+/** Describes what was given instead of a list. A text is not shown: it may be an address with a password. */
 function listed(value: unknown, hidden: Hidden | undefined): string {
   return typeof value === 'string' ? (hidden?.(value) ?? 'a string') : say(value, hidden);
 }

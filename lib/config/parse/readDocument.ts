@@ -7,28 +7,28 @@ import { Filled } from './Filled';
 import type { TextForm } from './parsers';
 import { yamlLibrary } from './yamlLibrary';
 
-/** How the text of each setting is to be read; settings without an entry are ignored ones. */
+/** How to read the text of each setting; `undefined` for ignored settings. */
 export type FormOf = (key: string) => TextForm | undefined;
 
-/** What was read. */
+/** The result of {@link readDocument}. */
 export interface ReadDocument {
-  /** Values that came from the environment are {@link Filled}: secrets often do, whatever the setting. */
+  /** Values from the environment are {@link Filled}, whatever the setting, since many are secrets. */
   readonly content: Readonly<Record<string, unknown>>;
-  /** Keys that came from the environment, and what to say in place of them. */
+  /** Keys that came from the environment, and the text that errors show instead. */
   readonly filledKeys: ReadonlyMap<string, string>;
 }
 
 /**
  * Reads a YAML or JSON configuration (JSON is YAML) into plain objects.
  *
- * - Variables of the environment are filled in; those of ignored settings are left alone, as nobody needs their values.
- * - A Java object, `!<org.redisson.X> {a: 1}`, becomes `{ class: 'org.redisson.X', a: 1 }`: what it is in JSON.
- * - Text settings stay text (`password: 0123`), and numbers and flags may be quoted, as Redisson's reader has it.
+ * - Variables of the environment are filled in, except in ignored settings, whose values are not needed.
+ * - A Java object, `!<org.redisson.X> {a: 1}`, becomes `{ class: 'org.redisson.X', a: 1 }`, as in JSON.
+ * - Text settings stay text (`password: 0123`), and numbers and flags may be quoted, as in Redisson's reader.
  *
  * @param textOrPath - the text itself, or the path or `file:` URL of a file
  * @param formOf - how to read each setting
  * @param environment - normally `process.env`
- * @throws ConfigError when it cannot be read; never shows the text, which may hold passwords
+ * @throws ConfigError if it cannot be read; never shows the text, which may contain passwords
  */
 export function readDocument(
   textOrPath: string | URL,
@@ -45,7 +45,7 @@ export function readDocument(
     logLevel: 'silent',
     merge: true,
     lineCounter: lines,
-    // The last one counts, as for Java.
+    // Of equal keys the last one counts, as in Java.
     uniqueKeys: false,
   });
   const [error] = document.errors;
@@ -97,7 +97,7 @@ function load(textOrPath: string | URL): { readonly text: string; readonly sourc
   } catch (error) {
     const { code = 'it is no path' } = error as NodeJS.ErrnoException;
     const path = shownPath(textOrPath);
-    // The error itself repeats the path, which may be no path at all, but an address with a password.
+    // The error's message contains the path, which may in fact be an address with a password.
     const options = path.startsWith("'") ? { cause: error } : undefined;
     throw new ConfigError(`The configuration ${path} cannot be read: ${code}`, options);
   }
@@ -113,7 +113,7 @@ interface Owner {
   readonly form: TextForm;
 }
 
-/** The innermost known setting a value belongs to: `hostsMap` entries belong to their `natMapper`. */
+/** The innermost known setting that contains a value: entries of `hostsMap` belong to their `natMapper`. */
 function ownerOf(path: readonly unknown[], formOf: FormOf): Owner | undefined {
   const { isPair, isScalar } = yamlLibrary();
   for (const pair of path.toReversed()) {
@@ -128,7 +128,8 @@ function ownerOf(path: readonly unknown[], formOf: FormOf): Owner | undefined {
 function scalarValue(node: Scalar, owner: Owner, isWhole: boolean, variables: Variables): unknown {
   const { value: raw } = node;
   if (typeof raw !== 'string') {
-    // What YAML took for a number or a flag, e.g. a password of digits, is text where text is wanted.
+    // If the setting is text, a value that YAML has read as a number or a flag, such as a password of digits, stays
+    // text.
     const isText = owner.form === 'text' || owner.form === 'list';
     return isText && raw !== null ? (node.source ?? raw) : raw;
   }
@@ -138,7 +139,7 @@ function scalarValue(node: Scalar, owner: Owner, isWhole: boolean, variables: Va
   return from === undefined || read === null ? read : new Filled(read, from);
 }
 
-/** @param isVariable - whether it is the value of a setting, and has a variable in it */
+/** @param isVariable - whether it is the whole value of a setting, and contains a variable */
 function textValue(value: string, { key, form }: Owner, isVariable: boolean): unknown {
   if (form === 'integer' && /^[+-]?\d[\d_]*$/.test(value)) return Number(value.replaceAll('_', ''));
   if (form === 'boolean' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
@@ -147,7 +148,7 @@ function textValue(value: string, { key, form }: Owner, isVariable: boolean): un
   return isVariable && value === '' ? null : value;
 }
 
-/** A list that came out of a variable: `nodeAddresses: ${NODES}`. */
+/** A list from a variable: `nodeAddresses: ${NODES}`. */
 function parseList(value: string, key: string): unknown {
   try {
     return yamlLibrary().parse(value, { prettyErrors: false });
@@ -156,12 +157,12 @@ function parseList(value: string, key: string): unknown {
   }
 }
 
-/** The class a value is tagged with, unless the tag is one of YAML's own. */
+/** The Java class in the tag of a value; `undefined` for YAML's own tags. */
 function javaClass(tag: string | undefined): string | undefined {
   return tag === undefined || tag.startsWith('tag:yaml.org,') ? undefined : tag.replace(/^!/, '');
 }
 
-// From the private use area: allowed in YAML everywhere, meaningless there, and in nobody's configuration.
+// From the private use area: allowed everywhere in YAML, without a meaning there, and not used in configurations.
 const OPEN = '\uE0F0';
 const CLOSE = '\uE0F1';
 
@@ -172,8 +173,8 @@ const WHOLE = /^\uE0F0\d+\uE0F1$/;
 /**
  * The variables of a text, `${NAME}` and `${NAME:-default}`.
  *
- * They are filled in after the text has been parsed: what the environment says is then always data, and a password with
- * a `#` or a quote in it cannot break, or change, the document.
+ * They are filled in after the text has been parsed. So their values are always data: a password that contains a `#` or
+ * a quote can neither break nor change the document.
  */
 export class Variables {
   readonly #found: { readonly name: string; readonly fallback: string | undefined }[] = [];
@@ -186,7 +187,7 @@ export class Variables {
 
   /**
    * @param text - the text with variables
-   * @returns the text with a mark in place of each, which no parser takes for anything but a piece of a word
+   * @returns the text with a mark in place of each variable; every parser reads a mark as part of a word
    */
   mark(text: string): string {
     return text.replace(VARIABLE, (_, name: string, fallback: string | undefined) => {
@@ -197,19 +198,19 @@ export class Variables {
 
   /**
    * @param text - a marked text
-   * @returns whether there is a mark in it
+   * @returns whether it contains a mark
    */
   isMarked(text: string): boolean {
     return text.includes(OPEN);
   }
 
   /**
-   * Fills in the values. A default counts where the variable is unset or empty, as in a shell.
+   * Fills in the values. A default counts if the variable is unset or empty, as in a shell.
    *
    * @param text - a marked text
    * @param key - the setting, for the error
-   * @returns the text, and in words where it comes from, where that is the environment and not a default
-   * @throws ConfigError when a variable is not set and has no default
+   * @returns the text, and a description of its source if that is the environment and not a default
+   * @throws ConfigError if a variable is not set and has no default
    */
   fill(text: string, key: string): { readonly value: string; readonly from: string | undefined } {
     const used = new Set<string>();

@@ -16,7 +16,7 @@ import {
   type TextForm,
 } from './parsers';
 
-/** Settings of one connection, wherever it goes. */
+/** Settings of one connection, for every way to find the servers. */
 const connection = {
   timeout: millis(1),
   connectTimeout: millis(1),
@@ -51,7 +51,7 @@ export const COMMON = {
   lockWatchdogBatchSize: integer(1),
   fairLockWaitTimeout: millis(1),
   checkLockSyncedSlaves: flag,
-  // Redis' WAIT takes 0 for "for ever".
+  // For Redis' WAIT, 0 means "for ever".
   slavesSyncTimeout: millis(1),
   maxRenewTimes: integer(0),
   strictThreads: flag,

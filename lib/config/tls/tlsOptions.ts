@@ -8,7 +8,7 @@ import { Secret } from '../Secret';
 import type { TlsSettings, TlsVersion } from '../Settings';
 
 /**
- * The `tls` option of a Node or ioredis connection. It holds secrets: for the code that connects only.
+ * The `tls` option of a Node or ioredis connection. It contains secrets: only for the code that connects.
  *
  * @param tls - the settings
  */
@@ -16,7 +16,7 @@ export function tlsOptions(tls: TlsSettings): ConnectionOptions {
   const pem = tls.pem?.reveal();
   return {
     rejectUnauthorized: tls.verification !== 'NONE',
-    // Returning nothing accepts the name.
+    // Returning `undefined` accepts the host name.
     ...(tls.verification === 'CA_ONLY' && { checkServerIdentity: () => undefined }),
     ...(tls.ca !== undefined && { ca: tls.ca }),
     ...(tls.pfx !== undefined && { pfx: tls.pfx.reveal() }),
@@ -31,14 +31,14 @@ export function tlsOptions(tls: TlsSettings): ConnectionOptions {
 const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 
 /**
- * Turns the `ssl*` settings into what Node understands, and tries it out, so that a wrong file or password shows here
- * and not at the first connection.
+ * Converts the `ssl*` settings to Node's options, and tries them, so that a wrong file or password is found here and
+ * not at the first connection.
  *
  * Files may be PEM or (the keystore) PKCS #12. Java's own JKS format cannot be read; the error says how to convert it.
  *
  * @param values - the checked settings
- * @param hidden - what errors shall not show
- * @throws ConfigError when a file cannot be read or used
+ * @param hidden - which values errors must not show
+ * @throws ConfigError if a file cannot be read or used
  */
 export function readTls(values: CommonValues, hidden?: Hidden): TlsSettings {
   const settings: TlsSettings = Object.freeze({
@@ -70,7 +70,7 @@ function readTruststore(path: string | undefined, hidden: Hidden | undefined): s
   if (path === undefined) return undefined;
   const content = readStore(path, 'sslTruststore', hidden);
   if (isPem(content)) return content.toString('utf8');
-  // Node takes certificates out of a PKCS #12 file only together with a private key.
+  // Node reads certificates from a PKCS #12 file only together with a private key.
   throw new ConfigError(
     `sslTruststore ${shown(path, hidden)} is not PEM. Convert it: ` +
       (isJks(content)
@@ -98,7 +98,7 @@ function readStore(path: string, key: string, hidden: Hidden | undefined): Buffe
   } catch (cause) {
     const { message, code = 'it is no path' } = cause as NodeJS.ErrnoException;
     const from = hidden?.(path);
-    // The error itself repeats the path.
+    // The error's message contains the path.
     if (from !== undefined) throw new ConfigError(`${key}: ${from} cannot be read: ${code}`);
     throw new ConfigError(`${key} '${path}' cannot be read: ${message}`, { cause });
   }
@@ -122,7 +122,10 @@ function isJks(content: Buffer): boolean {
   return content.length >= 4 && content.readUInt32BE(0) === 0xfeedfeed;
 }
 
-/** `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` of Java is `ECDHE-RSA-AES128-GCM-SHA256` of OpenSSL; TLS 1.3 names agree. */
+/**
+ * `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` of Java is `ECDHE-RSA-AES128-GCM-SHA256` of OpenSSL; TLS 1.3 names are the
+ * same.
+ */
 function opensslName(cipher: string): string {
   const [, exchange, bulk] = /^TLS_(\w+?)_WITH_(\w+)$/.exec(cipher) ?? [];
   if (exchange === undefined || bulk === undefined) return cipher;

@@ -12,11 +12,11 @@ import type { CallingThread } from './calls';
 import { rollBackLateRun, rollBack, type UnwantedHold } from './rollback';
 import type { SelfWait } from './SelfWaits';
 
-/** What a successful attempt brought. */
+/** The result of a successful attempt. */
 export interface Acquired {
-  /** Monotonic time until which the lock is surely ours. */
+  /** Monotonic time until which the lock certainly belongs to this client. */
   readonly deadline: number;
-  /** The holds Redis counts, where they are not those expected. */
+  /** The hold count in Redis, if it differs from the expected one. */
   readonly holds: number | undefined;
   /** The fencing token, from locks that have one. */
   readonly token: bigint | undefined;
@@ -25,67 +25,68 @@ export interface Acquired {
 }
 
 /**
- * After this many answers in a row that came after the end of the lease, an acquisition is given up: it cannot succeed.
+ * The number of replies in a row that come after the end of the lease before an acquisition is given up: it cannot
+ * succeed.
  */
 const MAX_LATE = 5;
 
-/** It was cancelled before it was sent. */
+/** The result of an attempt that was cancelled before it was sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
 /**
- * How long a reader leaves a lock to a writer, in ms. It hears no message meanwhile, so this is the time that a writer
- * needs to get in.
+ * How long a reader leaves a lock to a writer, in ms. It gets no message meanwhile, so the pause is only as long as a
+ * writer needs to acquire.
  */
 const READER_PAUSE_MS = 2;
-/** A call that waits for less (ms) does not give way to others first: its time might end before it has attempted. */
+/** A call with a shorter wait (ms) does not give way to others first: its time might end before its first attempt. */
 const MIN_WAIT_TO_GIVE_WAY_MS = 100;
 const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
 
 /**
- * One thread that acquires one lock once: what the waiting loop runs on, and what a holder hands the lock to.
+ * One thread that acquires one lock once: the waiting loop runs on it, and a holder may hand the lock over to it.
  *
  * States: attempting <-> waiting -> acquired | given up (what it left in Redis is rolled back in the background).
  */
 export class Acquisition implements Acquirable<Acquired>, Heir {
-  /** What each attempt sets as lease, in ms. */
+  /** The lease that each attempt sets, in ms. */
   readonly leaseMs: number;
   readonly waitMs: number;
   readonly queues: boolean;
   readonly count: number;
-  /** What the executor writes down of its attempts, all of them together. */
+  /** What the executor records of its attempts; one record for all of them. */
   readonly sendRecord = newSendRecord();
   readonly ownership: Ownership;
-  /** The call that it is for, where that is in a scope. */
+  /** The call for which it acquires, if that call is in a scope. */
   call: CallingThread | undefined;
   trace: AcquireTrace | undefined;
   /** Set when it begins to wait in a scope; the lock engine ends it. */
   selfWait: SelfWait | undefined;
-  /** Its wait in the queue, once it has joined it. */
+  /** Its wait, once it has joined the queue. */
   wait: QueueWait<Acquired> | undefined;
-  /** The ttl that the last attempt was answered with, in ms. */
+  /** The ttl in the reply to the last attempt, in ms. */
   ttl = -1;
   sleptMs = 0;
-  /** Whether an attempt has no answer yet. */
+  /** Whether an attempt has no reply yet. */
   #open = false;
-  /** The error of the last attempt that got no answer in time. */
+  /** The error of the last attempt that got no reply in time. */
   #timeout: CommandTimeoutError | undefined;
-  /** How often in a row its answer came after the end of its lease. */
+  /** How many replies in a row came after the end of the lease. */
   #late = 0;
   /** Whether a holder ever made an attempt for it (a hand-over). */
   #handed = false;
-  /** That attempt while it is under way. It rejects when its outcome is not known. */
+  /** The hand-over under way. It rejects if its outcome is unknown. */
   #handOver: Promise<AcquireReply> | undefined;
   /** Whether it has given way to others once. */
   #gaveWay = false;
-  /** The connection to which an attempt was written that got no answer, unless a later one was answered behind it. */
+  /** The number of the connection on which an attempt got no reply; cleared by a later reply on the same connection. */
   #unanswered: number | undefined;
-  /** Its kind of lock; a holder hands over with its script. */
+  /** Its kind of lock; a holder hands over with the script of this kind. */
   readonly kind: LockKind;
   readonly #context: LockContext;
 
   /**
-   * @param leaseMs - what each attempt sets as lease, in ms
+   * @param leaseMs - the lease that each attempt sets, in ms
    * @param waitMs - how long the caller waits, in ms; `Infinity` without limit, 0 for one attempt
-   * @param queues - `false`: one attempt that queues nowhere
+   * @param queues - `false`: a single attempt that joins no queue
    */
   constructor(
     context: LockContext,
@@ -104,7 +105,10 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     this.queues = queues;
   }
 
-  /** Whether it must not attempt before those who wait: not for a re-entry, whose own thread they wait for. */
+  /**
+   * Whether it must join the other waiters before its first attempt. Not for a re-entry: the waiters wait for its own
+   * thread.
+   */
   get mustQueue(): boolean {
     const { kind, ownership } = this;
     if (kind.waitOrder === 'shared' || kind.newWait !== undefined || !this.#waits || this.count > 1) return false;
@@ -148,14 +152,14 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.ownership.holds;
   }
 
-  /** Why it was not acquired, where Redis did not answer the last attempt; else `undefined`. */
+  /** Why it was not acquired, if Redis did not reply to the last attempt; else `undefined`. */
   get timeoutError(): CommandTimeoutError | undefined {
     if (!this.#open && this.#handOver === undefined) return undefined;
     return this.#timeout ?? new CommandTimeoutError(`acquire lock '${this.name}'`, this.waitMs, this.repeated);
   }
 
   attempt(): Promise<Attempt<Acquired>> {
-    // Thrown and not rejected: no attempt is under way.
+    // Throws instead of rejecting: no attempt is under way.
     if (this.#context.closing.aborted) throw this.#context.shutdownError(`acquire lock '${this.name}'`);
     if (this.ownership.releasing)
       return this.ownership.whenReleased().then(() => (this.sendRecord.cancelled ? NOT_TRIED : this.attempt()));
@@ -186,8 +190,8 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   }
 
   /**
-   * How long to leave a lock to others that this client has just released; once at most, and nothing that a short wait
-   * would miss.
+   * How long to leave to others a lock that this client has just released, in ms. At most once per acquisition, and not
+   * for a wait so short that it might end first.
    */
   #giveWayMs(): number {
     if (this.#gaveWay || this.count > 1 || !this.#waits || this.waitMs < MIN_WAIT_TO_GIVE_WAY_MS) return 0;
@@ -201,24 +205,24 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     );
   }
 
-  /** Reads the answer of an attempt, its own or one that a holder made for it. Times are monotonic. */
+  /** Reads the reply to an attempt: its own, or one that a holder made for it. Times are monotonic. */
   #settle(reply: AcquireReply, sentAt: number, now: number): Attempt<Acquired> {
     if (!reply.acquired) {
       this.#late = 0;
       this.ttl = reply.ttl;
-      // Before it waits it does not sleep: it joins the queue, and attempts once more.
+      // An acquisition that has not joined the queue does not sleep yet: it joins, and attempts once more.
       if (this.wait !== undefined) {
         if (reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
         if (reply.unheard === true) this.kind.watch?.unheard(this.rawName);
       }
-      // A group is taken again for other values as well, which others may have.
+      // For a group lock this may be the first hold of other values, which another owner may have.
       if (this.count > 1 && this.kind.values === undefined)
         this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
       return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
     }
     const deadline = confirmedUntil(sentAt, this.leaseMs);
     if (now >= deadline) {
-      // The answer took longer than the lease: it is over, or about to be. Give it back and start again.
+      // The reply took longer than the lease, which has ended or is about to. Roll back and start again.
       if (!this.sendRecord.cancelled) this.#rollBack(true, false);
       if (++this.#late >= MAX_LATE) throw this.#tooShort(now - sentAt);
       return { ok: false, retryInMs: 10 * 2 ** this.#late };
@@ -252,7 +256,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.wait;
   }
 
-  /** A holder hands the lock over by a command of its own, on the connection `connectionNumber`. */
+  /** A holder hands the lock over with its own command, on the connection `connectionNumber`. */
   receiveHandOver(acquired: Promise<AcquireReply>, connectionNumber: number): void {
     const sentAt = performance.now();
     this.#handed = true;
@@ -265,14 +269,14 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
       },
       (error: unknown) => this.#handOverFailed(error),
     );
-    // If the wait ended in this very turn, nobody awaits it; `giveUp` deals with the hand-over then.
+    // If the wait ends in this turn of the event loop, nothing awaits the attempt; `giveUp` then handles the hand-over.
     attempt.catch(() => undefined);
     this.wait?.waiter.wakeWith(attempt);
   }
 
   /**
-   * The hand-over has failed. The holder deals with that, and this one goes on waiting; unless it got the lock but no
-   * replica confirmed it, or the client is shut down.
+   * The hand-over has failed. The holder handles the error, and this acquisition keeps waiting, unless it got the lock
+   * but no replica confirmed it, or the client is shut down.
    */
   #handOverFailed(error: unknown): Attempt<never> {
     this.#handOver = undefined;
@@ -283,7 +287,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   }
 
   giveUp(pending: Promise<Attempt<Acquired>> | undefined, inDoubt: boolean): void {
-    // A command in a broken connection may still run behind an answer that came on the next one.
+    // A command on a broken connection may still run after a reply came on the next connection.
     const doubtful = inDoubt || this.#onManyConnections();
     this.sendRecord.cancelled = true;
     this.wait?.acquiredFor(undefined);
@@ -303,8 +307,8 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   }
 
   /**
-   * Fair locks of the names `x` and `{x}` share one queue in Redis, and an owner has one place in it. That is gone now,
-   * although the owner may still wait for the other lock: its waiter looks again.
+   * Fair locks with the names `x` and `{x}` share one queue in Redis, in which an owner has one place. That place is
+   * gone now, although the owner may still wait for the other lock. So the waiter for that lock attempts again.
    */
   #wakeOthers(): void {
     const { kind, rawName, owner } = this;
@@ -313,7 +317,9 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
       subscriptions.wakeOthers(kind.channelOf(rawName, owner), rawName);
   }
 
-  /** Whether attempts were written to more than one connection. For a single command the executor notes that itself. */
+  /**
+   * Whether attempts were written to more than one connection. For the resends of one command the executor records it.
+   */
   #onManyConnections(): boolean {
     const { sendRecord } = this;
     if (this.#unanswered !== undefined && this.#unanswered !== sendRecord.connectionNumber) {
@@ -326,7 +332,10 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.queues && this.waitMs > 0;
   }
 
-  /** @param doubtful - it may have acquired @param leaves - it waits no longer, and leaves its queue in Redis */
+  /**
+   * @param doubtful - whether it may have acquired
+   * @param leaves - whether it has stopped waiting, and leaves its queue in Redis
+   */
   #rollBack(doubtful: boolean, leaves: boolean, handOver?: Promise<boolean>): void {
     const unwanted = this.#unwantedHold(doubtful, leaves, handOver);
     if (doubtful || unwanted.waiter !== undefined) rollBack(unwanted, this.#context);

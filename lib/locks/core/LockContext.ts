@@ -7,25 +7,26 @@ import type { Rollback } from '../../wait/Rollback';
 import type { Heir } from '../kinds/LockKind';
 import type { SelfWaits } from './SelfWaits';
 
-/** What all locks of one client share. */
+/** What the locks of one client share. */
 export interface LockContext {
   readonly clientId: string;
   readonly settings: Settings;
   readonly ownerships: OwnershipTable;
   readonly subscriptions: Subscriptions<Heir>;
   readonly watchdog: Watchdog;
-  /** Takes back what no caller owns. */
+  /** Removes from Redis what no caller owns. */
   readonly rollback: Rollback;
-  /** Warns once per client that its user may not publish, so that no waiter was told of a release. */
+  /** Warns once per client that its user may not publish, so that no waiter was notified of a release. */
   warnUnheard(name: string): void;
-  /** Aborts when the client begins to shut down: nothing new is acquired any more. */
+  /** Aborts when the client begins to shut down: no new acquisition begins after that. */
   readonly closing: AbortSignal;
-  /** What those get who acquire then. */
+  /** Makes the error of acquisitions after that. */
   readonly shutdownError: (what?: string) => ShutdownError;
-  /** Calls in scopes that wait, perhaps for themselves. */
+  /** Waiting calls in scopes, which may wait for their own scope. */
   readonly selfWaits: SelfWaits;
   /**
-   * Warns once per client that a handle was re-entered outside any scope, or `lock()` re-entered what `acquire()` took.
+   * Warns once per client that a handle was re-entered outside any scope, or that `lock()` re-entered a hold of
+   * `acquire()`.
    */
   warnReentry(name: string): void;
 }

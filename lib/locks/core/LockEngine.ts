@@ -19,33 +19,33 @@ import { rollBackHold, rollBackRelease } from './rollback';
 /** One request of a thread to acquire a lock. */
 export interface AcquireRequest {
   threadId: number;
-  /** The same, where the lock decided it. */
+  /** The thread with that id, if `chooseThread` has chosen it. */
   thread?: LogicalThread | undefined;
   readonly call: CallingThread;
-  /** In ms; -1 = the watchdog keeps it. */
+  /** In ms; -1 = the watchdog renews it. */
   readonly leaseMs: number;
-  /** In ms; `Infinity` = without limit; 0 or less: a single attempt. */
+  /** In ms; `Infinity` = no limit; 0 or less: a single attempt. */
   waitMs: number;
-  /** `false`: a single attempt that queues nowhere; a positive `waitMs` then limits the wait for its answer. */
+  /** `false`: a single attempt that joins no queue; a positive `waitMs` then limits the wait for its reply. */
   readonly queues: boolean;
   readonly signal: AbortSignal | undefined;
-  /** Whether a re-entry is suspicious: the thread is a handle's, or what it has was taken by `acquire`. */
+  /** Whether a re-entry is suspicious: the thread is a handle's, or its hold was acquired by `acquire`. */
   viaHandle: boolean;
-  /** Set while somebody listens to acquisitions. */
+  /** Set while acquisitions have a telemetry subscriber. */
   trace?: AcquireTrace | undefined;
   /** @default the client's setting */
   maxRenewals?: number | undefined;
-  /** What the watchdog extends to, in ms. @default the client's setting */
+  /** The lease that each renewal of the watchdog sets, in ms. @default the client's setting */
   watchdogMs?: number | undefined;
 }
 
 /** The result of an acquire request. */
 export type AcquireResult =
   | { readonly ok: true; readonly hold: Hold; readonly token: bigint | undefined }
-  /** Not acquired; `ttl` as the last attempt read it. `timeoutError`: that attempt got no answer. */
+  /** Not acquired. `ttl`: as the last attempt read it, in ms; `timeoutError`: set if that attempt got no reply. */
   | { readonly ok: false; readonly ttl: number; readonly timeoutError: CommandTimeoutError | undefined };
 
-/** One lock, for every thread: acquires and releases. The facades read the thread and the options, and call it. */
+/** Acquires and releases one lock, for all threads. The facades read the thread and the options, and call it. */
 export class LockEngine {
   readonly name: string;
   readonly rawName: string;
@@ -54,7 +54,7 @@ export class LockEngine {
   readonly #otherHalf: LockKind | undefined;
   #lastOwnership: Ownership | undefined;
 
-  /** @param otherHalf - of a read/write lock: the kind of the other half, which counts as the same lock */
+  /** @param otherHalf - for a read/write lock: the kind of the other half, which counts as the same lock */
   constructor(context: LockContext, kind: LockKind, name: string, otherHalf?: LockKind) {
     this.#otherHalf = otherHalf;
     this.context = context;
@@ -65,8 +65,8 @@ export class LockEngine {
 
   /**
    * Acquires once more for a thread.
-   * @throws IllegalMonitorStateError when the thread is acquiring it already, or re-enters where that is forbidden;
-   *   the signal's reason; errors of the connection
+   * @throws IllegalMonitorStateError if the thread is acquiring the lock already, or re-enters although that is
+   *   forbidden; the signal's reason; errors of the connection
    */
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
     const { context, kind } = this;
@@ -82,7 +82,7 @@ export class LockEngine {
     if (call.around !== undefined) acquisition.call = call;
     if (request.trace !== undefined) acquisition.trace = request.trace;
     ownership.acquiring = true;
-    // Readers beside one another wait for each other's acquisition at most, not for the section.
+    // Parallel readers wait only for each other's acquisition, not for each other's section.
     if (section !== undefined && !this.shared) ownership.acquirer = section;
     let ok = false;
     try {
@@ -98,17 +98,17 @@ export class LockEngine {
   }
 
   /**
-   * Releases one hold of a thread: the given one, else the one that `unlock` means.
+   * Releases one hold of a thread: the given one, else the one that {@link holdForUnlock} chooses.
    * @param around - the scope of the call
-   * @throws IllegalMonitorStateError when the thread does not hold the lock; errors of the connection and refusals of
-   *   Redis, after which the release is tried on in the background
+   * @throws IllegalMonitorStateError if the thread does not hold the lock; errors of the connection and refusals of
+   *   Redis, after which the release is retried in the background
    */
   async release(threadId: number, hold?: Hold, around?: Scope): Promise<void> {
     const { context, kind, name, rawName } = this;
     const identity = this.#identify(threadId);
     const { key, owner } = identity;
     let ownership = context.ownerships.get(key);
-    // Asked again after each pause: the thread may have begun another acquisition meanwhile.
+    // Checked again after each pause: the thread may have begun another acquisition meanwhile.
     while (ownership?.acquiring === true) {
       if (hold !== undefined && !ownership.holds.includes(hold)) return;
       if (ownership.holds.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
@@ -119,7 +119,7 @@ export class LockEngine {
     if (ownership === undefined || ownership.holds.length === 0) return this.#releaseUnknown(identity);
     const chosen = hold ?? holdForUnlock(this.ownHolds(ownership), around);
     if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
-    // Before the hold is removed: the next acquisition of this thread waits for this ownership.
+    // Called before the hold is removed: the next acquisition of this thread waits for the release of this ownership.
     ownership.beginRelease();
     const sendRecord = newSendRecord();
     const given = context.ownerships.remove(ownership, chosen)!;
@@ -135,12 +135,12 @@ export class LockEngine {
         ownership.deadline,
         context.settings.maxHandOvers,
       );
-      // In the turn in which it is sent: whatever becomes of the command, the hold must not be renewed any more. And
-      // after sending, so that the server works meanwhile.
+      // In the same turn as the send: the hold must not be renewed any more, whatever happens to the command. After the
+      // send, so that the server works meanwhile.
       context.ownerships.update(ownership);
       reply = await releasing;
     } catch (error) {
-      // Whatever the error: no caller owns this hold any more.
+      // No caller owns this hold any more, whatever the error.
       if (!endsUndo(error)) rollBackRelease(context, kind, ownership, given, sendRecord);
       given.trace?.released(error);
       throw error;
@@ -150,20 +150,20 @@ export class LockEngine {
     }
     if (reply.kind === 'released') {
       if (reply.unheard === true) context.warnUnheard(name);
-      // Not for a kind with a queue in Redis: that has an order of its own.
+      // Not for a kind with a queue in Redis, which has its own order.
       if (reply.receivers === 0) context.subscriptions.fairPauses.forget(rawName);
       else if (kind.abandon === undefined) {
         context.subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
       }
     }
-    // Gone although it was sent twice: the first send did it.
+    // If it was sent twice, "not held" means that the first send released it.
     if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return given.trace?.released();
     context.ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)', reply.gone);
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
   }
 
   /**
-   * Releases, in the background, a hold that was lost. Redis may still have it (it was renewed, but the answer never
+   * Releases, in the background, a hold that was lost. Redis may still have it (it was renewed, but the reply never
    * came), or waiters may not know yet that it is gone.
    */
   releaseLost(threadId: number, hold: Hold): void {
@@ -171,7 +171,7 @@ export class LockEngine {
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
     const { values } = this.kind;
-    // The next command of the thread for a group may be about other values.
+    // The next command of the thread for a group lock may concern other values.
     if (values !== undefined && ownership.acquiring) {
       void ownership.whenIdle().then(() => this.releaseLost(threadId, hold));
       return;
@@ -181,13 +181,13 @@ export class LockEngine {
     if (!again || values !== undefined) rollBackRelease(this.context, this.kind, ownership, hold);
   }
 
-  /** The holds of a thread that are of this lock: of a group, those of the same values. */
+  /** The holds of a thread that belong to this lock: for a group lock, those of the same values. */
   ownHolds({ holds }: Ownership): readonly Hold[] {
     const { values } = this.kind;
     return values === undefined ? holds : holds.filter((hold) => hold.values?.key === values.key);
   }
 
-  /** Whether several hold it at once: the read half of a read/write lock. */
+  /** Whether several threads can hold it at the same time: the read half of a read/write lock. */
   get shared(): boolean {
     return this.kind.name === 'read';
   }
@@ -197,7 +197,7 @@ export class LockEngine {
     return this.context.ownerships.get(this.#identify(threadId).key);
   }
 
-  /** The same in the other half of a read/write lock. */
+  /** The ownership of a thread for the other half of a read/write lock. */
   otherHalfOf(threadId: number): Ownership | undefined {
     const half = this.#otherHalf;
     return half === undefined
@@ -205,7 +205,7 @@ export class LockEngine {
       : this.context.ownerships.get(ownershipKey(this.rawName, half.ownerOf(threadId)));
   }
 
-  /** Deletes the lock whoever holds it. @returns whether there was one */
+  /** Deletes the lock, whoever holds it. @returns whether it existed */
   async forceRelease(): Promise<boolean> {
     const { kind, rawName, name } = this;
     const there = await kind.forceRelease(rawName, name);
@@ -214,16 +214,17 @@ export class LockEngine {
   }
 
   /**
-   * Releases a hold that this client does not know: the thread never had it, or it was reported lost, and Redis may
-   * still have it. Redis is asked for the count first, since a release says what it leaves, so that a repeat changes
-   * nothing. If it fails it is tried again in the background, as any other release: no caller owns what is left.
+   * Releases a hold that this client does not know: the thread never had it, or it was reported as lost, and Redis may
+   * still have it. The hold count is read from Redis first: a release sends the number of holds that it leaves, so that
+   * a repeat changes nothing. If it fails, it is retried in the background like any other release, because no caller
+   * owns what is left.
    */
   async #releaseUnknown(identity: Ownership): Promise<void> {
     const { context, kind, name, rawName } = this;
     const { threadId, owner, key } = identity;
     const ownership = context.ownerships.get(key) ?? context.ownerships.open(identity);
     if (ownership.releasing) {
-      // Only after that one: both would read the same count.
+      // Waits for the release under way: otherwise both would read the same count.
       await ownership.whenReleased();
       return this.release(threadId);
     }
@@ -256,8 +257,9 @@ export class LockEngine {
   }
 
   /**
-   * A suspicious call re-enters where its thread has the lock, or, for a read lock, the write lock. Where the other
-   * half is only being acquired, Redis would let both in: they are one owner.
+   * Warns of a suspicious call that re-enters, or refuses it. It re-enters if its thread has the lock or, for a read
+   * lock, the write lock. While the other half is being acquired, the call is refused: Redis would let both in, since
+   * they are one owner.
    */
   #checkReentry(ownership: Ownership): void {
     const { context, name } = this;
@@ -274,14 +276,14 @@ export class LockEngine {
   }
 
   /**
-   * The ownership of a thread as it is outside the table: without holds, so it can be put into it. That of the last
-   * thread is kept, since most handles serve one thread.
+   * An ownership that identifies a thread, and that can be added to the table. The one of the last thread is cached,
+   * since most handles serve one thread.
    */
   #identify(threadId: number): Ownership {
     if (this.#lastOwnership?.threadId === threadId) return this.#lastOwnership;
     const { name, rawName, kind } = this;
     const owner = kind.ownerOf(threadId);
-    // Group locks and the other locks of one name have nothing to do with each other.
+    // A group lock and another lock of the same name are unrelated, so their keys must differ.
     const key = ownershipKey(kind.values === undefined ? rawName : `${rawName}\u0000group`, owner);
     this.#lastOwnership = new Ownership({ key, name, rawName, threadId, owner, renewal: kind.renewal });
     return this.#lastOwnership;

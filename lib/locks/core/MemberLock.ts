@@ -4,28 +4,28 @@ import type { HoldEnd } from '../../telemetry/tracing';
 import type { CallingThread } from './calls';
 import type { AcquireRequest } from './LockEngine';
 
-/** What only the package itself may ask for. */
+/** Options for calls within this package only. */
 export interface InternalOptions extends Partial<Pick<AcquireRequest, 'queues' | 'watchdogMs'>> {
-  /** Whose call it is, where the caller has read that already. */
+  /** The calling thread, if the caller has determined it already. */
   readonly call?: CallingThread;
-  /** Whether the lock is taken as a member of a multi-lock. */
+  /** Whether the lock is acquired as a member of a multi-lock. */
   readonly member?: boolean;
 }
 
-/** What a multi-lock needs of the locks it is made of. Every lock of this package has it, multi-locks too. */
+/** What a multi-lock needs of its members. Every lock of this package implements it, including multi-locks. */
 export interface MemberLock extends RLock {
-  /** Its place in the order in which the members of a multi-lock are taken: the server, then the key in Redis. */
+  /** The members of a multi-lock are acquired in the order of this key: the server, then the key in Redis. */
   readonly sortKey: string;
-  /** Which kind of lock it is: locks of different kinds may have one key. */
+  /** The kind of lock: locks of different kinds may have the same key. */
   readonly kind: string;
-  /** What stands for the client it belongs to; `undefined` for a lock of several clients. */
+  /** An object that identifies its client; `undefined` for a multi-lock, which may have several. */
   readonly client: object | undefined;
-  /** The id of that client, or of that of its first lock. */
+  /** The id of its client; for a multi-lock, that of its first member's client. */
   readonly clientId: string;
   /**
-   * As `tryAcquireHold`.
+   * Like `tryAcquireHold`.
    * @param waitMs - in ms; `Infinity` without limit
-   * @returns the hold; else `undefined`, or the time-out error where Redis did not answer the last attempt
+   * @returns the hold; else `undefined`, or the time-out error if Redis did not reply to the last attempt
    */
   takeHold(
     waitMs: number,
@@ -40,12 +40,12 @@ export type TakenHold<H extends LockHold> = H | CommandTimeoutError | undefined;
 /** A hold of a member. */
 export interface MemberHold extends LockHold {
   /**
-   * Gives it another lease, counted from now, whatever it had.
+   * Sets another lease, counted from now, with or without one before.
    * @param leaseMs - in ms
    * @returns whether it is still held
    */
   setLease(leaseMs: number): Promise<boolean>;
-  /** Tells of its end, once. */
+  /** Registers a callback object for its end. One of its methods is called, once. */
   onEnd(end: HoldEnd): void;
 }
 

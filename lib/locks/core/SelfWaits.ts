@@ -5,32 +5,32 @@ import { enclosingScopes, liveScope, type Scope } from '../../thread/threadScope
 import { clampTimer } from '../../util/duration';
 import { runOutside } from '../../util/outside';
 
-/** After a wait of this long (ms) in a scope, it is checked whether the scope itself has what the call waits for. */
+/** A call in a scope that has waited this long (ms) is checked: the scope itself may hold the lock. */
 const SUSPICIOUS_MS = 5_000;
 /** Waits are checked together, at most once in this time (ms). */
 const PAUSE_MS = 100;
 
-/** A call in a scope that waits. */
+/** A waiting call in a scope. */
 export interface SelfWait {
   readonly name: string;
   readonly rawName: string;
   readonly around: Scope;
-  /** Of a group lock: what it waits for, and the ownership that it waits for that for. */
+  /** For a group lock: the values that it waits for, and the ownership of its own thread. */
   readonly values: WantedValues | undefined;
-  /** Monotonic time at which it is checked. */
+  /** Monotonic time of its next check. */
   dueAt: number;
 }
 
-/** What a call for values of a group waits for. What its own thread has of them is not in its way. */
+/** The values of a group that a call waits for. The holds of its own thread do not block it. */
 export interface WantedValues extends GroupValues {
   readonly own: Ownership;
 }
 
 /**
  * Warns, once per client, of a call that has waited 5 s in a scope for a lock that the scope, or one around it, may
- * hold itself. Such a call may wait for ever, and nothing else would tell.
+ * hold itself. Such a call may wait for ever, and nothing else would report it.
  *
- * One unref'd timer for all, only while calls wait.
+ * One unref'd timer serves all waits, and only while calls wait.
  */
 export class SelfWaits {
   readonly #ownerships: OwnershipTable;
@@ -47,9 +47,9 @@ export class SelfWaits {
   }
 
   /**
-   * A call in the scope `around` begins to wait; {@link end} follows.
-   * @param since - monotonic time at which it began already. @default now
-   * @param values - of a group lock
+   * A call in the scope `around` begins to wait; {@link end} must follow.
+   * @param since - monotonic time at which it began to wait. @default now
+   * @param values - for a group lock
    */
   begin(
     name: string,
@@ -65,7 +65,7 @@ export class SelfWaits {
     return wait;
   }
 
-  /** It waits no longer. */
+  /** Ends the wait of a call. */
   end(wait: SelfWait): void {
     if (this.#waits.delete(wait) && this.#waits.size === 0) this.#arm(Infinity);
   }
@@ -108,7 +108,10 @@ export class SelfWaits {
   }
 }
 
-/** Whether one of the holds was taken in the scope or in one around it, or is of one of their threads. */
+/**
+ * Whether one of the holds was acquired in the scope of the call or in one around it, or belongs to one of their
+ * threads.
+ */
 function mayHold({ around, values }: SelfWait, all: readonly Ownership[]): boolean {
   const ownerships =
     values === undefined

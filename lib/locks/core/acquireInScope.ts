@@ -5,7 +5,7 @@ import { type AcquireRequest, type AcquireResult, type LockEngine } from './Lock
 import { chooseThread, chosenThread, threadThatLetsIn, type ThreadChoice } from './chooseThread';
 import type { CallingThread } from './calls';
 
-/** An acquisition that has begun; in an object, so that the waiting loop does not wait for it. */
+/** An acquisition that has begun. The object keeps the waiting loop from awaiting the promise. */
 interface Begun {
   readonly taking: Promise<AcquireResult>;
 }
@@ -14,8 +14,8 @@ const NOT_ACQUIRED: AcquireResult = Object.freeze({ ok: false, ttl: -1, timeoutE
 const NOT_YET: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
 
 /**
- * Takes a lock for the thread that a call in a scope belongs to. A call beside a section of the thread that lets it in
- * waits for that first.
+ * Acquires a lock for the thread of a call in a scope. If the call re-enters as a thread that runs a section beside it,
+ * it waits for that section first.
  *
  * @param around - the scope of the call, which did not name its thread
  * @param member - whether the lock is a member of a multi-lock
@@ -33,7 +33,7 @@ export function acquireInScope(
   return new SectionAcquisition(lock, call, around, request, member).run();
 }
 
-/** Nothing may come between the choice of the thread and this. */
+/** Begins the acquisition. Must follow the choice of the thread at once: nothing may be awaited in between. */
 function begin(
   lock: LockEngine,
   call: CallingThread,
@@ -46,7 +46,7 @@ function begin(
   request.viaHandle = suspicious;
   request.thread = chosenThread(call, threadId);
   if (section !== undefined && section.thread.id !== threadId) {
-    // The members of a multi-lock decide each for itself; its section stays the thread's that it began as.
+    // Each member of a multi-lock chooses its own thread; the section stays with the thread with which it began.
     if (member) (section.others ??= new Set()).add(request.thread);
     else moveSection(section, request.thread);
   }
@@ -92,7 +92,7 @@ class SectionAcquisition implements Acquirable<Begun> {
     const { sectionQueues } = ownerships;
     const choice = chooseThread(this.#lock, this.#call, this.#around);
     if ('obstacle' in choice) {
-      // Before anything is awaited: the obstacle may go away meanwhile.
+      // Joins before anything is awaited: the obstacle may go away meanwhile.
       this.#waiter = sectionQueues.wait(choice.obstacle, this.#lock.rawName, this.#waiter);
       return Promise.resolve(NOT_YET);
     }
@@ -101,8 +101,9 @@ class SectionAcquisition implements Acquirable<Begun> {
     const isLetIn = this.#waiter !== undefined && threadThatLetsIn(this.#lock, this.#around) === choice.threadId;
     const taking = begin(this.#lock, this.#call, request, choice, this.#member);
     taking.catch(() => undefined);
-    // Those behind it wait for the thread that let all of them in. If this one is not let in any more, it waits in
-    // Redis, perhaps for a section around those behind it: they decide for themselves.
+    // The waiters behind this call re-enter as the same thread, so from now on they wait for its acquisition or
+    // section. If this call does not re-enter any more, it waits in Redis, perhaps for a section around those waiters:
+    // then they decide for themselves.
     const ownership = isLetIn ? this.#lock.ownershipOf(choice.threadId) : undefined;
     if (this.#waiter !== undefined) sectionQueues.leave(this.#waiter, ownership?.acquirer ?? ownership);
     return Promise.resolve({ ok: true, value: { taking } });

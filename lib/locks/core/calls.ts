@@ -28,7 +28,7 @@ const NOBODY: Caller = Object.freeze({ threadId: undefined, signal: undefined })
 
 /**
  * Checks a caller's thread id.
- * @throws RangeError unless it is an integer from 0 to 2^32 - 1, or one that this process gave to a thread
+ * @throws RangeError unless it is an integer from 0 to 2^32 - 1, or the id of a thread of this process
  */
 export function checkThreadId(threadId: unknown): number {
   if (typeof threadId === 'number' && Number.isInteger(threadId) && threadId >= 0) {
@@ -62,7 +62,7 @@ export function readCaller(options: LockOptions | AcquireOptions | undefined, kn
 export interface TryLockArguments {
   /** In ms; 0 = one attempt. */
   readonly waitMs: number;
-  /** Whether a wait was given at all: without one a fair lock does not queue. */
+  /** Whether a wait time was given, even 0: without one a fair lock does not queue. */
   readonly waits: boolean;
   readonly leaseTime: number | undefined;
   readonly unit: TimeUnit | undefined;
@@ -88,30 +88,28 @@ export function readTryLock(
   return { waitMs: toMillis(first, unit, 'waitTime'), waits: true, leaseTime: second, unit, options };
 }
 
-/**
- * One call, as far as threads go. The facade reads it once and passes it down, to the members of a multi-lock as well.
- */
+/** The thread of one call. The facade determines it once and passes it down, also to the members of a multi-lock. */
 export interface CallingThread {
   readonly origin: Origin;
-  /** Whether the caller named the thread. Nothing else then decides. */
+  /** Whether the caller named the thread. Then no other rule applies. */
   readonly given: boolean;
   /** The scope around the call. */
   readonly around: Scope | undefined;
-  /** Its thread, where no hold of the lock decides otherwise (`chooseThread`). */
+  /** The thread of the call, unless a hold of the lock decides otherwise (`chooseThread`). */
   readonly thread: LogicalThread;
-  /** The section that it begins, of `withLock`. */
+  /** The section that it begins (`withLock` only). */
   readonly section: Scope | undefined;
-  /** Whether that is the handle's, since nothing else decided. */
+  /** Whether {@link thread} is the handle's, because no other rule applied. */
   readonly viaHandle: boolean;
-  /** A thread of its own, made when it turns out that it needs one. */
+  /** A new thread for this call alone, made if it needs one. */
   spare: LogicalThread | undefined;
-  /** Of a multi-lock: monotonic time at which it began to wait for its members, one after the other. */
+  /** For a multi-lock: monotonic time at which it began to wait for its members, one after the other. */
   since: number | undefined;
 }
 
 /**
- * The logical thread of a handle, and the rule that decides whose thread a `lock()` or an `unlock()` is: the one given,
- * else that of the scope the call runs in, else the handle's. The two halves of a read/write lock share one.
+ * The logical thread of a handle, and the rule for the thread of a `lock()` or `unlock()`: the given one, else that of
+ * the scope of the call, else the handle's. The two halves of a read/write lock share one {@link HandleThread}.
  */
 export class HandleThread {
   #own: CallingThread | undefined;
@@ -127,8 +125,8 @@ export class HandleThread {
 }
 
 /**
- * Whose thread an `acquire` or a `withLock` is: the one given; the scope's, unless that is in a section beside the
- * call; else a new one.
+ * The thread of an `acquire` or a `withLock`: the given one; else the scope's, unless that thread is in a section
+ * beside the call; else a new one.
  * @param beginsSection - `withLock`: `endSection` must follow
  */
 export function threadForHold(given: number | undefined, beginsSection: boolean): CallingThread {
@@ -160,12 +158,12 @@ function threadOf(around: Scope | undefined, id: number): LogicalThread {
 
 /**
  * Refuses a name that cannot work on a cluster, before anything is sent. Redisson puts a name without `{` in braces and
- * leaves any other as it is, so a name whose own braces are no hash tag gets its keys on different slots. Without a
- * cluster every name works.
+ * leaves any other as it is, so if a name has braces that are not a hash tag, its keys are on different slots. Without
+ * a cluster every name works.
  *
  * @param name - as given by the user
  * @param keys - every key and channel of the object
- * @throws ConfigError when they are not on one slot
+ * @throws ConfigError if they are not on one slot
  */
 export function checkSlots(executor: CommandExecutor, name: string, keys: readonly string[]): void {
   const [slot, ...others] = keys.map((key) => executor.slotOf(key));

@@ -13,27 +13,27 @@ import {
 import type { CallingThread } from './calls';
 import type { LockEngine } from './LockEngine';
 
-/** What a call has to wait for before it can be told whose it is: a section beside it, or an acquisition under way. */
+/** What a call must wait for before its thread can be chosen: a section beside it, or an acquisition under way. */
 export interface Obstacle {
   readonly obstacle: object;
 }
 
-/** Whose a call is. */
+/** The thread chosen for a call. */
 export interface ThreadChoice {
   readonly threadId: number;
-  /** Whether it re-enters a hold of `acquire`, which only Java-style code can mean. */
+  /** Whether it re-enters a hold of `acquire`, which only Java-style code can intend. */
   readonly suspicious: boolean;
 }
 
 /**
- * Whose thread a call in a scope is, as far as the lock decides it. `docs/threads.md` has the rules, and why.
+ * Chooses the thread of a call in a scope. `docs/threads.md` has the rules and their reasons.
  *
- * Only holds in the table count: a hold that was given back or lost lets no call in.
+ * Only holds in the table count: a hold that was released or lost cannot be re-entered.
  *
  * @throws IllegalMonitorStateError for `lock()` and `tryLock()` beside a section of their own thread
  */
 export function chooseThread(lock: LockEngine, call: CallingThread, around: Scope): ThreadChoice | Obstacle {
-  // A hold whose lease has run out lets no call in, however late its timer is.
+  // A hold whose lease has run out cannot be re-entered, even if its timer is late.
   lock.context.watchdog.catchUp();
   const letIn = whatLetsIn(lock, around);
   if (letIn !== undefined) {
@@ -52,16 +52,17 @@ export function chooseThread(lock: LockEngine, call: CallingThread, around: Scop
     );
     return { threadId: free ? own : (call.spare ??= newThread()).id, suspicious: false };
   }
-  // No scope around lets it in, so what its own thread has was taken by `acquire`, or beside it.
+  // The call re-enters no scope around it, so its own thread acquired its holds by `acquire`, or beside the call.
   const holds = ownerships.flatMap((ownership) => ownership?.holds ?? []);
   if (holds.some((hold) => isOfSection(hold))) throw IllegalMonitorStateError.besideSection(lock.name, own);
-  // Redis would let it in beside what the other half is acquired for: it is the same owner.
+  // The other half is being acquired by the same owner, so Redis would let both in.
   if (ownerships[1]?.acquiring === true) throw IllegalMonitorStateError.acquisitionPending(lock.name, own);
   return { threadId: own, suspicious: holds.length > 0 };
 }
 
 /**
- * The thread of the nearest scope that still has the lock and lets the call in. Both halves of a read/write lock count.
+ * The thread as which the call re-enters: that of the nearest scope around it that still has the lock. Both halves of a
+ * read/write lock count.
  */
 export function threadThatLetsIn(lock: LockEngine, around: Scope): number | undefined {
   return whatLetsIn(lock, around)?.ownership.threadId;
@@ -74,8 +75,8 @@ function whatLetsIn(lock: LockEngine, around: Scope): Found | undefined {
 }
 
 /**
- * What `unlock()` in a scope gives back: what `lock()` took in it or around it, else a section's or what `acquire`
- * took.
+ * The hold that `unlock()` in a scope releases: one that `lock()` took in the scope or around it, else one of a section
+ * or of `acquire`.
  */
 export function holdToRelease(lock: LockEngine, around: Scope): Found | undefined {
   const { values } = lock.kind;
@@ -96,7 +97,9 @@ export function chosenThread(call: CallingThread, threadId: number): LogicalThre
   return threadAround(call.around, threadId) ?? newThread(threadId);
 }
 
-/** The obstacle of a `lock()` while the other half is being acquired: an error, since `lock()` does not wait for it. */
+/**
+ * The obstacle of a `lock()` while the other half is being acquired: an error, because `lock()` does not wait for it.
+ */
 const PENDING = {};
 
 interface Found {
@@ -104,7 +107,7 @@ interface Found {
   readonly hold: Hold;
 }
 
-/** The youngest hold of the innermost scope that fits. */
+/** The last hold that fits, in the innermost scope that has one. */
 function nearest(
   lock: LockEngine,
   around: Scope,
@@ -115,7 +118,7 @@ function nearest(
   let ownerships: (Ownership | undefined)[] = [];
   for (let scope: Scope | undefined = around; scope !== undefined; scope = scopeAround(scope)) {
     for (const { id: threadId } of threadsOf(scope)) {
-      // Scopes within scopes mostly have one and the same thread.
+      // Nested scopes mostly have the same thread.
       if (threadId !== known)
         ownerships = [lock.ownershipOf(threadId), bothHalves ? lock.otherHalfOf(threadId) : undefined];
       known = threadId;
@@ -129,14 +132,15 @@ function nearest(
 }
 
 /**
- * Whether `lock()` or `acquire()` took it in that scope, or for a thread that was named: then anywhere in that thread.
+ * Whether `lock()` or `acquire()` took the hold in this scope. A hold for a named thread counts anywhere in that
+ * thread.
  */
 function isTakenIn(hold: Hold, scope: Scope): boolean {
   return hold.given === true || liveScope(hold.scope) === scope;
 }
 
 /**
- * What keeps a call from re-entering as that thread now: branches that re-enter side by side take turns, readers apart.
+ * What keeps a call from re-entering as that thread now. Parallel branches that re-enter take turns, except readers.
  */
 function obstacleOf(lock: LockEngine, call: CallingThread, letIn: Found, around: Scope): object | undefined {
   const { threadId } = letIn.ownership;
@@ -145,26 +149,26 @@ function obstacleOf(lock: LockEngine, call: CallingThread, letIn: Found, around:
   const own = lock.ownershipOf(threadId);
   const other = lock.otherHalfOf(threadId);
   const plain = call.origin === 'plain';
-  // `lock()` while another one is pending is refused further down.
+  // A `lock()` while another one is pending is refused later, by the engine.
   if (own?.acquiring === true && !plain) return whole(own) ?? own;
   const fits = ({ origin, scope }: Hold): boolean => origin === 'section' && isInTheWay(scope);
   const beside = (lock.shared && !plain ? undefined : own?.holds.find(fits)) ?? other?.holds.find(fits);
   if (beside !== undefined) return beside.scope;
-  // A write that is asked for under read holds alone is not let in by Redis, so it is no obstacle.
+  // Redis refuses the write lock to a thread with read holds only, so there is no obstacle then.
   if (other?.acquiring !== true || ((lock.shared ? other : own)?.holds.length ?? 0) === 0) return undefined;
   return plain ? PENDING : (whole(other) ?? other);
 }
 
 /**
- * Whether a section runs beside the call, or is about to. Callbacks that were given the thread of one another overlap:
- * what they call does not wait for each other's end, which could be for ever.
+ * Whether a section runs beside the call, or is about to. Callbacks that were given the same `threadId` overlap: their
+ * calls do not wait until the other callback ends, which might never happen.
  */
 function isBeside(section: Scope | undefined, around: Scope, letIn: Hold): boolean {
   if (section === undefined || section.over || isAround(section, around)) return false;
   return letIn.origin !== 'section' || letIn.given !== true || isAround(letIn.scope!, section);
 }
 
-/** Whether it belongs to a running section: it is the section's hold, or `lock()` took it in there. */
+/** Whether the hold belongs to a running section: it is the section's own, or `lock()` took it inside the section. */
 function isOfSection({ origin, given, scope: takenIn }: Hold): boolean {
   if (origin === 'acquire' || given === true) return false;
   return liveScope(takenIn)?.isSection === true && (origin === 'plain' || takenIn?.over === false);

@@ -6,10 +6,10 @@ import type { ReleaseReply } from '../../scripts/replies';
 import type { Heir, LockKind, ReleaseRequest } from '../kinds/LockKind';
 
 /**
- * Releases by one command: a plain unlock, or a hand-over to the next waiter of this process, the heir.
- * @param kind - of the lock that is released
+ * Releases with one command: a plain unlock, or a hand-over to the next waiter of this process, the heir.
+ * @param kind - the kind of the lock that is released
  * @param maxHandOvers - the client's setting
- * @param deadline - monotonic time until which Redis would have kept it; `Infinity` where that is not known
+ * @param deadline - monotonic time until which Redis would have kept the lock; `Infinity` if unknown
  * @throws what the kind's release throws
  */
 export function releaseOrHandOver(
@@ -37,9 +37,9 @@ export function releaseOrHandOver(
 const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
 
 /**
- * What the holder gets when its hand-over has failed. One that no replica confirmed was done all the same: the heir
- * gets that error, and takes the lock back. One that Redis refuses (no memory for another owner, a token that is no
- * number) becomes a plain release, which only takes away; the heir goes on waiting.
+ * What the holder gets when its hand-over has failed. If no replica confirmed it, the hand-over took place all the
+ * same: the heir gets that error, and rolls its acquisition back. If Redis refused it (no memory for another owner, a
+ * token that is not a number), a plain release follows, which needs no memory; the heir keeps waiting.
  */
 function handOverFailed(
   error: unknown,
@@ -48,7 +48,7 @@ function handOverFailed(
   request: ReleaseRequest,
 ): ReleaseReply | Promise<ReleaseReply> {
   if (error instanceof NoSyncedReplicasError) return HANDED;
-  // Such a server would refuse a plain release as well, and the executor has tried for long enough.
+  // Such a server would refuse a plain release, too, and the executor has retried for long enough.
   if (!(error instanceof CommandError) || UNABLE.has(error.reply)) throw error;
   return releaseToAll(kind, queue, request);
 }
@@ -65,7 +65,7 @@ const UNABLE = new Set([
   'TRYAGAIN',
 ]);
 
-/** An unlock with a message: every process that waits is told, and this one gives way to the others. */
+/** A release with a message: it notifies every waiting process, and this process gives way to the others. */
 async function releaseToAll(kind: LockKind, queue: WaitQueue, request: ReleaseRequest): Promise<ReleaseReply> {
   queue.releasing();
   let receivers = 0;
@@ -91,15 +91,15 @@ function findHeir(
 ): Heir | undefined {
   const { heir } = queue;
   if (heir?.kind.handOver === undefined) return undefined;
-  // True for every queue, and checked all the same: the heir's script writes to the heir's key, and on another lock
-  // that would make two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin) may hand over to
-  // one another.
+  // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
+  // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
+  // may hand over to one another.
   if (heir.rawName !== request.rawName || heir.owner === request.owner) return undefined;
-  // A release of the heir's thread that is sent again would take away what is handed over.
+  // A release of the heir's thread may be sent again, and would then release what is handed over.
   if (heir.releasing) return undefined;
   const now = performance.now();
   if (!queue.mayHandOver(now, maxHandOvers)) return undefined;
-  // Waiters of other processes sleep until the deadline, and only an unlock would tell them of a lease that ends
+  // Waiters of other processes sleep until the deadline, and only an unlock would notify them of a lease that ends
   // sooner.
   if (deadline - now - heir.leaseMs > NOTICE_MS) return undefined;
   return heir;

@@ -6,8 +6,8 @@ import { toMillis } from '../../util/duration';
 import { type CallingThread, readCaller, threadForHold } from './calls';
 
 /**
- * Takes a lock once for the thread of the call.
- * @returns the hold; else `undefined`, or the time-out error where Redis did not answer the last attempt
+ * Acquires a lock once, for the thread of the call.
+ * @returns the hold; else `undefined`, or the time-out error if Redis did not reply to the last attempt
  */
 type TakeHold<H extends LockHold> = (waitMs: number) => Promise<H | CommandTimeoutError | undefined>;
 
@@ -35,9 +35,9 @@ export async function tryAcquireHold<H extends LockHold>(
 }
 
 /**
- * `withLock` of every lock: runs `fn` in a section of its own and gives the hold back, whatever happens.
- * @param acquire - takes the lock for the call, which is read here
- * @param end - what is done with the hold afterwards. @default it is given back
+ * `withLock` of every lock: runs `fn` in its own section and releases the hold afterwards, whatever happens.
+ * @param acquire - acquires the lock for the given call
+ * @param end - ends the hold afterwards. @default releases it
  */
 export async function withHold<T, H extends LockHold>(
   fn: (hold: H) => T | PromiseLike<T>,

@@ -5,50 +5,52 @@ import type { Leftover, LeftoverPlace, Search } from '../../wait/Rollback';
 import type { AttemptRequest, LockKind } from '../kinds/LockKind';
 import type { LockContext } from './LockContext';
 
-/** For this long (ms) a waiter is taken off its queue again and again: a broken socket may put it there late. */
+/** How long the undo is repeated for a waiter that has left its queue, in ms: a broken socket may add it again late. */
 const LATE_WAITER_MS = 5_000;
 
-/** What an acquisition or a release may have left in Redis, or may still leave there, and what no caller owns. */
+/** What an acquisition or a release may have left in Redis, or may still leave there, although no caller owns it. */
 export interface UnwantedHold {
   readonly ownership: Ownership;
   readonly kind: LockKind;
-  /** Of the command that may have run, or may still run; `undefined` where there is none: only its hold may be left. */
+  /**
+   * The record of the command that may have run, or may still run; `undefined` if there is none: then only a hold may
+   * be left.
+   */
   readonly sendRecord: SendRecord | undefined;
-  /** Whether the holds in Redis are in doubt; otherwise there is only a waiter to take off its queue. */
+  /** Whether the holds in Redis are in doubt; otherwise only a waiter has to be removed from its queue. */
   readonly doubtful: boolean;
   /** The waiter that leaves a queue in Redis. */
   readonly waiter: AttemptRequest | undefined;
-  /** How long Redis keeps such a hold by itself, in ms. */
+  /** How long Redis keeps such a hold without an undo, in ms. */
   readonly leaseMs: number;
-  /** How long Redis keeps such a waiter by itself, in ms; 0 without one. */
+  /** How long Redis keeps such a waiter without an undo, in ms; 0 without a waiter. */
   readonly queuedMs: number;
   /**
-   * Set while a holder hands the lock over: whether the hand-over succeeded in the end. Its command is the holder's
-   * release, which cannot be cancelled from here, so the rollback waits for its end. Rejects when the outcome is
-   * unknown.
+   * Set while a holder hands the lock over: resolves to whether the hand-over succeeded. Its command is the holder's
+   * release, which the heir cannot cancel, so the rollback waits for its end. Rejects if the outcome is unknown.
    */
   readonly handOver?: Promise<boolean> | undefined;
 }
 
-/** What of a client is needed to undo something. */
+/** The parts of a client that an undo needs. */
 export type RollbackContext = Pick<LockContext, 'ownerships' | 'rollback'>;
 
 /**
- * Undoes, in the background, what a thread left behind without having it: takes a waiter off its queue, and sets the
- * holds in Redis, which a command without an answer may have changed, back to what the thread is known to have. The
- * first try is written at once, behind the command on its connection, or when the hand-over has ended. If that
- * connection broke, what was in its socket may still run later, so the undo is repeated until Redis would have
- * forgotten it by itself. While the thread has the lock, or acquires it, there is nothing to undo: its next command
+ * Undoes, in the background, what a thread left in Redis without owning it. It removes a waiter from its queue, and
+ * sets the holds in Redis, which a command without a reply may have changed, back to those that the thread is known to
+ * have. The first try is written at once, behind the command on its connection, or when the hand-over has ended. If
+ * that connection broke, a command in its socket may still run later, so the undo is repeated until Redis would have
+ * removed the hold by expiry. While the thread has the lock, or acquires it, there is nothing to undo: its next command
  * sets the right number of holds.
  */
 export function rollBack(unwanted: UnwantedHold, { ownerships, rollback }: RollbackContext): void {
   const { ownership, handOver } = unwanted;
   const leftover = new LockLeftover(unwanted, ownerships);
-  // Until then the thread acquires nothing: the undo would take that away.
+  // Until the undo is sent, the thread must not acquire: the undo would release the new hold.
   ownership.rollbacks++;
   ownership.beginRelease();
   const begin = (): void => {
-    // Its connection is gone, so nothing can be written behind it: it is looked for together with others.
+    // Its connection is gone, so no command can be sent behind it: the rollback looks for it together with others.
     const later = handOver === undefined && leftover.isLost;
     rollback.add(leftover, !later);
     ownership.endRelease();
@@ -65,8 +67,8 @@ export function rollBack(unwanted: UnwantedHold, { ownerships, rollback }: Rollb
 }
 
 /**
- * The same for an acquisition that has succeeded, but was written to a connection that broke as well: from there it may
- * run once more, and if that is after the release, no caller owns that hold.
+ * {@link rollBack} for an acquisition that has succeeded, but was also written to a connection that broke. From there
+ * it may run once more; if that is after the release, no caller owns the hold.
  */
 export function rollBackLateRun(unwanted: UnwantedHold, { ownerships, rollback }: RollbackContext): void {
   unwanted.ownership.rollbacks++;
@@ -74,8 +76,8 @@ export function rollBackLateRun(unwanted: UnwantedHold, { ownerships, rollback }
 }
 
 /**
- * {@link rollBack} of a hold that was released and may be there still.
- * @param sendRecord - of the release, if there was one
+ * {@link rollBack} for a hold that was released and may still be in Redis.
+ * @param sendRecord - the record of the release, if there was one
  */
 export function rollBackRelease(
   context: RollbackContext,
@@ -89,8 +91,8 @@ export function rollBackRelease(
 }
 
 /**
- * {@link rollBack} of a hold that Redis may have for `leaseMs`.
- * @param sendRecord - of its release, if there was one
+ * {@link rollBack} for a hold that Redis may have for `leaseMs`.
+ * @param sendRecord - the record of its release, if there was one
  */
 export function rollBackHold(
   context: RollbackContext,
@@ -99,7 +101,7 @@ export function rollBackHold(
   leaseMs: number,
   sendRecord?: SendRecord,
 ): void {
-  // A release that was never sent will not run later: only the hold is left, and any connection will do to undo it.
+  // A release that was never sent will not run later: only the hold is left, and the undo may use any connection.
   const sent = sendRecord?.sends === 0 ? undefined : sendRecord;
   rollBack({ ownership, kind, sendRecord: sent, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context);
 }
@@ -109,7 +111,7 @@ class LockLeftover implements Leftover {
   livesMs: number;
   readonly #unwantedHold: UnwantedHold;
   readonly #ownerships: RollbackContext['ownerships'];
-  /** Whether the waiter, if there was one, is off its queue. */
+  /** Whether there is no waiter to remove from its queue. */
   #offQueue: boolean;
 
   constructor(unwanted: UnwantedHold, ownerships: RollbackContext['ownerships']) {
@@ -138,9 +140,7 @@ class LockLeftover implements Leftover {
     return this.#offQueue ? this.#unwantedHold.kind.search : undefined;
   }
 
-  /**
-   * Whether there is only a hold, which its thread does not have, and a command that went to a connection that is gone.
-   */
+  /** Whether only a hold can be left, its thread has no hold, and its command was sent on a connection that is gone. */
   get isLost(): boolean {
     const { sendRecord, kind, ownership, waiter } = this.#unwantedHold;
     if (waiter !== undefined || ownership.holds.length > 0 || sendRecord === undefined || sendRecord.sends === 0)
@@ -162,14 +162,14 @@ class LockLeftover implements Leftover {
       if (waiter !== undefined) commands.push(kind.abandon!(waiter, newRecord()));
       if (doubtful) {
         const { name, rawName, threadId, owner, holds } = ownership;
-        // With its lease: a late re-entry may have set a longer one.
+        // Sets the lease as well: a late re-entry may have set a longer one.
         const rest = ownership.remainder();
         commands.push(kind.release({ name, rawName, threadId, owner, holds, ...rest, sendRecord: newRecord() }));
       }
       await Promise.all(commands);
     } finally {
       ownership.endRelease();
-      // Another try may follow, but until then nothing is being released.
+      // Another try may follow, but until then no release is under way.
       this.#ownerships.tidy(ownership);
     }
     const behind =
@@ -177,8 +177,7 @@ class LockLeftover implements Leftover {
       (!sent.onManyConnections &&
         sendRecords.every(({ connectionNumber }) => connectionNumber === sent.connectionNumber));
     if (!doubtful || behind) return true;
-    // The waiter is off its queue: what may still come out of the broken socket lives for a lease, not for a whole
-    // wait.
+    // The waiter is off its queue now. What the broken socket may still add lives for a lease, not for a whole wait.
     const { leaseMs, queuedMs } = this.#unwantedHold;
     this.livesMs = Math.max(leaseMs, Math.min(queuedMs, LATE_WAITER_MS));
     return false;

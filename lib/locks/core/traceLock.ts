@@ -3,8 +3,8 @@ import { type AcquireTrace, HoldTrace, traceAcquire } from '../../telemetry/trac
 import type { AcquireRequest, AcquireResult, LockEngine } from './LockEngine';
 
 /**
- * Takes a lock, and tells those who listen of the acquisition and of the hold.
- * @param take - as without listeners; the wait for a section of the thread is part of it
+ * Acquires a lock, and publishes the acquisition and the hold to telemetry subscribers.
+ * @param take - acquires, as without subscribers; it includes the wait for a section of the thread
  */
 export async function traceLock(
   { context, kind, name }: LockEngine,
@@ -27,7 +27,7 @@ export async function traceLock(
   const taken = await traceAcquire(subject, request.signal, run, isAcquired, () => request.threadId);
   if (!taken.ok) return taken;
   const { hold, token } = taken;
-  // Here and not where the hold is made: it belongs to the caller, and is no part of its acquisition.
+  // Begun here and not where the hold is made: the trace of the hold belongs to the caller, not to the acquisition.
   hold.trace = HoldTrace.begin({ ...subject, threadId: request.threadId }, token);
   if (hold.lost !== undefined) hold.trace?.lost(hold.lost);
   return taken;

@@ -1,4 +1,4 @@
-/** Warns of a re-entry that only Java-style code can mean. */
+/** Warns of a re-entry that only Java-style code can intend. */
 export function warnHandleReentry(name: string): void {
   process.emitWarning(
     `Lock '${name}' was re-entered through a handle outside any scope, or by lock() where acquire() had taken it. Two ` +
@@ -20,7 +20,7 @@ export function warnSelfWait(name: string): void {
 
 /**
  * Warns, once per client, that its user may change an object but may not publish. The change is made all the same: a
- * lock that stays for its lease, or permits that never come back, would be worse.
+ * lock that stays until its lease ends, or permits that never come back, would be worse.
  *
  * @returns a function that is called with what was done, e.g. `release lock 'a'`
  */

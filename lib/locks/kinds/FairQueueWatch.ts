@@ -13,42 +13,46 @@ import { checkFairTurn, type FairTurn } from './fairScripts';
 import type { Heir, QueueWatch } from './LockKind';
 import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
 
-/** How long the head of a queue has to take the lock that it was told of before the first look, in ms. */
+/**
+ * How long after its notification the head of a queue is checked for the first time, in ms: by then it should have the
+ * lock.
+ */
 const FIRST_LOOK_MS = 300;
-/** Given as the time since the head was told, in ms: long enough for the waiters behind it to be probed at once. */
+/** Sent as the time since the head was notified, in ms: so long that the waiters behind it are probed at once. */
 const LONG_AGO_MS = 500;
-/** A look comes this much later (ms) than the end of the claims that it checks. */
+/** A check is made this much later (ms) than the end of the claims that it checks. */
 const MARGIN_MS = 50;
 
 /** A waiter in the queue of a foreign channel, which never attempts anything. */
 type Listener = QueueWait<never, Heir>;
 
-/** One queue that is looked after. */
+/** A queue that is watched. */
 interface Watched {
   readonly rawName: string;
-  /** Waiters of this client. */
+  /** The number of waiters of this client. */
   waiting: number;
-  /** Since when (monotonic) the head has been told, as far as no look has followed. */
+  /** Monotonic time at which the head was notified; `undefined` once a check has followed. */
   toldAt: number | undefined;
-  /** Whether claims run: waiters may depend on the next look. */
+  /** Whether claims are running: waiters may depend on the next check. */
   claims: boolean;
   timer: NodeJS.Timeout | undefined;
-  /** When that fires (monotonic). */
+  /** Monotonic time at which the timer fires. */
   dueAt: number;
-  /** Looks under way. */
+  /** The number of checks under way. */
   looks: number;
-  /** Channel -> who listens to it: those of the waiters before the first one of this client. */
+  /** Channel -> its listener, for the channels of the waiters ahead of the first one of this client. */
   readonly listeners: Map<string, Listener>;
 }
 
 /**
- * Looks a moment after a fair lock has become free whether the head of its queue has come: a dead or frozen one cannot
- * tell that it does not, and those behind it sleep. One look serves all that happens to a lock within that moment.
+ * Shortly after a fair lock has become free, checks whether the head of its queue has acquired it. A dead or frozen
+ * head cannot report that it does not, and the waiters behind it sleep. One check serves all events of a lock in that
+ * time.
  *
- * The lock becomes free by an unlock of this client, or by one of Java, which tells nobody but the head. So while this
- * client waits behind others, and Java may be among them or the holder, it listens to the channels of all before its
- * first waiter. Who they are, a look tells: it follows each attempt that finds such a queue, each message, and each
- * waiter that leaves. Nothing is sent while nothing happens.
+ * The lock becomes free by an unlock of this client, or by one of a Java client, which notifies only the head. So while
+ * this client waits behind others, and one of them or the holder may be a Java client, it subscribes to the channels of
+ * all waiters ahead of its own first one. A check returns who these are. It follows each attempt that finds such a
+ * queue, each message, and each waiter that leaves. Without such an event nothing is sent.
  *
  * States: open -> closed.
  */
@@ -84,15 +88,15 @@ export class FairQueueWatch implements QueueWatch {
   left(rawName: string): void {
     const queue = this.#queues.get(rawName);
     if (queue === undefined) return;
-    // Another one is the first now.
+    // Another waiter of this client may be its first now.
     if (--queue.waiting > 0) return this.#lookIn(queue, FIRST_LOOK_MS);
     this.#listenTo(queue, []);
-    // A look that only asks who is before its waiters has no purpose any more.
+    // A check that only asks who is ahead of its waiters is not needed any more.
     if (queue.toldAt === undefined && !queue.claims) this.#stopTimer(queue);
     this.#tidy(queue);
   }
 
-  /** Makes the looks that waiters may depend on now, in the turn of the event loop in which the client closes. */
+  /** Makes the checks that waiters may depend on now, in the turn of the event loop in which the client closes. */
   close(): void {
     this.#closed = true;
     for (const queue of this.#queues.values()) {
@@ -121,7 +125,7 @@ export class FairQueueWatch implements QueueWatch {
     return queue;
   }
 
-  /** At the latest: a look that is due sooner stays. */
+  /** Schedules a check in at most `ms` milliseconds; one that is due sooner stays. */
   #lookIn(queue: Watched, ms: number): void {
     const dueAt = performance.now() + ms;
     if (this.#closed || (queue.timer !== undefined && queue.dueAt <= dueAt)) return;
@@ -141,13 +145,13 @@ export class FairQueueWatch implements QueueWatch {
     this.#stopTimer(queue);
     queue.toldAt = undefined;
     queue.looks++;
-    // If it fails, the connection did, and the waiters attempt again when it is back.
+    // If it fails, so did the connection, and the waiters attempt again when that is back.
     const turn = await this.#look(queue, Math.floor(toldMs), newSendRecord()).catch(() => undefined);
     queue.looks--;
     if (this.#closed) return;
     queue.claims = turn !== undefined && turn.againMs > 0;
     if (queue.claims) this.#lookIn(queue, turn!.againMs + MARGIN_MS);
-    // With a drain the subscriptions close first, and all waiters are about to leave.
+    // In a drain the subscriptions close first, and all waiters are about to leave.
     if (turn !== undefined && queue.waiting > 0 && !this.#subscriptions.closed) this.#listenTo(queue, turn.ahead);
     this.#tidy(queue);
   }
@@ -167,7 +171,7 @@ export class FairQueueWatch implements QueueWatch {
     if (waiting === 0 && timer === undefined && looks === 0) this.#queues.delete(rawName);
   }
 
-  /** Listens to the channels of these waiters, and to no others. */
+  /** Subscribes to the channels of exactly these waiters. */
   #listenTo(queue: Watched, owners: readonly string[]): void {
     const { listeners, rawName } = queue;
     const base = lockChannel(rawName);
@@ -177,29 +181,29 @@ export class FairQueueWatch implements QueueWatch {
     for (const channel of channels) {
       if (listeners.has(channel)) continue;
       const listener = this.#subscriptions.join<never>(channel, rawName, lockWakeRule, 'shared');
-      // Its wait ends with those of this client's waiters: it must not be rejected before.
+      // Its wait ends with those of this client's waiters: a failed subscription must not reject it before.
       listener.timed = true;
       listeners.set(channel, listener);
       subscribed.push(this.#listen(queue, channel, listener));
     }
     if (subscribed.length === 0) return;
-    // The queue may have moved on before somebody listened.
+    // The queue may have changed before the subscriptions were live.
     void Promise.all(subscribed).then(() => queue.listeners.size > 0 && this.#lookIn(queue, 0));
   }
 
-  /** @returns when messages arrive, or when it is clear that none will */
+  /** @returns a promise that resolves when messages arrive, or when it is certain that none will */
   #listen(queue: Watched, channel: string, listener: Listener): Promise<void> {
     const listening = listener.listen() ?? Promise.resolve();
     const hear = async (): Promise<never> => {
       await listening;
       for (;;) {
-        // Ends when the listener is stopped: nothing wakes it any more.
+        // Sleeps for ever once the listener is stopped: nothing wakes it any more.
         await listener.sleep(Infinity);
         this.told(queue.rawName);
         await listener.listen();
       }
     };
-    // Refused, or the client closes.
+    // The subscription was refused, or the client closes.
     hear().catch(() => this.#stop(queue, channel, listener));
     return listening.catch(() => undefined);
   }

@@ -6,7 +6,7 @@ import type { AcquireReply, ReleaseReply } from '../../scripts/replies';
 import type { Search } from '../../wait/Rollback';
 import type { Wait } from '../../wait/acquireWithin';
 
-/** Who acts on which lock. */
+/** The owner and the lock that a command concerns. */
 export interface LockSubject {
   /** The lock's name as the user gave it, for errors. */
   readonly name: string;
@@ -15,113 +15,113 @@ export interface LockSubject {
   readonly threadId: number;
   /** The owner's field in the lock's hash. */
   readonly owner: string;
-  /** What the thread is known to have. */
+  /** The known holds of the thread. */
   readonly holds: readonly Hold[];
 }
 
 /** One attempt. */
 export interface AttemptRequest extends LockSubject {
-  /** The lease in ms, for the watchdog its time-out. */
+  /** The lease in ms; for the watchdog, its time-out. */
   readonly leaseMs: number;
-  /** Known holds + 1: what the thread shall have afterwards. */
+  /** Known holds + 1: the hold count that the thread is to have afterwards. */
   readonly count: number;
-  /** How long the caller is willing to wait in all, in ms; `Infinity` without limit. Fair locks put it on the wire. */
+  /** How long the caller waits in all, in ms; `Infinity` without limit. Fair locks send it. */
   readonly waitMs: number;
-  /** `false`: a single attempt that queues nowhere. */
+  /** `false`: a single attempt that joins no queue. */
   readonly queues: boolean;
-  /**
-   * The longest time it went to sleep for between its attempts, in ms; 0: it never slept. Fair locks put it on the
-   * wire.
-   */
+  /** The longest time for which it went to sleep between its attempts, in ms; 0: it never slept. Fair locks send it. */
   readonly sleptMs: number;
-  /** Whether an earlier attempt of this acquisition may have succeeded without an answer: a hold may be its own. */
+  /**
+   * Whether an earlier attempt of this acquisition may have succeeded without a reply: a hold in Redis may be its own.
+   */
   readonly repeated: boolean;
-  /** Whether Redis may still have a hold that this client has reported lost, or given up: a hold may be that one. */
+  /** Whether a hold in Redis may be one that this client has reported as lost, or has given up. */
   readonly leftover: boolean;
   readonly sendRecord: SendRecord;
 }
 
-/** The next waiter, as a holder of this process sees it: an acquisition that the lock can be handed to. */
+/** The next waiter of this process: an acquisition to which a holder can hand the lock over. */
 export interface Heir extends AttemptRequest {
   readonly kind: LockKind;
-  /** Whether its thread is releasing the lock: that release, if it is repeated, would take away what is handed over. */
+  /** Whether its thread is releasing the lock: a repeat of that release would release what is handed over. */
   readonly releasing: boolean;
-  /** The lock is being handed over, by a command on the connection of that number. */
+  /** Called when a holder hands the lock over, with a command on the connection `connectionNumber`. */
   receiveHandOver(acquired: Promise<AcquireReply>, connectionNumber: number): void;
 }
 
 /** One release. */
 export interface ReleaseRequest extends LockSubject {
-  /** Holds to leave. */
+  /** The number of holds to leave. */
   readonly left: number;
-  /** What those holds have to live, in ms; 0 leaves the expiry alone. */
+  /** The lease that those holds need, in ms; 0 leaves the expiry unchanged. */
   readonly remainingMs: number;
   readonly sendRecord: SendRecord;
 }
 
 /**
- * What makes a kind of lock: its scripts and its key names. A kind has no state of its own; one object serves every
- * lock of its kind in a client.
+ * The scripts and the key names of a kind of lock. A kind has no state; one object serves all locks of its kind in a
+ * client.
  */
 export interface LockKind {
   /** For errors and listings, e.g. `lock`, `fair`. */
   readonly name: string;
-  /** Whether its holder may take it once more. */
+  /** Whether its holder may acquire it again. */
   readonly reentrant: boolean;
   /**
-   * Of a group lock: which values of the group it is about. A thread has one ownership of the group, with holds of one
-   * or several such sets. @default the whole lock
+   * For a group lock: the values of the group that it covers. A thread has one ownership per group, whose holds may
+   * cover several such sets. @default the whole lock
    */
   readonly values?: GroupValues;
-  /** Commands go through it. */
+  /** Sends the commands. */
   readonly executor: CommandExecutor;
-  /** How waiters of this process wait: one after the other for exclusive locks, each for itself otherwise. */
+  /** How the waiters of this process wait: in a FIFO queue, or each for itself. */
   readonly waitOrder: WaitOrder;
-  /** How its messages wake. */
+  /** Which waiters a message wakes. */
   readonly wakeRule: WakeRule;
-  /** How the watchdog keeps it. */
+  /** How the watchdog renews it. */
   readonly renewal: Renewal;
-  /** How holds that no caller owns are looked for. */
+  /** How the rollback looks for holds that no caller owns. */
   readonly search: Search;
   /** The owner's field in the lock's hash. */
   ownerOf(threadId: number): string;
-  /** Every key and channel of a lock, or one like it: on a cluster they must be on one slot. */
+  /** Every key and channel of a lock, or one that has the same slot: on a cluster all must be on one slot. */
   keysOf(rawName: string): readonly string[];
-  /** The channel a waiter listens to. */
+  /** The channel to which a waiter subscribes. */
   channelOf(rawName: string, owner: string): string;
-  /** What sees to it that the queue goes on. Absent where Redis has none. */
+  /** Keeps a queue in Redis moving. Absent if the kind has no queue in Redis. */
   readonly watch?: QueueWatch;
   /** How one acquisition waits, for a kind without messages. @default a waiter in the queue of its name */
   newWait?(): Wait<never>;
   attempt(request: AttemptRequest): Promise<AcquireReply>;
   release(request: ReleaseRequest): Promise<ReleaseReply>;
   /**
-   * Hands the last hold of `from` to the acquisition `request`. Absent where the kind has an order of its own in Redis.
-   * The command is the release of `from` and has its send record: the heir cannot cancel it.
+   * Hands the last hold of `from` to the acquisition `request`. Absent if the kind is never handed over. The command is
+   * the release of `from` and has its send record: the heir cannot cancel it.
    */
   handOver?(from: ReleaseRequest, request: AttemptRequest): Handover;
   /**
-   * A waiter leaves without the lock (Redisson: acquireFailed). Absent where Redis knows nothing of waiters.
-   * @param sendRecord - of this command, not of the attempts
+   * Removes a waiter that did not get the lock (Redisson: acquireFailed). Absent if the waiters are not stored in
+   * Redis.
+   * @param sendRecord - the record of this command, not of the attempts
    */
   abandon?(request: AttemptRequest, sendRecord: SendRecord): Promise<unknown>;
   forceRelease(rawName: string, name: string): Promise<boolean>;
   isLocked(rawName: string, name: string): Promise<boolean>;
-  /** The holds of an owner. @returns 0 for none */
+  /** The hold count of an owner. @returns 0 for none */
   holdCount(rawName: string, owner: string, name: string): Promise<number>;
   /** The pttl: -2 = free, -1 = no expiry. */
   remainTimeToLive(rawName: string, name: string): Promise<number>;
 }
 
-/** Sees to it that a queue in Redis goes on: its head may be dead, and an unlock may tell nobody else. */
+/** Keeps a queue in Redis moving: its head may be dead, and an unlock may notify no other waiter. */
 export interface QueueWatch {
-  /** The head of this queue has just been told that the lock is free. */
+  /** The head of this queue has just been notified that the lock is free. */
   told(rawName: string): void;
   /** An acquisition of this process begins to wait. */
   joined(rawName: string): void;
-  /** An attempt of a waiter was refused, and an unlock may not tell it. */
+  /** An attempt of a waiter was refused, and an unlock may not notify that waiter. */
   unheard(rawName: string): void;
-  /** A waiter of this process has the lock, or has given up. */
+  /** A waiter of this process has acquired the lock, or has given up. */
   left(rawName: string): void;
 }
 

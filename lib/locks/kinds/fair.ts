@@ -30,22 +30,22 @@ export function fairKeys(rawName: string): FairKeys {
   };
 }
 
-/** Whether the attempt is that of a waiter; a single attempt must not leave a place in the queue behind. */
+/** Whether the attempt joins the queue; a single attempt must not leave an entry there. */
 export function joinsQueue(request: AttemptRequest): boolean {
   return request.queues && request.waitMs > 0;
 }
 
 /**
- * What a waiter may cost the others, in ms: the same number each time one acquisition speaks to Redis, since it is
- * added and subtracted.
- * @param unlimitedMs - that of a waiter without limit (`fairLockWaitTimeout`)
+ * How long a waiter may delay those behind it, in ms. All commands of one acquisition must send the same number, since
+ * it is added to scores and subtracted again.
+ * @param unlimitedMs - the number for a waiter without limit (`fairLockWaitTimeout`)
  */
 export function waitOnWire({ waitMs }: AttemptRequest, unlimitedMs: number): number {
-  // A whole number: a score with a fraction means something else.
+  // A whole number: a fraction in a score marks a probed waiter.
   return waitMs > 0 && waitMs !== Infinity ? Math.ceil(waitMs) : unlimitedMs;
 }
 
-/** {@link fairKeys}, and what the channels of the waiters begin with. */
+/** {@link fairKeys}, and the prefix of the waiters' channels. */
 export function fairChannelKeys(rawName: string): FairKeys & { readonly channelBase: string } {
   return { ...fairKeys(rawName), channelBase: lockChannel(rawName) };
 }
@@ -68,10 +68,10 @@ export function fairAcquireArgs(request: AttemptRequest, unlimitedMs: number): F
 
 /**
  * The fair lock (Redisson: RedissonFairLock): the lock of `reentrant.ts` with a queue in Redis, in which each waiter
- * has a channel of its own. Its data is described in `locks/kinds/fairScripts.ts`.
+ * has its own channel. Its data is described in `locks/kinds/fairScripts.ts`.
  *
  * @param waitTimeoutMs - `fairLockWaitTimeout`
- * @param watch - told of each lock that becomes free while others wait
+ * @param watch - notified of each lock that becomes free while others wait
  */
 export function fairKind(
   executor: CommandExecutor,
@@ -81,7 +81,7 @@ export function fairKind(
   watch: QueueWatch,
 ): LockKind {
   return {
-    // The order is that of Redis: no hand-over within the process.
+    // Redis decides the order, so there is no hand-over within the process.
     ...commonKind(executor, clientId, renewal),
     name: 'fair',
     waitOrder: 'shared',

@@ -5,63 +5,64 @@ import { FIRST_AUTOMATIC_THREAD_ID } from '../../thread/threadScope';
 /*
  * The queue of a fair lock, as Lua functions that its scripts share. Most take the queue `q` first ({@link QUEUE}).
  *
- * The zset `timeouts` gives each waiter a score: when it will have given up, at the latest (epoch ms). That is what the
- * lock has still to live, plus the waits of all waiters ahead, plus its own wait. When a waiter leaves or gets the
- * lock, its wait is taken off the scores behind it. But those waiters must still wait for the lease of the new holder,
+ * The zset `timeouts` gives each waiter a score: the latest time at which it will have given up (epoch ms). That is the
+ * ttl of the lock, plus the waits of all waiters ahead, plus its own wait. When a waiter leaves or gets the lock, its
+ * wait is subtracted from the scores behind it. But those waiters must still wait for the lease of the new holder,
  * whatever their scores predicted.
  *
  * A free lock is kept for the head of the queue. The head may be dead, or frozen with its subscription open. These
- * steps follow, counted from when the head was told (by an unlock) or was found absent (by an attempt of anybody else):
+ * steps follow, counted from when the head was notified (by an unlock) or was found absent (by an attempt of another
+ * caller):
  *
- * | after                | step                                                                                      |
- * |----------------------|-------------------------------------------------------------------------------------------|
- * | 0                    | the head's score is cut to 3 s: its claim                                                 |
- * | 0.5 s                | whoever looks now probes all waiters ahead of it: each is told, its score is cut to 2.5 s |
- * |                      | and a little more the further back it stands, and ends in .5, which means "probed"        |
- * | milliseconds later   | the live ones answer by an attempt, which takes the mark away and gives a new score       |
- * | 3 s to 3.75 s        | claims without an answer end; the first live waiter drops those before it and gets in     |
+ * | after              | step                                                                                        |
+ * |--------------------|---------------------------------------------------------------------------------------------|
+ * | 0                  | the head's score is cut to 3 s: its claim                                                   |
+ * | 0.5 s              | the next caller probes all waiters ahead of it: each is notified, its score is cut to 2.5 s |
+ * |                    | and a little more the further back it stands, and ends in .5, which means "probed"          |
+ * | milliseconds later | live waiters answer with an attempt, which removes the mark and sets a new score            |
+ * | 3 s to 3.75 s      | claims without an answer end; the first live waiter removes those ahead and gets the lock   |
  *
- * So any number of dead and frozen waiters costs 3.75 s, once. All claims end when an owner gets the lock. A waiter of
- * Java cannot answer a probe, since its attempts leave its score alone: it tries again until it is its turn.
+ * So dead and frozen waiters cost 3.75 s once, however many there are. All claims end when an owner gets the lock. A
+ * Java waiter cannot answer a probe, since its attempts do not change its score: it retries until it is its turn.
  */
 
 /**
- * How long (ms) a free lock is kept for the head of the queue, from when it was told or found absent. A live head comes
- * within milliseconds; a client that has to connect again needs up to 2 s.
+ * How long (ms) a free lock is kept for the head of the queue, from when the head was notified or found absent. A live
+ * head attempts within milliseconds; a client that must reconnect needs up to 2 s.
  */
 export const FAIR_CLAIM_MS = 3000;
 
-/** When the head has not come for this long (ms), the waiters behind it are probed, too. */
+/** If the head has not attempted for this long (ms), the waiters behind it are probed, too. */
 const FAIR_PROBE_AFTER_MS = 500;
 
 /**
- * The claims of probed waiters end one after the other within this time (ms), at most {@link LONGEST_TURN_MS} apart.
- * That lets a waiter of Java in, which cannot answer a probe: it is the head for a while before its own claim ends.
+ * The claims of probed waiters end one after the other within this time (ms), at most {@link LONGEST_TURN_MS} apart. So
+ * a Java waiter, which cannot answer a probe, gets its turn: it is the head for a while before its own claim ends.
  */
 const TURNS_MS = 750;
 const LONGEST_TURN_MS = 100;
 
-/** A waiter behind a live one looks again this long (ms) after that one should have got the lock. */
+/** A waiter behind a live one retries this long (ms) after the live one should have got the lock. */
 const FALLBACK_MS = 2000;
 
 /**
- * The distance (ms) between the scores of waiters whose real distance is lost, since a probe has cut it. It is what a
- * waiter of Java, by default, takes off the scores behind it when it gets the lock.
+ * The distance (ms) between the scores of waiters whose real distance is unknown, because a probe has cut it. It is the
+ * number that a Java waiter by default subtracts from the scores behind it when it gets the lock.
  */
 export const UNKNOWN_WAIT_MS = 300_000;
 
-/** Most waiters that an unlock tells: the head, and the next ones while no one listens to the message. */
+/** The most waiters that an unlock notifies: the head, and the next ones as long as a message has no subscriber. */
 const WAKE_LIMIT = 3;
 
 /**
- * The queue as one value, `q`: its keys, and how its waiters are told. Made of the names that all scripts of a fair
- * lock give to their keys and arguments.
+ * The queue as one value, `q`: its keys, and what is needed to notify its waiters. All scripts of a fair lock have keys
+ * and arguments with these names.
  */
 export const QUEUE = lua`
 local q = {list = queue, timeouts = timeouts, channelBase = channelBase, message = message, publish = publish}
 `;
 
-/** `tellWaiter(q, waiter)`. Returns the number of subscribers, -1 where the user may not publish. Brings `TELL`. */
+/** `tellWaiter(q, waiter)`. Returns the number of subscribers, -1 if the user may not publish. Includes `TELL`. */
 export const TELL_WAITER = lua`${TELL}
 local function tellWaiter(q, waiter)
   return tell(q.publish, q.channelBase .. ':' .. waiter, q.message)
@@ -69,8 +70,8 @@ end
 `;
 
 /**
- * `wake(q)`: tells the head that it is its turn. While no one listens, the next one is told, too, and finds out
- * that the head is gone. Returns the number of subscribers. Needs {@link TELL_WAITER}.
+ * `wake(q)`: notifies the head that it is its turn. If the head has no subscription, the next waiter is notified, too,
+ * and finds out that the head is gone. Returns the number of subscribers. Needs {@link TELL_WAITER}.
  */
 export const WAKE = lua`
 local function wake(q)
@@ -90,8 +91,8 @@ end
 `;
 
 /**
- * `purge(q, moment)`: drops heads whose score has passed, as every script of Redisson does first. Returns the head,
- * false: none waits. Needs {@link SCORE_OF}.
+ * `purge(q, moment)`: removes heads whose score has passed, as every script of Redisson does first. Returns the head,
+ * or false if none waits. Needs {@link SCORE_OF}.
  */
 export const PURGE_QUEUE = lua`
 local function purge(q, moment)
@@ -131,8 +132,8 @@ end
 `;
 
 /**
- * `shift(q, from, by)`: moves the scores of a waiter and of everybody behind it. The claim of a probed waiter ends when
- * it would have. Needs {@link SCORES}.
+ * `shift(q, from, by)`: moves the scores of a waiter and of all behind it. The claims of probed waiters keep their
+ * ends. Needs {@link SCORES}.
  */
 export const SHIFT = lua`
 local function shift(q, from, by)
@@ -147,10 +148,10 @@ end
 
 /**
  * `endClaims(q, floor)`: ends all claims, since the lock has an owner. A probed waiter that has not answered may be a
- * live one of Java, so it gets a score behind `floor` (epoch ms) and behind those ahead.
+ * live Java waiter, so it gets a score later than `floor` (epoch ms) and later than those ahead.
  *
- * `endOldClaims(q, head, ttl, moment)`: does so for a lock that is held for `ttl` ms more, where claims are left: a
- * holder of Java does not end them. `head` may be false. Both need {@link SCORE_OF} and {@link SCORES}.
+ * `endOldClaims(q, head, ttl, moment)`: does so for a lock that is held for `ttl` ms more, if claims are left: a Java
+ * holder does not end them. `head` may be false. Both need {@link SCORE_OF} and {@link SCORES}.
  */
 export const END_CLAIMS = lua`
 local function endClaims(q, floor)
@@ -170,12 +171,13 @@ end
 `;
 
 /**
- * `claim(q, head, asker, moment, told)`: the lock is free, and the head, which was told `told` ms ago, has not come.
- * The asker is another waiter, or false where it is not queued. Takes the step of the table above that is due. Returns
- * in how many ms the asker should look again, at the latest.
+ * `claim(q, head, asker, moment, told)`: the lock is free, and the head, which was notified `told` ms ago, has not
+ * attempted. The asker is another waiter, or false if it is not queued. Takes the step of the table above that is due.
+ * Returns after how many ms the asker should retry, at the latest.
  *
- * `probe(q, asker, moment)`: its second step. The claims of everybody ahead of the asker (false: of everybody) run
- * together, and end in the order of the queue. Both need {@link TELL_WAITER}, {@link SCORE_OF} and {@link SCORES}.
+ * `probe(q, asker, moment)`: its second step. The claims of all waiters ahead of the asker (false: of all waiters) run
+ * at the same time, and end in the order of the queue. Both need {@link TELL_WAITER}, {@link SCORE_OF} and
+ * {@link SCORES}.
  */
 export const CLAIM = lua`
 local function probe(q, asker, moment)
@@ -219,15 +221,15 @@ end
 `;
 
 /**
- * Most waiters whose channels one process listens to. A message goes to the head, so more would matter only if so many
- * left the queue in silence between two looks.
+ * The most waiters whose channels one process subscribes to. A message goes to the head, so more would matter only if
+ * so many left the queue unnoticed between two checks.
  */
 const AHEAD_LIMIT = 1000;
 
 /**
- * `aheadOf(q, name, client)`: the waiters before the first one of that client, whose channels it has to listen to: Java
- * tells the head only, which may be dead. Empty where all of them, and the holder, have a thread id that only this
- * package gives: its clients check by themselves that the head comes.
+ * `aheadOf(q, name, client)`: the waiters ahead of the first one of that client, to whose channels it must subscribe:
+ * Java notifies only the head, which may be dead. Empty if all of them, and the holder, have thread ids that only this
+ * package makes: its clients check by themselves that the head attempts.
  */
 export const AHEAD_OF = lua`
 local function mayBeJava(owner)

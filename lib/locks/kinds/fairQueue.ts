@@ -16,8 +16,8 @@ import {
 import { lua } from '../../scripts/Script';
 
 /*
- * The acquisitions of the fair locks: two scripts, and what they share. A kind of fair lock adds its `reenter`, see
- * {@link REENTER}.
+ * The acquisitions of the fair locks: two scripts, and their shared functions. A kind of fair lock adds its `reenter`,
+ * see {@link REENTER}.
  */
 
 /** The keys, channels and arguments of the scripts that acquire a fair lock. */
@@ -42,12 +42,12 @@ end
 `;
 
 /**
- * `leaveAsHead(q, owner, waitMs, lease, slept, moment)`: the head leaves the queue, since it gets the lock. Its score
- * is left to `enter`.
+ * `leaveAsHead(q, owner, waitMs, lease, slept, moment)`: removes the head from the queue, since it gets the lock.
+ * `enter` removes its score.
  *
- * Those behind may sleep until this lease ends. They must not count as dead before then, nor at the moment they come.
- * The next one sleeps for about as long as this one did, while somebody else had the lock. If this lease is shorter
- * than that, the next one is told to look again.
+ * The waiters behind it may sleep until this lease ends. They must not count as dead before then, nor at the moment at
+ * which they attempt. The next one sleeps for about as long as this one did, while another owner had the lock. If this
+ * lease is shorter than that, the next one is notified, so that it attempts again.
  */
 const LEAVE_AS_HEAD = lua`
 local function leaveAsHead(q, owner, waitMs, lease, slept, moment)
@@ -74,8 +74,8 @@ end
 `;
 
 /**
- * `refresh(q, waiter, score, free, waitMs)`: a waiter that comes back is alive. It keeps its place, even when its
- * score has passed. `free` is when the lock becomes free at the latest (epoch ms). Returns its new score.
+ * `refresh(q, waiter, score, free, waitMs)`: a waiter that attempts again is alive. It keeps its place, even if its
+ * score has passed. `free` is the latest time at which the lock becomes free (epoch ms). Returns its new score.
  */
 const REFRESH = lua`
 local function refresh(q, waiter, score, free, waitMs)
@@ -98,8 +98,8 @@ end
 `;
 
 /**
- * `join(q, owner, ttl, waitMs, moment)`: puts the owner at the end of the queue. Returns its score, and how many ms
- * the others have before it.
+ * `join(q, owner, ttl, waitMs, moment)`: puts the owner at the end of the queue. Returns its score, and for how many ms
+ * those ahead may delay it.
  */
 const JOIN = lua`
 local function join(q, owner, ttl, waitMs, moment)
@@ -119,7 +119,7 @@ const FUNCTIONS =
 
 /**
  * The state: `held` (the owner's holds, nil: none), `ttl` (-2: the lock is free), `score` (nil: the owner is not
- * queued). It reads every key before the first write, so that a key of another type is an error and stays.
+ * queued). It reads every key before the first write, so that a key of another type causes an error and is not changed.
  */
 const LOOK = lua`
 local moment, waitMs = tonumber(now), tonumber(wait)
@@ -130,7 +130,10 @@ if ttl ~= -2 then endOldClaims(q, first, ttl, moment) end
 local score = scoreOf(q, owner)
 `;
 
-/** The lock is free and nobody is ahead, or the owner has it already: the script ends here. Else `head` is the head. */
+/**
+ * If the lock is free and no waiter is ahead, or the owner has it already, the script ends here. Else `head` is the
+ * head.
+ */
 const ENTER_OR_REENTER = lua`
 local head = purge(q, moment)
 if ttl == -2 and (not head or head == owner) then
@@ -141,9 +144,10 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
 `;
 
 /**
- * The acquisition that queues. It answers when to try again, as Redisson does: a new waiter when the one ahead will
- * have given up, a queued one when the lock expires. But a waiter must come back a second before its own score passes,
- * or at half time. The answer is negative where its client has to listen to others, see {@link AHEAD_OF}.
+ * The acquisition that queues. As in Redisson, its reply says when to retry: a new waiter when the one ahead will have
+ * given up, a queued one when the lock expires. But a waiter must retry one second before its own score passes, or at
+ * half of that time. The reply is negative if its client must subscribe to the channels of others, see
+ * {@link AHEAD_OF}.
  *
  * @param reenter - defines `reenter`, see {@link REENTER}
  */
@@ -163,7 +167,7 @@ return #aheadOf(q, name, string.match(owner, '^[^:]*')) > 0 and -answer or answe
 }
 
 /**
- * The acquisition that never queues, and passes no waiter. It answers how long the lock lives, or for how long a free
+ * The acquisition that never queues, and overtakes no waiter. It returns the ttl of the lock, or for how long a free
  * lock is kept for the head of the queue.
  *
  * @param reenter - as for {@link queueingAcquire}

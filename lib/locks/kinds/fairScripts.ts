@@ -18,36 +18,38 @@ import { defineScript, lua } from '../../scripts/Script';
 /*
  * The fair lock (Redisson: RedissonFairLock).
  *
- * | Redis data                                | type    | holds                                                      |
- * |-------------------------------------------|---------|------------------------------------------------------------|
- * | `name`                                    | hash    | owner -> hold count, expires with the lease             |
- * | `redisson_lock_queue:{name}`              | list    | waiting owners, the head is next; gone when empty          |
- * | `redisson_lock_timeout:{name}`            | zset    | waiting owner -> epoch ms (clients' clocks) when it counts as dead |
- * | `redisson_lock__channel:{name}:<owner>`   | channel | `0`: it is this waiter's turn, or may be soon |
+ * | Redis data                              | type    | holds                                             |
+ * |-----------------------------------------|---------|---------------------------------------------------|
+ * | `name`                                  | hash    | owner -> hold count, expires with the lease       |
+ * | `redisson_lock_queue:{name}`            | list    | waiting owners, the head is next; gone when empty |
+ * | `redisson_lock_timeout:{name}`          | zset    | waiting owner -> when it counts as dead           |
+ * |                                         |         | (epoch ms, by the clients' clocks)                |
+ * | `redisson_lock__channel:{name}:<owner>` | channel | `0`: it is this waiter's turn, or may be soon     |
  *
  * It differs from Redisson in these points. None of them harms a Java client in the same queue.
  *
- * - A live waiter is never dropped because it waits for long. When it comes back, its score moves to what it would be
- *   had it queued now, and so do the scores behind it. A Java waiter behind it counts as live for that much longer.
- * - A free lock is kept for its head for 3 s. All waiters that do not come share these 3 s (`fairFunctions.ts`).
- *   Redisson answers 0 (try at once) or -2 until the head's score passes, minutes later.
- * - A waiter that leaves the queue while it is its turn tells the next one.
- * - The head is also told when the lease may end earlier than it knows, since the holder may die: when a hold with a
- *   longer lease is given back, when a waiter gets the lock for less time than it has slept for, and when somebody
- *   else finds the lock free.
- * - The release of a lock that is gone tells the head, too, but it is no success.
+ * - A live waiter is never removed because it waits for long. When it attempts again, its score becomes what it would
+ *   be if it queued now, and the scores behind it move as well. A Java waiter behind it counts as live for that much
+ *   longer.
+ * - A free lock is kept for its head for 3 s. All waiters that do not attempt share these 3 s (`fairFunctions.ts`).
+ *   Redisson's script returns 0 (retry at once) or -2 until the head's score passes, minutes later.
+ * - A waiter that leaves the queue while it is its turn notifies the next one.
+ * - The head is also notified when the lease may end earlier than it knows, since the holder may die: when a hold with
+ *   a longer lease is released, when a waiter gets the lock for less time than it has slept, and when another caller
+ *   finds the lock free.
+ * - The release of a lock that is gone notifies the head, too, but it is not a success.
  */
 
 /**
  * One attempt that queues, for every call that waits.
  *
  * KEYS: name, queue, timeouts. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms), owner,
- * wait (ms that this waiter may add to the waits behind it: its wait time, or fairLockWaitTimeout), now (epoch ms),
- * count (the holds the owner shall have afterwards: known holds + 1), slept (the longest time in ms that this waiter
- * went to sleep for; 0: never), message, publish.
- * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
- * integer = queued, to be tried again after so many ms at the latest; negative: and there are waiters of which only
- * Java may tell that the lock is free, see `aheadOf` in `fairFunctions.ts`.
+ * wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout), now (epoch ms),
+ * count (the holds that the owner is to have afterwards: known holds + 1), slept (the longest time in ms that this
+ * waiter went to sleep for; 0: never), message, publish.
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
+ * queued, to be retried after so many ms at the latest; negative: the same, and only the channels of waiters ahead may
+ * say that the lock is free (Java), see `aheadOf` in `fairFunctions.ts`.
  */
 export const acquireFairLock = defineScript({
   name: 'fairLock.acquire',
@@ -62,7 +64,7 @@ export const acquireFairLock = defineScript({
  * One attempt that never queues: `tryLock()`, `tryAcquire()`. It overtakes no waiter.
  *
  * KEYS and ARGV: as {@link acquireFairLock}.
- * Output: nil and `{n}` as there; integer = not acquired: the lock's PTTL in ms (-1: no expiry), or for how long the
+ * Output: nil and `{n}` as there; integer = not acquired: the lock's PTTL in ms (-1: no expiry), or how long (ms) the
  * free lock is kept for the head of the queue.
  */
 export const tryAcquireFairLock = defineScript({
@@ -75,12 +77,12 @@ export const tryAcquireFairLock = defineScript({
 });
 
 /**
- * Gives holds back and tells the head of the queue.
+ * Releases holds and notifies the head of the queue.
  *
  * KEYS: name, queue, timeouts, channelBase (the channels are `channelBase:<owner>`). ARGV: message, owner, left (holds
- * to leave), remaining (ms of lease those have; 0 leaves the expiry alone), now (epoch ms), publish.
- * Output: nil = the owner holds nothing; 0 = it holds `left`; `{n, m}` = free, n subscribers were told, m waiters are
- * queued.
+ * to leave), remaining (ms of lease those have; 0 leaves the expiry unchanged), now (epoch ms), publish.
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; `{n, m}` = free, n subscribers were notified, m waiters
+ * are queued.
  */
 export const releaseFairLock = defineScript({
   name: 'fairLock.release',
@@ -108,15 +110,15 @@ return {wake(q), redis.call('llen', queue)}
   decode: decodeFairRelease,
 });
 
-/** {@link abandonFairLock}: it was the head of a free lock. */
+/** Reply of {@link abandonFairLock}: it was the head of a free lock. */
 export const LEFT_FREE_LOCK = 2;
 
 /**
- * Leaves the queue (Redisson: acquireFailed): for a waiter whose time is up, which is aborted, or whose attempt has no
- * reply. The scores behind it move up by its wait. `wait` must be the one it queued with.
+ * Leaves the queue (Redisson: acquireFailed): for a waiter whose time is up, which was aborted, or whose attempt got no
+ * reply. Its wait is subtracted from the scores behind it. `wait` must be the one with which it queued.
  *
  * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), publish.
- * Output: 0 = it was not queued, 1 = it was, 2 = it was the head of a free lock, and the next one was told.
+ * Output: 0 = it was not queued, 1 = it was, 2 = it was the head of a free lock, and the next one was notified.
  */
 export const abandonFairLock = defineScript({
   name: 'fairLock.abandon',
@@ -141,7 +143,7 @@ return ${LEFT_FREE_LOCK}
 });
 
 /**
- * Deletes the lock whoever holds it and tells the head; the queue stays (Redisson: forceUnlock).
+ * Deletes the lock, whoever holds it, and notifies the head; the queue stays (Redisson: forceUnlock).
  *
  * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), publish.
  * Output: 1 = there was a lock, 0 = there was none.
@@ -163,21 +165,21 @@ return 1
   decode: decodeFlag,
 });
 
-/** What {@link checkFairTurn} found. */
+/** The result of {@link checkFairTurn}. */
 export interface FairTurn {
-  /** To be asked again after so many ms; 0: the lock is held, or nobody waits. */
+  /** The time until the next check, in ms; 0: the lock is held, or no one waits. */
   readonly againMs: number;
-  /** Those before the first waiter of the client: see `aheadOf` in `fairFunctions.ts`. */
+  /** The waiters ahead of the first one of the client: see `aheadOf` in `fairFunctions.ts`. */
   readonly ahead: readonly string[];
 }
 
 /**
- * Checks whether the head of the queue has taken the lock that it was told of. If not, it takes the next step of the
- * table in `fairFunctions.ts`. For the client that gave the lock back, since every waiter may be asleep, and for a
- * client that waits, since Java only tells the head.
+ * Checks whether the head of the queue has acquired the lock of which it was notified. If not, takes the next step of
+ * the table in `fairFunctions.ts`. For the client that released the lock, since every waiter may be asleep, and for a
+ * client that waits, since Java notifies only the head.
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), told (ms since the head was told), client
- * (the id of a client with waiters; empty: of none), publish.
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), told (ms since the head was notified),
+ * client (the id of a client with waiters; empty: none), publish.
  * Output: `{again, owners}`: see {@link FairTurn}.
  */
 export const checkFairTurn = defineScript({

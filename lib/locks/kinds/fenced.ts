@@ -6,7 +6,7 @@ import type { Renewal } from '../../watchdog/Ownership';
 import type { AttemptRequest, LockKind } from './LockKind';
 import { handedTo, lockChannel, reentrantKind } from './reentrant';
 
-/** Where the last token is: `redisson_lock_token:{name}`. */
+/** The key of the last token: `redisson_lock_token:{name}`. */
 export function tokenKey(rawName: string): string {
   return prefixName('redisson_lock_token', rawName);
 }
@@ -43,15 +43,15 @@ export function fencedKind(executor: CommandExecutor, clientId: string, renewal:
 }
 
 /**
- * Whether a hold that the script finds can come only from this acquisition: only then is the current token its
- * token.
+ * Whether a hold that the script finds can only come from this acquisition: only then does the current token belong to
+ * it.
  */
 function repeatFlag({ repeated, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
   if (leftover) return '0';
   return repeated ? '1' : RESEND_FLAG;
 }
 
-/** GET of the last token. @returns 0n when there never was one */
+/** GET of the last token. @returns 0n if there never was one */
 export async function readToken(executor: CommandExecutor, rawName: string, name: string): Promise<bigint> {
   const token = await executor.call('get', [tokenKey(rawName)], { what: 'read the token of fenced lock', name });
   return typeof token === 'string' ? BigInt(token) : 0n;
@@ -67,23 +67,23 @@ export async function readToken(executor: CommandExecutor, rawName: string, name
  * | `redisson_lock_token:{name}`      | string  | the last token given out; stays when the lock goes     |
  * | `redisson_lock__channel:{name}`   | channel | `0` each time the lock becomes free                    |
  *
- * Each acquisition takes a token, a re-entry too, as in Redisson. Tokens travel as text: a number in Lua is exact only
- * up to 2^53. INCR comes before the lock is written, since it fails where the token key is of another type or holds no
- * number. Everything then stays as it was.
+ * Each acquisition takes a token, a re-entry too, as in Redisson. Tokens are sent as text: a Lua number is exact only
+ * up to 2^53. INCR comes before the write of the lock, since it fails if the token key has another type or is not a
+ * number. Then nothing is changed.
  *
- * A hold that is already there was taken by an earlier send of the same command, or is a leftover: this client has
- * reported it lost, or gave it up. Only the repeat answers the current token (`repeated`). Anything else takes a new
- * one.
+ * A hold that is already there was acquired by an earlier send of the same command, or is a leftover: this client has
+ * reported it as lost, or gave it up. Only a repeat returns the current token (`repeated`); every other acquisition
+ * takes a new one.
  */
 
 /**
- * One attempt to take the lock, or to take it once more, with a token.
+ * One attempt to acquire the lock, or to acquire it once more, with a token.
  *
- * KEYS: name, token. ARGV: lease (ms), owner, count (the holds the owner shall have afterwards: known holds + 1),
- * repeated (RESEND_FLAG; `0` where a leftover is possible).
+ * KEYS: name, token. ARGV: lease (ms), owner, count (the holds that the owner is to have afterwards: known holds + 1),
+ * repeated (RESEND_FLAG; `0` if a leftover is possible).
  * Output: `{token}` = acquired with `count` holds; `{token, n}` = acquired, but with n holds (the earlier ones were
  * lost); integer = held by another, its PTTL in ms (-1: no expiry). A repeat takes no second token: it finds its hold
- * and answers the current one, which nobody can have raised meanwhile.
+ * and returns the current token, which no other owner can have raised meanwhile.
  */
 export const acquireFencedLock = defineScript({
   name: 'fencedLock.acquire',
@@ -110,12 +110,11 @@ return {current, held}
 });
 
 /**
- * Hands the last hold of one owner to another owner of the same client in one step, with a token of its own.
+ * Hands the last hold of one owner to another owner of the same client in one step, with a new token.
  *
- * KEYS: name, token. ARGV: owner, heir, lease (ms, of the heir), repeated (RESEND_FLAG; `0` where the heir may have a
+ * KEYS: name, token. ARGV: owner, heir, lease (ms, of the heir), repeated (RESEND_FLAG; `0` if the heir may have a
  * leftover).
- * Output: nil = the owner holds nothing and the heir neither; text = handed over (now, or by an earlier send), the
- * token.
+ * Output: nil = neither the owner nor the heir holds it; text = the token: handed over (now, or by an earlier send).
  */
 export const handOverFencedLock = defineScript({
   name: 'fencedLock.handOver',

@@ -19,16 +19,18 @@ import {
 import type { LockKind } from './LockKind';
 import { commonKind, UNLOCK_MESSAGE } from './reentrant';
 
-/** `0` = something is free, whatever it is. All may try, since they wait for different values. */
+/**
+ * `0` = some value is free; the message does not say which. All waiters may try, since they wait for different values.
+ */
 const groupWakeRule: WakeRule = (message) => (message === '0' || message === '1' ? 'all' : 'none');
 
-/** Half of a pair: it cannot be written as UTF-8, so other values would get the same hash. */
+/** Half of a surrogate pair: UTF-8 cannot encode it, so different values would get the same hash. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * What a group lock is about.
+ * The values that a group lock covers.
  *
- * @param values - as given by the user; one that is given twice counts once, and their order does not matter
+ * @param values - as given by the user; a value given twice counts once, and the order does not matter
  * @throws ConfigError unless it is a non-empty list of strings without lone surrogates
  */
 export function groupValues(values: readonly string[]): GroupValues {
@@ -47,7 +49,7 @@ export function groupValues(values: readonly string[]): GroupValues {
   return Object.freeze({ fields: Object.freeze(fields), key: fields.join(' ') });
 }
 
-/** The field of a value in the hash: what Redisson's StringCodec makes of it, hashed, in base64 without padding. */
+/** The field of a value in the hash: its encoding by Redisson's StringCodec, hashed, in base64 without padding. */
 function fieldOf(value: string): string {
   return highwayHash128(Buffer.from(value)).toString('base64').replace(/=+$/, '');
 }
@@ -56,8 +58,8 @@ function fieldOf(value: string): string {
  * The lock of several values of one group (Redisson: RedissonFasterMultiLock), all of them by one script. Its data is
  * described in `groupScripts.ts`.
  *
- * Each waiter attempts for itself, since they may wait for different values. Nothing is handed over: a waiter may need
- * only some of the values that are given back, or others as well.
+ * Each waiter attempts for itself, since they may wait for different values. There is no hand-over: a waiter may need
+ * only some of the released values, or others as well.
  *
  * @param renewal - `groupRenewal`, one for all group locks of the client
  */
@@ -125,7 +127,7 @@ export function groupKind(
   };
 }
 
-/** Looks for values that an owner has without knowing it. */
+/** Looks for values that Redis has for an owner although no caller owns them. */
 function valueSearch(executor: CommandExecutor, fields: readonly string[]): Search {
   return {
     batchOf: (key) => executor.slotOf(key),
@@ -144,8 +146,8 @@ function valueSearch(executor: CommandExecutor, fields: readonly string[]): Sear
 }
 
 /**
- * Renews what the owners have of groups without a lease, all sets of values that one has (Redisson renews the first set
- * only).
+ * Renews the holds of group locks without a lease: all sets of values of each owner (Redisson renews only the first
+ * set).
  */
 export function groupRenewal(executor: CommandExecutor): Renewal {
   return {

@@ -5,20 +5,22 @@ import { NOTICE_MS, TELL } from '../../scripts/shortenLease';
 /*
  * The lock of several values of one group (Redisson: RedissonFasterMultiLock).
  *
- * | Redis data                        | type | holds                                                          |
- * |-----------------------------------|------|----------------------------------------------------------------|
- * | `name`                            | hash | for each locked value the three fields below; its expiry is the longest |
- * | ... `value`                       |      | the owner                                                      |
- * | ... `value:<owner>:expire_time`   |      | epoch ms, by the clocks of the clients                         |
- * | ... `value:<owner>:lock_count`    |      | its holds                                                      |
- * | `redisson_lock__channel:{name}`   | channel | `0` each time a value becomes free, or its lease is shortened |
+ * | Redis data                      | type    | holds                                                             |
+ * |---------------------------------|---------|-------------------------------------------------------------------|
+ * | `name`                          | hash    | per locked value the three fields below; expires with the longest |
+ * | ... `value`                     |         | the owner                                                         |
+ * | ... `value:<owner>:expire_time` |         | epoch ms, by the clocks of the clients                            |
+ * | ... `value:<owner>:lock_count`  |         | its holds                                                         |
+ * | `redisson_lock__channel:{name}` | channel | `0` each time a value becomes free, or its lease is shortened     |
  *
- * `value` is a hash of the value (`fieldOf`). As in the other kinds acquire and release say how many holds they leave
- * of each value, so a repeat changes nothing. A value is free when it has no owner, or when the time of its owner is
- * over. Whoever takes it then deletes what the former owner has left: Redisson keeps that, and counts on from it.
+ * `value` is a hash of the value (`fieldOf`). As in the other kinds, acquire and release send how many holds they leave
+ * of each value, so a repeat changes nothing. A value is free if it has no owner, or if the time of its owner has
+ * passed. The next owner then deletes the fields of the former one: Redisson keeps them, and continues their count.
  */
 
-/** `holderOf(name, value)`: the owner of a value, and its time (0: none). Nothing where nobody has it. */
+/**
+ * `holderOf(name, value)`: the owner of a value, and its expiry time (epoch ms; 0: none). nil and 0 without an owner.
+ */
 const HOLDER_OF = lua`
 local function holderOf(name, value)
   local holder = redis.call('hget', name, value)
@@ -27,7 +29,9 @@ local function holderOf(name, value)
 end
 `;
 
-/** `forgetHolder(name, value, holder)`: deletes what an owner has of a value, but not who owns it. */
+/**
+ * `forgetHolder(name, value, holder)`: deletes the time and the count of an owner of a value, but not the owner itself.
+ */
 const FORGET_HOLDER = lua`
 local function forgetHolder(name, value, holder)
   local prefix = value .. ':' .. holder
@@ -35,7 +39,7 @@ local function forgetHolder(name, value, holder)
 end
 `;
 
-/** `setTime(name, value, owner, time)`: until when an owner has a value. */
+/** `setTime(name, value, owner, time)`: sets until when an owner has a value (epoch ms). */
 const SET_TIME = lua`
 local function setTime(name, value, owner, time)
   redis.call('hset', name, value .. ':' .. owner .. ':expire_time', string.format('%.0f', time))
@@ -43,12 +47,12 @@ end
 `;
 
 /**
- * One attempt to take the values, or to take them once more: all or none.
+ * One attempt to acquire the values, or to acquire them once more: all or none.
  *
- * KEYS: name. ARGV: lease (ms), now (epoch ms), owner, then per value: the value, count (the holds the owner shall have
- * afterwards: known holds + 1).
- * Output: nil = acquired; `{value, ...}` = acquired, but these had been lost: they have one hold now; integer = others
- * have some of them, for so many ms at most.
+ * KEYS: name. ARGV: lease (ms), now (epoch ms), owner, then per value: the value, count (the holds that the owner is to
+ * have afterwards: known holds + 1).
+ * Output: nil = acquired; `{value, ...}` = acquired, but these values had been lost, and have one hold now; integer =
+ * other owners have some of them, for at most so many ms.
  */
 export const acquireValues = defineScript({
   name: 'groupLock.acquire',
@@ -88,13 +92,14 @@ return nil
 });
 
 /**
- * Gives holds of values back. Those that are left may have a shorter lease than the ones given back. Waiters are then
- * told, as by an unlock. What the owner has not (any more) is skipped; Redisson does not tell the waiters then.
+ * Releases holds of values. The holds that are left may have a shorter lease than the released ones; waiters are then
+ * notified, as by an unlock. Values that the owner does not have (any more) are skipped; Redisson does not notify the
+ * waiters in that case.
  *
  * KEYS: name. Channels: channel. ARGV: message, now (epoch ms), owner, publish, then per value: the value, left (holds
- * to leave), remaining (ms of lease those have; 0 leaves the time alone).
- * Output: `{value, ...}` = the owner has not these, and what it had of the others is given back; 0 = it holds all of
- * them; 1 + n = some are free, n subscribers were told.
+ * to leave), remaining (ms of lease those have; 0 leaves the time unchanged).
+ * Output: `{value, ...}` = the owner does not have these values, and its holds of the others were released; 0 = it
+ * still holds all of them; 1 + n = some are free, n subscribers were notified.
  */
 export const releaseValues = defineScript({
   name: 'groupLock.release',
@@ -134,10 +139,10 @@ return freed and 1 + receivers or 0
 });
 
 /**
- * Frees values whoever has them (Redisson: forceUnlock, which fails where one of them is free).
+ * Frees values, whoever has them (Redisson: forceUnlock, which fails if one of them is free).
  *
  * KEYS: name. Channels: channel. ARGV: message, now (epoch ms), publish, then the values.
- * Output: 1 = somebody had some of them, 0 = nobody.
+ * Output: 1 = some of them had an owner, 0 = none had.
  */
 export const forceReleaseValues = defineScript({
   name: 'groupLock.forceRelease',
@@ -167,7 +172,7 @@ return found
  * Renews values in groups of one slot (the watchdog). A value with a longer lease keeps it.
  *
  * KEYS: the groups. ARGV: lease (ms), now (epoch ms), then per group: owner, number of values, the values.
- * Output: per value 1 = renewed, 0 = not held any more; those of one group after those of the other.
+ * Output: per value 1 = renewed, 0 = not held any more; group by group.
  */
 export const renewValues = defineScript({
   name: 'groupLock.renew',
@@ -205,10 +210,10 @@ return result
 });
 
 /**
- * Checks many groups of one slot for values that an owner has without knowing it.
+ * Checks many groups of one slot for values that Redis has for an owner although no caller owns them.
  *
- * KEYS: the groups. ARGV: the owner of each, then the values, the same for all. Output: per group 1 = the owner has one
- * of them, 0 = none.
+ * KEYS: the groups. ARGV: the owner of each, then the values, the same for all.
+ * Output: per group 1 = the owner has one of them, 0 = none.
  */
 export const findValues = defineScript({
   name: 'groupLock.find',
@@ -230,7 +235,7 @@ return result
 });
 
 /**
- * Whether anybody has one of the values.
+ * Whether one of the values has an owner.
  *
  * KEYS: name. ARGV: now (epoch ms), then the values. Output: 1 = yes, 0 = no.
  */
@@ -251,10 +256,10 @@ return 0
 });
 
 /**
- * How often an owner has all of the values (Redisson does not look at the first one).
+ * How often an owner holds all of the values (Redisson does not check the first one).
  *
- * KEYS: name. ARGV: now (epoch ms), owner, then the values. Output: the holds of the value that it has least often; 0 =
- * one of them it has not.
+ * KEYS: name. ARGV: now (epoch ms), owner, then the values.
+ * Output: the lowest hold count of all the values; 0 = it does not hold one of them.
  */
 export const countValues = defineScript({
   name: 'groupLock.count',

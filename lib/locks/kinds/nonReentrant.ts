@@ -14,8 +14,8 @@ import type { AttemptRequest, LockKind, QueueWatch } from './LockKind';
 import { reentrantKind } from './reentrant';
 
 /**
- * The non-reentrant lock (Redisson: RedissonNonReentrantLock): the lock of `reentrant.ts`, which its holder cannot take
- * again. Data and messages are the same.
+ * The non-reentrant lock (Redisson: RedissonNonReentrantLock): the lock of `reentrant.ts`, which its holder cannot
+ * acquire again. Data and messages are the same.
  */
 export function nonReentrantKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
   return {
@@ -35,7 +35,7 @@ export function nonReentrantKind(executor: CommandExecutor, clientId: string, re
   };
 }
 
-/** @throws IllegalMonitorStateError when the script found that the thread holds the lock already */
+/** @throws IllegalMonitorStateError if the script found that the thread holds the lock already */
 export function refuseReentry(reply: NonReentrantReply, { rawName, threadId, name }: AttemptRequest): AcquireReply {
   if ('reentry' in reply) throw IllegalMonitorStateError.nonReentrant(rawName, threadId, name);
   return reply;
@@ -43,7 +43,7 @@ export function refuseReentry(reply: NonReentrantReply, { rawName, threadId, nam
 
 /**
  * The non-reentrant fair lock (Redisson: RedissonNonReentrantFairLock): the lock of `fair.ts`, which its holder cannot
- * take again. Data and messages are the same.
+ * acquire again. Data and messages are the same.
  *
  * @param waitTimeoutMs - `fairLockWaitTimeout`
  * @param watch - as for `fairKind`
@@ -81,7 +81,7 @@ export function nonReentrantFairKind(
  * | an earlier send of this acquisition                                           | 1       | acquired |
  * | a leftover: of a hold that the client reported lost, gave up, or never saw   | 1       | acquired |
  *
- * A re-entry changes nothing. Its answer is `{0}`; Redisson's script fails instead.
+ * A re-entry changes nothing. The reply is then `{0}`; Redisson's script fails instead.
  */
 
 /** `reenter` as in `fairQueue.ts`, but without a second hold: see the table above. */
@@ -94,11 +94,11 @@ end
 `;
 
 /**
- * One attempt to take the lock.
+ * One attempt to acquire the lock.
  *
  * KEYS: name. ARGV: lease (ms), owner, count (known holds + 1).
- * Output: nil = acquired; `{1}` = acquired, but the hold the client knew of was lost; `{0}` = this owner holds it
- * already; integer = held by another, its PTTL in ms (-1: no expiry).
+ * Output: nil = acquired; `{1}` = acquired, but the hold that the client knew of was lost; `{0}` = this owner holds it
+ * already; integer = held by another owner, its PTTL in ms (-1: no expiry).
  */
 export const acquireNonReentrantLock = defineScript({
   name: 'nonReentrantLock.acquire',
@@ -122,8 +122,8 @@ return {1}
 /**
  * One attempt that queues, as `acquireFairLock`.
  *
- * KEYS, channels and ARGV: as there. Output: nil, `{1}` and `{0}` as in
- * {@link acquireNonReentrantLock}; another integer = queued, as there.
+ * KEYS, channels and ARGV: as there.
+ * Output: nil, `{1}` and `{0}` as in {@link acquireNonReentrantLock}; another integer = queued, as there.
  */
 export const acquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.acquire',
@@ -137,8 +137,9 @@ export const acquireNonReentrantFairLock = defineScript({
 /**
  * One attempt that never queues, as `tryAcquireFairLock`.
  *
- * KEYS and ARGV: as {@link acquireNonReentrantFairLock}. Output: nil, `{1}` and `{0}` as there; integer = not acquired:
- * the lock's PTTL in ms (-1: no expiry), or for how long the free lock is kept for the head of the queue.
+ * KEYS and ARGV: as {@link acquireNonReentrantFairLock}.
+ * Output: nil, `{1}` and `{0}` as there; integer = not acquired: the lock's PTTL in ms (-1: no expiry), or how long
+ * (ms) the free lock is kept for the head of the queue.
  */
 export const tryAcquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.tryAcquire',

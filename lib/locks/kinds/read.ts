@@ -18,13 +18,13 @@ import { commonKind, UNLOCK_MESSAGE } from './reentrant';
 
 /**
  * The read half of the read/write lock (Redisson: RedissonReadLock). Each waiter attempts for itself, since any number
- * may come in. Its data is described below.
+ * of readers may hold the lock. Its data is described below.
  *
  * @param renewal - renews the owner's hold keys as well (`readRenewal`)
  */
 export function readKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
   return {
-    // Nothing to hand over: only writers wait for the last reader to leave.
+    // There is no hand-over: only writers wait until the last reader releases the lock.
     ...commonKind(executor, clientId, renewal),
     name: 'read',
     waitOrder: 'shared',
@@ -61,11 +61,11 @@ export function readKind(executor: CommandExecutor, clientId: string, renewal: R
 }
 
 /**
- * Renews read locks: the hash and the keys of the owners' own holds (Redisson: ReadLockTask). Other readers' holds are
- * left alone, so that those of the dead run out.
+ * Renews read locks: the hash and the keys of the owners' own holds (Redisson: ReadLockTask). The holds of other
+ * readers are not renewed, so that those of dead readers expire.
  *
- * @param executor - where the commands go
- * @param keyPrefixOf - what the keys of the holds on a lock begin with
+ * @param executor - sends the commands
+ * @param keyPrefixOf - the prefix of the keys of the holds on a lock
  */
 export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: string) => string): Renewal {
   return {
@@ -86,7 +86,7 @@ export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: st
           moreArgs: [...byName.values()].flatMap((readers) => [readers.length, ...readers.map(({ owner }) => owner)]),
         },
       );
-      // The answers come name by name, the caller asked owner by owner.
+      // The replies are ordered by name, but the caller needs them in the order of the batch.
       const answers = new Map([...byName.values()].flat().map((one, i) => [one, alive[i] === true]));
       return batch.map((one) => answers.get(one) === true);
     },
@@ -97,24 +97,26 @@ export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: st
 /*
  * The read half of the read/write lock (Redisson: RedissonReadLock); the write half is `write.ts`.
  *
- * | Redis data                               | type    | holds                                                       |
- * |------------------------------------------|---------|-------------------------------------------------------------|
- * | `name`                                   | hash    | `mode` -> `read` or `write`; owner -> read holds; owner`:write` -> write holds |
- * | `{name}:<owner>:rwlock_timeout:<i>`      | string  | `1`: the owner's i-th read hold, expires with its own lease |
- * | `redisson_rwlock:{name}`                 | channel | `0` = a read hold was the last, `1` = a write lock was released; either: its lease became much shorter |
+ * | Redis data                          | type    | holds                                                          |
+ * |-------------------------------------|---------|----------------------------------------------------------------|
+ * | `name`                              | hash    | `mode` -> `read` or `write`; owner -> read holds;              |
+ * |                                     |         | owner`:write` -> write holds                                   |
+ * | `{name}:<owner>:rwlock_timeout:<i>` | string  | `1`: the owner's i-th read hold, expires with its own lease    |
+ * | `redisson_rwlock:{name}`            | channel | `0` = the last read hold was released, `1` = a write lock was; |
+ * |                                     |         | either: its lease became much shorter                          |
  *
- * The hash lives as long as the longest hold. It cannot say which reader's lease that is, so each hold has a key of its
- * own. A release reads from these keys how long the others have, and deletes a lock of which only dead readers are
+ * The hash lives as long as the longest hold. It does not show which reader's lease that is, so each hold has its own
+ * key. A release reads the remaining leases of the others from these keys, and deletes a lock if only dead readers are
  * left. The locks `x` and `{x}` share the keys of an owner that reads both: see {@link HELD_ASIDE}.
  */
 
 /**
- * One attempt to take a read hold, or one more. A writer may read under its own write lock.
+ * One attempt to acquire a read hold, or one more. A writer may read under its own write lock.
  *
  * KEYS: name, timeoutPrefix (`{name}:<owner>:rwlock_timeout`). ARGV: lease (ms), owner, writer (the owner's name as a
- * writer), count (the read holds the owner shall have afterwards: known holds + 1).
- * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
- * integer = held by a writer, its PTTL in ms (-1: no expiry).
+ * writer), count (the read holds that the owner is to have afterwards: known holds + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
+ * held by a writer, its PTTL in ms (-1: no expiry).
  */
 export const acquireReadLock = defineScript({
   name: 'readLock.acquire',
@@ -150,15 +152,15 @@ return {held}
 });
 
 /**
- * Gives read holds back, the youngest first. The hash then lives as long as the longest hold that is left. Waiting
- * writers are told when that is much shorter than before. Under the owner's write lock the lease is never shortened.
+ * Releases read holds, the last one first. The hash then lives as long as the longest hold that is left. Waiting
+ * writers are notified if that is much shorter than before. Under the owner's write lock the lease is never shortened.
  *
  * KEYS: name, channel, timeoutPrefix (as in {@link acquireReadLock}), keyPrefix (`{name}`). ARGV: message, owner, left
- * (holds to leave), remaining (ms of lease those have, whichever of them was given back; 0 leaves
- * the keys of those holds alone), publish.
- * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson);
- * 0 = it holds `left`, and it or another one goes on holding the lock; 1 + n = free, n subscribers were told;
- * -2 = free, and the user may not publish.
+ * (holds to leave), remaining (ms of lease those have, whichever hold was released; 0 leaves the keys of those holds
+ * unchanged), publish.
+ * Output: nil = the owner holds nothing (if the whole lock is gone, a message is published all the same, as by
+ * Redisson); 0 = it holds `left`, and the lock is still held by it or by others; 1 + n = free, n subscribers were
+ * notified; -2 = free, but the user may not publish.
  */
 export const releaseReadLock = defineScript({
   name: 'readLock.release',
@@ -211,7 +213,7 @@ return tellReleased(publish, channel, message)
 export const forceReleaseReadLock = defineForceReleaseScript('readLock.forceRelease', 'read');
 
 /**
- * Whether anybody holds it for reading, the writer itself included.
+ * Whether any owner holds it for reading, including the writer itself.
  *
  * KEYS: name. ARGV: none. Output: 1 = yes, 0 = no.
  */
@@ -232,12 +234,13 @@ return 0
 
 /**
  * Renews the read holds of this client on many locks of one slot (the watchdog). Only the named owners get more time,
- * so that the holds of dead readers expire. A longer lease stays. Where the key of a hold has expired but the owner's
- * field is there, the key is set again: no writer can have been in between, and without the key the next reader that
- * leaves would delete the lock of this owner.
+ * so that the holds of dead readers expire. A longer lease stays. If the key of a hold has expired but the owner's
+ * field is still there, the key is set again: no writer can have held the lock in between, and without the key the next
+ * reader that releases would delete the lock of this owner.
  *
  * KEYS: name1, keyPrefix1, name2, keyPrefix2, ... (keyPrefix: `{name}`). ARGV: lease (ms), then for each name: the
- * number of its owners, and the owners. Output: per owner, in that order, 1 = renewed, 0 = not held any more.
+ * number of its owners, and the owners.
+ * Output: per owner, in that order, 1 = renewed, 0 = not held any more.
  */
 export const renewReadLocks = defineScript({
   name: 'readLock.renew',

@@ -8,28 +8,26 @@ export function readWriteChannel(rawName: string): string {
   return prefixName('redisson_rwlock', rawName);
 }
 
-/** What the keys of an owner's read holds begin with: `{name}:<owner>:rwlock_timeout`. */
+/** The prefix of the keys of an owner's read holds: `{name}:<owner>:rwlock_timeout`. */
 export function timeoutPrefix(rawName: string, owner: string): string {
   return `${suffixName(rawName, owner)}:rwlock_timeout`;
 }
 
-/** What the keys of everybody's read holds begin with: `{name}`, or the name if it has a brace of its own. */
+/** The prefix of the keys of all read holds: `{name}`, or the name itself if it contains `{`. */
 export function readKeyPrefix(rawName: string): string {
   return rawName.includes('{') ? rawName : `{${rawName}}`;
 }
 
-/** Every key and channel of a read/write lock, with one owner for all. */
+/** Every key and channel of a read/write lock; one sample owner stands for all owners. */
 export function readWriteKeys(rawName: string): string[] {
   return [rawName, readWriteChannel(rawName), timeoutPrefix(rawName, 'owner'), readKeyPrefix(rawName)];
 }
 
-/*
- * Lua functions of both halves of the read/write lock: which read holds there are, and how long they live.
- */
+/* Lua functions that both halves of the read/write lock use: which read holds there are, and how long they live. */
 
 /**
- * `longestRead(name, keyPrefix)`: the time to live (ms) of the read hold that lives longest, of all owners; 0 or less:
- * there is none. A writer's field is left out: it has no such keys, and its count may be high.
+ * `longestRead(name, keyPrefix)`: the longest time to live (ms) of all read holds of all owners; 0 or less: there is
+ * none. A writer's field is skipped: it has no such keys, and its count may be high.
  */
 export const LONGEST_READ = lua`
 local function longestRead(name, keyPrefix)
@@ -49,7 +47,7 @@ end
 /**
  * `heldAside(name, owner)`: how many read holds the owner has on the other lock that uses the same hold keys. Redisson
  * builds these keys from `{name}`, so the locks `x` and `{x}` share them. A key that is still a hold of the other lock
- * must not be deleted or shortened. Where the user may not read that name, this client cannot have taken a hold on it.
+ * must not be deleted or shortened. If the user may not read that name, this client cannot have acquired a hold on it.
  */
 export const HELD_ASIDE = lua`
 local function heldAside(name, owner)
@@ -62,9 +60,9 @@ end
 `;
 
 /**
- * The script that deletes the lock if it is held in that mode, whoever holds it.
+ * Defines the script that deletes the lock if it is held in `mode`, whoever holds it.
  *
- * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held so, 0 = it was not.
+ * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held in that mode, 0 = it was not.
  *
  * @param name - of the script
  */

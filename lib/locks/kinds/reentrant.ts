@@ -24,10 +24,10 @@ export function lockChannel(rawName: string): string {
 /** The message of an unlock. */
 export const UNLOCK_MESSAGE = '0';
 
-/** The holder had lost the lock, so the next waiter got nothing and attempts itself. */
+/** The holder had lost the lock, so the next waiter got nothing and makes its own attempt. */
 export const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
 
-/** What the kinds have in common: the lock of {@link reentrantKind} that is never handed over. */
+/** The base of all kinds: the lock of {@link reentrantKind} without hand-over. */
 export function commonKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
   return {
     name: 'lock',
@@ -101,7 +101,7 @@ export function reentrantKind(executor: CommandExecutor, clientId: string, renew
   };
 }
 
-/** What the command of a hand-over means for both sides. */
+/** Derives the results of a hand-over for both sides from its command. */
 export function handedTo(released: Promise<ReleaseReply>): Handover {
   const acquired = released.then((reply): AcquireReply => {
     if (reply.kind !== 'handed') return NOT_HANDED;
@@ -110,9 +110,9 @@ export function handedTo(released: Promise<ReleaseReply>): Handover {
   return { released, acquired };
 }
 
-// The reads that all locks have in common: each is one command.
+// Reads that several kinds of locks share: each is one command.
 
-/** HLEN: whether anybody holds it. EXISTS, as Redisson asks, would take a key of another type for a lock. */
+/** HLEN: whether the lock has an owner. EXISTS, which Redisson uses, would take a key of another type for a lock. */
 export async function isHeld(executor: CommandExecutor, rawName: string, name: string): Promise<boolean> {
   return Number(await executor.call('hlen', [rawName], { what: 'look at lock', name })) > 0;
 }
@@ -129,8 +129,9 @@ export function timeToLive(executor: CommandExecutor, rawName: string, name: str
 }
 
 /**
- * Renews every lock that is one owner field of one hash: all kinds but read locks (Redisson: LockTask).
- * @param executor - where the commands go
+ * Renews every kind of lock that has one owner field in one hash: all but read locks and group locks (Redisson:
+ * LockTask).
+ * @param executor - sends the commands
  */
 export function hashRenewal(executor: CommandExecutor): Renewal {
   return {

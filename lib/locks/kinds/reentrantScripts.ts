@@ -10,16 +10,16 @@ import { decodeAcquire, decodeFlags, decodeRelease, RELEASED_HANDED } from '../.
  * | `name`                            | hash | owner -> hold count, expires with lease |
  * | `redisson_lock__channel:{name}`   | channel | `0` each time the lock becomes free, or its lease is shortened |
  *
- * Acquire and release say which hold count they leave behind, instead of adding and subtracting. So a command whose
- * reply was lost can be sent again, and Redisson's unlock latch (two more writes per unlock) is not needed.
+ * Acquire and release send the hold count that they leave, instead of adding and subtracting. So a command whose reply
+ * was lost can be sent again, and Redisson's unlock latch (two more writes per unlock) is not needed.
  */
 
 /**
- * One attempt to take the lock, or to take it once more.
+ * One attempt to acquire the lock, or to acquire it once more.
  *
- * KEYS: name. ARGV: lease (ms), owner, count (the holds the owner shall have afterwards: known holds + 1).
- * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
- * integer = held by another, its PTTL in ms (-1: no expiry).
+ * KEYS: name. ARGV: lease (ms), owner, count (the holds that the owner is to have afterwards: known holds + 1). Output:
+ * nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer = held by
+ * another owner, its PTTL in ms (-1: no expiry).
  */
 export const acquireLock = defineScript({
   name: 'lock.acquire',
@@ -48,13 +48,13 @@ return {held}
 });
 
 /**
- * Gives holds back: for unlock, and to undo an acquisition that no caller waits for any more. The holds that are left
- * may have a shorter lease than the one given back. Waiters are then told, as by an unlock.
+ * Releases holds: for unlock, and to undo an acquisition for which no caller waits any more. The holds that are left
+ * may have a shorter lease than the released one; waiters are then notified, as by an unlock.
  *
  * KEYS: name. Channels: channel. ARGV: message, owner, left (holds to leave), remaining (ms of lease those have; 0
- * leaves the expiry alone), publish.
- * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were told; -2 = free, and the
- * user may not publish.
+ * leaves the expiry unchanged), publish.
+ * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 + n = free, n subscribers were notified; -2 = free, but
+ * the user may not publish.
  */
 export const releaseLock = defineScript({
   name: 'lock.release',
@@ -81,11 +81,11 @@ return tellReleased(publish, channel, message)
 });
 
 /**
- * Hands the last hold of one owner to another owner of the same client in one step: no one can get in between, so
- * no message is needed.
+ * Hands the last hold of one owner to another owner of the same client in one step: no other owner can acquire it in
+ * between, so no message is needed.
  *
  * KEYS: name. ARGV: owner, heir, lease (ms, of the heir).
- * Output: nil = the owner holds nothing and the heir neither; -1 = handed over (now, or by an earlier send).
+ * Output: nil = neither the owner nor the heir holds it; -1 = handed over (now, or by an earlier send).
  */
 export const handOverLock = defineScript({
   name: 'lock.handOver',
@@ -109,8 +109,8 @@ return ${RELEASED_HANDED}
 });
 
 /**
- * Deletes the lock whoever holds it (Redisson: forceUnlock). HLEN comes first so that a key of another type is an
- * error and stays.
+ * Deletes the lock, whoever holds it (Redisson: forceUnlock). HLEN comes first, so that a key of another type causes an
+ * error and is not deleted.
  *
  * KEYS: name. Channels: channel. ARGV: message, publish. Output: 1 = there was a lock, 0 = there was none.
  */
@@ -132,7 +132,8 @@ return 1
 });
 
 /**
- * Checks many locks of one slot for holds that no caller owns. Every kind of lock has its owners in one hash.
+ * Checks many locks of one slot for holds that no caller owns. Every kind of lock but group locks has its owners as
+ * fields of one hash.
  *
  * KEYS: the names. ARGV: the owner of each name. Output: per name 1 = held, 0 = not.
  */
@@ -178,7 +179,7 @@ return result
 });
 
 /**
- * How long a lock of any kind lives. HLEN comes first so that a key of another type is an error.
+ * How long a lock of any kind lives. HLEN comes first, so that a key of another type causes an error.
  *
  * KEYS: name. ARGV: none. Output: its PTTL in ms (-2: free, -1: no expiry).
  */

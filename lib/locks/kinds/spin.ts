@@ -7,10 +7,10 @@ import type { LockKind } from './LockKind';
 import { commonKind } from './reentrant';
 
 /**
- * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrant.ts` without messages; waiters come back by
- * themselves. It announces nothing, so a waiter of a plain lock of the same name learns of its release by the ttl.
+ * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrant.ts` without messages; waiters retry after pauses.
+ * It publishes nothing, so a waiter for a plain lock of the same name learns of its release only by the ttl.
  *
- * @param newWait - makes what wakes the waiter of one acquisition (`BackOffWait`)
+ * @param newWait - makes the wait of one acquisition (`BackOffWait`)
  */
 export function spinKind(
   executor: CommandExecutor,
@@ -19,7 +19,7 @@ export function spinKind(
   newWait: () => Wait<never>,
 ): LockKind {
   return {
-    // There is no queue in this process whose head the lock could be handed to.
+    // There is no queue in this process, so there is no hand-over.
     ...commonKind(executor, clientId, renewal),
     name: 'spin',
     waitOrder: 'shared',
@@ -39,7 +39,7 @@ export function spinKind(
 
 /*
  * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrantScripts.ts` without its channel. Acquisition and
- * renewal are the same scripts; nobody is told of a release, waiters come back by themselves.
+ * renewal are the same scripts; a release notifies no one, and waiters retry after pauses.
  *
  * | Redis data | type | holds                                   |
  * |------------|------|-----------------------------------------|
@@ -47,9 +47,9 @@ export function spinKind(
  */
 
 /**
- * Gives holds back.
+ * Releases holds.
  *
- * KEYS: name. ARGV: owner, left (holds to leave), remaining (ms of lease those have; 0 leaves the expiry alone).
+ * KEYS: name. ARGV: owner, left (holds to leave), remaining (ms of lease those have; 0 leaves the expiry unchanged).
  * Output: nil = the owner holds nothing; 0 = it holds `left`; 1 = free.
  */
 export const releaseSpinLock = defineScript({
@@ -75,7 +75,8 @@ return 1
 });
 
 /**
- * Deletes the lock whoever holds it. HLEN comes first so that a key of another type is an error and stays.
+ * Deletes the lock, whoever holds it. HLEN comes first, so that a key of another type causes an error and is not
+ * deleted.
  *
  * KEYS: name. ARGV: none. Output: 1 = there was a lock, 0 = there was none.
  */

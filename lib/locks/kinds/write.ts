@@ -8,7 +8,7 @@ import type { LockKind } from './LockKind';
 import { defineForceReleaseScript, LONGEST_READ, readKeyPrefix, readWriteChannel, readWriteKeys } from './readWrite';
 import { commonKind } from './reentrant';
 
-/** The message of a write unlock: everybody may try, the readers too. */
+/** The message of a write unlock: all waiters may try, including readers. */
 const WRITE_UNLOCK_MESSAGE = '1';
 
 /**
@@ -16,7 +16,7 @@ const WRITE_UNLOCK_MESSAGE = '1';
  */
 export function writeKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
   return {
-    // No hand-over from writer to writer: readers would never come in.
+    // No hand-over from writer to writer: readers would never get the lock.
     ...commonKind(executor, clientId, renewal),
     name: 'write',
     ownerOf: (threadId) => writeOwnerName(clientId, threadId),
@@ -49,18 +49,18 @@ export function writeKind(executor: CommandExecutor, clientId: string, renewal: 
 }
 
 /*
- * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is described in `read.ts`; the owner of
- * a write lock is written `<owner>:write`. Renewal is that of `reentrantScripts.ts`, with that owner.
+ * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is described in `read.ts`; the field of
+ * its owner is `<owner>:write`. Renewal is that of `reentrantScripts.ts`, with that owner.
  */
 
 /**
- * One attempt to take the write lock, or to take it once more. Readers keep a writer out, and so do the owner's own
- * read holds: there is no upgrade. A re-entry adds its lease to what the lock has left, as in Redisson.
+ * One attempt to acquire the write lock, or to acquire it once more. Readers keep a writer out, and so do the owner's
+ * own read holds: there is no upgrade. A re-entry adds its lease to the remaining ttl, as in Redisson.
  *
- * KEYS: name. ARGV: lease (ms), owner (as a writer), count (the holds the owner shall have afterwards: known holds +
- * 1).
- * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost);
- * integer = held by others, its PTTL in ms (-1: no expiry).
+ * KEYS: name. ARGV: lease (ms), owner (as a writer), count (the holds that the owner is to have afterwards: known holds
+ * + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
+ * held by others, its PTTL in ms (-1: no expiry).
  */
 export const acquireWriteLock = defineScript({
   name: 'writeLock.acquire',
@@ -91,15 +91,16 @@ return {held}
 });
 
 /**
- * Gives write holds back. Waiters are told when those that are left have a much shorter lease. With the last one the
- * lock becomes free, or, where the owner also reads, a read lock that lives as long as those read holds (the
- * downgrade). Waiters are told in both cases, since waiting readers can come in after a downgrade, too (Redisson lets
- * them sleep).
+ * Releases write holds. Waiters are notified if the holds that are left have a much shorter lease. With the last one
+ * the lock becomes free; or, if the owner also reads, it becomes a read lock that lives as long as those read holds
+ * (the downgrade). Waiters are notified in both cases, since waiting readers can acquire it after a downgrade, too
+ * (Redisson does not wake them).
  *
- * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave),
- * remaining (ms of lease those have; 0 leaves the expiry alone), publish.
- * Output: nil = the owner holds nothing (a lock that is gone altogether is announced all the same, as by Redisson); 0 =
- * it holds `left`; 1 + n = no writer any more, n subscribers were told; -2 = the same, and the user may not publish.
+ * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave), remaining (ms
+ * of lease those have; 0 leaves the expiry unchanged), publish.
+ * Output: nil = the owner holds nothing (if the whole lock is gone, a message is published all the same, as by
+ * Redisson); 0 = it holds `left`; 1 + n = no writer any more, n subscribers were notified; -2 = the same, but the user
+ * may not publish.
  */
 export const releaseWriteLock = defineScript({
   name: 'writeLock.release',
@@ -136,11 +137,11 @@ return tellReleased(publish, channel, message)
   decode: decodeRelease,
 });
 
-/** The writer's read holds go with it (Redisson: RedissonWriteLock.forceUnlock). */
+/** Deletes the writer's read holds as well (Redisson: RedissonWriteLock.forceUnlock). */
 export const forceReleaseWriteLock = defineForceReleaseScript('writeLock.forceRelease', 'write');
 
 /**
- * Whether anybody holds it for writing.
+ * Whether an owner holds it for writing.
  *
  * KEYS: name. ARGV: none. Output: 1 = yes, 0 = no.
  */

@@ -8,55 +8,58 @@ import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock
 import { isBack, isHung, settleQuorum, suspect } from './quorum';
 
 /**
- * An acquisition that has members in the agreed order waits this long for the next one, per member of the lock, before
- * it gives them back, in ms (Redisson: `baseWaitTime`). No other client of this package waits for them in another
- * order; a Java client may. And others must not wait for our members while we wait for a long section of a third.
+ * An acquisition that holds members in the agreed order waits this long for the next one, in ms per member of the lock,
+ * before it releases them (Redisson: `baseWaitTime`). All clients of this package use that order; a Java client may use
+ * another one. And others must not wait for our members while we wait for another caller's long section.
  */
 const ORDERED_WAIT_MS = 1_500;
-/** One that has a member that comes later in the agreed order waits about this long, in ms: it may be a dead-lock. */
+/**
+ * An acquisition that holds a member which is later in the agreed order waits about this long, in ms: it may be a
+ * dead-lock.
+ */
 const UNORDERED_WAIT_MS = 100;
-/** How long a member may take to answer where others can do without it, in ms: its server may be down. */
+/** How long a member may take to reply if the others can be enough without it, in ms: its server may be down. */
 const ANSWER_MS = 1_500;
-/** How long a server that hung has to show that it is back, where its vote would decide, in ms. */
+/** How long a server that hung may take to reply again if its vote would decide, in ms. */
 const BACK_MS = 200;
-/** When a majority has its lease, it waits for the others for this part of the lease. */
+/** Once a majority has its lease, the acquisition waits for the others for at most this part of the lease. */
 const LEASE_PART = 0.1;
 /**
- * How long a wait that is over still waits for its releases to be answered, in ms. Without an answer they go on in the
- * background.
+ * How long an acquisition whose wait is over still waits for the replies to its releases, in ms. After that they go on
+ * in the background.
  */
 const CLEANUP_MS = 200;
 
-/** How a multi-lock is wanted. */
+/** A request to acquire a multi-lock. */
 export interface MultiRequest
   extends Pick<AcquireRequest, 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>, Pick<AcquireOptions, 'maxRenewTimes'> {
-  /** Whose call it is: the members decide each for itself, with what this says. */
+  /** The calling thread; each member chooses its own thread from it. */
   readonly call: CallingThread;
-  /** In ms; `Infinity` = without limit; 0 or less: a single attempt. */
+  /** In ms; `Infinity` = no limit; 0 or less: a single attempt. */
   readonly waitMs: number;
 }
 
-/** Why there is no hold. */
+/** Why a multi-lock was not acquired. */
 export interface MultiFailure {
-  /** One that could not be acquired in time; `undefined` where none was found busy. */
+  /** A member that could not be acquired in time; `undefined` if no member was busy. */
   readonly member: MemberLock | undefined;
-  /** Set when Redis did not answer the last attempt. */
+  /** Set if Redis did not reply to the last attempt. */
   readonly timeoutError: CommandTimeoutError | undefined;
 }
 
 /**
- * Takes the members of a multi-lock, all or enough of them, or none.
+ * Acquires the members of a multi-lock: all, enough of them, or none.
  *
- * Where all are needed it takes them one after the other in the agreed order. When one is busy, it gives back
- * what it has, waits for that one with empty hands, and starts again with it. Where a majority is enough it asks all
- * together; without one, it gives back what it has, waits for one that is busy with empty hands, and asks the others
- * again. Servers that hang are left out, see {@link isHung}. No acquisition waits without limit while it has
- * something, and the limit is partly random, so A+B and B+A cannot dead-lock, whoever else takes them.
+ * If all are needed, it acquires them one after the other in the agreed order. If one is busy, it releases those it
+ * has, waits for the busy one while it holds nothing, and starts again with that one. If a majority is enough, it tries
+ * all at the same time. Without a majority it releases those it has, waits for a busy one while it holds nothing, and
+ * tries the others again. Servers that hang are left out, see {@link isHung}. No acquisition waits without limit while
+ * it holds a member, and the limit is partly random. So A+B and B+A cannot dead-lock, whoever else acquires them.
  *
- * While it acquires, the watchdog keeps what it has; the lease begins for all members at one moment, when all are
- * there.
+ * While it acquires, the watchdog renews the members it has. The lease begins for all members at the same moment, when
+ * the last one has been acquired.
  *
- * States: acquiring <-> waiting for one (with nothing) -> acquired | given up (with nothing).
+ * States: acquiring <-> waiting for one (holding nothing) -> acquired | given up (holding nothing).
  */
 export class MultiAcquisition {
   readonly #members: readonly MemberLock[];
@@ -65,12 +68,12 @@ export class MultiAcquisition {
   readonly #deadline: number;
   readonly #options: AcquireOptions;
   readonly #limit: WaitLimit;
-  /** What it has: the member's index -> its hold. */
+  /** The members it has: index -> hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
-  /** In the present try: the error of a member whose server did not answer. */
+  /** In the current try: the error of a member whose server did not reply. */
   #timeoutError: CommandTimeoutError | undefined;
-  /** Whether the next try asks servers that hung as well: without them there was nothing to wait for. */
+  /** Whether the next try includes servers that hang: without them, no member was busy that could be waited for. */
   #asksAll = false;
 
   /**
@@ -82,7 +85,7 @@ export class MultiAcquisition {
     this.#needed = needed;
     this.#request = request;
     this.#deadline = performance.now() + request.waitMs;
-    // Nothing is given up for its renewals while a lease is still to come.
+    // A limit of renewals does not apply if an explicit lease replaces the renewals later.
     const maxRenewTimes = request.leaseMs === NO_LEASE ? request.maxRenewTimes : 0;
     this.#options = { signal: request.signal, maxRenewTimes };
     this.#limit = new WaitLimit(request.waitMs > 0 ? this.#deadline : Infinity, request.signal);
@@ -110,7 +113,11 @@ export class MultiAcquisition {
     }
   }
 
-  /** Takes them once. @param first - what to begin with @returns `undefined`, or what was missing; then it has none */
+  /**
+   * Tries once to acquire the members.
+   * @param first - the member to begin with
+   * @returns `undefined`, or what was missing; then it holds none
+   */
   async #attemptOnce(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
     this.#timeoutError = undefined;
@@ -118,11 +125,11 @@ export class MultiAcquisition {
       const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
       const begun = short ?? (await this.#limit.orInterrupted(this.#beginLease()));
       if (this.#limit.aborted) throw this.#limit.reason;
-      // The time was over before all had their lease; any member will do as the missing one.
+      // The time was over before all had their lease; any member can count as the missing one.
       const missing = begun === INTERRUPTED ? { busy: first ?? 0 } : begun;
       if (missing === undefined) return undefined;
       await this.#giveBack();
-      // A member that is only busy can be waited for.
+      // Only errors count here: a busy member can be waited for.
       if (this.#errors.length > this.#members.length - this.#needed) throw this.#errors[0];
       if (missing.busy === undefined && this.#request.waitMs > 0) await this.#pause();
       return missing;
@@ -132,7 +139,7 @@ export class MultiAcquisition {
     }
   }
 
-  /** Whether it can do without some of them. */
+  /** Whether not all members are needed. */
   get #dispensable(): boolean {
     return this.#needed < this.#members.length;
   }
@@ -146,7 +153,7 @@ export class MultiAcquisition {
     return undefined;
   }
 
-  /** @param first - one to be waited for with empty hands */
+  /** @param first - a member to wait for first, while nothing is held */
   async #takeMajority(first: number | undefined): Promise<Shortage | undefined> {
     if (first !== undefined) await this.#take(first, Math.min(ANSWER_MS, this.#leftMs), true);
     const rest = [...this.#members.keys()].filter((index) => index !== first);
@@ -163,20 +170,22 @@ export class MultiAcquisition {
       busy = [...busy, ...(await this.#takeTogether(hung.filter((_, i) => back[i])))];
     }
     for (const index of busy) {
-      // Others may have the rest and wait for ours: the first one that gives up lets the others through.
+      // Other acquisitions may hold the rest and wait for our members: the first one that gives up lets the others
+      // through.
       if (this.#request.waitMs <= 0 || this.#taken.size === 0 || this.#taken.size >= this.#needed) break;
       await this.#take(index, Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs), true);
     }
     if (this.#taken.size >= this.#needed) return undefined;
     this.#asksAll = busy.length === 0;
-    // Those that wait agree on one, unless it could not be acquired.
+    // All waiting acquisitions choose the first busy one. If none is busy, this one waits for `first`, if it was not
+    // acquired.
     return { busy: busy[0] ?? (first !== undefined && !this.#taken.has(first) ? first : undefined) };
   }
 
-  /** Each once and all at the same time. @returns those that were busy */
+  /** Tries each once, all at the same time. @returns those that were busy */
   async #takeTogether(indexes: readonly number[]): Promise<number[]> {
     const { waitMs } = this.#request;
-    // With a limit, half of the time is left for what follows.
+    // With a limit, half of the remaining time is kept for the next steps.
     const answerMs = waitMs > 0 && waitMs !== Infinity ? Math.min(ANSWER_MS, Math.ceil(this.#leftMs / 2)) : ANSWER_MS;
     const failed: number[] = [];
     const busy: number[] = [];
@@ -191,7 +200,7 @@ export class MultiAcquisition {
     return busy.sort((a, b) => a - b);
   }
 
-  /** @param onFailure - called where it got no answer or an error @returns whether it was taken */
+  /** @param onFailure - called after a time-out or another error @returns whether it was acquired */
   async #take(index: number, waitMs: number, queues: boolean, onFailure?: () => void): Promise<boolean> {
     if (waitMs <= 0 && this.#request.waitMs > 0) return false;
     const { call, watchdogMs, signal } = this.#request;
@@ -220,7 +229,7 @@ export class MultiAcquisition {
     return Math.ceil(this.#deadline - performance.now());
   }
 
-  /** How long to wait for a member where all are needed: see the class comment. */
+  /** How long to wait for a member if all are needed, in ms: see the class comment. */
   #orderedWaitMs(index: number): number {
     const leftMs = this.#leftMs;
     if (this.#taken.size === 0) return leftMs;
@@ -228,7 +237,7 @@ export class MultiAcquisition {
     return Math.min(leftMs, ordered ? ORDERED_WAIT_MS * this.#members.length : aboutMs(UNORDERED_WAIT_MS));
   }
 
-  /** A random pause: no member is busy, so there is only Redis to wait for. */
+  /** A random pause. No member is busy, so there is no lock to wait for, only Redis. */
   async #pause(): Promise<void> {
     const pause = new WaitLimit(
       performance.now() + Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs),
@@ -240,9 +249,9 @@ export class MultiAcquisition {
   }
 
   /**
-   * All members get their lease now; those that are lost do not count. Once enough have theirs, the others have a
-   * moment.
-   * @returns a member that was lost, when they are too few
+   * Sets the lease of all members now; lost members do not count. Once enough have their lease, the others get a short
+   * time.
+   * @returns a lost member, if too few are left
    */
   async #beginLease(): Promise<Shortage | undefined> {
     const { leaseMs } = this.#request;
@@ -281,7 +290,7 @@ export class MultiAcquisition {
     }
   }
 
-  /** Gives everything back; never fails: what Redis does not answer is undone in the background. */
+  /** Releases all members. It never fails: a hold whose release gets no reply is undone in the background. */
   async #giveBack(): Promise<void> {
     const holds = [...this.#taken.values()];
     this.#taken.clear();
@@ -296,13 +305,13 @@ export class MultiAcquisition {
   }
 }
 
-/** What kept a try from taking enough. */
+/** Why a try did not acquire enough members. */
 interface Shortage {
-  /** A member that can be waited for, if there is one. */
+  /** A busy member, which can be waited for, if there is one. */
   readonly busy: number | undefined;
 }
 
-/** A random time around `ms`, so that those that block each other do not try again together. */
+/** A random time around `ms`, so that acquisitions that block each other do not retry at the same time. */
 function aboutMs(ms: number): number {
   return Math.ceil(ms * (0.5 + Math.random()));
 }

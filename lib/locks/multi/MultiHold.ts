@@ -6,7 +6,7 @@ import { settleQuorum } from './quorum';
 /**
  * One hold of a multi-lock: the holds of its members. It is lost when too few of them are left.
  *
- * States: held -> released | lost, as each hold.
+ * States: held -> released | lost, like every hold.
  */
 export class MultiHold implements MemberHold {
   readonly name: string;
@@ -17,8 +17,8 @@ export class MultiHold implements MemberHold {
   #released: Promise<void> | undefined;
 
   /**
-   * @param holds - of the members that were taken
-   * @param needed - how many of them make the lock
+   * @param holds - the holds of the acquired members
+   * @param needed - how many of them are needed to hold the lock
    */
   constructor(name: string, threadId: number, holds: readonly MemberHold[], needed: number) {
     this.name = name;
@@ -27,7 +27,7 @@ export class MultiHold implements MemberHold {
     this.#needed = needed;
   }
 
-  /** Listens to the members' signals from when it is first read. */
+  /** Listens to the members' signals once it has been read for the first time. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -43,7 +43,7 @@ export class MultiHold implements MemberHold {
     return this.#released === undefined && this.#holds.filter((hold) => hold.isHeld).length >= this.#needed;
   }
 
-  /** In ms: until so many leases of members have ended that too few are left. */
+  /** The time until too few members have their lease, in ms. */
   get remainingLeaseMs(): number {
     if (this.#released !== undefined) return 0;
     const leases = this.#holds.map((hold) => hold.remainingLeaseMs).sort((a, b) => b - a);
@@ -66,7 +66,7 @@ export class MultiHold implements MemberHold {
     return false;
   }
 
-  /** It ends when too few of its members are left, or when all of them have ended. */
+  /** The hold ends when too few of its members are left, or when all of them have ended. */
   onEnd(end: HoldEnd): void {
     let open = this.#holds.length;
     let lost = 0;

@@ -14,13 +14,12 @@ import { isMemberLock, type InternalOptions, type MemberLock, type TakenHold } f
 import { MultiHold } from './MultiHold';
 
 /**
- * Several locks as one, of any kinds and any clients: all of them, or a majority. It has nothing in Redis but its
- * members.
+ * Several locks of any kinds and clients as one lock: all of them, or a majority. In Redis there are only its members.
  *
- * - Re-entrant as its members are, and for the same thread: every member knows it by one thread id.
- * - Its members are taken in the order of their servers and keys, whatever the order in which they were given. See
+ * - Re-entrant like its members, and for the same thread: all members get the same thread id.
+ * - Its members are acquired in the order of their servers and keys, whatever the order in which they were given. See
  *   {@link MultiAcquisition}.
- * - The lease of a hold begins for all members when the last one has been taken.
+ * - The lease of a hold begins for all members when the last one has been acquired.
  *
  * Source: `org.redisson.RedissonMultiLock`, `org.redisson.RedissonRedLock`.
  */
@@ -28,19 +27,19 @@ export class MultiLock implements MemberLock {
   readonly #members: readonly MemberLock[];
   readonly #quorum: Quorum;
   readonly #thread = new HandleThread();
-  /** Threads that are acquiring it through this handle: each at most once at a time. */
+  /** Threads that are acquiring it through this handle; each may do so only once at a time. */
   readonly #acquiring = new Set<number>();
 
   /**
-   * @throws ConfigError without locks, for anything that is no lock of this package, and for one lock given twice, but
-   *   for a multi-lock that is given it by one client: that is taken once
+   * @throws ConfigError without locks; for a value that is not a lock of this package; for a lock given twice. A
+   *   multi-lock that gets a lock twice from one client is no error: it acquires that lock once
    */
   constructor(locks: readonly unknown[], quorum: Quorum) {
     if (locks.length === 0) throw new ConfigError('Lock objects are not defined');
     const members = locks.flatMap((lock) => {
       if (!isMemberLock(lock))
         throw new ConfigError(`A ${quorum.kind} is made of locks of this package, not of ${describe(lock)}`);
-      // "All of all" is all: so that one order holds for those inside as well.
+      // A multi-lock of all inside another one is replaced by its members, so that one order applies to all of them.
       return quorum === ALL && lock instanceof MultiLock && lock.#quorum === ALL ? lock.#members : [lock];
     });
     members.sort((a, b) => (a.sortKey < b.sortKey ? -1 : a.sortKey > b.sortKey ? 1 : 0));
@@ -48,7 +47,7 @@ export class MultiLock implements MemberLock {
     this.#quorum = quorum;
   }
 
-  /** The names of its locks: for messages, it has none of its own. */
+  /** The names of its locks, for messages; it has no name of its own. */
   get name(): string {
     return this.#members.map(({ name }) => name).join(', ');
   }
@@ -92,15 +91,15 @@ export class MultiLock implements MemberLock {
   async tryAcquire(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<number | null> {
     const taken = await this.#take(leaseMillis(leaseTime, unit), 0, options);
     if (taken instanceof MultiHold) return null;
-    // Where none is busy, Redis did not answer.
+    // If no member is busy, Redis did not reply.
     if (taken.member === undefined) return -1;
-    // A member may have become free meanwhile, or have no such time (a multi-lock in a multi-lock).
+    // A member may have become free meanwhile, or may have no ttl (a multi-lock in a multi-lock).
     return Math.max(-1, await taken.member.remainTimeToLive().catch(() => -1));
   }
 
   async unlock(options?: LockOptions): Promise<void> {
     const { thread, around, given } = this.#thread.of(readCaller(options).threadId);
-    // In a scope each member knows by itself which thread has it.
+    // In a scope each member finds the thread that holds it.
     const whose = around === undefined || given ? { threadId: thread.id } : undefined;
     await settleQuorum(
       this.#members.map((lock) => lock.unlock(whose)),
@@ -184,7 +183,7 @@ export class MultiLock implements MemberLock {
   }
 
   /**
-   * Tells of the lock as a whole, and not of its members: they are taken and given back as often as it needs.
+   * Traces the lock as a whole and not its members, which may be acquired and released several times.
    * @returns the hold, or why there is none
    */
   async #acquire(request: MultiRequest): Promise<MultiHold | MultiFailure> {
@@ -209,7 +208,7 @@ export class MultiLock implements MemberLock {
   async #acquireOnce(request: MultiRequest): Promise<MultiHold | MultiFailure> {
     const { call } = request;
     const threadId = call.thread.id;
-    // Where the caller named no thread, the members find out by themselves whether the call has to wait.
+    // For an `acquire` or `withLock` without a named thread, each member decides whether the call has to wait.
     const once = call.origin === 'plain' || call.given;
     if (once && this.#acquiring.has(threadId)) throw IllegalMonitorStateError.acquisitionPending(this.name, threadId);
     if (once) this.#acquiring.add(threadId);
@@ -228,8 +227,8 @@ export class MultiLock implements MemberLock {
 }
 
 /**
- * One lock given twice counts once. In a red lock, one server would otherwise have two votes; by two clients, the
- * second would wait for the first for ever.
+ * Removes a lock that one client gave twice to a multi-lock; other repeats are refused. In a red lock, one server would
+ * have two votes. With two clients, the second would wait for the first for ever.
  * @param members - in the agreed order
  */
 function withoutRepeats(members: readonly MemberLock[], { kind }: Quorum): readonly MemberLock[] {

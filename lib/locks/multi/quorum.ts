@@ -3,11 +3,11 @@ import { runOutside } from '../../util/outside';
 import { WaitLimit } from '../../wait/WaitLimit';
 import type { MemberLock } from '../core/MemberLock';
 
-/** How many members of a multi-lock make the lock. */
+/** How many members of a multi-lock are needed to hold it. */
 export interface Quorum {
   /** For errors. */
   readonly kind: string;
-  /** For those who listen to acquisitions. */
+  /** For subscribers to acquisitions. */
   readonly objectKind: 'multi' | 'red';
   /** @returns how many of so many members are needed */
   needed(members: number): number;
@@ -23,20 +23,20 @@ export const MAJORITY: Quorum = {
   needed: (members) => Math.floor(members / 2) + 1,
 };
 
-/** How long an outcome that is certain already waits for the remaining operations, in ms. */
+/** How long to wait for the remaining operations once the outcome is certain, in ms. */
 const LATECOMER_MS = 1_500;
 
 /** How to wait for a quorum. */
 export interface QuorumWait {
-  /** How long an outcome that is certain waits for the rest, in ms. @default 1500 */
+  /** How long to wait for the rest once the outcome is certain, in ms. @default 1500 */
   readonly latecomerMs?: number;
-  /** Those that are not waited for once the outcome is certain: their servers hang. @default none */
+  /** Which operations not to wait for once the outcome is certain, because their servers hang. @default none */
   readonly isHung?: (index: number) => boolean;
 }
 
 /**
- * Waits for all of several operations. Once `needed` have succeeded, the rest has a while: a server that is down must
- * not delay the others; its operation goes on in the background.
+ * Waits for several operations. Once `needed` of them have succeeded, it waits for the rest for a limited time only: a
+ * server that is down must not delay the others. Its operation goes on in the background.
  * @throws the first error in the order of the list, when fewer than `needed` succeeded
  */
 export async function settleQuorum(
@@ -58,7 +58,7 @@ export async function settleQuorum(
         () => undefined,
       );
     }
-    // Unref'd: it must not keep the process alive, since nobody may be waiting for it.
+    // Unref'd: it must not keep the process alive, since no caller may be waiting for it.
     if (needed === 0) timer = setTimeout(resolve, LATECOMER_MS).unref();
   });
   const all = Promise.allSettled(operations);
@@ -72,7 +72,10 @@ export async function settleQuorum(
   }
 }
 
-/** Whether at least `needed` of several questions are answered with yes. @throws the first error, where it decides */
+/**
+ * Whether at least `needed` of the promises resolve to `true`.
+ * @throws the first error, if the errors leave this open
+ */
 export function majorityOf(questions: readonly Promise<boolean>[], needed: number): Promise<boolean> {
   let yes = 0;
   let open = questions.length;
@@ -93,22 +96,22 @@ export function majorityOf(questions: readonly Promise<boolean>[], needed: numbe
   });
 }
 
-/** A server that did not answer is asked again after this pause, in ms. */
+/** The pause between two probes of a server that did not reply, in ms. */
 const PAUSE_MS = 500;
 
-/** What is known of a server that hangs. Kept by client, since each has a connection of its own. */
+/** The state of a server that hangs. Kept per client, because each client has its own connection. */
 interface Suspicion {
-  /** The one that got no answer: on a cluster another one may be on a node that answers. */
+  /** The member that got no reply: on a cluster, another member may be on a node that replies. */
   readonly member: MemberLock;
-  /** A read that is under way: whether it was answered. */
+  /** The probe (a read) under way; resolves to whether it got a reply. */
   probe: Promise<boolean> | undefined;
-  /** Monotonic time of the next one. */
+  /** Monotonic time of the next probe. */
   dueAt: number;
 }
 
 const suspicions = new WeakMap<object, Suspicion>();
 
-/** A member's server did not answer. It counts as hung until it answers a read, which is sent at once. */
+/** Marks a member's server that did not reply as hung, until it replies to a probe. The first probe is sent at once. */
 export function suspect(member: MemberLock): void {
   if (member.client === undefined || suspicions.has(member.client)) return;
   suspicions.set(member.client, { member, probe: undefined, dueAt: 0 });
@@ -116,14 +119,14 @@ export function suspect(member: MemberLock): void {
 }
 
 /**
- * Whether a member's server counts as hung. It is asked again from time to time, in the background.
+ * Whether a member's server counts as hung. If it does, this sends the next probe when it is due, in the background.
  */
 export function isHung(member: MemberLock): boolean {
   const { client } = member;
   const suspicion = client === undefined ? undefined : suspicions.get(client);
   if (suspicion === undefined) return false;
   if (suspicion.probe === undefined && performance.now() >= suspicion.dueAt) {
-    // A read, not an acquisition: there is nothing to be undone.
+    // A read, not an acquisition, so that there is nothing to undo.
     suspicion.probe = runOutside(() => suspicion.member.isLocked()).then(
       () => true,
       (error: unknown) => !(error instanceof ConnectionError || error instanceof CommandTimeoutError),
@@ -137,7 +140,7 @@ export function isHung(member: MemberLock): boolean {
   return true;
 }
 
-/** Whether a member's server that hung answers within so many ms. @param signal - ends the wait sooner */
+/** Whether a member's server that hung replies within `ms` milliseconds. @param signal - ends the wait sooner */
 export async function isBack(member: MemberLock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
   if (!isHung(member)) return true;
   const probe = suspicions.get(member.client!)?.probe;
