@@ -17,7 +17,10 @@ interface Manifest {
 export function installFolder(folder: string, what: string, say: (line: string) => void): boolean {
   if (isComplete(folder)) return true;
   say(`installing ${what} into ${path.relative(process.cwd(), folder)}/node_modules (npm ci) ...`);
-  return npm(folder, ['ci', '--loglevel=error']) && isComplete(folder);
+  // npm ci refuses a lock file without the builds for other platforms, which some registries do not list.
+  const installed =
+    npm(folder, ['ci', '--loglevel=silent']) || npm(folder, ['install', '--no-save', '--loglevel=error']);
+  return installed && isComplete(folder);
 }
 
 /** Runs npm in a folder. @returns whether it succeeded */

@@ -358,7 +358,7 @@ export class CallTree {
     for (const other of inside) {
       const named =
         (other.given || held.given) && (other.threadId === held.threadId || how === 'plain' || other.how === 'plain');
-      if (named || other.hold?.isHeld === false) continue;
+      if (named || other.hold?.isHeld === false || isGivenApart(of, around, other.scope)) continue;
       // What lock() took in a branch beside is the thread's, as in Java; Redis keeps other threads out.
       const allowed =
         other.how === 'section'
@@ -460,6 +460,19 @@ function scopesAround(scope: Scope | undefined): Scope[] {
   const scopes: Scope[] = [];
   for (let one = liveScope(scope); one !== undefined; one = liveScope(one.parent)) scopes.push(one);
   return scopes;
+}
+
+/**
+ * Whether two calls run in sections beside each other of which one was given its thread by name. Such sections overlap,
+ * and so may what runs inside them.
+ */
+function isGivenApart(of: TreeLock, one: Scope | undefined, other: Scope | undefined): boolean {
+  const [ones, others] = [scopesAround(one), scopesAround(other)];
+  const given = ({ held }: Scope): boolean => held?.given === true && held.of.key === of.key;
+  return (
+    ones.some((scope) => given(scope) && !others.includes(scope)) ||
+    others.some((scope) => given(scope) && !ones.includes(scope))
+  );
 }
 
 /** Waits for all, and then tells of the first error. */
