@@ -355,10 +355,14 @@ export class CallTree {
     const scopes = new Set(scopesAround(around));
     // An `unlock()` under way waits for a re-entry of its thread, so what let that one in may be as good as gone.
     const wasLetIn = letIns.some((one) => one.of.key === of.key && scopes.has(liveScope(one.scope)!));
+    const byGiven = this.#givenSectionThatLetsIn(of, around);
     for (const other of inside) {
       const named =
         (other.given || held.given) && (other.threadId === held.threadId || how === 'plain' || other.how === 'plain');
-      if (named || other.hold?.isHeld === false || isGivenApart(of, around, other.scope)) continue;
+      if (named || other.hold?.isHeld === false) continue;
+      // Callbacks that were given the same thread overlap: a call that such a callback lets in does not wait for what
+      // runs in the other one (docs/threads.md).
+      if (byGiven !== undefined && !scopesAround(other.scope).includes(byGiven)) continue;
       // What lock() took in a branch beside is the thread's, as in Java; Redis keeps other threads out.
       const allowed =
         other.how === 'section'
@@ -394,6 +398,12 @@ export class CallTree {
       ({ of: other, how, scope, hold }) =>
         other.key === of.key && how !== 'acquire' && hold?.isHeld !== false && scopes.has(liveScope(scope)!),
     );
+  }
+
+  /** The innermost section around a call that has the lock, where the thread of that section was given. */
+  #givenSectionThatLetsIn(of: TreeLock, around: Scope | undefined): Scope | undefined {
+    const innermost = scopesAround(around).find(({ held }) => held?.of.key === of.key && this.#held.has(held));
+    return innermost?.held?.given === true ? innermost : undefined;
   }
 
   #toGiveBack(of: TreeLock, around: Scope): Held[] {
@@ -460,19 +470,6 @@ function scopesAround(scope: Scope | undefined): Scope[] {
   const scopes: Scope[] = [];
   for (let one = liveScope(scope); one !== undefined; one = liveScope(one.parent)) scopes.push(one);
   return scopes;
-}
-
-/**
- * Whether two calls run in sections beside each other of which one was given its thread by name. Such sections overlap,
- * and so may what runs inside them.
- */
-function isGivenApart(of: TreeLock, one: Scope | undefined, other: Scope | undefined): boolean {
-  const [ones, others] = [scopesAround(one), scopesAround(other)];
-  const given = ({ held }: Scope): boolean => held?.given === true && held.of.key === of.key;
-  return (
-    ones.some((scope) => given(scope) && !others.includes(scope)) ||
-    others.some((scope) => given(scope) && !ones.includes(scope))
-  );
 }
 
 /** Waits for all, and then tells of the first error. */
