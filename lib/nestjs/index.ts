@@ -1,4 +1,4 @@
 export { InjectRedisson, REDISSON } from './injection';
-export { RedissonHealthError, RedissonHealthIndicator } from './RedissonHealthIndicator';
+export { type RedissonHealth, RedissonHealthError, RedissonHealthIndicator } from './RedissonHealthIndicator';
 export { RedissonModule, type RedissonModuleAsyncOptions, type RedissonModuleOptions } from './RedissonModule';
 export { WithLock, type WithLockKey, type WithLockOptions } from './withLock';
