@@ -13,6 +13,8 @@ export interface PeerConfig {
   readonly masterName?: string;
   /** Both sides put this before every name. */
   readonly nameMapperPrefix?: string;
+  /** Java only: its `StringCodec` instead of the default. A group lock hashes values as the codec encodes them. */
+  readonly codec?: 'string';
   readonly lockWatchdogTimeout?: number;
   readonly fairLockWaitTimeout?: number;
   readonly timeout?: number;

@@ -15,6 +15,7 @@ export const at = {
   read: (name: string): Path => [['getReadWriteLock', name], ['readLock']],
   write: (name: string): Path => [['getReadWriteLock', name], ['writeLock']],
   multi: (...locks: readonly Path[]): Path => [['getMultiLock', ...locks.map((object) => ({ object }))]],
+  group: (name: string, values: readonly string[]): Path => [['getMultiLock', name, values]],
   semaphore: (name: string): Path => [['getSemaphore', name]],
   permits: (name: string): Path => [['getPermitExpirableSemaphore', name]],
   latch: (name: string): Path => [['getCountDownLatch', name]],

@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.StringCodec;
 import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
 import org.redisson.config.SentinelServersConfig;
@@ -21,12 +22,12 @@ import org.redisson.config.SingleServerConfig;
 /**
  * The Redisson clients of this JVM by name.
  *
- * <p>A configuration is {@code mode} (single, cluster, sentinel) and {@code addresses}, then any of Redisson's own
- * setting names. A setting is looked for on {@code Config} and on the mode's config, because it moved between the
- * versions; one that this version does not have is reported back as ignored.
+ * <p>A configuration is {@code mode} (single, cluster, sentinel) and {@code addresses}, {@code codec} ({@code string} or
+ * left out), then any of Redisson's own setting names. A setting is looked for on {@code Config} and on the mode's
+ * config, because it moved between the versions; one that this version does not have is reported back as ignored.
  */
 final class Clients {
-    private static final Set<String> OURS = Set.of("mode", "addresses", "masterName", "nameMapperPrefix");
+    private static final Set<String> OURS = Set.of("mode", "addresses", "masterName", "nameMapperPrefix", "codec");
 
     private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
 
@@ -47,6 +48,9 @@ final class Clients {
         List<String> ignored = new ArrayList<>();
         if (settings.hasNonNull("nameMapperPrefix")) {
             setNameMapper(config, servers, settings.get("nameMapperPrefix").asText());
+        }
+        if ("string".equals(settings.path("codec").asText())) {
+            config.setCodec(StringCodec.INSTANCE);
         }
         for (Iterator<String> names = settings.fieldNames(); names.hasNext(); ) {
             String setting = names.next();
