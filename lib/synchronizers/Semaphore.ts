@@ -1,5 +1,6 @@
 import type { LockOptions, RSemaphore } from '../api';
 import { newSendRecord } from '../connection/pending/CommandExecutor';
+import { ConnectionError } from '../errors';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
@@ -107,10 +108,13 @@ const TAKEN: Attempt<true> = Object.freeze({ ok: true, value: true });
  *
  * Nothing in Redis shows later whether an attempt took permits. So no attempt follows one without a reply. The reply is
  * awaited in the background, and permits that it brings are released.
+ *
+ * Therefore a waiter that no message told of permits first looks whether there are enough. A look can be repeated, so a
+ * connection that breaks does not end the wait: not while it subscribes, and not when Redis is back.
  */
 export class SemaphoreAcquisition implements Acquirable<true> {
   readonly mustQueue = false;
-  readonly repeatable = false;
+  repeatable = false;
   trace: Acquirable<true>['trace'];
   readonly #object: RedisObject;
   readonly #permits: number;
@@ -129,6 +133,11 @@ export class SemaphoreAcquisition implements Acquirable<true> {
   }
 
   async attempt(): Promise<Attempt<true>> {
+    this.repeatable = this.#wait?.waiter.told === false;
+    if (this.repeatable) {
+      if (!(await this.#look()) || this.#sendRecord.cancelled) return NOT_ENOUGH;
+      this.repeatable = false;
+    }
     const late = (taken: boolean): void => {
       if (taken) rollBackSemaphore(this.#object, this.#permits);
     };
@@ -160,5 +169,17 @@ export class SemaphoreAcquisition implements Acquirable<true> {
       },
       () => undefined,
     );
+  }
+
+  /** Whether there are enough permits. The error of a look says that nothing was taken. */
+  async #look(): Promise<boolean> {
+    try {
+      const options = { sendRecord: this.#sendRecord };
+      return (await this.#object.run(availablePermits, {}, 'acquire permits of', options)) >= this.#permits;
+    } catch (error) {
+      if (!(error instanceof ConnectionError) || !error.mayHaveRun) throw error;
+      const message = `The connection to Redis was lost while waiting for permits of semaphore '${this.#object.name}'; none was taken.`;
+      throw new ConnectionError(message, false, { cause: error.cause });
+    }
   }
 }

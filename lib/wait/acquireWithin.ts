@@ -47,8 +47,8 @@ export interface Acquirable<T> {
   /** Whether others wait already, so that it must join them before its first attempt. */
   readonly mustQueue: boolean;
   /**
-   * Whether another attempt may follow one that got no reply, because a repeat counts once. Otherwise the caller gets
-   * the error.
+   * Whether another attempt may follow the last one if that got no reply, because a repeat counts once, or it only
+   * looked. Otherwise the caller gets the error.
    * @default true
    */
   readonly repeatable?: boolean;

@@ -285,8 +285,8 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
 
   /** Messages may have been lost: everybody who may attempt looks again. */
   wakeAll(): void {
-    for (const waiter of this.#shared ?? []) waiter.wake();
-    this.#head?.wake();
+    for (const waiter of this.#shared ?? []) waiter.lookAgain();
+    this.#head?.lookAgain();
   }
 
   /** Redis cannot be reached: each waiter finds out for itself, and now. */

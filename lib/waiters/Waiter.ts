@@ -5,6 +5,9 @@ import { clampTimer } from '../util/duration';
 /** How waiters wait: `fifo` = one after the other, only the head attempts; `shared` = each for itself. */
 export type WaitOrder = 'fifo' | 'shared';
 
+/** What woke a waiter: a message, or the doubt whether one was missed. */
+type WakeUp = 'message' | 'doubt';
+
 /**
  * One waiter of a {@link WaitQueue}: a latch that keeps one wake-up. It does not know its queue.
  *
@@ -24,8 +27,8 @@ export class Waiter<T, H extends object = object> {
   /** It has acquired for so many ms; `undefined`: it has not. */
   leaseMs: number | undefined;
   #sleeper: DeferredPromise<Wake<T>> | undefined;
-  #kept = false;
-  #woken = false;
+  #kept: WakeUp | undefined;
+  #woken: WakeUp | undefined;
   #error: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
   #listener: DeferredPromise<void> | undefined;
@@ -45,12 +48,17 @@ export class Waiter<T, H extends object = object> {
 
   /** Whether a wake-up came while it was awake, and is kept for its next sleep. */
   get wakeKept(): boolean {
-    return this.#kept;
+    return this.#kept !== undefined;
   }
 
   /** Whether it was woken, and has not gone back to sleep. */
   get woken(): boolean {
-    return this.#woken;
+    return this.#woken !== undefined;
+  }
+
+  /** The same, and a message woke it: it is likely to acquire. */
+  get told(): boolean {
+    return this.#woken === 'message';
   }
 
   /** Why its wait ends; `undefined`: it goes on. */
@@ -70,29 +78,24 @@ export class Waiter<T, H extends object = object> {
   sleep(ms: number): Promise<Wake<T>> {
     if (this.#error !== undefined) return Promise.reject(this.#error);
     this.#woken = this.#kept;
-    this.#kept = false;
-    if (this.#woken) return Promise.resolve(undefined);
+    this.#kept = undefined;
+    if (this.#woken !== undefined) return Promise.resolve(undefined);
     this.#sleeper = pDefer<Wake<T>>();
-    if (ms !== Infinity) this.#timer = setTimeout(() => this.wake(), clampTimer(Math.max(1, Math.ceil(ms))));
+    if (ms !== Infinity) this.#timer = setTimeout(() => this.lookAgain(), clampTimer(Math.max(1, Math.ceil(ms))));
     return this.#sleeper.promise;
   }
 
-  /** Wakes it, or keeps the wake-up when it is not asleep. @returns whether it had none kept before */
+  /**
+   * Wakes it, or keeps the wake-up when it is not asleep: a message says that it may acquire.
+   * @returns whether it had none kept before
+   */
   wake(): boolean {
-    if (this.#listener !== undefined) {
-      this.#unsubscribed = this.#woken = true;
-      this.#stopListening()?.resolve();
-      return true;
-    }
-    const sleeper = this.#endSleep();
-    if (sleeper !== undefined) {
-      this.#woken = true;
-      sleeper.resolve(undefined);
-      return true;
-    }
-    const isNew = !this.#kept;
-    this.#kept = true;
-    return isNew;
+    return this.#wake('message');
+  }
+
+  /** The same without a message: it may have missed one. */
+  lookAgain(): boolean {
+    return this.#wake('doubt');
   }
 
   /** Wakes it with an attempt that a holder makes for it: a hand-over. It must be asleep. */
@@ -110,7 +113,7 @@ export class Waiter<T, H extends object = object> {
   /** Wakes it for an attempt, even if it is not subscribed. */
   attemptUnsubscribed(): void {
     this.#unsubscribed = true;
-    this.wake();
+    this.lookAgain();
   }
 
   /** Messages arrive from now on. An attempt before that may have missed one: it makes another. */
@@ -118,7 +121,7 @@ export class Waiter<T, H extends object = object> {
     this.#stopListening()?.resolve();
     if (!this.#unsubscribed) return;
     this.#unsubscribed = false;
-    this.wake();
+    this.lookAgain();
   }
 
   /** Messages arrive already. */
@@ -137,6 +140,24 @@ export class Waiter<T, H extends object = object> {
     this.#listener = undefined;
     this.#endSleep();
     return awake;
+  }
+
+  #wake(wakeUp: WakeUp): boolean {
+    if (this.#listener !== undefined) {
+      this.#unsubscribed = true;
+      this.#woken = wakeUp;
+      this.#stopListening()?.resolve();
+      return true;
+    }
+    const sleeper = this.#endSleep();
+    if (sleeper !== undefined) {
+      this.#woken = wakeUp;
+      sleeper.resolve(undefined);
+      return true;
+    }
+    const isNew = this.#kept === undefined;
+    if (this.#kept !== 'message') this.#kept = wakeUp;
+    return isNew;
   }
 
   #stopListening(): DeferredPromise<void> | undefined {

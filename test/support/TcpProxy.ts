@@ -11,6 +11,8 @@ export interface SwallowOptions {
    * `pass`: it goes on, so that every later reply answers an earlier question, which no real network does.
    */
   readonly then?: Swallow['then'];
+  /** So many commands that match are answered before. @default 0 */
+  readonly after?: number;
 }
 
 /** What went through a {@link TcpProxy} so far. */
@@ -126,8 +128,10 @@ export class TcpProxy {
    */
   swallowNextReply(options: SwallowOptions = {}): Promise<void> {
     const { command, then = 'hang' } = options;
+    let { after = 0 } = options;
+    const matches = matcher(command);
     return new Promise((resolve) => {
-      this.#swallows.push({ match: matcher(command), swallow: { then, done: resolve } });
+      this.#swallows.push({ match: (text) => matches(text) && after-- <= 0, swallow: { then, done: resolve } });
     });
   }
 

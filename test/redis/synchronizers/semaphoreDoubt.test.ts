@@ -65,6 +65,71 @@ describe('Semaphore: commands without an answer', () => {
       }
     });
 
+    describe('a waiter that no message told of permits', () => {
+      /** A wait for permits: it has made its attempt, subscribed and looked again, and sleeps. */
+      const sleeping = async (permits?: number): Promise<{ readonly acquired: Promise<void> }> => {
+        const semaphore = (await far()).getSemaphore(name);
+        const watch = await monitor(redisUrl());
+        const acquired = semaphore.acquire(permits);
+        await sleepUntil(async () => (await watch.sentNames()).filter((sent) => sent === 'evalsha').length === 2);
+        watch.stop();
+        return { acquired };
+      };
+
+      it('waits on when the connection breaks as it looks after subscribing', async () => {
+        const semaphore = (await far()).getSemaphore(name);
+        // The first command is its attempt, the second follows the subscription.
+        const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'cut', after: 1 });
+        const waiting = semaphore.acquire();
+        await lost;
+        await newClient().getSemaphore(name).trySetPermits(2);
+        await waiting;
+        expect(await redis.get(name)).to.equal('1');
+      });
+
+      it('waits on when its subscriber and then the connection break', async () => {
+        const { acquired } = await sleeping();
+        const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'cut' });
+        await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await lost;
+        await newClient().getSemaphore(name).trySetPermits(2);
+        await acquired;
+        expect(await redis.get(name)).to.equal('1');
+      });
+
+      it('takes what was released while its subscriber was gone, although the connection breaks, too', async () => {
+        const { acquired } = await sleeping(2);
+        const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'cut' });
+        await redis.set(name, 3);
+        await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await lost;
+        await acquired;
+        expect(await redis.get(name)).to.equal('1');
+      });
+
+      it('waits on when Redis does not answer its look in time', async () => {
+        const { acquired } = await sleeping();
+        const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'hang' });
+        await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await lost;
+        await newClient().getSemaphore(name).trySetPermits(2);
+        await acquired;
+        expect(await redis.get(name)).to.equal('1');
+      });
+
+      it('is told that Redis cannot be reached, and that it took nothing', async () => {
+        const { acquired } = await sleeping();
+        const waiting = rejection(acquired);
+        const lost = proxy.swallowNextReply({ command: 'EVALSHA', then: 'hang' });
+        await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await lost;
+        proxy.refuse();
+        proxy.cut();
+        expect(await waiting).to.include({ code: 'CONNECTION', mayHaveRun: false });
+        await proxy.pass();
+      });
+    });
+
     it('tells that it may have acquired, and sends nothing twice, when the connection breaks', async () => {
       const semaphore = (await far()).getSemaphore(name);
       await redis.set(name, 3);
