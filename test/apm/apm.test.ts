@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as ts from 'typescript';
 import { codeBlocks } from '../readme/markdown';
-import { RedisServer } from '../support';
+import { RedisServer, skip } from '../support';
 import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
 import { ConsumerProject } from '../support/ConsumerProject';
 import { installFolder } from '../../tools/installFolder';
@@ -55,8 +55,7 @@ describe('APM agents see the commands of ioredisson like any other of ioredis (B
   before(async function () {
     this.timeout(600_000);
     if (!installFolder(__dirname, 'the APM agents', (line) => console.log(line))) {
-      console.log('skipped: the APM agents could not be installed (npm ci in test/apm failed)');
-      this.skip();
+      skip(this, 'the APM agents could not be installed (npm ci in test/apm failed)');
     }
     server = await RedisServer.start();
   });
@@ -69,8 +68,7 @@ describe('APM agents see the commands of ioredisson like any other of ioredis (B
 
       before(async function () {
         if (run.ioredis !== undefined && ioredisFolder(run.ioredis) === undefined) {
-          console.log(`skipped: ioredis ${run.ioredis} could not be installed`);
-          this.skip();
+          skip(this, `ioredis ${run.ioredis} could not be installed`);
         }
         report = await traced(run, server.url);
       });

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fakeClock, turn } from '../support';
+import { fakeClock, skip, turn } from '../support';
 import { CHANNEL, FakeClient, NAME } from '../support/fakeClient';
 import { stepsOf } from './architecture';
 
@@ -48,8 +48,7 @@ describe('the journeys of docs/architecture.md name all files that run', () => {
   let client: FakeClient;
 
   before(function () {
-    // c8 reads the same counters.
-    if (process.env['NODE_V8_COVERAGE'] !== undefined) this.skip();
+    if (process.env['NODE_V8_COVERAGE'] !== undefined) skip(this, 'c8 reads the same counters');
   });
 
   beforeEach(() => {

@@ -6,6 +6,7 @@ export { RedisCluster, type RedisClusterOptions } from './RedisCluster';
 export { RedisServer, type RedisServerOptions, freePort } from '../../tools/redisServer';
 export { ReplicatedRedis, type ReplicatedRedisOptions } from './ReplicatedRedis';
 export { redisUrl, sharedServer } from './sharedRedis';
+export { skip } from './skip';
 export { sleepUntil, type SleepUntilOptions } from './sleepUntil';
 export { TcpProxy } from './TcpProxy';
 export { tlsFiles, type TlsFiles } from './tlsFiles';

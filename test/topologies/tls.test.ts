@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Config } from '../../lib/config/builder/Config';
 import { Redisson } from '../../lib/Redisson';
-import { RedisServer, tlsFiles, trackClient, uniqueName } from '../support';
+import { RedisServer, skip, tlsFiles, trackClient, uniqueName } from '../support';
 import { failure, SOON_MS, within } from './helpers';
 
 describe('TLS', () => {
@@ -9,10 +9,7 @@ describe('TLS', () => {
   let server: RedisServer;
 
   before(async function () {
-    if (files === undefined) {
-      console.log('no openssl to make certificates with');
-      return this.skip();
-    }
+    if (files === undefined) skip(this, 'no openssl to make certificates with');
     server = trackClient(await RedisServer.start({ tls: files }));
   });
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { type Browser, launch } from 'puppeteer-core';
+import { skip } from '../../support';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const NO_BROWSER = `no browser is found by CHROME_PATH, nor on the PATH as ${NAMES.join(', ')}`;
@@ -21,10 +22,7 @@ export function chromePath(): string | undefined {
 
 /** Starts it; skips the tests, and says why, where there is none. */
 export async function openBrowser(context: Mocha.Context): Promise<Browser> {
-  if (chromePath() === undefined) {
-    console.log(`      skipped: ${NO_BROWSER}`);
-    return context.skip();
-  }
+  if (chromePath() === undefined) skip(context, NO_BROWSER);
   return launchBrowser();
 }
 

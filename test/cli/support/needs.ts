@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
+import { skip } from '../../support';
 
 /** Skips a test, or a suite in its `before`, where script(1) of util-linux is missing, and says so. */
 export function needTerminal(context: Mocha.Context): void {
@@ -9,11 +10,6 @@ export function needTerminal(context: Mocha.Context): void {
 /** Skips a test where there is no `/dev/full`, and says so. */
 export function needFullDisk(context: Mocha.Context): void {
   if (!fs.existsSync('/dev/full')) skip(context, 'no /dev/full to write to');
-}
-
-function skip(context: Mocha.Context, reason: string): never {
-  console.log(`      skipped: ${reason}`);
-  return context.skip();
 }
 
 function hasScript(): boolean {

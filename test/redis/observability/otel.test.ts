@@ -16,7 +16,7 @@ import { RedissonInstrumentation, type RedissonInstrumentationConfig } from '../
 import { sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 import { KINDS } from './kinds';
-import { anySubscriber, tracesCommands } from './Recorder';
+import { anySubscriber, needTracedCommands } from './Recorder';
 
 /** Collects when asked. */
 class Reader extends MetricReader {
@@ -150,7 +150,7 @@ describe('ioredisson/otel', () => {
   });
 
   it('is the parent of the commands of an acquisition, of each attempt of a waiter too', async function () {
-    if (!tracesCommands()) this.skip();
+    needTracedCommands(this);
     instrument();
     const tracer = tracers.getTracer('ioredis');
     const open = new Map<object, Span>();

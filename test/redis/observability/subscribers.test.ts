@@ -6,7 +6,7 @@ import type { Redisson } from '../../../lib';
 import { sleepUntil, trackClient, turn, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 import { KINDS } from './kinds';
-import { acquireChannel, anySubscriber, holdChannel, Recorder, tracesCommands } from './Recorder';
+import { acquireChannel, anySubscriber, holdChannel, Recorder, needTracedCommands } from './Recorder';
 
 const ALL = ['acquire', 'hold'].flatMap((what) =>
   ['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((step) => `tracing:ioredisson:${what}:${step}`),
@@ -34,7 +34,7 @@ describe('subscribers of the diagnostics channels', () => {
 
   describe('with stores', () => {
     it('see every command of an acquisition in their store, and the caller and its hold outside of it', async function () {
-      if (!tracesCommands()) this.skip();
+      needTracedCommands(this);
       const store = new AsyncLocalStorage<string>();
       const own = new AsyncLocalStorage<string>();
       acquireChannel.start.bindStore(store, (message) => `acquires ${message.name}`);

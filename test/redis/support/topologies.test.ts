@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fs from 'node:fs';
 import { Cluster, Redis } from 'ioredis';
-import { RedisCluster, RedisServer, ReplicatedRedis, tlsFiles, trackClient } from '../../support';
+import { RedisCluster, RedisServer, ReplicatedRedis, skip, tlsFiles, trackClient } from '../../support';
 
 describe('topologies for the tests', function () {
   this.timeout(60_000);
@@ -28,10 +28,7 @@ describe('topologies for the tests', function () {
 
   it('a server speaks TLS', async function () {
     const files = tlsFiles();
-    if (files === undefined) {
-      console.log('      skipped: no openssl');
-      this.skip();
-    }
+    if (files === undefined) skip(this, 'no openssl to make certificates with');
     const server = trackClient(await RedisServer.start({ tls: files }));
     expect(server.url).to.match(/^rediss:/);
     const client = trackClient(new Redis(server.url, { tls: { ca: fs.readFileSync(files.ca) } }));
