@@ -1,3 +1,9 @@
+/**
+ * The package itself: the client {@link Redisson}, its settings, its errors, and the types of all locks and
+ * synchronizers.
+ * @module ioredisson
+ */
+
 export { Redisson } from './Redisson';
 export { Config } from './config/builder/Config';
 export { DisLock, type DisLockKey, type DisLockOptions } from './decorators/disLock';

@@ -1,3 +1,8 @@
+/**
+ * The middleware for Express and anything connect-style.
+ * @module ioredisson/express
+ */
+
 import type { RedissonClient } from '../api';
 import { lockForRequest, type RequestLock, type ResponseLike } from '../frameworks/requestLock';
 

@@ -1,3 +1,8 @@
+/**
+ * The plugin for Fastify.
+ * @module ioredisson/fastify
+ */
+
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { AcquireOptions, LockHold, RedissonClient } from '../api';

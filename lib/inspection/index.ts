@@ -1,3 +1,8 @@
+/**
+ * Who holds which lock and who waits, as an API.
+ * @module ioredisson/inspection
+ */
+
 export { type InspectionPage, Inspector } from './Inspector';
 export type {
   ChangesEvent,

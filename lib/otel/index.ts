@@ -1,3 +1,8 @@
+/**
+ * Spans and metrics of locks for OpenTelemetry.
+ * @module ioredisson/otel
+ */
+
 import { type Meter, type MeterProvider, metrics } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { LockTelemetry } from './LockTelemetry';

@@ -1,3 +1,8 @@
+/**
+ * Metrics of locks for Prometheus.
+ * @module ioredisson/prometheus
+ */
+
 import { Counter, Gauge, Histogram, register as defaultRegister, type Registry } from 'prom-client';
 import type { AcquireSubject } from '../api';
 import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../telemetry/followLocks';

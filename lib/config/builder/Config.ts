@@ -61,17 +61,17 @@ export class Config {
     return Config.fromYAML(textOrPath);
   }
 
-  /** The values from the environment, if any, which errors do not show. For `resolveConfig`. */
+  /** The values from the environment, if any, which errors do not show. For `resolveConfig`. @internal */
   get hidden(): Hidden | undefined {
     return this.#filled.size === 0 ? undefined : (value) => this.#filled.get(value);
   }
 
-  /** The checked common settings that were given. For `resolveConfig`. */
+  /** The checked common settings that were given. For `resolveConfig`. @internal */
   get commonValues(): CommonValues {
     return this.#common.values;
   }
 
-  /** The way to find the servers, if one was chosen. For `resolveConfig`. */
+  /** The way to find the servers, if one was chosen. For `resolveConfig`. @internal */
   get servers(): Pick<SectionBuilder, 'section' | 'values'> | undefined {
     return this.#servers;
   }

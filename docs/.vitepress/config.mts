@@ -1,0 +1,69 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { defineConfig } from 'vitepress';
+import { siteLink, slugify } from '../../tools/docs/links';
+import { guideSidebar, referenceSidebar } from '../../tools/docs/pages';
+
+const docs = path.resolve(__dirname, '..');
+const root = path.resolve(docs, '..');
+const { version, repository } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+  version: string;
+  repository: { url: string };
+};
+const context = { root, repository: repository.url.replace(/^git\+/, '').replace(/\.git$/, '') };
+const guide = guideSidebar(docs);
+
+/** Where Markdown of a page comes from, for the links in it. */
+const INCLUDED: Readonly<Record<string, string>> = { 'changelog.md': 'CHANGELOG.md' };
+
+export default defineConfig({
+  title: 'ioredisson',
+  description: "Redisson's distributed locks and synchronizers for Node.js, on ioredis",
+  lang: 'en',
+  // The folder of the server that the site is put into: /ioredisson/ for GitHub Pages.
+  base: process.env['DOCS_BASE'] ?? '/',
+  srcExclude: ['node_modules/**'],
+  rewrites: { 'adr/README.md': 'adr/index.md' },
+  metaChunk: true,
+  markdown: {
+    anchor: { slugify },
+    languageAlias: { acl: 'ini' },
+    config: (md) => {
+      // Before VitePress looks at the links, in the order of the tokens.
+      md.core.ruler.push('site-links', ({ tokens, env }) => {
+        const page = (env as { relativePath: string }).relativePath;
+        const source = INCLUDED[page] ?? `docs/${page}`;
+        if (source.startsWith('docs/api/')) return;
+        for (const link of tokens
+          .flatMap(({ children }) => children ?? [])
+          .filter(({ type }) => type === 'link_open')) {
+          link.attrSet('href', siteLink(link.attrGet('href') ?? '', source, context));
+        }
+      });
+    },
+  },
+  themeConfig: {
+    nav: [
+      { text: 'Guide', link: '/guide/first-lock', activeMatch: '^/guide/' },
+      { text: 'API', link: '/api/', activeMatch: '^/api/' },
+      { text: 'Reliability', link: '/reliability' },
+      { text: 'Benchmarks', link: '/benchmarks' },
+      {
+        text: `v${version}`,
+        items: [
+          { text: 'Changelog', link: '/changelog' },
+          { text: 'Contributing', link: `${context.repository}/blob/main/CONTRIBUTING.md` },
+        ],
+      },
+    ],
+    sidebar: {
+      '/': guide as never,
+      '/api/': referenceSidebar(docs) as never,
+    },
+    outline: { level: [2, 3] },
+    search: { provider: 'local' },
+    socialLinks: [{ icon: 'github', link: context.repository }],
+    editLink: { pattern: `${context.repository}/edit/main/docs/:path` },
+    footer: { message: 'Apache-2.0. Not affiliated with Redisson.' },
+  },
+});
