@@ -27,7 +27,14 @@ export function codeBlocks(markdown: string): CodeBlock[] {
 }
 
 function noteAbove(lines: readonly string[], at: number): string | undefined {
-  let above = at - 1;
-  while (above >= 0 && lines[above]?.trim() === '') above -= 1;
-  return /^<!--\s*snippet:\s*(.*?)\s*-->$/.exec(lines[above]?.trim() ?? '')?.[1];
+  let end = at - 1;
+  while (end >= 0 && lines[end]?.trim() === '') end -= 1;
+  if (lines[end]?.trimEnd().endsWith('-->') !== true) return undefined;
+  let start = end;
+  while (start > 0 && lines[start]?.includes('<!--') !== true) start -= 1;
+  const comment = lines
+    .slice(start, end + 1)
+    .join('\n')
+    .trim();
+  return /^<!--\s*snippet:\s*([^]*?)\s*-->$/.exec(comment)?.[1];
 }
