@@ -2,6 +2,7 @@ import { build, type Plugin } from 'esbuild';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { libraryEntries } from './buildLibrary';
+import { writeLicences } from './buildLicences';
 import { projectRoot } from './buildOutput';
 
 const lib = path.join(projectRoot, 'lib');
@@ -31,8 +32,7 @@ export async function writeCommandLine(folder: string): Promise<void> {
     metafile: true,
   });
   fs.chmodSync(target, 0o755);
-  const packages = new Set(Object.keys(metafile.inputs).flatMap(packageFolderOf));
-  fs.writeFileSync(path.join(folder, 'cli', 'LICENSES.txt'), [...packages].sort().map(licenceOf).join('\n'));
+  writeLicences(path.join(folder, 'cli'), Object.keys(metafile.inputs));
 }
 
 /** The entry points of the library are loaded from their files: whatever has a class or a state exists once. */
@@ -51,23 +51,7 @@ const libraryBeside: Plugin = {
   },
 };
 
-function packageFolderOf(input: string): string[] {
-  const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input) ?? [];
-  return folder === undefined ? [] : [folder];
-}
-
-function licenceOf(folder: string): string {
-  const { name, version, license } = readManifest(path.join(projectRoot, folder));
-  const file = fs.readdirSync(path.join(projectRoot, folder)).find((one) => /^licen[sc]e/i.test(one));
-  if (file === undefined) throw new Error(`${folder} has no licence`);
-  const text = fs.readFileSync(path.join(projectRoot, folder, file), 'utf8').trim();
-  return `${name} ${version} (${license})\n\n${text}\n`;
-}
-
 interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly license: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
 }

@@ -1,8 +1,9 @@
 import { build, type Plugin, transform } from 'esbuild';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { writeLicences } from './buildLicences';
 import { projectRoot } from './buildOutput';
-import { pageModule } from './dashboard/buildPage';
+import { pageInputs, pageModule } from './dashboard/buildPage';
 import { entryPoints } from './entryPoints';
 
 const lib = path.join(projectRoot, 'lib');
@@ -39,6 +40,7 @@ export function libraryEntries(): string[] {
 export async function writeLibrary(folder: string): Promise<void> {
   const modules = await writeCommonJs(folder);
   await writeModules(path.join(folder, 'esm'), modules);
+  writeLicences(path.join(folder, 'dashboard'), pageInputs());
 }
 
 /** @returns the source files that are in it */

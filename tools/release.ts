@@ -45,9 +45,13 @@ function main(args: readonly string[]): void {
   }
 }
 
-/** Exactly the tarball that was looked at. */
+/**
+ * Exactly the tarball that was looked at. From a workflow with the right to sign (`id-token: write`) it is published with
+ * a provenance statement, which says from which commit and by which workflow it was made.
+ */
 function publish(tarball: string, tag: string): void {
-  run('npm', ['publish', tarball, '--access', 'public']);
+  const canSign = process.env['ACTIONS_ID_TOKEN_REQUEST_URL'] !== undefined;
+  run('npm', ['publish', tarball, '--access', 'public', ...(canSign ? ['--provenance'] : [])]);
   git('tag', '--annotate', tag, '--message', tag);
   say(`Published. Push the tag: git push origin ${tag}`);
 }

@@ -13,6 +13,7 @@ import { Processes } from './Processes';
 import { RedisView } from './RedisView';
 import type { ObjectReport, WatchListener, WatchOptions } from './reports';
 import { historyOf, type Sighting } from './sightings';
+import { describe } from '../util/describe';
 import { verdictOf } from './verdict';
 import { type Look, Watch } from './Watch';
 
@@ -130,7 +131,7 @@ export class Inspector {
   watch(listener: WatchListener, { interval }: WatchOptions): () => void {
     if (typeof listener !== 'function') throw new TypeError('watch needs a function');
     if (!Number.isFinite(interval) || interval < MIN_INTERVAL_MS) {
-      throw new RangeError(`interval must be at least ${MIN_INTERVAL_MS} ms, got ${String(interval)}`);
+      throw new RangeError(`interval must be at least ${MIN_INTERVAL_MS} ms, got ${describe(interval)}`);
     }
     if (this.#closed) throw new ShutdownError('watch');
     return this.#watch.add(listener, interval);

@@ -79,8 +79,9 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   }
 
   async releaseMany(permitIds: readonly string[]): Promise<void> {
-    const wanted = new Set(permitIds).size;
-    if ((await this.tryReleaseMany(permitIds)) < wanted) throw new PermitNotFoundError(this.name, permitIds);
+    // First: it checks what was given.
+    const released = await this.tryReleaseMany(permitIds);
+    if (released < new Set(permitIds).size) throw new PermitNotFoundError(this.name, permitIds);
   }
 
   async tryRelease(permitId: string): Promise<boolean> {

@@ -1,13 +1,14 @@
 import { buildSync } from 'esbuild';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { projectRoot } from '../buildOutput';
 
 const folder = path.join(__dirname, 'page');
 
 /** Makes the dashboard's page: one file of HTML, with its script and its style in it, that asks for nothing else. */
 export function buildPage(): string {
-  const script = bundle('main.tsx');
-  const style = bundle('style.css');
+  const script = bundle('main.tsx').text;
+  const style = bundle('style.css').text;
   for (const [text, tag] of [
     [script, 'script'],
     [style, 'style'],
@@ -23,11 +24,18 @@ export function pageModule(): string {
   return `export const PAGE_HTML = ${JSON.stringify(buildPage())};\n`;
 }
 
-function bundle(file: string): string {
-  const { outputFiles } = buildSync({
+/** The files that went into the page. */
+export function pageInputs(): string[] {
+  return bundle('main.tsx').inputs;
+}
+
+function bundle(file: string): { readonly text: string; readonly inputs: string[] } {
+  const { outputFiles, metafile } = buildSync({
+    absWorkingDir: projectRoot,
     entryPoints: [path.join(folder, file)],
     bundle: true,
     write: false,
+    metafile: true,
     minify: true,
     format: 'iife',
     target: 'es2020',
@@ -37,5 +45,5 @@ function bundle(file: string): string {
     jsxImportSource: 'preact',
     tsconfigRaw: {},
   });
-  return outputFiles[0]!.text.trim();
+  return { text: outputFiles[0]!.text.trim(), inputs: Object.keys(metafile.inputs) };
 }

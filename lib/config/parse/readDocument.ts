@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Scalar } from 'yaml';
+import type { Document, Scalar } from 'yaml';
 import { ConfigError } from '../../errors/usageErrors';
 import { describe } from '../../util/describe';
 import { Filled } from './Filled';
@@ -79,7 +79,19 @@ export function readDocument(
       return undefined;
     },
   });
-  return { content: document.toJS() as Record<string, unknown>, filledKeys };
+  return { content: toPlain(document, source), filledKeys };
+}
+
+/** @throws ConfigError if an alias or a merge (`<<`) cannot be resolved; the library notices only now */
+function toPlain(document: Document, source: string): Record<string, unknown> {
+  try {
+    return document.toJS() as Record<string, unknown>;
+  } catch {
+    // The library's message may quote the document, which may contain passwords.
+    throw new ConfigError(
+      `${source} is not valid YAML or JSON: an alias (*name) or a merge (<<) that cannot be resolved, or too many of them`,
+    );
+  }
 }
 
 function load(textOrPath: string | URL): { readonly text: string; readonly source: string } {

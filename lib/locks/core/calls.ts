@@ -1,5 +1,6 @@
 import type { AcquireOptions, LockOptions } from '../../api';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import { describe } from '../../util/describe';
 import { checkOptionNames, THREAD_OPTIONS } from '../../config/optionNames';
 import { ConfigError } from '../../errors';
 import {
@@ -35,7 +36,7 @@ export function checkThreadId(threadId: unknown): number {
     if (threadId < FIRST_AUTOMATIC_THREAD_ID || isAutomaticThreadId(threadId)) return threadId;
   }
   throw new RangeError(
-    `threadId must be an integer from 0 to 2^32 - 1, or the id of a thread of this process, not ${String(threadId)}`,
+    `threadId must be an integer from 0 to 2^32 - 1, or the id of a thread of this process, not ${describe(threadId)}`,
   );
 }
 
