@@ -94,7 +94,11 @@ function metricsListener(register: Registry, prefix: string): LockListener {
   const waiters = gauge('lock_waiters', 'Acquisitions of this process that are under way');
   const labels = ({ kind }: AcquireSubject): { kind: string } => ({ kind });
   return {
-    acquireStarted: (message) => waiters.inc(labels(message)),
+    acquireStarted: (message) => {
+      waiters.inc(labels(message));
+      // So that the first error is an increase.
+      acquisitions.inc({ kind: message.kind, outcome: 'error' }, 0);
+    },
     acquireEnded: (message, ended) => {
       waiters.dec(labels(message));
       if (!ended) return;

@@ -77,6 +77,16 @@ describe('ioredisson/prometheus', () => {
     expect(await value('renewal_errors_total')).to.equal(1);
   });
 
+  it('counts errors from 0 on, so that an alert on their increase sees the first one', async () => {
+    collect();
+    await redis.set(name, 'text');
+    const failing = client.getLock(name).acquire();
+    expect(await value('lock_acquisitions_total{kind="lock",outcome="error"}')).to.equal(0);
+    await rejection(failing);
+    expect(await value('lock_acquisitions_total{kind="lock",outcome="error"}')).to.equal(1);
+    expect(await value('lock_lost_total{kind="lock"}')).to.equal(undefined);
+  });
+
   it('counts nothing twice when it is called twice, and goes on until both are stopped', async () => {
     const [first, second] = [collect(), collect()];
     await client.getLock(name).withLock(() => undefined);
