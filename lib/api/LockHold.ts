@@ -34,9 +34,10 @@ export interface LockHold {
    * Releases the hold. Idempotent: later calls return the promise of the first.
    *
    * @returns resolves when Redis has released it
-   * @throws LockLostError if the lock was lost before
-   * @throws ConnectionError, CommandTimeoutError if Redis did not confirm the release; the lock then ends with its
-   *   lease at the latest
+   * @throws LockLostError if the lock was lost before; also after `shutdown()` of the client
+   * @throws ConnectionError, CommandTimeoutError if Redis does not confirm it. Do not repeat: the client goes on
+   *   releasing it, and its lease ends it at the latest
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    */
   unlock(): Promise<void>;
   /**

@@ -21,15 +21,31 @@ export interface RLock extends RObject {
    * @param leaseTime - how long to hold at most; zero or less: until `unlock()`, renewed by the watchdog. Default -1
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - thread id, or thread id and signal
-   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, or holds it for a `withLock`
-   *   callback that runs beside this call
-   * @throws SubscriptionTimeoutError if the lock's channel could not be subscribed within `subscriptionTimeout`
-   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`)
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
    * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   lock(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<void>;
 
-  /** The same as {@link lock}, under a name that Java users know: `options.signal` can interrupt every wait here. */
+  /**
+   * The same as {@link lock}, under a name that Java users know: `options.signal` can interrupt every wait here.
+   *
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
   lockInterruptibly(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<void>;
 
   /**
@@ -39,7 +55,14 @@ export interface RLock extends RObject {
    *
    * @param options - thread id and signal
    * @returns whether it was acquired
-   * @throws the errors of {@link lock}, except `SubscriptionTimeoutError`
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(options?: ThreadOptions): Promise<boolean>;
   /**
@@ -49,6 +72,14 @@ export interface RLock extends RObject {
    * @param unit - the unit of `waitTime`. Default milliseconds
    * @returns whether it was acquired; also `false` if a reachable server did not reply in that time. Resolves at the
    *   latest after `waitTime` plus one round trip, unless the connection is lost
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(waitTime: number, unit?: TimeUnit): Promise<boolean>;
   /**
@@ -60,6 +91,14 @@ export interface RLock extends RObject {
    * @param options - thread id, or thread id and signal
    * @returns whether it was acquired; also `false` if a reachable server did not reply in that time. Resolves at the
    *   latest after `waitTime` plus one round trip, unless the connection is lost
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(waitTime: number, leaseTime: number | undefined, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;
 
@@ -70,6 +109,15 @@ export interface RLock extends RObject {
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - thread id, or thread id and signal
    * @returns `null` if acquired, else the remaining time to live of the lock in ms (-1 without expiry)
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   *
    * Source: `RedissonLock.tryAcquireAsync`.
    */
   tryAcquire(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<number | null>;
@@ -81,6 +129,10 @@ export interface RLock extends RObject {
    *
    * @param options - thread id, or thread id and signal
    * @throws IllegalMonitorStateError if this thread does not hold it (it never did, or its lease ran out)
+   * @throws ConnectionError, CommandTimeoutError if Redis does not confirm it. Do not repeat: the client goes on
+   *   releasing it, and its lease ends it at the latest
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   unlock(options?: LockOptions): Promise<void>;
 
@@ -88,25 +140,50 @@ export interface RLock extends RObject {
    * Deletes the lock, whoever holds it, and wakes waiters.
    *
    * @returns whether the lock was held
+   * @throws UnsupportedOperationError for a MultiLock or RedLock
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    */
   forceUnlock(): Promise<boolean>;
 
-  /** @returns whether any owner holds it, read from Redis */
+  /**
+   * @returns whether any owner holds it, read from Redis
+   * @throws UnsupportedOperationError for a MultiLock or RedLock
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   isLocked(): Promise<boolean>;
 
-  /** @returns whether the calling logical thread holds it, read from Redis */
+  /**
+   * @returns whether the calling logical thread holds it, read from Redis
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   isHeldByCurrentThread(): Promise<boolean>;
 
   /**
    * @param threadId - a logical thread of this client
    * @returns whether that thread holds it, read from Redis
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   isHeldByThread(threadId: number): Promise<boolean>;
 
-  /** @returns how many holds the calling logical thread has, read from Redis; 0 for none */
+  /**
+   * @returns how many holds the calling logical thread has, read from Redis; 0 for none
+   * @throws UnsupportedOperationError for a MultiLock, a RedLock, or the values of a group
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   getHoldCount(): Promise<number>;
 
-  /** @returns the remaining time to live of the lock, in ms, read from Redis: -2 if it is free, -1 without expiry */
+  /**
+   * @returns the remaining time to live of the lock, in ms, read from Redis: -2 if it is free, -1 without expiry
+   * @throws UnsupportedOperationError for a MultiLock, a RedLock, or the values of a group
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   remainTimeToLive(): Promise<number>;
 
   /**
@@ -117,7 +194,16 @@ export interface RLock extends RObject {
    *
    * @param options - times, unit, thread id, signal
    * @throws LockTimeoutError when `waitTime` passes
-   * @throws the errors of {@link lock}
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`; only without
+   *   `waitTime`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   acquire(options?: AcquireOptions): Promise<LockHold>;
 
@@ -126,6 +212,14 @@ export interface RLock extends RObject {
    * makes one attempt.
    *
    * @param options - times, unit, thread id, signal
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryAcquireHold(options?: AcquireOptions): Promise<LockHold | null>;
 
@@ -140,7 +234,18 @@ export interface RLock extends RObject {
    * @returns what `fn` resolves to
    * @throws LockTimeoutError when `waitTime` passes; `fn` has not run then
    * @throws what `fn` throws, even if the release fails, too
-   * @throws the error of the release if only the release fails; `LockLostError` if the lock was lost before `fn` ended
+   * @throws LockLostError if the lock was lost before `fn` ended, and `fn` did not throw; other errors of the release
+   *   if only the release fails
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`; only without
+   *   `waitTime`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `fn` did not run: the
+   *   acquisition is then undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;
 }
@@ -176,6 +281,15 @@ export interface RFencedLock extends RLock {
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - thread id, or thread id and signal
    * @returns the token of the new hold
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   lockAndGetToken(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<bigint>;
 
@@ -183,18 +297,42 @@ export interface RFencedLock extends RLock {
    * As `tryLock(options)`: one attempt.
    *
    * @returns the token of the new hold, or `null` when it was not taken
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLockAndGetToken(options?: ThreadOptions): Promise<bigint | null>;
   /**
    * As `tryLock(waitTime, unit)`.
    *
    * @returns the token of the new hold, or `null` when it was not taken
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLockAndGetToken(waitTime: number, unit?: TimeUnit): Promise<bigint | null>;
   /**
    * As `tryLock(waitTime, leaseTime, unit, options)`.
    *
    * @returns the token of the new hold, or `null` when it was not taken
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLockAndGetToken(
     waitTime: number,
@@ -203,6 +341,10 @@ export interface RFencedLock extends RLock {
     options?: LockOptions,
   ): Promise<bigint | null>;
 
-  /** @returns the token of the latest hold of any owner, read from Redis; 0n if there never was one */
+  /**
+   * @returns the token of the latest hold of any owner, read from Redis; 0n if there never was one
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   getToken(): Promise<bigint>;
 }

@@ -21,6 +21,13 @@ export interface RPermitExpirableSemaphore extends RObject {
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - `signal` stops the waiting
    * @returns its id
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   acquire(leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<string>;
 
@@ -32,6 +39,13 @@ export interface RPermitExpirableSemaphore extends RObject {
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @param options - `signal` stops the waiting
    * @returns their ids
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   acquireMany(permits: number, leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<string[]>;
 
@@ -43,6 +57,12 @@ export interface RPermitExpirableSemaphore extends RObject {
    * @param unit - the unit of both times. Default milliseconds
    * @param options - `signal` stops the waiting
    * @returns its id, or `null` if none was available in time
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryAcquire(waitTime?: number, leaseTime?: number, unit?: TimeUnit, options?: LockOptions): Promise<string | null>;
 
@@ -55,6 +75,12 @@ export interface RPermitExpirableSemaphore extends RObject {
    * @param unit - the unit of both times. Default milliseconds
    * @param options - `signal` stops the waiting
    * @returns their ids, or `[]` if there were not enough
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryAcquireMany(
     permits: number,
@@ -69,6 +95,10 @@ export interface RPermitExpirableSemaphore extends RObject {
    *
    * @param permitId - its id
    * @throws PermitNotFoundError if it is not taken any more
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: `PermitNotFoundError` then
+   *   means that it is released
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   release(permitId: string): Promise<void>;
 
@@ -77,22 +107,52 @@ export interface RPermitExpirableSemaphore extends RObject {
    *
    * @param permitIds - their ids; without ids nothing happens
    * @throws PermitNotFoundError if one of them is not taken any more
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: `PermitNotFoundError` then
+   *   means that they are released
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   releaseMany(permitIds: readonly string[]): Promise<void>;
 
-  /** As `release`. @returns whether it was still taken, instead of rejecting */
+  /**
+   * As `release`.
+   *
+   * @returns whether it was still taken, instead of rejecting
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
   tryRelease(permitId: string): Promise<boolean>;
 
-  /** As `releaseMany`. @returns how many were released: all or 0, instead of rejecting */
+  /**
+   * As `releaseMany`.
+   *
+   * @returns how many were released: all or 0, instead of rejecting
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return 0
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
   tryReleaseMany(permitIds: readonly string[]): Promise<number>;
 
-  /** @returns how many permits can be taken now */
+  /**
+   * @returns how many permits can be taken now
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   availablePermits(): Promise<number>;
 
-  /** @returns how many permits are taken */
+  /**
+   * @returns how many permits are taken
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   acquiredPermits(): Promise<number>;
 
-  /** @returns how many permits there are, taken or not */
+  /**
+   * @returns how many permits there are, taken or not
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   getPermits(): Promise<number>;
 
   /**
@@ -100,6 +160,9 @@ export interface RPermitExpirableSemaphore extends RObject {
    *
    * @param permits - how many permits it has then
    * @returns whether it was created
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   trySetPermits(permits: number): Promise<boolean>;
 
@@ -107,6 +170,9 @@ export interface RPermitExpirableSemaphore extends RObject {
    * Sets how many permits there are, taken or not.
    *
    * @param permits - how many
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   setPermits(permits: number): Promise<void>;
 
@@ -114,6 +180,9 @@ export interface RPermitExpirableSemaphore extends RObject {
    * Changes how many permits can be taken.
    *
    * @param permits - how many more; may be negative
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   addPermits(permits: number): Promise<void>;
 
@@ -124,6 +193,9 @@ export interface RPermitExpirableSemaphore extends RObject {
    * @param leaseTime - how long it is valid from now; -1: until it is released
    * @param unit - the unit of `leaseTime`. Default milliseconds
    * @returns whether it was still taken
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   updateLeaseTime(permitId: string, leaseTime: number, unit?: TimeUnit): Promise<boolean>;
 
@@ -131,9 +203,18 @@ export interface RPermitExpirableSemaphore extends RObject {
    * @param permitId - its id
    * @returns how long it is still valid, in ms; -1 without a lease
    * @throws PermitNotFoundError if it is not taken any more
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   getLeaseTime(permitId: string): Promise<number>;
 
-  /** Deletes the semaphore and all permits. @returns whether there was one */
+  /**
+   * Deletes the semaphore and all permits.
+   *
+   * @returns whether there was one
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   delete(): Promise<boolean>;
 }

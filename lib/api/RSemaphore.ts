@@ -22,6 +22,12 @@ export interface RSemaphore extends RObject {
    *
    * @param permits - how many. Default 1
    * @param options - `signal` stops the waiting
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); the permits are released
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   acquire(permits?: number, options?: LockOptions): Promise<void>;
 
@@ -30,6 +36,11 @@ export interface RSemaphore extends RObject {
    *
    * @param permits - how many. Default 1
    * @returns whether they were taken
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); the permits are released
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryAcquire(permits?: number): Promise<boolean>;
   /**
@@ -40,6 +51,11 @@ export interface RSemaphore extends RObject {
    * @param unit - the unit of `waitTime`. Default milliseconds
    * @param options - `signal` stops the waiting
    * @returns whether they were taken
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); the permits are released
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryAcquire(permits: number, waitTime: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;
 
@@ -47,6 +63,9 @@ export interface RSemaphore extends RObject {
    * Releases permits, or adds new ones: there is no check that they were taken.
    *
    * @param permits - how many. Default 1
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   release(permits?: number): Promise<void>;
 
@@ -55,13 +74,26 @@ export interface RSemaphore extends RObject {
    *
    * @param permits - how many. Default 1
    * @returns whether it exists; `false` for zero permits, without a check
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   releaseIfExists(permits?: number): Promise<boolean>;
 
-  /** @returns how many permits are available; may be negative after `addPermits` with a negative number */
+  /**
+   * @returns how many permits are available; may be negative after `addPermits` with a negative number
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   availablePermits(): Promise<number>;
 
-  /** Takes all available permits. @returns how many */
+  /**
+   * Takes all available permits.
+   *
+   * @returns how many
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   drainPermits(): Promise<number>;
 
   /**
@@ -71,6 +103,9 @@ export interface RSemaphore extends RObject {
    * @param ttl - how long it lives. Default: without limit
    * @param unit - the unit of `ttl`. Default milliseconds
    * @returns whether it was created
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   trySetPermits(permits: number, ttl?: number, unit?: TimeUnit): Promise<boolean>;
 
@@ -78,9 +113,18 @@ export interface RSemaphore extends RObject {
    * Changes the number of available permits.
    *
    * @param permits - how many more; may be negative
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   addPermits(permits: number): Promise<void>;
 
-  /** Deletes the semaphore. Its waiters keep waiting. @returns whether there was one */
+  /**
+   * Deletes the semaphore. Its waiters keep waiting.
+   *
+   * @returns whether there was one
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   */
   delete(): Promise<boolean>;
 }

@@ -99,6 +99,7 @@ export interface RedissonClient {
    *
    * @param fn - the work
    * @returns what `fn` resolves to
+   * @throws what `fn` throws
    */
   runInThread<T>(fn: () => T | PromiseLike<T>): Promise<T>;
 
@@ -118,7 +119,8 @@ export interface RedissonClient {
    * Sends a PING to Redis (to one node of a cluster).
    *
    * @returns how long the reply took, in ms
-   * @throws ConnectionError, CommandTimeoutError, ShutdownError
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    */
   ping(): Promise<number>;
 
@@ -140,10 +142,10 @@ export interface RedissonClient {
    *
    * @param options - `drain`: how long holders may take to release their locks before that, in ms. Further calls can
    *   only shorten it: the limit that ends first counts, and a call without `drain` ends it at once
-   * @throws RangeError for a `drain` that is not a valid time
+   * @throws RangeError for a `drain` that is not a valid time; ConfigError for an unknown option
    */
   shutdown(options?: ShutdownOptions): Promise<void>;
 
-  /** `shutdown()` at the end of an `await using` block. */
+  /** `shutdown()` at the end of an `await using` block. Never rejects. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -23,7 +23,7 @@ const FIRST_LOOK_MS = 5_000;
  */
 export interface Dashboard {
   (req: IncomingMessage, res: ServerResponse, next?: () => void): void;
-  /** Ends all open pages and the watch. Called by itself when the client is shut down. Idempotent. */
+  /** Ends all open pages and the watch. Called by itself when the client is shut down. Idempotent. Never rejects. */
   close(): Promise<void>;
 }
 

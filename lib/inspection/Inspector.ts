@@ -73,13 +73,14 @@ export class Inspector {
     return new Inspector({ getConfig: () => settings });
   }
 
-  /** Ends `watch`, and closes the connection: what is under way rejects with ShutdownError. Idempotent. */
+  /** Ends `watch`, and closes the connection: what is under way rejects with ShutdownError. Idempotent. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#watch.close();
     await this.#opened?.connections.executor.close();
   }
 
+  /** `close()` at the end of an `await using` block. Never rejects. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -89,14 +90,20 @@ export class Inspector {
    * in batches; 100 000 locks take some seconds, and some 100 MB of memory.
    *
    * @param pattern - of the names, as Redis' SCAN has it: `order:*`. Default: all
-   * @throws ConnectionError, CommandTimeoutError, CommandError, ShutdownError
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async list(pattern?: string): Promise<readonly ObjectReport[]> {
     const { reports } = await this.#look(pattern, Infinity);
     return [...reports].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   }
 
-  /** As {@link list}, a page of the keyspace at a time, for ever: after the last page the first comes again. */
+  /**
+   * As {@link list}, a page of the keyspace at a time, for ever: after the last page the first comes again.
+   *
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat, from the beginning
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
+   */
   async *pages(pattern?: string): AsyncGenerator<InspectionPage, never> {
     const { reader } = this.#open();
     const pages = reader.pages(pattern);
@@ -109,7 +116,9 @@ export class Inspector {
   /**
    * One object, as fully as possible.
    * @param name - as given to `getLock` and the others
-   * @throws ConfigError for an empty name; errors as {@link list}
+   * @throws ConfigError for an empty name
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async inspect(name: string): Promise<ObjectReport> {
     const valid = validateName(name, 'lock');

@@ -1,0 +1,180 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { type LockHold, Redisson } from '../../../lib';
+import { asyncMethods, errorsOf } from '../../../tools/errorTable';
+import { redisUrl, TcpProxy, trackClient, uniqueName } from '../../support';
+
+/** What a call is made with. */
+interface Scene {
+  readonly redisson: Redisson;
+  readonly name: string;
+  /** Taken while everything was well. */
+  readonly hold: LockHold;
+  /** A permit that was taken while everything was well. */
+  readonly permit: string;
+}
+
+/** A call of each method that asks Redis. */
+const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => Promise<unknown>>>>> = {
+  RLock: {
+    lock: ({ redisson, name }) => redisson.getLock(name).lock(),
+    lockInterruptibly: ({ redisson, name }) => redisson.getLock(name).lockInterruptibly(),
+    tryLock: ({ redisson, name }) => redisson.getLock(name).tryLock(),
+    tryAcquire: ({ redisson, name }) => redisson.getLock(name).tryAcquire(),
+    unlock: ({ redisson, name }) => redisson.getLock(name).unlock(),
+    forceUnlock: ({ redisson, name }) => redisson.getLock(name).forceUnlock(),
+    isLocked: ({ redisson, name }) => redisson.getFairLock(name).isLocked(),
+    isHeldByCurrentThread: ({ redisson, name }) => redisson.getLock(name).isHeldByCurrentThread(),
+    isHeldByThread: ({ redisson, name }) => redisson.getLock(name).isHeldByThread(1),
+    getHoldCount: ({ redisson, name }) => redisson.getLock(name).getHoldCount(),
+    remainTimeToLive: ({ redisson, name }) => redisson.getLock(name).remainTimeToLive(),
+    acquire: ({ redisson, name }) => redisson.getLock(name).acquire(),
+    tryAcquireHold: ({ redisson, name }) => redisson.getLock(name).tryAcquireHold(),
+    withLock: ({ redisson, name }) => redisson.getLock(name).withLock(() => undefined),
+  },
+  LockHold: { unlock: ({ hold }) => hold.unlock() },
+  RFencedLock: {
+    lockAndGetToken: ({ redisson, name }) => redisson.getFencedLock(name).lockAndGetToken(),
+    tryLockAndGetToken: ({ redisson, name }) => redisson.getFencedLock(name).tryLockAndGetToken(),
+    getToken: ({ redisson, name }) => redisson.getFencedLock(name).getToken(),
+  },
+  RSemaphore: {
+    acquire: ({ redisson, name }) => redisson.getSemaphore(name).acquire(),
+    tryAcquire: ({ redisson, name }) => redisson.getSemaphore(name).tryAcquire(),
+    release: ({ redisson, name }) => redisson.getSemaphore(name).release(),
+    releaseIfExists: ({ redisson, name }) => redisson.getSemaphore(name).releaseIfExists(),
+    availablePermits: ({ redisson, name }) => redisson.getSemaphore(name).availablePermits(),
+    drainPermits: ({ redisson, name }) => redisson.getSemaphore(name).drainPermits(),
+    trySetPermits: ({ redisson, name }) => redisson.getSemaphore(name).trySetPermits(1),
+    addPermits: ({ redisson, name }) => redisson.getSemaphore(name).addPermits(1),
+    delete: ({ redisson, name }) => redisson.getSemaphore(name).delete(),
+  },
+  RPermitExpirableSemaphore: {
+    acquire: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).acquire(),
+    acquireMany: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).acquireMany(2),
+    tryAcquire: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).tryAcquire(),
+    tryAcquireMany: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).tryAcquireMany(2),
+    release: ({ redisson, name, permit }) => redisson.getPermitExpirableSemaphore(name).release(permit),
+    releaseMany: ({ redisson, name, permit }) => redisson.getPermitExpirableSemaphore(name).releaseMany([permit]),
+    tryRelease: ({ redisson, name, permit }) => redisson.getPermitExpirableSemaphore(name).tryRelease(permit),
+    tryReleaseMany: ({ redisson, name, permit }) => redisson.getPermitExpirableSemaphore(name).tryReleaseMany([permit]),
+    availablePermits: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).availablePermits(),
+    acquiredPermits: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).acquiredPermits(),
+    getPermits: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).getPermits(),
+    trySetPermits: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).trySetPermits(1),
+    setPermits: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).setPermits(1),
+    addPermits: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).addPermits(1),
+    updateLeaseTime: ({ redisson, name, permit }) =>
+      redisson.getPermitExpirableSemaphore(name).updateLeaseTime(permit, 1_000),
+    getLeaseTime: ({ redisson, name, permit }) => redisson.getPermitExpirableSemaphore(name).getLeaseTime(permit),
+    delete: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).delete(),
+  },
+  RCountDownLatch: {
+    await: ({ redisson, name }) => redisson.getCountDownLatch(name).await(),
+    countDown: ({ redisson, name }) => redisson.getCountDownLatch(name).countDown(),
+    getCount: ({ redisson, name }) => redisson.getCountDownLatch(name).getCount(),
+    trySetCount: ({ redisson, name }) => redisson.getCountDownLatch(name).trySetCount(1),
+    delete: ({ redisson, name }) => redisson.getCountDownLatch(name).delete(),
+  },
+  RedissonClient: { ping: ({ redisson }) => redisson.ping() },
+};
+
+/** Methods that ask Redis for nothing. */
+const LOCAL = ['RedissonClient.runInThread', 'RedissonClient.shutdown'];
+
+const PERMIT = '0'.repeat(32);
+
+describe('the errors that doc comments name', function () {
+  this.timeout(30_000);
+  const methods = asyncMethods().filter(({ entry, never }) => entry === 'ioredisson' && !never);
+  const calls = Object.entries(CALLS).flatMap(([type, ofType]) =>
+    Object.entries(ofType).map(([name, call]) => ({ method: `${type}.${name}`, call })),
+  );
+  const declared = new Map(methods.map((one) => [`${one.type}.${one.name}`, one.throws.flat().flatMap(errorsOf)]));
+
+  it('are tried here for every public method', () => {
+    expect([...calls.map(({ method }) => method), ...LOCAL].sort()).to.deep.equal([...declared.keys()].sort());
+  });
+
+  async function scene(url: string, settings = {}): Promise<Scene> {
+    const redisson = Redisson.create({ url, ...settings });
+    trackClient({ close: () => redisson.shutdown() });
+    const name = uniqueName();
+    const hold = await redisson.getLock(`${name}:held`).acquire();
+    return { redisson, name, hold, permit: PERMIT };
+  }
+
+  /** The names of the errors that the calls reject with; each must be one that its doc comment names. */
+  async function outcomes(of: Scene, except: readonly string[] = []): Promise<Record<string, string>> {
+    const found: Record<string, string> = {};
+    await Promise.all(
+      calls.map(async ({ method, call }) => {
+        if (except.includes(method)) return;
+        found[method] = await call({ ...of, name: `${of.name}:${method}` }).then(
+          () => 'nothing',
+          (error: Error) => error.name,
+        );
+      }),
+    );
+    const unnamed = Object.entries(found).filter(
+      ([method, error]) => error !== 'nothing' && !declared.get(method)!.includes(error),
+    );
+    expect(unnamed).to.deep.equal([]);
+    return found;
+  }
+
+  /** Those that reject with something else. */
+  function others(found: Readonly<Record<string, string>>, error: string): Record<string, string> {
+    return Object.fromEntries(Object.entries(found).filter(([, name]) => name !== error));
+  }
+
+  it('ShutdownError: after shutdown', async () => {
+    const of = await scene(redisUrl());
+    await of.redisson.shutdown();
+    // What is held at the end is left to expire.
+    const lost = { 'LockHold.unlock': 'LockLostError' };
+    expect(others(await outcomes(of), 'ShutdownError')).to.deep.equal(lost);
+  });
+
+  it('CommandError: a key of another type', async () => {
+    const of = await scene(redisUrl());
+    const redis = trackClient(new Redis(redisUrl()));
+    for (const { method } of calls) {
+      const key = `${of.name}:${method}`;
+      await redis.del(key);
+      await redis.geoadd(key, 1, 1, 'x');
+    }
+    await redis.del(`${of.name}:held`);
+    await redis.geoadd(`${of.name}:held`, 1, 1, 'x');
+    const found = await outcomes(of, ['RedissonClient.ping']);
+    // These look at another key first.
+    const elsewhere = {
+      'RFencedLock.getToken': 'nothing',
+      'RPermitExpirableSemaphore.releaseMany': 'PermitNotFoundError',
+      'RPermitExpirableSemaphore.tryReleaseMany': 'nothing',
+    };
+    expect(others(found, 'CommandError')).to.deep.equal(elsewhere);
+    for (const { method } of calls) await redis.del(`${of.name}:${method}`);
+    await redis.del(`${of.name}:held`);
+  });
+
+  it('CommandTimeoutError: a server that hangs', async () => {
+    const proxy = await TcpProxy.start(redisUrl());
+    trackClient(proxy);
+    const of = await scene(proxy.url, { timeout: 200, retryAttempts: 0 });
+    proxy.blackhole();
+    expect(others(await outcomes(of), 'CommandTimeoutError')).to.deep.equal({});
+    proxy.cut();
+    await proxy.pass();
+  });
+
+  it('ConnectionError: no server', async () => {
+    const proxy = await TcpProxy.start(redisUrl());
+    trackClient(proxy);
+    const of = await scene(proxy.url, { timeout: 200, retryAttempts: 0, connectTimeout: 200 });
+    proxy.refuse();
+    proxy.cut();
+    expect(others(await outcomes(of), 'ConnectionError')).to.deep.equal({});
+    await proxy.accept();
+  });
+});
