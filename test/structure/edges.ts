@@ -114,6 +114,7 @@ export const EDGES: Edges = {
     'waiters',
   ],
   telemetry: ['types:api', 'util'],
+  'testing/store': [],
   thread: [],
   util: ['types:api'],
   wait: ['errors', 'types:api', 'util'],

@@ -4,7 +4,8 @@ import * as path from 'node:path';
 import * as ts from 'typescript';
 import { lua } from '../../../lib/scripts/Script';
 import { allScripts, scriptFiles } from '../../../tools/scripts';
-import { fixedIndexes, functionsOf, globalAssignments, globalsOf, parseLua, timesNamed } from './luaTree';
+import { parseLua } from '../../../lib/testing/store/luaParser';
+import { fixedIndexes, functionsOf, globalAssignments, globalsOf, timesNamed } from './luaTree';
 
 /** What Redis gives every script and what of the standard library of Lua is used. */
 const GLOBALS = ['redis', 'KEYS', 'ARGV', 'math', 'string', 'ipairs', 'tonumber', 'type'];

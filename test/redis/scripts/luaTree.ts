@@ -1,34 +1,4 @@
-import { createRequire } from 'node:module';
-
-/** A node of the tree that luaparse makes. */
-export interface LuaNode {
-  readonly type: string;
-  readonly range: readonly [from: number, to: number];
-  readonly [field: string]: unknown;
-}
-
-/** A variable where it is named. */
-export interface LuaIdentifier extends LuaNode {
-  readonly name: string;
-  readonly isLocal: boolean;
-}
-
-interface LuaChunk extends LuaNode {
-  readonly body: readonly LuaNode[];
-  /** Global variables that are read or assigned. */
-  readonly globals: readonly LuaIdentifier[];
-}
-
-interface LuaParser {
-  parse(text: string, options: Readonly<Record<string, unknown>>): LuaChunk;
-}
-
-const luaparse = createRequire(__filename)('luaparse') as LuaParser;
-
-/** The tree of a script in the Lua of Redis. @throws a SyntaxError that names the line */
-export function parseLua(text: string): LuaChunk {
-  return luaparse.parse(text, { luaVersion: '5.1', scope: true, ranges: true, comments: false });
-}
+import { type LuaChunk, type LuaIdentifier, type LuaNode, parseLua } from '../../../lib/testing/store/luaParser';
 
 /** All nodes of a tree, from the top. */
 export function* nodesOf(node: LuaNode): Generator<LuaNode> {

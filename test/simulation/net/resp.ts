@@ -1,4 +1,4 @@
-import { RedisError, type Reply, Status } from '../server/Store';
+import { RedisError, type Reply, Status } from '../../../lib/testing/store/replies';
 
 /** Reads commands (arrays of bulk strings) from what arrives in pieces. Everything is text of bytes (latin1). */
 export class RequestParser {

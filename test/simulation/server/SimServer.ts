@@ -1,8 +1,10 @@
 import { EPOCH, type Loop, Phase } from '../engine/Loop';
 import { encode, RequestParser } from '../net/resp';
 import type { SimSocket } from '../net/SimSocket';
-import { ScriptEngine } from './ScriptEngine';
-import { RedisError, type Reply, Status, Store } from './Store';
+import { ScriptEngine } from '../../../lib/testing/store/ScriptEngine';
+import { runCommand } from '../../../lib/testing/store/commands';
+import { RedisError, type Reply, Status } from '../../../lib/testing/store/replies';
+import { Store } from '../../../lib/testing/store/Store';
 
 /** What the server keeps of a connection. */
 interface Session {
@@ -185,7 +187,7 @@ export class SimServer {
         return 0;
       default:
         try {
-          return this.store.run(command, args);
+          return runCommand(this.store, command, args);
         } catch (error) {
           if (error instanceof RedisError) return error;
           throw error;

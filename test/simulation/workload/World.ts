@@ -205,7 +205,7 @@ export class World {
         if (free < 0 || free > PERMITS)
           this.oracle.violate(`${name}/semaphore${i} has ${free} free permits of ${PERMITS}`);
         const text = store.text(`permits${i}`);
-        const leased = Number(store.run('zcard', [`{permits${i}}:timeout`]));
+        const leased = Number(store.sortedSet(`{permits${i}}:timeout`)?.scores.size ?? 0);
         if (text === undefined || Number(text) + leased === PERMITS) continue;
         this.oracle.violate(`${name}/permits${i} has ${text} free permits and ${leased} given ones of ${PERMITS}`);
       }

@@ -1,52 +1,11 @@
 import { formatG } from './luaRuntime';
+import { RedisError, type Reply, Status } from './replies';
+import { SortedSet, type Store, typeOf } from './Store';
 
-/** What Redis answers: text of bytes, an integer, nothing, a list, a status, an error. */
-export type Reply = string | number | null | readonly Reply[] | Status | RedisError;
-
-/** A reply like `OK`. */
-export class Status {
-  constructor(readonly text: string) {}
-}
-
-/** An error that Redis answers; its text begins with its code. */
-export class RedisError extends Error {}
-
-const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
 const NO_INTEGER = 'ERR value is not an integer or out of range';
 const OK = new Status('OK');
 
-/** A sorted set: the members by score, then by bytes. */
-class SortedSet {
-  readonly scores = new Map<string, number>();
-  #sorted: [member: string, score: number][] | undefined;
-
-  get sorted(): [member: string, score: number][] {
-    this.#sorted ??= [...this.scores].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1));
-    return this.#sorted;
-  }
-
-  set(member: string, score: number): boolean {
-    const added = !this.scores.has(member);
-    this.scores.set(member, score);
-    this.#sorted = undefined;
-    return added;
-  }
-
-  delete(member: string): boolean {
-    this.#sorted = undefined;
-    return this.scores.delete(member);
-  }
-}
-
-/** A hash; a sorted set; a list; a string. */
-type Value = Map<string, string> | SortedSet | string[] | string;
-interface Entry {
-  value: Value;
-  /** Unix time in ms. */
-  expireAt: number | undefined;
-}
-
-type Command = (store: Store, args: string[]) => Reply;
+type Command = (store: Store, args: readonly string[]) => Reply;
 
 /** Commands that need memory: refused when there is none. */
 const NEED_MEMORY = new Set(['hset', 'hincrby', 'set', 'incr', 'incrby', 'decr', 'decrby', 'zadd', 'rpush']);
@@ -55,143 +14,21 @@ const WRITES = new Set([
   ...['del', 'hdel', 'lpop', 'lrem', 'pexpire', 'persist', 'zrem', 'zremrangebyrank', 'zremrangebyscore'],
 ]);
 
-/** The keys of a server and what is done to them. */
-export class Store {
-  readonly #entries = new Map<string, Entry>();
-  readonly #now: () => number;
-
-  /** @param now - the server's clock: Unix time in whole ms */
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  /** Whether it is refused where there is no memory. */
-  static needsMemory(command: string): boolean {
-    return NEED_MEMORY.has(command);
-  }
-
-  /** Whether it changes keys. */
-  static writes(command: string): boolean {
-    return WRITES.has(command);
-  }
-
-  static knows(command: string): boolean {
-    return Object.hasOwn(commands, command);
-  }
-
-  /** @throws RedisError */
-  run(command: string, args: string[]): Reply {
-    const run = commands[command];
-    if (run === undefined) throw new RedisError(`ERR unknown command '${command}'`);
-    return run(this, args);
-  }
-
-  /** What there is, for comparisons: each key with its type, content and time to live. */
-  dump(): Record<string, readonly [type: string, content: unknown, ttl: number]> {
-    const dump: Record<string, readonly [string, unknown, number]> = {};
-    for (const key of [...this.#entries.keys()].sort()) {
-      const value = this.value(key);
-      if (value === undefined) continue;
-      dump[key] = [typeOf(value), contentOf(value), Number(this.run('pttl', [key]))];
-    }
-    return dump;
-  }
-
-  /** A copy, as a replica has it. */
-  copy(): Store {
-    const copy = new Store(this.#now);
-    for (const [key, { value, expireAt }] of this.#entries) {
-      copy.#entries.set(key, { value: copyOf(value), expireAt });
-    }
-    return copy;
-  }
-
-  entry(key: string): Entry | undefined {
-    const entry = this.#entries.get(key);
-    if (entry?.expireAt === undefined || entry.expireAt >= this.#now()) return entry;
-    this.#entries.delete(key);
-    return undefined;
-  }
-
-  value(key: string): Value | undefined {
-    return this.entry(key)?.value;
-  }
-
-  hash(key: string): Map<string, string> | undefined {
-    const value = this.value(key);
-    if (value === undefined || value instanceof Map) return value;
-    throw new RedisError(WRONG_TYPE);
-  }
-
-  list(key: string): string[] | undefined {
-    const value = this.value(key);
-    if (value === undefined || Array.isArray(value)) return value;
-    throw new RedisError(WRONG_TYPE);
-  }
-
-  sortedSet(key: string): SortedSet | undefined {
-    const value = this.value(key);
-    if (value === undefined || value instanceof SortedSet) return value;
-    throw new RedisError(WRONG_TYPE);
-  }
-
-  text(key: string): string | undefined {
-    const value = this.value(key);
-    if (value === undefined || typeof value === 'string') return value;
-    throw new RedisError(WRONG_TYPE);
-  }
-
-  /** Puts a value in; one that was there keeps its time to live. */
-  put<V extends Value>(key: string, value: V): V {
-    const entry = this.entry(key);
-    if (entry === undefined) this.#entries.set(key, { value, expireAt: undefined });
-    else entry.value = value;
-    return value;
-  }
-
-  delete(key: string): boolean {
-    return this.entry(key) !== undefined && this.#entries.delete(key);
-  }
-
-  /** A key without content is none. */
-  deleteEmpty(key: string, size: number): void {
-    if (size === 0) this.#entries.delete(key);
-  }
-
-  expireIn(key: string, ms: number): boolean {
-    const entry = this.entry(key);
-    if (entry === undefined) return false;
-    if (ms <= 0) this.#entries.delete(key);
-    else entry.expireAt = this.#now() + ms;
-    return true;
-  }
-
-  ttl(key: string): number {
-    const entry = this.entry(key);
-    if (entry === undefined) return -2;
-    return entry.expireAt === undefined ? -1 : Math.max(0, entry.expireAt - this.#now());
-  }
+/** Whether it is refused where there is no memory. */
+export function needsMemory(command: string): boolean {
+  return NEED_MEMORY.has(command);
 }
 
-function typeOf(value: Value): string {
-  if (value instanceof Map) return 'hash';
-  if (value instanceof SortedSet) return 'zset';
-  return Array.isArray(value) ? 'list' : 'string';
+/** Whether it changes keys. */
+export function writes(command: string): boolean {
+  return WRITES.has(command);
 }
 
-function contentOf(value: Value): unknown {
-  if (value instanceof Map) return Object.fromEntries([...value].sort());
-  if (value instanceof SortedSet) return value.sorted.map(([member, score]) => `${member} ${formatG(score, 17)}`);
-  return value;
-}
-
-function copyOf(value: Value): Value {
-  if (value instanceof Map) return new Map(value);
-  if (Array.isArray(value)) return [...value];
-  if (typeof value === 'string') return value;
-  const copy = new SortedSet();
-  for (const [member, score] of value.scores) copy.set(member, score);
-  return copy;
+/** Runs a command on the keys of a server. @param command - in lower case @throws RedisError */
+export function runCommand(store: Store, command: string, args: readonly string[]): Reply {
+  const run = Object.hasOwn(commands, command) ? commands[command] : undefined;
+  if (run === undefined) throw new RedisError(`ERR unknown command '${command}'`);
+  return run(store, args);
 }
 
 function integer(text: string | undefined): number {
@@ -206,7 +43,7 @@ function score(text: string): number {
 }
 
 function limit(text: string): number {
-  if (text.startsWith('(')) throw new RedisError('ERR the simulation knows no open intervals');
+  if (text.startsWith('(')) throw new RedisError('ERR the store in memory knows no open intervals');
   return score(text);
 }
 
@@ -284,7 +121,7 @@ const commands: Readonly<Record<string, Command>> = {
     return first;
   },
   lrem(store, [key, count, item]) {
-    if (count !== '0') throw new RedisError('ERR the simulation knows lrem with 0 only');
+    if (count !== '0') throw new RedisError('ERR the store in memory knows lrem with 0 only');
     const list = store.list(key!);
     if (list === undefined) return 0;
     const kept = list.filter((each) => each !== item);

@@ -1,4 +1,4 @@
-import { type LuaNode, parseLua } from '../../redis/scripts/luaTree';
+import { type LuaNode, parseLua } from './luaParser';
 import { library, type LuaTable, type LuaValue, type Multi, operators } from './luaRuntime';
 
 /** A script that can be run. */
@@ -232,5 +232,5 @@ function nameOf(node: LuaNode): string {
 }
 
 function unknown(node: LuaNode): never {
-  throw new Error(`The simulation's compiler does not know this Lua: ${node.type} ${JSON.stringify(node)}`);
+  throw new Error(`The compiler does not know this Lua: ${node.type} ${JSON.stringify(node)}`);
 }

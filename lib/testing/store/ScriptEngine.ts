@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type CompiledScript, compileLua } from './luaCompiler';
 import { formatG, LuaError, LuaTable, type LuaValue, Multi } from './luaRuntime';
-import { RedisError, type Reply, Status, Store } from './Store';
+import { needsMemory, runCommand, writes } from './commands';
+import { RedisError, type Reply, Status } from './replies';
+import type { Store } from './Store';
 
 /** What a script may do besides reading and writing keys. */
 export interface ScriptHost {
@@ -84,11 +86,11 @@ export class ScriptEngine {
     const command = name.toLowerCase();
     try {
       if (command === 'publish') return this.#host.publish(args[0]!, args[1]!);
-      if (this.#full && !this.#dirty && Store.needsMemory(command)) {
+      if (this.#full && !this.#dirty && needsMemory(command)) {
         return new RedisError("OOM command not allowed when used memory > 'maxmemory'.");
       }
-      const reply = this.#host.store().run(command, args);
-      if (Store.writes(command)) this.#dirty = true;
+      const reply = runCommand(this.#host.store(), command, args);
+      if (writes(command)) this.#dirty = true;
       return reply;
     } catch (error) {
       if (error instanceof RedisError) return error;

@@ -40,7 +40,7 @@ export class LuaTable {
     } else if (key === list.length) {
       list.length--;
     } else if (key <= list.length) {
-      throw new LuaError('the simulation knows no table with holes');
+      throw new LuaError('the store in memory knows no table with holes');
     }
   }
 
@@ -260,6 +260,10 @@ export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
     len: (text) => textOf(text).length,
     lower: (text) => textOf(text).toLowerCase(),
     upper: (text) => textOf(text).toUpperCase(),
+    format(text, value) {
+      if (text !== '%.0f') throw new LuaError(`the store in memory knows no format ${textOf(text)}`);
+      return String(Math.round(operand(value)));
+    },
     byte: (text, at) => textOf(text).charCodeAt(operand(at ?? 1) - 1),
   }),
 };

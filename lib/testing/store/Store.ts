@@ -1,0 +1,155 @@
+import { formatG } from './luaRuntime';
+import { RedisError } from './replies';
+
+const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
+
+/** A sorted set: the members by score, then by bytes. */
+export class SortedSet {
+  readonly scores = new Map<string, number>();
+  #sorted: [member: string, score: number][] | undefined;
+
+  get sorted(): [member: string, score: number][] {
+    this.#sorted ??= [...this.scores].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1));
+    return this.#sorted;
+  }
+
+  set(member: string, score: number): boolean {
+    const added = !this.scores.has(member);
+    this.scores.set(member, score);
+    this.#sorted = undefined;
+    return added;
+  }
+
+  delete(member: string): boolean {
+    this.#sorted = undefined;
+    return this.scores.delete(member);
+  }
+}
+
+/** A hash; a sorted set; a list; a string. */
+export type Value = Map<string, string> | SortedSet | string[] | string;
+/** A key. */
+interface Entry {
+  value: Value;
+  /** Unix time in ms. */
+  expireAt: number | undefined;
+}
+
+/** The keys of a server and what is done to them. */
+export class Store {
+  readonly #entries = new Map<string, Entry>();
+  readonly #now: () => number;
+
+  /** @param now - the server's clock: Unix time in whole ms */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** What there is, for comparisons: each key with its type, content and time to live. */
+  dump(): Record<string, readonly [type: string, content: unknown, ttl: number]> {
+    const dump: Record<string, readonly [string, unknown, number]> = {};
+    for (const key of [...this.#entries.keys()].sort()) {
+      const value = this.value(key);
+      if (value === undefined) continue;
+      dump[key] = [typeOf(value), contentOf(value), this.ttl(key)];
+    }
+    return dump;
+  }
+
+  /** A copy, as a replica has it. */
+  copy(): Store {
+    const copy = new Store(this.#now);
+    for (const [key, { value, expireAt }] of this.#entries) {
+      copy.#entries.set(key, { value: copyOf(value), expireAt });
+    }
+    return copy;
+  }
+
+  entry(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry?.expireAt === undefined || entry.expireAt >= this.#now()) return entry;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  value(key: string): Value | undefined {
+    return this.entry(key)?.value;
+  }
+
+  hash(key: string): Map<string, string> | undefined {
+    const value = this.value(key);
+    if (value === undefined || value instanceof Map) return value;
+    throw new RedisError(WRONG_TYPE);
+  }
+
+  list(key: string): string[] | undefined {
+    const value = this.value(key);
+    if (value === undefined || Array.isArray(value)) return value;
+    throw new RedisError(WRONG_TYPE);
+  }
+
+  sortedSet(key: string): SortedSet | undefined {
+    const value = this.value(key);
+    if (value === undefined || value instanceof SortedSet) return value;
+    throw new RedisError(WRONG_TYPE);
+  }
+
+  text(key: string): string | undefined {
+    const value = this.value(key);
+    if (value === undefined || typeof value === 'string') return value;
+    throw new RedisError(WRONG_TYPE);
+  }
+
+  /** Puts a value in; one that was there keeps its time to live. */
+  put<V extends Value>(key: string, value: V): V {
+    const entry = this.entry(key);
+    if (entry === undefined) this.#entries.set(key, { value, expireAt: undefined });
+    else entry.value = value;
+    return value;
+  }
+
+  delete(key: string): boolean {
+    return this.entry(key) !== undefined && this.#entries.delete(key);
+  }
+
+  /** A key without content is none. */
+  deleteEmpty(key: string, size: number): void {
+    if (size === 0) this.#entries.delete(key);
+  }
+
+  expireIn(key: string, ms: number): boolean {
+    const entry = this.entry(key);
+    if (entry === undefined) return false;
+    if (ms <= 0) this.#entries.delete(key);
+    else entry.expireAt = this.#now() + ms;
+    return true;
+  }
+
+  ttl(key: string): number {
+    const entry = this.entry(key);
+    if (entry === undefined) return -2;
+    return entry.expireAt === undefined ? -1 : Math.max(0, entry.expireAt - this.#now());
+  }
+}
+
+/** As TYPE calls it. */
+export function typeOf(value: Value): string {
+  if (value instanceof Map) return 'hash';
+  if (value instanceof SortedSet) return 'zset';
+  return Array.isArray(value) ? 'list' : 'string';
+}
+
+function contentOf(value: Value): unknown {
+  if (value instanceof Map) return Object.fromEntries([...value].sort());
+  if (value instanceof SortedSet) return value.sorted.map(([member, score]) => `${member} ${formatG(score, 17)}`);
+  return value;
+}
+
+function copyOf(value: Value): Value {
+  if (value instanceof Map) return new Map(value);
+  if (Array.isArray(value)) return [...value];
+  if (typeof value === 'string') return value;
+  const copy = new SortedSet();
+  for (const [member, score] of value.scores) copy.set(member, score);
+  return copy;
+}
