@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { defineConfig } from 'vitepress';
-import { siteLink, slugify } from '../../tools/docs/links';
-import { guideSidebar, referenceSidebar } from '../../tools/docs/pages';
+import { referenceLink, siteLink, slugify } from '../../tools/docs/links';
+import { guideSidebar, referencePages, referenceSidebar } from '../../tools/docs/pages';
 
 const docs = path.resolve(__dirname, '..');
 const root = path.resolve(docs, '..');
@@ -12,6 +12,7 @@ const { version, repository } = JSON.parse(fs.readFileSync(path.join(root, 'pack
 };
 const context = { root, repository: repository.url.replace(/^git\+/, '').replace(/\.git$/, '') };
 const guide = guideSidebar(docs);
+const reference = referencePages(docs);
 
 /** Where Markdown of a page comes from, for the links in it. */
 const INCLUDED: Readonly<Record<string, string>> = { 'changelog.md': 'CHANGELOG.md' };
@@ -34,10 +35,13 @@ export default defineConfig({
         const page = (env as { relativePath: string }).relativePath;
         const source = INCLUDED[page] ?? `docs/${page}`;
         if (source.startsWith('docs/api/')) return;
-        for (const link of tokens
-          .flatMap(({ children }) => children ?? [])
-          .filter(({ type }) => type === 'link_open')) {
-          link.attrSet('href', siteLink(link.attrGet('href') ?? '', source, context));
+        for (const { children } of tokens) {
+          children?.forEach((token, i) => {
+            if (token.type !== 'link_open') return;
+            const href = token.attrGet('href') ?? '';
+            const text = children[i + 1]?.content ?? '';
+            token.attrSet('href', referenceLink(href, text, source, reference) ?? siteLink(href, source, context));
+          });
         }
       });
     },

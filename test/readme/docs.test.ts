@@ -41,13 +41,13 @@ describe('the TypeScript of docs/', function () {
 
   before(async () => {
     ensureBuilt();
+    server = await RedisServer.start();
     project = new ConsumerProject(PACKAGES);
     project.link('ioredisson', projectRoot);
     for (const snippet of all) {
       project.write(nameOf(snippet, 'mts'), `${snippet.code}\nexport {};\n`);
-      project.write(nameOf(snippet, 'mjs'), transpile(snippet));
+      project.write(nameOf(snippet, 'mjs'), transpile(snippet).replaceAll('redis://127.0.0.1:6379', server.url));
     }
-    server = await RedisServer.start();
   });
 
   after(async () => {

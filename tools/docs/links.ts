@@ -30,6 +30,24 @@ export function siteLink(href: string, page: string, { root, repository }: LinkC
   return `${repository}/${isFolder ? 'tree' : 'blob'}/main/${file.replace(/\/$/, '')}${hash}`;
 }
 
+/**
+ * Where a link to a source file leads on the site, if its text names a symbol of the reference: `RLock`,
+ * `RedissonClient.runInThread`.
+ *
+ * @param reference - the pages of the reference by the names of their symbols
+ */
+export function referenceLink(
+  href: string,
+  text: string,
+  page: string,
+  reference: ReadonlyMap<string, string>,
+): string | undefined {
+  if (/^[a-z]+:/.test(href) || !path.posix.join(path.posix.dirname(page), href).startsWith('lib/')) return undefined;
+  const [, symbol = '', member] = /^(\w+)(?:\.(\w+))?/.exec(text) ?? [];
+  const link = reference.get(symbol);
+  return link === undefined || member === undefined ? link : `${link}#${member.toLowerCase()}`;
+}
+
 /** The id of a heading as GitHub makes it, so that a link to it works there and on the site. */
 export function slugify(heading: string): string {
   return heading

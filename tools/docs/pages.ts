@@ -83,6 +83,12 @@ export function referenceSidebar(docs: string): PageGroup[] {
   }));
 }
 
+/** The pages of the reference by the names of their symbols; of two with one name, that of the package itself. */
+export function referencePages(docs: string): Map<string, string> {
+  const links = linksOf(referenceSidebar(docs)).filter((link) => !link.endsWith('/'));
+  return new Map(links.reverse().map((link) => [path.posix.basename(link), `${link}.md`]));
+}
+
 /** The pages of the guide's sidebar, each once. */
 export function linksOf(groups: readonly PageGroup[]): string[] {
   return groups.flatMap(({ items }) => items.flatMap((item) => ('link' in item ? [item.link] : linksOf([item]))));

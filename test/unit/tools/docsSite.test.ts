@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { projectRoot } from '../../../tools/buildOutput';
 import { problemsOfSite } from '../../../tools/docs/checkSite';
-import { siteLink, slugify } from '../../../tools/docs/links';
+import { referenceLink, siteLink, slugify } from '../../../tools/docs/links';
 
 const context = { root: projectRoot, repository: 'https://git.example/owner/it' };
 
@@ -29,6 +29,16 @@ describe('the links of the documentation site', () => {
 
   it('a file that is not there is an error', () => {
     expect(() => siteLink('nowhere.md', 'docs/threads.md', context)).to.throw('docs/threads.md links to nowhere.md');
+  });
+
+  it('a link to a source file whose text is a symbol leads to the reference', () => {
+    const reference = new Map([['RLock', '/api/ioredisson/interfaces/RLock.md']]);
+    const link = (href: string, text: string) => referenceLink(href, text, 'docs/guide/leases.md', reference);
+    expect(link('../../lib/api/RLock.ts', 'RLock')).to.equal('/api/ioredisson/interfaces/RLock.md');
+    expect(link('../../lib/api/RLock.ts', 'RLock.tryLock()')).to.equal('/api/ioredisson/interfaces/RLock.md#trylock');
+    expect(link('../../lib/api/RLock.ts', 'the source')).to.equal(undefined);
+    expect(link('../leases.md', 'RLock')).to.equal(undefined);
+    expect(link('https://example.org/lib/', 'RLock')).to.equal(undefined);
   });
 
   it('the id of a heading is what GitHub makes of it', () => {
