@@ -22,20 +22,21 @@ describeWithJava('interop: the queue of a fair lock', () => {
     name = uniqueName();
   });
 
-  const queue = (): string => `redisson_lock_queue:{${name}}`;
+  const queue = (of = name): string => `redisson_lock_queue:{${of}}`;
   const timeouts = (): string => `redisson_lock_timeout:{${name}}`;
 
   /** Queues the thread up behind all others. */
   async function enqueue(
     thread: PeerThread,
     method: string,
-    ...args: unknown[]
+    args: readonly unknown[] = [],
+    of = name,
   ): Promise<{ done: Promise<Timed<unknown>>; owner: string }> {
     const owner = await thread.owner();
-    const done = thread.timed(at.fair(name), method, ...args);
+    const done = thread.timed(at.fair(of), method, ...args);
     // The one that is killed is not asked for its outcome.
     done.catch(() => undefined);
-    await sleepUntil(async () => (await stage.probe.redis.lrange(queue(), -1, -1))[0] === owner);
+    await sleepUntil(async () => (await stage.probe.redis.lrange(queue(of), -1, -1))[0] === owner);
     return { done, owner };
   }
 
@@ -78,7 +79,7 @@ describeWithJava('interop: the queue of a fair lock', () => {
   bothWays('a waiter that gives up moves those behind it up by its own wait', async (first, second) => {
     const holder = stage.peer(first).thread('holder');
     await holder.call(at.fair(name), 'lock');
-    const leaving = await enqueue(stage.peer(second).thread('leaving'), 'tryLock', 600, 'MILLISECONDS');
+    const leaving = await enqueue(stage.peer(second).thread('leaving'), 'tryLock', [600, 'MILLISECONDS']);
     const behind = await enqueue(stage.peer(first).thread('behind'), 'lock');
     const before = Number(await stage.probe.redis.zscore(timeouts(), behind.owner));
     expect((await leaving.done).result).to.equal(false);
@@ -117,7 +118,7 @@ describeWithJava('interop: the queue of a fair lock', () => {
       const order: number[] = [];
       const passing: Promise<void>[] = [];
       for (const [index, thread] of threads.entries()) {
-        const { done } = await enqueue(thread, 'tryLock', 60, 60, 'SECONDS');
+        const { done } = await enqueue(thread, 'tryLock', [60, 60, 'SECONDS']);
         passing.push(
           done.then(async () => {
             order.push(index);
@@ -135,6 +136,48 @@ describeWithJava('interop: the queue of a fair lock', () => {
       await driver.kill();
     },
   );
+
+  it('A2: Java unlocks, and waiters that froze or died stand before live ones of both sides', async () => {
+    const { driver, peer } = await stage.spawn('java');
+    const cases = [
+      { gone: 'frozen', sides: ['node', 'java', 'node'] as const },
+      { gone: 'frozen', sides: ['java', 'node'] as const },
+      { gone: 'dead', sides: ['node', 'java', 'node'] as const },
+      { gone: 'dead', sides: ['java', 'node'] as const },
+    ];
+    const queues = await Promise.all(
+      cases.map(async ({ gone, sides }, number) => {
+        const own = `${name}-${number}`;
+        const holder = stage.java.thread(`holder-${number}`);
+        await holder.call(at.fair(own), 'lock', 60, 'SECONDS');
+        for (const ghost of ['one', 'two']) await enqueue(peer.thread(`${ghost}-${number}`), 'lock', [], own);
+        const order: number[] = [];
+        const passing: Promise<number>[] = [];
+        for (const [index, side] of sides.entries()) {
+          const thread = stage.peer(side).thread(`live-${number}-${index}`);
+          const { done } = await enqueue(thread, 'tryLock', [60, 60, 'SECONDS'], own);
+          passing.push(
+            done.then(async ({ endedAt }) => {
+              order.push(index);
+              await thread.call(at.fair(own), 'unlock');
+              return endedAt;
+            }),
+          );
+        }
+        const passes = async (): Promise<void> => {
+          const unlocked = await holder.timed(at.fair(own), 'unlock');
+          expect((await passing[0]!) - unlocked.startedAt, `${sides[0]} behind ${gone} ones`).to.be.below(5_000);
+          await Promise.all(passing);
+          expect(order).to.deep.equal(sides.map((_, index) => index));
+        };
+        return { gone, passes };
+      }),
+    );
+    driver.process?.pause();
+    await Promise.all(queues.map(({ gone, passes }) => (gone === 'frozen' ? passes() : undefined)));
+    await driver.kill();
+    await Promise.all(queues.map(({ gone, passes }) => (gone === 'dead' ? passes() : undefined)));
+  });
 
   bothWays('a lock forced open by the other side goes to the head of the queue', async (first, second) => {
     await stage.peer(first).thread('holder').call(at.fair(name), 'lock');

@@ -68,7 +68,7 @@ describeWithJava('interop: the lock of values of a group', () => {
       };
       await step(all, 'lock', 30, SECONDS);
       await step(all, 'isLocked');
-      await step(some, 'tryLock', 0, 60, SECONDS);
+      await step(some, 'tryLock', 0, 10, SECONDS);
       await step(some, 'tryLock', 1, 20, SECONDS);
       await step(all, 'isHeldByCurrentThread');
       await step(at.group(name, ['nobody', 'has it']), 'isLocked');
