@@ -36,6 +36,8 @@ interface Snapshot {
   readonly clients: ReadonlyMap<string, Seen>;
   /** Whether there is a connection with a name of the user's own that may be an owner's. */
   readonly otherNames: boolean;
+  /** Whether there is a connection that may be Java's: Redisson gives them no name, unless the user does. */
+  readonly mayHaveJava: boolean;
   /** Whether every server has answered. */
   readonly complete: boolean;
   /** Whether none has. */
@@ -91,17 +93,21 @@ export class Processes {
     this.#restUntil = performance.now() + rested;
     const clients = new Map<string, Seen>();
     let otherNames = false;
+    let mayHaveJava = false;
     for (const text of texts) {
       for await (const line of linesOf(text)) {
         const name = / name=([^ ]+)/.exec(line)?.[1];
-        if (name === undefined) continue;
-        const [, clientId, host, pid] = NAME.exec(name) ?? [];
-        if (clientId !== undefined) note(clients, clientId, host!, Number(pid), line);
-        else if (!NO_OWNER.test(name) && mayBeOurs(line)) otherNames = true;
+        const [, clientId, host, pid] = NAME.exec(name ?? '') ?? [];
+        if (clientId !== undefined) {
+          note(clients, clientId, host!, Number(pid), line);
+        } else if (line !== '' && !NO_OWNER.test(name ?? '')) {
+          if (name !== undefined && mayBeOurs(line)) otherNames = true;
+          if (mayBeJava(line)) mayHaveJava = true;
+        }
       }
     }
     for (const [clientId, seen] of clients) this.#remember(clientId, seen);
-    this.#last = { askedAt, clients, otherNames, complete, isDenied: texts.length === 0 };
+    this.#last = { askedAt, clients, otherNames, mayHaveJava, complete, isDenied: texts.length === 0 };
     return this.#last;
   }
 
@@ -126,7 +132,9 @@ export class Processes {
     if (before !== undefined && !before.ambiguous) {
       return { connected: false, java: false, host: before.host, pid: before.pid, address: before.address };
     }
-    if (client !== 'node') return { ...unknown('java'), java: true };
+    if (client !== 'node') {
+      return snapshot.mayHaveJava ? { ...unknown('java'), java: true } : { connected: false, java: true };
+    }
     return snapshot.otherNames ? unknown('other-names') : { connected: false, java: false };
   }
 }
@@ -155,6 +163,11 @@ function note(clients: Map<string, Seen>, clientId: string, host: string, pid: n
 function mayBeOurs(line: string): boolean {
   const library = / lib-name=([^ ]+)/.exec(line)?.[1];
   return library === undefined || library.startsWith('ioredis');
+}
+
+/** Whether a connection can be Redisson's: it does not say what library it is. Links of replicas are none. */
+function mayBeJava(line: string): boolean {
+  return !/ lib-name=[^ ]/.test(line) && !/ flags=[^ ]*[SM]/.test(line);
 }
 
 /** The lines of a text, with a pause for others every now and then: a list of 10 000 connections is 4 MB. */

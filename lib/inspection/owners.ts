@@ -1,10 +1,10 @@
-import type { HolderDraft, OwnerDraft, WaiterDraft } from './describe';
+import type { HolderDraft, WaiterDraft } from './describe';
 import type { ObjectDraft, ObjectReader } from './ObjectReader';
 import { ofChanged } from './Processes';
 import type { ProcessReport } from './reports';
 import type { Unjudged } from './verdict';
 
-type ProcessOf = (owner: OwnerDraft) => ProcessReport;
+type ProcessOf = (owner: HolderDraft | WaiterDraft) => ProcessReport;
 
 /** A draft whose owners have their processes. */
 export type Identified = Unjudged & { readonly readAt: number };
@@ -28,8 +28,13 @@ export async function identify(
     if (!isDoubtful.has(draft)) result.push(first[i]!);
     const now = isDoubtful.has(draft) ? again.get(draft.key) : undefined;
     if (now === undefined) continue;
-    const before = new Set(draft.holders.map(({ owner }) => owner));
-    result.push(identified(now, (one) => (before.has(one.owner) ? processOf(one) : ofChanged(processOf(one)))));
+    const holders = new Set(draft.holders.map(({ owner }) => owner));
+    const waiters = new Set(draft.queue?.map(({ owner }) => owner));
+    result.push(
+      identified(now, (one) =>
+        ('holdCount' in one ? holders : waiters).has(one.owner) ? processOf(one) : ofChanged(processOf(one)),
+      ),
+    );
   }
   return result;
 }
@@ -38,7 +43,8 @@ function identified({ holders, queue, ...draft }: ObjectDraft, processOf: Proces
   const add = <T extends HolderDraft | WaiterDraft>(owner: T): T & { readonly process: ProcessReport } => {
     const process = processOf(owner);
     // Its connection tells more than its thread id.
-    return { ...owner, ...(process.connected !== 'unknown' && { client: 'node' as const }), process };
+    const isNode = process.connected !== 'unknown' && !process.java;
+    return { ...owner, ...(isNode && { client: 'node' as const }), process };
   };
   const found = holders.map(add);
   const { waiters, token, value, acquired, permits, channels, ...head } = draft;

@@ -21,7 +21,10 @@ export type ObjectKind =
 export type UnknownReason =
   /** Our user may not ask for `CLIENT LIST`, or a server did not answer it. */
   | 'denied'
-  /** No connection of this package has its client id, and its thread id is one of Java, or one that a caller gave. */
+  /**
+   * No connection of this package has its client id, and its thread id is one of Java, or one that a caller gave. There
+   * are connections that may be Java's: Redisson for Java does not tell which client they belong to.
+   */
   | 'java'
   /** No connection has its client id, but some have a name of the user's own (`clientName`): they may be it. */
   | 'other-names'

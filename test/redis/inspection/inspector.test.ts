@@ -122,6 +122,21 @@ describe('the Inspector', function () {
       expect((await inspector.inspect('b')).holders[0]!.process).to.include({ connected: true, java: false });
     });
 
+    it('of Java is gone when every connection is known to be another: Java names none of its own', async () => {
+      await heldBy('a', `${GONE}:42`);
+      // A name of this package that is no client's.
+      await redis.client('SETNAME', 'ioredisson:test');
+      await sleepUntil(async () => (await inspector.inspect('a')).verdict.kind === 'holder-gone');
+      const { holders, verdict } = await inspector.inspect('a');
+      expect(holders[0]).to.include({ client: 'unknown' });
+      expect(holders[0]!.process).to.deep.equal({ connected: false, java: true });
+      expect(verdict.endsAt).to.be.within(Date.now() + 1_000, Date.now() + 30_000);
+      // Any other connection may be Java's, with a name or without.
+      await connectedAs('orders-service');
+      await sleepUntil(async () => (await inspector.inspect('a')).verdict.kind === 'held');
+      expect((await inspector.inspect('a')).holders[0]!.process.unknownBecause).to.equal('java');
+    });
+
     it('that two processes claim to be is nobody for sure; names that are none of ours are no owners', async () => {
       await heldBy('a', `${GONE}:${THREAD}`);
       await connectedAs(`ioredisson:${GONE}:one:1`);
