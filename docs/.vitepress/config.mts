@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { defineConfig } from 'vitepress';
+import { inlineChart } from '../../tools/docs/charts';
 import { referenceLink, siteLink, slugify } from '../../tools/docs/links';
 import { guideSidebar, referencePages, referenceSidebar } from '../../tools/docs/pages';
 
@@ -30,6 +31,13 @@ export default defineConfig({
     anchor: { slugify },
     languageAlias: { acl: 'ini' },
     config: (md) => {
+      // Charts stand in the page itself, so that they have the colours of its theme.
+      const image = md.renderer.rules.image!;
+      md.renderer.rules.image = (tokens, i, ...rest) => {
+        const file = /^images\/bench-[\w-]+\.svg$/.exec(tokens[i]?.attrGet('src') ?? '')?.[0];
+        if (file === undefined) return image(tokens, i, ...rest);
+        return inlineChart(fs.readFileSync(path.join(docs, file), 'utf8'));
+      };
       // Before VitePress looks at the links, in the order of the tokens.
       md.core.ruler.push('site-links', ({ tokens, env }) => {
         const page = (env as { relativePath: string }).relativePath;

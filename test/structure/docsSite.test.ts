@@ -2,19 +2,26 @@ import { expect } from 'chai';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { projectRoot } from '../../tools/buildOutput';
+import { docPages } from '../readme/docSnippets';
+import { drawCharts } from '../../tools/docs/charts';
 import { guideSidebar, linksOf } from '../../tools/docs/pages';
 
 const docs = path.join(projectRoot, 'docs');
 
 describe('the documentation site', () => {
   it('has every page of docs/ in its sidebar, once (tools/docs/pages.ts)', () => {
-    const pages = fs
-      .readdirSync(docs, { recursive: true, encoding: 'utf8' })
-      .map((file) => file.split(path.sep).join('/'))
-      .filter(
-        (file) => file.endsWith('.md') && !/^(?:node_modules|api|\.vitepress)\//.test(file) && file !== 'index.md',
-      )
+    const pages = docPages()
+      .map((page) => page.slice('docs/'.length))
+      .filter((file) => file !== 'index.md')
       .map((file) => `/${file.replace(/\.md$/, '').replace(/(?<=\/)(?:README|index)$/, '')}`);
     expect(linksOf(guideSidebar(docs))).to.have.members(pages);
   });
+
+  const benchmarks = fs.readFileSync(path.join(docs, 'benchmarks.md'), 'utf8');
+  for (const [name, svg] of drawCharts(benchmarks)) {
+    it(`draws the chart "${name}" from the table in benchmarks.md (npm run docs:charts), and shows it there`, () => {
+      expect(fs.readFileSync(path.join(docs, 'images', `bench-${name}.svg`), 'utf8')).to.equal(svg);
+      expect(benchmarks).to.contain(`(images/bench-${name}.svg)`);
+    });
+  }
 });
