@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import type {
   BackOff,
   ConnectionListener,
@@ -56,11 +55,13 @@ import { Drain, readDrain } from './watchdog/drain';
 import { logClient } from './watchdog/clientLog';
 import { OwnershipTable } from './watchdog/OwnershipTable';
 import { Watchdog } from './watchdog/Watchdog';
+import { ThreadStarter } from './watchdogThread/ThreadStarter';
 import { CountDownLatch } from './synchronizers/CountDownLatch';
 import { PermitExpirableSemaphore } from './synchronizers/PermitExpirableSemaphore';
 import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, runAsNewThread } from './thread/threadScope';
 import { ExponentialBackOff } from './util/backOff';
+import { connectionName } from './util/connectionName';
 import { BackOffWait } from './wait/BackOffWait';
 import { Rollback } from './wait/Rollback';
 
@@ -86,7 +87,9 @@ export class Redisson {
 
   private constructor(settings: Settings) {
     this.#settings = settings;
-    this.#connections = connect({ ...settings, clientName: settings.clientName ?? connectionName(this.#id) });
+    const clientName = settings.clientName ?? connectionName(this.#id);
+    const threadStarter = new ThreadStarter(settings, this.#id, clientName);
+    this.#connections = connect({ ...settings, clientName });
     const { executor, subscriber, monitor } = this.#connections;
     const ownerships = new OwnershipTable();
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
@@ -98,6 +101,7 @@ export class Redisson {
       settings,
       ownerships,
       watchdog,
+      threadStarter,
       rollback: new Rollback(),
       subscriptions: new Subscriptions<Heir>(subscriber, settings),
       closing: this.#closing.signal,
@@ -109,6 +113,8 @@ export class Redisson {
     const telling = logClient(settings.logger, this.#id, monitor, ownerships);
     const renewal = telling(hashRenewal(executor));
     const groups = telling(groupRenewal(executor));
+    const reads = telling(readRenewal(executor, readKeyPrefix));
+    threadStarter.client = { ownerships, watchdog, renewals: { plain: renewal, read: reads, group: groups } };
     const closing = this.#closing.signal;
     const queueing = settings.fairLockWaitTimeout;
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
@@ -118,7 +124,7 @@ export class Redisson {
       fenced: fencedKind(executor, this.#id, renewal),
       nonReentrant: nonReentrantKind(executor, this.#id, renewal),
       nonReentrantFair: nonReentrantFairKind(executor, this.#id, renewal, queueing, this.#fairQueues),
-      read: readKind(executor, this.#id, telling(readRenewal(executor, readKeyPrefix))),
+      read: readKind(executor, this.#id, reads),
       write: writeKind(executor, this.#id, renewal),
       group: (values: readonly string[]) => groupKind(executor, this.#id, groups, groupValues(values)),
       spin: (backOff: BackOff) =>
@@ -302,7 +308,7 @@ export class Redisson {
     ownerships.clear();
     const closed = this.#connections.executor.close();
     this.#connections.monitor.close();
-    await closed;
+    await Promise.all([closed, this.#context.watchdog.thread?.close()]);
     this.#context.rollback.close();
   }
 
@@ -332,9 +338,4 @@ export class Redisson {
     this.#reentryWarned = true;
     warnHandleReentry(name);
   }
-}
-
-/** Contains the client id, with which owner names in Redis begin, so that an owner can be traced to its process. */
-function connectionName(clientId: string): string {
-  return `ioredisson:${clientId}:${hostname().replace(/[^!-~]/g, '_')}:${process.pid}`;
 }

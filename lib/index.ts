@@ -83,4 +83,6 @@ export type {
   TlsSettings,
   TlsVersion,
   Topology,
+  WatchdogThreadOption,
+  WatchdogThreadSettings,
 } from './config';

@@ -20,8 +20,11 @@ const COMMON = {
   logLevel: 'warning',
 } as const;
 
-/** Not exported, but loaded by the command line: they share the library's classes. */
-const INTERNAL_ENTRIES = ['doctor'];
+/** The file that the watchdog thread runs. */
+const WATCHDOG_THREAD = 'watchdogThread';
+
+/** Not exported, but loaded by the command line, or run by a thread: they share the library's modules. */
+const INTERNAL_ENTRIES = ['doctor', WATCHDOG_THREAD];
 
 /** The entry points of lib/ that are files of their own in dist/: '' and the folders of the subpaths. */
 export function libraryEntries(): string[] {
@@ -68,8 +71,10 @@ async function writeCommonJs(folder: string): Promise<string[]> {
       // A position in a stack trace leads to a line that can be read.
       lineLimit: 120,
     });
-    // In CommonJS there is a real one.
-    write(file.path, code.replaceAll('__require(', 'require('));
+    const thread = path.relative(path.dirname(file.path), path.join(folder, WATCHDOG_THREAD, 'index.js'));
+    // In CommonJS there is a real `require`.
+    const named = code.replaceAll('__require(', 'require(').replaceAll('WATCHDOG_THREAD_FILE', JSON.stringify(thread));
+    write(file.path, named);
   }
   return Object.keys(metafile.inputs).filter((file) => file.startsWith('lib/'));
 }
@@ -83,6 +88,8 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     outExtension: { '.js': '.mjs' },
     minifyWhitespace: true,
     minifySyntax: true,
+    // Only a bundle has these modules, and it is not beside the file of the thread.
+    define: { WATCHDOG_THREAD_FILE: '""' },
     plugins: [modulesApart, modulesForBundlers, dashboardPage],
   });
 }

@@ -2,6 +2,7 @@
 // TypeScript for mocha, the demo and the bench: transpiled only. Types are checked by `npm run check`.
 const path = require('path');
 
+const WORKER_FILE = path.join('lib', 'watchdogThread', 'workerFile.ts');
 const PAGE_HTML = path.join('lib', 'dashboard', 'pageHtml.ts');
 
 require('ts-node').register({
@@ -10,10 +11,17 @@ require('ts-node').register({
 });
 
 // The page of the dashboard is built; who runs the sources gets what its sources make now.
+// The file of the watchdog thread likewise.
 const compile = require.extensions['.ts'];
 require.extensions['.ts'] = function (module, filename) {
-  if (!filename.endsWith(PAGE_HTML)) return compile(module, filename);
-  module._compile(`exports.PAGE_HTML = ${JSON.stringify(require('./dashboard/buildPage.ts').buildPage())};`, filename);
+  if (filename.endsWith(PAGE_HTML)) {
+    module._compile(
+      `exports.PAGE_HTML = ${JSON.stringify(require('./dashboard/buildPage.ts').buildPage())};`,
+      filename,
+    );
+  } else if (filename.endsWith(WORKER_FILE)) {
+    module.exports.workerFile = () => require('./threadFile.ts').threadFile();
+  } else compile(module, filename);
 };
 
 // Another version of ioredis than that of the checkout (`npm run test:matrix`, test/apm), for everybody who asks for it.

@@ -1,3 +1,4 @@
+import type { WatchdogThreadOption } from '../config/Settings';
 import type { TimeUnit } from '../util/TimeUnit';
 
 /** The calling thread, and how to stop waiting. The last argument of the operations of locks and synchronizers. */
@@ -53,6 +54,12 @@ export interface AcquireOptions extends ThreadOptions {
    * @default the setting `maxRenewTimes`
    */
   readonly maxRenewTimes?: number | undefined;
+  /**
+   * Whether a thread of its own renews this hold, for at most `maxStall` ms without a sign of life from the main
+   * thread. Only for holds without a lease.
+   * @default the setting `watchdogThread`
+   */
+  readonly watchdogThread?: WatchdogThreadOption | undefined;
 }
 
 /** How a client is shut down. */

@@ -1,9 +1,12 @@
-import type { CommonSettings, Logger, TlsSettings, TlsVersion } from './Settings';
+import type { CommonSettings, Logger, TlsSettings, TlsVersion, WatchdogThreadOption } from './Settings';
 import type { NameMapper } from './NameMapper';
 import type { RedisClientLike } from './Topology';
 
 /** The common settings whose given value has the same type as the checked one. */
-type PlainSettings = Omit<CommonSettings, 'nameMapper' | 'password' | 'username' | 'clientName' | 'logger' | 'tls'>;
+type PlainSettings = Omit<
+  CommonSettings,
+  'nameMapper' | 'password' | 'username' | 'clientName' | 'logger' | 'tls' | 'watchdogThread'
+>;
 
 /**
  * The common settings as the user gives them: each is optional. Their meanings and defaults are documented at
@@ -16,6 +19,12 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
   readonly username?: string | undefined;
   /** The password to authenticate with. Not with `client`. @default none */
   readonly password?: string | undefined;
+  /**
+   * Whether a thread of its own renews the locks, for at most `maxStall` ms without a sign of life from the main thread
+   * (60000 unless it is given).
+   * @default false
+   */
+  readonly watchdogThread?: WatchdogThreadOption | undefined;
   /** Where the client logs its events. @default nowhere */
   readonly logger?: Logger | undefined;
   /** The name of the connections in `CLIENT LIST`. @default `ioredisson:<client id>:<host name>:<pid>` */

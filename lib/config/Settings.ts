@@ -11,6 +11,23 @@ import type { Topology } from './Topology';
 export type ShardedSubscriptionMode = 'AUTO' | 'ON' | 'OFF';
 
 /**
+ * How a thread of its own (a `Worker` of `node:worker_threads`, with one connection of its own) renews locks.
+ */
+export interface WatchdogThreadSettings {
+  /**
+   * How long the thread renews the locks of a main thread that gives no sign of life, in ms. A main thread that is
+   * blocked for longer loses its locks, and is told so when it runs again.
+   * @default 60000
+   */
+  readonly maxStall: number;
+}
+
+/**
+ * Whether a thread of its own renews a lock: `true` with the defaults of {@link WatchdogThreadSettings}, `false` not.
+ */
+export type WatchdogThreadOption = boolean | { readonly maxStall?: number | undefined };
+
+/**
  * The settings that do not depend on how the servers are found. Times in ms.
  *
  * Source: the fields of the same names of `org.redisson.config.Config` and `BaseConfig`, unless noted otherwise.
@@ -54,6 +71,12 @@ export interface CommonSettings {
    * @default 0: a lock is renewed for as long as its owner lives. Not in Redisson
    */
   readonly maxRenewTimes: number;
+  /**
+   * Whether a thread of its own renews the locks, so that a holder whose event loop is busy keeps them; see
+   * {@link WatchdogThreadSettings}.
+   * @default false: the main thread renews them. Not in Redisson
+   */
+  readonly watchdogThread: false | WatchdogThreadSettings;
   /**
    * Whether re-entering a lock through a handle outside any thread scope, or by `lock()` of a hold that `acquire()`
    * took, is an error instead of a warning.

@@ -8,6 +8,8 @@ export type {
   ShardedSubscriptionMode,
   TlsSettings,
   TlsVersion,
+  WatchdogThreadOption,
+  WatchdogThreadSettings,
 } from './Settings';
 export type { RedissonOptions, SettingsInput } from './RedissonOptions';
 export { resolveConfig } from './builder/resolveConfig';

@@ -11,6 +11,7 @@ export const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set([
   'leaseTime',
   'unit',
   'maxRenewTimes',
+  'watchdogThread',
 ]);
 
 /** The options of `shutdown`. */

@@ -1,4 +1,5 @@
 import type { ConnectionChange, ConnectionListener, ConnectionState } from '../api';
+import type { Settings } from '../config/Settings';
 import { runOutside } from '../util/outside';
 import { driverError } from './link/driverError';
 import type { Link, LinkEvents } from './link/Link';
@@ -82,6 +83,12 @@ export class ConnectionMonitor {
       }
     });
   }
+}
+
+/** The settings of the connections to open. */
+export interface ConnectSettings extends Settings {
+  /** Only the connection for commands is opened, none that listens. @default false */
+  readonly commandsOnly?: boolean;
 }
 
 /** The connections of one client: for commands, and to listen. */

@@ -1,8 +1,7 @@
 import { Redis, type Cluster } from 'ioredis';
-import type { Settings } from '../config/Settings';
 import type { NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
-import { ConnectionMonitor, type Connections } from './ConnectionMonitor';
+import { ConnectionMonitor, type Connections, type ConnectSettings } from './ConnectionMonitor';
 import { chosenConnector, sentinelConnector } from './link/connectors';
 import { connectCluster, connectClusterCopy } from './connectCluster';
 import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword } from './link/connectionOptions';
@@ -10,6 +9,7 @@ import { ConnectionSubscriber, endpointOf } from './pubsub/ConnectionSubscriber'
 import { Executor } from './Executor';
 import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
 import { MasterFinder } from './link/MasterFinder';
+import { NO_SUBSCRIBER } from './pubsub/Subscriber';
 import { ownOptions } from './link/ownOptions';
 import { StandaloneLink } from './link/StandaloneLink';
 
@@ -37,12 +37,12 @@ export type { Connections };
  *
  * @throws ConfigError where the ioredis at hand cannot be used
  */
-export function connect(settings: Settings): Connections {
+export function connect(settings: ConnectSettings): Connections {
   checkIoredis();
   return runOutside(() => connectTo(settings));
 }
 
-function connectTo(settings: Settings): Connections {
+function connectTo(settings: ConnectSettings): Connections {
   const { topology } = settings;
   switch (topology.kind) {
     case 'single': {
@@ -73,7 +73,7 @@ function connectTo(settings: Settings): Connections {
 }
 
 /** Connects as the user's own client does. */
-function connectCopy(settings: Settings, client: Redis | Cluster): Connections {
+function connectCopy(settings: ConnectSettings, client: Redis | Cluster): Connections {
   if (client.isCluster) return connectClusterCopy(settings, client as Cluster);
   const redis = client as Redis;
   checkClientsIoredis(redis);
@@ -90,7 +90,7 @@ function connectCopy(settings: Settings, client: Redis | Cluster): Connections {
 
 /** Connects to the one of some servers that is the master. */
 function connectFound(
-  settings: Settings,
+  settings: ConnectSettings,
   nodes: readonly NodeAddress[],
   pause: number,
   deployment: Deployment,
@@ -103,19 +103,25 @@ function connectFound(
 }
 
 /** @param open - makes a connection to the (present) master @param address - for errors */
-function connectServer(settings: Settings, open: () => Redis, address: string, deployment: Deployment): Connections {
+function connectServer(
+  settings: ConnectSettings,
+  open: () => Redis,
+  address: string,
+  deployment: Deployment,
+): Connections {
   const { replicated, ...more } = deployment;
-  const { timeout } = settings;
-  const subscriber = new ConnectionSubscriber(open(), { timeout, onSilence: () => link.probe() });
+  const { timeout, commandsOnly } = settings;
+  const subscriber =
+    commandsOnly === true ? undefined : new ConnectionSubscriber(open(), { timeout, onSilence: () => link.probe() });
   const commands = open();
-  if (replicated) commands.on('ready', () => subscriber.follow(endpointOf(commands)));
+  if (replicated) commands.on('ready', () => subscriber?.follow(endpointOf(commands)));
   const link = new StandaloneLink(commands, {
     ...more,
     address,
     timeout,
     syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
-    onSilence: () => subscriber.probe(),
+    onSilence: () => subscriber?.probe(),
   });
   const executor = new Executor(link, settings);
-  return { executor, subscriber, monitor: new ConnectionMonitor(link) };
+  return { executor, subscriber: subscriber ?? NO_SUBSCRIBER, monitor: new ConnectionMonitor(link) };
 }

@@ -1,5 +1,4 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
-import type { Settings } from '../config/Settings';
 import type { ClusterTopology, NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
 import { chosenConnector } from './link/connectors';
@@ -7,13 +6,13 @@ import { ClusterLink } from './cluster/ClusterLink';
 import { ClusterSubscriber } from './pubsub/ClusterSubscriber';
 import { ClusterView } from './cluster/ClusterView';
 import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from './link/connectionOptions';
-import { ConnectionMonitor, type Connections } from './ConnectionMonitor';
+import { ConnectionMonitor, type Connections, type ConnectSettings } from './ConnectionMonitor';
 import { ConnectionSubscriber } from './pubsub/ConnectionSubscriber';
 import { Executor } from './Executor';
 import { startNodesOf } from './link/ioredisCompat';
 import { ownOptions, type OwnRedisOptions } from './link/ownOptions';
 import { ShardedSubscriber } from './pubsub/ShardedSubscriber';
-import type { Subscriber } from './pubsub/Subscriber';
+import { NO_SUBSCRIBER, type Subscriber } from './pubsub/Subscriber';
 import { StandaloneLink, type StandaloneOptions } from './link/StandaloneLink';
 
 /**
@@ -34,7 +33,7 @@ interface ClusterSource {
 }
 
 /** Connects to a cluster. */
-export function connectCluster(settings: Settings, topology: ClusterTopology): Connections {
+export function connectCluster(settings: ConnectSettings, topology: ClusterTopology): Connections {
   const options = connectionOptions(settings);
   return join(settings, {
     address: topology.nodes.map(nodeKey).join(', '),
@@ -48,7 +47,7 @@ export function connectCluster(settings: Settings, topology: ClusterTopology): C
 /**
  * Connects to the cluster of a user's own client, with that client's options. See {@link startNodesOf}.
  */
-export function connectClusterCopy(settings: Settings, client: Cluster): Connections {
+export function connectClusterCopy(settings: ConnectSettings, client: Cluster): Connections {
   const { redisOptions, natMap, slotsRefreshInterval } = client.options;
   const startNodes = startNodesOf(client);
   const common = { ...redisOptions, ...ownOptions, ...nameOption(settings) };
@@ -70,7 +69,7 @@ export function connectClusterCopy(settings: Settings, client: Cluster): Connect
   });
 }
 
-function join(settings: Settings, source: ClusterSource): Connections {
+function join(settings: ConnectSettings, source: ClusterSource): Connections {
   const node: Omit<StandaloneOptions, 'address'> = {
     timeout: settings.timeout,
     syncTimeout: settings.slavesSyncTimeout,
@@ -92,7 +91,9 @@ function join(settings: Settings, source: ClusterSource): Connections {
       (address, moved) => new ConnectionSubscriber(open(address), { ...listening, moved }),
     );
   };
-  const subscriber = new ClusterSubscriber(view.known, listen, (channel) => view.countListeners(channel));
+  const subscriber: Subscriber = settings.commandsOnly
+    ? NO_SUBSCRIBER
+    : new ClusterSubscriber(view.known, listen, (channel) => view.countListeners(channel));
   const link = new ClusterLink(view, source.address, settings.slavesSyncTimeout);
   const executor = new Executor(link, settings);
   return { executor, subscriber, monitor: new ConnectionMonitor(link) };

@@ -1,9 +1,9 @@
-import { hostname } from 'node:os';
 import type { Config } from '../config/builder/Config';
 import type { RedissonOptions } from '../config/RedissonOptions';
 import { resolveConfig } from '../config/builder/resolveConfig';
 import { validateName } from '../config/validateName';
 import { connect } from '../connection/connect';
+import { connectionName } from '../util/connectionName';
 import { RedisView } from '../inspection/RedisView';
 import { answer, gatherFacts, type Patient, type ServerFacts } from './facts';
 import { type CheckName, CHECKS, error, type Finding, unknown } from './findings';
@@ -45,7 +45,7 @@ const ALL: Readonly<Record<CheckName, ServerCheck>> = {
 export async function examine(config?: string | Config | RedissonOptions, name?: string): Promise<readonly Finding[]> {
   if (name !== undefined) validateName(name, 'lock');
   const settings = resolveConfig(config);
-  const clientName = `ioredisson:doctor:${hostname().replace(/[^!-~]/g, '_')}:${process.pid}`;
+  const clientName = connectionName('doctor');
   const { executor, subscriber } = connect({ ...settings, clientName });
   subscriber.close();
   try {

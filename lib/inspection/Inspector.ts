@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import type { RedissonClient } from '../api';
 import type { Config } from '../config/builder/Config';
 import type { RedissonOptions } from '../config/RedissonOptions';
@@ -7,6 +6,7 @@ import type { Settings } from '../config/Settings';
 import { validateName } from '../config/validateName';
 import { connect, type Connections } from '../connection/connect';
 import { ConfigError, ShutdownError } from '../errors';
+import { connectionName } from '../util/connectionName';
 import { type ObjectDraft, ObjectReader } from './ObjectReader';
 import { aged, identify, type Identified } from './owners';
 import { Processes } from './Processes';
@@ -62,8 +62,7 @@ export class Inspector {
         'an Inspector needs a client that is connected to Redis: new Inspector(Redisson.create(...))',
       );
     }
-    const clientName =
-      settings.clientName ?? `ioredisson:inspector:${hostname().replace(/[^!-~]/g, '_')}:${process.pid}`;
+    const clientName = settings.clientName ?? connectionName('inspector');
     this.#settings = { ...settings, clientName };
   }
 

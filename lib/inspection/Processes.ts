@@ -14,8 +14,8 @@ const LINES_PER_TURN = 2_000;
 /** So many clients that were seen are remembered. */
 const MAX_REMEMBERED = 20_000;
 
-/** The name of a connection of this package: client id, host name, process id. */
-const NAME = /^ioredisson:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):(.+):(\d{1,10})$/;
+/** The name of a connection of this package: client id, host name, process id; the watchdog thread has one, too. */
+const NAME = /^ioredisson:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+):(\d{1,10})(?::watchdog)?$/;
 /** Connections that cannot be an owner's: our own of other kinds, and those of sentinels. */
 const NO_OWNER = /^ioredisson:|^sentinel-[0-9a-f]{8}-(?:cmd|pubsub)$/;
 

@@ -1,4 +1,6 @@
 import { ACQUIRE_OPTIONS } from '../config/optionNames';
+import { watchdogThread } from '../config/parse/watchdogThread';
+import type { WatchdogThreadOption } from '../config/Settings';
 import { serverIdentity } from '../config/serverIdentity';
 import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ThreadOptions } from '../api';
 import type { Scope } from '../thread/threadScope';
@@ -176,6 +178,7 @@ export class Lock implements MemberLock {
     const request = requestOf(call, leaseMs, waitMs, inner?.queues ?? waitMs > 0, signal);
     request.maxRenewals = readMaxRenewTimes(options);
     request.watchdogMs = inner?.watchdogMs;
+    if (options?.watchdogThread !== undefined) request.maxStallMs = readMaxStall(options.watchdogThread, this.engine);
     const taken = await this.#acquire(call, request, inner?.member);
     return taken.ok ? new LockHold(this.engine, request.threadId, taken.hold, taken.token) : taken.timeoutError;
   }
@@ -248,7 +251,16 @@ function requestOf(
     trace: undefined,
     maxRenewals: undefined,
     watchdogMs: undefined,
+    maxStallMs: undefined,
   };
+}
+
+/** @throws ConfigError if it is not an option of a thread, or the client cannot have one */
+function readMaxStall(option: WatchdogThreadOption, { context }: LockEngine): number {
+  const settings = watchdogThread.parse(option, 'watchdogThread');
+  if (settings === false) return 0;
+  context.threadStarter.check();
+  return settings.maxStall;
 }
 
 function readMaxRenewTimes(options: AcquireOptions | undefined): number | undefined {

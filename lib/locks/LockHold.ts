@@ -139,12 +139,18 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
   const sentAt = performance.now();
   // Set before anything is sent: a renewal sent after the command would undo it.
   ownerships.setLease(ownership, hold, leaseMs, confirmedUntil(sentAt, leaseMs));
-  const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
-  const left = ownership.holds.length;
-  const { owner, holds } = ownership;
   // A release that leaves all holds; like any other release, it must not be repeated after an acquisition.
   ownership.beginRelease();
   try {
+    const { thread } = lock.context.watchdog;
+    if (thread !== undefined && ownership.watchdogMs === 0) {
+      // A late renewal by the watchdog thread would prolong the lease.
+      await thread.settled();
+      if (!ownership.holds.includes(hold)) return false;
+    }
+    const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
+    const left = ownership.holds.length;
+    const { owner, holds } = ownership;
     const reply = await kind.release({
       name,
       rawName,

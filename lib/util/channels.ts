@@ -30,7 +30,11 @@ export function hasSubscribers<T extends object>(channels: TracingChannel<unknow
 
 /** A batch of renewals was answered, or has failed. @param sentAt - monotonic time */
 export function tellRenewal(clientId: string, locks: number, sentAt: number, error?: Error): void {
+  if (renewalChannel.hasSubscribers) tellRenewalTook(clientId, locks, performance.now() - sentAt, error);
+}
+
+/** As {@link tellRenewal}, for a batch of the watchdog thread. @param ms - how long it took */
+export function tellRenewalTook(clientId: string, locks: number, ms: number, error?: Error): void {
   if (!renewalChannel.hasSubscribers) return;
-  const ms = performance.now() - sentAt;
   renewalChannel.publish(error === undefined ? { clientId, locks, ms } : { clientId, locks, ms, error });
 }

@@ -37,6 +37,11 @@ export interface Hold {
   readonly maxRenewals: number;
   /** Renewals so far. */
   renewals: number;
+  /**
+   * How long the watchdog thread renews it without a sign of life from the main thread, in ms; 0: the main thread
+   * renews it. @default 0
+   */
+  readonly maxStallMs?: number | undefined;
   /** Whether it is left to expire: it is not released, and its end is not reported as a loss. */
   expires?: boolean;
   /** Whether it was released. */
@@ -166,6 +171,17 @@ export class Ownership implements OwnershipIdentity {
     let longest = 0;
     for (const hold of this.holds) {
       if (hold.leaseMs === -1 && hold.watchdogMs > longest) longest = hold.watchdogMs;
+    }
+    return longest;
+  }
+
+  /**
+   * The longest `maxStallMs` of its holds without a lease, in ms; 0 if the watchdog thread renews none of them.
+   */
+  get maxStallMs(): number {
+    let longest = 0;
+    for (const { leaseMs, maxStallMs = 0 } of this.holds) {
+      if (leaseMs === -1 && maxStallMs > longest) longest = maxStallMs;
     }
     return longest;
   }

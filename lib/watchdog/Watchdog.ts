@@ -14,6 +14,7 @@ import {
   type RenewalSchedule,
 } from './Ownership';
 import type { OwnershipTable } from './OwnershipTable';
+import type { RenewalThread } from './RenewalThread';
 
 /** Renewals per watchdog time-out (as in Redisson). */
 const RENEWALS_PER_TIMEOUT = 3;
@@ -23,6 +24,8 @@ const RETRIES_PER_PERIOD = 4;
 const MAX_RETRY_PAUSE_MS = 1_000;
 /** The most ownerships that one turn of the event loop checks, sends or reads: a few milliseconds of work. */
 const OWNERSHIPS_PER_TURN = 1_000;
+/** A lock whose lease has less than this part left was not renewed by the watchdog thread as it should be. */
+export const OVERDUE_PART = 0.6;
 /** The next ownerships are sent when the replies to those before them are there, or after this long, in ms. */
 const MAX_ANSWER_MS = 50;
 
@@ -32,7 +35,8 @@ const MAX_ANSWER_MS = 50;
  *
  * Invariants: 1. a failed renewal is retried within the lease, whatever the error; 2. an ownership past its deadline is
  * lost, even if Redis still has it: only what Redis has confirmed counts; 3. without holds there is no timer; 4.
- * renewals never send or read all ownerships in one turn of the event loop: {@link OWNERSHIPS_PER_TURN}.
+ * renewals never send or read all ownerships in one turn of the event loop: {@link OWNERSHIPS_PER_TURN}; 5. what a
+ * {@link RenewalThread} renews is renewed here, too, as soon as the thread is late with it or has failed.
  *
  * States: idle -> armed -> (due: losing, renewing) -> armed | idle; closed.
  */
@@ -45,6 +49,7 @@ export class Watchdog {
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due; nothing is due before. */
   #dueAt = Infinity;
+  #thread: RenewalThread | undefined;
 
   /**
    * @param batchSize - the most ownerships of one renewal command (`lockWatchdogBatchSize`)
@@ -66,7 +71,45 @@ export class Watchdog {
     if (performance.now() >= this.#dueAt) runOutside(() => this.#due());
   };
 
+  /** The thread that renews ownerships with `maxStallMs`; `undefined`: this thread renews all, at once. */
+  set thread(thread: RenewalThread | undefined) {
+    this.#thread = thread;
+    if (thread === undefined && this.#owned.size > 0) this.renewNow();
+  }
+
+  get thread(): RenewalThread | undefined {
+    return this.#thread;
+  }
+
+  /** Renews all ownerships as soon as possible, and not when it is their time. */
+  renewNow(): void {
+    for (const schedule of this.#schedules.values()) schedule.nextAt = 0;
+    this.#rearm();
+  }
+
+  /**
+   * The thread has renewed an ownership.
+   * @param holds - those it knew of
+   * @param deadline - monotonic time until which Redis keeps the lock at least
+   */
+  renewedByThread(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
+    this.#renewed(ownership, holds, deadline);
+  }
+
+  /** The thread could not renew some ownerships: they are renewed here. */
+  failedInThread(ownerships: readonly Ownership[], failure: Error): void {
+    for (const ownership of ownerships) {
+      const { schedule } = ownership;
+      ownership.renewalFailed = failure;
+      if (schedule === undefined) continue;
+      schedule.failed.add(ownership);
+      schedule.retryAt = Math.min(schedule.retryAt, performance.now());
+    }
+    this.#rearm();
+  }
+
   #changed(ownership: Ownership): void {
+    this.#thread?.changed(ownership);
     this.#owned.place(ownership);
     const watchdogMs = ownership.watchdogMs;
     const now = performance.now();
@@ -80,6 +123,7 @@ export class Watchdog {
   }
 
   #ended(ownership: Ownership): void {
+    this.#thread?.ended(ownership);
     this.#owned.delete(ownership);
     this.#quit(ownership);
     if (this.#owned.size === 0) this.#arm(Infinity, 0);
@@ -120,6 +164,7 @@ export class Watchdog {
     const now = performance.now();
     // A listener to a loss may check other holds, and so call this method again.
     this.#dueAt = Infinity;
+    this.#thread?.receive();
     this.#expire(now);
     for (const schedule of this.#schedules.values()) {
       if (schedule.ownerships.size === 0) continue;
@@ -163,7 +208,8 @@ export class Watchdog {
     for (let i = 0; i < ownerships.length; i++) {
       if (i > 0 && i % OWNERSHIPS_PER_TURN === 0) await laterTurn();
       const ownership = ownerships[i]!;
-      if (ownership.renewing || ownership.schedule !== schedule || !this.#mayRenew(ownership)) continue;
+      if (ownership.renewing || ownership.schedule !== schedule || this.#renewedElsewhere(ownership)) continue;
+      if (!this.#mayRenew(ownership)) continue;
       let slots = batches.get(ownership.renewal);
       if (slots === undefined) batches.set(ownership.renewal, (slots = new Map<string | number, Ownership[]>()));
       const slot = ownership.renewal.batchOf(ownership);
@@ -193,6 +239,12 @@ export class Watchdog {
     }
   }
 
+  /** Whether the watchdog thread renews it, and is not late. */
+  #renewedElsewhere({ maxStallMs, renewalFailed, deadline, watchdogMs }: Ownership): boolean {
+    if (this.#thread === undefined || maxStallMs === 0 || renewalFailed !== undefined) return false;
+    return deadline - performance.now() > watchdogMs * OVERDUE_PART;
+  }
+
   /** Gives up the holds whose renewals are used up. @returns whether there is a hold left to renew */
   #mayRenew(ownership: Ownership): boolean {
     for (const hold of ownership.holds) {
@@ -216,7 +268,10 @@ export class Watchdog {
         // Released meanwhile, and perhaps acquired again: the reply concerns holds that no longer exist.
         if (ownership.holds.length === 0 || !holds[i]!.includes(ownership.holds[0]!)) return;
         const found = alive[i];
-        if (found === true) return this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, watchdogMs));
+        if (found === true) {
+          this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, watchdogMs));
+          return this.#thread?.changed(ownership);
+        }
         const gone = typeof found === 'object' ? found : undefined;
         if (gone !== undefined) {
           const kept = holds[i]!.filter((hold) => !gone.includes(hold));

@@ -18,6 +18,7 @@ export const EDGES: Edges = {
     'wait',
     'waiters',
     'watchdog',
+    'watchdogThread',
   ],
   api: ['types:config', 'types:errors', 'types:util'],
   cli: ['dashboard', 'doctor', 'index.ts', 'inspection'],
@@ -27,6 +28,7 @@ export const EDGES: Edges = {
   'config/parse': ['config', 'errors', 'util'],
   'config/tls': ['config', 'errors', 'types:config/parse'],
   connection: [
+    'config',
     'connection/cluster',
     'connection/link',
     'connection/pending',
@@ -34,7 +36,6 @@ export const EDGES: Edges = {
     'errors',
     'scripts',
     'types:api',
-    'types:config',
     'util',
   ],
   'connection/cluster': ['connection/link', 'types:config', 'util'],
@@ -71,6 +72,7 @@ export const EDGES: Edges = {
   ],
   locks: [
     'config',
+    'config/parse',
     'connection/pending',
     'errors',
     'locks/core',
@@ -120,4 +122,5 @@ export const EDGES: Edges = {
   wait: ['errors', 'types:api', 'util'],
   waiters: ['errors', 'types:connection/pubsub', 'types:wait', 'util'],
   watchdog: ['config', 'errors', 'thread', 'types:api', 'types:connection', 'types:telemetry', 'util'],
+  watchdogThread: ['connection', 'locks/kinds', 'types:config', 'types:errors', 'util', 'watchdog'],
 };

@@ -67,6 +67,7 @@ export class FakeClient {
     this.subscriptions = new Subscriptions(this.subscriber, full);
     this.ownerships.onLost((event) => this.lost.push(event));
     this.context = {
+      threadStarter: { maxStallMs: 0, use: () => undefined, check: () => undefined },
       clientId: this.id,
       settings: full,
       ownerships: this.ownerships,

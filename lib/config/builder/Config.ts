@@ -2,7 +2,7 @@ import { ConfigError } from '../../errors/usageErrors';
 import { Draft } from './Draft';
 import { Filled, type Hidden, reveal } from '../parse/Filled';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
-import type { Logger, ShardedSubscriptionMode, TlsSettings, TlsVersion } from '../Settings';
+import type { Logger, ShardedSubscriptionMode, TlsSettings, TlsVersion, WatchdogThreadOption } from '../Settings';
 import type { NameMapper } from '../NameMapper';
 import { readDocument } from '../parse/readDocument';
 import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
@@ -134,6 +134,14 @@ export class Config {
   /** @param times - how often one hold is renewed at most; 0: no limit. Default 0. Not in Redisson */
   setMaxRenewTimes(times: number): this {
     return this.#set('maxRenewTimes', times);
+  }
+
+  /**
+   * @param thread - whether a thread of its own renews the locks; `{ maxStall }`: for so many ms without a sign of life
+   *   from the main thread, 60000 unless given. Default false. Not in Redisson
+   */
+  setWatchdogThread(thread: WatchdogThreadOption): this {
+    return this.#set('watchdogThread', thread);
   }
 
   /**

@@ -15,6 +15,7 @@ import {
   text,
   type TextForm,
 } from './parsers';
+import { watchdogThread } from './watchdogThread';
 
 /** Settings of one connection, for every way to find the servers. */
 const connection = {
@@ -54,6 +55,7 @@ export const COMMON = {
   // For Redis' WAIT, 0 means "for ever".
   slavesSyncTimeout: millis(1),
   maxRenewTimes: integer(0),
+  watchdogThread,
   strictThreads: flag,
   maxHandOvers: integer(0),
   logger,
@@ -103,11 +105,13 @@ export function isSectionName(name: string): name is SectionName {
   return Object.hasOwn(SECTIONS, name);
 }
 
-const FORMS: ReadonlyMap<string, TextForm> = new Map(
-  [COMMON, ...Object.values(SECTIONS)].flatMap((schema: Schema) =>
+const FORMS: ReadonlyMap<string, TextForm> = new Map([
+  ...[COMMON, ...Object.values(SECTIONS)].flatMap((schema: Schema) =>
     Object.entries(schema).map(([key, parser]) => [key, parser.form] as const),
   ),
-);
+  // Of `watchdogThread`.
+  ['maxStall', 'integer'],
+]);
 
 /** @param key - the name of a setting @returns how to read its text in a file; `undefined` for ignored ones */
 export function formOf(key: string): TextForm | undefined {

@@ -157,6 +157,16 @@ export function startNodesOf(client: Cluster): () => Promise<readonly (NodeAddre
 }
 
 /**
+ * The start nodes of a user's own cluster client, as they were given to it. Where ioredis does not keep them: the nodes
+ * that the client knows.
+ */
+export function startupNodesOf(client: Cluster): readonly unknown[] {
+  const { startupNodes } = client as unknown as { readonly startupNodes?: unknown };
+  if (Array.isArray(startupNodes)) return startupNodes;
+  return client.nodes().map(({ options }) => ({ host: options.host!, port: options.port! }));
+}
+
+/**
  * Watches the connections that a connector makes to sentinels.
  *
  * @param options - more options for them

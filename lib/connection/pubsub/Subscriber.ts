@@ -1,3 +1,5 @@
+import { UnsupportedOperationError } from '../../errors';
+
 /** What a subscriber tells its owner. */
 export interface SubscriberEvents {
   /** A message came. */
@@ -28,3 +30,13 @@ export interface Subscriber {
   /** Closes the connections. */
   close(): void;
 }
+
+/** For those who never listen. */
+export const NO_SUBSCRIBER: Subscriber = {
+  events: undefined,
+  countsReceivers: false,
+  subscribe: () => Promise.reject(new UnsupportedOperationError('connection', 'subscribe', 'it is for commands only')),
+  unsubscribe: () => undefined,
+  probe: () => undefined,
+  close: () => undefined,
+};

@@ -2,6 +2,7 @@ import type { Settings } from '../../config/Settings';
 import type { ShutdownError } from '../../errors';
 import type { Subscriptions } from '../../waiters/Subscriptions';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
+import type { ThreadStart } from '../../watchdog/RenewalThread';
 import type { Watchdog } from '../../watchdog/Watchdog';
 import type { Rollback } from '../../wait/Rollback';
 import type { Heir } from '../kinds/LockKind';
@@ -14,6 +15,7 @@ export interface LockContext {
   readonly ownerships: OwnershipTable;
   readonly subscriptions: Subscriptions<Heir>;
   readonly watchdog: Watchdog;
+  readonly threadStarter: ThreadStart;
   /** Removes from Redis what no caller owns. */
   readonly rollback: Rollback;
   /** Warns once per client that its user may not publish, so that no waiter was notified of a release. */

@@ -9,6 +9,7 @@ import { acquireWithin, waitLimit } from '../../wait/acquireWithin';
 import { endsUndo } from '../../wait/Rollback';
 import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
 import { sharesValue } from '../../watchdog/groupValues';
+import { settle } from '../../watchdog/RenewalThread';
 import type { LockKind } from '../kinds/LockKind';
 import { type Acquired, Acquisition } from './Acquisition';
 import type { CallingThread } from './calls';
@@ -37,6 +38,8 @@ export interface AcquireRequest {
   maxRenewals?: number | undefined;
   /** The lease that each renewal of the watchdog sets, in ms. @default the client's setting */
   watchdogMs?: number | undefined;
+  /** How long the watchdog thread renews it, see `Hold.maxStallMs`. @default the client's setting */
+  maxStallMs?: number | undefined;
 }
 
 /** The result of an acquire request. */
@@ -70,6 +73,11 @@ export class LockEngine {
    */
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
     const { context, kind } = this;
+    const { thread } = context.watchdog;
+    if (thread !== undefined && !(request.leaseMs === NO_LEASE && request.watchdogMs === undefined)) {
+      // A late renewal by the watchdog thread would prolong the lease.
+      await thread.settled();
+    }
     const identity = this.#identify(request.threadId);
     const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
     if (ownership.acquiring) throw IllegalMonitorStateError.acquisitionPending(this.name, request.threadId);
@@ -105,15 +113,16 @@ export class LockEngine {
    */
   async release(threadId: number, hold?: Hold, around?: Scope): Promise<void> {
     const { context, kind, name, rawName } = this;
+    const { ownerships, subscriptions, settings, watchdog } = context;
     const identity = this.#identify(threadId);
     const { key, owner } = identity;
-    let ownership = context.ownerships.get(key);
+    let ownership = ownerships.get(key);
     // Checked again after each pause: the thread may have begun another acquisition meanwhile.
     while (ownership?.acquiring === true) {
       if (hold !== undefined && !ownership.holds.includes(hold)) return;
       if (ownership.holds.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
       await ownership.whenIdle();
-      ownership = context.ownerships.get(key);
+      ownership = ownerships.get(key);
     }
     if (hold !== undefined && ownership?.holds.includes(hold) !== true) return;
     if (ownership === undefined || ownership.holds.length === 0) return this.#releaseUnknown(identity);
@@ -122,22 +131,18 @@ export class LockEngine {
     // Called before the hold is removed: the next acquisition of this thread waits for the release of this ownership.
     ownership.beginRelease();
     const sendRecord = newSendRecord();
-    const given = context.ownerships.remove(ownership, chosen)!;
+    const given = ownerships.remove(ownership, chosen)!;
     given.released = true;
     let reply: ReleaseReply;
     try {
+      // As for an acquisition: what is left may have a shorter lease.
+      if (ownership.holds.length > 0 && watchdog.thread !== undefined) await settle(ownerships, ownership, watchdog);
       const { left, remainingMs } = ownership.remainder();
       const request = { name, rawName, threadId, owner, holds: ownership.holds, left, remainingMs, sendRecord };
-      const releasing = releaseOrHandOver(
-        kind,
-        context.subscriptions,
-        request,
-        ownership.deadline,
-        context.settings.maxHandOvers,
-      );
+      const releasing = releaseOrHandOver(kind, subscriptions, request, ownership.deadline, settings.maxHandOvers);
       // In the same turn as the send: the hold must not be renewed any more, whatever happens to the command. After the
       // send, so that the server works meanwhile.
-      context.ownerships.update(ownership);
+      ownerships.update(ownership);
       reply = await releasing;
     } catch (error) {
       // No caller owns this hold any more, whatever the error.
@@ -146,19 +151,19 @@ export class LockEngine {
       throw error;
     } finally {
       ownership.endRelease();
-      context.ownerships.tidy(ownership);
+      ownerships.tidy(ownership);
     }
     if (reply.kind === 'released') {
       if (reply.unheard === true) context.warnUnheard(name);
       // Not for a kind with a queue in Redis, which has its own order.
-      if (reply.receivers === 0) context.subscriptions.fairPauses.forget(rawName);
+      if (reply.receivers === 0) subscriptions.fairPauses.forget(rawName);
       else if (kind.abandon === undefined) {
-        context.subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
+        subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
       }
     }
     // If it was sent twice, "not held" means that the first send released it.
     if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return given.trace?.released();
-    context.ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)', reply.gone);
+    ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)', reply.gone);
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
   }
 
@@ -235,13 +240,8 @@ export class LockEngine {
       const held = await kind.holdCount(rawName, owner, name);
       const left = Math.max(0, held - 1);
       const request = { name, rawName, threadId, owner, holds: [], left, remainingMs: 0, sendRecord };
-      const reply = await releaseOrHandOver(
-        kind,
-        context.subscriptions,
-        request,
-        Infinity,
-        context.settings.maxHandOvers,
-      );
+      const { subscriptions, settings } = context;
+      const reply = await releaseOrHandOver(kind, subscriptions, request, Infinity, settings.maxHandOvers);
       given = reply.kind !== 'notHeld' || (held > 0 && sendRecord.sends > 1);
     } catch (error) {
       if (!endsUndo(error)) {
@@ -307,6 +307,7 @@ export class LockEngine {
       watchdogMs,
       maxRenewals: request.maxRenewals ?? settings.maxRenewTimes,
       renewals: 0,
+      maxStallMs: request.maxStallMs ?? this.context.threadStarter.maxStallMs,
       released: false,
       trace: undefined,
       origin,
@@ -314,6 +315,7 @@ export class LockEngine {
       given,
       values: this.kind.values,
     };
+    if (hold.leaseMs === NO_LEASE && hold.maxStallMs! > 0) this.context.threadStarter.use();
     ownerships.add(ownership, hold, acquired.deadline);
     const { thread } = request;
     if (thread !== undefined && origin !== 'section') tookIn(around!, thread);

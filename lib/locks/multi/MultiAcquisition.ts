@@ -32,7 +32,9 @@ const CLEANUP_MS = 200;
 
 /** A request to acquire a multi-lock. */
 export interface MultiRequest
-  extends Pick<AcquireRequest, 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>, Pick<AcquireOptions, 'maxRenewTimes'> {
+  extends
+    Pick<AcquireRequest, 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>,
+    Pick<AcquireOptions, 'maxRenewTimes' | 'watchdogThread'> {
   /** The calling thread; each member chooses its own thread from it. */
   readonly call: CallingThread;
   /** In ms; `Infinity` = no limit; 0 or less: a single attempt. */
@@ -87,7 +89,7 @@ export class MultiAcquisition {
     this.#deadline = performance.now() + request.waitMs;
     // A limit of renewals does not apply if an explicit lease replaces the renewals later.
     const maxRenewTimes = request.leaseMs === NO_LEASE ? request.maxRenewTimes : 0;
-    this.#options = { signal: request.signal, maxRenewTimes };
+    this.#options = { signal: request.signal, maxRenewTimes, watchdogThread: request.watchdogThread };
     this.#limit = new WaitLimit(request.waitMs > 0 ? this.#deadline : Infinity, request.signal);
   }
 

@@ -168,6 +168,7 @@ export class MultiLock implements MemberLock {
       signal,
       watchdogMs: inner?.watchdogMs,
       maxRenewTimes: options?.maxRenewTimes,
+      watchdogThread: options?.watchdogThread,
     };
     const taken = await (inner?.member === true ? this.#acquireOnce(request) : this.#acquire(request));
     return taken instanceof MultiHold ? taken : taken.timeoutError;

@@ -14,6 +14,7 @@ describe('resolveConfig', () => {
       slavesSyncTimeout: 1_000,
       maxRenewTimes: 0,
       maxHandOvers: 64,
+      watchdogThread: false,
       strictThreads: false,
       shardedSubscriptionMode: 'AUTO',
       timeout: 3_000,

@@ -1,0 +1,268 @@
+import type { MessagePort, Worker } from 'node:worker_threads';
+import type { PackedSettings } from '../connection/packSettings';
+import { tellRenewalTook } from '../util/channels';
+import { runOutside } from '../util/outside';
+import { confirmedUntil, type Hold, type Ownership, type Renewal } from '../watchdog/Ownership';
+import type { OwnershipTable } from '../watchdog/OwnershipTable';
+import type { RenewalThread } from '../watchdog/RenewalThread';
+import type { Watchdog } from '../watchdog/Watchdog';
+import {
+  errorOf,
+  type Family,
+  type FromThread,
+  fromShared,
+  type HoldCopy,
+  type OwnershipCopy,
+  SharedState,
+  type ThreadData,
+  toShared,
+  type ToThread,
+} from './messages';
+import { workerFile } from './workerFile';
+
+/** The shortest and the longest pause between two signs of life, in ms, and how many there are per `maxStall`. */
+const MIN_BEAT_MS = 10;
+const MAX_BEAT_MS = 1_000;
+const BEATS_PER_STALL = 5;
+
+/** What the main side of the thread needs of its client. */
+export interface ThreadOwner {
+  readonly clientId: string;
+  readonly settings: PackedSettings;
+  readonly watchdog: Watchdog;
+  readonly ownerships: OwnershipTable;
+  /** The families of the client's renewals. */
+  readonly families: ReadonlyMap<Renewal, Family>;
+  /** Tells the user that the thread does not work, and why. */
+  warn(why: string, error: Error | undefined): void;
+}
+
+/** What the thread knows of an ownership. */
+interface Entry {
+  readonly id: number;
+  readonly ownership: Ownership;
+}
+
+/**
+ * The main side of the thread that renews locks. It tells the thread what to renew, gives signs of life, and passes the
+ * thread's reports on to the watchdog, which has the last word: what the thread has not confirmed in time is lost.
+ *
+ * A change is sent in the microtasks of the same turn, before the caller of `lock()` can block the event loop. That a
+ * lock was released is sent later: a renewal of a lock that is gone does nothing.
+ *
+ * States: running -> failed (the watchdog of the main thread takes over) | closed.
+ */
+export class WatchdogThread implements RenewalThread {
+  readonly #owner: ThreadOwner;
+  readonly #shared = new SharedState();
+  readonly #worker: Worker;
+  readonly #port: MessagePort;
+  readonly #receive: (port: MessagePort) => { readonly message: FromThread } | undefined;
+  readonly #entries = new Map<Ownership, Entry>();
+  readonly #byId = new Map<number, Entry>();
+  readonly #numbers = new WeakMap<Hold, number>();
+  readonly #dirty = new Set<Ownership>();
+  readonly #tickets = new Map<number, () => void>();
+  #ended: number[] = [];
+  #count = 0;
+  #flushing = false;
+  #beat: NodeJS.Timeout | undefined;
+  #beatMs = Infinity;
+  #over = false;
+
+  /** Starts the thread. @throws errors of Node, if it may not or cannot start one */
+  constructor(owner: ThreadOwner) {
+    this.#owner = owner;
+    // Not before it is needed: most clients have no such thread.
+    const { MessageChannel, receiveMessageOnPort, Worker } = process.getBuiltinModule('node:worker_threads');
+    this.#receive = receiveMessageOnPort;
+    this.#shared.beat();
+    const { port1, port2 } = new MessageChannel();
+    const { clientId, settings } = owner;
+    const workerData: ThreadData = { port: port2, memory: this.#shared.memory, clientId, settings };
+    this.#port = port1;
+    const options = { name: 'ioredisson-watchdog', workerData, transferList: [port2] };
+    this.#worker = runOutside(() => new Worker(workerFile(), options));
+    runOutside(() => {
+      port1.on('message', (message: FromThread) => this.#handle(message));
+      this.#worker.on('error', (error) => this.#fail('it has failed', error));
+      this.#worker.on('exit', () => this.#fail('it has ended', undefined));
+    });
+    port1.unref();
+    this.#worker.unref();
+  }
+
+  changed(ownership: Ownership): void {
+    if (this.#over || (ownership.maxStallMs === 0 && !this.#entries.has(ownership))) return;
+    this.#dirty.add(ownership);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(this.#flush);
+  }
+
+  ended(ownership: Ownership): void {
+    this.#dirty.delete(ownership);
+    const entry = this.#entries.get(ownership);
+    if (entry === undefined) return;
+    this.#entries.delete(ownership);
+    this.#byId.delete(entry.id);
+    this.#ended.push(entry.id);
+  }
+
+  receive(): void {
+    for (let one = this.#next(); one !== undefined; one = this.#next()) this.#handle(one.message);
+  }
+
+  settled(): Promise<void> | undefined {
+    if (this.#over) return undefined;
+    this.#flush();
+    // The thread counts a batch before it reads what is sent: one that it has not counted yet will not contain what has
+    // ended by now.
+    if (this.#shared.underWay === 0) return undefined;
+    const ticket = ++this.#count;
+    this.#send({ ended: [], changed: [], settle: ticket });
+    return new Promise((resolve) => this.#tickets.set(ticket, resolve));
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+    await this.#worker.terminate();
+  }
+
+  #next(): { readonly message: FromThread } | undefined {
+    return this.#over ? undefined : this.#receive(this.#port);
+  }
+
+  readonly #flush = (): void => {
+    this.#flushing = false;
+    if (this.#over || (this.#dirty.size === 0 && this.#ended.length === 0)) return;
+    const changed: OwnershipCopy[] = [];
+    for (const ownership of this.#dirty) {
+      const { maxStallMs } = ownership;
+      if (maxStallMs > 0) changed.push(this.#copy(ownership, maxStallMs));
+      else this.ended(ownership);
+    }
+    this.#dirty.clear();
+    this.#send({ ended: this.#ended, changed });
+    this.#ended = [];
+    this.#shared.beat();
+  };
+
+  #copy(ownership: Ownership, maxStallMs: number): OwnershipCopy {
+    let entry = this.#entries.get(ownership);
+    if (entry === undefined) {
+      entry = { id: ++this.#count, ownership };
+      this.#entries.set(ownership, entry);
+      this.#byId.set(entry.id, entry);
+    }
+    const beatMs = Math.max(MIN_BEAT_MS, Math.min(MAX_BEAT_MS, maxStallMs / BEATS_PER_STALL));
+    if (this.#beat === undefined || beatMs < this.#beatMs) this.#beatEvery(beatMs);
+    const { name, rawName, threadId, owner, renewal, deadline, holds } = ownership;
+    return {
+      id: entry.id,
+      name,
+      rawName,
+      threadId,
+      owner,
+      family: this.#owner.families.get(renewal)!,
+      maxStallMs,
+      deadline: toShared(deadline),
+      holds: holds.map((hold) => this.#copyHold(hold)),
+    };
+  }
+
+  #copyHold(hold: Hold): HoldCopy {
+    const { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals, values } = hold;
+    let number = this.#numbers.get(hold);
+    if (number === undefined) this.#numbers.set(hold, (number = ++this.#count));
+    return { number, leaseMs, leaseEnd: toShared(leaseEnd), watchdogMs, maxRenewals, renewals, values };
+  }
+
+  #send(message: ToThread): void {
+    this.#port.postMessage(message);
+  }
+
+  /** Gives signs of life from now on, as long as the thread has something to renew. */
+  #beatEvery(ms: number): void {
+    clearInterval(this.#beat);
+    this.#beatMs = ms;
+    const beat = (): void => {
+      this.#shared.beat();
+      this.#flush();
+      if (this.#entries.size > 0) return;
+      clearInterval(this.#beat);
+      this.#beat = undefined;
+    };
+    this.#beat = runOutside(() => setInterval(beat, ms)).unref();
+  }
+
+  #handle(message: FromThread): void {
+    if (this.#over) return;
+    const { watchdog, clientId } = this.#owner;
+    switch (message.kind) {
+      case 'ready':
+        return;
+      case 'unreached':
+        return this.#owner.warn('it has no connection to Redis', message.error && errorOf(message.error));
+      case 'settled':
+        this.#tickets.get(message.ticket)?.();
+        this.#tickets.delete(message.ticket);
+        return;
+      case 'renewed': {
+        const deadline = confirmedUntil(fromShared(message.sentAt), message.watchdogMs);
+        message.ids.forEach((id, i) => this.#renewed(id, message.numbers[i]!, deadline));
+        return tellRenewalTook(clientId, message.ids.length, message.ms);
+      }
+      case 'failed': {
+        const failure = errorOf(message.error);
+        const failed = message.ids.flatMap((id) => this.#byId.get(id)?.ownership ?? []);
+        if (message.stalledMs === undefined) tellRenewalTook(clientId, message.ids.length, message.ms, failure);
+        return watchdog.failedInThread(failed, failure);
+      }
+      case 'lost':
+        return this.#lost(message);
+    }
+  }
+
+  #renewed(id: number, number: number, deadline: number): void {
+    const ownership = this.#byId.get(id)?.ownership;
+    // Released meanwhile, and perhaps acquired again.
+    if (ownership === undefined) return;
+    const holds = ownership.holds.filter((hold) => this.#numberOf(hold) <= number);
+    this.#owner.watchdog.renewedByThread(ownership, holds, deadline);
+  }
+
+  #numberOf(hold: Hold): number {
+    return this.#numbers.get(hold) ?? Infinity;
+  }
+
+  #lost({ id, number, how, why }: FromThread & { readonly kind: 'lost' }): void {
+    const ownership = this.#byId.get(id)?.ownership;
+    const hold = ownership?.holds.find((one) => this.#numbers.get(one) === number);
+    if (ownership === undefined || hold === undefined) return;
+    const { ownerships } = this.#owner;
+    if (how === 'usedUp') return ownerships.giveUp(ownership, hold, why);
+    if (how === 'gone') {
+      const holds = hold.values === undefined ? undefined : [hold];
+      return ownerships.loseEach([{ ownership, why, holds }]);
+    }
+    // The thread could not renew it in time. The main thread has renewed it since, or will see the same.
+    if (ownership.deadline > performance.now()) this.changed(ownership);
+  }
+
+  /** The thread has ended by itself. */
+  #fail(why: string, error: Error | undefined): void {
+    if (this.#over) return;
+    this.#end();
+    this.#owner.watchdog.thread = undefined;
+    this.#owner.warn(why, error);
+  }
+
+  #end(): void {
+    this.#over = true;
+    clearInterval(this.#beat);
+    this.#port.close();
+    for (const resolve of this.#tickets.values()) resolve();
+    this.#tickets.clear();
+  }
+}

@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import type { Worker } from 'node:worker_threads';
+import type { Redis } from 'ioredis';
+import { type LockLostError, type RLock, type Redisson, type RedissonOptions } from '../../../lib';
+import { RedisServer, sleep, sleepUntil, trackClient } from '../../support';
+import { bareClient, newClient, rejection } from '../synchronizers/support';
+import { prepareThread, stall, threadConnection, threadReady } from './threadSupport';
+
+/** A thread needs a moment to start; a lease that is longer than that also where the machine is loaded. */
+const WATCHDOG_MS = 1_500;
+const STALL_MS = 3 * WATCHDOG_MS;
+
+describe('the watchdog thread', function () {
+  this.timeout(60_000);
+  let server: RedisServer;
+  let redis: Redis;
+
+  before(async () => {
+    prepareThread();
+    server = trackClient(await RedisServer.start());
+  });
+
+  beforeEach(async () => {
+    redis = bareClient(server.url);
+    await redis.flushall();
+  });
+
+  function open(options: RedissonOptions = {}): Redisson {
+    return newClient({ url: server.url, lockWatchdogTimeout: WATCHDOG_MS, ...options });
+  }
+
+  function losses(client: Redisson): string[] {
+    const told: string[] = [];
+    client.onLockLost(({ name, cause }) => told.push(`${name}: ${cause.why}`));
+    return told;
+  }
+
+  it('keeps the locks of every kind while the event loop is blocked for longer than their lease', async () => {
+    const client = open({ watchdogThread: true });
+    const told = losses(client);
+    const locks: Record<string, RLock> = {
+      plain: client.getLock('plain'),
+      fair: client.getFairLock('fair'),
+      fenced: client.getFencedLock('fenced'),
+      spin: client.getSpinLock('spin'),
+      nonReentrant: client.getNonReentrantLock('nonReentrant'),
+      nonReentrantFair: client.getNonReentrantFairLock('nonReentrantFair'),
+      read: client.getReadWriteLock('read').readLock(),
+      write: client.getReadWriteLock('write').writeLock(),
+      group: client.getMultiLock('group', ['a', 'b']),
+      multi: client.getMultiLock(client.getLock('multi1'), client.getLock('multi2')),
+    };
+    const holds = await Promise.all(Object.values(locks).map((lock) => lock.acquire()));
+    await client.getLock('javaStyle').lock();
+    await threadReady(redis, client);
+    const keys = (await redis.keys('*')).filter((key) => !key.startsWith('redisson_'));
+
+    stall(STALL_MS);
+
+    expect(holds.filter(({ isHeld }) => !isHeld)).to.deep.equal([]);
+    // Nobody has it for longer than the last renewal, so none of the keys had expired in between.
+    for (const key of keys) expect(await redis.pttl(key), key).to.be.greaterThan(0);
+    await sleep(WATCHDOG_MS);
+    expect(told).to.deep.equal([]);
+    for (const hold of holds) await hold.unlock();
+    await client.getLock('javaStyle').forceUnlock();
+    expect((await redis.keys('*')).filter((key) => !key.startsWith('redisson_'))).to.deep.equal([]);
+  });
+
+  it('loses them after maxStall, and tells so as soon as the event loop runs again; without the thread after the lease', async () => {
+    const threaded = open({ watchdogThread: { maxStall: 500 } });
+    const plain = open();
+    const [toldThreaded, toldPlain] = [losses(threaded), losses(plain)];
+    const one = await threaded.getLock('threaded').acquire();
+    const two = await plain.getLock('plain').acquire();
+    await threadReady(redis, threaded);
+
+    stall(STALL_MS);
+
+    expect([one.isHeld, two.isHeld]).to.deep.equal([false, false]);
+    expect(toldThreaded).to.have.length(1);
+    expect(toldPlain).to.have.length(1);
+    expect((one.signal.reason as LockLostError).cause)
+      .to.be.instanceOf(Error)
+      .with.property('message')
+      .that.contains('maxStall (500 ms)');
+    expect(await redis.keys('*')).to.deep.equal([]);
+    await Promise.all([one, two].map((hold) => rejection(hold.unlock())));
+    // The thread goes on.
+    const again = await threaded.getLock('threaded').acquire();
+    stall(WATCHDOG_MS / 4);
+    await sleep(WATCHDOG_MS * 1.5);
+    expect(again.isHeld).to.equal(true);
+    await again.unlock();
+  });
+
+  it('is optional for each hold, starts with the first that needs it, and ends with the client', async () => {
+    const started: Worker[] = [];
+    const note = (worker: Worker): unknown => started.push(worker);
+    process.on('worker', note);
+    try {
+      const client = open();
+      const plain = await client.getLock('plain').acquire();
+      await client.getLock('leased').acquire({ leaseTime: 10_000, watchdogThread: true });
+      expect(started).to.have.length(0);
+      const threaded = await client.getLock('threaded').acquire({ watchdogThread: true });
+      await threadReady(redis, client);
+      expect(started).to.have.length(1);
+
+      stall(STALL_MS);
+
+      expect([plain.isHeld, threaded.isHeld]).to.deep.equal([false, true]);
+      await client.getLock('other').withLock(() => undefined, { watchdogThread: { maxStall: 1_000 } });
+      expect(started).to.have.length(1);
+      const ended = new Promise((resolve) => started[0]!.once('exit', resolve));
+      await client.shutdown();
+      await ended;
+      await sleepUntil(async () => (await threadConnection(redis, client)) === undefined);
+      await rejection(plain.unlock());
+    } finally {
+      process.off('worker', note);
+    }
+  });
+});
