@@ -21,7 +21,7 @@ import { ShutdownError } from './errors';
 import { connect } from './connection/connect';
 import type { Connections } from './connection/ConnectionMonitor';
 import { checkSlots, HandleThread } from './locks/core/calls';
-import { unheardWarning, warnHandleReentry, warnSelfWait } from './locks/core/warnings';
+import { reentryWarning, unheardWarning, warnSelfWait } from './locks/core/warnings';
 import { fairKind } from './locks/kinds/fair';
 import { FairQueueWatch } from './locks/kinds/FairQueueWatch';
 import { nonReentrantFairKind, nonReentrantKind } from './locks/kinds/nonReentrant';
@@ -77,7 +77,6 @@ export class Redisson {
   readonly #context: LockContext;
   readonly #fairQueues: FairQueueWatch;
   readonly #kinds;
-  #reentryWarned = false;
   #shutdown: Promise<void> | undefined;
   /** Aborts when the shutdown begins: no new acquisition begins after that. */
   readonly #closing = new AbortController();
@@ -87,12 +86,13 @@ export class Redisson {
 
   private constructor(settings: Settings) {
     this.#settings = settings;
-    const clientName = settings.clientName ?? connectionName(this.#id);
+    const { clientName = connectionName(this.#id) } = settings;
     const threadStarter = new ThreadStarter(settings, this.#id, clientName);
     this.#connections = connect({ ...settings, clientName });
     const { executor, subscriber, monitor } = this.#connections;
     const ownerships = new OwnershipTable();
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
+    const closing = this.#closing.signal;
     const warnUnheard = unheardWarning();
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;
@@ -104,18 +104,17 @@ export class Redisson {
       threadStarter,
       rollback: new Rollback(),
       subscriptions: new Subscriptions<Heir>(subscriber, settings),
-      closing: this.#closing.signal,
+      closing,
       shutdownError: (what) => this.#shutdownError(what),
       selfWaits: new SelfWaits(ownerships, warnSelfWait),
-      warnReentry: (name) => this.#warnReentry(name),
+      warnReentry: reentryWarning(),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
     const telling = logClient(settings.logger, this.#id, monitor, ownerships);
     const renewal = telling(hashRenewal(executor));
-    const groups = telling(groupRenewal(executor));
-    const reads = telling(readRenewal(executor, readKeyPrefix));
-    threadStarter.client = { ownerships, watchdog, renewals: { plain: renewal, read: reads, group: groups } };
-    const closing = this.#closing.signal;
+    const group = telling(groupRenewal(executor));
+    const read = telling(readRenewal(executor, readKeyPrefix));
+    threadStarter.client = { ownerships, watchdog, renewals: { plain: renewal, read, group } };
     const queueing = settings.fairLockWaitTimeout;
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
     this.#kinds = {
@@ -124,9 +123,9 @@ export class Redisson {
       fenced: fencedKind(executor, this.#id, renewal),
       nonReentrant: nonReentrantKind(executor, this.#id, renewal),
       nonReentrantFair: nonReentrantFairKind(executor, this.#id, renewal, queueing, this.#fairQueues),
-      read: readKind(executor, this.#id, reads),
+      read: readKind(executor, this.#id, read),
       write: writeKind(executor, this.#id, renewal),
-      group: (values: readonly string[]) => groupKind(executor, this.#id, groups, groupValues(values)),
+      group: (values: readonly string[]) => groupKind(executor, this.#id, group, groupValues(values)),
       spin: (backOff: BackOff) =>
         spinKind(
           executor,
@@ -294,7 +293,7 @@ export class Redisson {
   }
 
   async #close(drainMs: number): Promise<void> {
-    const { subscriptions, ownerships } = this.#context;
+    const { subscriptions, ownerships, watchdog } = this.#context;
     this.#draining = drainMs > 0;
     this.#closing.abort();
     subscriptions.close(() => this.#shutdownError());
@@ -306,9 +305,9 @@ export class Redisson {
     }
     this.#fairQueues.close();
     ownerships.clear();
-    const closed = this.#connections.executor.close();
+    const closed = [this.#connections.executor.close(), watchdog.thread?.close()];
     this.#connections.monitor.close();
-    await Promise.all([closed, this.#context.watchdog.thread?.close()]);
+    await Promise.all(closed);
     this.#context.rollback.close();
   }
 
@@ -331,11 +330,5 @@ export class Redisson {
     const object = new RedisObject({ ...this.#context, executor }, kind, validateName(name, nounOf(kind)), keysOf);
     checkSlots(executor, name, object.allKeys);
     return object;
-  }
-
-  #warnReentry(name: string): void {
-    if (this.#reentryWarned) return;
-    this.#reentryWarned = true;
-    warnHandleReentry(name);
   }
 }

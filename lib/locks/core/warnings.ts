@@ -8,6 +8,15 @@ export function warnHandleReentry(name: string): void {
   );
 }
 
+/** {@link warnHandleReentry}, once. @returns a function that is called with the lock's name each time */
+export function reentryWarning(): (name: string) => void {
+  let warned = false;
+  return (name) => {
+    if (!warned) warnHandleReentry(name);
+    warned = true;
+  };
+}
+
 /** Warns of a call that may wait for its own scope, and so for ever. */
 export function warnSelfWait(name: string): void {
   process.emitWarning(
