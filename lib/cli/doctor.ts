@@ -23,6 +23,7 @@ export async function doctor(name: string | undefined, options: ReportOptions): 
 function lines({ check, status, server, found, why, advice }: Finding): string {
   const where = server === '-' ? '' : `${server}: `;
   const head = `${LABELS[status]}${check.padEnd(12)}${oneLine(where + found)}`;
-  if (status === 'ok') return head;
+  // What was not looked at, since Redis does not answer, has an advice of its own: the first line.
+  if (status === 'ok' || advice === '') return head;
   return [head, `          why: ${why}`, `          do:  ${oneLine(advice)}`].join('\n');
 }

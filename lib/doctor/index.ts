@@ -80,7 +80,7 @@ function unreachable(refusal: string): readonly Finding[] {
   return [
     finding(first, '-', ALL[first].why, error(refusal, 'check address, network, TLS, user and password')),
     ...others.map((check) => {
-      const diagnosis = unknown('not checked: Redis does not answer', 'see reachable');
+      const diagnosis = unknown('not checked: Redis does not answer', '');
       return finding(check, '-', ALL[check].why, diagnosis);
     }),
   ];

@@ -63,7 +63,10 @@ export class LockTelemetry implements LockListener<Context> {
     const parent = context.active();
     const attributes = this.#metricAttributes(message);
     // Before it is in the map: new instruments count what is in there.
-    this.#current().waiters.add(1, attributes);
+    const instruments = this.#current();
+    instruments.waiters.add(1, attributes);
+    // So that the first error is an increase.
+    instruments.acquisitions.add(0, { ...attributes, outcome: 'error' });
     const span = this.#startSpan('lock acquire', message);
     this.#acquiring.set(message, { span, attributes });
     return trace.setSpan(parent, span);
@@ -119,7 +122,7 @@ export class LockTelemetry implements LockListener<Context> {
   }
 
   renewed({ error }: RenewalMessage): void {
-    if (error !== undefined) this.#current().renewalErrors.add(1, SYSTEM);
+    this.#current().renewalErrors.add(error === undefined ? 0 : 1, SYSTEM);
   }
 
   /** As a child of the span that is active where this is called. */

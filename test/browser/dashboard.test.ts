@@ -168,18 +168,19 @@ describe('the dashboard in a browser', function () {
   });
 
   it("names are anybody's input: they are text", async () => {
-    const evil = '<img src=x onerror="document.title=1">\n\u202e"\'&<script>document.title=2</script>';
+    const evil = '<img src=x onerror="document.title=1">\n\u202e\u3164\u{e0041}"\'&<script>document.title=2</script>';
     const source = new FakeSource(report(evil), report('__proto__'), report('constructor'));
     const base = await serve(dashboardOf(source, { readOnly: false }));
     await page.goto(`${base}/#sort=name&lock=${encodeURIComponent(evil)}`);
-    await shows('.detail h2', /<img src=x onerror="document.title=1">\\n\\u202e/);
+    await shows('.detail h2', /<img src=x onerror="document.title=1">\\n\\u202e\\u3164\\udb40\\udc41"/);
     await shows('a.row', /constructor/);
     expect(await page.$$eval('a.row', (rows) => rows.length)).to.equal(3);
     expect(await page.$('#app img, #app script')).to.equal(null);
     expect(await page.title()).to.contain('Locks');
     // What cannot be typed is typed as it is shown.
     await page.click('.detail .danger');
-    await page.type('dialog input', evil.replace('\n', '\\n').replace('\u202e', '\\u202e'));
+    const shown = evil.replace(/\n.*(?=")/s, '\\n\\u202e\\u3164\\udb40\\udc41');
+    await page.type('dialog input', shown);
     await page.waitForSelector('dialog button.danger:not(:disabled)');
   });
 

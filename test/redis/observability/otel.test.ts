@@ -125,6 +125,8 @@ describe('ioredisson/otel', () => {
       expect(hold!.attributes).to.include({ 'ioredisson.lock.outcome': 'released' });
       const attributes = { 'db.system.name': 'redis', 'ioredisson.lock.kind': kind };
       expect(await points('ioredisson.lock.acquisitions')).to.deep.equal([
+        // From 0 on, so that an alert on the increase of errors sees the first one.
+        { value: 0, attributes: { ...attributes, outcome: 'error' } },
         { value: 1, attributes: { ...attributes, outcome: 'acquired' } },
       ]);
       expect(await points('ioredisson.lock.wait.duration')).to.deep.equal([{ value: 1, attributes }]);
@@ -222,8 +224,10 @@ describe('ioredisson/otel', () => {
 
   it('counts renewals that fail', async () => {
     instrument();
-
     channel('ioredisson:renewal').publish({ clientId: 'x', locks: 3, ms: 4 });
+    expect(await points('ioredisson.renewal.errors')).to.deep.equal([
+      { value: 0, attributes: { 'db.system.name': 'redis' } },
+    ]);
     channel('ioredisson:renewal').publish({ clientId: 'x', locks: 3, ms: 4, error: new Error('down') });
     expect(await points('ioredisson.renewal.errors')).to.deep.equal([
       { value: 1, attributes: { 'db.system.name': 'redis' } },
@@ -246,7 +250,11 @@ describe('ioredisson/otel', () => {
       undefined,
     ]);
     const counted = await points('ioredisson.lock.acquisitions');
-    expect(counted.map(({ value, attributes }) => [value, named(attributes)])).to.deep.equal([
+    const errors = counted.filter(({ value }) => value === 0);
+    expect(errors).to.have.lengthOf(2);
+    expect(
+      counted.filter(({ value }) => value > 0).map(({ value, attributes }) => [value, named(attributes)]),
+    ).to.deep.equal([
       [1, 'orders'],
       [2, undefined],
     ]);

@@ -23,11 +23,16 @@ export function count(n: number): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
-/** Control characters, and those that turn the direction of writing or have no width: a name could look like another. */
-const ODD = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]/g;
+/**
+ * Control characters, those that turn the direction of writing or have no width, and all that looks like a space and is
+ * none: a name could look like another.
+ */
+const ODD =
+  /[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 
 function escaped(char: string): string {
-  return char === '\n' ? '\\n' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  if (char === '\n') return '\\n';
+  return char.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** A name as one can see and type it. */

@@ -109,7 +109,10 @@ function Header({ live: { health, connection } }: { live: Live }): JSX.Element {
   const state =
     connection === 'live' ? (health?.state ?? 'connecting') : connection === 'loading' ? 'connecting' : 'down';
   const texts = {
-    ok: health?.pingMs === undefined ? 'Redis answers' : `Redis answers in ${health.pingMs} ms`,
+    ok:
+      health?.pingMs === undefined
+        ? 'Redis answers'
+        : `Redis answers in ${health.pingMs < 10 ? health.pingMs : Math.round(health.pingMs)} ms`,
     connecting: 'Connecting',
     down: connection === 'live' ? 'Redis is down' : 'Page is offline',
     slow: 'Redis is slow',
