@@ -67,8 +67,13 @@ export class Lock implements MemberLock {
     return this.engine.name;
   }
 
-  async lock(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
-    await this.take(leaseMillis(leaseTime, unit), Infinity, true, options);
+  // Not async, as `unlock`: it is on the hot path, and thousands may wait in it.
+  lock(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
+    try {
+      return this.take(leaseMillis(leaseTime, unit), Infinity, true, options).then(nothing);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   lockInterruptibly(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
@@ -91,10 +96,14 @@ export class Lock implements MemberLock {
     return taken.ok ? null : taken.ttl;
   }
 
-  async unlock(options?: LockOptions): Promise<void> {
-    const { thread, around, given } = this.thread.of(readCaller(options).threadId);
-    if (around === undefined || given) await this.engine.release(thread.id, undefined, around);
-    else await this.#releaseInScope(around);
+  unlock(options?: LockOptions): Promise<void> {
+    try {
+      const { thread, around, given } = this.thread.of(readCaller(options).threadId);
+      if (around !== undefined && !given) return this.#releaseInScope(around);
+      return this.engine.release(thread.id, undefined, around);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async forceUnlock(): Promise<boolean> {
@@ -231,6 +240,8 @@ export class Lock implements MemberLock {
     return kind.holdCount(rawName, kind.ownerOf(threadId), name);
   }
 }
+
+function nothing(): void {}
 
 function requestOf(
   call: CallingThread,

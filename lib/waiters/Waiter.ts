@@ -5,6 +5,9 @@ import { clampTimer } from '../util/duration';
 /** How waiters wait: `fifo` = one after the other, only the head attempts; `shared` = each for itself. */
 export type WaitOrder = 'fifo' | 'shared';
 
+/** Resolves a sleep. From a method, so that a waiter for any `T` is one for `unknown`. */
+type Sleeper<T> = { wake(wake: Wake<T>): void }['wake'];
+
 /** What woke a waiter: a message, or the doubt whether one was missed. */
 type WakeUp = 'message' | 'doubt';
 
@@ -26,7 +29,9 @@ export class Waiter<T, H extends object = object> {
   begun = false;
   /** It has acquired for so many ms; `undefined`: it has not. */
   leaseMs: number | undefined;
-  #sleeper: DeferredPromise<Wake<T>> | undefined;
+  /** Ends its sleep. These two instead of a deferred promise: thousands may sleep. */
+  #sleeper: Sleeper<T> | undefined;
+  #failSleep: ((error: Error) => void) | undefined;
   #kept: WakeUp | undefined;
   #woken: WakeUp | undefined;
   #error: Error | undefined;
@@ -80,9 +85,11 @@ export class Waiter<T, H extends object = object> {
     this.#woken = this.#kept;
     this.#kept = undefined;
     if (this.#woken !== undefined) return Promise.resolve(undefined);
-    this.#sleeper = pDefer<Wake<T>>();
     if (ms !== Infinity) this.#timer = setTimeout(() => this.lookAgain(), clampTimer(Math.max(1, Math.ceil(ms))));
-    return this.#sleeper.promise;
+    return new Promise((resolve, reject) => {
+      this.#sleeper = resolve;
+      this.#failSleep = reject;
+    });
   }
 
   /**
@@ -100,14 +107,16 @@ export class Waiter<T, H extends object = object> {
 
   /** Wakes it with an attempt that a holder makes for it: a hand-over. It must be asleep. */
   wakeWith(attempt: Promise<Attempt<T>>): void {
-    this.#endSleep()?.resolve({ attempt });
+    this.#endSleep()?.({ attempt });
   }
 
   /** Ends its sleep with an error: this one, or the one it is about to begin. */
   reject(error: Error): void {
     this.#error = error;
     this.#stopListening()?.reject(error);
-    this.#endSleep()?.reject(error);
+    const failSleep = this.#failSleep;
+    this.#endSleep();
+    failSleep?.(error);
   }
 
   /** Wakes it for an attempt, even if it is not subscribed. */
@@ -152,7 +161,7 @@ export class Waiter<T, H extends object = object> {
     const sleeper = this.#endSleep();
     if (sleeper !== undefined) {
       this.#woken = wakeUp;
-      sleeper.resolve(undefined);
+      sleeper(undefined);
       return true;
     }
     const isNew = this.#kept === undefined;
@@ -166,10 +175,10 @@ export class Waiter<T, H extends object = object> {
     return listener;
   }
 
-  #endSleep(): DeferredPromise<Wake<T>> | undefined {
+  #endSleep(): Sleeper<T> | undefined {
     const sleeper = this.#sleeper;
-    this.#sleeper = undefined;
-    clearTimeout(this.#timer);
+    this.#sleeper = this.#failSleep = undefined;
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
     return sleeper;
   }
