@@ -13,6 +13,8 @@ export default tseslint.config(
       'docs/api/',
       'bench/node_modules/',
       'test/apm/node_modules/',
+      // It imports BullMQ, which is installed when the example is run.
+      'examples/bullmqWorkers/',
       'test/frameworks/versions/',
       'test/matrix/versions/',
       'test/interop/**/target/',

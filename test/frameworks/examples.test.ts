@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import * as path from 'node:path';
+import * as ts from 'typescript';
 import { projectRoot } from '../../tools/buildOutput';
+import { typeErrors } from '../support/typeErrors';
 
 describe('the examples', function () {
   this.timeout(120_000);
@@ -18,6 +20,20 @@ describe('the examples', function () {
       expect(output).to.match(new RegExp(`^tick ${tick}: the report was made by process \\d of 3$`, 'm'));
     }
     expect(output).to.match(/^the same order paid 3 times at once: 201, 409, 409$/m);
+  });
+
+  it('npm run example:bullmq does the jobs of a customer one after the other, and those of several at once', async () => {
+    const output = await run('bullmqWorkers');
+    expect(output).to.match(/^12 jobs in 2 processes: at most \d at once, 1 of one customer$/m);
+    const folder = path.join(projectRoot, 'examples', 'bullmqWorkers');
+    const options = {
+      module: ts.ModuleKind.Node20,
+      moduleResolution: ts.ModuleResolutionKind.Node16,
+      esModuleInterop: true,
+      skipLibCheck: true,
+    };
+    const files = ['main.ts', 'worker.ts'].map((file) => path.join(folder, file));
+    expect(typeErrors(files, options)).to.deep.equal([]);
   });
 });
 
