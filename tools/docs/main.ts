@@ -5,6 +5,7 @@ import { projectRoot } from '../buildOutput';
 import { entryPoints } from '../entryPoints';
 import { installFolder } from '../installFolder';
 import { problemsOfSite } from './checkSite';
+import { joinThrows } from './reference';
 
 // `npm run docs:build`: the site in docs/.vitepress/dist. `npm run docs:dev`: the same, live while pages are written.
 
@@ -28,6 +29,13 @@ async function writeReference(): Promise<void> {
   const source = `${repository.url.replace(/^git\+|\.git$/g, '')}/blob/main/{path}#L{line}`;
   const options = ['--options', 'typedoc.json', '--sourceLinkTemplate', source, '--logLevel', 'Warn'];
   await run('typedoc/bin/typedoc', ...options, ...entries);
+  const api = path.join(docs, 'api');
+  for (const file of fs
+    .readdirSync(api, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))) {
+    const page = path.join(api, file);
+    fs.writeFileSync(page, joinThrows(fs.readFileSync(page, 'utf8')));
+  }
 }
 
 async function main(): Promise<void> {

@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { projectRoot } from '../../../tools/buildOutput';
 import { problemsOfSite } from '../../../tools/docs/checkSite';
 import { referenceLink, siteLink, slugify } from '../../../tools/docs/links';
+import { joinThrows } from '../../../tools/docs/reference';
 
 const context = { root: projectRoot, repository: 'https://git.example/owner/it' };
 
@@ -86,5 +87,14 @@ describe('the check of the built site', () => {
       'index.html: loads //cdn.example/x.js',
       'index.html: loads https://fonts.example',
     ]);
+  });
+});
+
+describe('the reference', () => {
+  it('has one heading for all errors of a method', () => {
+    const page = '### a()\n\n#### Throws\n\nA\nmore\n\n#### Throws\n\nB\n\n***\n\n### b()\n\n#### Throws\n\nC\n';
+    expect(joinThrows(page)).to.equal(
+      '### a()\n\n#### Throws\n\n- A\n  more\n- B\n\n***\n\n### b()\n\n#### Throws\n\n- C\n\n',
+    );
   });
 });
