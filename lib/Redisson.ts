@@ -110,10 +110,10 @@ export class Redisson {
       warnReentry: reentryWarning(),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
-    const telling = logClient(settings.logger, this.#id, monitor, ownerships);
-    const renewal = telling(hashRenewal(executor));
-    const group = telling(groupRenewal(executor));
-    const read = telling(readRenewal(executor, readKeyPrefix));
+    const loggingErrors = logClient(settings.logger, this.#id, monitor, ownerships);
+    const renewal = loggingErrors(hashRenewal(executor));
+    const group = loggingErrors(groupRenewal(executor));
+    const read = loggingErrors(readRenewal(executor, readKeyPrefix));
     threadStarter.client = { ownerships, watchdog, renewals: { plain: renewal, read, group } };
     const queueing = settings.fairLockWaitTimeout;
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);

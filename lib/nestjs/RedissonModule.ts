@@ -1,9 +1,16 @@
-import type { DynamicModule, FactoryProvider, ModuleMetadata, Provider } from '@nestjs/common';
+import { type DynamicModule, type FactoryProvider, Inject, type ModuleMetadata, type Provider } from '@nestjs/common';
 import type { RedissonClient } from '../api';
 import { hostedClient, type HostedClient, type HostOptions } from '../frameworks/hostedClient';
 import { Redisson } from '../Redisson';
-import { REDISSON } from './injection';
 import { RedissonHealthIndicator } from './RedissonHealthIndicator';
+
+/** The token of the client: `@Inject(REDISSON)`, `moduleRef.get(REDISSON)`, `overrideProvider(REDISSON)`. */
+export const REDISSON = Symbol.for('ioredisson:nestjs:client');
+
+/** Injects the client of `RedissonModule`: `constructor(@InjectRedisson() redisson: RedissonClient)`. */
+export function InjectRedisson(): PropertyDecorator & ParameterDecorator {
+  return Inject(REDISSON);
+}
 
 /** Options of `RedissonModule.forRoot`: where Redis is, or `redisson`, and `shutdownDrain`. */
 export type RedissonModuleOptions = HostOptions;

@@ -2,7 +2,7 @@ import { ConflictException, Inject } from '@nestjs/common';
 import type { AcquireOptions, RedissonClient } from '../api';
 import { decorateMethod } from '../decorators/decorateMethod';
 import { ConfigError, LockTimeoutError } from '../errors';
-import { REDISSON } from './injection';
+import { REDISSON } from './RedissonModule';
 
 /** The name of the lock: always the same, or made of the arguments of the call. */
 export type WithLockKey<Args extends unknown[] = never[]> = string | ((...args: Args) => string);

@@ -17,7 +17,7 @@ import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
  * How long after its notification the head of a queue is checked for the first time, in ms: by then it should have the
  * lock.
  */
-const FIRST_LOOK_MS = 300;
+const FIRST_CHECK_MS = 300;
 /** Sent as the time since the head was notified, in ms: so long that the waiters behind it are probed at once. */
 const LONG_AGO_MS = 500;
 /** A check is made this much later (ms) than the end of the claims that it checks. */
@@ -32,14 +32,14 @@ interface Watched {
   /** The number of waiters of this client. */
   waiting: number;
   /** Monotonic time at which the head was notified; `undefined` once a check has followed. */
-  toldAt: number | undefined;
+  notifiedAt: number | undefined;
   /** Whether claims are running: waiters may depend on the next check. */
   claims: boolean;
   timer: NodeJS.Timeout | undefined;
   /** Monotonic time at which the timer fires. */
   dueAt: number;
   /** The number of checks under way. */
-  looks: number;
+  checks: number;
   /** Channel -> its listener, for the channels of the waiters ahead of the first one of this client. */
   readonly listeners: Map<string, Listener>;
 }
@@ -69,11 +69,11 @@ export class FairQueueWatch implements QueueWatch {
     this.#clientId = clientId;
   }
 
-  told(rawName: string): void {
+  notified(rawName: string): void {
     if (this.#closed) return;
     const queue = this.#queue(rawName);
-    queue.toldAt ??= performance.now();
-    this.#lookIn(queue, FIRST_LOOK_MS);
+    queue.notifiedAt ??= performance.now();
+    this.#checkIn(queue, FIRST_CHECK_MS);
   }
 
   joined(rawName: string): void {
@@ -82,17 +82,17 @@ export class FairQueueWatch implements QueueWatch {
 
   unheard(rawName: string): void {
     const queue = this.#queues.get(rawName);
-    if (queue !== undefined && queue.waiting > 0) this.#lookIn(queue, FIRST_LOOK_MS);
+    if (queue !== undefined && queue.waiting > 0) this.#checkIn(queue, FIRST_CHECK_MS);
   }
 
   left(rawName: string): void {
     const queue = this.#queues.get(rawName);
     if (queue === undefined) return;
     // Another waiter of this client may be its first now.
-    if (--queue.waiting > 0) return this.#lookIn(queue, FIRST_LOOK_MS);
+    if (--queue.waiting > 0) return this.#checkIn(queue, FIRST_CHECK_MS);
     this.#listenTo(queue, []);
     // A check that only asks who is ahead of its waiters is not needed any more.
-    if (queue.toldAt === undefined && !queue.claims) this.#stopTimer(queue);
+    if (queue.notifiedAt === undefined && !queue.claims) this.#stopTimer(queue);
     this.#tidy(queue);
   }
 
@@ -100,9 +100,9 @@ export class FairQueueWatch implements QueueWatch {
   close(): void {
     this.#closed = true;
     for (const queue of this.#queues.values()) {
-      const due = queue.timer !== undefined && (queue.toldAt !== undefined || queue.claims);
+      const due = queue.timer !== undefined && (queue.notifiedAt !== undefined || queue.claims);
       this.#stopTimer(queue);
-      if (due) this.#look(queue, LONG_AGO_MS, newCleanupRecord()).catch(() => undefined);
+      if (due) this.#check(queue, LONG_AGO_MS, newCleanupRecord()).catch(() => undefined);
     }
     this.#queues.clear();
   }
@@ -113,11 +113,11 @@ export class FairQueueWatch implements QueueWatch {
       queue = {
         rawName,
         waiting: 0,
-        toldAt: undefined,
+        notifiedAt: undefined,
         claims: false,
         timer: undefined,
         dueAt: Infinity,
-        looks: 0,
+        checks: 0,
         listeners: new Map(),
       };
       this.#queues.set(rawName, queue);
@@ -126,7 +126,7 @@ export class FairQueueWatch implements QueueWatch {
   }
 
   /** Schedules a check in at most `ms` milliseconds; one that is due sooner stays. */
-  #lookIn(queue: Watched, ms: number): void {
+  #checkIn(queue: Watched, ms: number): void {
     const dueAt = performance.now() + ms;
     if (this.#closed || (queue.timer !== undefined && queue.dueAt <= dueAt)) return;
     this.#stopTimer(queue);
@@ -141,34 +141,34 @@ export class FairQueueWatch implements QueueWatch {
   }
 
   async #ask(queue: Watched): Promise<void> {
-    const toldMs = queue.toldAt === undefined ? 0 : Math.min(performance.now() - queue.toldAt, FIRST_LOOK_MS);
+    const sinceMs = queue.notifiedAt === undefined ? 0 : Math.min(performance.now() - queue.notifiedAt, FIRST_CHECK_MS);
     this.#stopTimer(queue);
-    queue.toldAt = undefined;
-    queue.looks++;
+    queue.notifiedAt = undefined;
+    queue.checks++;
     // If it fails, so did the connection, and the waiters attempt again when that is back.
-    const turn = await this.#look(queue, Math.floor(toldMs), newSendRecord()).catch(() => undefined);
-    queue.looks--;
+    const turn = await this.#check(queue, Math.floor(sinceMs), newSendRecord()).catch(() => undefined);
+    queue.checks--;
     if (this.#closed) return;
     queue.claims = turn !== undefined && turn.againMs > 0;
-    if (queue.claims) this.#lookIn(queue, turn!.againMs + MARGIN_MS);
+    if (queue.claims) this.#checkIn(queue, turn!.againMs + MARGIN_MS);
     // In a drain the subscriptions close first, and all waiters are about to leave.
     if (turn !== undefined && queue.waiting > 0 && !this.#subscriptions.closed) this.#listenTo(queue, turn.ahead);
     this.#tidy(queue);
   }
 
-  #look({ rawName, waiting }: Watched, told: number, sendRecord: SendRecord): Promise<FairTurn> {
+  #check({ rawName, waiting }: Watched, sinceMs: number, sendRecord: SendRecord): Promise<FairTurn> {
     const client = waiting > 0 ? this.#clientId : '';
     return this.#executor.run(
       checkFairTurn,
       fairChannelKeys(rawName),
-      { message: UNLOCK_MESSAGE, now: Date.now(), told, client, publish: PUBLISH_COMMAND },
+      { message: UNLOCK_MESSAGE, now: Date.now(), told: sinceMs, client, publish: PUBLISH_COMMAND },
       { what: 'look whether the queue of a fair lock goes on', sendRecord },
     );
   }
 
   #tidy(queue: Watched): void {
-    const { rawName, waiting, timer, looks } = queue;
-    if (waiting === 0 && timer === undefined && looks === 0) this.#queues.delete(rawName);
+    const { rawName, waiting, timer, checks } = queue;
+    if (waiting === 0 && timer === undefined && checks === 0) this.#queues.delete(rawName);
   }
 
   /** Subscribes to the channels of exactly these waiters. */
@@ -188,7 +188,7 @@ export class FairQueueWatch implements QueueWatch {
     }
     if (subscribed.length === 0) return;
     // The queue may have changed before the subscriptions were live.
-    void Promise.all(subscribed).then(() => queue.listeners.size > 0 && this.#lookIn(queue, 0));
+    void Promise.all(subscribed).then(() => queue.listeners.size > 0 && this.#checkIn(queue, 0));
   }
 
   /** @returns a promise that resolves when messages arrive, or when it is certain that none will */
@@ -199,7 +199,7 @@ export class FairQueueWatch implements QueueWatch {
       for (;;) {
         // Sleeps for ever once the listener is stopped: nothing wakes it any more.
         await listener.sleep(Infinity);
-        this.told(queue.rawName);
+        this.notified(queue.rawName);
         await listener.listen();
       }
     };

@@ -116,7 +116,7 @@ export interface LockKind {
 /** Keeps a queue in Redis moving: its head may be dead, and an unlock may notify no other waiter. */
 export interface QueueWatch {
   /** The head of this queue has just been notified that the lock is free. */
-  told(rawName: string): void;
+  notified(rawName: string): void;
   /** An acquisition of this process begins to wait. */
   joined(rawName: string): void;
   /** An attempt of a waiter was refused, and an unlock may not notify that waiter. */

@@ -112,7 +112,7 @@ export function fairKind(
         },
         { what: 'release fair lock', name, sendRecord },
       );
-      if (reply.kind === 'released' && reply.queued !== 0) watch.told(rawName);
+      if (reply.kind === 'released' && reply.queued !== 0) watch.notified(rawName);
       return reply;
     },
     abandon: async (request, sendRecord) => {
@@ -127,7 +127,7 @@ export function fairKind(
         },
         { what: 'leave the queue of fair lock', name: request.name, sendRecord },
       );
-      if (left === LEFT_FREE_LOCK) watch.told(request.rawName);
+      if (left === LEFT_FREE_LOCK) watch.notified(request.rawName);
     },
     forceRelease: async (rawName, name) => {
       const there = await executor.run(
@@ -136,7 +136,7 @@ export function fairKind(
         { message: UNLOCK_MESSAGE, now: Date.now(), publish: PUBLISH_COMMAND },
         { what: 'force the release of fair lock', name },
       );
-      if (there) watch.told(rawName);
+      if (there) watch.notified(rawName);
       return there;
     },
   };

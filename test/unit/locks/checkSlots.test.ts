@@ -15,7 +15,7 @@ import { slotOf } from '../../../lib/util/names';
 const noop = (): undefined => undefined;
 const cluster = { slotOf } as CommandExecutor;
 const single = { slotOf: () => 0 } as unknown as CommandExecutor;
-const NO_WATCH = { told: noop, joined: noop, unheard: noop, left: noop };
+const NO_WATCH = { notified: noop, joined: noop, unheard: noop, left: noop };
 const renewal = { renew: () => Promise.resolve([]), batchOf: () => 0 };
 
 function kindsOf(executor: CommandExecutor): LockKind[] {
