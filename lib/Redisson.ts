@@ -46,6 +46,7 @@ import { writeKind } from './locks/kinds/write';
 import { FencedLock } from './locks/FencedLock';
 import type { LockContext } from './locks/core/LockContext';
 import { LockEngine } from './locks/core/LockEngine';
+import { ObjectListeners } from './listeners/ObjectListeners';
 import { MultiLock } from './locks/multi/MultiLock';
 import { ALL, MAJORITY } from './locks/multi/quorum';
 import { ReadWriteLock } from './locks/ReadWriteLock';
@@ -89,7 +90,7 @@ export class Redisson {
     const { clientName = connectionName(this.#id) } = settings;
     const threadStarter = new ThreadStarter(settings, this.#id, clientName);
     this.#connections = connect({ ...settings, clientName });
-    const { executor, subscriber, monitor } = this.#connections;
+    const { executor, subscriber, monitor, keyEvents } = this.#connections;
     const ownerships = new OwnershipTable();
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
     const closing = this.#closing.signal;
@@ -104,6 +105,7 @@ export class Redisson {
       threadStarter,
       rollback: new Rollback(),
       subscriptions: new Subscriptions<Heir>(subscriber, settings),
+      objectListeners: new ObjectListeners(keyEvents, executor, settings),
       closing,
       shutdownError: (what) => this.#shutdownError(what),
       selfWaits: new SelfWaits(ownerships, warnSelfWait),
@@ -305,6 +307,7 @@ export class Redisson {
     }
     this.#fairQueues.close();
     ownerships.clear();
+    this.#context.objectListeners.close();
     const closed = [this.#connections.executor.close(), watchdog.thread?.close()];
     this.#connections.monitor.close();
     await Promise.all(closed);

@@ -42,6 +42,7 @@ export type {
   LockLostListener,
   LockOptions,
   ObjectKind,
+  ObjectListener,
   RCountDownLatch,
   RFencedLock,
   RLock,

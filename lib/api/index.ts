@@ -18,6 +18,6 @@ export type { AcquireOptions, LockOptions, ShutdownOptions, ThreadOptions } from
 export type { RCountDownLatch } from './RCountDownLatch';
 export type { RedissonClient } from './RedissonClient';
 export type { RFencedLock, RLock, RReadWriteLock } from './RLock';
-export type { RObject } from './RObject';
+export type { ObjectListener, RObject } from './RObject';
 export type { RPermitExpirableSemaphore } from './RPermitExpirableSemaphore';
 export type { RSemaphore } from './RSemaphore';

@@ -4,6 +4,7 @@ import { runOutside } from '../util/outside';
 import { driverError } from './link/driverError';
 import type { Link, LinkEvents } from './link/Link';
 import type { CommandExecutor } from './pending/CommandExecutor';
+import type { KeyEventSource } from './pubsub/KeyEventSource';
 import type { Subscriber } from './pubsub/Subscriber';
 
 /**
@@ -96,4 +97,6 @@ export interface Connections {
   readonly executor: CommandExecutor;
   readonly subscriber: Subscriber;
   readonly monitor: ConnectionMonitor;
+  /** Opens more connections, for the object listeners. */
+  readonly keyEvents: KeyEventSource;
 }

@@ -6,6 +6,7 @@ import { chosenConnector, sentinelConnector } from './link/connectors';
 import { connectCluster, connectClusterCopy } from './connectCluster';
 import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword } from './link/connectionOptions';
 import { ConnectionSubscriber, endpointOf } from './pubsub/ConnectionSubscriber';
+import type { KeyEventSource } from './pubsub/KeyEventSource';
 import { Executor } from './Executor';
 import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
 import { MasterFinder } from './link/MasterFinder';
@@ -114,7 +115,14 @@ function connectServer(
   const subscriber =
     commandsOnly === true ? undefined : new ConnectionSubscriber(open(), { timeout, onSilence: () => link.probe() });
   const commands = open();
-  if (replicated) commands.on('ready', () => subscriber?.follow(endpointOf(commands)));
+  let events: ConnectionSubscriber | undefined;
+  if (replicated) {
+    commands.on('ready', () => {
+      const endpoint = endpointOf(commands);
+      subscriber?.follow(endpoint);
+      events?.follow(endpoint);
+    });
+  }
   const link = new StandaloneLink(commands, {
     ...more,
     address,
@@ -123,5 +131,10 @@ function connectServer(
     onSilence: () => subscriber?.probe(),
   });
   const executor = new Executor(link, settings);
-  return { executor, subscriber: subscriber ?? NO_SUBSCRIBER, monitor: new ConnectionMonitor(link) };
+  const keyEvents: KeyEventSource = {
+    database: commands.options.db ?? 0,
+    open: () =>
+      (events = runOutside(() => new ConnectionSubscriber(open(), { timeout, onSilence: () => link.probe() }))),
+  };
+  return { executor, subscriber: subscriber ?? NO_SUBSCRIBER, monitor: new ConnectionMonitor(link), keyEvents };
 }

@@ -11,6 +11,8 @@ import { ConnectionSubscriber } from './pubsub/ConnectionSubscriber';
 import { Executor } from './Executor';
 import { startNodesOf } from './link/ioredisCompat';
 import { ownOptions, type OwnRedisOptions } from './link/ownOptions';
+import type { KeyEventSource } from './pubsub/KeyEventSource';
+import { MastersSubscriber } from './pubsub/MastersSubscriber';
 import { ShardedSubscriber } from './pubsub/ShardedSubscriber';
 import { NO_SUBSCRIBER, type Subscriber } from './pubsub/Subscriber';
 import { StandaloneLink, type StandaloneOptions } from './link/StandaloneLink';
@@ -96,7 +98,11 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
     : new ClusterSubscriber(view.known, listen, (channel) => view.countListeners(channel));
   const link = new ClusterLink(view, source.address, settings.slavesSyncTimeout);
   const executor = new Executor(link, settings);
-  return { executor, subscriber, monitor: new ConnectionMonitor(link) };
+  const keyEvents: KeyEventSource = {
+    database: 0,
+    open: () => new MastersSubscriber(view, (address) => new ConnectionSubscriber(open(address), listening)),
+  };
+  return { executor, subscriber, monitor: new ConnectionMonitor(link), keyEvents };
 }
 
 /** A connection to some node of a cluster, each time to another one: a classic message reaches all of them. */

@@ -1,4 +1,4 @@
-import type { AcquireOptions, LockHold, LockOptions, RFencedLock, ThreadOptions } from '../api';
+import type { AcquireOptions, LockHold, LockOptions, ObjectListener, RFencedLock, ThreadOptions } from '../api';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { readTryLock } from './core/calls';
@@ -41,6 +41,14 @@ export class FencedLock implements RFencedLock, MemberLock {
 
   getName(): string {
     return this.#lock.name;
+  }
+
+  addListener(listener: ObjectListener): Promise<number> {
+    return this.#lock.addListener(listener);
+  }
+
+  removeListener(listenerId: number): Promise<void> {
+    return this.#lock.removeListener(listenerId);
   }
 
   async lockAndGetToken(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<bigint> {

@@ -2,7 +2,7 @@ import { ACQUIRE_OPTIONS } from '../config/optionNames';
 import { watchdogThread } from '../config/parse/watchdogThread';
 import type { WatchdogThreadOption } from '../config/Settings';
 import { serverIdentity } from '../config/serverIdentity';
-import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ThreadOptions } from '../api';
+import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ObjectListener, ThreadOptions } from '../api';
 import type { Scope } from '../thread/threadScope';
 import { isTraced } from '../util/channels';
 import { leaseMillis } from '../util/duration';
@@ -65,6 +65,14 @@ export class Lock implements MemberLock {
 
   getName(): string {
     return this.engine.name;
+  }
+
+  addListener(listener: ObjectListener): Promise<number> {
+    return this.engine.context.objectListeners.add(this.engine, listener);
+  }
+
+  removeListener(listenerId: number): Promise<void> {
+    return this.engine.context.objectListeners.remove(this.engine, listenerId);
   }
 
   // Not async, as `unlock`: it is on the hot path, and thousands may wait in it.

@@ -1,4 +1,4 @@
-import type { RLock, RReadWriteLock } from '../api';
+import type { ObjectListener, RLock, RReadWriteLock } from '../api';
 import { Lock } from './Lock';
 import { HandleThread } from './core/calls';
 import type { LockEngine } from './core/LockEngine';
@@ -25,6 +25,14 @@ export class ReadWriteLock implements RReadWriteLock {
 
   getName(): string {
     return this.name;
+  }
+
+  addListener(listener: ObjectListener): Promise<number> {
+    return this.#read.addListener(listener);
+  }
+
+  removeListener(listenerId: number): Promise<void> {
+    return this.#read.removeListener(listenerId);
   }
 
   readLock(): RLock {

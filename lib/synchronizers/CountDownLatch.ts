@@ -1,4 +1,4 @@
-import type { LockOptions, RCountDownLatch } from '../api';
+import type { LockOptions, ObjectListener, RCountDownLatch } from '../api';
 import { defineIntegerScript } from '../scripts/integerScript';
 import { decodeCount, decodeFlag } from '../scripts/replies';
 import { defineScript, lua, PUBLISH_COMMAND } from '../scripts/Script';
@@ -36,6 +36,14 @@ export class CountDownLatch implements RCountDownLatch {
 
   getName(): string {
     return this.#object.name;
+  }
+
+  addListener(listener: ObjectListener): Promise<number> {
+    return this.#object.addListener(listener);
+  }
+
+  removeListener(listenerId: number): Promise<void> {
+    return this.#object.removeListener(listenerId);
   }
 
   async await(timeout?: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { LockOptions, RPermitExpirableSemaphore } from '../api';
+import type { LockOptions, ObjectListener, RPermitExpirableSemaphore } from '../api';
 import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
@@ -48,6 +48,14 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
 
   getName(): string {
     return this.#object.name;
+  }
+
+  addListener(listener: ObjectListener): Promise<number> {
+    return this.#object.addListener(listener);
+  }
+
+  removeListener(listenerId: number): Promise<void> {
+    return this.#object.removeListener(listenerId);
   }
 
   async acquire(leaseTime = NO_LEASE, unit?: TimeUnit, options?: LockOptions): Promise<string> {

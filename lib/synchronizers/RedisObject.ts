@@ -1,4 +1,4 @@
-import type { LockOptions, ObjectKind } from '../api';
+import type { LockOptions, ObjectKind, ObjectListener } from '../api';
 import type { Settings } from '../config/Settings';
 import { mapName } from '../config/validateName';
 import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
@@ -12,6 +12,7 @@ import { prefixName, suffixName } from '../util/names';
 import { type Acquirable, acquireWithin, waitLimit } from '../wait/acquireWithin';
 import type { Rollback } from '../wait/Rollback';
 import type { QueueWait } from '../waiters/QueueWait';
+import type { ObjectListeners } from '../listeners/ObjectListeners';
 import type { Subscriptions } from '../waiters/Subscriptions';
 import type { WakeRule } from '../waiters/WaitQueue';
 
@@ -66,6 +67,16 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
       what: `${what} ${this.#kind}`,
       name: this.name,
     });
+  }
+
+  /** See `RObject`. */
+  addListener(listener: ObjectListener): Promise<number> {
+    return this.context.objectListeners.add({ name: this.name, rawName: this.keys.name }, listener);
+  }
+
+  /** See `RObject`. */
+  removeListener(id: number): Promise<void> {
+    return this.context.objectListeners.remove({ name: this.name, rawName: this.keys.name }, id);
   }
 
   /** Why its commands cannot be sent now. @param what - as for {@link run} @returns `undefined` if they can */
@@ -142,6 +153,7 @@ export interface SynchronizerContext {
   readonly shutdownError: (what?: string) => ShutdownError;
   /** The waiters sleep in its queues. */
   readonly subscriptions: Subscriptions;
+  readonly objectListeners: ObjectListeners;
   /** Removes from Redis what no caller owns. */
   readonly rollback: Rollback;
 }

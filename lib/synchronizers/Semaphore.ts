@@ -1,4 +1,4 @@
-import type { LockOptions, RSemaphore } from '../api';
+import type { LockOptions, ObjectListener, RSemaphore } from '../api';
 import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { ConnectionError } from '../errors';
 import { PUBLISH_COMMAND } from '../scripts/Script';
@@ -42,6 +42,14 @@ export class Semaphore implements RSemaphore {
 
   getName(): string {
     return this.#object.name;
+  }
+
+  addListener(listener: ObjectListener): Promise<number> {
+    return this.#object.addListener(listener);
+  }
+
+  removeListener(listenerId: number): Promise<void> {
+    return this.#object.removeListener(listenerId);
   }
 
   async acquire(permits = 1, options?: LockOptions): Promise<void> {

@@ -8,6 +8,7 @@ import { Lock } from '../../lib/locks/Lock';
 import { HandleThread } from '../../lib/locks/core/calls';
 import type { LockContext } from '../../lib/locks/core/LockContext';
 import { LockEngine } from '../../lib/locks/core/LockEngine';
+import { ObjectListeners } from '../../lib/listeners/ObjectListeners';
 import { Subscriptions } from '../../lib/waiters/Subscriptions';
 import { OwnershipTable, type LockLost } from '../../lib/watchdog/OwnershipTable';
 import { Watchdog } from '../../lib/watchdog/Watchdog';
@@ -74,6 +75,7 @@ export class FakeClient {
       watchdog: this.watchdog,
       rollback: new Rollback(),
       subscriptions: this.subscriptions,
+      objectListeners: new ObjectListeners({ database: 0, open: () => this.subscriber }, this.executor, full),
       shutdownError: (what) => new ShutdownError(what),
       closing: this.closing.signal,
       selfWaits: new SelfWaits(this.ownerships, (name) => this.selfWaits.push(name)),

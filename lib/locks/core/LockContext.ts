@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/Settings';
 import type { ShutdownError } from '../../errors';
+import type { ObjectListeners } from '../../listeners/ObjectListeners';
 import type { Subscriptions } from '../../waiters/Subscriptions';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
 import type { ThreadStart } from '../../watchdog/RenewalThread';
@@ -14,6 +15,7 @@ export interface LockContext {
   readonly settings: Settings;
   readonly ownerships: OwnershipTable;
   readonly subscriptions: Subscriptions<Heir>;
+  readonly objectListeners: ObjectListeners;
   readonly watchdog: Watchdog;
   readonly threadStarter: ThreadStart;
   /** Removes from Redis what no caller owns. */

@@ -70,6 +70,14 @@ export class MultiLock implements MemberLock {
     throw this.#unsupported('getName');
   }
 
+  addListener(): Promise<number> {
+    return Promise.reject(this.#unsupported('addListener'));
+  }
+
+  removeListener(): Promise<void> {
+    return Promise.reject(this.#unsupported('removeListener'));
+  }
+
   async lock(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<void> {
     await this.#take(leaseMillis(leaseTime, unit), Infinity, options);
   }

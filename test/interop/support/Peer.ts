@@ -64,6 +64,16 @@ export class Peer {
     return this.thread().call<T>(path, method, ...args);
   }
 
+  /** Has its client listen to the end of the object's key. @returns the ids of the listeners: two of Java, one here */
+  listen(object: Path): Promise<number[]> {
+    return this.request({ op: 'listen', thread: 'listen', object });
+  }
+
+  /** What its listeners were told, in order: `expired <name>`, `deleted <name>`. */
+  heard(): Promise<string[]> {
+    return this.request({ op: 'heard', thread: 'heard' });
+  }
+
   /** Runs load inside the driver's process. */
   bench<K extends BenchKind>(kind: K, parameters: BenchParameters[K]): Promise<BenchResults[K]> {
     return this.request<BenchResults[K]>({ op: 'bench', kind, ...parameters });

@@ -1,6 +1,17 @@
 /** A request to a driver, Java's or Node's; `test/interop/README.md` lists the operations. */
 export interface DriverRequest {
-  readonly op: 'create' | 'call' | 'batch' | 'bench' | 'threadId' | 'clientId' | 'interrupt' | 'shutdown' | 'ping';
+  readonly op:
+    | 'create'
+    | 'call'
+    | 'batch'
+    | 'listen'
+    | 'heard'
+    | 'bench'
+    | 'threadId'
+    | 'clientId'
+    | 'interrupt'
+    | 'shutdown'
+    | 'ping';
   readonly [field: string]: unknown;
 }
 

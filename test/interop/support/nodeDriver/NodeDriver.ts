@@ -1,4 +1,4 @@
-import type { Redisson } from '../../../../lib';
+import type { Redisson, RObject } from '../../../../lib';
 import type { BenchKind } from '../benchTypes';
 import type { Path, Step } from '../paths';
 import type { PeerConfig } from '../Peer';
@@ -16,6 +16,8 @@ type Callable = Readonly<Record<string, (...args: readonly unknown[]) => unknown
 export interface NodeClient {
   readonly redisson: Redisson;
   readonly config: PeerConfig;
+  /** What its object listeners were told. */
+  readonly heard: string[];
   /** The floor to measure against; opened by the first path that begins with `raw`. */
   raw?: RawLocks;
 }
@@ -63,6 +65,10 @@ export class NodeDriver implements Transport {
         return this.#shutdown(name);
       case 'bench':
         return runNodeBench(this, name, request['kind'] as BenchKind, request);
+      case 'listen':
+        return this.#listen(name, request['object'] as Path);
+      case 'heard':
+        return [...this.client(name).heard];
       case 'interrupt':
         return this.#worker(name, String(request['thread'])).interrupt();
       case 'threadId':
@@ -77,8 +83,18 @@ export class NodeDriver implements Transport {
 
   #create(name: string, config: PeerConfig): unknown {
     const redisson = createNodeClient(config);
-    this.#clients.set(name, { redisson, config });
+    this.#clients.set(name, { redisson, config, heard: [] });
     return { clientId: redisson.getId(), ignored: [] };
+  }
+
+  async #listen(name: string, path: Path): Promise<number[]> {
+    const { heard } = this.client(name);
+    const object = this.resolve(name, path) as RObject;
+    const id = await object.addListener({
+      onExpired: (ended) => heard.push(`expired ${ended}`),
+      onDeleted: (ended) => heard.push(`deleted ${ended}`),
+    });
+    return [id];
   }
 
   async #shutdown(name: string): Promise<void> {

@@ -7,10 +7,16 @@ import java.lang.reflect.Array;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.redisson.api.DeletedObjectListener;
+import org.redisson.api.ExpiredObjectListener;
+import org.redisson.api.RObject;
 
 /**
  * Finds the object and the method a request names, and calls it on the running thread.
@@ -24,6 +30,8 @@ final class Calls {
     /** Redisson keeps the last lease in the lock object, so whether two calls share one matters: they do by handle. */
     private final Map<String, Object> handles = new ConcurrentHashMap<>();
 
+    private final Map<String, Queue<String>> heard = new ConcurrentHashMap<>();
+
     Calls(Clients clients) {
         this.clients = clients;
     }
@@ -33,6 +41,24 @@ final class Calls {
         JsonNode args = request.has("args") ? request.get("args") : JsonNodeFactory.instance.arrayNode();
         Object result = invoke(client, target, request.path("method").asText(), args);
         return result instanceof CompletionStage<?> stage ? stage.toCompletableFuture().get() : result;
+    }
+
+    /** Listens to the end of an object's key. Redisson has a listener, and an id, for each event. */
+    List<Integer> listen(String client, JsonNode request) throws Exception {
+        RObject object = (RObject) resolve(client, request.get("object"));
+        Queue<String> events = events(client);
+        ExpiredObjectListener expired = name -> events.add("expired " + name);
+        DeletedObjectListener deleted = name -> events.add("deleted " + name);
+        return List.of(object.addListener(expired), object.addListener(deleted));
+    }
+
+    /** What the listeners of a client were told, in order. */
+    List<String> heard(String client) {
+        return List.copyOf(events(client));
+    }
+
+    private Queue<String> events(String client) {
+        return heard.computeIfAbsent(client, name -> new ConcurrentLinkedQueue<>());
     }
 
     /** A new object for each call, unless the request names a handle. */

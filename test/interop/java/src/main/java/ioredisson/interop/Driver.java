@@ -78,6 +78,8 @@ public final class Driver {
             case "clientId" -> clients.get(client).getId();
             case "threadId" -> Thread.currentThread().getId();
             case "call" -> calls.call(client, request);
+            case "listen" -> calls.listen(client, request);
+            case "heard" -> calls.heard(client);
             case "batch" -> batch(client, request.path("calls"));
             case "shutdown" -> {
                 clients.shutdown(client);
