@@ -37,9 +37,12 @@ export interface RObject {
    *
    * @param listener - has `onExpired`, `onDeleted` or both
    * @returns the id for {@link removeListener}, as soon as events arrive
-   * @throws ConfigError for what is no listener; UnsupportedOperationError if the server sends no such events, and on a
-   *   MultiLock or RedLock; SubscriptionTimeoutError after `subscriptionTimeout`; CommandError without the rights;
-   *   ShutdownError after `shutdown()`; ConnectionError, CommandTimeoutError if Redis does not reply
+   * @throws ConfigError for what is no listener
+   * @throws UnsupportedOperationError if the server sends no such events; on a MultiLock or RedLock
+   * @throws SubscriptionTimeoutError if the events could not be subscribed within `subscriptionTimeout`
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws CommandError, ShutdownError if Redis refuses the subscription, or the client is shut down.
+   *
    * Source: `RObject.addListener(ObjectListener)`.
    */
   addListener(listener: ObjectListener): Promise<number>;
@@ -49,7 +52,8 @@ export interface RObject {
    * The connection for events is closed with the last listener of the client.
    *
    * @param listenerId - what {@link addListener} gave
-   * @throws ConfigError for what is no id; UnsupportedOperationError on a MultiLock or RedLock
+   * @throws ConfigError for what is no id
+   * @throws UnsupportedOperationError on a MultiLock or RedLock
    * Source: `RObject.removeListener(int)`.
    */
   removeListener(listenerId: number): Promise<void>;
