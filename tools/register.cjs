@@ -2,6 +2,7 @@
 // TypeScript for mocha, the demo and the bench: transpiled only. Types are checked by `npm run check`.
 const path = require('path');
 
+const THREAD_FILE = path.join(__dirname, 'threadFile.ts');
 const WORKER_FILE = path.join('lib', 'watchdogThread', 'workerFile.ts');
 const PAGE_HTML = path.join('lib', 'dashboard', 'pageHtml.ts');
 
@@ -20,7 +21,10 @@ require.extensions['.ts'] = function (module, filename) {
       filename,
     );
   } else if (filename.endsWith(WORKER_FILE)) {
-    module.exports.workerFile = () => require('./threadFile.ts').threadFile();
+    module._compile(
+      `exports.__esModule = true; exports.workerFile = () => require(${JSON.stringify(THREAD_FILE)}).threadFile();`,
+      filename,
+    );
   } else compile(module, filename);
 };
 

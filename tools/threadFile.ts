@@ -10,11 +10,20 @@ let file: string | undefined;
  * process. A thread that compiles them file by file would take seconds to start.
  */
 export function threadFile(): string {
-  if (file !== undefined) return file;
-  const outfile = path.join(projectRoot, 'node_modules', '.cache', `ioredisson-thread-${process.pid}.cjs`);
+  return (file ??= bundleSources(path.join(projectRoot, 'lib', 'watchdogThread', 'index.ts')));
+}
+
+/** A program as one file, with the sources it uses, that Node runs as it is. It is deleted when this process ends. */
+export function bundleProgram(entry: string): string {
+  return bundleSources(entry, { WATCHDOG_THREAD_FILE: JSON.stringify(threadFile()) });
+}
+
+function bundleSources(entry: string, define: Readonly<Record<string, string>> = {}): string {
+  const name = `ioredisson-${path.basename(entry, '.ts')}-${process.pid}.cjs`;
+  const outfile = path.join(projectRoot, 'node_modules', '.cache', name);
   buildSync({
     absWorkingDir: projectRoot,
-    entryPoints: [path.join('lib', 'watchdogThread', 'index.ts')],
+    entryPoints: [entry],
     outfile,
     bundle: true,
     packages: 'external',
@@ -23,7 +32,8 @@ export function threadFile(): string {
     target: 'node20',
     sourcemap: 'inline',
     logLevel: 'warning',
+    define,
   });
   process.once('exit', () => fs.rmSync(outfile, { force: true }));
-  return (file = outfile);
+  return outfile;
 }

@@ -13,9 +13,10 @@ export class Child {
   readonly #process: ChildProcess;
   #errors = '';
 
-  /** @param file - beside this one @param flags - of node */
+  /** @param file - beside this one, or the path of a program that Node runs as it is @param flags - of node */
   constructor(file: string, args: readonly string[], flags: readonly string[] = []) {
-    this.#process = spawn(process.execPath, [...flags, '-r', REGISTER, path.join(__dirname, file), ...args], {
+    const program = path.isAbsolute(file) ? [file] : ['-r', REGISTER, path.join(__dirname, file)];
+    this.#process = spawn(process.execPath, [...flags, ...program, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     createInterface({ input: this.#process.stdout! }).on('line', (line) => this.lines.push(line));
