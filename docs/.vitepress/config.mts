@@ -66,6 +66,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: 'Guide', link: '/guide/first-lock', activeMatch: '^/guide/' },
+      { text: 'Recipes', link: '/recipes/cron-once', activeMatch: '^/recipes/' },
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
       { text: 'Reliability', link: '/reliability' },
       { text: 'Benchmarks', link: '/benchmarks' },
