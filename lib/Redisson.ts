@@ -307,7 +307,7 @@ export class Redisson {
     this.#fairQueues.close();
     ownerships.clear();
     this.#context.objectListeners.close();
-    const closed = [this.#connections.executor.close(), watchdog.thread?.close()];
+    const closed = [this.#connections.executor.close(), watchdog.thread?.close() ?? Promise.resolve()];
     this.#connections.monitor.close();
     await Promise.all(closed);
     this.#context.rollback.close();
