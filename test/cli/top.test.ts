@@ -41,7 +41,7 @@ describe('ioredisson top', function () {
     expect(code).to.equal(0);
     expect(stdout.match(/^ioredisson top /gm)).to.have.lengthOf(2);
     expect(
-      stdout.match(new RegExp(`^watched +lock +${OWNER} +1 +none +0 +Java\\? +no-expiry$`, 'gm')),
+      stdout.match(new RegExp(`^watched +lock +${OWNER} +1 +none +0 +gone +no-expiry$`, 'gm')),
     ).to.have.lengthOf(2);
     expect(stdout).to.not.contain('\u001b').and.to.not.contain('q to quit');
   });
