@@ -76,11 +76,12 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
     trySetCount: ({ redisson, name }) => redisson.getCountDownLatch(name).trySetCount(1),
     delete: ({ redisson, name }) => redisson.getCountDownLatch(name).delete(),
   },
+  RObject: { addListener: ({ redisson, name }) => redisson.getLock(name).addListener({ onDeleted: () => undefined }) },
   RedissonClient: { ping: ({ redisson }) => redisson.ping() },
 };
 
 /** Methods that ask Redis for nothing. */
-const LOCAL = ['RedissonClient.runInThread', 'RedissonClient.shutdown'];
+const LOCAL = ['RObject.removeListener', 'RedissonClient.runInThread', 'RedissonClient.shutdown'];
 
 const PERMIT = '0'.repeat(32);
 
@@ -146,7 +147,8 @@ describe('the errors that doc comments name', function () {
     }
     await redis.del(`${of.name}:held`);
     await redis.geoadd(`${of.name}:held`, 1, 1, 'x');
-    const found = await outcomes(of, ['RedissonClient.ping']);
+    // They look at no key.
+    const found = await outcomes(of, ['RedissonClient.ping', 'RObject.addListener']);
     // These look at another key first.
     const elsewhere = {
       'RFencedLock.getToken': 'nothing',
