@@ -29,7 +29,7 @@ interface Dashboard {
   readonly time: { readonly from: string; readonly to: string };
   readonly panels: readonly Panel[];
   readonly templating: {
-    readonly list: readonly { name: string; type: string; query: unknown; definition?: string }[];
+    readonly list: readonly { name: string; type: string; query: string | { query: string } }[];
   };
 }
 
@@ -125,9 +125,10 @@ describe('docs/grafana/ioredisson.json', () => {
       const used = [...expr.matchAll(/\$(\w+)/g)].map(([, name]) => name!).filter((name) => !name.startsWith('__'));
       expect(variables).to.include.members(used);
     }
-    for (const { definition } of dashboard.templating.list) {
-      if (definition === undefined) continue;
-      const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec(definition)!;
+    const queries = dashboard.templating.list.flatMap(({ query }) => (typeof query === 'string' ? [] : [query.query]));
+    expect(queries).to.have.length(2);
+    for (const query of queries) {
+      const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec(query)!;
       expect([...((await series()).get(metric!) ?? []), ...ADDED]).to.include(label);
     }
     const metrics = new Set([...(await series()).keys()].map((name) => name.replace(/_(bucket|sum|count)$/, '')));
