@@ -194,9 +194,10 @@ export class Executor implements CommandExecutor {
     this.onReply?.();
     switch (classify(error)) {
       case 'noScript':
-        pending.useText();
         pending.unsend();
-        return this.#restart(pending);
+        if (pending.useText()) return this.#restart(pending);
+        // It was told the text, and still does not know the script: a proxy that does not understand scripts.
+        return pending.fail(denial(pending, this.#link, error));
       case 'redirected':
         pending.unsend();
         return pending.refusals < FREE_REDIRECTS ? this.#again(pending) : this.#later(pending, error);

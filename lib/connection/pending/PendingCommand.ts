@@ -106,11 +106,15 @@ export class PendingCommand implements ReplicaAck {
     return this.name === undefined ? what : `${what} '${this.name}'`;
   }
 
-  /** Sends the text of its script from now on, which also caches it: the server does not know it, or may not. */
-  useText(): void {
-    if (this.#script === undefined) return;
+  /**
+   * Sends the text of its script from now on, which also caches it: the server does not know it, or may not.
+   * @returns whether that is anything new
+   */
+  useText(): boolean {
+    if (this.#script === undefined || this.commandName === 'eval') return false;
     this.commandName = 'eval';
     this.args[0] = this.#script.lua;
+    return true;
   }
 
   /**

@@ -73,6 +73,16 @@ describe('Executor', () => {
       expect(['b', 'b'].map(cleanup)).to.deep.equal(['eval', 'evalsha']);
     });
 
+    it('nothing more to a server that does not know a script although it was told its text', async () => {
+      const outcome = run('always');
+      link.last.reject(reply('NOSCRIPT No matching script.'));
+      await settle();
+      link.last.reject(reply('NOSCRIPT No matching script.'));
+      await settle();
+      expect(link.sent).to.have.length(2);
+      expect(errorOf(outcome)).to.include({ code: 'COMMAND', reply: 'NOSCRIPT', mayHaveRun: false });
+    });
+
     it('the text of a script the server does not know, to the same end', async () => {
       const outcome = run('never');
       link.last.reject(reply('NOSCRIPT No matching script. Please use EVAL.'));
