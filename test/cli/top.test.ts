@@ -40,9 +40,9 @@ describe('ioredisson top', function () {
     const { stdout, code } = await cli(['top', '--count', '2', '-i', '10ms', '-u', server.url]);
     expect(code).to.equal(0);
     expect(stdout.match(/^ioredisson top /gm)).to.have.lengthOf(2);
-    expect(
-      stdout.match(new RegExp(`^watched +lock +${OWNER} +1 +none +0 +gone +no-expiry$`, 'gm')),
-    ).to.have.lengthOf(2);
+    expect(stdout.match(new RegExp(`^watched +lock +${OWNER} +1 +none +0 +gone +no-expiry$`, 'gm'))).to.have.lengthOf(
+      2,
+    );
     expect(stdout).to.not.contain('\u001b').and.to.not.contain('q to quit');
   });
 
