@@ -3,6 +3,7 @@ import { build } from 'esbuild';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { conditionsOf, entryPoints } from '../../tools/entryPoints';
+import { RedisServer } from '../../tools/redisServer';
 import type { ConsumerProject } from '../support/ConsumerProject';
 import { optionalPeers, ordinaryPackages, PackedPackage, peersOf } from './support/installed';
 
@@ -142,6 +143,35 @@ describe('the entry points of the packed package', function () {
       expect(run).to.deep.equal({ code: 0, output: '' });
     });
 
+    for (const format of ['esm', 'cjs'] as const) {
+      it(`a bundle (${format}) with a watchdog thread: the program runs once, and the thread is that of the package`, async () => {
+        const server = await RedisServer.start();
+        try {
+          const entry = project.write(
+            'threaded.mjs',
+            `import { isMainThread } from 'node:worker_threads'; import { Redisson } from 'ioredisson';
+             console.log('runs', isMainThread);
+             const redisson = Redisson.create({ url: ${JSON.stringify(server.url)}, watchdogThread: true, lockWatchdogTimeout: 1500 });
+             redisson.getLock('a').withLock(() => {
+               // Longer than two leases: only the thread can renew.
+               const end = Date.now() + 3500;
+               while (Date.now() < end);
+             }).then(() => console.log('kept'), (error) => console.log(error.message))
+               .finally(() => redisson.shutdown());`,
+          );
+          const code = await bundle(project, entry, ['ioredis'], format);
+          // As bundles are run: as the index file of their folder.
+          fs.mkdirSync(path.join(project.folder, format), { recursive: true });
+          const file = project.write(path.join(format, format === 'esm' ? 'index.mjs' : 'index.cjs'), code);
+          if (format === 'cjs') project.write(path.join(format, 'index.js'), code);
+          const run = await project.run(process.execPath, [file]);
+          expect(run).to.deep.equal({ code: 0, output: 'runs true\nkept\n' });
+        } finally {
+          await server.stop();
+        }
+      });
+    }
+
     it('a bundle leaves out what nobody uses', async () => {
       const little = project.write(
         'little.mjs',
@@ -162,18 +192,25 @@ async function report(project: ConsumerProject, file: string, text: string): Pro
 }
 
 /** As a bundler's user has it: with the conditions that esbuild knows by itself. */
-async function bundle(project: ConsumerProject, entry: string, external: string[]): Promise<string> {
+async function bundle(
+  project: ConsumerProject,
+  entry: string,
+  external: string[],
+  format: 'esm' | 'cjs' = 'esm',
+): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [entry],
     absWorkingDir: project.folder,
     bundle: true,
     write: false,
     platform: 'node',
-    format: 'esm',
+    format,
     external,
     logLevel: 'silent',
     // What was CommonJS in it requires Node's own modules.
-    banner: { js: "import { createRequire as r } from 'node:module'; const require = r(import.meta.url);" },
+    ...(format === 'esm' && {
+      banner: { js: "import { createRequire as r } from 'node:module'; const require = r(import.meta.url);" },
+    }),
   });
   return outputFiles[0]!.text;
 }
