@@ -1,9 +1,11 @@
 import { realNow } from './engine/install';
+import { fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Result, simulate } from './simulate';
 
 /*
- * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--trace]
+ * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--trace]
  */
 
 const { values } = parseArgs({
@@ -13,6 +15,7 @@ const { values } = parseArgs({
     ops: { type: 'string' },
     each: { type: 'string', default: '400' },
     time: { type: 'string' },
+    jobs: { type: 'string' },
     trace: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
@@ -20,40 +23,123 @@ const { values } = parseArgs({
 });
 
 function number(text: string | undefined, otherwise: number): number {
-  const value = text === undefined ? otherwise : Number(text);
+  if (text === undefined) return otherwise;
+  const value = Number(text);
   if (Number.isFinite(value)) return value;
   console.error(`not a number: ${text}`);
   process.exit(64);
 }
 
-async function main(): Promise<number> {
-  const startedAt = realNow();
-  const each = number(values.each, 400);
-  const limitMs = values.time === undefined ? Infinity : number(values.time, 0) * 1000;
-  const opsLimit = values.ops === undefined ? Infinity : number(values.ops, 0);
-  const bounded = limitMs !== Infinity || opsLimit !== Infinity;
-  const seeds = number(values.seeds, values.seed === undefined ? (bounded ? Infinity : 100) : 1);
-  // A new one each day and run; printed, so that whoever reads it can run it again.
-  const first = number(values.seed, Math.floor(Math.random() * 1_000_000) * 1_000);
-  console.log(`simulation: seeds from ${first}, ${each} operations each`);
-  let operations = 0;
-  let ran = 0;
-  let failed = 0;
-  for (let seed = first; ran < seeds && operations < opsLimit && realNow() - startedAt < limitMs; seed++, ran++) {
-    const result = await simulate(seed, each, values.trace ? (line) => console.log(line) : undefined);
-    operations += result.operations;
-    if (values.verbose) console.log(line(result));
-    if (result.violations.length === 0) continue;
-    failed++;
-    console.log(report(result));
-    if (!values['keep-going']) break;
+const each = number(values.each, 400);
+/** Set in the environment of a process that runs seeds for another one. */
+const JOB = 'SIMULATION_JOB';
+/** How many seeds a job has in advance, so that it never waits for the next. */
+const AHEAD = 2;
+
+/** Which seeds there are to run, and what came of them. */
+class Run {
+  readonly #startedAt = realNow();
+  readonly #opsLimit = number(values.ops, Infinity);
+  readonly #limitMs = number(values.time, Infinity) * 1000;
+  readonly #first: number;
+  readonly #seeds: number;
+  readonly #results = new Map<number, Result>();
+  #next: number;
+  #reported: number;
+  #handed = 0;
+  #operations = 0;
+  #failed = 0;
+
+  constructor() {
+    // A new one each day and run; printed, so that whoever reads it can run it again.
+    this.#first = number(values.seed, Math.floor(Math.random() * 1_000_000) * 1_000);
+    this.#seeds = number(values.seeds, this.long ? Infinity : values.seed === undefined ? 100 : 1);
+    this.#next = this.#reported = this.#first;
+    console.log(`simulation: seeds from ${this.#first}, ${each} operations each`);
   }
-  const seconds = (realNow() - startedAt) / 1000;
-  const speed = `${Math.round(operations / seconds)}/s`;
-  console.log(
-    `simulation: ${ran} seeds, ${operations} operations in ${seconds.toFixed(1)} s (${speed}), ${failed} failed`,
-  );
-  return failed === 0 ? 0 : 1;
+
+  /** Whether it is bounded by time or operations, and so worth more than one process. */
+  get long(): boolean {
+    return this.#opsLimit !== Infinity || this.#limitMs !== Infinity;
+  }
+
+  /** The next seed; `undefined`: no more. */
+  take(): number | undefined {
+    if (this.#failed > 0 && !values['keep-going']) return undefined;
+    if (this.#next - this.#first >= this.#seeds || this.#handed >= this.#opsLimit) return undefined;
+    if (realNow() - this.#startedAt >= this.#limitMs) return undefined;
+    this.#handed += each;
+    return this.#next++;
+  }
+
+  /** A seed has run. They are told in their order, whoever ran them. */
+  add(result: Result): void {
+    if (result.violations.length > 0) this.#failed++;
+    this.#results.set(result.seed, result);
+    for (;;) {
+      const one = this.#results.get(this.#reported);
+      if (one === undefined) return;
+      this.#results.delete(this.#reported++);
+      this.#operations += one.operations;
+      if (values.verbose) console.log(line(one));
+      if (one.violations.length > 0) console.log(report(one));
+    }
+  }
+
+  /** @returns whether nothing failed */
+  end(): boolean {
+    const seconds = (realNow() - this.#startedAt) / 1000;
+    const ran = this.#reported - this.#first;
+    const speed = `${Math.round(this.#operations / seconds)}/s`;
+    console.log(
+      `simulation: ${ran} seeds, ${this.#operations} operations in ${seconds.toFixed(1)} s (${speed}), ${this.#failed} failed`,
+    );
+    return this.#failed === 0;
+  }
+}
+
+async function main(): Promise<number> {
+  const run = new Run();
+  const jobs = values.trace ? 1 : number(values.jobs, run.long ? availableParallelism() : 1);
+  if (jobs > 1) {
+    await Promise.all(Array.from({ length: jobs }, () => job(run)));
+  } else {
+    const trace = values.trace ? (text: string): void => console.log(text) : undefined;
+    for (let seed = run.take(); seed !== undefined; seed = run.take()) run.add(await simulate(seed, each, trace));
+  }
+  return run.end() ? 0 : 1;
+}
+
+/** Runs seeds in a process of its own, until there are no more. */
+function job(run: Run): Promise<void> {
+  const child = fork(process.argv[1]!, ['--each', String(each)], { env: { ...process.env, [JOB]: '1' } });
+  let busy = 0;
+  const feed = (): void => {
+    for (; busy < AHEAD; busy++) {
+      const seed = run.take();
+      if (seed === undefined) break;
+      child.send(seed);
+    }
+    if (busy === 0) child.disconnect();
+  };
+  return new Promise((resolve, reject) => {
+    child.on('message', (result: Result) => {
+      busy--;
+      run.add(result);
+      feed();
+    });
+    child.on('error', reject);
+    child.on('exit', (code) => (busy === 0 ? resolve() : reject(new Error(`a job ended early: ${code}`))));
+    feed();
+  });
+}
+
+/** The other side of {@link job}. */
+function work(): void {
+  let last = Promise.resolve();
+  process.on('message', (seed: number) => {
+    last = last.then(async () => void process.send!(await simulate(seed, each)));
+  });
 }
 
 function line({ seed, operations, commands, steps, virtualMs, hash }: Result): string {
@@ -69,10 +155,13 @@ function report(result: Result): string {
   ].join('\n');
 }
 
-main().then(
-  (code) => (process.exitCode = code),
-  (error: unknown) => {
-    console.error(error);
-    process.exitCode = 1;
-  },
-);
+if (process.env[JOB] !== undefined) work();
+else {
+  main().then(
+    (code) => (process.exitCode = code),
+    (error: unknown) => {
+      console.error(error);
+      process.exitCode = 1;
+    },
+  );
+}

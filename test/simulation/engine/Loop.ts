@@ -96,9 +96,19 @@ export class Loop {
     }
   }
 
-  /** Something worth a line in the trace, and in the hash. @param more - for the trace only */
+  /**
+   * Something worth a line in the trace, and in the hash but for its digits: there are thread ids among them, which
+   * lib counts on through all worlds of a process.
+   *
+   * @param more - for the trace only
+   */
   note(text: string, more?: () => string): void {
-    for (let i = 0; i < text.length; i++) this.hash = (Math.imul(this.hash, 31) + text.charCodeAt(i)) | 0;
+    let { hash } = this;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code < 48 || code > 57) hash = (Math.imul(hash, 31) + code) | 0;
+    }
+    this.hash = hash;
     if (this.trace === undefined) return;
     const who = (this.current?.id ?? '-').padEnd(5);
     this.trace(`${this.now.toFixed(3).padStart(12)} ${who} ${more === undefined ? text : more()}`);
