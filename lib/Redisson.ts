@@ -80,15 +80,18 @@ export class Redisson {
   #shutdown: Promise<void> | undefined;
   /** Aborts when the shutdown begins: no new acquisition begins after that. */
   readonly #closing = new AbortController();
+  /** Aborts when the waits of spin locks end. */
+  #pausing = new AbortController();
+  #pauseError = (): Error => this.#shutdownError();
   /** Whether a drain gives holders time to release their locks. */
   #draining = false;
   #drain: Drain | undefined;
 
-  private constructor(settings: Settings) {
+  private constructor(settings: Settings, open: (settings: Settings) => Connections) {
     this.#settings = settings;
     const { clientName = connectionName(this.#id) } = settings;
     const threadStarter = new ThreadStarter(settings, this.#id, clientName);
-    this.#connections = connect({ ...settings, clientName });
+    this.#connections = open({ ...settings, clientName });
     const { executor, subscriber, monitor, keyEvents } = this.#connections;
     const ownerships = new OwnershipTable();
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
@@ -132,7 +135,7 @@ export class Redisson {
           executor,
           this.#id,
           renewal,
-          () => new BackOffWait(backOff.create(), closing, () => this.#shutdownError()),
+          () => new BackOffWait(backOff.create(), this.#pausing.signal, () => this.#pauseError()),
         ),
     };
   }
@@ -144,7 +147,36 @@ export class Redisson {
    * @throws ConfigError if it cannot use the configuration, before any connection is opened
    */
   static create(config?: string | URL | Config | RedissonOptions): Redisson {
-    return new Redisson(resolveConfig(config));
+    return new Redisson(resolveConfig(config), connect);
+  }
+
+  /**
+   * A client over other connections than those of the settings, for `ioredisson/testing`.
+   * @internal
+   */
+  static over(settings: Settings, open: (settings: Settings) => Connections): Redisson {
+    return new Redisson(settings, open);
+  }
+
+  /**
+   * What `ioredisson/testing` needs of a client.
+   * @internal
+   */
+  get internals(): ClientInternals {
+    const { ownerships, subscriptions } = this.#context;
+    return {
+      ownerships,
+      wakeAll: () => subscriptions.wakeAll(),
+      interrupt: (makeError) => {
+        subscriptions.rejectAll(makeError);
+        const pausing = this.#pausing;
+        this.#pausing = new AbortController();
+        this.#pauseError = makeError;
+        pausing.abort();
+        this.#pauseError = () => this.#shutdownError();
+        ownerships.clear('its client was reset', makeError());
+      },
+    };
   }
 
   /** The re-entrant lock of that name (Redisson: RLock). @throws ConfigError unless the name is a non-empty string */
@@ -297,6 +329,7 @@ export class Redisson {
     const { subscriptions, ownerships, watchdog } = this.#context;
     this.#draining = drainMs > 0;
     this.#closing.abort();
+    this.#pausing.abort();
     subscriptions.close(() => this.#shutdownError());
     ownerships.sectionQueues.close();
     if (drainMs > 0) {
@@ -333,4 +366,16 @@ export class Redisson {
     checkSlots(executor, name, object.allKeys);
     return object;
   }
+}
+
+/**
+ * See `Redisson.internals`.
+ * @internal
+ */
+export interface ClientInternals {
+  readonly ownerships: OwnershipTable;
+  /** Lets every waiter look again. */
+  readonly wakeAll: () => void;
+  /** Rejects every waiter with such an error and forgets every hold. The client goes on. */
+  readonly interrupt: (makeError: () => Error) => void;
 }

@@ -1,5 +1,6 @@
 import { build, type Plugin, transform } from 'esbuild';
 import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
 import * as path from 'node:path';
 import { writeLicences } from './buildLicences';
 import { projectRoot } from './buildOutput';
@@ -44,6 +45,7 @@ export async function writeLibrary(folder: string): Promise<void> {
   const modules = await writeCommonJs(folder);
   await writeModules(path.join(folder, 'esm'), modules);
   writeLicences(path.join(folder, 'dashboard'), pageInputs());
+  writeLicences(path.join(folder, 'testing'), ['node_modules/luaparse/luaparse.js']);
 }
 
 /** @returns the source files that are in it */
@@ -59,7 +61,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
-    plugins: [dashboardPage],
+    plugins: [dashboardPage, luaParser],
   });
   for (const file of outputFiles) {
     const { code } = await transform(file.text, {
@@ -90,7 +92,7 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     minifySyntax: true,
     // Only a bundle has these modules, and it is not beside the file of the thread.
     define: { WATCHDOG_THREAD_FILE: '""' },
-    plugins: [modulesApart, modulesForBundlers, dashboardPage],
+    plugins: [modulesApart, modulesForBundlers, dashboardPage, luaParser],
   });
 }
 
@@ -119,6 +121,18 @@ const modulesForBundlers: Plugin = {
       contents: "import * as yaml from 'yaml'; export function yamlLibrary() { return yaml; }",
       loader: 'ts',
     }));
+  },
+};
+
+/** The parser of `ioredisson/testing` is in it, as small as it can be: no user installs the package. */
+const luaParser: Plugin = {
+  name: 'Lua parser',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^luaparse$/ }, ({ path: name }) => ({ path: createRequire(__filename).resolve(name) }));
+    onLoad({ filter: /[\\/]luaparse\.js$/ }, async ({ path: file }) => {
+      const { code } = await transform(fs.readFileSync(file, 'utf8'), { minify: true, target: 'node20' });
+      return { contents: code, loader: 'js' };
+    });
   },
 };
 

@@ -1,6 +1,7 @@
 import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
+import { laterTurn } from '../util/timing';
 import { AwaitedReplies, DeadlineQueue } from './pending/DeadlineQueue';
 import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
 import type { CommandExecutor, RunOptions } from './pending/CommandExecutor';
@@ -119,12 +120,16 @@ export class Executor implements CommandExecutor {
     return this.#link.slotOf(key);
   }
 
+  laterTurn(): Promise<void> {
+    return this.#link.laterTurn?.() ?? laterTurn();
+  }
+
   async close(): Promise<void> {
     this.#state = 'closing';
     for (const pending of this.#written) if (pending.takesBack) this.#awaited.add(pending);
     this.#end();
     await this.#awaited.whenSettled(Math.min(this.#settings.timeout, MAX_CLOSING_MS));
-    await new Promise(setImmediate);
+    await this.laterTurn();
     this.#state = 'closed';
     this.#end();
     await this.#link.close();

@@ -252,7 +252,7 @@ export function isGroupHash(fields: readonly (readonly [field: string, value: st
 }
 
 /** Who has values of a group whose time is not over, by our clock. */
-function groupHolders(fields: readonly (readonly [field: string, value: string])[]): HolderDraft[] {
+export function groupHolders(fields: readonly (readonly [field: string, value: string])[]): HolderDraft[] {
   const kept = new Map(fields);
   const held = new Map<string, { values: number; holdCount: number }>();
   for (const [hash, owner] of fields) {

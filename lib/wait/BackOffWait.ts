@@ -15,7 +15,7 @@ export class BackOffWait implements Wait<never> {
   readonly isTurn = false;
   readonly #policy: BackOffPolicy;
   readonly #closing: AbortSignal;
-  readonly #shutdownError: () => ShutdownError;
+  readonly #shutdownError: () => Error;
   #timer: NodeJS.Timeout | undefined;
   #reject: ((error: Error) => void) | undefined;
 
@@ -24,7 +24,7 @@ export class BackOffWait implements Wait<never> {
    * @param closing - aborts when the client is shut down
    * @param shutdownError - makes the error that the waiter gets after `closing` has aborted
    */
-  constructor(policy: BackOffPolicy, closing: AbortSignal, shutdownError = () => new ShutdownError()) {
+  constructor(policy: BackOffPolicy, closing: AbortSignal, shutdownError: () => Error = () => new ShutdownError()) {
     this.#policy = policy;
     this.#closing = closing;
     this.#shutdownError = shutdownError;

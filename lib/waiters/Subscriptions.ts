@@ -152,8 +152,18 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     this.#closed = true;
     this.#shutdownError = shutdownError;
     clearInterval(this.#outage);
-    for (const queue of this.#queues()) queue.rejectAll(shutdownError());
+    this.rejectAll(shutdownError);
     this.#subscriber.close();
+  }
+
+  /** Rejects every waiter. @param makeError - makes what each queue gets */
+  rejectAll(makeError: () => Error): void {
+    for (const queue of this.#queues()) queue.rejectAll(makeError());
+  }
+
+  /** Lets every waiter look again: it cannot be known for whom something has changed. */
+  wakeAll(): void {
+    for (const queue of this.#queues()) queue.wakeAll();
   }
 
   subscribe(channel: string): Promise<void> {
@@ -187,11 +197,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   #restored(): void {
     clearInterval(this.#outage);
     this.#outage = undefined;
-    this.#wakeAll();
-  }
-
-  #wakeAll(): void {
-    for (const queue of this.#queues()) queue.wakeAll();
+    this.wakeAll();
   }
 
   /** Not on a channel that was never subscribed: that has a polling of its own. */

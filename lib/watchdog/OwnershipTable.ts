@@ -266,8 +266,11 @@ export class OwnershipTable {
   /**
    * Removes everything: the client is shut down and its locks are left to expire. Nothing renews the holds any more, so
    * each is marked as lost. The client's listeners are not called, because the shutdown was requested.
+   *
+   * @param why - they are lost
+   * @param reason - becomes the `cause` of the losses
    */
-  clear(): void {
+  clear(why = 'its client was shut down, and nothing renews it', reason: Error = new ShutdownError()): void {
     const ownerships = [...this.#ownerships.values()];
     this.#ownerships.clear();
     for (const ownership of ownerships) {
@@ -275,14 +278,7 @@ export class OwnershipTable {
       for (const hold of holds) this.#parted(ownership.threadId, hold);
       this.watcher?.ended(ownership);
       if (holds.length === 0) continue;
-      const cause = new LockLostError(
-        ownership.name,
-        ownership.threadId,
-        'its client was shut down, and nothing renews it',
-        {
-          cause: new ShutdownError(),
-        },
-      );
+      const cause = new LockLostError(ownership.name, ownership.threadId, why, { cause: reason });
       runOutside(() => {
         for (const hold of holds) {
           hold.lost = cause;

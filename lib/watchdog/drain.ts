@@ -1,10 +1,14 @@
 import type { ShutdownOptions } from '../api';
 import { checkOptionNames, SHUTDOWN_OPTIONS } from '../config/optionNames';
+import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { clampTimer, toMillis } from '../util/duration';
 import type { OwnershipTable } from './OwnershipTable';
 
 /** Time between two checks whether the last commands have ended, in ms. */
 const LOOK_MS = 10;
+
+/** What a drain needs of an executor. */
+export type DrainedExecutor = Pick<CommandExecutor, 'busy' | 'laterTurn'>;
 
 /**
  * The time that a client gives its holders when it shuts down. It is over as soon as no lock is held, being acquired or
@@ -14,17 +18,17 @@ const LOOK_MS = 10;
  */
 export class Drain {
   readonly #ownerships: OwnershipTable;
-  readonly #executor: { readonly busy: boolean };
+  readonly #executor: DrainedExecutor;
   /** Monotonic time at which it ends at the latest. */
   #endsAt = Infinity;
   #limit: NodeJS.Timeout | undefined;
   #look: NodeJS.Timeout | undefined;
-  #immediate: NodeJS.Immediate | undefined;
+  #checking = false;
   #over: Promise<void> | undefined;
   #end: () => void = () => undefined;
 
   /** @param executor - whether commands are under way */
-  constructor(ownerships: OwnershipTable, executor: { readonly busy: boolean }) {
+  constructor(ownerships: OwnershipTable, executor: DrainedExecutor) {
     this.#ownerships = ownerships;
     this.#executor = executor;
   }
@@ -52,18 +56,21 @@ export class Drain {
         this.#ownerships.onReleased = undefined;
         clearTimeout(this.#limit);
         clearTimeout(this.#look);
-        clearImmediate(this.#immediate);
         resolve();
       };
       // Checks once per turn of the event loop, not per release: thousands may be released in one turn.
-      this.#ownerships.onReleased = () => (this.#immediate ??= setImmediate(this.#check));
+      this.#ownerships.onReleased = () => {
+        if (this.#checking) return;
+        this.#checking = true;
+        void this.#executor.laterTurn().then(this.#check);
+      };
       this.#ownerships.onReleased();
     });
   }
 
   readonly #check = (): void => {
-    this.#immediate = undefined;
-    if (this.#ownerships.busy) return;
+    this.#checking = false;
+    if (this.#endsAt === -Infinity || this.#ownerships.busy) return;
     if (this.#executor.busy) this.#look = setTimeout(this.#check, LOOK_MS);
     else this.#end();
   };

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { IllegalMonitorStateError, type Redisson, type RedissonOptions, type RLock } from '../../lib';
 import { bareClient, newClient } from '../redis/synchronizers/support';
-import { allowLeftovers, sleepUntil, uniqueName } from '../support';
+import { allowLeftovers, uniqueName } from '../support';
 import type { LockKind } from './lockContract';
+import { sleepUntil } from './world';
 
 /** The watchdog time-out of the clients of the contract, in ms: long enough for a busy machine, short enough to wait for. */
 export const WATCHDOG_MS = 900;

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { rejection } from '../redis/synchronizers/support';
-import { monitor, redisUrl, sleep, sleepUntil, trackClient, turn } from '../support';
+import { monitor, redisUrl, trackClient } from '../support';
 import type { LockKind } from './lockContract';
 import { useStage } from './LockStage';
+import { onServer, sleep, sleepUntil, turn } from './world';
 
 /** An AbortSignal ends the wait and leaves nothing. */
 export function lockAborts(kind: LockKind): void {
@@ -12,7 +13,7 @@ export function lockAborts(kind: LockKind): void {
   describe('AbortSignal', () => {
     const reason = new Error('stop');
 
-    it('that has aborted before: rejects with its reason, and sends nothing', async () => {
+    onServer('that has aborted before: rejects with its reason, and sends nothing', async () => {
       const watch = trackClient(await monitor(redisUrl()));
       await stage().redis.ping();
       const signal = AbortSignal.abort(reason);

@@ -4,6 +4,7 @@ import { rejection } from '../redis/synchronizers/support';
 import { monitor, redisUrl, trackClient } from '../support';
 import type { LockKind } from './lockContract';
 import { useStage } from './LockStage';
+import { onServer } from './world';
 
 type Call = (lock: RLock) => Promise<unknown>;
 
@@ -73,7 +74,7 @@ export function lockBadInput(kind: LockKind): void {
   const single = kind.traits.single !== false;
 
   describe('bad input', () => {
-    it('misspelt options: refused with the nearest name, and nothing is sent', async () => {
+    onServer('misspelt options: refused with the nearest name, and nothing is sent', async () => {
       const lock = stage().lock();
       await lock.isHeldByThread(1);
       const watch = trackClient(await monitor(redisUrl()));
@@ -86,19 +87,22 @@ export function lockBadInput(kind: LockKind): void {
       expect(sent).to.deep.equal([]);
     });
 
-    it('times, threads, units, options and signals that are none: refused by a promise, and nothing is sent', async () => {
-      const lock = stage().lock();
-      await lock.isHeldByThread(1);
-      const watch = trackClient(await monitor(redisUrl()));
-      for (const [what, pending] of badCalls()) {
-        const error = await rejection(pending(lock)).catch(() => new Error('accepted'));
-        const kinds = [RangeError, ConfigError, TypeError].filter((one) => error instanceof one);
-        expect(kinds, `${what}: ${error.name}: ${error.message}`).not.to.have.length(0);
-      }
-      expect((await watch.sent()).filter(({ args }) => args.some((arg) => arg.includes(stage().name)))).to.deep.equal(
-        [],
-      );
-    });
+    onServer(
+      'times, threads, units, options and signals that are none: refused by a promise, and nothing is sent',
+      async () => {
+        const lock = stage().lock();
+        await lock.isHeldByThread(1);
+        const watch = trackClient(await monitor(redisUrl()));
+        for (const [what, pending] of badCalls()) {
+          const error = await rejection(pending(lock)).catch(() => new Error('accepted'));
+          const kinds = [RangeError, ConfigError, TypeError].filter((one) => error instanceof one);
+          expect(kinds, `${what}: ${error.name}: ${error.message}`).not.to.have.length(0);
+        }
+        expect((await watch.sent()).filter(({ args }) => args.some((arg) => arg.includes(stage().name)))).to.deep.equal(
+          [],
+        );
+      },
+    );
 
     it('names that are none', () => {
       for (const name of ['', undefined, null, 5, {}, ['a']]) {

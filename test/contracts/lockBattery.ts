@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { ConnectionError, IllegalMonitorStateError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
-import { monotonicNow, RedisServer, sleep, trackClient } from '../support';
+import { RedisServer, trackClient } from '../support';
 import { titled, type LockKind } from './lockContract';
 import { useStage } from './LockStage';
+import { monotonicNow, onServer, sleep } from './world';
 
 /** The state of a lock as its owner and others see it (test/README.md). */
 export function lockBattery(kind: LockKind): void {
@@ -168,7 +169,7 @@ export function lockBattery(kind: LockKind): void {
     stage().leavesKeys = true;
   });
 
-  it(
+  onServer(
     titled(kind, 'B-REDISFAIL', 'a timed wait for a server that is gone rejects in time, and is no "not acquired"'),
     async () => {
       const server = trackClient(await RedisServer.start());

@@ -1,9 +1,10 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { RLock } from '../../lib';
-import { sleep, turn, uniqueName } from '../support';
+import { uniqueName } from '../support';
 import { titled, type LockKind } from './lockContract';
 import { useStage, type LockStage } from './LockStage';
+import { sleep, turn } from './world';
 
 /** A counter that is read, thought about, and written back; it loses counts when two are inside at once. */
 class Section {

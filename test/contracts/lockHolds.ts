@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { LockLostError, LockTimeoutError, TimeUnit } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
-import { monotonicNow, sleep } from '../support';
+
 import type { LockKind } from './lockContract';
 import { useStage } from './LockStage';
+import { monotonicNow, sleep } from './world';
 
 /** acquire, tryAcquireHold, withLock, LockHold, await using. */
 export function lockHolds(kind: LockKind): void {

@@ -2,9 +2,10 @@
 import { expect } from 'chai';
 import { IllegalMonitorStateError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
-import { sleepUntil, turn } from '../support';
+
 import type { LockKind } from './lockContract';
 import { useStage } from './LockStage';
+import { sleepUntil, turn } from './world';
 
 /** Parallel branches and nested callbacks (A10): docs/threads.md. */
 export function lockThreads(kind: LockKind): void {

@@ -2,9 +2,10 @@
 import { expect } from 'chai';
 import { ShutdownError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
-import { monitor, monotonicNow, redisUrl, sleep, trackClient } from '../support';
+import { monitor, redisUrl, trackClient } from '../support';
 import { titled, type LockKind } from './lockContract';
 import { useStage } from './LockStage';
+import { monotonicNow, onServer, sleep } from './world';
 
 /** Waiting: bounds, wake-ups, and who is told what. */
 export function lockWaits(kind: LockKind): void {
@@ -29,7 +30,7 @@ export function lockWaits(kind: LockKind): void {
       await stage().lock().unlock(1);
     });
 
-    it('one attempt does not wait, and does not subscribe', async () => {
+    onServer('one attempt does not wait, and does not subscribe', async () => {
       await stage().blocker().lock(30_000, undefined, 1);
       const startedAt = monotonicNow();
       const watch = trackClient(await monitor(redisUrl()));

@@ -2,9 +2,10 @@
 import { expect } from 'chai';
 import { LockLostError, type LockLostEvent } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
-import { type Monitor, monitor, monotonicNow, redisUrl, sleep, sleepUntil, turn } from '../support';
+import { type Monitor, monitor, redisUrl } from '../support';
 import { titled, type LockKind } from './lockContract';
 import { type LockStage, type Scenario, together, WATCHDOG_MS } from './LockStage';
+import { definesForServer, monotonicNow, sleep, sleepUntil, turn } from './world';
 
 /** The watchdog: who is kept and who is not, and what a lost lock looks like to its owner. */
 export function lockWatchdog(kind: LockKind): void {
@@ -12,14 +13,16 @@ export function lockWatchdog(kind: LockKind): void {
     [titled(kind, 'B-AUTOEXPIRE', 'a living owner keeps it, a dead one for no longer than the watchdog time-out')]:
       livesAndDies,
     [titled(kind, 'B-INTTRY', 'a single attempt that is aborted on the wire is never renewed')]: abortedAttempt,
-    'renews a hold without lease every third of the time-out, and nothing after the unlock': renewed,
-    'renews nothing that has a lease': leased,
     'an unlock after the loss is refused, and leaves the new owner alone': lateUnlock,
     'starts again for a lock that was lost and taken again': lostAndTaken,
     'a hold whose lock vanishes is told within a period: signal, isHeld, onLockLost, unlock': vanished,
     'a hold with a lease is told no later than Redis lets the lock go': leaseEnds,
     'maxRenewTimes gives the hold up and leaves the lock to expire': renewedTooOften,
   };
+  if (definesForServer()) {
+    scenarios['renews a hold without lease every third of the time-out, and nothing after the unlock'] = renewed;
+    scenarios['renews nothing that has a lease'] = leased;
+  }
   if (kind.traits.reentrant) {
     scenarios['a re-entry with a lease neither shortens the life of the lock nor stops the renewal'] = reentered;
   }

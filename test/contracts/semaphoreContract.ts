@@ -1,17 +1,18 @@
 import { expect } from 'chai';
 import { CommandError } from '../../lib/errors';
-import { monitor, monotonicNow, redisUrl, sleep } from '../support';
+import { monitor, redisUrl } from '../support';
 import { Inside, newClient, rejection, untilListening } from '../redis/synchronizers/support';
 import { useSemaphoreStage } from './SemaphoreStage';
 import type { SemaphoreFactory } from './SemaphoreUnderTest';
 import { semaphoreWaitSuite } from './semaphoreWaitContract';
+import { monotonicNow, onServer, sleep } from './world';
 
 /** What holds for both kinds of semaphore. */
 export function semaphoreSuite(make: SemaphoreFactory): void {
   const stage = useSemaphoreStage(make);
 
   describe('acquiring', () => {
-    it('takes what is there in one command, and leaves the rest', async () => {
+    onServer('takes what is there in one command, and leaves the rest', async () => {
       const { semaphore } = stage();
       await semaphore.trySetPermits(3);
       const watch = await monitor(redisUrl());
@@ -39,7 +40,7 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
       expect(await semaphore.availablePermits()).to.equal(3);
     });
 
-    it('is woken by a release of another client, with one attempt and without polling', async () => {
+    onServer('is woken by a release of another client, with one attempt and without polling', async () => {
       const { redis, name, semaphore, channel } = stage();
       await semaphore.trySetPermits(1);
       const other = make(newClient(), name);
@@ -110,7 +111,7 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
   });
 
   describe('bad input', () => {
-    it('refuses negative and non-integer numbers, and changes nothing', async () => {
+    onServer('refuses negative and non-integer numbers, and changes nothing', async () => {
       const { semaphore } = stage();
       await semaphore.trySetPermits(2);
       const watch = await monitor(redisUrl());
@@ -127,7 +128,7 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
       watch.stop();
     });
 
-    it('acquires no permits without asking Redis', async () => {
+    onServer('acquires no permits without asking Redis', async () => {
       const { redis, name, semaphore } = stage();
       const watch = await monitor(redisUrl());
       const nothing = await semaphore.acquire(0);

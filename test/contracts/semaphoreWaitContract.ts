@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { ShutdownError } from '../../lib';
-import { monitor, monotonicNow, redisUrl, RedisServer, sleep, sleepUntil, TcpProxy, trackClient } from '../support';
+import { monitor, redisUrl, RedisServer, TcpProxy, trackClient } from '../support';
 import { bareClient, newClient, rejection, untilListening } from '../redis/synchronizers/support';
 import type { SemaphoreStage } from './SemaphoreStage';
 import type { SemaphoreFactory } from './SemaphoreUnderTest';
+import { monotonicNow, onServer, sleep, sleepUntil } from './world';
 
 /** How waits for permits of either kind of semaphore end. */
 export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => SemaphoreStage): void {
@@ -18,7 +19,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       expect(await semaphore.availablePermits()).to.equal(1);
     });
 
-    it('makes one attempt for a wait of zero or less, and does not subscribe', async () => {
+    onServer('makes one attempt for a wait of zero or less, and does not subscribe', async () => {
       const { semaphore } = stage();
       const watch = await monitor(redisUrl());
       expect(await semaphore.tryAcquire(1, 0)).to.equal(undefined);
@@ -27,7 +28,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       watch.stop();
     });
 
-    it('rejects with the reason of a signal that aborted before, and sends nothing', async () => {
+    onServer('rejects with the reason of a signal that aborted before, and sends nothing', async () => {
       const { semaphore } = stage();
       await semaphore.trySetPermits(1);
       const watch = await monitor(redisUrl());
@@ -50,7 +51,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       expect(await semaphore.availablePermits()).to.equal(1);
     });
 
-    it('gives back what an attempt brings that an abort met on the wire', async () => {
+    onServer('gives back what an attempt brings that an abort met on the wire', async () => {
       const { name, semaphore } = stage();
       await semaphore.trySetPermits(1);
       const proxy = await TcpProxy.start(redisUrl());
@@ -69,7 +70,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       proxy.close();
     });
 
-    it('gives back what an attempt brings after its time is over', async () => {
+    onServer('gives back what an attempt brings after its time is over', async () => {
       const { name, semaphore } = stage();
       await semaphore.trySetPermits(1);
       const proxy = await TcpProxy.start(redisUrl());
@@ -117,7 +118,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
   });
 
   describe('faults', () => {
-    it('waits on when its subscription is killed, and takes what was released in the gap', async () => {
+    onServer('waits on when its subscription is killed, and takes what was released in the gap', async () => {
       const { redis, name, semaphore, channel } = stage();
       await semaphore.trySetPermits(1);
       const taken = await semaphore.acquire();
@@ -130,7 +131,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       expect(monotonicNow() - wokenAt).to.be.below(2_500);
     });
 
-    it('waits on over a restart of Redis', async () => {
+    onServer('waits on over a restart of Redis', async () => {
       const { name, channel } = stage();
       const server = trackClient(await RedisServer.start());
       const own = make(newClient({ url: server.url }), name);

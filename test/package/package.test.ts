@@ -65,10 +65,14 @@ describe('the packed package', function () {
     expect(Object.keys(peerDependencies)).to.have.members(['ioredis', ...optionalPeers()]);
   });
 
-  it('has the licences of the packages that are in its command', () => {
-    const licences = fs.readFileSync(path.join(packed.folder, 'dist', 'cli', 'LICENSES.txt'), 'utf8');
-    for (const name of ['commander', 'cli-table3', 'string-width'])
-      expect(licences).to.match(new RegExp(`^${name} `, 'm'));
+  it('has the licences of the packages that are in its command and in ioredisson/testing', () => {
+    for (const [folder, names] of [
+      ['cli', ['commander', 'cli-table3', 'string-width']],
+      ['testing', ['luaparse']],
+    ] as const) {
+      const licences = fs.readFileSync(path.join(packed.folder, 'dist', folder, 'LICENSES.txt'), 'utf8');
+      for (const name of names) expect(licences).to.match(new RegExp(`^${name} `, 'm'));
+    }
   });
 
   it('needs no connection to be loaded, and lets the process end', async () => {

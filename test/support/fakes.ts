@@ -1,3 +1,4 @@
+import { laterTurn } from '../../lib/util/timing';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { CommandExecutor, RunOptions } from '../../lib/connection/pending/CommandExecutor';
 import type { Subscriber, SubscriberEvents } from '../../lib/connection/pubsub/Subscriber';
@@ -57,6 +58,10 @@ export class FakeExecutor implements CommandExecutor {
 
   get busy(): boolean {
     return this.#unwritten.length + this.#unexecuted.length + this.#unanswered.length > 0;
+  }
+
+  laterTurn(): Promise<void> {
+    return laterTurn();
   }
 
   /** The names of {@link sent}. */

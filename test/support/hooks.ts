@@ -3,7 +3,9 @@ import { beginTest, endTest, startLeakChecks, stopLeakChecks } from './leaks';
 import { startSharedRedis, stopSharedRedis } from './sharedRedis';
 
 /** Tests in these folders never see a server, so none is started for them. */
-const WITHOUT_REDIS = ['unit', 'structure', 'types', 'package'].map((folder) => path.join('test', folder) + path.sep);
+const WITHOUT_REDIS = ['unit', 'structure', 'types', 'package', 'testing'].map(
+  (folder) => path.join('test', folder) + path.sep,
+);
 
 /** mocha's root hooks: one shared server per process where a test may need it, and the leak check after every test. */
 export const mochaHooks = {

@@ -10,17 +10,20 @@ export interface SleepUntilOptions {
   readonly message?: string;
 }
 
+const realClock = { sleep, monotonicNow };
+
 /** Waits until `condition` gives something truthy, which it resolves to; rejects past the time-out. */
 export async function sleepUntil<T>(
   condition: () => T | PromiseLike<T>,
   options: SleepUntilOptions = {},
+  clock = realClock,
 ): Promise<NonNullable<T>> {
   const { timeout = 5000, interval = 5, message = condition.toString() } = options;
-  const deadline = monotonicNow() + timeout;
+  const deadline = clock.monotonicNow() + timeout;
   for (;;) {
     const value = await condition();
     if (value) return value;
-    if (monotonicNow() >= deadline) throw new Error(`not within ${timeout} ms: ${message}`);
-    await sleep(interval);
+    if (clock.monotonicNow() >= deadline) throw new Error(`not within ${timeout} ms: ${message}`);
+    await clock.sleep(interval);
   }
 }

@@ -34,7 +34,7 @@ export function resolveConfig(
   if (typeof input === 'string' || isUrl(input)) return fromUrl(input, {}, environment);
   if (input instanceof Config) return fromConfig(input);
   if (isClient(input)) throw new ConfigError('An ioredis client is given as an option: Redisson.create({ client })');
-  if (!isPlain(input)) {
+  if (!isPlainObject(input)) {
     throw new ConfigError(`The configuration must be a URL, a Config, or an object of options, got ${describe(input)}`);
   }
   return fromOptions(input, environment);
@@ -48,7 +48,7 @@ function isUrl(value: unknown): value is URL {
  * Whether the value is a plain object, of any realm. Other objects (a Map, an Error) do not have their contents in
  * properties.
  */
-function isPlain(value: unknown): value is RedissonOptions {
+export function isPlainObject(value: unknown): value is RedissonOptions {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype = Object.getPrototypeOf(value) as object | null;
   const isNobodys = prototype === null || Object.getPrototypeOf(prototype) === null;

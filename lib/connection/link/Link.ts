@@ -50,6 +50,8 @@ export interface Link {
   slotOf(key: string): number;
   /** A command was not answered in time. @param sentAt - monotonic time at which it was sent */
   unanswered(key: string | undefined, sentAt: number): void;
+  /** See {@link CommandExecutor.laterTurn}, where there are no sockets. */
+  laterTurn?(): Promise<void>;
   /** Closes for good. */
   close(): Promise<void>;
 }

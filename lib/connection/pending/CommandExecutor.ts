@@ -96,6 +96,9 @@ export interface CommandExecutor {
    */
   onUnheard: ((what: string) => void) | undefined;
 
+  /** Resolves in a later turn of the event loop: what waits in the sockets is read before. */
+  laterTurn(): Promise<void>;
+
   /**
    * Rejects what is under way, and from now on everything, with ShutdownError. Whoever gets it may take back what
    * they left behind, with a cleanup record and within this turn of the event loop, and those with

@@ -64,6 +64,12 @@ export class ScriptEngine {
     return this.#known.has(sha);
   }
 
+  /** EVAL and EVALSHA. @param args - text or sha, number of keys, keys, args */
+  evaluate(command: 'eval' | 'evalsha', [script = '', count = '0', ...given]: readonly string[]): Reply {
+    const sha = command === 'eval' ? this.load(script) : script;
+    return this.run(sha, given.slice(0, Number(count)), given.slice(Number(count)));
+  }
+
   /** EVALSHA. */
   run(sha: string, keys: readonly string[], args: readonly string[]): Reply {
     const script = this.#known.get(sha);

@@ -35,14 +35,22 @@ interface Entry {
   expireAt: number | undefined;
 }
 
+/** How keys end. */
+export interface StoreOptions {
+  /** Whether a key is gone at the ms at which its time ends. @default false, as Redis: in the next one */
+  readonly goneAtDeadline?: boolean;
+}
+
 /** The keys of a server and what is done to them. */
 export class Store {
   readonly #entries = new Map<string, Entry>();
   readonly #now: () => number;
+  readonly #options: StoreOptions;
 
   /** @param now - the server's clock: Unix time in whole ms */
-  constructor(now: () => number) {
+  constructor(now: () => number, options: StoreOptions = {}) {
     this.#now = now;
+    this.#options = options;
   }
 
   /** What there is, for comparisons: each key with its type, content and time to live. */
@@ -58,7 +66,7 @@ export class Store {
 
   /** A copy, as a replica has it. */
   copy(): Store {
-    const copy = new Store(this.#now);
+    const copy = new Store(this.#now, this.#options);
     for (const [key, { value, expireAt }] of this.#entries) {
       copy.#entries.set(key, { value: copyOf(value), expireAt });
     }
@@ -67,7 +75,9 @@ export class Store {
 
   entry(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry?.expireAt === undefined || entry.expireAt >= this.#now()) return entry;
+    if (entry?.expireAt === undefined) return entry;
+    const leftMs = entry.expireAt - this.#now();
+    if (leftMs > 0 || (leftMs === 0 && this.#options.goneAtDeadline !== true)) return entry;
     this.#entries.delete(key);
     return undefined;
   }

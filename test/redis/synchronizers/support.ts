@@ -1,15 +1,18 @@
 import { Redis } from 'ioredis';
 import { PrefixNameMapper, Redisson, type RedissonOptions } from '../../../lib';
-import { redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
+import { memoryClient, memoryConnection, sleepUntil } from '../../contracts/world';
+import { redisUrl, trackClient, uniqueName } from '../../support';
 
 /** A client of the shared server, closed after the test. */
 export function newClient(options: RedissonOptions = {}): Redisson {
-  return trackClient(Redisson.create({ url: redisUrl(), ...options }));
+  return memoryClient(options) ?? trackClient(Redisson.create({ url: redisUrl(), ...options }));
 }
 
 /** A bare connection, closed after the test. */
-export function bareClient(url = redisUrl()): Redis {
-  const redis = new Redis(url, { lazyConnect: false });
+export function bareClient(url?: string): Redis {
+  const inMemory = url === undefined ? memoryConnection() : undefined;
+  if (inMemory !== undefined) return inMemory;
+  const redis = new Redis(url ?? redisUrl(), { lazyConnect: false });
   redis.on('error', () => undefined);
   return trackClient(redis);
 }

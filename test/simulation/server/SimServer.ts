@@ -162,11 +162,8 @@ export class SimServer {
   #run(command: string, args: string[], session: Session): Reply {
     switch (command) {
       case 'evalsha':
-      case 'eval': {
-        const [script = '', count = '0', ...given] = args;
-        const sha = command === 'eval' ? this.engine.load(script) : script;
-        return this.engine.run(sha, given.slice(0, Number(count)), given.slice(Number(count)));
-      }
+      case 'eval':
+        return this.engine.evaluate(command, args);
       case 'script':
         if (args[0]?.toLowerCase() === 'load') return this.engine.load(args[1]!);
         this.engine.forget();

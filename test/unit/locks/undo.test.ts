@@ -1,3 +1,4 @@
+import { laterTurn } from '../../../lib/util/timing';
 import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
@@ -140,7 +141,7 @@ describe('undoing what nobody saw the end of', () => {
     const sendRecord = { ...newSendRecord(), sends: 2, onManyConnections: true };
     const waiter = {} as AttemptRequest;
     rollBack({ ownership, kind, sendRecord, doubtful: true, waiter, leaseMs: 30_000, queuedMs: 0 }, client.context);
-    const drained = new Outcome(new Drain(client.ownerships, { busy: false }).within(60_000));
+    const drained = new Outcome(new Drain(client.ownerships, { busy: false, laterTurn }).within(60_000));
     await new Promise(setImmediate);
     expect(drained.state).to.equal('pending');
     release.resolve({ kind: 'notHeld' });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { Drain } from '../../../lib/watchdog/drain';
 import type { OwnershipTable } from '../../../lib/watchdog/OwnershipTable';
+import { laterTurn } from '../../../lib/util/timing';
 import { fakeClock } from '../../support';
 
 /** Timers are fake, turns of the event loop are not. */
@@ -11,7 +12,7 @@ describe('a drain', () => {
   let clock: SinonFakeTimers;
   let drained: boolean;
   const holds = { busy: true, onReleased: undefined as (() => void) | undefined };
-  const executor = { busy: false };
+  const executor = { busy: false, laterTurn };
 
   beforeEach(() => {
     clock = fakeClock();
