@@ -21,12 +21,11 @@ import { ShutdownError } from './errors';
 import { connect, type Connections } from './connection/connect';
 import { checkSlots, HandleThread } from './locks/core/calls';
 import { reentryWarning, unheardWarning, warnSelfWait } from './locks/core/warnings';
-import { fairKind } from './locks/kinds/fair';
+import { allKinds } from './locks/kinds/allKinds';
 import { FairQueueWatch } from './locks/kinds/FairQueueWatch';
-import { nonReentrantFairKind, nonReentrantKind } from './locks/kinds/nonReentrant';
-import { readKind, readRenewal } from './locks/kinds/read';
-import { groupKind, groupRenewal, groupValues } from './locks/kinds/group';
-import { hashRenewal, reentrantKind } from './locks/kinds/reentrant';
+import { readRenewal } from './locks/kinds/read';
+import { groupRenewal } from './locks/kinds/group';
+import { hashRenewal } from './locks/kinds/reentrant';
 import {
   latchKeys,
   nounOf,
@@ -37,13 +36,10 @@ import {
   type SynchronizerKind,
 } from './synchronizers/RedisObject';
 import { Lock } from './locks/Lock';
-import { fencedKind } from './locks/kinds/fenced';
 import type { Heir, LockKind } from './locks/kinds/LockKind';
 import { readKeyPrefix } from './locks/kinds/readWrite';
-import { spinKind } from './locks/kinds/spin';
-import { writeKind } from './locks/kinds/write';
 import { FencedLock } from './locks/FencedLock';
-import type { LockContext } from './locks/core/LockContext';
+import type { ClientInternals, LockContext } from './locks/core/LockContext';
 import { LockEngine } from './locks/core/LockEngine';
 import { ObjectListeners } from './listeners/ObjectListeners';
 import { MultiLock } from './locks/multi/MultiLock';
@@ -121,23 +117,9 @@ export class Redisson {
     threadStarter.client = { ownerships, watchdog, renewals: { plain: renewal, read, group } };
     const queueing = settings.fairLockWaitTimeout;
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
-    this.#kinds = {
-      lock: reentrantKind(executor, this.#id, renewal),
-      fair: fairKind(executor, this.#id, renewal, queueing, this.#fairQueues),
-      fenced: fencedKind(executor, this.#id, renewal),
-      nonReentrant: nonReentrantKind(executor, this.#id, renewal),
-      nonReentrantFair: nonReentrantFairKind(executor, this.#id, renewal, queueing, this.#fairQueues),
-      read: readKind(executor, this.#id, read),
-      write: writeKind(executor, this.#id, renewal),
-      group: (values: readonly string[]) => groupKind(executor, this.#id, group, groupValues(values)),
-      spin: (backOff: BackOff) =>
-        spinKind(
-          executor,
-          this.#id,
-          renewal,
-          () => new BackOffWait(backOff.create(), this.#pausing.signal, () => this.#pauseError()),
-        ),
-    };
+    const waitOf = (backOff: BackOff): BackOffWait =>
+      new BackOffWait(backOff.create(), this.#pausing.signal, () => this.#pauseError());
+    this.#kinds = allKinds(executor, this.#id, { plain: renewal, read, group }, queueing, this.#fairQueues, waitOf);
   }
 
   /**
@@ -366,16 +348,4 @@ export class Redisson {
     checkSlots(executor, name, object.allKeys);
     return object;
   }
-}
-
-/**
- * See `Redisson.internals`.
- * @internal
- */
-export interface ClientInternals {
-  readonly ownerships: OwnershipTable;
-  /** Lets every waiter look again. */
-  readonly wakeAll: () => void;
-  /** Rejects every waiter with such an error and forgets every hold. The client goes on. */
-  readonly interrupt: (makeError: () => Error) => void;
 }

@@ -34,3 +34,15 @@ export interface LockContext {
    */
   warnReentry(name: string): void;
 }
+
+/**
+ * What `ioredisson/testing` needs of a client, see `Redisson.internals`.
+ * @internal
+ */
+export interface ClientInternals {
+  readonly ownerships: OwnershipTable;
+  /** Lets every waiter look again. */
+  readonly wakeAll: () => void;
+  /** Rejects every waiter with such an error and forgets every hold. The client goes on. */
+  readonly interrupt: (makeError: () => Error) => void;
+}

@@ -1,0 +1,44 @@
+import type { BackOff } from '../../api';
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import type { BackOffWait } from '../../wait/BackOffWait';
+import type { Renewal } from '../../watchdog/Ownership';
+import { fairKind } from './fair';
+import type { FairQueueWatch } from './FairQueueWatch';
+import { fencedKind } from './fenced';
+import { groupKind, groupValues } from './group';
+import { nonReentrantFairKind, nonReentrantKind } from './nonReentrant';
+import { readKind } from './read';
+import { reentrantKind } from './reentrant';
+import { spinKind } from './spin';
+import { writeKind } from './write';
+
+/** How the holds of a client are renewed. */
+export type Renewals = Readonly<Record<'plain' | 'read' | 'group', Renewal>>;
+
+/**
+ * The kinds of lock of one client.
+ *
+ * @param queueing - how long a waiter without limit keeps its place in the queue of a fair lock, in ms
+ * @param waitOf - makes the wait of a spin lock
+ */
+// eslint-disable-next-line @typescript-eslint/explicit-function-return-type, @typescript-eslint/explicit-module-boundary-types
+export function allKinds(
+  executor: CommandExecutor,
+  id: string,
+  { plain, read, group }: Renewals,
+  queueing: number,
+  fairQueues: FairQueueWatch,
+  waitOf: (backOff: BackOff) => BackOffWait,
+) {
+  return {
+    lock: reentrantKind(executor, id, plain),
+    fair: fairKind(executor, id, plain, queueing, fairQueues),
+    fenced: fencedKind(executor, id, plain),
+    nonReentrant: nonReentrantKind(executor, id, plain),
+    nonReentrantFair: nonReentrantFairKind(executor, id, plain, queueing, fairQueues),
+    read: readKind(executor, id, read),
+    write: writeKind(executor, id, plain),
+    group: (values: readonly string[]) => groupKind(executor, id, group, groupValues(values)),
+    spin: (backOff: BackOff) => spinKind(executor, id, plain, () => waitOf(backOff)),
+  };
+}
