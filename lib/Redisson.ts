@@ -58,7 +58,7 @@ import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, runAsNewThread } from './thread/threadScope';
 import { ExponentialBackOff } from './util/backOff';
 import { connectionName } from './util/connectionName';
-import { BackOffWait } from './wait/BackOffWait';
+import { BackOffWaits } from './wait/BackOffWaits';
 import { Rollback } from './wait/Rollback';
 
 /**
@@ -76,9 +76,8 @@ export class Redisson {
   #shutdown: Promise<void> | undefined;
   /** Aborts when the shutdown begins: no new acquisition begins after that. */
   readonly #closing = new AbortController();
-  /** Aborts when the waits of spin locks end. */
-  #pausing = new AbortController();
-  #pauseError = (): Error => this.#shutdownError();
+  /** The waits of spin locks. */
+  readonly #backOffWaits = new BackOffWaits(() => this.#shutdownError());
   /** Whether a drain gives holders time to release their locks. */
   #draining = false;
   #drain: Drain | undefined;
@@ -111,15 +110,15 @@ export class Redisson {
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
     const loggingErrors = logClient(settings.logger, this.#id, monitor, ownerships);
-    const renewal = loggingErrors(hashRenewal(executor));
-    const group = loggingErrors(groupRenewal(executor));
-    const read = loggingErrors(readRenewal(executor, readKeyPrefix));
-    threadStarter.client = { ownerships, watchdog, renewals: { plain: renewal, read, group } };
-    const queueing = settings.fairLockWaitTimeout;
+    const renewals = {
+      plain: loggingErrors(hashRenewal(executor)),
+      read: loggingErrors(readRenewal(executor, readKeyPrefix)),
+      group: loggingErrors(groupRenewal(executor)),
+    };
+    threadStarter.client = { ownerships, watchdog, renewals };
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
-    const waitOf = (backOff: BackOff): BackOffWait =>
-      new BackOffWait(backOff.create(), this.#pausing.signal, () => this.#pauseError());
-    this.#kinds = allKinds(executor, this.#id, { plain: renewal, read, group }, queueing, this.#fairQueues, waitOf);
+    const { fairLockWaitTimeout } = settings;
+    this.#kinds = allKinds(executor, this.#id, renewals, fairLockWaitTimeout, this.#fairQueues, this.#backOffWaits);
   }
 
   /**
@@ -151,11 +150,7 @@ export class Redisson {
       wakeAll: () => subscriptions.wakeAll(),
       interrupt: (makeError) => {
         subscriptions.rejectAll(makeError);
-        const pausing = this.#pausing;
-        this.#pausing = new AbortController();
-        this.#pauseError = makeError;
-        pausing.abort();
-        this.#pauseError = () => this.#shutdownError();
+        this.#backOffWaits.interrupt(makeError);
         ownerships.clear('its client was reset', makeError());
       },
     };
@@ -311,7 +306,7 @@ export class Redisson {
     const { subscriptions, ownerships, watchdog } = this.#context;
     this.#draining = drainMs > 0;
     this.#closing.abort();
-    this.#pausing.abort();
+    this.#backOffWaits.close();
     subscriptions.close(() => this.#shutdownError());
     ownerships.sectionQueues.close();
     if (drainMs > 0) {

@@ -18,7 +18,12 @@ export function connectMemory(server: MemoryServer, settings: ExecutorSettings, 
   const monitor = new ConnectionMonitor(link);
   // As with a real server: whoever makes the client can still add a listener.
   void Promise.resolve().then(() => link.events?.ready());
-  return { executor: new FailingExecutor(executor, failures), subscriber: new MemorySubscriber(server), monitor };
+  return {
+    executor: new FailingExecutor(executor, failures),
+    subscriber: new MemorySubscriber(server),
+    monitor,
+    keyEvents: { database: 0, open: () => new MemorySubscriber(server) },
+  };
 }
 
 /** Runs commands at once; their replies come in a microtask, whatever becomes of timers. */

@@ -1,6 +1,6 @@
 import type { BackOff } from '../../api';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
-import type { BackOffWait } from '../../wait/BackOffWait';
+import type { BackOffWaits } from '../../wait/BackOffWaits';
 import type { Renewal } from '../../watchdog/Ownership';
 import { fairKind } from './fair';
 import type { FairQueueWatch } from './FairQueueWatch';
@@ -19,7 +19,7 @@ export type Renewals = Readonly<Record<'plain' | 'read' | 'group', Renewal>>;
  * The kinds of lock of one client.
  *
  * @param queueing - how long a waiter without limit keeps its place in the queue of a fair lock, in ms
- * @param waitOf - makes the wait of a spin lock
+ * @param waits - those of spin locks
  */
 // eslint-disable-next-line @typescript-eslint/explicit-function-return-type, @typescript-eslint/explicit-module-boundary-types
 export function allKinds(
@@ -28,7 +28,7 @@ export function allKinds(
   { plain, read, group }: Renewals,
   queueing: number,
   fairQueues: FairQueueWatch,
-  waitOf: (backOff: BackOff) => BackOffWait,
+  waits: BackOffWaits,
 ) {
   return {
     lock: reentrantKind(executor, id, plain),
@@ -39,6 +39,6 @@ export function allKinds(
     read: readKind(executor, id, read),
     write: writeKind(executor, id, plain),
     group: (values: readonly string[]) => groupKind(executor, id, group, groupValues(values)),
-    spin: (backOff: BackOff) => spinKind(executor, id, plain, () => waitOf(backOff)),
+    spin: (backOff: BackOff) => spinKind(executor, id, plain, () => waits.begin(backOff)),
   };
 }
