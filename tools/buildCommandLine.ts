@@ -25,7 +25,9 @@ export async function writeCommandLine(folder: string): Promise<void> {
     charset: 'utf8',
     // Before the shebang nothing may stand, and behind it nothing need.
     legalComments: 'none',
-    minifyWhitespace: true,
+    // Half of it are packages of others. Names of errors are those of their classes.
+    minify: true,
+    keepNames: true,
     logLevel: 'warning',
     external: [...Object.keys({ ...dependencies, ...peerDependencies })],
     plugins: [libraryBeside],

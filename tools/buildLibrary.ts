@@ -1,4 +1,4 @@
-import { build, type Plugin, transform } from 'esbuild';
+import { build, type Metafile, type Plugin, transform } from 'esbuild';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import * as path from 'node:path';
@@ -45,10 +45,10 @@ export async function writeLibrary(folder: string): Promise<void> {
   const modules = await writeCommonJs(folder);
   await writeModules(path.join(folder, 'esm'), modules);
   writeLicences(path.join(folder, 'dashboard'), pageInputs());
-  writeLicences(path.join(folder, 'testing'), ['node_modules/luaparse/luaparse.js']);
+  await writeLuaParser(path.join(folder, 'testing'));
 }
 
-/** @returns the source files that are in it */
+/** @returns those of its source files that users can import */
 async function writeCommonJs(folder: string): Promise<string[]> {
   // esbuild splits ES modules only; what it made of them is then translated file by file.
   const { outputFiles, metafile } = await build({
@@ -61,7 +61,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
-    plugins: [dashboardPage, luaParser],
+    plugins: [dashboardPage, luaParserAt('./luaparse.js')],
   });
   for (const file of outputFiles) {
     const { code } = await transform(file.text, {
@@ -70,6 +70,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
       target: 'node20',
       charset: 'utf8',
       minifyWhitespace: true,
+      minifySyntax: true,
       // A position in a stack trace leads to a line that can be read.
       lineLimit: 120,
     });
@@ -78,7 +79,19 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     const named = code.replaceAll('__require(', 'require(').replaceAll('WATCHDOG_THREAD_FILE', JSON.stringify(thread));
     write(file.path, named);
   }
-  return Object.keys(metafile.inputs).filter((file) => file.startsWith('lib/'));
+  return reachable(metafile.inputs);
+}
+
+/** The source files that users can import: what only the command line loads is nothing for bundlers. */
+function reachable(inputs: Metafile['inputs']): string[] {
+  const found = new Set<string>();
+  const add = (file: string): void => {
+    if (found.has(file) || !file.startsWith('lib/')) return;
+    found.add(file);
+    for (const { path: imported } of inputs[file]!.imports) add(imported);
+  };
+  for (const { folder } of entryPoints()) add(path.posix.join('lib', folder, 'index.ts'));
+  return [...found];
 }
 
 async function writeModules(folder: string, sources: readonly string[]): Promise<void> {
@@ -92,7 +105,7 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     minifySyntax: true,
     // Only a bundle has these modules, and it is not beside the file of the thread.
     define: { WATCHDOG_THREAD_FILE: '""' },
-    plugins: [modulesApart, modulesForBundlers, dashboardPage, luaParser],
+    plugins: [luaParserAt('../../../testing/luaparse.js'), modulesApart, modulesForBundlers, dashboardPage],
   });
 }
 
@@ -124,17 +137,32 @@ const modulesForBundlers: Plugin = {
   },
 };
 
-/** The parser of `ioredisson/testing` is in it, as small as it can be: no user installs the package. */
-const luaParser: Plugin = {
-  name: 'Lua parser',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^luaparse$/ }, ({ path: name }) => ({ path: createRequire(__filename).resolve(name) }));
-    onLoad({ filter: /[\\/]luaparse\.js$/ }, async ({ path: file }) => {
-      const { code } = await transform(fs.readFileSync(file, 'utf8'), { minify: true, target: 'node20' });
-      return { contents: code, loader: 'js' };
-    });
-  },
-};
+/**
+ * The parser of `ioredisson/testing` is beside `testing/index.js`, once, for both builds: no user installs the package.
+ * By an import, which bundlers follow.
+ *
+ * @param target - where it is from there
+ */
+function luaParserAt(target: string): Plugin {
+  return {
+    name: 'Lua parser beside',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /[\\/]luaparse\.js$/ }, () => ({ path: target, external: true }));
+      onLoad({ filter: /[\\/]luaParser\.ts$/ }, ({ path: file }) => {
+        const parts = fs.readFileSync(file, 'utf8').split("const luaparse = require('luaparse') as LuaParser;");
+        if (parts.length !== 2) return { errors: [{ text: 'luaParser.ts loads the parser in another way' }] };
+        return { contents: parts.join(`import luaparse from '${target}';`), loader: 'ts' };
+      });
+    },
+  };
+}
+
+async function writeLuaParser(folder: string): Promise<void> {
+  const file = createRequire(__filename).resolve('luaparse');
+  const { code } = await transform(fs.readFileSync(file, 'utf8'), { minify: true, target: 'node20' });
+  write(path.join(folder, 'luaparse.js'), code);
+  writeLicences(folder, [path.relative(projectRoot, file)]);
+}
 
 /** The page of the dashboard, which is built of sources of its own. */
 const dashboardPage: Plugin = {

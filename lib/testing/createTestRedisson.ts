@@ -88,7 +88,10 @@ function readOptions(options: TestRedissonOptions): { readonly store: object; re
   return { store, settings: Object.freeze({ ...resolved, topology }) };
 }
 
-/** The server of a store, see {@link TestRedissonOptions.store}. */
+/**
+ * The server of a store, see {@link TestRedissonOptions.store}.
+ * @internal
+ */
 export function serverOf(store: object): MemoryServer {
   let server = servers.get(store);
   if (server === undefined) servers.set(store, (server = new MemoryServer()));

@@ -21,7 +21,6 @@ export type Renewals = Readonly<Record<'plain' | 'read' | 'group', Renewal>>;
  * @param queueing - how long a waiter without limit keeps its place in the queue of a fair lock, in ms
  * @param waits - those of spin locks
  */
-// eslint-disable-next-line @typescript-eslint/explicit-function-return-type, @typescript-eslint/explicit-module-boundary-types
 export function allKinds(
   executor: CommandExecutor,
   id: string,
