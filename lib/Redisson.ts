@@ -21,7 +21,7 @@ import { ShutdownError } from './errors';
 import { connect, type Connections } from './connection/connect';
 import { checkSlots, HandleThread } from './locks/core/calls';
 import { reentryWarning, unheardWarning, warnSelfWait } from './locks/core/warnings';
-import { allKinds } from './locks/kinds/allKinds';
+import { type AllKinds, allKinds } from './locks/kinds/allKinds';
 import { FairQueueWatch } from './locks/kinds/FairQueueWatch';
 import { readRenewal } from './locks/kinds/read';
 import { groupRenewal } from './locks/kinds/group';
@@ -72,7 +72,7 @@ export class Redisson {
   readonly #connections: Connections;
   readonly #context: LockContext;
   readonly #fairQueues: FairQueueWatch;
-  readonly #kinds;
+  readonly #kinds: AllKinds;
   #shutdown: Promise<void> | undefined;
   /** Aborts when the shutdown begins: no new acquisition begins after that. */
   readonly #closing = new AbortController();

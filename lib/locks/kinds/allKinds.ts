@@ -6,6 +6,7 @@ import { fairKind } from './fair';
 import type { FairQueueWatch } from './FairQueueWatch';
 import { fencedKind } from './fenced';
 import { groupKind, groupValues } from './group';
+import type { LockKind } from './LockKind';
 import { nonReentrantFairKind, nonReentrantKind } from './nonReentrant';
 import { readKind } from './read';
 import { reentrantKind } from './reentrant';
@@ -15,8 +16,16 @@ import { writeKind } from './write';
 /** How the holds of a client are renewed. */
 export type Renewals = Readonly<Record<'plain' | 'read' | 'group', Renewal>>;
 
+/** The kinds of lock of one client: by name, those that take a value by a function. */
+export interface AllKinds extends Readonly<
+  Record<'lock' | 'fair' | 'fenced' | 'nonReentrant' | 'nonReentrantFair' | 'read' | 'write', LockKind>
+> {
+  readonly group: (values: readonly string[]) => LockKind;
+  readonly spin: (backOff: BackOff) => LockKind;
+}
+
 /**
- * The kinds of lock of one client.
+ * Makes them.
  *
  * @param queueing - how long a waiter without limit keeps its place in the queue of a fair lock, in ms
  * @param waits - those of spin locks
@@ -28,7 +37,7 @@ export function allKinds(
   queueing: number,
   fairQueues: FairQueueWatch,
   waits: BackOffWaits,
-) {
+): AllKinds {
   return {
     lock: reentrantKind(executor, id, plain),
     fair: fairKind(executor, id, plain, queueing, fairQueues),
