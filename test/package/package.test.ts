@@ -80,6 +80,12 @@ describe('the packed package', function () {
     expect(result).to.deep.equal({ code: 0, output: 'loaded\n' });
   });
 
+  it('a client of ioredisson/testing that holds a lock, and that nobody closes, lets the process end', async () => {
+    const program =
+      "require('ioredisson/testing').createTestRedisson().getLock('a').lock().then(() => console.log('held'))";
+    expect(await project.run(process.execPath, ['-e', program])).to.deep.equal({ code: 0, output: 'held\n' });
+  });
+
   it('is loaded in a few files on top of ioredis, and yaml is loaded when it is asked for', async () => {
     const program = project.write(
       'loaded.cjs',

@@ -107,12 +107,6 @@ describe('createTestRedisson', () => {
     }
   });
 
-  it('lets a process end that has not closed it', async () => {
-    // In a process of its own: test/package/testing.test.ts. Here: no timer of a hold keeps it alive.
-    await redisson.getLock('a').lock();
-    expect(process.getActiveResourcesInfo().filter((one) => /TCP|Pipe|MessagePort/i.test(one))).to.deep.equal([]);
-  });
-
   it('publishes to the channels of node:diagnostics_channel', async () => {
     const outcomes: unknown[] = [];
     const listener = (message: unknown): void => void outcomes.push((message as { outcome?: unknown }).outcome);
