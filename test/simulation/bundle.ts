@@ -52,12 +52,8 @@ export async function bundle(mutation?: Mutation): Promise<string> {
           plugins.onLoad({ filter: /\.ts$/ }, ({ path: file }) => {
             const here = edits.filter((edit) => file === path.join(root, 'lib', edit.file));
             if (here.length === 0) return undefined;
-            let contents = fs.readFileSync(file, 'utf8');
-            for (const edit of here) {
-              contents = apply(contents, edit);
-              applied.add(edit);
-            }
-            return { contents, loader: 'ts' };
+            for (const edit of here) applied.add(edit);
+            return { contents: applyEdits(fs.readFileSync(file, 'utf8'), here), loader: 'ts' };
           });
         },
       },
@@ -67,8 +63,14 @@ export async function bundle(mutation?: Mutation): Promise<string> {
   return outfile;
 }
 
-function apply(text: string, { file, search, replace }: Edit): string {
-  const parts = text.split(search);
-  if (parts.length !== 2) throw new Error(`lib/${file} has ${parts.length - 1} times: ${search}`);
-  return parts.join(replace);
+/**
+ * Changes the text of a file.
+ * @throws Error when the text does not have what an edit looks for, or has it more than once
+ */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  return edits.reduce((before, { file, search, replace }) => {
+    const parts = before.split(search);
+    if (parts.length !== 2) throw new Error(`lib/${file} has ${parts.length - 1} times: ${search}`);
+    return parts.join(replace);
+  }, text);
 }

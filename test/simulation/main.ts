@@ -3,9 +3,10 @@ import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Result, simulate } from './simulate';
+import type { Profile } from './workload/World';
 
 /*
- * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--trace]
+ * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--profile JSON] [--trace]
  */
 
 const { values } = parseArgs({
@@ -16,6 +17,8 @@ const { values } = parseArgs({
     each: { type: 'string', default: '400' },
     time: { type: 'string' },
     jobs: { type: 'string' },
+    /** What all worlds have in common, instead of what their seeds say: some fields of `Profile`. */
+    profile: { type: 'string' },
     trace: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
@@ -31,6 +34,7 @@ function number(text: string | undefined, otherwise: number): number {
 }
 
 const each = number(values.each, 400);
+const profile = values.profile === undefined ? undefined : (JSON.parse(values.profile) as Partial<Profile>);
 /** Set in the environment of a process that runs seeds for another one. */
 const JOB = 'SIMULATION_JOB';
 /** How many seeds a job has in advance, so that it never waits for the next. */
@@ -105,14 +109,16 @@ async function main(): Promise<number> {
     await Promise.all(Array.from({ length: jobs }, () => job(run)));
   } else {
     const trace = values.trace ? (text: string): void => console.log(text) : undefined;
-    for (let seed = run.take(); seed !== undefined; seed = run.take()) run.add(await simulate(seed, each, trace));
+    for (let seed = run.take(); seed !== undefined; seed = run.take())
+      run.add(await simulate(seed, each, trace, profile));
   }
   return run.end() ? 0 : 1;
 }
 
 /** Runs seeds in a process of its own, until there are no more. */
 function job(run: Run): Promise<void> {
-  const child = fork(process.argv[1]!, ['--each', String(each)], { env: { ...process.env, [JOB]: '1' } });
+  const args = ['--each', String(each), ...(values.profile === undefined ? [] : ['--profile', values.profile])];
+  const child = fork(process.argv[1]!, args, { env: { ...process.env, [JOB]: '1' } });
   let busy = 0;
   const feed = (): void => {
     for (; busy < AHEAD; busy++) {
@@ -138,7 +144,7 @@ function job(run: Run): Promise<void> {
 function work(): void {
   let last = Promise.resolve();
   process.on('message', (seed: number) => {
-    last = last.then(async () => void process.send!(await simulate(seed, each)));
+    last = last.then(async () => void process.send!(await simulate(seed, each, undefined, profile)));
   });
 }
 
@@ -147,11 +153,12 @@ function line({ seed, operations, commands, steps, virtualMs, hash }: Result): s
 }
 
 function report(result: Result): string {
+  const given = values.profile === undefined ? '' : ` --profile '${values.profile}'`;
   return [
     `FAILED ${line(result)}`,
     ...result.violations.map((violation) => `  ${violation}`),
     `  ${JSON.stringify(result.profile)}`,
-    `  npm run test:simulation -- --seed ${result.seed} --each ${values.each} --trace`,
+    `  npm run test:simulation -- --seed ${result.seed} --each ${values.each}${given} --trace`,
   ].join('\n');
 }
 

@@ -1,13 +1,13 @@
 import { enter } from './engine/install';
 import { SortedSet } from '../../lib/testing/store/Store';
-import { EPOCH, Phase } from './engine/Loop';
-import type { SimServer } from './server/SimServer';
+import { EPOCH } from './engine/Loop';
 import type { App } from './workload/App';
-import { pause, useLock } from './workload/lockTasks';
+import { useLock } from './workload/lockTasks';
 import { useMulti } from './workload/multiTasks';
 import { useSynchronizer } from './workload/synchronizerTasks';
+import type { SimServer } from './server/SimServer';
 import { FaultPlan } from './workload/faults';
-import { World } from './workload/World';
+import { DESTROYED_MS, type Profile, World } from './workload/World';
 
 /** A world that ran. */
 export interface Result {
@@ -29,9 +29,14 @@ const MAX_SKEW_MS = 3_000;
 /** The longest lease there is, in ms. */
 const LONGEST_LEASE_MS = 31_000;
 
-/** Runs the world of a seed. */
-export async function simulate(seed: number, budget: number, trace?: (line: string) => void): Promise<Result> {
-  const world = new World(seed, budget, trace);
+/** Runs the world of a seed. @param profile - what is not as the seed says */
+export async function simulate(
+  seed: number,
+  budget: number,
+  trace?: (line: string) => void,
+  profile?: Partial<Profile>,
+): Promise<Result> {
+  const world = new World(seed, budget, trace, profile);
   const unhandled = (error: unknown): void =>
     world.oracle.violate(`unhandled: ${error instanceof Error ? error.stack : String(error)}`);
   process.on('unhandledRejection', unhandled);
@@ -47,7 +52,7 @@ export async function simulate(seed: number, budget: number, trace?: (line: stri
     process.off('unhandledRejection', unhandled);
     process.off('uncaughtException', unhandled);
   }
-  const { loop, oracle, servers, profile } = world;
+  const { loop, oracle, servers } = world;
   return {
     seed,
     operations: world.begun,
@@ -56,7 +61,7 @@ export async function simulate(seed: number, budget: number, trace?: (line: stri
     virtualMs: loop.now,
     hash: (loop.hash >>> 0).toString(16).padStart(8, '0'),
     violations: oracle.violations,
-    profile,
+    profile: world.profile,
   };
 }
 
@@ -77,6 +82,8 @@ async function live(world: World): Promise<void> {
   if (broken()) return;
   await loop.run(broken, loop.now + (world.troubled ? LONGEST_LEASE_MS : 500));
   checkServers(world, 'while the clients are open');
+  await checkIdle(world, broken);
+  if (broken()) return;
   await shutDown(world, broken);
   if (broken()) return;
   await loop.run(broken, loop.now + LONGEST_LEASE_MS);
@@ -84,11 +91,11 @@ async function live(world: World): Promise<void> {
 }
 
 function runTasks(world: World, app: App): void {
-  const { random, profile } = world;
+  const { profile } = world;
   for (let i = 0; i < profile.tasks; i++) {
     void (async () => {
       for (;;) {
-        await pause(random.around(profile.thinkMs));
+        await think(world, app);
         if (world.stopping || app.leaving) return;
         world.begun++;
         await world.operation(app, 'use', undefined, () => use(world, app));
@@ -97,11 +104,26 @@ function runTasks(world: World, app: App): void {
   }
 }
 
+/** The pause before an operation. Not a timer of the process: one that is still running at the end is nobody's leak. */
+function think({ loop, random, profile }: World, app: App): Promise<void> {
+  return new Promise((resolve) => {
+    loop.after(random.around(profile.thinkMs), resolve, { process: app.process, kind: 'think' });
+  });
+}
+
 function use(world: World, app: App): Promise<void> {
   const { random, profile } = world;
   if (random.chance(profile.synchronizers)) return useSynchronizer(world, app);
   if (random.chance(profile.multis)) return useMulti(world, app);
   return useLock(world, app);
+}
+
+/** Clients that hold nothing renew nothing. */
+async function checkIdle({ loop, servers, oracle, profile }: World, broken: () => boolean): Promise<void> {
+  const count = (): number => servers.reduce((sum, { renewals }) => sum + renewals, 0);
+  const before = count();
+  await loop.run(broken, loop.now + profile.settings.lockWatchdogTimeout / 2);
+  if (count() > before) oracle.violate(`${count() - before} renewals, and nobody holds anything`);
 }
 
 async function shutDown(world: World, broken: () => boolean): Promise<void> {
@@ -122,15 +144,8 @@ async function shutDown(world: World, broken: () => boolean): Promise<void> {
   }
   await loop.run(() => broken() || open === 0, loop.now + 10_000);
   if (open > 0) oracle.violate(`${open} clients do not shut down`);
-  // What was closed is destroyed after 100 ms.
-  await loop.run(broken, loop.now + 1_000);
-  for (const app of apps) {
-    app.closed = true;
-    const timers = loop.pending(app.process, Phase.Timer);
-    if (timers > 0) oracle.violate(`${app.process.id} has left ${timers} timers`);
-    const sockets = [...app.sockets].length;
-    if (sockets > 0) oracle.violate(`${app.process.id} has left ${sockets} connections`);
-  }
+  await loop.run(broken, loop.now + DESTROYED_MS);
+  for (const app of apps) world.checkClosed(app);
 }
 
 function checkServers(world: World, when: string): void {

@@ -1,9 +1,19 @@
 import type { Mutation } from '../bundle';
+import type { Profile } from '../workload/World';
+
+/** A mutation, and what it takes to notice it. */
+export interface ListedMutation extends Mutation {
+  /** So many seeds notice it, from the first on. A few times what they took when it was written. */
+  readonly within: number;
+  /** What the worlds of these seeds have in common. @default nothing: they are those of the simulation itself */
+  readonly profile?: Partial<Profile>;
+}
 
 /** Ways to break lib, each of which the simulation must notice. `search` is text that its file has once. */
-export const MUTATIONS: readonly Mutation[] = [
+export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'exclusion broken: whoever asks gets the lock',
+    within: 30,
     edits: [
       {
         file: 'locks/kinds/reentrantScripts.ts',
@@ -14,6 +24,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'release without asking for the owner',
+    within: 30,
     edits: [
       {
         file: 'locks/kinds/reentrantScripts.ts',
@@ -23,15 +34,26 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'blind re-entry counts',
-    edits: [{ file: 'locks/kinds/reentrantScripts.ts', search: 'if held < wanted then', replace: 'if true then' }],
+    // Counting up blindly when acquiring is no mutation that shows: a count that is too high is set right by the
+    // rollback and by every release.
+    name: 'a release takes one hold off, instead of saying how many are left',
+    within: 30,
+    edits: [
+      {
+        file: 'locks/kinds/reentrantScripts.ts',
+        search: 'local keep = tonumber(left)',
+        replace: 'local keep = held - 1',
+      },
+    ],
   },
   {
     name: 'no undo',
+    within: 30,
     edits: [{ file: 'wait/Rollback.ts', search: 'this.#entries.add(entry);', replace: 'leftover.ended(); return;' }],
   },
   {
     name: 'an undo on another connection counts as done',
+    within: 30,
     edits: [
       {
         file: 'locks/core/rollback.ts',
@@ -42,10 +64,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a wait that ends forgets the attempt under way',
+    within: 30,
     edits: [{ file: 'locks/core/Acquisition.ts', search: 'if (!this.repeated) return;', replace: 'return;' }],
   },
   {
     name: 'a hand-over does not compare names',
+    within: 30,
     edits: [
       { file: 'waiters/Subscriptions.ts', search: 'if (queue.rawName === rawName && (rule', replace: 'if ((rule' },
       { file: 'locks/core/handOver.ts', search: 'heir.rawName !== request.rawName || ', replace: '' },
@@ -53,6 +77,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the deadline counts from the reply',
+    within: 30,
     edits: [
       {
         file: 'locks/core/Acquisition.ts',
@@ -63,6 +88,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no second attempt after subscribing',
+    within: 30,
     edits: [
       {
         file: 'wait/acquireWithin.ts',
@@ -76,6 +102,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'messages wake nobody',
+    within: 30,
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
@@ -86,6 +113,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'readers are not woken by messages',
+    within: 30,
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
@@ -96,6 +124,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'nobody is woken when the connection is back',
+    within: 30,
     edits: [
       {
         file: 'waiters/Subscriptions.ts',
@@ -106,6 +135,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no subscription after a reconnect',
+    within: 30,
     edits: [
       {
         file: 'connection/pubsub/ConnectionSubscriber.ts',
@@ -116,6 +146,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a head that leaves hands no wake-up on',
+    within: 30,
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
@@ -126,6 +157,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no renewal',
+    within: 30,
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
@@ -135,27 +167,44 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a failed renewal counts as done',
+    name: 'what was released is renewed on',
+    within: 30,
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'ownership.renewalFailed = failure;',
-        replace: 'ownership.deadline = sentAt + watchdogMs; this.#owned.place(ownership);',
+        search:
+          'this.#owned.delete(ownership);\n    this.#quit(ownership);\n    if (this.#owned.size === 0) this.#arm(Infinity, 0);',
+        replace: 'this.#owned.delete(ownership);',
+      },
+      { file: 'watchdog/Watchdog.ts', search: 'return ownership.watchdogMs > 0;', replace: 'return true;' },
+    ],
+  },
+  {
+    name: 'a failed renewal counts as done',
+    within: 30,
+    edits: [
+      {
+        file: 'watchdog/Watchdog.ts',
+        search: 'ownership.renewalFailed = failure;\n        ownership.schedule?',
+        replace:
+          'ownership.deadline = sentAt + watchdogMs; this.#owned.place(ownership); if (watchdogMs < 0) ownership.schedule?',
       },
     ],
   },
   {
     name: 'a renewal that finds the lock gone says nothing',
+    within: 30,
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'if (alive[i] === true) this.#renewed(',
-        replace: 'if (alive[i] !== undefined) this.#renewed(',
+        search: 'const found = alive[i];',
+        replace: 'const found = alive[i] !== undefined;',
       },
     ],
   },
   {
     name: 'deadlines pass unnoticed for a while',
+    within: 30,
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
@@ -166,6 +215,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the watchdog renews what somebody else holds',
+    within: 30,
     edits: [
       {
         file: 'locks/kinds/reentrantScripts.ts',
@@ -176,6 +226,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a fair lock is given back without a message',
+    within: 30,
     edits: [
       {
         file: 'locks/kinds/fairScripts.ts',
@@ -186,6 +237,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a fair waiter that leaves stays in the queue',
+    within: 30,
     edits: [
       {
         file: 'locks/kinds/fairScripts.ts',
@@ -196,6 +248,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a read lock is given back without a message',
+    within: 30,
     edits: [
       {
         file: 'locks/kinds/read.ts',
@@ -206,6 +259,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'readers come in beside a writer',
+    within: 30,
     edits: [
       {
         file: 'locks/kinds/read.ts',
@@ -216,10 +270,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a reader that leaves takes the lock away from the others',
+    within: 30,
     edits: [{ file: 'locks/kinds/read.ts', search: "if redis.call('hlen', name) > 1 then", replace: 'if false then' }],
   },
   {
     name: 'a hand-over takes no token',
+    within: 30,
     edits: [
       {
         file: 'locks/kinds/fenced.ts',
@@ -230,6 +286,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a failed release is not tried again',
+    within: 30,
     edits: [
       {
         file: 'locks/core/rollback.ts',
@@ -240,6 +297,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a closed client leaves its heartbeat',
+    within: 30,
     edits: [
       {
         file: 'connection/pubsub/ConnectionSubscriber.ts',

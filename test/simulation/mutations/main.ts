@@ -1,58 +1,116 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bundle } from '../bundle';
-import { MUTATIONS } from './list';
+import { MUTATIONS, type ListedMutation } from './list';
 
 /*
- * npm run test:mutations -- [--seeds N] [--first N] [--only TEXT]
+ * npm run test:mutations -- [--seeds N] [--first N] [--only TEXT] [--jobs N] [--table]
  *
- * Breaks a copy of lib in each of the ways of `list.ts`, and runs the simulation until a seed notices.
+ * Breaks a copy of lib in each of the ways of `list.ts`, and runs the simulation until a seed notices. Exit code 1, and
+ * the names, when one survives its bound.
  */
 
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '150' },
+    /** How many seeds each may take. By default each has its own bound. */
+    seeds: { type: 'string' },
     first: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
+    /** Prints what README.md has. */
+    table: { type: 'boolean', default: false },
   },
 });
 
+/** A mutant may loop without end: that is noticed, too. */
+const LIMIT_MS = 900_000;
+
 interface Outcome {
   readonly name: string;
-  readonly caught: boolean;
-  /** How many seeds ran. */
-  readonly seeds: number;
+  /** How many seeds it took; `undefined`: it survived. */
+  readonly caughtBy: number | undefined;
+  readonly bound: number;
+  /** What the oracle said. */
   readonly how: string;
 }
 
-async function tryOne(mutation: (typeof MUTATIONS)[number]): Promise<Outcome> {
+async function tryOne(mutation: ListedMutation): Promise<Outcome> {
+  const { name, profile, within } = mutation;
+  const bound = Number(values.seeds ?? within);
   const file = await bundle(mutation);
-  const args = ['--seed', values.first, '--seeds', values.seeds];
-  // A mutant may loop without end: that is noticed, too.
-  const { stdout, status, error } = spawnSync(process.execPath, [file, ...args], {
-    encoding: 'utf8',
-    timeout: 300_000,
+  const args = ['--seed', values.first, '--seeds', String(bound)];
+  if (profile !== undefined) args.push('--profile', JSON.stringify(profile));
+  try {
+    const { output, status, endless } = await run(file, args);
+    const [, seed] = /^FAILED seed (\d+)/m.exec(output) ?? [];
+    const [, what] = /^ {2}[\d.]+ (.*)$/m.exec(output) ?? [];
+    if (seed !== undefined) {
+      return { name, caughtBy: Number(seed) - Number(values.first) + 1, bound, how: plain(what ?? '') };
+    }
+    const caughtBy = endless || status !== 0 ? bound : undefined;
+    return { name, caughtBy, bound, how: endless ? 'it never ends' : status === 0 ? '' : 'the process ends' };
+  } finally {
+    fs.rmSync(file, { force: true });
+  }
+}
+
+function run(file: string, args: readonly string[]): Promise<{ output: string; status: number; endless: boolean }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+    let output = '';
+    let endless = false;
+    const limit = setTimeout(() => {
+      endless = true;
+      child.kill('SIGKILL');
+    }, LIMIT_MS);
+    child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+    child.on('close', (status) => {
+      clearTimeout(limit);
+      resolve({ output, status: status ?? 1, endless });
+    });
   });
-  fs.rmSync(file, { force: true });
-  const [, seed] = /^FAILED seed (\d+)/m.exec(stdout) ?? [];
-  const [, how = ''] = /^ {2}([\d.]+ .*)$/m.exec(stdout) ?? [];
-  const caught = seed !== undefined || (status !== 0 && error === undefined);
-  const seeds = seed === undefined ? Number(values.seeds) : Number(seed) - Number(values.first) + 1;
-  return { name: mutation.name, caught, seeds, how: how.slice(0, 110) };
+}
+
+/** Without what differs from run to run, and short. */
+function plain(text: string): string {
+  return text
+    .replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, '<client>')
+    .replaceAll(/:\d{6,}/g, '')
+    .slice(0, 100);
 }
 
 async function main(): Promise<void> {
+  const chosen = MUTATIONS.filter(({ name }) => name.includes(values.only));
   const outcomes: Outcome[] = [];
-  for (const mutation of MUTATIONS.filter(({ name }) => name.includes(values.only))) {
-    const outcome = await tryOne(mutation);
-    outcomes.push(outcome);
-    const what = outcome.caught ? `seed ${outcome.seeds}` : `SURVIVED ${outcome.seeds}`;
-    console.log(`${outcome.name.padEnd(58)} ${what.padEnd(13)} ${outcome.how}`);
-  }
-  const survivors = outcomes.filter(({ caught }) => !caught);
+  const left = [...chosen];
+  const work = async (): Promise<void> => {
+    for (let mutation = left.shift(); mutation !== undefined; mutation = left.shift()) {
+      const outcome = await tryOne(mutation);
+      outcomes.push(outcome);
+      const { name, caughtBy, bound, how } = outcome;
+      const what = caughtBy === undefined ? `SURVIVED ${bound}` : `seed ${caughtBy} of ${bound}`;
+      console.log(`${name.padEnd(62)} ${what.padEnd(14)} ${how}`);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Number(values.jobs)) }, work));
+  const survivors = outcomes.filter(({ caughtBy }) => caughtBy === undefined);
+  if (values.table) printTable(chosen, outcomes);
   console.log(`mutations: ${outcomes.length - survivors.length} of ${outcomes.length} noticed`);
-  if (survivors.length > 0) process.exitCode = 1;
+  for (const { name } of survivors) console.log(`survived: ${name}`);
+  if (outcomes.length === 0 || survivors.length > 0) process.exitCode = 1;
 }
 
-void main();
+function printTable(chosen: readonly ListedMutation[], outcomes: readonly Outcome[]): void {
+  console.log('\n| mutation | seed | of | noticed by |\n|---|---|---|---|');
+  for (const { name } of chosen) {
+    const { caughtBy, bound, how } = outcomes.find((one) => one.name === name)!;
+    console.log(`| ${name} | ${caughtBy ?? 'none'} | ${bound} | ${how.replaceAll('|', '\\|')} |`);
+  }
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});

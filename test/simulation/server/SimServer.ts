@@ -13,6 +13,7 @@ interface Session {
 }
 
 const OK = new Status('OK');
+const MISCONF = 'MISCONF Redis is configured to save RDB snapshots, but it is currently not able to persist on disk.';
 /** In a trace: which argument of a script tells most. */
 const SHORT = 60;
 
@@ -25,6 +26,8 @@ export class SimServer {
   readonly engine: ScriptEngine;
   /** Whether there is no memory left. */
   full = false;
+  /** Whether it cannot write to its disk, and refuses all scripts for that. */
+  refuses = false;
   readonly #loop: Loop;
   readonly #sessions = new Map<SimSocket, Session>();
   readonly #subscribers = new Map<string, Set<SimSocket>>();
@@ -33,6 +36,8 @@ export class SimServer {
   /** How scripts are called in the trace. */
   readonly #names: ReadonlyMap<string, string>;
   commands = 0;
+  /** Scripts that renew locks. */
+  renewals = 0;
 
   constructor(loop: Loop, name: string, scriptNames: ReadonlyMap<string, string> = new Map()) {
     this.#loop = loop;
@@ -163,6 +168,8 @@ export class SimServer {
     switch (command) {
       case 'evalsha':
       case 'eval':
+        if (this.refuses) return new RedisError(MISCONF);
+        if (command === 'evalsha' && this.#names.get(args[0] ?? '')?.endsWith('.renew')) this.renewals++;
         return this.engine.evaluate(command, args);
       case 'script':
         if (args[0]?.toLowerCase() === 'load') return this.engine.load(args[1]!);

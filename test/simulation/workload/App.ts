@@ -27,6 +27,8 @@ export class App {
   /** Nothing new is begun. */
   leaving = false;
   closed = false;
+  /** What its tasks use just now (keys of the oracle), and how many of them; 0 with the time when the last one ended. */
+  readonly #used = new Map<string, { tasks: number; endedAt: number }>();
 
   constructor(
     id: string,
@@ -57,6 +59,24 @@ export class App {
   /** Whether it runs just now. */
   get running(): boolean {
     return this.process.alive && this.process.frozenUntil <= this.loop.now && !this.closed;
+  }
+
+  /** A task uses something until it says that it does no more. */
+  use(key: string): () => void {
+    const used = this.#used.get(key) ?? { tasks: 0, endedAt: 0 };
+    this.#used.set(key, used);
+    used.tasks++;
+    return () => {
+      used.tasks--;
+      used.endedAt = this.loop.now;
+    };
+  }
+
+  /** For how long no task has used it, in ms. */
+  unusedFor(key: string): number {
+    const used = this.#used.get(key);
+    if (used === undefined) return Infinity;
+    return used.tasks > 0 ? 0 : this.loop.now - used.endedAt;
   }
 
   /** kill -9, or the end of its machine. @param silently - nobody tells the servers */

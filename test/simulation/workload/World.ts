@@ -16,7 +16,18 @@ export const ERROR_MS = 40_000;
 const IDLE_MS = 2_500;
 /** Dead and stopped waiters of a fair lock may cost the living so much, in ms. */
 const FAIR_IDLE_MS = 6_000;
+/**
+ * The same where a server has refused both the release of the holder and the attempt of the head: nobody is told, and
+ * those behind sleep until the lease ends that they have seen.
+ */
+const REFUSED_FAIR_IDLE_MS = 31_000;
 const POLL_MS = 100;
+/** So long after a client has closed, its connections are destroyed, in ms. */
+export const DESTROYED_MS = 1_000;
+/** So long after the last fault a client has released whatever no call of it owns any more, in ms. */
+const GHOST_CALM_MS = 8_000;
+/** A client may need so long to release what an ended call has left, in ms. */
+const GHOST_MS = 3_000;
 
 /** A call of a task that has not settled. */
 export interface Operation {
@@ -77,7 +88,9 @@ export interface Profile {
   readonly settings: AppSettings;
 }
 
-export type FaultFamily = 'network' | 'server' | 'process' | 'memory';
+export type FaultFamily = 'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown';
+
+const FAULTS: readonly FaultFamily[] = ['network', 'server', 'process', 'memory', 'disk', 'shutdown'];
 
 const scriptNames = new Map(SAMPLES.map(({ script: { sha, name } }) => [sha, name]));
 
@@ -97,18 +110,20 @@ export class World {
   /** Whether there has been any fault. */
   troubled = false;
   #apps = 0;
+  #ghostNames: readonly string[] | undefined;
   readonly #idleSince = new Map<string, { at: number; entered: number }>();
 
   constructor(
     readonly seed: number,
     readonly budget: number,
     trace: ((line: string) => void) | undefined,
+    profile?: Partial<Profile>,
   ) {
     this.loop = new Loop(seed);
     this.loop.trace = trace;
     this.random = this.loop.random;
     this.oracle = new Oracle(this.loop);
-    this.profile = drawProfile(this.random);
+    this.profile = { ...drawProfile(this.random), ...profile };
     this.servers = Array.from(
       { length: this.profile.servers },
       (_, i) => new SimServer(this.loop, `r${i}`, scriptNames),
@@ -170,8 +185,44 @@ export class World {
     this.apps.splice(this.apps.indexOf(app), 1);
   }
 
+  /**
+   * Ends a process in good order: closes its clients, and looks what is left when its calls have settled.
+   * @param drain - for so many ms its tasks may go on with what they hold
+   */
+  async close(app: App, drain: number | undefined): Promise<void> {
+    app.leaving = true;
+    await new Promise<void>((resolve) => {
+      this.spawn(app.process, () => {
+        const closed = app.clients.map((client) => client.shutdown(drain === undefined ? undefined : { drain }));
+        Promise.all(closed).then(
+          () => resolve(),
+          (error: Error) => this.oracle.violate(`shutdown rejects: ${error.message}`),
+        );
+      });
+    });
+    const isBusy = (): boolean => [...this.operations].some((operation) => operation.app === app);
+    while (isBusy()) await this.#after(POLL_MS);
+    await this.#after(DESTROYED_MS);
+    if (!this.apps.includes(app)) return;
+    this.checkClosed(app);
+    this.apps.splice(this.apps.indexOf(app), 1);
+  }
+
+  /** A process that has closed its clients, and has nothing left to do. */
+  checkClosed(app: App): void {
+    app.closed = true;
+    const timers = this.loop.pending(app.process, Phase.Timer);
+    if (timers > 0) this.oracle.violate(`${app.process.id} has left ${timers} timers`);
+    if (app.sockets.size > 0) this.oracle.violate(`${app.process.id} has left ${app.sockets.size} connections`);
+  }
+
+  #after(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.loop.after(ms, resolve));
+  }
+
   place(server: SimServer, kind: LockKindName, name: string): LockPlace {
-    const patienceMs = /fair/i.test(kind) ? FAIR_IDLE_MS : IDLE_MS;
+    const fairMs = this.profile.faults.includes('disk') ? REFUSED_FAIR_IDLE_MS : FAIR_IDLE_MS;
+    const patienceMs = /fair/i.test(kind) ? fairMs : IDLE_MS;
     const isFree = (): boolean => server.store.entry(name) === undefined;
     return { server, kind, name, key: `${server.name}/${name}`, patienceMs, isFree };
   }
@@ -212,10 +263,31 @@ export class World {
     }
   }
 
+  /** Looks for holds of clients that live, and have no call for that lock. */
+  #lookForGhosts(): void {
+    this.#ghostNames ??= ghostNames(this.profile);
+    for (const server of this.servers) {
+      for (const name of this.#ghostNames) {
+        const { store } = server;
+        const hash = store.hash(name);
+        if (hash === undefined) continue;
+        const key = `${server.name}/${name}`;
+        for (const owner of hash.keys()) {
+          if (owner === 'mode') continue;
+          const id = owner.slice(0, 36);
+          const app = this.apps.find(({ clients }) => clients.some((client) => client.getId() === id));
+          if (app === undefined || !app.running || app.leaving || app.unusedFor(key) < GHOST_MS) continue;
+          this.oracle.violate(`${app.process.id} has left ${key}, owned by ${owner}, for ${store.ttl(name)} ms`);
+        }
+      }
+    }
+  }
+
   /** Looks again and again whether somebody sleeps beside a free lock. */
   #poll(): void {
     this.loop.after(POLL_MS, () => this.#poll());
     this.#countPermits();
+    if (this.calmFor(GHOST_CALM_MS)) this.#lookForGhosts();
     const waiting = new Map<string, Wanted>();
     for (const { app, waitsFor, since } of this.operations) {
       if (waitsFor !== undefined && app.running && this.loop.now - since > POLL_MS) waiting.set(waitsFor.key, waitsFor);
@@ -238,6 +310,14 @@ export class World {
   }
 }
 
+/** The locks of a world that a task uses by their names. */
+function ghostNames({ kinds, namesPerKind }: Profile): string[] {
+  const bases = new Set(kinds.map((kind) => (kind === 'read' || kind === 'write' ? 'rw' : kind)));
+  return [...bases].flatMap((base) =>
+    Array.from({ length: namesPerKind }, (_, i) => [`${base}${i}`, `{${base}${i}}`]).flat(),
+  );
+}
+
 const GROUPS: readonly (readonly LockKindName[])[] = [
   ['lock'],
   ['fair'],
@@ -252,7 +332,7 @@ const GROUPS: readonly (readonly LockKindName[])[] = [
 function drawProfile(random: Random): Profile {
   const busy = random.chance(60);
   const faults: FaultFamily[] = [];
-  for (const family of ['network', 'server', 'process', 'memory'] as const) if (random.chance(45)) faults.push(family);
+  for (const family of FAULTS) if (random.chance(35)) faults.push(family);
   return {
     servers: random.of([1, 1, 1, 3]),
     apps: 2 + random.below(3),

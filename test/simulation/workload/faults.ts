@@ -43,6 +43,10 @@ export class FaultPlan {
         return this.#process();
       case 'memory':
         return this.#memory();
+      case 'disk':
+        return this.#disk();
+      case 'shutdown':
+        return this.#shutdown();
     }
   }
 
@@ -127,6 +131,34 @@ export class FaultPlan {
     world.loop.note(`${server.name} has no memory for ${ms} ms`);
     server.full = true;
     world.loop.after(ms, () => (server.full = false));
+  }
+
+  #disk(): void {
+    const world = this.#world;
+    const server = world.random.of(world.servers);
+    const ms = world.random.of([50, 2_000, 7_000]);
+    world.trouble(ms);
+    world.loop.note(`${server.name} refuses to write for ${ms} ms`);
+    server.refuses = true;
+    world.loop.after(ms, () => (server.refuses = false));
+  }
+
+  /** A process ends in good order, in the middle of its work. */
+  #shutdown(): void {
+    const world = this.#world;
+    const { random, loop } = world;
+    const running = world.apps.filter((app) => app.running && !app.leaving);
+    if (running.length < 2) return;
+    const app = random.of(running);
+    const drain = random.of([undefined, random.between(1, 200), 2_000]);
+    loop.note(`${app.process.id} shuts down${drain === undefined ? '' : `, drain ${drain.toFixed()} ms`}`);
+    // What it holds without a drain is left to expire.
+    world.trouble(0);
+    void world.close(app, drain).then(() => {
+      loop.after(random.around(500), () => {
+        if (!world.stopping) this.#startApp();
+      });
+    });
   }
 
   #anyConnection(): SimSocket | undefined {

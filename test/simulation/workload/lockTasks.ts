@@ -61,6 +61,7 @@ export async function useLock(world: World, app: App, depth = 0): Promise<void> 
   const full = { ...options, ...(wish.signal && { signal: wish.signal }) };
   const what = `${kind} ${name} ${JSON.stringify(options)}`;
   const askedAt = world.loop.now;
+  const ended = app.use(place.key);
   try {
     if (random.chance(40)) {
       await world.operation(app, `withLock ${what}`, place, () =>
@@ -78,6 +79,8 @@ export async function useLock(world: World, app: App, depth = 0): Promise<void> 
     // A nested use that meets the section around it.
     if (depth > 0 && /nonReentrant/.test(kind) && error instanceof errors.IllegalMonitorStateError) return;
     judge(world, app, error, what, wish);
+  } finally {
+    ended();
   }
 }
 
@@ -111,6 +114,9 @@ async function inside(
     }
     if (depth < 2 && random.chance(15) && !/nonReentrant/.test(place.kind)) {
       await reenter(world, app, place, lock, hold, scoped);
+      // What the inner releases, and repeats of them, have left.
+      await pause(random.around(15));
+      checkHeld(world, app, place, hold, since);
     }
   } finally {
     leave();
@@ -177,7 +183,7 @@ export function judge(world: World, app: App, error: unknown, what: string, wish
   if (error instanceof errors.LockTimeoutError && wish.waitTime !== undefined) return;
   if (error instanceof errors.ShutdownError && app.leaving) return;
   if (error instanceof errors.LockLostError || error instanceof errors.IllegalMonitorStateError) {
-    if (explained || wish.leaseTime !== -1) return;
+    if (explained || app.leaving || wish.leaseTime !== -1) return;
   }
   if (
     explained &&
