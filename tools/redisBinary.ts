@@ -39,7 +39,7 @@ const PACKAGE_MANAGERS: readonly PackageManager[] = [
 let found: Promise<string> | undefined;
 
 /**
- * The path of a Redis server: of the PATH, else of the system's package manager where that installs one without asking,
+ * The path of a Redis server: what `REDIS_SERVER` names, else that of the PATH, else of the system's package manager where that installs one without asking,
  * else the one `redis-memory-server` builds. Rejects with one line that says what to install.
  * `report` is told, in a line each, what takes long.
  */
@@ -57,8 +57,22 @@ export function installedRedisServer(): string | undefined {
   return SERVER_NAMES.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(isExecutable);
 }
 
+/** The server that `REDIS_SERVER` names; a wrong one is an error, not a reason to take another. */
+function namedServer(): string | undefined {
+  const named = process.env['REDIS_SERVER'];
+  if (named === undefined || named === '') return undefined;
+  if (!isExecutable(named)) throw new Error(`REDIS_SERVER names '${named}', which is no program.`);
+  return path.resolve(named);
+}
+
 async function search(report: (line: string) => void): Promise<string> {
-  return installedRedisServer() ?? installByPackageManager(report) ?? (await buildFromSource(report)) ?? giveUp();
+  return (
+    namedServer() ??
+    installedRedisServer() ??
+    installByPackageManager(report) ??
+    (await buildFromSource(report)) ??
+    giveUp()
+  );
 }
 
 function giveUp(): never {

@@ -6,10 +6,14 @@ const THREAD_FILE = path.join(__dirname, 'threadFile.ts');
 const WORKER_FILE = path.join('lib', 'watchdogThread', 'workerFile.ts');
 const PAGE_HTML = path.join('lib', 'dashboard', 'pageHtml.ts');
 
-require('ts-node').register({
-  transpileOnly: true,
-  project: path.join(__dirname, '..', 'tsconfig.json'),
-});
+const cache = process.env.IOREDISSON_TEST_TRANSPILED;
+if (cache) require('./transpileCache.cjs').register(cache);
+else {
+  require('ts-node').register({
+    transpileOnly: true,
+    project: path.join(__dirname, '..', 'tsconfig.json'),
+  });
+}
 
 // The page of the dashboard is built; who runs the sources gets what its sources make now.
 // The file of the watchdog thread likewise.
@@ -28,13 +32,4 @@ require.extensions['.ts'] = function (module, filename) {
   } else compile(module, filename);
 };
 
-// Another version of ioredis than that of the checkout (`npm run test:matrix`, test/apm), for everybody who asks for it.
-const ioredis = process.env.IOREDISSON_TEST_IOREDIS;
-if (ioredis) {
-  const Module = require('module');
-  const resolve = Module._resolveFilename;
-  Module._resolveFilename = function (request, ...more) {
-    const wanted = request === 'ioredis' || request.startsWith('ioredis/');
-    return resolve.call(this, wanted ? ioredis + request.slice('ioredis'.length) : request, ...more);
-  };
-}
+require('./otherIoredis.cjs');

@@ -30,8 +30,10 @@ export function ioredisFolder(version: string): string | undefined {
   return installed(folder) === version ? folder : undefined;
 }
 
-function installed(folder: string): string | undefined {
+/** The version of the package in a folder; `undefined` where there is none. */
+export function installed(folder: string): string | undefined {
   const manifest = path.join(folder, 'package.json');
   if (!fs.existsSync(manifest)) return undefined;
-  return (JSON.parse(fs.readFileSync(manifest, 'utf8')) as { version?: string }).version;
+  // Node's builds write it with a v.
+  return (JSON.parse(fs.readFileSync(manifest, 'utf8')) as { version?: string }).version?.replace(/^v/, '');
 }

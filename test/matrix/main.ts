@@ -1,58 +1,157 @@
-import { spawnSync } from 'node:child_process';
+import { Command, Option } from 'commander';
+import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { Command } from 'commander';
-import { projectRoot } from '../../tools/buildOutput';
-import { columns, type Column } from './columns';
+import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
+import { allCells, AXES, CORE, SHORT, VALUES, WHOLE, type Axis, type Cell, type Topology } from './axes';
+import { page, type MatrixRun, type Outcome } from './page';
+import { pairwise } from './pairwise';
+import { runCell, type Equipment } from './runCell';
+import { findServer } from './servers';
+import { findIoredis, findNode, type Found } from './versions';
 
-/** What each column runs, unless it is told otherwise. */
-const SUITES = ['unit', 'redis', 'topologies'];
+const PAGE = path.join(projectRoot, 'docs', 'compatibility.md');
+
+const FILES = { short: SHORT, core: CORE, whole: WHOLE };
+
+/** So long the tests of one cell may take. */
+const CELL_MS = { short: 90_000, core: 10 * 60_000, whole: 60 * 60_000 };
 
 interface Flags {
   readonly only?: string;
+  readonly pairwise?: true;
+  readonly short?: true;
+  readonly whole?: true;
+  readonly list?: true;
+  readonly prepare?: true;
+  readonly write?: true;
+  readonly jobs: string;
+  readonly within?: string;
+}
+
+/** What was found for the values of the axes, by their ids. */
+type Stock = ReadonlyMap<string, Found<{ readonly path: string }>>;
+
+/** What a run is to do. */
+interface Plan {
+  readonly cells: readonly Cell[];
+  readonly stock: Stock;
+  readonly tests: MatrixRun['tests'];
+  /** Instead of those of {@link Plan.tests}. */
   readonly files: readonly string[];
+  readonly jobs: number;
+  /** No cell begins after so many ms of `performance.now()`. */
+  readonly deadline: number;
 }
 
-interface Outcome {
-  readonly column: Column;
-  readonly what: string;
-  readonly passed: boolean;
-  readonly seconds: number;
-}
-
-/** `npm run test:matrix`: the suites on each version of what the package runs on. */
-function main(): void {
-  const command = new Command('npm run test:matrix --')
-    .description('Runs the suites on each version of what ioredisson runs on.')
-    .option('--only <columns>', `comma-separated, beginnings will do: ${columns.map(({ id }) => id).join(', ')}`)
-    .argument('[files...]', 'suites or test files', SUITES);
+/** `npm run test:matrix`: the tests on each combination of what the package runs on. */
+async function main(): Promise<void> {
+  const command = commandLine();
   command.parse();
-  const { only } = command.opts<Flags>();
-  const wanted = only?.split(',').map((one) => one.trim());
-  const picked = columns.filter(({ id }) => wanted === undefined || wanted.some((one) => id.startsWith(one)));
-  if (picked.length === 0) command.error(`unknown column "${only}"; known: ${columns.map(({ id }) => id).join(', ')}`);
-  const outcomes = picked.flatMap((column) => run(column, command.args.length > 0 ? command.args : SUITES));
-  for (const { column, what, passed, seconds } of outcomes) {
-    console.log(`${passed ? 'pass' : 'FAIL'}  ${column.id.padEnd(16)} ${what} (${seconds} s)`);
+  const flags = command.opts<Flags>();
+  const wanted = chosen(flags.only, (message) => command.error(message));
+  const select = flags.pairwise === true ? pairwise : allCells;
+  if (flags.list === true) return print(select(wanted));
+  const stock = await prepare(wanted);
+  for (const [id, found] of stock) {
+    console.log(found.version === undefined ? `not available: ${id}: ${found.reason}` : `${id}: ${found.version}`);
   }
-  if (outcomes.some(({ passed }) => !passed)) process.exitCode = 1;
+  const there = (id: string): boolean => !stock.has(id) || stock.get(id)?.version !== undefined;
+  const cells = select(onEachAxis((axis) => wanted[axis].filter(there)));
+  if (flags.prepare === true) return print(cells);
+  const tests = flags.short === true ? 'short' : flags.whole === true ? 'whole' : 'core';
+  const deadline = flags.within === undefined ? Infinity : Number(flags.within) * 1000;
+  const outcomes = await runAll({ cells, stock, tests, files: command.args, jobs: Number(flags.jobs), deadline });
+  console.log(`${outcomes.length} of ${cells.length} cells in ${Math.round(performance.now() / 1000)} s`);
+  if (flags.write === true) {
+    const date = new Date().toISOString().slice(0, 10);
+    const releases = new Map([...stock].map(([id, found]) => [id, found.version ?? found] as const));
+    fs.writeFileSync(PAGE, page({ date, tests, outcomes, releases }));
+    console.log(`wrote ${path.relative(process.cwd(), PAGE)}`);
+  }
+  if (outcomes.some(({ succeeded }) => !succeeded)) process.exitCode = 1;
 }
 
-function run(column: Column, suites: readonly string[]): Outcome[] {
-  const env = column.prepare();
-  if (env === undefined) return [{ column, what: 'could not be installed', passed: false, seconds: 0 }];
-  return suites.map((suite) => {
-    const files = suite.endsWith('.ts') ? suite : `test/${suite}/**/*.test.ts`;
-    console.log(`\n== ${column.id}: ${suite}`);
-    const startedAt = performance.now();
-    const mocha = path.join(projectRoot, 'node_modules', 'mocha', 'bin', 'mocha.js');
-    const { status } = spawnSync(process.execPath, [mocha, files], {
-      cwd: projectRoot,
-      env: { ...process.env, ...env },
-      stdio: 'inherit',
-    });
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    return { column, what: suite, passed: status === 0, seconds };
-  });
+function commandLine(): Command {
+  const known = AXES.flatMap((axis) => VALUES[axis]).join(', ');
+  return new Command('npm run test:matrix --')
+    .description('Runs tests on each combination of Node, ioredis, server and topology.')
+    .option('--only <values>', `comma-separated, beginnings will do: ${known}`)
+    .option('--pairwise', 'few cells, in which every pair of values of two axes occurs')
+    .option('--list', 'only prints the cells')
+    .option('--prepare', 'only downloads what the cells need')
+    .option('--write', 'writes docs/compatibility.md from this run')
+    .option('--jobs <count>', 'so many cells beside each other', '2')
+    .option('--within <seconds>', 'begins no cell after that')
+    .addOption(new Option('--short', 'a few seconds for each cell').conflicts('whole'))
+    .option('--whole', 'everything that sees a server')
+    .argument('[files...]', 'test files instead');
 }
 
-main();
+/** In the order of the cells, whichever ended first. */
+async function runAll({ cells, stock, tests, files, jobs, deadline }: Plan): Promise<Outcome[]> {
+  // Once, and not by several cells at a time.
+  ensureBuilt();
+  const outcomes: (Outcome | undefined)[] = cells.map(() => undefined);
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < cells.length) {
+      const index = next++;
+      const cell = cells[index]!;
+      if (performance.now() > deadline) {
+        console.log(`not run  ${titleOf(cell)}: no time left`);
+        continue;
+      }
+      const chosenFiles = files.length > 0 ? files : FILES[tests][cell.topology as Topology];
+      const end = await runCell(cell, equipment(cell, stock), chosenFiles, CELL_MS[tests]);
+      outcomes[index] = { cell, ...end };
+      const counts = `${end.passed} passed, ${end.failed} failed, ${end.skipped} skipped`;
+      console.log(`${end.succeeded ? 'pass' : 'FAIL'}  ${titleOf(cell)}  ${counts}, ${end.seconds} s`);
+      if (!end.succeeded) console.log(end.output);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, worker));
+  return outcomes.filter((one) => one !== undefined);
+}
+
+/** The values that `--only` leaves of each axis: those of an axis that it does not name are all left. */
+function chosen(only: string | undefined, refuse: (message: string) => never): Record<Axis, readonly string[]> {
+  const beginnings = only?.split(',').map((one) => one.trim()) ?? [];
+  const ids = AXES.flatMap((axis) => VALUES[axis]);
+  for (const one of beginnings) {
+    if (!ids.some((id) => id.startsWith(one))) refuse(`unknown: "${one}"; known: ${ids.join(', ')}`);
+  }
+  const of = (axis: Axis): readonly string[] => {
+    const named = VALUES[axis].filter((id) => beginnings.some((one) => id.startsWith(one)));
+    return named.length > 0 ? named : VALUES[axis];
+  };
+  return onEachAxis(of);
+}
+
+function onEachAxis(of: (axis: Axis) => readonly string[]): Record<Axis, readonly string[]> {
+  return Object.fromEntries(AXES.map((axis) => [axis, of(axis)])) as Record<Axis, readonly string[]>;
+}
+
+function print(cells: readonly Cell[]): void {
+  console.log([...cells.map(titleOf), `${cells.length} cells`].join('\n'));
+}
+
+/** Downloads what is not there yet, everything beside each other. */
+async function prepare(wanted: Record<Axis, readonly string[]>): Promise<Stock> {
+  const finding: (readonly [id: string, Promise<Found<{ readonly path: string }>>])[] = [
+    ...wanted.node.map((id) => [id, findNode(id)] as const),
+    ...wanted.server.map((id) => [id, findServer(id)] as const),
+    ...wanted.ioredis.map((id) => [id, findIoredis(id)] as const),
+  ];
+  return new Map(await Promise.all(finding.map(async ([id, found]) => [id, await found] as const)));
+}
+
+function equipment(cell: Cell, stock: Stock): Equipment {
+  const pathOf = (id: string): string => (stock.get(id) as { readonly path: string }).path;
+  return { node: pathOf(cell.node), ioredis: pathOf(cell.ioredis), server: pathOf(cell.server) };
+}
+
+function titleOf(cell: Cell): string {
+  return AXES.map((axis) => cell[axis].padEnd(Math.max(...VALUES[axis].map(({ length }) => length)))).join('  ');
+}
+
+void main();

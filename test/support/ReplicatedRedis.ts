@@ -10,6 +10,8 @@ export interface ReplicatedRedisOptions {
   readonly sentinels?: number;
   /** Of master and replicas, not of the sentinels. */
   readonly password?: string;
+  /** So long the master may be silent before the sentinels choose another. Default 1000. */
+  readonly downAfterMs?: number;
 }
 
 /** A private master with replicas on free ports and, if asked for, sentinels that watch over them. */
@@ -29,7 +31,7 @@ export class ReplicatedRedis {
 
   /** Resolves when all replicas are in sync and all sentinels know them and each other. */
   static async start(options: ReplicatedRedisOptions = {}): Promise<ReplicatedRedis> {
-    const { replicas = 1, sentinels = 0, password } = options;
+    const { replicas = 1, sentinels = 0, password, downAfterMs = 1_000 } = options;
     const started: RedisServer[] = [];
     const start = async (...given: Parameters<typeof RedisServer.start>): Promise<RedisServer> => {
       const server = await RedisServer.start(...given);
@@ -42,7 +44,7 @@ export class ReplicatedRedis {
       const master = await start({ ...secret, args: [...auth, '--repl-diskless-sync-delay', '0'] });
       const replicaOf = ['--replicaof', master.host, String(master.port), '--repl-diskless-sync-delay', '0'];
       const followers = await times(replicas, () => start({ ...secret, args: [...auth, ...replicaOf] }));
-      const watchers = await times(sentinels, () => start(sentinelOptions(master, sentinels, password)));
+      const watchers = await times(sentinels, () => start(sentinelOptions(master, sentinels, password, downAfterMs)));
       const group = new ReplicatedRedis(master, followers, watchers);
       await group.#inSync();
       return group;
@@ -118,13 +120,14 @@ function sentinelOptions(
   master: RedisServer,
   sentinels: number,
   password: string | undefined,
+  downAfterMs: number,
 ): Parameters<typeof RedisServer.start>[0] {
   const quorum = Math.floor(sentinels / 2) + 1;
   return {
     args: ['--sentinel'],
     config: [
       `sentinel monitor mymaster ${master.host} ${master.port} ${quorum}`,
-      'sentinel down-after-milliseconds mymaster 1000',
+      `sentinel down-after-milliseconds mymaster ${downAfterMs}`,
       'sentinel failover-timeout mymaster 5000',
       ...(password === undefined ? [] : [`sentinel auth-pass mymaster ${password}`]),
     ],

@@ -7,6 +7,12 @@ import { projectRoot } from '../../../tools/buildOutput';
 /** The built command. */
 export const COMMAND = path.join(projectRoot, 'dist', 'cli', 'main.js');
 
+/** The command has the ioredis of the test, too (`npm run test:matrix`). */
+const OTHER_IOREDIS =
+  process.env['IOREDISSON_TEST_IOREDIS'] === undefined
+    ? undefined
+    : `--require ${path.join(projectRoot, 'tools', 'otherIoredis.cjs')}`;
+
 /** On a machine that has other things to do, a Node takes its time to start. */
 export const TIMEOUT_MS = 60_000;
 
@@ -34,7 +40,7 @@ export class CliProcess {
   readonly #child: ChildProcess;
 
   private constructor(file: string, args: readonly string[], { env, input, cwd }: CliOptions) {
-    const environment = { ...process.env, REDIS_URL: redisUrl(), NODE_OPTIONS: undefined, ...env };
+    const environment = { ...process.env, REDIS_URL: redisUrl(), NODE_OPTIONS: OTHER_IOREDIS, ...env };
     this.#child = spawn(file, [...args], { env: environment, ...(cwd !== undefined && { cwd }) });
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));

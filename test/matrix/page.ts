@@ -1,0 +1,140 @@
+import { AXES, VALUES, serverLine, versionIn, type Axis, type Cell } from './axes';
+
+/** What a cell came to. */
+export interface Outcome {
+  readonly cell: Cell;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly succeeded: boolean;
+}
+
+/** What docs/compatibility.md is made from. */
+export interface MatrixRun {
+  /** `2026-11-22`. */
+  readonly date: string;
+  /** Which tests a cell ran. */
+  readonly tests: 'short' | 'core' | 'whole';
+  readonly outcomes: readonly Outcome[];
+  /** The release of each value by its id, or why there was none. */
+  readonly releases: ReadonlyMap<string, string | { readonly reason: string }>;
+}
+
+const TESTS = {
+  short: 'the tests that `--short` runs',
+  core: 'the core tests (locks, synchronizers, faults, the command)',
+  whole: 'all tests that see a server',
+};
+
+/** The text of docs/compatibility.md. */
+export function page(run: MatrixRun): string {
+  const failed = run.outcomes.filter(({ succeeded }) => !succeeded);
+  const tests = run.outcomes.reduce((sum, { passed }) => sum + passed, 0);
+  const skipped = run.outcomes.reduce((sum, { skipped: some }) => sum + some, 0);
+  return `${[
+    '# Compatibility',
+    'What ioredisson was run on. `npm run test:matrix -- --write` writes this page from a run; do not edit it' +
+      ' (the texts are in test/matrix/page.ts).',
+    '## What is needed',
+    table(
+      ['', 'needed', 'tried here'],
+      [
+        ['Node', '20.19 or later', released(run, 'node')],
+        ['ioredis', '5.6 or later, or 6', released(run, 'ioredis')],
+        ['server', 'Redis 6.2 or later, or Valkey 8 or later', released(run, 'server')],
+        ['topology', 'single, Sentinel, Cluster', VALUES.topology.join(', ')],
+      ],
+    ),
+    unavailable(run),
+    '## The run',
+    `${run.date}: ${run.outcomes.length} of the ${AXES.reduce((product, axis) => product * VALUES[axis].length, 1)}` +
+      ` combinations, each with ${TESTS[run.tests]}: ${tests} tests passed, ${skipped} were skipped,` +
+      ` ${failed.length} combinations failed.`,
+    'A number is how many combinations with these two values passed; - is a pair that was not run.',
+    ...[
+      ['server', 'topology'],
+      ['server', 'node'],
+      ['server', 'ioredis'],
+      ['node', 'ioredis'],
+    ].map(([rows, columns]) => pairs(run, rows as Axis, columns as Axis)),
+    '## What depends on the version',
+    ...NOTES,
+    '## Every combination',
+    table(
+      ['Node', 'ioredis', 'server', 'topology', 'passed', 'skipped', 'failed'],
+      run.outcomes.map(({ cell, passed, skipped: some, failed: bad, succeeded }) => [
+        versionIn(cell.node),
+        versionIn(cell.ioredis),
+        nameOf(run, cell.server),
+        cell.topology,
+        String(passed),
+        String(some),
+        succeeded ? '0' : `**${bad || 'ended early'}**`,
+      ]),
+    ),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')}\n`;
+}
+
+/** Facts that no number shows. */
+const NOTES: readonly string[] = [
+  [
+    '- **Redis 6.2 has no sharded pub/sub.** On a cluster, wake-ups go to all of its nodes as classic messages.',
+    '  `shardedSubscriptionMode` `AUTO` sees that by itself; `ON` is refused there.',
+    '- **Redis 6.2 has no `ACL DRYRUN`.** `ioredisson doctor` cannot check the rights of the user there.',
+    '- **Before Redis 7.2 servers do not know the names of client libraries** (`lib-name`). The inspector then knows its own',
+    '  connections by their names only.',
+    '- **Valkey** is tried as Redis is, with nothing changed: `valkey://` addresses, classic and sharded messages, Sentinel.',
+    '- **Node 20 and 22** have no `await using` of their own; TypeScript translates it. Node 24 has it.',
+  ].join('\n'),
+];
+
+function unavailable(run: MatrixRun): string {
+  const lines = [...run.releases].flatMap(([id, release]) =>
+    typeof release === 'string' ? [] : [`- ${labelOf(id)}: ${release.reason}.`],
+  );
+  return lines.length === 0 ? '' : ['Not to be had where this was run, and so not tried:', '', ...lines].join('\n');
+}
+
+/** A table of two axes. */
+function pairs(run: MatrixRun, rows: Axis, columns: Axis): string {
+  const count = (row: string, column: string): string => {
+    const both = run.outcomes.filter(({ cell }) => cell[rows] === row && cell[columns] === column);
+    const bad = both.filter(({ succeeded }) => !succeeded).length;
+    if (both.length === 0) return '-';
+    return bad === 0 ? String(both.length) : `${both.length - bad}, **${bad} failed**`;
+  };
+  return table(
+    [`${rows} \\ ${columns}`, ...VALUES[columns].map((column) => nameOf(run, column))],
+    VALUES[rows].map((row) => [nameOf(run, row), ...VALUES[columns].map((column) => count(row, column))]),
+  );
+}
+
+function released(run: MatrixRun, axis: Axis): string {
+  return VALUES[axis]
+    .filter((id) => typeof run.releases.get(id) === 'string')
+    .map((id) => (axis === 'server' ? nameOf(run, id) : versionIn(id)))
+    .join(', ');
+}
+
+/** `Redis 7.0.15`, `Node 22.1.0`. */
+function nameOf(run: MatrixRun, id: string): string {
+  const release = run.releases.get(id);
+  if (VALUES.server.includes(id) && typeof release === 'string') return `${serverLine(id).product} ${release}`;
+  return labelOf(id);
+}
+
+function labelOf(id: string): string {
+  if (VALUES.server.includes(id)) return `${serverLine(id).product} ${serverLine(id).line}`;
+  if (VALUES.node.includes(id)) return `Node ${versionIn(id)}`;
+  return id.replace('-', ' ');
+}
+
+/** As prettier writes it. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((text, i) => Math.max(3, text.length, ...rows.map((row) => row[i]!.length)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((text, i) => text.padEnd(widths[i]!)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}

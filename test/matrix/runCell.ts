@@ -1,0 +1,68 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { projectRoot } from '../../tools/buildOutput';
+import type { Cell } from './axes';
+import { IOREDIS_FOLDER } from './ioredisFolder';
+import { runCommand } from './runCommand';
+import { VERSIONS } from './versions';
+
+/** What was found for the values of a cell. */
+export interface Equipment {
+  /** Node. */
+  readonly node: string;
+  /** The folder of ioredis. */
+  readonly ioredis: string;
+  /** The server's program. */
+  readonly server: string;
+}
+
+/** What came of a cell. */
+export interface CellEnd {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** Whether the run ended by itself with nothing failed. */
+  readonly succeeded: boolean;
+  readonly seconds: number;
+  readonly output: string;
+}
+
+/** Runs test files with the Node, the ioredis and the server of a cell. */
+export async function runCell(
+  cell: Cell,
+  { node, ioredis, server }: Equipment,
+  files: readonly string[],
+  limitMs: number,
+): Promise<CellEnd> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ioredisson-matrix-'));
+  const countsFile = path.join(folder, 'counts');
+  const env = {
+    ...process.env,
+    PATH: [path.dirname(node), process.env['PATH'] ?? ''].join(path.delimiter),
+    REDIS_URL: '',
+    REDIS_SERVER: server,
+    [IOREDIS_FOLDER]: ioredis,
+    IOREDISSON_TEST_TOPOLOGY: cell.topology,
+    IOREDISSON_TEST_TRANSPILED: path.join(VERSIONS, 'transpiled'),
+    COUNTS_FILE: countsFile,
+  };
+  const mocha = path.join(projectRoot, 'node_modules', 'mocha', 'bin', 'mocha.js');
+  const startedAt = performance.now();
+  try {
+    const { succeeded, output } = await runCommand(node, [mocha, ...files], { cwd: projectRoot, env, limitMs });
+    const counts = fs.existsSync(countsFile) ? fs.readFileSync(countsFile, 'utf8') : '';
+    const [passed = 0, failed = 0, skipped = 0] = counts.trim().split(' ').map(Number);
+    handOn(counts);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    return { passed, failed, skipped, succeeded: succeeded && passed > 0, seconds, output };
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** `.ci/run` sums them up. */
+function handOn(counts: string): void {
+  const file = process.env['COUNTS_FILE'];
+  if (file !== undefined && file !== '') fs.appendFileSync(file, counts);
+}
