@@ -1,5 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sleepUntil } from '../support/sleepUntil';
 import { uniqueName } from '../support/uniqueName';
 import { at } from './support/paths';
@@ -15,7 +16,9 @@ describeWithJava('interop: the queue of a fair lock', () => {
   let name: string;
 
   before(async () => {
-    stage = await Stage.shared({ config: { lockWatchdogTimeout: 1500, fairLockWaitTimeout: WAIT } });
+    // A Java waiter whose command gets no reply for so long gives up, and its `unlock` of a free fair lock succeeds.
+    const timeout = 15_000;
+    stage = await Stage.shared({ config: { lockWatchdogTimeout: 1500, fairLockWaitTimeout: WAIT, timeout } });
   });
 
   beforeEach(() => {
@@ -24,6 +27,30 @@ describeWithJava('interop: the queue of a fair lock', () => {
 
   const queue = (of = name): string => `redisson_lock_queue:{${of}}`;
   const timeouts = (): string => `redisson_lock_timeout:{${name}}`;
+
+  /** Rejects after 20 s with the state of the queue. */
+  async function inTime<T>(what: string, own: string, promise: Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    const late = async (): Promise<never> => {
+      await sleep(20_000, undefined, { signal: ended.signal });
+      const { redis } = stage.probe;
+      const owners = await redis.lrange(queue(own), 0, -1);
+      const state = {
+        now: Date.now(),
+        held: await redis.hgetall(own),
+        ttl: await redis.pttl(own),
+        owners,
+        scores: await redis.call('ZRANGE', `redisson_lock_timeout:{${own}}`, '0', '-1', 'WITHSCORES'),
+        channels: await redis.pubsub('CHANNELS', `*${own}*`),
+      };
+      throw new Error(`not within 20 s: ${what}; ${JSON.stringify(state)}`);
+    };
+    try {
+      return await Promise.race([promise, late()]);
+    } finally {
+      ended.abort();
+    }
+  }
 
   /** Queues the thread up behind all others. */
   async function enqueue(
@@ -120,7 +147,8 @@ describeWithJava('interop: the queue of a fair lock', () => {
       for (const [index, thread] of threads.entries()) {
         const { done } = await enqueue(thread, 'tryLock', [60, 60, 'SECONDS']);
         passing.push(
-          done.then(async () => {
+          done.then(async ({ result }) => {
+            expect(result, `live-${index} is in`).to.equal(true);
             order.push(index);
             await thread.call(at.fair(name), 'unlock');
           }),
@@ -128,10 +156,10 @@ describeWithJava('interop: the queue of a fair lock', () => {
       }
       driver.process?.pause();
       const unlocked = await holder.timed(at.fair(name), 'unlock');
-      await passing[0];
+      await inTime('the first is in', name, passing[0]!);
       const { endedAt } = await stage.node.thread('clock').timed(at.fair(name), 'isLocked');
       expect(endedAt - unlocked.startedAt).to.be.below(5_000);
-      await Promise.all(passing);
+      await inTime('all are in', name, Promise.all(passing));
       expect(order).to.deep.equal([0, 1, 2]);
       await driver.kill();
     },
@@ -157,7 +185,8 @@ describeWithJava('interop: the queue of a fair lock', () => {
           const thread = stage.peer(side).thread(`live-${number}-${index}`);
           const { done } = await enqueue(thread, 'tryLock', [60, 60, 'SECONDS'], own);
           passing.push(
-            done.then(async ({ endedAt }) => {
+            done.then(async ({ endedAt, result }) => {
+              expect(result, `live-${number}-${index} is in`).to.equal(true);
               order.push(index);
               await thread.call(at.fair(own), 'unlock');
               return endedAt;
@@ -166,9 +195,11 @@ describeWithJava('interop: the queue of a fair lock', () => {
         }
         const passes = async (): Promise<void> => {
           const unlocked = await holder.timed(at.fair(own), 'unlock');
-          expect((await passing[0]!) - unlocked.startedAt, `${sides[0]} behind ${gone} ones`).to.be.below(5_000);
-          await Promise.all(passing);
-          expect(order).to.deep.equal(sides.map((_, index) => index));
+          const what = `${sides.join(', ')} behind ${gone} ones`;
+          const firstIn = await inTime(what, own, passing[0]!);
+          expect(firstIn - unlocked.startedAt, what).to.be.below(5_000);
+          await inTime(`all of ${what}`, own, Promise.all(passing));
+          expect(order, what).to.deep.equal(sides.map((_, index) => index));
         };
         return { gone, passes };
       }),

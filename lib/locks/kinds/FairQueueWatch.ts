@@ -20,6 +20,10 @@ import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
 const FIRST_CHECK_MS = 300;
 /** Sent as the time since the head was notified, in ms: so long that the waiters behind it are probed at once. */
 const LONG_AGO_MS = 500;
+/** How long after a check that failed the next one is made, in ms. */
+const RETRY_MS = 1000;
+/** The number of checks in a row that may fail while no waiter of this client depends on them. */
+const MAX_FAILURES = 5;
 /** A check is made this much later (ms) than the end of the claims that it checks. */
 const MARGIN_MS = 50;
 
@@ -40,6 +44,8 @@ interface Watched {
   dueAt: number;
   /** The number of checks under way. */
   checks: number;
+  /** The number of checks in a row that have failed. */
+  failures: number;
   /** Channel -> its listener, for the channels of the waiters ahead of the first one of this client. */
   readonly listeners: Map<string, Listener>;
 }
@@ -118,6 +124,7 @@ export class FairQueueWatch implements QueueWatch {
         timer: undefined,
         dueAt: Infinity,
         checks: 0,
+        failures: 0,
         listeners: new Map(),
       };
       this.#queues.set(rawName, queue);
@@ -141,19 +148,35 @@ export class FairQueueWatch implements QueueWatch {
   }
 
   async #ask(queue: Watched): Promise<void> {
-    const sinceMs = queue.notifiedAt === undefined ? 0 : Math.min(performance.now() - queue.notifiedAt, FIRST_CHECK_MS);
+    const { notifiedAt } = queue;
+    const sinceMs = notifiedAt === undefined ? 0 : Math.min(performance.now() - notifiedAt, FIRST_CHECK_MS);
     this.#stopTimer(queue);
     queue.notifiedAt = undefined;
     queue.checks++;
-    // If it fails, so did the connection, and the waiters attempt again when that is back.
     const turn = await this.#check(queue, Math.floor(sinceMs), newSendRecord()).catch(() => undefined);
     queue.checks--;
     if (this.#closed) return;
-    queue.claims = turn !== undefined && turn.againMs > 0;
-    if (queue.claims) this.#checkIn(queue, turn!.againMs + MARGIN_MS);
-    // In a drain the subscriptions close first, and all waiters are about to leave.
-    if (turn !== undefined && queue.waiting > 0 && !this.#subscriptions.closed) this.#listenTo(queue, turn.ahead);
+    if (turn === undefined) {
+      this.#failed(queue, notifiedAt);
+    } else {
+      queue.failures = 0;
+      queue.claims = turn.againMs > 0;
+      if (queue.claims) this.#checkIn(queue, turn.againMs + MARGIN_MS);
+      // In a drain the subscriptions close first, and all waiters are about to leave.
+      if (queue.waiting > 0 && !this.#subscriptions.closed) this.#listenTo(queue, turn.ahead);
+    }
     this.#tidy(queue);
+  }
+
+  /** Waiters sleep, and may depend on the check that failed (a time-out, a refusal by the server): it is made again. */
+  #failed(queue: Watched, notifiedAt: number | undefined): void {
+    queue.failures++;
+    if (queue.waiting === 0 && queue.failures >= MAX_FAILURES) {
+      queue.claims = false;
+      return;
+    }
+    queue.notifiedAt ??= notifiedAt;
+    this.#checkIn(queue, RETRY_MS);
   }
 
   #check({ rawName, waiting }: Watched, sinceMs: number, sendRecord: SendRecord): Promise<FairTurn> {

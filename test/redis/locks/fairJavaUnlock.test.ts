@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { RLock } from '../../../lib';
 import { client, connection, listening, within } from '../../faults/scene';
-import { monitor, monotonicNow, redisUrl, sleep, sleepUntil, trackClient } from '../../support';
+import { monitor, monotonicNow, RedisServer, redisUrl, sleep, sleepUntil, trackClient } from '../../support';
 import { type FairScene, openFairScene } from './fairQueue';
 import { JavaFairLock } from './JavaFairLock';
 
@@ -142,6 +142,30 @@ describe('A2: an unlock by Java, and a head that does not come', function () {
     const freeAt = monotonicNow();
     await java.unlock(1);
     await getsInOnTime(waiter, freeAt);
+  });
+
+  it('the server refuses to look after the queue for a while', async () => {
+    const server = trackClient(await RedisServer.start());
+    const direct = connection(server.url);
+    const jvm = new JavaFairLock(direct, scene.name);
+    expect(await jvm.acquire(1, LEASE_MS)).to.equal(true);
+    for (const thread of [100, 101]) expect(await jvm.acquire(thread)).to.equal(false);
+    await direct.call('ACL', 'SETUSER', 'ours', 'on', 'nopass', 'allkeys', 'allchannels', '+@all');
+    const lock = client(server.url.replace('://', '://ours:any@')).getFairLock(scene.name);
+    const entered = lock.lock().then(() => monotonicNow());
+    entered.catch(() => undefined);
+    await listening(direct, scene.name, 3);
+    // A check that has to write is refused, and the waiter, which sleeps, is told nothing.
+    await direct.call('ACL', 'SETUSER', 'ours', '-zadd');
+    await direct.config('RESETSTAT');
+    await jvm.unlock(1);
+    await sleepUntil(async () => /errorstat_(ERR|NOPERM)/.test(await direct.info('errorstats')), {
+      message: 'a refusal',
+    });
+    await direct.call('ACL', 'SETUSER', 'ours', '+zadd');
+    const freeAt = monotonicNow();
+    expect((await within(HANG_MS, 'the live waiter gets in', entered)) - freeAt).to.be.within(0, BOUND_MS);
+    await lock.unlock();
   });
 
   it('a live waiter of another process is the one that gets in, in the order of the queue', async () => {
