@@ -82,6 +82,8 @@ export interface Profile {
   readonly synchronizers: number;
   readonly multis: number;
   readonly latencyMs: number;
+  /** Of a hundred holds so many last for seconds. */
+  readonly longHolds: number;
   readonly faults: readonly FaultFamily[];
   /** Between two bursts of faults, in ms. */
   readonly calmMs: number;
@@ -343,6 +345,7 @@ function drawProfile(random: Random): Profile {
     synchronizers: random.of([0, 0, 0, 20, 100]),
     multis: random.of([0, 0, 15, 60]),
     latencyMs: random.of([0.2, 1, 5, 30]),
+    longHolds: random.of([4, 4, 20]),
     faults: random.chance(15) ? [] : faults,
     calmMs: random.of([2_000, 18_000, 25_000]),
     settings: {

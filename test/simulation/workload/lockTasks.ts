@@ -6,6 +6,9 @@ import { ERROR_MS, type LockPlace, type World } from './World';
 /** The reason of our own aborts. */
 const ABORTED = new Error('aborted by the task');
 
+/** Clocks that run at different speeds differ by less in a lease, in ms. */
+const CLOCK_MS = 500;
+
 /** How somebody asks who cannot be aborted. */
 export const PLAIN_WISH: Wish = { waitTime: 0, leaseTime: -1, signal: undefined };
 
@@ -28,6 +31,8 @@ interface Call {
   /** Whether it is a section. */
   readonly scoped: boolean;
   readonly askedAt: number;
+  /** The longest lease that the thread has asked for, in ms. */
+  readonly leaseMs: number;
 }
 
 export function drawWish({ random }: World): Wish {
@@ -61,18 +66,19 @@ export async function useLock(world: World, app: App, depth = 0): Promise<void> 
   const full = { ...options, ...(wish.signal && { signal: wish.signal }) };
   const what = `${kind} ${name} ${JSON.stringify(options)}`;
   const askedAt = world.loop.now;
+  const leaseMs = longest(world, wish.leaseTime);
   const ended = app.use(place.key);
   try {
     if (random.chance(40)) {
       await world.operation(app, `withLock ${what}`, place, () =>
-        lock.withLock((hold) => inside(world, app, place, lock, hold, { depth, scoped: true, askedAt }), full),
+        lock.withLock((hold) => inside(world, app, place, lock, hold, { depth, scoped: true, askedAt, leaseMs }), full),
       );
     } else {
       const hold = await world.operation(app, `acquire ${what}`, place, () =>
         wish.waitTime === 0 ? lock.tryAcquireHold(full) : lock.acquire(full),
       );
       if (hold === null) return;
-      await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt });
+      await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs });
       await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
     }
   } catch (error) {
@@ -91,9 +97,10 @@ async function inside(
   place: LockPlace,
   lock: RLock,
   hold: LockHold,
-  { depth, scoped, askedAt }: Call,
+  call: Call,
 ): Promise<void> {
   const { random, oracle, loop } = world;
+  const { depth, askedAt, leaseMs } = call;
   for (const operation of world.operations) {
     if (operation.app === app && operation.waitsFor === place) operation.waitsFor = undefined;
   }
@@ -106,17 +113,17 @@ async function inside(
   if (place.kind === 'fenced') oracle.token(key, hold.token!, askedAt);
   try {
     const steps = 1 + random.below(3);
-    const work = random.chance(4) ? random.around(4_000) : random.around(15);
+    const work = random.chance(world.profile.longHolds) ? random.around(4_000) : random.around(15);
     for (let step = 0; step < steps; step++) {
       await pause(work / steps);
-      checkHeld(world, app, place, hold, since);
+      checkHeld(world, app, place, hold, since, leaseMs);
       if (depth < 2 && random.chance(12)) await useLock(world, app, depth + 1);
     }
     if (depth < 2 && random.chance(15) && !/nonReentrant/.test(place.kind)) {
-      await reenter(world, app, place, lock, hold, scoped);
+      await reenter(world, app, place, lock, hold, call);
       // What the inner releases, and repeats of them, have left.
       await pause(random.around(15));
-      checkHeld(world, app, place, hold, since);
+      checkHeld(world, app, place, hold, since, leaseMs);
     }
   } finally {
     leave();
@@ -130,7 +137,7 @@ async function reenter(
   place: LockPlace,
   lock: RLock,
   hold: LockHold,
-  scoped: boolean,
+  { scoped, leaseMs }: Call,
 ): Promise<void> {
   const { random, oracle } = world;
   let inBranch = 0;
@@ -144,7 +151,7 @@ async function reenter(
       const counts = scoped && place.kind !== 'read' && inner.isHeld;
       if (counts && inBranch++ > 0 && hold.isHeld) oracle.violate(`two branches inside of ${place.key}`);
       await pause(random.around(10));
-      checkHeld(world, app, place, inner, since);
+      checkHeld(world, app, place, inner, since, longest(world, leaseTime, leaseMs));
       if (counts) inBranch--;
     };
     try {
@@ -164,12 +171,21 @@ async function reenter(
   await Promise.all(Array.from({ length: scoped ? 1 + random.below(3) : 1 }, branch));
 }
 
-/** Whoever believes to hold a lock must be right. */
-function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, since: number): void {
+/** The longer one, in ms. @param leaseTime - -1: the watchdog's */
+function longest(world: World, leaseTime: number, otherMs = 0): number {
+  return Math.max(leaseTime === -1 ? world.profile.settings.lockWatchdogTimeout : leaseTime, otherMs);
+}
+
+/**
+ * Whoever believes to hold a lock must be right. When a server has lost its data, a client may be wrong as long as the
+ * lease lasts that was confirmed before; a renewal tells it sooner.
+ */
+function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, since: number, leaseMs: number): void {
   if (!hold.isHeld || hold.signal.aborted) return;
   const [index] = [world.servers.indexOf(place.server)];
   const owner = `${app.clients[index]!.getId()}:${hold.threadId}${place.kind === 'write' ? ':write' : ''}`;
-  if ((world.oracle.lostAt.get(place.server.name) ?? -1) >= since) return;
+  const lostAt = world.oracle.lostAt.get(place.server.name) ?? -1;
+  if (lostAt >= since && world.loop.now - lostAt < leaseMs + CLOCK_MS) return;
   if (place.server.store.hash(place.name)?.has(owner) === true) return;
   world.oracle.violate(
     `${owner} believes to hold ${place.key}, which Redis does not know (${hold.remainingLeaseMs} ms)`,

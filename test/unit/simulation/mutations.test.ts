@@ -2,8 +2,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { expect } from 'chai';
 import { transformSync } from 'esbuild';
-import { applyEdits } from '../bundle';
-import { MUTATIONS } from './list';
+import { applyEdits } from '../../simulation/bundle';
+import { MUTATIONS } from '../../simulation/mutations/list';
 
 const lib = path.resolve(__dirname, '..', '..', '..', 'lib');
 
