@@ -1,9 +1,11 @@
 import { enter } from './engine/install';
 import { SortedSet } from '../../lib/testing/store/Store';
 import { EPOCH } from './engine/Loop';
+import { JavaClient } from './java/JavaClient';
 import type { App } from './workload/App';
 import { useLock } from './workload/lockTasks';
 import { useMulti } from './workload/multiTasks';
+import { useJava } from './workload/javaTasks';
 import { useSynchronizer } from './workload/synchronizerTasks';
 import type { SimServer } from './server/SimServer';
 import { FaultPlan } from './workload/faults';
@@ -68,14 +70,15 @@ export async function simulate(
 async function live(world: World): Promise<void> {
   const { loop, oracle, profile } = world;
   const broken = (): boolean => oracle.violations.length > 0;
-  const startApp = (): App => world.start((app) => runTasks(world, app));
-  for (let i = 0; i < profile.apps; i++) startApp();
+  const startApp = (java: boolean): App => world.start(java, (app) => runTasks(world, app));
+  for (let i = 0; i < profile.apps; i++) startApp(i < profile.javaApps);
   const faults = new FaultPlan(world, startApp);
   faults.begin();
   await loop.run(() => broken() || world.begun >= world.budget);
   world.stopping = true;
   if (broken()) return;
   await loop.run(() => broken() || world.operations.size === 0, loop.now + SETTLE_MS);
+  if (world.troubled) killStuckJava(world);
   for (const { app, what, since } of world.operations) {
     oracle.violate(`does not settle: ${app.process.id} ${what}, since ${since.toFixed(3)}`);
   }
@@ -90,6 +93,15 @@ async function live(world: World): Promise<void> {
   checkServers(world, 'after the shutdown');
 }
 
+/** A waiter of Java that has missed a message sleeps for as long as the server told it, which may be minutes. */
+function killStuckJava(world: World): void {
+  for (const { app, waitsFor } of [...world.operations]) {
+    if (!app.java || waitsFor?.patienceMs() !== Infinity || !app.process.alive) continue;
+    app.crash(false);
+    world.forget(app);
+  }
+}
+
 function runTasks(world: World, app: App): void {
   const { profile } = world;
   for (let i = 0; i < profile.tasks; i++) {
@@ -98,7 +110,7 @@ function runTasks(world: World, app: App): void {
         await think(world, app);
         if (world.stopping || app.leaving) return;
         world.begun++;
-        await world.operation(app, 'use', undefined, () => use(world, app));
+        await world.operation(app, 'use', undefined, () => use(world, app, i));
       }
     })();
   }
@@ -111,7 +123,9 @@ function think({ loop, random, profile }: World, app: App): Promise<void> {
   });
 }
 
-function use(world: World, app: App): Promise<void> {
+/** @param task - its number in the process */
+function use(world: World, app: App, task: number): Promise<void> {
+  if (app.java) return useJava(world, app, task);
   const { random, profile } = world;
   if (random.chance(profile.synchronizers)) return useSynchronizer(world, app);
   if (random.chance(profile.multis)) return useMulti(world, app);
@@ -131,10 +145,13 @@ async function shutDown(world: World, broken: () => boolean): Promise<void> {
   let open = 0;
   for (const app of apps) {
     app.leaving = true;
-    for (const client of app.clients) {
+    for (const client of [...app.clients, ...app.javaClients]) {
       open++;
       world.spawn(app.process, () => {
-        const closed = client.shutdown(random.chance(50) ? { drain: 1_000 } : undefined);
+        const closed =
+          client instanceof JavaClient
+            ? client.shutdown()
+            : client.shutdown(random.chance(50) ? { drain: 1_000 } : undefined);
         closed.then(
           () => open--,
           (error: Error) => oracle.violate(`shutdown rejects: ${error.message}`),

@@ -237,9 +237,10 @@ export class SimServer {
   }
 
   #line(command: string, script: string, rest: readonly string[], reply: Reply): string {
-    const what = command === 'evalsha' ? (this.#names.get(script) ?? script) : command;
+    const sha = command === 'eval' ? this.engine.load(script) : script;
+    const what = command.startsWith('eval') ? (this.#names.get(sha) ?? sha) : command;
     const shown = rest.slice(0, 12).map((arg) => (/[^\x20-\x7e]/.test(arg) ? '?' : arg.slice(0, SHORT)));
     const answer = reply instanceof RedisError ? reply.message.slice(0, SHORT) : JSON.stringify(reply);
-    return `${this.name} < ${what} ${command === 'eval' ? '...' : shown.join(' ')} > ${answer}`;
+    return `${this.name} < ${what} ${shown.join(' ')} > ${answer}`;
   }
 }

@@ -1,6 +1,7 @@
 import '../engine/install';
 import { Redis, type RedisOptions } from 'ioredis';
 import { Redisson } from '../../../lib/Redisson';
+import { JavaClient } from '../java/JavaClient';
 import { type Loop, SimProcess } from '../engine/Loop';
 import { SimSocket } from '../net/SimSocket';
 import type { SimServer } from '../server/SimServer';
@@ -19,10 +20,12 @@ export interface AppSettings {
 /** How long a way between a process and a server is, in ms, each time anew. */
 export type Latency = (process: SimProcess, server: SimServer) => number;
 
-/** One process with a client of ours for each server. */
+/** One process with a client of ours, or of Java, for each server. */
 export class App {
   readonly process: SimProcess;
   readonly clients: Redisson[] = [];
+  /** Those of Java, where this is a process of Java: then there are none of ours. */
+  readonly javaClients: JavaClient[] = [];
   readonly sockets = new Set<SimSocket>();
   /** Nothing new is begun. */
   leaving = false;
@@ -36,6 +39,7 @@ export class App {
     readonly servers: readonly SimServer[],
     readonly latency: Latency,
     readonly settings: AppSettings,
+    readonly java: boolean,
   ) {
     this.process = new SimProcess(id);
   }
@@ -43,6 +47,16 @@ export class App {
   /** Makes the clients. To be run as code of this process. */
   open(): void {
     for (const server of this.servers) {
+      if (this.java) {
+        this.javaClients.push(
+          new JavaClient(
+            () => this.#connect(server),
+            this.settings,
+            () => this.loop.now,
+          ),
+        );
+        continue;
+      }
       const client = new Redis({
         Connector: this.#connector(server),
         host: server.name,
@@ -91,8 +105,15 @@ export class App {
     }
   }
 
+  #connect(server: SimServer): SimSocket {
+    const socket = new SimSocket(this.loop, server, () => this.latency(this.process, server));
+    this.sockets.add(socket);
+    socket.once('close', () => this.sockets.delete(socket));
+    return socket;
+  }
+
   #connector(server: SimServer): unknown {
-    const { loop, latency, process, sockets } = this;
+    const open = (): SimSocket => this.#connect(server);
     return class SimConnector {
       firstError: Error | undefined;
       #socket: SimSocket | undefined;
@@ -102,10 +123,8 @@ export class App {
       }
 
       connect(): Promise<SimSocket> {
-        const socket = new SimSocket(loop, server, () => latency(process, server));
-        sockets.add(socket);
+        const socket = open();
         socket.once('error', (error: Error) => (this.firstError = error));
-        socket.once('close', () => sockets.delete(socket));
         this.#socket = socket;
         return Promise.resolve(socket);
       }

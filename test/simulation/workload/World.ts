@@ -1,9 +1,11 @@
 import { enter } from '../engine/install';
+import { createHash } from 'node:crypto';
 import type { RLock } from '../../../lib/api';
 import type { Redisson } from '../../../lib/Redisson';
 import { SAMPLES } from '../../redis/scripts/samples';
 import { Loop, Phase, type SimProcess } from '../engine/Loop';
-import type { Random } from '../engine/Random';
+import { Random } from '../engine/Random';
+import { JAVA_SCRIPTS } from '../java/javaScripts';
 import { SimServer } from '../server/SimServer';
 import { App, type AppSettings } from './App';
 import { Oracle } from './Oracle';
@@ -43,7 +45,7 @@ export interface Wanted {
   /** For the oracle. */
   readonly key: string;
   /** How long it may be free while somebody waits for it, in ms. */
-  readonly patienceMs: number;
+  patienceMs(): number;
   isFree(): boolean;
 }
 
@@ -73,6 +75,8 @@ export type LockKindName = (typeof LOCK_KINDS)[number];
 export interface Profile {
   readonly servers: number;
   readonly apps: number;
+  /** So many of them are of Java. */
+  readonly javaApps: number;
   readonly tasks: number;
   /** Mean pause between two operations of a task, in ms. */
   readonly thinkMs: number;
@@ -94,7 +98,14 @@ export type FaultFamily = 'network' | 'server' | 'process' | 'memory' | 'disk' |
 
 const FAULTS: readonly FaultFamily[] = ['network', 'server', 'process', 'memory', 'disk', 'shutdown'];
 
-const scriptNames = new Map(SAMPLES.map(({ script: { sha, name } }) => [sha, name]));
+const scriptNames = new Map([
+  ...SAMPLES.map(({ script: { sha, name } }) => [sha, name] as const),
+  ...Object.entries(JAVA_SCRIPTS).map(([name, text]) => [sha1(text), `java.${name}`] as const),
+]);
+
+function sha1(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
+}
 
 /** A simulated world: servers, processes, what they do, and what happens to them. */
 export class World {
@@ -125,7 +136,8 @@ export class World {
     this.loop.trace = trace;
     this.random = this.loop.random;
     this.oracle = new Oracle(this.loop);
-    this.profile = { ...drawProfile(this.random), ...profile };
+    const drawn = drawProfile(this.random);
+    this.profile = profile === undefined ? withJava(drawn, seed) : { ...drawn, ...profile };
     this.servers = Array.from(
       { length: this.profile.servers },
       (_, i) => new SimServer(this.loop, `r${i}`, scriptNames),
@@ -139,14 +151,15 @@ export class World {
     this.loop.after(0, run, { phase: Phase.Timer, process, kind: 'spawn' });
   }
 
-  /** Starts a process. @param tasks - what it does */
-  start(tasks: (app: App) => void): App {
+  /** Starts a process. @param java - whether it is one of Java @param tasks - what it does */
+  start(java: boolean, tasks: (app: App) => void): App {
     const { random } = this;
     const latency = (): number => {
       const ms = 0.05 + random.around(this.profile.latencyMs);
       return random.chance(0.5) ? ms + random.between(0, 100) : ms;
     };
-    const app = new App(`p${this.#apps++}`, this.loop, this.servers, latency, this.profile.settings);
+    const settings = java ? javaSettings(this.profile) : this.profile.settings;
+    const app = new App(`${java ? 'j' : 'p'}${this.#apps++}`, this.loop, this.servers, latency, settings, java);
     app.process.rate = 1 + random.between(-0.0004, 0.0004);
     app.process.wallOffset = random.chance(30) ? random.between(-2_000, 2_000) : random.between(-5, 5);
     this.apps.push(app);
@@ -224,7 +237,7 @@ export class World {
 
   place(server: SimServer, kind: LockKindName, name: string): LockPlace {
     const fairMs = this.profile.faults.includes('disk') ? REFUSED_FAIR_IDLE_MS : FAIR_IDLE_MS;
-    const patienceMs = /fair/i.test(kind) ? fairMs : IDLE_MS;
+    const patienceMs = (): number => (/fair/i.test(kind) ? fairMs : IDLE_MS);
     const isFree = (): boolean => server.store.entry(name) === undefined;
     return { server, kind, name, key: `${server.name}/${name}`, patienceMs, isFree };
   }
@@ -292,7 +305,9 @@ export class World {
     if (this.calmFor(GHOST_CALM_MS)) this.#lookForGhosts();
     const waiting = new Map<string, Wanted>();
     for (const { app, waitsFor, since } of this.operations) {
-      if (waitsFor !== undefined && app.running && this.loop.now - since > POLL_MS) waiting.set(waitsFor.key, waitsFor);
+      if (waitsFor === undefined || !app.running || this.loop.now - since <= POLL_MS) continue;
+      // Ours wait less long than those of Java.
+      if (!app.java || !waiting.has(waitsFor.key)) waiting.set(waitsFor.key, waitsFor);
     }
     for (const key of this.#idleSince.keys()) if (!waiting.has(key)) this.#idleSince.delete(key);
     for (const [key, { isFree, patienceMs }] of waiting) {
@@ -301,7 +316,7 @@ export class World {
       const known = this.#idleSince.get(key);
       if (!free || !this.calmFor(CALM_MS)) this.#idleSince.delete(key);
       else if (known?.entered !== entered) this.#idleSince.set(key, { at: this.loop.now, entered });
-      else if (this.loop.now - known.at > patienceMs) {
+      else if (this.loop.now - known.at > patienceMs()) {
         const who = [...this.operations]
           .filter(({ waitsFor }) => waitsFor?.key === key)
           .map(({ app, what }) => `${app.process.id} ${what}`);
@@ -331,6 +346,25 @@ const GROUPS: readonly (readonly LockKindName[])[] = [
   LOCK_KINDS,
 ];
 
+/** Of a hundred worlds so many have clients of Java. */
+const JAVA_WORLDS = 30;
+/** Locks that a client of Java has, too, and stores alike. */
+export const JAVA_KINDS = /^(lock|fair|fenced|nonReentrant|nonReentrantFair|read|write)$/;
+
+/** Puts clients of Java in the place of some of ours. */
+function withJava(profile: Profile, seed: number): Profile {
+  // Numbers of its own, so that worlds without Java stay as they were.
+  const random = new Random(seed + 2 ** 40);
+  if (!random.chance(JAVA_WORLDS) || !profile.kinds.some((kind) => JAVA_KINDS.test(kind))) return profile;
+  return { ...profile, apps: profile.apps + 1, javaApps: 1 + random.below(profile.apps), multis: 0, synchronizers: 0 };
+}
+
+/** The renewal of a read lock by Java sets the time to live of the whole lock: shorter than a lease of ours, it would end it. */
+function javaSettings({ kinds, settings }: Profile): AppSettings {
+  if (!kinds.includes('read')) return settings;
+  return { ...settings, lockWatchdogTimeout: 30_000 };
+}
+
 function drawProfile(random: Random): Profile {
   const busy = random.chance(60);
   const faults: FaultFamily[] = [];
@@ -338,6 +372,7 @@ function drawProfile(random: Random): Profile {
   return {
     servers: random.of([1, 1, 1, 3]),
     apps: 2 + random.below(3),
+    javaApps: 0,
     tasks: busy ? 2 + random.below(5) : 1 + random.below(2),
     thinkMs: busy ? random.of([1, 5, 20]) : random.of([100, 500]),
     kinds: random.of(GROUPS),

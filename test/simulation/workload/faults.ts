@@ -5,10 +5,10 @@ import { type FaultFamily, type World } from './World';
 /** Bursts of faults, and calm between them. */
 export class FaultPlan {
   readonly #world: World;
-  readonly #startApp: () => App;
+  readonly #startApp: (java: boolean) => App;
 
   /** @param startApp - starts a process in the place of one that died */
-  constructor(world: World, startApp: () => App) {
+  constructor(world: World, startApp: (java: boolean) => App) {
     this.#world = world;
     this.#startApp = startApp;
   }
@@ -119,7 +119,7 @@ export class FaultPlan {
     app.crash(silently);
     world.forget(app);
     loop.after(random.around(500), () => {
-      if (!world.stopping) this.#startApp();
+      if (!world.stopping) this.#startApp(app.java);
     });
   }
 
@@ -147,7 +147,7 @@ export class FaultPlan {
   #shutdown(): void {
     const world = this.#world;
     const { random, loop } = world;
-    const running = world.apps.filter((app) => app.running && !app.leaving);
+    const running = world.apps.filter((app) => app.running && !app.leaving && !app.java);
     if (running.length < 2) return;
     const app = random.of(running);
     const drain = random.of([undefined, random.between(1, 200), 2_000]);
@@ -156,7 +156,7 @@ export class FaultPlan {
     world.trouble(0);
     void world.close(app, drain).then(() => {
       loop.after(random.around(500), () => {
-        if (!world.stopping) this.#startApp();
+        if (!world.stopping) this.#startApp(false);
       });
     });
   }

@@ -29,7 +29,11 @@ async function useSemaphore(world: World, app: App, index: number, name: string)
   const permits = 1 + random.below(PERMITS);
   const waitTime = random.of([0, random.between(1, 100), 5_000, 20_000]);
   const what = `semaphore ${name} ${permits} ${waitTime.toFixed()}`;
-  const wanted: Wanted = { key, patienceMs: 2_500, isFree: () => Number(server.store.text(name) ?? 0) >= permits };
+  const wanted: Wanted = {
+    key,
+    patienceMs: () => 2_500,
+    isFree: () => Number(server.store.text(name) ?? 0) >= permits,
+  };
   try {
     await world.operation(app, `set ${what}`, undefined, () => semaphore.trySetPermits(PERMITS));
     const got = await world.operation(app, `acquire ${what}`, wanted, () => semaphore.tryAcquire(permits, waitTime));
@@ -52,7 +56,11 @@ async function usePermits(world: World, app: App, index: number, name: string): 
   const leaseTime = random.of([-1, 1_000, 20_000, random.between(2, 200)]);
   const permits = 1 + random.below(2);
   const what = `permits ${name} ${permits} ${waitTime.toFixed()} ${leaseTime.toFixed()}`;
-  const wanted: Wanted = { key, patienceMs: 2_500, isFree: () => Number(server.store.text(name) ?? 0) >= permits };
+  const wanted: Wanted = {
+    key,
+    patienceMs: () => 2_500,
+    isFree: () => Number(server.store.text(name) ?? 0) >= permits,
+  };
   try {
     await world.operation(app, `set ${what}`, undefined, () => semaphore.trySetPermits(PERMITS));
     const ids = await world.operation(app, `acquire ${what}`, wanted, () =>
@@ -75,7 +83,7 @@ async function useLatch(world: World, app: App, index: number, name: string): Pr
   const latch = app.clients[index]!.getCountDownLatch(name);
   const key = `${server.name}/${name}`;
   const what = `latch ${name}`;
-  const wanted: Wanted = { key, patienceMs: 2_500, isFree: () => server.store.entry(name) === undefined };
+  const wanted: Wanted = { key, patienceMs: () => 2_500, isFree: () => server.store.entry(name) === undefined };
   try {
     if (random.chance(30)) {
       await world.operation(app, `set ${what}`, undefined, () => latch.trySetCount(COUNT));
