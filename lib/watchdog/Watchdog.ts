@@ -49,6 +49,8 @@ export class Watchdog {
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due; nothing is due before. */
   #dueAt = Infinity;
+  /** Whether the timer is to be set in a tick. */
+  #arming = false;
   #thread: RenewalThread | undefined;
 
   /**
@@ -112,29 +114,28 @@ export class Watchdog {
     this.#thread?.changed(ownership);
     this.#owned.place(ownership);
     const watchdogMs = ownership.watchdogMs;
-    const now = performance.now();
     let dueAt = ownership.deadline;
     if (ownership.schedule !== undefined && ownership.schedule.watchdogMs !== watchdogMs) this.#quit(ownership);
     if (watchdogMs > 0) {
-      const schedule = ownership.schedule ?? this.#enter(ownership, watchdogMs, now);
+      const schedule = ownership.schedule ?? this.#enter(ownership, watchdogMs);
       if (schedule.nextAt < dueAt) dueAt = schedule.nextAt;
     }
-    if (dueAt < this.#dueAt) this.#arm(dueAt, now);
+    if (dueAt < this.#dueAt) this.#arm(dueAt);
   }
 
   #ended(ownership: Ownership): void {
     this.#thread?.ended(ownership);
     this.#owned.delete(ownership);
     this.#quit(ownership);
-    if (this.#owned.size === 0) this.#arm(Infinity, 0);
+    if (this.#owned.size === 0) this.#arm(Infinity);
   }
 
-  #enter(ownership: Ownership, watchdogMs: number, now: number): RenewalSchedule {
+  #enter(ownership: Ownership, watchdogMs: number): RenewalSchedule {
     let schedule = this.#schedules.get(watchdogMs);
     if (schedule === undefined) this.#schedules.set(watchdogMs, (schedule = newSchedule(watchdogMs)));
     // The first ownership starts the schedule; an empty schedule stays idle.
     if (schedule.ownerships.size === 0) {
-      schedule.nextAt = now + watchdogMs / RENEWALS_PER_TIMEOUT;
+      schedule.nextAt = performance.now() + watchdogMs / RENEWALS_PER_TIMEOUT;
       schedule.retryAt = Infinity;
     }
     schedule.ownerships.add(ownership);
@@ -150,15 +151,26 @@ export class Watchdog {
     ownership.schedule = undefined;
   }
 
-  #arm(dueAt: number, now: number): void {
+  /**
+   * Sets when it is due. Its timer follows in a tick, when the callers whose promises have just been settled have
+   * continued: none of them waits for that, and a lock that one of them releases at once needs no timer.
+   */
+  #arm(dueAt: number): void {
+    this.#dueAt = dueAt;
     if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#dueAt = dueAt;
-    if (dueAt === Infinity) return;
-    const pause = clampTimer(dueAt - now);
+    if (dueAt === Infinity || this.#arming) return;
+    this.#arming = true;
+    process.nextTick(this.#setTimer);
+  }
+
+  readonly #setTimer = (): void => {
+    this.#arming = false;
+    if (this.#dueAt === Infinity) return;
+    const pause = clampTimer(this.#dueAt - performance.now());
     this.#timer = runOutside(() => setTimeout(() => this.#due(), pause));
     this.#timer.unref();
-  }
+  };
 
   #due(): void {
     const now = performance.now();
@@ -185,7 +197,7 @@ export class Watchdog {
     for (const schedule of this.#schedules.values()) {
       if (schedule.ownerships.size > 0) dueAt = Math.min(dueAt, schedule.nextAt, schedule.retryAt);
     }
-    this.#arm(dueAt, performance.now());
+    this.#arm(dueAt);
   }
 
   /** Marks every ownership whose deadline has passed as lost. */

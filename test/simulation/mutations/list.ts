@@ -215,7 +215,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
       {
         file: 'watchdog/Watchdog.ts',
         search:
-          'this.#owned.delete(ownership);\n    this.#quit(ownership);\n    if (this.#owned.size === 0) this.#arm(Infinity, 0);',
+          'this.#owned.delete(ownership);\n    this.#quit(ownership);\n    if (this.#owned.size === 0) this.#arm(Infinity);',
         replace: 'this.#owned.delete(ownership);',
       },
       { file: 'watchdog/Watchdog.ts', search: 'return ownership.watchdogMs > 0;', replace: 'return true;' },

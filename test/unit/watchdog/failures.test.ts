@@ -114,6 +114,7 @@ describe('Watchdog: trouble', () => {
   describe('a stall of the event loop', () => {
     it('costs a renewal, but no hold, while it is shorter than the lease', async () => {
       owned.take('a');
+      await settled();
       clock.jump(25_000);
       await settled();
       expect(owned.lost).to.deep.equal([]);

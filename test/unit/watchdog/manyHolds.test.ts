@@ -6,7 +6,7 @@ import { DeadlineHeap } from '../../../lib/util/DeadlineHeap';
 import { Ownership } from '../../../lib/watchdog/Ownership';
 import { fakeClock, stallClock, turn } from '../../support';
 import { FakeClient } from '../../support/fakeClient';
-import { FakeOwnerships } from './fakeOwnerships';
+import { FakeOwnerships, settled } from './fakeOwnerships';
 
 const HOLDS = 40_000;
 /** What may be done in one turn of the event loop: a few milliseconds of work. */
@@ -19,7 +19,7 @@ describe('Watchdog: 40 000 holds (A13)', () => {
   let looks: number;
   let replies: { readonly reply: DeferredPromise<boolean[]>; readonly size: number }[];
 
-  beforeEach(() => {
+  beforeEach(async () => {
     clock = fakeClock();
     owned = new FakeOwnerships();
     looks = 0;
@@ -38,6 +38,7 @@ describe('Watchdog: 40 000 holds (A13)', () => {
       });
       owned.take(`lock-${i}`);
     }
+    await settled();
     expect(pendingTimers()).to.have.lengthOf(1);
   });
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as sinon from 'sinon';
 import { confirmedUntil } from '../../../lib/watchdog/Ownership';
 import { fakeClock } from '../../support';
-import { FakeOwnerships } from './fakeOwnerships';
+import { FakeOwnerships, settled } from './fakeOwnerships';
 
 describe('Watchdog: the schedule', () => {
   let clock: sinon.SinonFakeTimers;
@@ -84,9 +84,10 @@ describe('Watchdog: the schedule', () => {
     expect(owned.batches.filter(({ names }) => names.includes('a'))).to.have.length(1);
   });
 
-  it('needs one timer, which keeps no process alive', () => {
+  it('needs one timer, which keeps no process alive', async () => {
     const made = sinon.spy(globalThis, 'setTimeout');
     for (let i = 0; i < 100; i++) owned.take(`lock-${i}`, { leaseMs: i % 2 === 0 ? -1 : 1_000 + i });
+    await settled();
     expect(clock.countTimers()).to.equal(1);
     expect(made.returnValues.at(-1)?.hasRef()).to.equal(false);
   });
