@@ -29,6 +29,29 @@ const LONG_LEASES: Profile['settings'] = {
   lockWatchdogBatchSize: 100,
 };
 const SHORT_LEASES: Profile['settings'] = { ...LONG_LEASES, lockWatchdogTimeout: 1_500 };
+/** Connections that break, long enough apart that what they leave behind is seen. */
+const BROKEN: Partial<Profile> = {
+  servers: 1,
+  apps: 3,
+  tasks: 2,
+  thinkMs: 2_000,
+  namesPerKind: 2,
+  synchronizers: 0,
+  multis: 0,
+  faults: ['network'],
+  calmMs: 18_000,
+  settings: LONG_LEASES,
+};
+/** Servers that refuse renewals for longer than a lease. */
+const REFUSING: Partial<Profile> = {
+  servers: 1,
+  synchronizers: 0,
+  multis: 0,
+  longHolds: 50,
+  faults: ['disk'],
+  calmMs: 2_000,
+  settings: SHORT_LEASES,
+};
 /** Servers that lose everything, under locks that are held for longer than the watchdog's time. */
 const FORGETFUL: Partial<Profile> = {
   servers: 1,
@@ -45,7 +68,7 @@ const FORGETFUL: Partial<Profile> = {
 export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'exclusion broken: whoever asks gets the lock',
-    within: 30,
+    within: 40,
     edits: [
       {
         file: 'locks/kinds/reentrantScripts.ts',
@@ -56,7 +79,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'release without asking for the owner',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'locks/kinds/reentrantScripts.ts',
@@ -69,7 +92,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     // Counting up blindly when acquiring is no mutation that shows: a count that is too high is set right by the
     // rollback and by every release.
     name: 'a release takes one hold off, instead of saying how many are left',
-    within: 30,
+    within: 40,
     edits: [
       {
         file: 'locks/kinds/reentrantScripts.ts',
@@ -80,20 +103,13 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'no undo',
-    within: 30,
+    within: 40,
     edits: [{ file: 'wait/Rollback.ts', search: 'this.#entries.add(entry);', replace: 'leftover.ended(); return;' }],
   },
   {
     name: 'an undo on another connection counts as done',
-    within: 30,
-    profile: {
-      kinds: ['lock'],
-      synchronizers: 0,
-      multis: 0,
-      faults: ['network'],
-      calmMs: 18_000,
-      settings: LONG_LEASES,
-    },
+    within: 40,
+    profile: { ...BROKEN, kinds: ['fair'] },
     edits: [
       {
         file: 'locks/core/rollback.ts',
@@ -104,12 +120,12 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a wait that ends forgets the attempt under way',
-    within: 30,
+    within: 10,
     edits: [{ file: 'locks/core/Acquisition.ts', search: 'if (!this.repeated) return;', replace: 'return;' }],
   },
   {
     name: 'a hand-over does not compare names',
-    within: 30,
+    within: 10,
     edits: [
       { file: 'waiters/Subscriptions.ts', search: 'if (queue.rawName === rawName && (rule', replace: 'if ((rule' },
       { file: 'locks/core/handOver.ts', search: 'heir.rawName !== request.rawName || ', replace: '' },
@@ -117,7 +133,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'the deadline counts from the reply',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'locks/core/Acquisition.ts',
@@ -128,7 +144,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'no second attempt after subscribing',
-    within: 30,
+    within: 40,
     profile: { ...QUIET, kinds: ['lock'] },
     edits: [
       {
@@ -143,7 +159,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'messages wake nobody',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
@@ -154,7 +170,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'readers are not woken by messages',
-    within: 30,
+    within: 40,
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
@@ -165,8 +181,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'nobody is woken when the connection is back',
-    within: 30,
-    profile: { synchronizers: 0, multis: 0, faults: ['network'], calmMs: 18_000, settings: LONG_LEASES },
+    within: 40,
+    profile: { ...BROKEN, namesPerKind: 1 },
     edits: [
       {
         file: 'waiters/Subscriptions.ts',
@@ -177,7 +193,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'no subscription after a reconnect',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'connection/pubsub/ConnectionSubscriber.ts',
@@ -188,7 +204,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a head that leaves hands no wake-up on',
-    within: 30,
+    within: 80,
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
@@ -199,7 +215,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'no renewal',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
@@ -210,7 +226,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'what was released is renewed on',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
@@ -223,7 +239,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a failed renewal counts as done',
-    within: 30,
+    within: 20,
+    profile: REFUSING,
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
@@ -235,7 +252,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a renewal that finds the lock gone says nothing',
-    within: 30,
+    within: 10,
     profile: FORGETFUL,
     edits: [
       {
@@ -247,7 +264,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'deadlines pass unnoticed for a while',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
@@ -258,7 +275,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'the watchdog renews what somebody else holds',
-    within: 30,
+    within: 10,
     profile: FORGETFUL,
     edits: [
       {
@@ -271,7 +288,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     // A message that is only lost is no mutation that shows: the client looks 300 ms later whether the head has come.
     name: 'a fair lock is given back without a message, and nobody looks',
-    within: 30,
+    within: 80,
     profile: { ...QUIET, kinds: ['fair'] },
     edits: [
       {
@@ -283,7 +300,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a fair waiter that leaves stays in the queue',
-    within: 30,
+    within: 10,
     profile: { kinds: ['fair'], synchronizers: 0, multis: 0, faults: [] },
     edits: [
       {
@@ -295,7 +312,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a read lock is given back without a message',
-    within: 30,
+    within: 80,
     profile: { ...QUIET, kinds: ['read', 'write'] },
     edits: [
       {
@@ -307,7 +324,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'readers come in beside a writer',
-    within: 30,
+    within: 40,
     edits: [
       {
         file: 'locks/kinds/read.ts',
@@ -318,12 +335,12 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a reader that leaves takes the lock away from the others',
-    within: 30,
+    within: 40,
     edits: [{ file: 'locks/kinds/read.ts', search: "if redis.call('hlen', name) > 1 then", replace: 'if false then' }],
   },
   {
     name: 'a hand-over takes no token',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'locks/kinds/fenced.ts',
@@ -334,7 +351,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a failed release is not tried again',
-    within: 30,
+    within: 10,
     profile: { kinds: ['lock'], synchronizers: 0, multis: 0, faults: ['disk'], settings: LONG_LEASES },
     edits: [
       {
@@ -346,7 +363,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a closed client leaves its heartbeat',
-    within: 30,
+    within: 10,
     edits: [
       {
         file: 'connection/pubsub/ConnectionSubscriber.ts',
