@@ -11,6 +11,7 @@ export interface ListedMutation extends Mutation {
 
 /** Few callers and far away: whoever is not woken by a message is not woken by the next one either. */
 const QUIET: Partial<Profile> = {
+  javaApps: 0,
   servers: 1,
   apps: 2,
   tasks: 1,
@@ -31,6 +32,7 @@ const LONG_LEASES: Profile['settings'] = {
 const SHORT_LEASES: Profile['settings'] = { ...LONG_LEASES, lockWatchdogTimeout: 1_500 };
 /** Connections that break, long enough apart that what they leave behind is seen. */
 const BROKEN: Partial<Profile> = {
+  javaApps: 0,
   servers: 1,
   apps: 3,
   tasks: 2,
@@ -44,6 +46,7 @@ const BROKEN: Partial<Profile> = {
 };
 /** Servers that refuse renewals for longer than a lease. */
 const REFUSING: Partial<Profile> = {
+  javaApps: 0,
   servers: 1,
   synchronizers: 0,
   multis: 0,
@@ -54,6 +57,7 @@ const REFUSING: Partial<Profile> = {
 };
 /** Servers that lose everything, under locks that are held for longer than the watchdog's time. */
 const FORGETFUL: Partial<Profile> = {
+  javaApps: 0,
   servers: 1,
   kinds: ['lock'],
   synchronizers: 0,
@@ -301,7 +305,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a fair waiter that leaves stays in the queue',
     within: 10,
-    profile: { kinds: ['fair'], synchronizers: 0, multis: 0, faults: [] },
+    profile: { javaApps: 0, kinds: ['fair'], synchronizers: 0, multis: 0, faults: [] },
     edits: [
       {
         file: 'locks/kinds/fairScripts.ts',
@@ -352,7 +356,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a failed release is not tried again',
     within: 10,
-    profile: { kinds: ['lock'], synchronizers: 0, multis: 0, faults: ['disk'], settings: LONG_LEASES },
+    profile: { javaApps: 0, kinds: ['lock'], synchronizers: 0, multis: 0, faults: ['disk'], settings: LONG_LEASES },
     edits: [
       {
         file: 'locks/core/rollback.ts',
