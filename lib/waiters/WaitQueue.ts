@@ -1,6 +1,6 @@
 import { SubscriptionTimeoutError } from '../errors';
 import { clampTimer } from '../util/duration';
-import { ProcessFairness } from './fairness';
+import { GIVE_WAY_MS, ProcessFairness } from './fairness';
 import { Polling, type PolledQueue } from './Polling';
 import { Waiter, type WaitOrder } from './Waiter';
 
@@ -349,8 +349,10 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
     if (leaseMs !== undefined) this.#fairness?.reset();
     const head = this.#head;
     if (head === undefined) return;
-    if (!this.#subscription.live || former.wakeKept || (awake && leaseMs === undefined)) head.wake();
-    else if (leaseMs !== undefined) this.recheckIn(leaseMs);
+    if (!this.#subscription.live || (leaseMs === undefined && (awake || former.wakeKept))) head.wake();
+    // A message that came during the successful attempt is mostly that of the unlock that let it in. The successor is
+    // woken for it only if nothing happens for a while: awake, it could not be handed the lock.
+    else if (leaseMs !== undefined) this.recheckIn(former.wakeKept ? Math.min(GIVE_WAY_MS, leaseMs) : leaseMs);
     // else: it gave up while asleep, and its timer serves the successor as well
   }
 

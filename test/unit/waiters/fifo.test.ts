@@ -134,16 +134,6 @@ describe('WaitQueue: FIFO', () => {
     expect(states(sleeps)).to.deep.equal(['resolved', 'resolved', 'pending']);
   });
 
-  it('hands on a wake-up that came while the head was acquiring', async () => {
-    const { waiters, sleeps } = await line(2, 10_000);
-    waiters[0]!.waiter.wake();
-    waiters[0]!.waiter.wake();
-    waiters[0]!.acquiredFor(10_000);
-    waiters[0]!.leave();
-    await turn();
-    expect(states(sleeps)).to.deep.equal(['resolved', 'resolved']);
-  });
-
   it('gives the successor the bound of a head that gave up in its sleep', async () => {
     const { waiters, sleeps } = await line(3, 1_000);
     await clock.tickAsync(400);
@@ -181,6 +171,24 @@ describe('WaitQueue: FIFO', () => {
     await turn();
     expect(sleeps[0]!.value).to.deep.equal({ attempt });
     expect(waiters[0]!.waiter.asleep).to.equal(false);
+  });
+
+  it('hands on a wake-up that came while the head was acquiring, 5 ms later unless the lock is handed on', async () => {
+    const { waiters, sleeps } = await line(2, 10_000);
+    redis.publish(CHANNEL, '0');
+    await turn();
+    // During its attempt: mostly the message of the unlock that let it in.
+    redis.publish(CHANNEL, '0');
+    await turn();
+    waiters[0]!.acquiredFor(30_000);
+    waiters[0]!.leave();
+    await clock.tickAsync(4);
+    expect(states(sleeps)).to.deep.equal(['resolved', 'pending']);
+    // In case it was a later one, of a forced unlock.
+    await clock.tickAsync(1);
+    expect(states(sleeps)).to.deep.equal(['resolved', 'resolved']);
+    waiters[1]!.leave();
+    expect(clock.countTimers()).to.equal(0);
   });
 
   it('AS-07: keeps nothing of 10 000 waiters that gave up', async () => {
