@@ -2,6 +2,12 @@ import type { SimSocket, Break } from '../net/SimSocket';
 import type { App } from './App';
 import { type FaultFamily, type World } from './World';
 
+/**
+ * Bytes of a broken connection arrive so much later at most, in ms. A client looks for what they may have done after
+ * 0.2, 0.4 ... 3.2, 6.4 s, until the lease would be over; what comes after the last look is left to expire.
+ */
+const LATEST_MS = 5_000;
+
 /** Bursts of faults, and calm between them. */
 export class FaultPlan {
   readonly #world: World;
@@ -75,7 +81,7 @@ export class FaultPlan {
     const { random } = this.#world;
     const soon = (): number => random.of([0, random.around(5), random.around(300)]);
     const lateBy = random.chance(70)
-      ? random.of([random.around(50), random.around(1_000), random.around(4_000)])
+      ? Math.min(random.of([random.around(50), random.around(1_000), random.around(4_000)]), LATEST_MS)
       : undefined;
     const clientIn = random.chance(15) ? Infinity : soon();
     const how = { clientIn, serverIn: soon(), lateBy };
