@@ -2,7 +2,7 @@ import { EPOCH, type Loop, Phase } from '../engine/Loop';
 import { encode, RequestParser } from '../net/resp';
 import type { SimSocket } from '../net/SimSocket';
 import { ScriptEngine } from '../../../lib/testing/store/ScriptEngine';
-import { runCommand } from '../../../lib/testing/store/commands';
+import { runCommand, writes } from '../../../lib/testing/store/commands';
 import { RedisError, type Reply, Status } from '../../../lib/testing/store/replies';
 import { Store } from '../../../lib/testing/store/Store';
 
@@ -10,7 +10,23 @@ import { Store } from '../../../lib/testing/store/Store';
 interface Session {
   readonly parser: RequestParser;
   readonly channels: Set<string>;
+  /** How much the server had written when this connection wrote last. */
+  written: number;
+  /** What waits for its WAIT. */
+  blocked: string[][] | undefined;
 }
+
+/** A replica: what it has, and how much of what the master wrote that is. */
+interface Replica {
+  store: Store;
+  offset: number;
+  /** When the last of what is under way to it arrives. */
+  lastAt: number;
+  stalledUntil: number;
+}
+
+/** A write takes so long to a replica, in ms. */
+const REPLICATION_MS = 0.5;
 
 const OK = new Status('OK');
 const MISCONF = 'MISCONF Redis is configured to save RDB snapshots, but it is currently not able to persist on disk.';
@@ -39,16 +55,25 @@ export class SimServer {
   /** Scripts that renew locks. */
   renewals = 0;
 
-  constructor(loop: Loop, name: string, scriptNames: ReadonlyMap<string, string> = new Map()) {
+  /** Counts what has been written. */
+  #offset = 0;
+  #replicas: Replica[] = [];
+  /** What looks whether a WAIT is over. */
+  readonly #confirming = new Set<() => void>();
+  /** Counts failovers. */
+  #failovers = 0;
+
+  constructor(loop: Loop, name: string, scriptNames: ReadonlyMap<string, string> = new Map(), replicas = 0) {
     this.#loop = loop;
     this.name = this.address = name;
     this.#names = scriptNames;
     this.store = this.#newStore();
+    this.#resetReplicas(replicas);
     this.engine = new ScriptEngine({
       store: () => this.store,
       full: () => this.full,
       publish: (channel, message) => this.#publish(channel, message),
-      wrote: () => undefined,
+      wrote: () => this.#replicate(),
     });
   }
 
@@ -88,7 +113,12 @@ export class SimServer {
       () => {
         if (!this.up) return opened('ECONNREFUSED');
         if (socket.destroyed) return;
-        this.#sessions.set(socket, { parser: new RequestParser(), channels: new Set() });
+        this.#sessions.set(socket, {
+          parser: new RequestParser(),
+          channels: new Set(),
+          written: 0,
+          blocked: undefined,
+        });
         opened();
       },
       { process, phase: Phase.Socket, kind: 'connect' },
@@ -104,12 +134,9 @@ export class SimServer {
       socket.toClient.send(undefined);
       return;
     }
-    let replies = '';
-    for (const words of session.parser.read(text)) {
-      this.commands++;
-      replies += this.#answer(socket, session, words);
-    }
-    if (replies !== '') socket.deliver(replies, 'reply');
+    const commands = session.parser.read(text);
+    if (session.blocked === undefined) this.#execute(socket, session, commands);
+    else session.blocked.push(...commands);
   }
 
   /** A connection is gone. */
@@ -131,9 +158,100 @@ export class SimServer {
   restart(ms: number, empty: boolean): void {
     this.#loop.note(`${this.name} restarts${empty ? ' empty' : ''}, down for ${ms.toFixed()} ms`);
     this.#downUntil = this.#loop.now + ms;
-    if (empty) this.store = this.#newStore();
+    if (empty) {
+      this.store = this.#newStore();
+      this.#resetReplicas(this.#replicas.length);
+    }
     this.engine.forget();
     this.breakAll();
+  }
+
+  /** A replica gets nothing for so many ms. */
+  stall(ms: number): void {
+    const replica = this.#loop.random.of(this.#replicas);
+    this.#loop.note(`a replica of ${this.name} stalls for ${ms.toFixed()} ms`);
+    replica.stalledUntil = Math.max(replica.stalledUntil, this.#loop.now + ms);
+  }
+
+  /** Dies, and the replica that has most of its data is the master in so many ms: what that has not got is lost. */
+  failOver(ms: number): void {
+    const best = this.#replicas.reduce((one, other) => (other.offset > one.offset ? other : one));
+    this.#loop.note(
+      `${this.name} fails over in ${ms.toFixed()} ms, ${this.#offset - best.offset > 0 ? 'with a loss' : 'complete'}`,
+    );
+    this.#downUntil = this.#loop.now + ms;
+    this.store = best.store;
+    this.#offset = best.offset;
+    this.address = `${this.name}-${++this.#failovers}`;
+    this.#resetReplicas(this.#replicas.length);
+    this.engine.forget();
+    this.breakAll();
+  }
+
+  #resetReplicas(count: number): void {
+    this.#replicas = Array.from({ length: count }, () => ({
+      store: this.store.copy(),
+      offset: this.#offset,
+      lastAt: 0,
+      stalledUntil: 0,
+    }));
+  }
+
+  /** Something has been written: the replicas hear of it one after the other. */
+  #replicate(): void {
+    const replicas = this.#replicas;
+    if (replicas.length === 0) return;
+    const offset = ++this.#offset;
+    const store = this.store.copy();
+    for (const replica of replicas) {
+      const { now, random } = this.#loop;
+      replica.lastAt = Math.max(replica.lastAt, replica.stalledUntil, now + random.around(REPLICATION_MS));
+      this.#loop.after(replica.lastAt - now, () => {
+        // Two may arrive at the same time.
+        if (replicas !== this.#replicas || replica.offset >= offset) return;
+        replica.store = store;
+        replica.offset = offset;
+        for (const confirm of [...this.#confirming]) confirm();
+      });
+    }
+  }
+
+  /** WAIT: nothing else of this connection is done until so many replicas have what it wrote, or the time is over. */
+  #wait(socket: SimSocket, session: Session, wanted: number, ms: number): void {
+    const loop = this.#loop;
+    const until = loop.now + ms;
+    const offset = session.written;
+    const confirm = (): void => {
+      if (!this.#confirming.has(confirm)) return;
+      const count = this.#replicas.filter((replica) => replica.offset >= offset).length;
+      if (this.#sessions.get(socket) !== session) return void this.#confirming.delete(confirm);
+      if ((count < wanted && loop.now < until) || !this.listening) return;
+      this.#confirming.delete(confirm);
+      const waiting = session.blocked ?? [];
+      session.blocked = undefined;
+      this.#note('wait', [String(wanted), String(ms)], count);
+      socket.deliver(encode(count), 'reply');
+      this.#execute(socket, session, waiting);
+    };
+    this.#confirming.add(confirm);
+    loop.after(0, confirm);
+    loop.after(ms, confirm);
+  }
+
+  #execute(socket: SimSocket, session: Session, commands: string[][]): void {
+    let replies = '';
+    for (const [i, words] of commands.entries()) {
+      this.commands++;
+      if (words[0]!.toLowerCase() === 'wait' && this.#replicas.length > 0) {
+        session.blocked = commands.slice(i + 1);
+        this.#wait(socket, session, Number(words[1]), Number(words[2]));
+        break;
+      }
+      const before = this.#offset;
+      replies += this.#answer(socket, session, words);
+      if (this.#offset > before) session.written = this.#offset;
+    }
+    if (replies !== '') socket.deliver(replies, 'reply');
   }
 
   /** Breaks all connections, as a process that ends does. */
@@ -146,7 +264,9 @@ export class SimServer {
   }
 
   #drain(): void {
-    if (this.listening) for (const socket of this.connections) socket.toServer.drain();
+    if (!this.listening) return;
+    for (const confirm of [...this.#confirming]) confirm();
+    for (const socket of this.connections) socket.toServer.drain();
   }
 
   #newStore(): Store {
@@ -179,7 +299,7 @@ export class SimServer {
         if (session.channels.size > 0) return ['pong', ''];
         return new Status('PONG');
       case 'info':
-        return `redis_version:7.0.15\r\nloading:0\r\nrole:master\r\nconnected_slaves:0\r\n`;
+        return `redis_version:7.0.15\r\nloading:0\r\nrole:master\r\nconnected_slaves:${this.#replicas.length}\r\n`;
       case 'client':
       case 'select':
         return OK;
@@ -191,7 +311,9 @@ export class SimServer {
         return 0;
       default:
         try {
-          return runCommand(this.store, command, args);
+          const reply = runCommand(this.store, command, args);
+          if (writes(command)) this.#replicate();
+          return reply;
         } catch (error) {
           if (error instanceof RedisError) return error;
           throw error;

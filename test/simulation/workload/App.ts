@@ -40,6 +40,7 @@ export class App {
     readonly latency: Latency,
     readonly settings: AppSettings,
     readonly java: boolean,
+    readonly replicated: boolean,
   ) {
     this.process = new SimProcess(id);
   }
@@ -64,6 +65,8 @@ export class App {
         lazyConnect: true,
         protocol: 2,
         disableClientInfo: true,
+        // The connector leads to the present master, as if a sentinel had told it.
+        ...(this.replicated && { sentinels: [{ host: 'sentinel', port: 26379 }], name: server.name }),
       } as RedisOptions & { replyMapping: 'legacy' });
       const redisson = Redisson.create({ client, ...this.settings });
       this.clients.push(redisson);

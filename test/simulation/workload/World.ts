@@ -74,6 +74,8 @@ export type LockKindName = (typeof LOCK_KINDS)[number];
 /** What a seed decides about its world. */
 export interface Profile {
   readonly servers: number;
+  /** Of each server. */
+  readonly replicas: number;
   readonly apps: number;
   /** So many of them are of Java. */
   readonly javaApps: number;
@@ -137,10 +139,10 @@ export class World {
     this.random = this.loop.random;
     this.oracle = new Oracle(this.loop);
     const drawn = drawProfile(this.random);
-    this.profile = profile === undefined ? withJava(drawn, seed) : { ...drawn, ...profile };
+    this.profile = profile === undefined ? withReplicas(withJava(drawn, seed), seed) : { ...drawn, ...profile };
     this.servers = Array.from(
       { length: this.profile.servers },
-      (_, i) => new SimServer(this.loop, `r${i}`, scriptNames),
+      (_, i) => new SimServer(this.loop, `r${i}`, scriptNames, this.profile.replicas),
     );
     enter(this.loop);
     this.#poll();
@@ -159,7 +161,8 @@ export class World {
       return random.chance(0.5) ? ms + random.between(0, 100) : ms;
     };
     const settings = java ? javaSettings(this.profile) : this.profile.settings;
-    const app = new App(`${java ? 'j' : 'p'}${this.#apps++}`, this.loop, this.servers, latency, settings, java);
+    const id = `${java ? 'j' : 'p'}${this.#apps++}`;
+    const app = new App(id, this.loop, this.servers, latency, settings, java, this.profile.replicas > 0);
     app.process.rate = 1 + random.between(-0.0004, 0.0004);
     app.process.wallOffset = random.chance(30) ? random.between(-2_000, 2_000) : random.between(-5, 5);
     this.apps.push(app);
@@ -359,6 +362,17 @@ function withJava(profile: Profile, seed: number): Profile {
   return { ...profile, apps: profile.apps + 1, javaApps: 1 + random.below(profile.apps), multis: 0, synchronizers: 0 };
 }
 
+/** Of a hundred worlds so many have servers with replicas. */
+const REPLICATED_WORLDS = 20;
+
+/** Gives the servers replicas that may take their place, and confirm what is written (WAIT). */
+function withReplicas(profile: Profile, seed: number): Profile {
+  const random = new Random(seed + 2 ** 41);
+  if (!random.chance(REPLICATED_WORLDS) || profile.javaApps > 0) return profile;
+  const faults = [...new Set([...profile.faults, 'server' as const])];
+  return { ...profile, replicas: 1 + random.below(2), faults, multis: 0, synchronizers: 0 };
+}
+
 /** The renewal of a read lock by Java sets the time to live of the whole lock: shorter than a lease of ours, it would end it. */
 function javaSettings({ kinds, settings }: Profile): AppSettings {
   if (!kinds.includes('read')) return settings;
@@ -371,6 +385,7 @@ function drawProfile(random: Random): Profile {
   for (const family of FAULTS) if (random.chance(35)) faults.push(family);
   return {
     servers: random.of([1, 1, 1, 3]),
+    replicas: 0,
     apps: 2 + random.below(3),
     javaApps: 0,
     tasks: busy ? 2 + random.below(5) : 1 + random.below(2),

@@ -1,4 +1,5 @@
 import type { SimSocket, Break } from '../net/SimSocket';
+import type { SimServer } from '../server/SimServer';
 import type { App } from './App';
 import { type FaultFamily, type World } from './World';
 
@@ -93,6 +94,7 @@ export class FaultPlan {
     const world = this.#world;
     const { random, oracle } = world;
     const server = random.of(world.servers);
+    if (world.profile.replicas > 0 && random.chance(70)) return this.#replicas(server);
     if (random.chance(50)) {
       const ms = random.of([random.between(10, 300), random.between(300, 7_000)]);
       world.trouble(ms);
@@ -103,6 +105,15 @@ export class FaultPlan {
     world.trouble(ms);
     if (empty) oracle.lost(server.name);
     server.restart(ms, empty);
+  }
+
+  #replicas(server: SimServer): void {
+    const world = this.#world;
+    const { random } = world;
+    const ms = random.of([random.between(10, 500), random.between(500, 6_000)]);
+    world.trouble(ms);
+    if (random.chance(60)) server.stall(ms);
+    else server.failOver(ms);
   }
 
   #process(): void {

@@ -206,6 +206,7 @@ export function judge(world: World, app: App, error: unknown, what: string, wish
     (error instanceof errors.ConnectionError ||
       error instanceof errors.CommandTimeoutError ||
       error instanceof errors.CommandError ||
+      error instanceof errors.NoSyncedReplicasError ||
       error instanceof errors.SubscriptionTimeoutError)
   ) {
     return;
