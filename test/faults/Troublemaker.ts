@@ -5,7 +5,7 @@ import type { Random } from './Random';
 import { type RedisServer, sleep, sleepUntil, type TcpProxy } from '../support';
 
 /** One thing that goes wrong. */
-interface Trouble {
+export interface Trouble {
   readonly title: string;
   make(): unknown;
 }
@@ -27,14 +27,25 @@ export class Troublemaker {
   readonly #server: RedisServer;
   readonly #proxies: readonly TcpProxy[];
   readonly #direct: Redis;
+  readonly #more: readonly Trouble[];
   /** What it did, for whoever looks for the cause. */
   readonly log: string[] = [];
+  /** Is told before each. */
+  onTrouble: ((title: string) => void) | undefined;
 
-  constructor(random: Random, server: RedisServer, proxies: readonly TcpProxy[], direct: Redis) {
+  /** @param more - what else goes wrong here */
+  constructor(
+    random: Random,
+    server: RedisServer,
+    proxies: readonly TcpProxy[],
+    direct: Redis,
+    more: readonly Trouble[] = [],
+  ) {
     this.#random = random;
     this.#server = server;
     this.#proxies = proxies;
     this.#direct = direct;
+    this.#more = more;
   }
 
   /** For about so many ms; afterwards everything works again. */
@@ -44,6 +55,7 @@ export class Troublemaker {
       while (performance.now() < endsAt) {
         const trouble = this.#random.of(this.#troubles(this.#random.of(this.#proxies)));
         this.log.push(trouble.title);
+        this.onTrouble?.(trouble.title);
         await trouble.make();
         await sleep(this.#random.between(5, 150));
       }
@@ -54,7 +66,11 @@ export class Troublemaker {
     }
   }
 
-  #troubles(proxy: TcpProxy): Trouble[] {
+  #troubles(proxy: TcpProxy): readonly Trouble[] {
+    return [...this.#troublesOnTheWay(proxy), ...this.#troublesOfTheServer(), ...this.#more];
+  }
+
+  #troublesOnTheWay(proxy: TcpProxy): Trouble[] {
     const between = (low: number, high: number): number => this.#random.between(low, high);
     const direction = this.#random.of(['both', 'up', 'down'] as const);
     return [
@@ -89,6 +105,12 @@ export class Troublemaker {
           await proxy.accept();
         },
       },
+    ];
+  }
+
+  #troublesOfTheServer(): Trouble[] {
+    const between = (low: number, high: number): number => this.#random.between(low, high);
+    return [
       { title: 'kill subscribers', make: () => this.#direct.call('CLIENT', 'KILL', 'TYPE', 'pubsub') },
       { title: 'kill everybody', make: () => this.#killEverybody() },
       { title: 'flush scripts', make: () => this.#direct.script('FLUSH') },

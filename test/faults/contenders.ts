@@ -1,56 +1,13 @@
 import type { LockHold, Redisson, RLock } from '../../lib';
 import { monotonicNow, sleep } from '../support';
 import type { Checker } from './Checker';
-import { LOCK_KINDS } from './kinds';
+import { ENOUGH, isExpected } from './expected';
+import type { Prize } from './prizes';
 import type { Random } from './Random';
 import { LONG_LEASE_MS } from './scene';
 
-/** What faults may end an operation with; anything else is a bug. */
-const EXPECTED = new Set(['CONNECTION', 'COMMAND_TIMEOUT', 'LOCK_LOST', 'LOCK_TIMEOUT', 'SUBSCRIPTION_TIMEOUT']);
-/** What a server that takes no writes refuses them with. */
-const REFUSAL = /\b(OOM|MISCONF)\b/;
 /** A wait with a limit ends so much after it at most: the machine may be busy, Redis may not matter. */
 const OVERTIME_MS = 2_000;
-/** What a signal of the contenders aborts with. */
-const ENOUGH = new Error('enough');
-
-/** Something the contenders compete for. */
-export interface Prize {
-  readonly name: string;
-  /** The name of the other prize with the same channel. */
-  readonly twin: string;
-  readonly shared: boolean;
-  readonly reentrant: boolean;
-  /** @param name - @default the prize's own */
-  of(client: Redisson, name?: string): RLock;
-}
-
-/**
- * Two prizes of every kind of lock, whose names differ by nothing but braces: they share a channel. Both halves of a
- * read/write lock are one.
- * @param prefix - of the names
- */
-export function prizes(prefix: string): Prize[] {
-  return LOCK_KINDS.flatMap((kind) => {
-    const shared = kind.title === 'read lock';
-    const bare = `${prefix}:${shared || kind.title === 'write lock' ? 'rw' : kind.title.replaceAll(' ', '-')}`;
-    // The names of a multi-lock are those of its members, which no brace is left open in.
-    return [bare, `{${bare}}`].map((name) => ({
-      name,
-      twin: name === bare ? `{${bare}}` : bare,
-      shared,
-      reentrant: kind.reentrant,
-      of: (client, other = name) => kind.of(client, other),
-    }));
-  });
-}
-
-/** A fair lock that other processes compete for as well; they leave no marks. @param prefix - of the name */
-export function fleetPrize(prefix: string): Prize {
-  const name = `${prefix}:fleet`;
-  return { name, twin: name, shared: false, reentrant: true, of: (client, other = name) => client.getFairLock(other) };
-}
-
 /** When to stop. */
 export interface Ending {
   stopping: boolean;
@@ -85,13 +42,6 @@ export async function compete(
       await sleep(random.between(1, 50));
     }
   }
-}
-
-/** Whether faults explain it. */
-export function isExpected(error: unknown): boolean {
-  if (error === ENOUGH) return true;
-  const { code, cause } = error as { code?: string; cause?: { message?: string } };
-  return EXPECTED.has(code ?? '') || (code === 'COMMAND' && REFUSAL.test(cause?.message ?? ''));
 }
 
 let tasks = 0;

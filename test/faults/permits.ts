@@ -2,7 +2,8 @@ import type { Redis } from 'ioredis';
 import type { Redisson, RPermitExpirableSemaphore } from '../../lib';
 import { monotonicNow, sleep } from '../support';
 import type { Checker } from './Checker';
-import { doing, isExpected, type Ending } from './contenders';
+import { doing, type Ending } from './contenders';
+import { isExpected } from './expected';
 import type { Random } from './Random';
 import { LONG_LEASE_MS } from './scene';
 

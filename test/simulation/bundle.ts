@@ -20,13 +20,14 @@ export interface Mutation {
 }
 
 /**
- * Makes one file of the simulation and lib, which starts in a fraction of the time.
+ * Makes one file of a program and lib, which starts in a fraction of the time.
  *
  * @param mutation - what to change in lib
+ * @param program - its first file; default: that of the simulation
  * @returns the file
  */
-export async function bundle(mutation?: Mutation): Promise<string> {
-  const folder = path.join(root, 'node_modules', '.cache', 'simulation');
+export async function bundle(mutation?: Mutation, program = path.join(__dirname, 'main.ts')): Promise<string> {
+  const folder = path.join(root, 'node_modules', '.cache', path.basename(path.dirname(program)));
   const outfile = path.join(
     folder,
     `${mutation === undefined ? 'main' : mutation.name.replaceAll(/\W+/g, '-')}-${process.pid}.cjs`,
@@ -34,7 +35,7 @@ export async function bundle(mutation?: Mutation): Promise<string> {
   const edits = mutation?.edits ?? [];
   const applied = new Set<Edit>();
   await build({
-    entryPoints: [path.join(__dirname, 'main.ts')],
+    entryPoints: [program],
     outfile,
     bundle: true,
     packages: 'external',
