@@ -37,6 +37,9 @@ export interface Calls {
   readonly notes: Note[];
 }
 
+/** Redis and the clients count in ms, and a client leaves a margin of 2 ms and a thousandth. */
+const MARGIN_MS = 4;
+
 /**
  * Puts the events of a history together.
  *
@@ -107,6 +110,15 @@ export function eventsOf(...calls: readonly (CallRecord | Take | undefined)[]): 
   return [...events].sort((a, b) => a.at - b.at);
 }
 
+/** All holds of the thread that a hold belongs to. */
+export function familyOf(take: Take): Take[] {
+  let root = take;
+  while (root.within !== undefined) root = root.within;
+  const family = [root];
+  for (const one of family) family.push(...one.nested);
+  return family;
+}
+
 function isWithin(inner: Take, outer: Take): boolean {
   for (let one = inner.within; one !== undefined; one = one.within) if (one === outer) return true;
   return false;
@@ -135,6 +147,7 @@ function begin(invoke: Invocation, byId: ReadonlyMap<string, CallRecord>): CallR
     if (isTake(take)) {
       take.releases.push(call);
       take.end = Math.min(take.end, invoke.at);
+      for (const other of familyOf(take)) if (other !== take) relyOnOwnLease(other, invoke.at);
     }
   }
   return call;
@@ -156,6 +169,13 @@ function look(take: CallRecord | Take | undefined, seen: Look): void {
   take.looks.push(seen);
   if (seen.type === 'lost') take.end = Math.min(take.end, seen.at);
   else if (!lost) relyUntil(take, seen.until);
+}
+
+/** Its thread has given back another hold, whose lease may have kept this one as well: a new look says for how long. */
+function relyOnOwnLease(take: Take, at: number): void {
+  const own = take.invoke.at + ((take.invoke.lease ?? 0) * 0.999 - MARGIN_MS) * 1_000;
+  take.until = Math.min(take.until, Math.max(at, own));
+  take.end = Math.min(take.end, take.until);
 }
 
 function relyUntil(take: Take, until: number | undefined): void {

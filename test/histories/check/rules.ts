@@ -1,4 +1,4 @@
-import { isRelated, isTake, type CallRecord, type Subject, type Take } from './calls';
+import { familyOf, isRelated, isTake, type CallRecord, type Subject, type Take } from './calls';
 
 /** Something that must not be. */
 export interface Violation {
@@ -204,15 +204,6 @@ function leaseEnd({ invoke, completion }: Take): number {
 
 function byOpOf(takes: readonly Take[]): ReadonlyMap<string, Take> {
   return new Map(takes.map((take) => [`${take.invoke.p}.${take.invoke.op}`, take]));
-}
-
-/** All holds of the thread that a hold belongs to. */
-function familyOf(take: Take): Take[] {
-  let root = take;
-  while (root.within !== undefined) root = root.within;
-  const family = [root];
-  for (const one of family) family.push(...one.nested);
-  return family;
 }
 
 /** A failed attempt may have left something that is still taken back. */

@@ -105,6 +105,17 @@ const WRONG: readonly [title: string, rule: string, story: Story][] = [
       .release(50, 1, 1),
   ],
   [
+    'a re-entry with a long lease keeps the lock when its thread has given back the short one',
+    'two inside',
+    story()
+      .take(10, 1, 1, { lease: 100 })
+      .take(20, 1, 2, { within: 1 })
+      .release(40, 1, 1)
+      .take(900, 2, 1)
+      .release(910, 2, 1)
+      .release(920, 1, 2),
+  ],
+  [
     'a reader beside a writer',
     'a writer beside readers',
     story().take(10, 1, 1).take(20, 2, 1, { shared: true }).release(30, 2, 1).release(40, 1, 1),
@@ -417,6 +428,18 @@ const RIGHT: readonly [title: string, story: Story][] = [
       .held(200, 1, 2, 200)
       .release(210, 1, 2)
       .release(220, 1, 1),
+  ],
+  [
+    'a re-entry with a short lease, after its thread has given back the long one',
+    story()
+      .take(10, 1, 1)
+      .take(20, 1, 2, { within: 1, lease: 200, renewed: true }, { until: 1_000 })
+      .held(30, 1, 2, 1_000)
+      .release(40, 1, 1)
+      .take(300, 2, 1)
+      .lost(310, 1, 2)
+      .release(311, 1, 2, 'fail', { why: 'lost' })
+      .release(320, 2, 1),
   ],
   [
     'a latch that nobody has set, and one that is open and set again',
