@@ -3,6 +3,7 @@ import type { Config } from '../config/builder/Config';
 import type { RedissonOptions } from '../config/RedissonOptions';
 import { resolveConfig } from '../config/builder/resolveConfig';
 import type { Settings } from '../config/Settings';
+import type { Topology } from '../config/Topology';
 import { validateName } from '../config/validateName';
 import { connect, type Connections } from '../connection/connect';
 import { ConfigError, ShutdownError } from '../errors';
@@ -57,9 +58,9 @@ export class Inspector {
    */
   constructor(redisson: Pick<RedissonClient, 'getConfig'>) {
     const settings = (redisson as Partial<RedissonClient> | undefined)?.getConfig?.();
-    if (settings?.topology === undefined) {
+    if (settings?.topology === undefined || isInMemory(settings.topology)) {
       throw new ConfigError(
-        'an Inspector needs a client that is connected to Redis: new Inspector(Redisson.create(...))',
+        'an Inspector needs a client that is connected to Redis, not one in memory: new Inspector(Redisson.create(...))',
       );
     }
     const clientName = settings.clientName ?? connectionName('inspector');
@@ -209,4 +210,9 @@ export class Inspector {
       ...rest,
     };
   }
+}
+
+/** Whether a client is one of `ioredisson/testing`: its port is none. */
+function isInMemory(topology: Topology): boolean {
+  return topology.kind === 'single' && topology.address.port === 0;
 }

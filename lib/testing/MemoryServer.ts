@@ -19,8 +19,9 @@ export interface StoreClient {
 }
 
 /**
- * The Redis of the clients that share a store: keys, scripts, messages, in this process. Its clock is `Date.now()` at
- * each command, so that leases pass as fake timers advance. Messages arrive in a later microtask.
+ * The Redis of the clients that share a store: keys, scripts, messages, in this process. Its clock is
+ * `performance.now()` at each command: leases pass as fake timers advance, and setting `Date` ends none. Messages arrive
+ * in a later microtask.
  */
 export class MemoryServer {
   readonly clients = new Set<StoreClient>();
@@ -44,6 +45,8 @@ export class MemoryServer {
         case 'config':
           // No setting is on: the store sends no events about keys, and listeners for them are refused.
           return [args[1] ?? '', ''];
+        case 'publish':
+          return this.#publish(args[0]!, args[1]!);
         case 'ping':
           return new Status('PONG');
         default:
@@ -117,5 +120,5 @@ export class MemoryServer {
 
 /** At the end of its time a key is gone, so that a lease of 30 s is over when a test has advanced its clock by 30 s. */
 function newStore(): Store {
-  return new Store(() => Math.floor(Date.now()), { goneAtDeadline: true });
+  return new Store(() => Math.floor(performance.now()), { goneAtDeadline: true });
 }

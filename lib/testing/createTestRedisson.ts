@@ -18,7 +18,7 @@ const servers = new WeakMap<object, MemoryServer>();
 /**
  * Makes a client for tests: every lock and synchronizer, with the same facades, waiting loop and watchdog, over a store
  * in this process. It opens no socket and keeps no process alive. Operations settle in microtasks, and leases pass by
- * `Date` and `performance`, so that fake timers rule them.
+ * `performance`, so that fake timers rule them.
  *
  * @param options - settings, and with whom the store is shared
  * @throws ConfigError for options that it does not know, or that it cannot use

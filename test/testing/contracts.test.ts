@@ -1,5 +1,6 @@
 import type { Redisson, RLock } from '../../lib';
 import { tokenKey } from '../../lib/locks/kinds/fenced';
+import { latchSuite } from '../contracts/latchContract';
 import { type LockKind, lockContract } from '../contracts/lockContract';
 import { semaphoreSuite } from '../contracts/semaphoreContract';
 import { inMemory } from '../contracts/world';
@@ -62,5 +63,6 @@ const KINDS: Readonly<Record<string, LockKind>> = {
 inMemory(() => {
   for (const [name, kind] of Object.entries(KINDS)) lockContract(name, kind);
   describe('a semaphore', () => semaphoreSuite(plainSemaphore));
+  describe('a latch', () => latchSuite());
   describe('a semaphore of leased permits', () => semaphoreSuite(leasedSemaphore));
 });

@@ -11,6 +11,7 @@ import {
   RedissonError,
   ShutdownError,
 } from '../../lib';
+import { Inspector } from '../../lib/inspection';
 import { createTestRedisson, type TestRedisson, type TestRedissonOptions } from '../../lib/testing';
 import { rejection } from '../redis/synchronizers/support';
 import { fakeClock, trackClient, turn } from '../support';
@@ -107,6 +108,10 @@ describe('createTestRedisson', () => {
     }
   });
 
+  it('is no client that an Inspector could ask, and is told so', () => {
+    expect(() => new Inspector(redisson)).to.throw(ConfigError, 'connected to Redis');
+  });
+
   it('publishes to the channels of node:diagnostics_channel', async () => {
     const outcomes: unknown[] = [];
     const listener = (message: unknown): void => void outcomes.push((message as { outcome?: unknown }).outcome);
@@ -155,6 +160,21 @@ describe('createTestRedisson', () => {
       expect(await lock.isLocked()).to.equal(true);
       await clock.tickAsync(1);
       expect(await lock.isLocked()).to.equal(false);
+    });
+
+    it('a clock that is set ends no lease, and makes none longer: the clock of a server is another', async () => {
+      const clock = fakeClock(Date.now());
+      const hold = await redisson.getLock('a').acquire();
+      await redisson.getLock('b').lock(5_000);
+      for (const now of [new Date('2040-01-01'), 0]) {
+        clock.setSystemTime(now);
+        expect([hold.isHeld, redisson.holders('a').length, redisson.holders('b').length]).to.deep.equal([true, 1, 1]);
+      }
+      await clock.tickAsync(5_000);
+      expect(redisson.holders('b')).to.deep.equal([]);
+      await clock.tickAsync(60_000);
+      expect(hold.isHeld).to.equal(true);
+      await hold.unlock();
     });
 
     it('a timed wait ends with its time', async () => {

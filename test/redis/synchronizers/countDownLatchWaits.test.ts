@@ -1,37 +1,22 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { type RCountDownLatch, type Redisson, ShutdownError } from '../../../lib';
-import { CommandError } from '../../../lib/errors';
+import type { RCountDownLatch } from '../../../lib';
 import { monotonicNow, redisUrl, RedisServer, sleep, TcpProxy, trackClient } from '../../support';
-import { bareClient, newClient, oddNames, openStage, rejection, untilListening } from './support';
+import { bareClient, newClient, openStage, rejection, untilListening } from './support';
 
 describe('CountDownLatch: waits that fail, and faults', () => {
-  let client: Redisson;
   let redis: Redis;
   let name: string;
   let latch: RCountDownLatch;
   const channel = (): string => `redisson_countdownlatch__channel__{${name}}`;
 
   beforeEach(() => {
-    ({ client, redis, name } = openStage('latch'));
-    latch = client.getCountDownLatch(name);
+    const stage = openStage('latch');
+    ({ redis, name } = stage);
+    latch = stage.client.getCountDownLatch(name);
   });
 
   describe('waiting in vain', () => {
-    it('rejects with the reason of its signal, before and during the wait, and leaves nothing', async () => {
-      await latch.trySetCount(1);
-      const reason = new Error('no longer');
-      expect(await rejection(latch.await(undefined, undefined, { signal: AbortSignal.abort(reason) }))).to.equal(
-        reason,
-      );
-      const controller = new AbortController();
-      const waiting = rejection(latch.await(undefined, undefined, { signal: controller.signal }));
-      await untilListening(redis, channel());
-      controller.abort(reason);
-      expect(await waiting).to.equal(reason);
-      await untilListening(redis, channel(), 0);
-    });
-
     it('rejects at once when the abort meets a look on the wire', async () => {
       await latch.trySetCount(1);
       const proxy = await TcpProxy.start(redisUrl());
@@ -48,54 +33,6 @@ describe('CountDownLatch: waits that fail, and faults', () => {
       await proxy.pass();
       await far.getCount();
       proxy.close();
-    });
-
-    it('rejects at shutdown', async () => {
-      await latch.trySetCount(1);
-      const waiting = [rejection(latch.await()), rejection(latch.await(60_000))];
-      await untilListening(redis, channel());
-      await client.shutdown();
-      for (const error of await Promise.all(waiting)) expect(error).to.be.instanceOf(ShutdownError);
-    });
-  });
-
-  describe('bad input', () => {
-    it('refuses counts that are none', async () => {
-      for (const count of [-1, 0.5, NaN, '3', undefined] as number[]) {
-        expect(await rejection(latch.trySetCount(count))).to.be.instanceOf(RangeError);
-      }
-      expect(await rejection(latch.await(NaN))).to.be.instanceOf(RangeError);
-      expect(await redis.exists(name)).to.equal(0);
-    });
-
-    it('takes a count of zero: open, but set', async () => {
-      expect(await latch.trySetCount(0)).to.equal(true);
-      expect(await latch.await()).to.equal(true);
-      expect(await latch.trySetCount(1)).to.equal(false);
-      await latch.delete();
-    });
-
-    it('refuses a key of another type, says so, and touches nothing', async () => {
-      await redis.rpush(name, 'a');
-      for (const call of [latch.await(), latch.countDown(), latch.getCount(), latch.trySetCount(1), latch.delete()]) {
-        const error = await rejection(call);
-        expect(error).to.be.instanceOf(CommandError);
-        expect((error.cause as Error).message).to.include('WRONGTYPE');
-      }
-      expect(await redis.lrange(name, 0, -1)).to.deep.equal(['a']);
-    });
-
-    it('works for names with braces, colons, spaces and unicode, and under a name mapper', async () => {
-      for (const { client: one, raw, key } of oddNames(client, name)) {
-        const own = one.getCountDownLatch(raw);
-        await own.trySetCount(1);
-        expect(await redis.get(key)).to.equal('1');
-        const waiting = own.await();
-        await untilListening(redis, `redisson_countdownlatch__channel__{${key}}`);
-        await own.countDown();
-        expect(await waiting).to.equal(true);
-        await untilListening(redis, `redisson_countdownlatch__channel__{${key}}`, 0);
-      }
     });
   });
 
