@@ -10,7 +10,7 @@ const TOLERANCE_MS = 2_500;
 const CALLS = 200;
 /** For more than what a run of all tests has time for: SEED and SEEDS of the environment. */
 const FIRST_SEED = Number(process.env['SEED'] ?? 1);
-const SEEDS = Number(process.env['SEEDS'] ?? 3);
+const SEEDS = Number(process.env['SEEDS'] ?? 2);
 
 describe('createTestRedisson beside a server', function () {
   this.timeout(120_000);
