@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as net from 'node:net';
@@ -17,6 +17,8 @@ export interface RedisServerOptions {
   readonly args?: readonly string[];
   /** Lines of a configuration file, for what arguments cannot say (a Sentinel keeps its state in it). */
   readonly config?: readonly string[];
+  /** Allows `DEBUG`, which servers refuse since Redis 7 unless they are told otherwise. */
+  readonly debug?: true;
   /** `requirepass`. */
   readonly password?: string;
   /** Serve TLS on the port instead of plain TCP. Paths of PEM files. Clients need no certificate of their own. */
@@ -123,7 +125,7 @@ export class RedisServer {
     const binary = await findRedisServer();
     fs.mkdirSync(this.#folder, { recursive: true });
     // A session of its own: Ctrl-C in the terminal is for the demo, which may still need its server.
-    const child = spawn(binary, this.#arguments(), { cwd: this.#folder, stdio: 'ignore', detached: true });
+    const child = spawn(binary, this.#arguments(binary), { cwd: this.#folder, stdio: 'ignore', detached: true });
     this.#child = child;
     child.unref();
     child.on('error', () => this.#forget(child));
@@ -132,8 +134,8 @@ export class RedisServer {
     await this.#answers();
   }
 
-  #arguments(): string[] {
-    const { password, tls: secure, args = [], config } = this.#options;
+  #arguments(binary: string): string[] {
+    const { password, tls: secure, args = [], config, debug } = this.#options;
     const port = String(this.port);
     return [
       ...(config === undefined ? [] : [this.#writeConfig(config)]),
@@ -144,6 +146,7 @@ export class RedisServer {
       ...['--bind', this.host, '--save', '', '--appendonly', 'no', '--daemonize', 'no'],
       ...['--dir', this.#folder, '--logfile', 'redis.log'],
       ...(password === undefined ? [] : ['--requirepass', password]),
+      ...(debug === true && majorOf(binary) >= 7 ? ['--enable-debug-command', 'yes'] : []),
       ...args,
     ];
   }
@@ -214,6 +217,12 @@ export async function freePort(): Promise<number> {
     if ((await isFree(port)) && (await isFree(port + BUS_OFFSET))) return port;
   }
   throw new Error(`no free port from ${LOWEST_PORT} to ${LOWEST_PORT + PORTS - 1}`);
+}
+
+/** The major version of a server's program. */
+function majorOf(binary: string): number {
+  const text = execFileSync(binary, ['--version'], { encoding: 'utf8' });
+  return Number(/ v=(\d+)\./.exec(text)?.[1]);
 }
 
 const LOWEST_PORT = 10_000;

@@ -18,9 +18,7 @@ describe('a holder', () => {
   let lost: LockLostEvent[];
 
   beforeEach(async () => {
-    server = trackClient(
-      await RedisServer.start({ args: ['--busy-reply-threshold', '100', '--enable-debug-command', 'yes'] }),
-    );
+    server = trackClient(await RedisServer.start({ args: ['--lua-time-limit', '100'], debug: true }));
     proxy = trackClient(await TcpProxy.start(server.url));
     direct = connection(server.url);
     redisson = client(proxy.url, { lockWatchdogTimeout: WATCHDOG_MS, timeout: 300 });

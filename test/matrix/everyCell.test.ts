@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -16,7 +15,7 @@ import {
   trackClient,
   uniqueName,
 } from '../support';
-import { askServer, nameOn } from '../support/clusterTools';
+import { askServer, knowsShards, nameOn } from '../support/clusterTools';
 import type { Topology } from './axes';
 
 /** Nothing here waits for it: who gets in after less was woken. */
@@ -159,7 +158,7 @@ describe(`what must hold on every server (${topology})`, function () {
       const called = await name();
       const held = await one.getLock(called).acquire(LEASE);
       const waiting = other.getLock(called).acquire({ ...LEASE, waitTime: SOON_MS });
-      const sharded = await knowsShards(nodes.masters[0]!);
+      const sharded = await knowsShards(nodes);
       const list = sharded ? 'SHARDCHANNELS' : 'CHANNELS';
       await sleepUntil(
         async () => {
@@ -195,8 +194,3 @@ describe(`what must hold on every server (${topology})`, function () {
     }
   });
 });
-
-async function knowsShards(server: RedisServer): Promise<boolean> {
-  const redis = trackClient(new Redis(server.url));
-  return ((await redis.call('COMMAND', 'INFO', 'SPUBLISH')) as unknown[])[0] !== null;
-}

@@ -7,7 +7,7 @@ import { page, type MatrixRun, type Outcome } from './page';
 import { pairwise } from './pairwise';
 import { runCell, type Equipment } from './runCell';
 import { findServer } from './servers';
-import { findIoredis, findNode, type Found } from './versions';
+import { findIoredis, findNode, VERSIONS, type Found } from './versions';
 
 const PAGE = path.join(projectRoot, 'docs', 'compatibility.md');
 
@@ -24,6 +24,7 @@ interface Flags {
   readonly list?: true;
   readonly prepare?: true;
   readonly write?: true;
+  readonly resume?: true;
   readonly jobs: string;
   readonly within?: string;
 }
@@ -34,6 +35,8 @@ type Stock = ReadonlyMap<string, Found<{ readonly path: string }>>;
 /** What a run is to do. */
 interface Plan {
   readonly cells: readonly Cell[];
+  /** Of cells that need not run again. */
+  readonly before: readonly Outcome[];
   readonly stock: Stock;
   readonly tests: MatrixRun['tests'];
   /** Instead of those of {@link Plan.tests}. */
@@ -58,9 +61,11 @@ async function main(): Promise<void> {
   const there = (id: string): boolean => !stock.has(id) || stock.get(id)?.version !== undefined;
   const cells = select(onEachAxis((axis) => wanted[axis].filter(there)));
   if (flags.prepare === true) return print(cells);
-  const tests = flags.short === true ? 'short' : flags.whole === true ? 'whole' : 'core';
+  const tests: MatrixRun['tests'] = flags.short === true ? 'short' : flags.whole === true ? 'whole' : 'core';
   const deadline = flags.within === undefined ? Infinity : Number(flags.within) * 1000;
-  const outcomes = await runAll({ cells, stock, tests, files: command.args, jobs: Number(flags.jobs), deadline });
+  const before = flags.resume === true ? readResults(tests) : [];
+  const plan = { cells, before, stock, tests, files: command.args, jobs: Number(flags.jobs), deadline };
+  const outcomes = await runAll(plan);
   console.log(`${outcomes.length} of ${cells.length} cells in ${Math.round(performance.now() / 1000)} s`);
   if (flags.write === true) {
     const date = new Date().toISOString().slice(0, 10);
@@ -80,6 +85,7 @@ function commandLine(): Command {
     .option('--list', 'only prints the cells')
     .option('--prepare', 'only downloads what the cells need')
     .option('--write', 'writes docs/compatibility.md from this run')
+    .option('--resume', 'takes over what has passed in runs before, with the same tests')
     .option('--jobs <count>', 'so many cells beside each other', '2')
     .option('--within <seconds>', 'begins no cell after that')
     .addOption(new Option('--short', 'a few seconds for each cell').conflicts('whole'))
@@ -88,22 +94,25 @@ function commandLine(): Command {
 }
 
 /** In the order of the cells, whichever ended first. */
-async function runAll({ cells, stock, tests, files, jobs, deadline }: Plan): Promise<Outcome[]> {
+async function runAll({ cells, before, stock, tests, files, jobs, deadline }: Plan): Promise<Outcome[]> {
   // Once, and not by several cells at a time.
   ensureBuilt();
-  const outcomes: (Outcome | undefined)[] = cells.map(() => undefined);
+  const outcomes = cells.map((cell) => before.find((one) => titleOf(one.cell) === titleOf(cell)));
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < cells.length) {
       const index = next++;
       const cell = cells[index]!;
+      if (outcomes[index] !== undefined) continue;
       if (performance.now() > deadline) {
         console.log(`not run  ${titleOf(cell)}: no time left`);
         continue;
       }
       const chosenFiles = files.length > 0 ? files : FILES[tests][cell.topology as Topology];
       const end = await runCell(cell, equipment(cell, stock), chosenFiles, CELL_MS[tests]);
-      outcomes[index] = { cell, ...end };
+      const { passed, failed, skipped, succeeded } = end;
+      outcomes[index] = { cell, passed, failed, skipped, succeeded };
+      if (files.length === 0) addResult(tests, outcomes[index]);
       const counts = `${end.passed} passed, ${end.failed} failed, ${end.skipped} skipped`;
       console.log(`${end.succeeded ? 'pass' : 'FAIL'}  ${titleOf(cell)}  ${counts}, ${end.seconds} s`);
       if (!end.succeeded) console.log(end.output);
@@ -143,6 +152,22 @@ async function prepare(wanted: Record<Axis, readonly string[]>): Promise<Stock> 
     ...wanted.ioredis.map((id) => [id, findIoredis(id)] as const),
   ];
   return new Map(await Promise.all(finding.map(async ([id, found]) => [id, await found] as const)));
+}
+
+/** Where the results of runs with such tests are kept. */
+function resultsFile(tests: MatrixRun['tests']): string {
+  return path.join(VERSIONS, `results-${tests}.jsonl`);
+}
+
+/** What has passed. */
+function readResults(tests: MatrixRun['tests']): Outcome[] {
+  if (!fs.existsSync(resultsFile(tests))) return [];
+  const lines = fs.readFileSync(resultsFile(tests), 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Outcome).filter(({ succeeded }) => succeeded);
+}
+
+function addResult(tests: MatrixRun['tests'], outcome: Outcome): void {
+  fs.appendFileSync(resultsFile(tests), `${JSON.stringify(outcome)}\n`);
 }
 
 function equipment(cell: Cell, stock: Stock): Equipment {

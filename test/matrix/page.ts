@@ -41,7 +41,7 @@ export function page(run: MatrixRun): string {
       [
         ['Node', '20.19 or later', released(run, 'node')],
         ['ioredis', '5.6 or later, or 6', released(run, 'ioredis')],
-        ['server', 'Redis 6.2 or later, or Valkey 8 or later', released(run, 'server')],
+        ['server', 'Redis 6.2 or later, or Valkey', released(run, 'server')],
         ['topology', 'single, Sentinel, Cluster', VALUES.topology.join(', ')],
       ],
     ),
@@ -80,13 +80,18 @@ export function page(run: MatrixRun): string {
 /** Facts that no number shows. */
 const NOTES: readonly string[] = [
   [
-    '- **Redis 6.2 has no sharded pub/sub.** On a cluster, wake-ups go to all of its nodes as classic messages.',
-    '  `shardedSubscriptionMode` `AUTO` sees that by itself; `ON` is refused there.',
-    '- **Redis 6.2 has no `ACL DRYRUN`.** `ioredisson doctor` cannot check the rights of the user there.',
-    '- **Before Redis 7.2 servers do not know the names of client libraries** (`lib-name`). The inspector then knows its own',
-    '  connections by their names only.',
-    '- **Valkey** is tried as Redis is, with nothing changed: `valkey://` addresses, classic and sharded messages, Sentinel.',
-    '- **Node 20 and 22** have no `await using` of their own; TypeScript translates it. Node 24 has it.',
+    '- **Older servers.** Nothing is known that fails on Redis 5 and 6.0, but nobody tries them. `ioredisson doctor`',
+    '  warns below 6 and refuses below 5.',
+    '- **Redis 6.2 has no sharded pub/sub.** On a cluster, each wake-up goes to all of its nodes, as a classic message.',
+    '  `shardedSubscriptionMode` `AUTO` (the default) sees that by itself. Do not set `ON` there: who waits is rejected',
+    '  (`COMMAND`), and a release wakes nobody. `ioredisson doctor` finds it.',
+    '- **Redis 6.2 has no `ACL DRYRUN`.** `ioredisson doctor` cannot check the rights of the user there, and says so.',
+    '- **Servers before Redis 7.2 do not know which library a client is of** (`lib-name`). The inspector is less sure there',
+    '  whether a holder is alive ([inspection.md](inspection.md)).',
+    '- **Valkey** needs no settings of its own. `valkey://` and `valkeys://` addresses are understood. Valkey 9 with a',
+    "  password, and with `HELLO` renamed away, does not let ioredis 6 in: it answers `NOAUTH` instead of 'unknown command',",
+    '  so ioredis does not try without. Do not rename `HELLO` there, or use ioredis 5.',
+    '- **Node 20 and 22** have no `await using`; TypeScript can translate it. Node 24 has it.',
   ].join('\n'),
 ];
 

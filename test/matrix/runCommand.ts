@@ -1,4 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+
+const running = new Set<ChildProcess>();
 
 /** How a command ended. */
 export interface CommandEnd {
@@ -30,13 +32,15 @@ export function runCommand(
       output += text;
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+    running.add(child);
     const end = (succeeded: boolean): void => {
       clearTimeout(timer);
+      running.delete(child);
       resolve({ succeeded, stdout, output });
     };
     const timer = setTimeout(() => {
       output += `\nended after ${limitMs / 1000} s\n`;
-      kill(child.pid);
+      kill(child);
       end(false);
     }, limitMs);
     child.once('error', (error) => {
@@ -47,7 +51,7 @@ export function runCommand(
   });
 }
 
-function kill(pid: number | undefined): void {
+function kill({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
@@ -55,3 +59,12 @@ function kill(pid: number | undefined): void {
     // It has ended.
   }
 }
+
+// They are not in the group of the terminal, so Ctrl-C does not reach them.
+for (const [signal, number] of [
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+] as const) {
+  process.once(signal, () => process.exit(128 + number));
+}
+process.once('exit', () => running.forEach(kill));

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { slotOf } from '../../lib/util/names';
 import type { RedisCluster } from './RedisCluster';
 import type { RedisServer } from '../../tools/redisServer';
+import { skip } from './skip';
 import { sleepUntil } from './sleepUntil';
 import { uniqueName } from './uniqueName';
 
@@ -16,6 +17,17 @@ export async function askServer<T>(server: RedisServer, question: (client: Redis
   } finally {
     client.disconnect();
   }
+}
+
+/** Whether its servers know sharded pub/sub: Redis 7 and later, Valkey. */
+export async function knowsShards(cluster: RedisCluster): Promise<boolean> {
+  const known = await askServer(cluster.masters[0]!, (client) => client.call('COMMAND', 'INFO', 'SPUBLISH'));
+  return (known as unknown[])[0] !== null;
+}
+
+/** Skips a test, or a suite in its `before`, where the servers do not know sharded pub/sub. */
+export async function needShards(context: Mocha.Context, cluster: RedisCluster): Promise<void> {
+  if (!(await knowsShards(cluster))) skip(context, 'before Redis 7 there is no sharded pub/sub');
 }
 
 /** The node that owns the slot of a key, as the nodes that run say. */

@@ -1,5 +1,6 @@
 export { fakeClock, stallClock } from './fakeClock';
 export { allowLeftovers } from './leaks';
+export { loadSlowly } from './loadSlowly';
 export { monitor, type Monitor, type SeenCommand } from './monitor';
 export { monotonicNow, sleep, turn } from '../../tools/realTimers';
 export { RedisCluster, type RedisClusterOptions } from './RedisCluster';

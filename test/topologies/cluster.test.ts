@@ -6,7 +6,15 @@ import { Redisson } from '../../lib/Redisson';
 import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
 import { JavaFairLock } from '../redis/locks/JavaFairLock';
 import { monotonicNow, sleep, sleepUntil, trackClient, uniqueName } from '../support';
-import { askServer, beginMigration, migrateSlot, nameOn, ownerOf } from '../support/clusterTools';
+import {
+  askServer,
+  beginMigration,
+  knowsShards,
+  migrateSlot,
+  nameOn,
+  needShards,
+  ownerOf,
+} from '../support/clusterTools';
 import { RedisCluster } from '../support/RedisCluster';
 import { clusterConfig } from '../support/topologyConfigs';
 import { failure, SOON_MS, within } from './helpers';
@@ -28,9 +36,14 @@ describe('cluster', () => {
 
   for (const mode of ['AUTO', 'ON', 'OFF'] as ShardedSubscriptionMode[]) {
     describe(`shardedSubscriptionMode ${mode}`, () => {
-      const list = mode === 'OFF' ? 'CHANNELS' : 'SHARDCHANNELS';
+      let list: string;
       let one: Redisson;
       let other: Redisson;
+
+      before(async function () {
+        if (mode === 'ON') await needShards(this, cluster);
+        list = mode !== 'OFF' && (await knowsShards(cluster)) ? 'SHARDCHANNELS' : 'CHANNELS';
+      });
 
       beforeEach(() => {
         one = trackClient(Redisson.create(clusterConfig(cluster, mode)));
@@ -144,9 +157,11 @@ describe('cluster', () => {
     const name = uniqueName();
     const holder = client.getLock(name);
     await holder.lock();
+    const sharded = await knowsShards(cluster);
+    const list = sharded ? 'SHARDCHANNELS' : 'CHANNELS';
     const waiting = client.getLock(name).tryLock(500);
-    await sleepUntil(() => listens(cluster, 'SHARDCHANNELS', name), { timeout: 400, interval: 2 });
-    expect(await listens(cluster, 'CHANNELS', name)).to.equal(false);
+    await sleepUntil(() => listens(cluster, list, name), { timeout: 400, interval: 2 });
+    if (sharded) expect(await listens(cluster, 'CHANNELS', name)).to.equal(false);
     expect(await waiting).to.equal(false);
     await holder.unlock();
   });

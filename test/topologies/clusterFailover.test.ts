@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Redisson } from '../../lib/Redisson';
 import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
 import { sleep, trackClient, uniqueName } from '../support';
-import { failOver, ownerOf, untilOwnerIsNot } from '../support/clusterTools';
+import { failOver, needShards, ownerOf, untilOwnerIsNot } from '../support/clusterTools';
 import { RedisCluster } from '../support/RedisCluster';
 import { clusterConfig } from '../support/topologyConfigs';
 import { SOON_MS, within } from './helpers';
@@ -41,7 +41,8 @@ describe('cluster failover', function () {
   });
 
   for (const mode of ['ON', 'OFF'] as ShardedSubscriptionMode[]) {
-    it(`a lock that is held and waited for survives the death of its master (sharded ${mode})`, async () => {
+    it(`a lock that is held and waited for survives the death of its master (sharded ${mode})`, async function () {
+      if (mode === 'ON') await needShards(this, cluster);
       const one = trackClient(Redisson.create(clusterConfig(cluster, mode).setLockWatchdogTimeout(20_000)));
       const other = trackClient(Redisson.create(clusterConfig(cluster, mode)));
       const lost: unknown[] = [];

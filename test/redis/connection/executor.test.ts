@@ -7,7 +7,17 @@ import { type CommandExecutor, newSendRecord } from '../../../lib/connection/pen
 import type { Connections } from '../../../lib/connection/ConnectionMonitor';
 import type { ConnectionError } from '../../../lib/errors';
 import { defineScript, RESEND_FLAG, type Resend } from '../../../lib/scripts/Script';
-import { monitor, RedisServer, redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
+import {
+  loadSlowly,
+  monitor,
+  RedisServer,
+  redisUrl,
+  sleep,
+  sleepUntil,
+  TcpProxy,
+  trackClient,
+  uniqueName,
+} from '../../support';
 
 /** Counts how often it ran, and tells what it was told of repeats. */
 function counter(resend: Resend) {
@@ -177,11 +187,11 @@ describe('Executor and StandaloneLink on a server', function () {
     subscriber.unsubscribe(name);
   });
 
-  it('commands wait for a server that loads its data', async () => {
-    const server = trackClient(await RedisServer.start({ args: ['--enable-debug-command', 'yes'] }));
+  it('commands wait for a server that loads its data', async function () {
+    const server = trackClient(await RedisServer.start({ debug: true }));
     const admin = trackClient(new Redis(server.url));
+    await loadSlowly(this, admin);
     await admin.call('DEBUG', 'POPULATE', '20000', 'filler', '100');
-    await admin.config('SET', 'key-load-delay', '100', 'loading-process-events-interval-bytes', '1024');
     const executor = open(server.url);
     await executor.call('set', [name, '1']);
     const reloading = admin.call('DEBUG', 'RELOAD').catch(() => undefined);

@@ -3,7 +3,16 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
 import { ConfigError, ConnectionError, Redisson } from '../../../lib';
-import { monitor, RedisServer, type RedisServerOptions, sleepUntil, trackClient, uniqueName } from '../../support';
+import {
+  loadSlowly,
+  monitor,
+  RedisServer,
+  type RedisServerOptions,
+  skip,
+  sleepUntil,
+  trackClient,
+  uniqueName,
+} from '../../support';
 
 /** Long enough for a client that would wait for a server: a refusal is told at once. */
 const AT_ONCE_MS = 2_500;
@@ -147,8 +156,12 @@ describe('a connection that is refused a part of its handshake (B1)', function (
     );
   });
 
-  it('HELLO unknown: RESP2 will do', async () => {
+  it('HELLO unknown: RESP2 will do', async function () {
     const server = await start({ args: ['--rename-command', 'HELLO', ''], password: 'geheim' });
+    const stranger = trackClient(new Redis({ host: server.host, port: server.port, enableReadyCheck: false }));
+    stranger.on('error', () => undefined);
+    const reply = await stranger.call('NOSUCHCOMMAND').catch((error: unknown) => String(error));
+    if (/NOAUTH/.test(String(reply))) skip(this, 'Valkey 9 tells strangers of no command whether it is there');
     const client = trackClient(Redisson.create(`${server.url}/2`));
     const lock = client.getLock(uniqueName());
     await lock.lock();
@@ -158,7 +171,13 @@ describe('a connection that is refused a part of its handshake (B1)', function (
   it('no room for another client: told as that, and waited for', async () => {
     const server = await start({ args: ['--maxclients', '4'] });
     const hogs = Array.from({ length: 4 }, () => trackClient(new Redis(server.url, { retryStrategy: () => 10 })));
-    await Promise.all(hogs.map((hog) => hog.ping()));
+    // Until the server has noticed that the connection by which we saw it start is closed, there is one too many.
+    const isIn = (hog: Redis): Promise<boolean> =>
+      hog.ping().then(
+        () => true,
+        () => false,
+      );
+    await sleepUntil(async () => (await Promise.all(hogs.map(isIn))).every(Boolean));
     const client = trackClient(Redisson.create({ url: server.url, timeout: 500, retryAttempts: 0 }));
     // The server closes with our greeting unread: the kernel often resets the connection before its words can be read.
     for (let i = 0; i < 5; i++) {
@@ -175,11 +194,11 @@ describe('a connection that is refused a part of its handshake (B1)', function (
     await sleepUntil(async () => lock.tryLock().catch(() => false));
   });
 
-  it('a server that loads its data is told as that', async () => {
-    const server = await start({ args: ['--enable-debug-command', 'yes'] });
+  it('a server that loads its data is told as that', async function () {
+    const server = await start({ debug: true });
     const admin = trackClient(new Redis(server.url));
+    await loadSlowly(this, admin);
     await admin.call('DEBUG', 'POPULATE', '30000', 'filler', '100');
-    await admin.config('SET', 'key-load-delay', '100', 'loading-process-events-interval-bytes', '1024');
     const reloading = admin.call('DEBUG', 'RELOAD').catch(() => undefined);
     const client = trackClient(Redisson.create({ url: server.url, timeout: 300, retryAttempts: 0 }));
     let message = '';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { replyText } from '../../../lib/connection/link/replyErrors';
 import { lua } from '../../../lib/scripts/Script';
 import { slotOf } from '../../../lib/util/names';
 import { allScripts } from '../../../tools/scripts';
@@ -66,9 +67,7 @@ describe('scripts', () => {
           (value) => value,
           (reason: unknown) => reason,
         );
-        expect(error)
-          .to.have.property('message')
-          .that.matches(/^WRONGTYPE/);
+        expect(replyText(error as Error)).to.match(/^WRONGTYPE/);
         expect(await bench().dump()).to.deep.equal(before);
         expect(await bench().messages()).to.deep.equal([]);
       });

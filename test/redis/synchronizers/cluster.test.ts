@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { ConfigError, PrefixNameMapper, Redisson } from '../../../lib';
 import { sleep, trackClient, uniqueName } from '../../support';
-import { migrateSlot } from '../../support/clusterTools';
+import { migrateSlot, needShards } from '../../support/clusterTools';
 import { RedisCluster } from '../../support/RedisCluster';
 import { clusterConfig } from '../../support/topologyConfigs';
 
@@ -18,6 +18,10 @@ describe('Synchronizers on a cluster', () => {
     describe(`shardedSubscriptionMode ${mode}`, () => {
       let one: Redisson;
       let other: Redisson;
+
+      before(async function () {
+        if (mode === 'ON') await needShards(this, cluster);
+      });
 
       beforeEach(() => {
         one = trackClient(Redisson.create(clusterConfig(cluster, mode)));
