@@ -3,6 +3,9 @@ import * as path from 'node:path';
 import { Redis } from 'ioredis';
 import { ensureBuilt, projectRoot } from '../tools/buildOutput';
 import { RedisServer } from '../tools/redisServer';
+import { curves } from './growth/curves';
+import { curveTable, growthMarkdown, growthPage } from './growth/growthReport';
+import { runGrowth } from './growth/runGrowth';
 import { compileWorkers, copyBuiltPackage } from './harness/compileWorkers';
 import { type Contestant } from './harness/contestant';
 import { installPeers } from './harness/installPeers';
@@ -61,11 +64,26 @@ function writeFiles(report: RunReport): void {
   say(`\nbench/results/latest.html, latest.json and latest.md (also as ${name})`);
 }
 
+/** `--only growth`. */
+async function measureGrowth(options: BenchOptions, url: string): Promise<void> {
+  const startedAt = new Date();
+  const reports = await runGrowth(curves, url, options.plan.name === 'tiny', say);
+  for (const report of reports) console.log(`\n${curveTable(report)}`);
+  const { machine } = runReport(startedAt, options.plan.name, await serverVersion(url), [], []);
+  const growth = { startedAt: startedAt.toISOString(), machine, curves: reports };
+  fs.mkdirSync(resultsFolder, { recursive: true });
+  fs.writeFileSync(path.join(resultsFolder, 'growth.json'), `${JSON.stringify(growth, undefined, 1)}\n`);
+  fs.writeFileSync(path.join(resultsFolder, 'growth.html'), growthPage(growth));
+  fs.writeFileSync(path.join(resultsFolder, 'growth.md'), growthMarkdown(growth));
+  say('\nbench/results/growth.html, growth.json and growth.md');
+}
+
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   const contestants = prepare(options);
   const server = options.url === undefined ? await RedisServer.start() : undefined;
   try {
+    if (options.growth) return await measureGrowth(options, server!.url);
     const report = await measure(options, contestants, options.url ?? server?.url ?? '');
     if (report.targets.length > 0) console.log(`\n${verdictTable(report.targets)}`);
     writeFiles(report);

@@ -9,6 +9,8 @@ import { scenarios } from './scenarios/all';
 export interface BenchOptions {
   readonly plan: Plan;
   readonly scenarios: readonly Scenario[];
+  /** Measure how costs grow with the work instead. */
+  readonly growth: boolean;
   readonly contestants: readonly Contestant[];
   /** Exit with 1 when a target is missed. */
   readonly assert: boolean;
@@ -37,18 +39,24 @@ export function readOptions(argv: readonly string[]): BenchOptions {
     .description('Measures ioredisson against a raw ioredis floor and against other locks, as ratios within one run.')
     .option('--quick', 'shorter rounds, and only ioredisson unless told otherwise; about a minute and a half')
     .addOption(new Option('--tiny', 'only shows that everything runs').hideHelp())
-    .option('--only <scenarios>', `comma-separated, beginnings will do: ${scenarios.map(({ id }) => id).join(', ')}`)
+    .option(
+      '--only <scenarios>',
+      `comma-separated, beginnings will do: ${scenarios.map(({ id }) => id).join(', ')}; or: growth`,
+    )
     .option('--contestants <names>', `comma-separated, or "all": ${contestants.map(({ id }) => id).join(', ')}`)
     .option('--assert', 'exit with 1 when a target is missed')
     .option('--url <redis url>', 'use this server (its keys bench.* are written) instead of one of our own');
   command.option('--build <folder>', 'measure this compiled ioredisson instead of dist/ (which is built when needed)');
   command.parse([...argv], { from: 'user' });
   const flags = command.opts<Flags>();
+  const growth = flags.only === 'growth';
+  if (growth && flags.url !== undefined) command.error('growth is measured on a server of its own: leave out --url');
   try {
     return {
+      growth,
       plan: flags.tiny ? tinyPlan : flags.quick ? quickPlan : fullPlan,
-      scenarios: pickScenarios(flags.only),
-      contestants: pickContestants(flags),
+      scenarios: growth ? [] : pickScenarios(flags.only),
+      contestants: growth ? [contestantById('ioredisson')] : pickContestants(flags),
       assert: flags.assert ?? false,
       url: flags.url,
       build: flags.build,

@@ -50,7 +50,7 @@ function metaLine({ startedAt, plan, machine }: RunReport): string {
   return `${startedAt} · ${plan} run · Node ${node} · Redis ${redis} · ${processors} processors · ${platform}`;
 }
 
-function readChartLibrary(): string | undefined {
+export function readChartLibrary(): string | undefined {
   const file = path.resolve(__dirname, '..', 'node_modules', 'chart.js', 'dist', 'chart.umd.min.js');
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').replace(/^\/\/# sourceMappingURL.*$/m, '') : undefined;
 }
@@ -109,11 +109,11 @@ function scenarioSection(report: ScenarioReport, charts: readonly ChartData[]): 
 <table><thead><tr><th></th>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** A `</script` inside a script would end it. */
-function inScript(text: string): string {
+export function inScript(text: string): string {
   return text.replace(/<\/(script)/gi, '<\\/$1');
 }

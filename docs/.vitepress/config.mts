@@ -70,6 +70,7 @@ export default defineConfig({
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
       { text: 'Reliability', link: '/reliability' },
       { text: 'Benchmarks', link: '/benchmarks' },
+      { text: 'Scaling', link: '/scaling' },
       {
         text: `v${version}`,
         items: [
