@@ -122,6 +122,8 @@ export class World {
   stopping = false;
   /** When the last fault was over, in ms; `Infinity` while there is one. */
   troubleEnds = -Infinity;
+  /** Until when there may be holds of commands that arrived after clients stopped looking for them, in ms. */
+  lateUntil = 0;
   /** Whether there has been any fault. */
   troubled = false;
   #apps = 0;
@@ -305,7 +307,7 @@ export class World {
   #poll(): void {
     this.loop.after(POLL_MS, () => this.#poll());
     this.#countPermits();
-    if (this.calmFor(GHOST_CALM_MS)) this.#lookForGhosts();
+    if (this.calmFor(GHOST_CALM_MS) && this.loop.now >= this.lateUntil) this.#lookForGhosts();
     const waiting = new Map<string, Wanted>();
     for (const { app, waitsFor, since } of this.operations) {
       if (waitsFor === undefined || !app.running || this.loop.now - since <= POLL_MS) continue;

@@ -66,6 +66,8 @@ export class FaultPlan {
       case 0: {
         const ms = random.of([random.between(10, 500), random.between(500, 8_000), random.between(8_000, 20_000)]);
         world.trouble(ms);
+        // What is sent into it may arrive when its lease would be over: it is left to expire.
+        if (ms > LATEST_MS) world.lateUntil = Math.max(world.lateUntil, world.loop.now + ms + 31_000);
         world.loop.note(`hole of ${ms.toFixed()} ms between ${socket.process?.id} and ${socket.server.name}`);
         return socket.hole(ms);
       }
