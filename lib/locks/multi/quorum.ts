@@ -1,4 +1,4 @@
-import { CommandTimeoutError, ConnectionError } from '../../errors';
+import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError, LockLostError } from '../../errors';
 import { runOutside } from '../../util/outside';
 import { WaitLimit } from '../../wait/WaitLimit';
 import type { MemberLock } from '../core/MemberLock';
@@ -37,7 +37,9 @@ export interface QuorumWait {
 /**
  * Waits for several operations. Once `needed` of them have succeeded, it waits for the rest for a limited time only: a
  * server that is down must not delay the others. Its operation goes on in the background.
- * @throws the first error in the order of the list, when fewer than `needed` succeeded
+ * @throws when fewer than `needed` succeeded: that the lock is not held, if so many members say so that the others are
+ *   too few; else the first other error in the order of the list. A red lock does not have all of its members, so one
+ *   that has nothing to release is no reason to say that the lock is not held.
  */
 export async function settleQuorum(
   operations: readonly Promise<unknown>[],
@@ -65,11 +67,18 @@ export async function settleQuorum(
   try {
     const results = await Promise.race([all, enough]);
     if (results === undefined || succeeded >= needed) return;
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    const errors = results.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []));
+    const notHeld = errors.filter(saysNotHeld);
+    if (notHeld.length > operations.length - needed) throw notHeld[0];
+    const failed = errors.find((error) => !saysNotHeld(error)) ?? notHeld[0];
+    if (failed !== undefined) throw failed;
   } finally {
     clearTimeout(timer);
   }
+}
+
+function saysNotHeld(error: unknown): boolean {
+  return error instanceof IllegalMonitorStateError || error instanceof LockLostError;
 }
 
 /**
