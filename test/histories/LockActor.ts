@@ -30,6 +30,10 @@ export interface Stage {
 /** There is so much of everything at a time, that many actors do not all wait for the same. */
 const LANES = 4;
 
+/** For so long, in ms, a part of all actors want one of two locks with the same channel: then many wait for them. */
+const HOT_MS = 500;
+const HOT_PERCENT = 40;
+
 let threads = 0;
 let round = -1;
 let current: readonly Prize[] = [];
@@ -57,6 +61,15 @@ function locks(): readonly Prize[] {
   return current;
 }
 
+/** The one that all processes compete for now, or its twin, which stands beside it. */
+function hot(random: Random): Prize {
+  const all = locks();
+  const pairs = all.length / 2;
+  // Far from one another, so that every kind has its turn in a round or two.
+  const pair = (Math.floor(monotonicSinceBoot() / HOT_MS) * 17) % pairs;
+  return all[2 * pair + random.below(2)]!;
+}
+
 /** Takes one lock, in one of the ways there are, does something inside, and gives it back. */
 export class LockActor {
   readonly #stage: Stage;
@@ -68,7 +81,7 @@ export class LockActor {
   /** Once. */
   async act(): Promise<void> {
     const { random, client } = this.#stage;
-    const prize = random.of(locks());
+    const prize = random.chance(HOT_PERCENT) ? hot(random) : random.of(locks());
     const way = random.below(100);
     if (way < 50) await this.#byHold(prize);
     else if (way < 75) await client.runInThread(() => this.#javaStyle(prize, undefined, 1));

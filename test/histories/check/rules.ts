@@ -159,7 +159,7 @@ export const counts: Rule = ({ takes, others }) => {
     if (take === undefined) continue;
     const family = familyOf(take);
     const { value = 0, some = false } = completion!;
-    const least = family.filter(({ start, end }) => start <= invoke.at && end >= completion!.at).length;
+    const least = sureFamilyOf(take).filter(({ start, end }) => start <= invoke.at && end >= completion!.at).length;
     const most = family.filter((each) => mayBeThere(each, invoke.at, completion!.at)).length;
     const [low, high] = some ? [Math.min(least, 1), Math.min(most, 1)] : [least, most];
     if (value >= low && value <= high) continue;
@@ -204,6 +204,24 @@ function leaseEnd({ invoke, completion }: Take): number {
 
 function byOpOf(takes: readonly Take[]): ReadonlyMap<string, Take> {
   return new Map(takes.map((take) => [`${take.invoke.p}.${take.invoke.op}`, take]));
+}
+
+/**
+ * The holds that are certainly of the same thread: who asks to re-enter what is over by the time it gets in may be a
+ * thread of its own.
+ */
+function sureFamilyOf(take: Take): Take[] {
+  const family = [take];
+  const add = (other: Take | undefined, inner: Take): void => {
+    const { within, invoke, completion } = inner;
+    if (other === undefined || within === undefined || family.includes(other)) return;
+    if (within.start <= invoke.at && within.end >= (completion?.at ?? Infinity)) family.push(other);
+  };
+  for (const one of family) {
+    add(one.within, one);
+    for (const inner of one.nested) add(inner, inner);
+  }
+  return family;
 }
 
 /** A failed attempt may have left something that is still taken back. */

@@ -442,6 +442,19 @@ const RIGHT: readonly [title: string, story: Story][] = [
       .release(320, 2, 1),
   ],
   [
+    'a call within a section that has lost its lock is a thread of its own',
+    story()
+      .take(10, 1, 1, { shared: true, lease: 100 })
+      .take(200, 1, 2, { shared: true, within: 1 })
+      .take(201, 1, 3, { shared: true, within: 1 })
+      .invoke(210, 1, 4, { call: 'count', within: 2 })
+      .end(211, 1, 4, 'ok', { value: 1 })
+      .release(220, 1, 2)
+      .release(221, 1, 3)
+      .lost(230, 1, 1)
+      .release(231, 1, 1, 'fail', { why: 'lost' }),
+  ],
+  [
     'a latch that nobody has set, and one that is open and set again',
     story()
       .invoke(1, 1, 1, { call: 'await', total: 1 })
