@@ -67,18 +67,18 @@ export async function settleQuorum(
   try {
     const results = await Promise.race([all, enough]);
     if (results === undefined || succeeded >= needed) return;
-    const errors = results.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []));
-    const notHeld = errors.filter(saysNotHeld);
-    if (notHeld.length > operations.length - needed) throw notHeld[0];
-    const failed = errors.find((error) => !saysNotHeld(error)) ?? notHeld[0];
-    if (failed !== undefined) throw failed;
+    const failures = results.filter((result) => result.status === 'rejected');
+    const notHeld = failures.filter(saysNotHeld);
+    const held = notHeld.length <= operations.length - needed;
+    const failed = (held ? failures.find((one) => !saysNotHeld(one)) : notHeld[0]) ?? failures[0];
+    if (failed !== undefined) throw failed.reason;
   } finally {
     clearTimeout(timer);
   }
 }
 
-function saysNotHeld(error: unknown): boolean {
-  return error instanceof IllegalMonitorStateError || error instanceof LockLostError;
+function saysNotHeld({ reason }: PromiseRejectedResult): boolean {
+  return reason instanceof IllegalMonitorStateError || reason instanceof LockLostError;
 }
 
 /**
