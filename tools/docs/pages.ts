@@ -39,7 +39,16 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
   {
     text: 'Background',
     collapsed: true,
-    pages: ['differences', 'compatibility', 'interop', 'conformance', 'benchmarks', 'architecture', 'changelog'],
+    pages: [
+      'differences',
+      'compatibility',
+      'interop',
+      'conformance',
+      'benchmarks',
+      'scaling',
+      'architecture',
+      'changelog',
+    ],
   },
   { text: 'Decisions', collapsed: true, folder: 'adr', pages: ['adr/'] },
 ];
