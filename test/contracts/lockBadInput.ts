@@ -117,7 +117,7 @@ export function lockBadInput(kind: LockKind): void {
       const calls: Promise<unknown>[] = [
         lock.lock(-1, undefined, 1),
         lock.tryLock({ threadId: 2 }),
-        lock.tryLock(100, 1_000, undefined, 3),
+        lock.tryLock(10_000, 1_000, undefined, 3),
         lock.acquire(),
       ];
       if (single) calls.push(lock.unlock(4), lock.forceUnlock(), lock.isLocked(), lock.isHeldByThread(5));
