@@ -12,6 +12,12 @@ export function jittered(ms: number): number {
   return Math.ceil(ms * (1 - RANDOM_PART * Math.random()));
 }
 
+/**
+ * `process.nextTick`, as it was when this module was loaded: fake timers of tests hold theirs back, and forget what waits
+ * for it when they are taken away.
+ */
+export const nextTick = process.nextTick.bind(process);
+
 /** Resolves in a later turn of the event loop: what waits in the sockets is read before. */
 export function laterTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import { tellRenewal } from '../util/channels';
 import { DeadlineHeap } from '../util/DeadlineHeap';
 import { clampTimer } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { laterTurn, settledWithin } from '../util/timing';
+import { laterTurn, nextTick, settledWithin } from '../util/timing';
 import { confirmRenewal } from './groupValues';
 import { type Loss, lossOf } from './losses';
 import {
@@ -166,7 +166,7 @@ export class Watchdog {
     }
     if (this.#arming) return;
     this.#arming = true;
-    process.nextTick(this.#setTimer);
+    nextTick(this.#setTimer);
   }
 
   readonly #setTimer = (): void => {

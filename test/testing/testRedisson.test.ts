@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createHook } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { useFakeTimers } from 'sinon';
 import {
   CommandError,
   ConfigError,
@@ -160,6 +161,23 @@ describe('createTestRedisson', () => {
       expect(await lock.isLocked()).to.equal(true);
       await clock.tickAsync(1);
       expect(await lock.isLocked()).to.equal(false);
+    });
+
+    it('the watchdog renews though timers that hold nextTick back were taken away while it was armed', async () => {
+      // As sinon and jest fake by default: nextTick, too.
+      const first = useFakeTimers();
+      await redisson.getLock('a').lock();
+      first.restore();
+      redisson.reset();
+      const second = useFakeTimers();
+      try {
+        const hold = await redisson.getLock('a').acquire();
+        await second.tickAsync(100_000);
+        expect(hold.isHeld).to.equal(true);
+        await hold.unlock();
+      } finally {
+        second.restore();
+      }
     });
 
     it('a clock that is set ends no lease, and makes none longer: the clock of a server is another', async () => {
