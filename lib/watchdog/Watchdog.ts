@@ -159,19 +159,14 @@ export class Watchdog {
     this.#dueAt = dueAt;
     if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (dueAt === Infinity) {
-      // A tick may have been lost with the fake clock of a test: the next hold starts afresh.
-      this.#arming = false;
-      return;
-    }
-    if (this.#arming) return;
+    if (dueAt === Infinity || this.#arming) return;
     this.#arming = true;
     nextTick(this.#setTimer);
   }
 
   readonly #setTimer = (): void => {
     this.#arming = false;
-    if (this.#dueAt === Infinity || this.#timer !== undefined) return;
+    if (this.#dueAt === Infinity) return;
     const pause = clampTimer(this.#dueAt - performance.now());
     this.#timer = runOutside(() => setTimeout(() => this.#due(), pause));
     this.#timer.unref();

@@ -84,17 +84,6 @@ describe('Watchdog: the schedule', () => {
     expect(owned.batches.filter(({ names }) => names.includes('a'))).to.have.length(1);
   });
 
-  it('goes on after a fake clock took a tick with it', async () => {
-    // As when a test fakes it, and takes its fakes back before the tick.
-    const lost = sinon.stub(process, 'nextTick');
-    owned.take('a');
-    lost.restore();
-    owned.giveBack('a');
-    owned.take('b');
-    await clock.tickAsync(10_000);
-    expect(owned.batches.map(({ names }) => names)).to.deep.equal([['b']]);
-  });
-
   it('needs one timer, which keeps no process alive', async () => {
     const made = sinon.spy(globalThis, 'setTimeout');
     for (let i = 0; i < 100; i++) owned.take(`lock-${i}`, { leaseMs: i % 2 === 0 ? -1 : 1_000 + i });
