@@ -39,8 +39,9 @@ const PACKAGE_MANAGERS: readonly PackageManager[] = [
 let found: Promise<string> | undefined;
 
 /**
- * The path of a Redis server: what `REDIS_SERVER` names, else that of the PATH, else of the system's package manager where that installs one without asking,
- * else the one `redis-memory-server` builds. Rejects with one line that says what to install.
+ * The path of a Redis server: what `REDIS_SERVER` names, else that of the PATH, else of the system's package manager
+ * where that installs one without asking, else the one `redis-memory-server` builds. Rejects with one line that says
+ * what to install.
  * `report` is told, in a line each, what takes long.
  */
 export function findRedisServer(report: (line: string) => void = reportOnStderr): Promise<string> {
