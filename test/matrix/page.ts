@@ -85,7 +85,7 @@ const NOTES: readonly string[] = [
     '- **Redis 6.2 has no sharded pub/sub.** On a cluster, each wake-up goes to all of its nodes, as a classic message.',
     '  `shardedSubscriptionMode` `AUTO` (the default) sees that by itself. Do not set `ON` there: who waits is rejected',
     '  (`COMMAND`), and a release wakes nobody. `ioredisson doctor` finds it.',
-    '- **Redis 6.2 on an overloaded machine.** A fair lock with 100 clients in one process and a lease of 0.9 s (FL-25) lost',
+    '- **Redis 6.2 on an overloaded machine.** A fair lock with 100 clients in one process and a lease of 0.9 s lost',
     '  that lease in about every third run at a load of 12 and more on two cores; on the other servers it did not. The table',
     '  has runs in which it passed.',
     '- **Redis 6.2 has no `ACL DRYRUN`.** `ioredisson doctor` cannot check the rights of the user there, and says so.',
