@@ -143,6 +143,7 @@ async function checkIdle({ loop, servers, oracle, profile }: World, broken: () =
 async function shutDown(world: World, broken: () => boolean): Promise<void> {
   const { loop, oracle, apps, random } = world;
   let open = 0;
+  await loop.run(broken, Math.max(loop.now, ...apps.map(({ process }) => process.frozenUntil)));
   for (const app of apps) {
     app.leaving = true;
     for (const client of [...app.clients, ...app.javaClients]) {

@@ -14,12 +14,19 @@ export class SimProcess {
   alive = true;
   /** Until when it is stopped, in ms of the world. */
   frozenUntil = 0;
+  /** Until when something is wrong with it or its connections, in ms of the world. */
+  disturbedUntil = -Infinity;
   /** How fast its clocks run. */
   rate = 1;
   /** What its wall clock shows too much, in ms. */
   wallOffset = 0;
 
   constructor(readonly id: string) {}
+
+  /** Something is wrong with it until then, in ms of the world. */
+  disturb(until: number): void {
+    this.disturbedUntil = Math.max(this.disturbedUntil, until);
+  }
 }
 
 /** Something that is going to happen. */

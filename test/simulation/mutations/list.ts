@@ -30,6 +30,21 @@ const LONG_LEASES: Profile['settings'] = {
   lockWatchdogBatchSize: 100,
 };
 const SHORT_LEASES: Profile['settings'] = { ...LONG_LEASES, lockWatchdogTimeout: 1_500 };
+/** Several waiters of one fair lock, most of the time. */
+const QUEUED: Partial<Profile> = {
+  javaApps: 0,
+  servers: 1,
+  apps: 3,
+  tasks: 2,
+  thinkMs: 20,
+  kinds: ['fair'],
+  namesPerKind: 1,
+  synchronizers: 0,
+  multis: 0,
+  latencyMs: 1,
+  faults: [],
+  settings: LONG_LEASES,
+};
 /** Connections that break, long enough apart that what they leave behind is seen. */
 const BROKEN: Partial<Profile> = {
   javaApps: 0,
@@ -311,6 +326,57 @@ export const MUTATIONS: readonly ListedMutation[] = [
         file: 'locks/kinds/fairScripts.ts',
         search: "local found = redis.call('lrem', queue, 0, owner)",
         replace: 'local found = 1',
+      },
+    ],
+  },
+  {
+    name: 'a fair waiter takes a free lock although another one is the head',
+    within: 10,
+    profile: QUEUED,
+    edits: [
+      {
+        file: 'locks/kinds/fairQueue.ts',
+        search: 'if ttl == -2 and (not head or head == owner) then',
+        replace: 'if ttl == -2 then',
+      },
+    ],
+  },
+  {
+    name: 'tryLock() of a fair lock overtakes those who wait',
+    within: 10,
+    profile: QUEUED,
+    edits: [
+      {
+        file: 'locks/kinds/fairQueue.ts',
+        search: '  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}${ENTER_OR_REENTER}',
+        replace:
+          '  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}\n' +
+          'if ttl == -2 then return enter(q, name, owner, lease, count) end${ENTER_OR_REENTER}',
+      },
+    ],
+  },
+  {
+    name: 'a fair waiter that attempts again goes to the end of the queue',
+    within: 10,
+    profile: QUEUED,
+    edits: [
+      {
+        file: 'locks/kinds/fairQueue.ts',
+        search: 'if score and not held then score = refresh',
+        replace:
+          "if score and not held then redis.call('lrem', queue, 0, owner) redis.call('rpush', queue, owner) score = refresh",
+      },
+    ],
+  },
+  {
+    name: 'a fair waiter that waits for longer than fairLockWaitTimeout loses its place',
+    within: 10,
+    profile: { ...QUEUED, longHolds: 50, settings: { ...SHORT_LEASES, fairLockWaitTimeout: 5_000 } },
+    edits: [
+      {
+        file: 'locks/kinds/fairQueue.ts',
+        search: 'if late <= waitMs / 2 then return score end',
+        replace: 'if late < 1e9 then return score end',
       },
     ],
   },

@@ -14,6 +14,11 @@ export interface Break {
   readonly lateBy?: number | undefined;
 }
 
+/** A client notices so much later at most that a connection is dead, in ms. */
+const DEAD_MS = 9_000;
+/** So long after a client knows of it, it has new connections, and has mended what was wrong, in ms. */
+const RECOVERY_MS = 5_000;
+
 /** What a fault waits for, to hit where it hurts. */
 export type Moment = 'write' | 'reply' | 'message';
 
@@ -113,6 +118,9 @@ export class SimSocket extends EventEmitter {
   break({ clientIn, serverIn, lateBy }: Break): void {
     const loop = this.#loop;
     this.trap = undefined;
+    // A client finds out by itself within 9 s that a connection is dead.
+    const noticedIn = clientIn === Infinity ? DEAD_MS : clientIn;
+    this.process?.disturb(loop.now + Math.max(noticedIn, serverIn, lateBy ?? 0) + RECOVERY_MS);
     loop.note(
       `the connection to ${this.server.name} breaks${lateBy === undefined ? '' : `, bytes come ${lateBy.toFixed()} ms late`}`,
     );
@@ -130,6 +138,7 @@ export class SimSocket extends EventEmitter {
 
   /** Nothing gets through for so many ms, and then everything. */
   hole(ms: number): void {
+    this.process?.disturb(this.#loop.now + ms + RECOVERY_MS);
     this.toServer.hold(ms);
     this.toClient.hold(ms);
   }

@@ -33,6 +33,13 @@ const MISCONF = 'MISCONF Redis is configured to save RDB snapshots, but it is cu
 /** In a trace: which argument of a script tells most. */
 const SHORT = 60;
 
+/** A script that is called. */
+export interface ScriptCall {
+  readonly script: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
 /** A Redis, as far as ioredis and the scripts see it: RESP2, scripts, pub/sub. */
 export class SimServer {
   readonly name: string;
@@ -47,6 +54,10 @@ export class SimServer {
   readonly #loop: Loop;
   readonly #sessions = new Map<SimSocket, Session>();
   readonly #subscribers = new Map<string, Set<SimSocket>>();
+  /** Told of each script before it runs. @returns what is told its reply */
+  observe: ((call: ScriptCall) => ((reply: Reply) => void) | undefined) | undefined;
+  /** Until when something is wrong with it, in ms of the world. */
+  disturbedUntil = -Infinity;
   #pausedUntil = 0;
   #downUntil = 0;
   /** How scripts are called in the trace. */
@@ -84,6 +95,16 @@ export class SimServer {
 
   get up(): boolean {
     return this.#loop.now >= this.#downUntil;
+  }
+
+  /** Its wall clock. */
+  get clock(): number {
+    return Math.floor(EPOCH + this.#loop.now);
+  }
+
+  /** Something is wrong with it for so many ms. */
+  disturb(ms: number): void {
+    this.disturbedUntil = Math.max(this.disturbedUntil, this.#loop.now + ms);
   }
 
   /** Open connections, the oldest first. */
@@ -150,6 +171,7 @@ export class SimServer {
   /** Does nothing for so many ms; connections stay open. */
   pause(ms: number): void {
     this.#loop.note(`${this.name} pauses for ${ms.toFixed()} ms`);
+    this.disturb(ms);
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#loop.now + ms);
     this.#loop.after(ms, () => this.#drain());
   }
@@ -157,6 +179,7 @@ export class SimServer {
   /** Dies, and is there again after so many ms. @param empty - without its data */
   restart(ms: number, empty: boolean): void {
     this.#loop.note(`${this.name} restarts${empty ? ' empty' : ''}, down for ${ms.toFixed()} ms`);
+    this.disturb(ms);
     this.#downUntil = this.#loop.now + ms;
     if (empty) {
       this.store = this.#newStore();
@@ -169,6 +192,7 @@ export class SimServer {
   /** A replica gets nothing for so many ms. */
   stall(ms: number): void {
     const replica = this.#loop.random.of(this.#replicas);
+    this.disturb(ms);
     this.#loop.note(`a replica of ${this.name} stalls for ${ms.toFixed()} ms`);
     replica.stalledUntil = Math.max(replica.stalledUntil, this.#loop.now + ms);
   }
@@ -179,6 +203,7 @@ export class SimServer {
     this.#loop.note(
       `${this.name} fails over in ${ms.toFixed()} ms, ${this.#offset - best.offset > 0 ? 'with a loss' : 'complete'}`,
     );
+    this.disturb(ms);
     this.#downUntil = this.#loop.now + ms;
     this.store = best.store;
     this.#offset = best.offset;
@@ -270,7 +295,7 @@ export class SimServer {
   }
 
   #newStore(): Store {
-    return new Store(() => Math.floor(EPOCH + this.#loop.now));
+    return new Store(() => this.clock);
   }
 
   #answer(socket: SimSocket, session: Session, words: string[]): string {
@@ -290,7 +315,7 @@ export class SimServer {
       case 'eval':
         if (this.refuses) return new RedisError(MISCONF);
         if (command === 'evalsha' && this.#names.get(args[0] ?? '')?.endsWith('.renew')) this.renewals++;
-        return this.engine.evaluate(command, args);
+        return this.#evaluate(command, args);
       case 'script':
         if (args[0]?.toLowerCase() === 'load') return this.engine.load(args[1]!);
         this.engine.forget();
@@ -319,6 +344,17 @@ export class SimServer {
           throw error;
         }
     }
+  }
+
+  #evaluate(command: 'eval' | 'evalsha', args: string[]): Reply {
+    const { observe } = this;
+    const [text = '', count = '0', ...given] = args;
+    const script = observe && this.#names.get(command === 'eval' ? this.engine.load(text) : text);
+    if (script === undefined || observe === undefined) return this.engine.evaluate(command, args);
+    const told = observe({ script, keys: given.slice(0, Number(count)), args: given.slice(Number(count)) });
+    const reply = this.engine.evaluate(command, args);
+    told?.(reply);
+    return reply;
   }
 
   #listen(socket: SimSocket, session: Session, command: 'subscribe' | 'unsubscribe', channel: string): string {

@@ -8,6 +8,7 @@ import { Random } from '../engine/Random';
 import { JAVA_SCRIPTS } from '../java/javaScripts';
 import { SimServer } from '../server/SimServer';
 import { App, type AppSettings } from './App';
+import { FairOrder } from './FairOrder';
 import { Oracle } from './Oracle';
 
 /** Time for a client to notice and mend everything, in ms: only after it must a free lock have been taken. */
@@ -146,8 +147,19 @@ export class World {
       { length: this.profile.servers },
       (_, i) => new SimServer(this.loop, `r${i}`, scriptNames, this.profile.replicas),
     );
+    if (this.profile.javaApps === 0) this.#judgeOrder();
     enter(this.loop);
     this.#poll();
+  }
+
+  /** The scripts of Java take other waits off the scores than were put on, and so the living out of the queue. */
+  #judgeOrder(): void {
+    const { fairLockWaitTimeout } = this.profile.settings;
+    const order = new FairOrder(this.loop, this.oracle, fairLockWaitTimeout, (id) => {
+      const app = this.apps.find(({ clients }) => clients.some((client) => client.getId() === id));
+      return app && { process: app.process, running: app.running && !app.leaving };
+    });
+    for (const server of this.servers) server.observe = (call) => order.observe(server, call);
   }
 
   /** Runs code of a process. */
@@ -222,7 +234,10 @@ export class World {
     });
     const isBusy = (): boolean => [...this.operations].some((operation) => operation.app === app);
     while (isBusy()) await this.#after(POLL_MS);
-    await this.#after(DESTROYED_MS);
+    // A process that is stopped meanwhile destroys nothing.
+    const goesOn = (): number => app.process.frozenUntil - this.loop.now;
+    do await this.#after(Math.max(goesOn(), 0) + DESTROYED_MS);
+    while (goesOn() > -DESTROYED_MS);
     if (!this.apps.includes(app)) return;
     this.checkClosed(app);
     this.apps.splice(this.apps.indexOf(app), 1);

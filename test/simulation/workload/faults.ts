@@ -129,6 +129,7 @@ export class FaultPlan {
       world.trouble(ms);
       loop.note(`${app.process.id} stops for ${ms.toFixed()} ms`);
       app.process.frozenUntil = loop.now + ms;
+      app.process.disturb(loop.now + ms);
       loop.after(ms + 5, () => world.oracle.recheck(app));
       return;
     }
@@ -149,6 +150,7 @@ export class FaultPlan {
     world.trouble(ms);
     world.loop.note(`${server.name} has no memory for ${ms} ms`);
     server.full = true;
+    server.disturb(ms);
     world.loop.after(ms, () => (server.full = false));
   }
 
@@ -159,6 +161,7 @@ export class FaultPlan {
     world.trouble(ms);
     world.loop.note(`${server.name} refuses to write for ${ms} ms`);
     server.refuses = true;
+    server.disturb(ms);
     world.loop.after(ms, () => (server.refuses = false));
   }
 
