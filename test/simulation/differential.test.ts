@@ -153,13 +153,28 @@ function randomCall(random: Random, sample: Sample, unique: string): { keys: str
   const args = [
     ...script.args.map(value),
     ...script.channels.map((role) => keyOf(role, name)),
-    ...(sample.moreArgs ?? []),
+    ...moreArgs(random, sample),
   ].map((arg) => {
     if (arg === PUBLISH_COMMAND) return 'PUBLISH';
     if (arg === RESEND_FLAG) return random.of(['0', '1']);
     return Buffer.isBuffer(arg) ? arg.toString('latin1') : String(arg);
   });
   return { keys: [...keys, ...(sample.moreKeys?.(name) ?? [])], args };
+}
+
+/** For groups other values, counts and times than those of the samples. */
+function moreArgs(random: Random, { script, moreArgs: given = [] }: Sample): readonly ScriptArg[] {
+  if (!script.name.startsWith('groupLock.')) return given;
+  const names = ['a', 'b', 'c', 'd'];
+  const chosen = new Map(['a', 'b', 'c'].map((value) => [value, names.splice(random.below(names.length), 1)[0]!]));
+  return given.map((arg, i) => {
+    if (typeof arg === 'number' && script.name === 'groupLock.acquire') return random.of([1, 1, 2, 3]);
+    if (typeof arg === 'number' && script.name === 'groupLock.release') {
+      return i % 3 === 1 ? random.of([0, 0, 1, 2]) : random.of([0, 1_000, 50_000]);
+    }
+    if (typeof arg === 'string' && arg.startsWith('uuid:')) return random.of(CHOICES['owner']!);
+    return chosen.get(String(arg)) ?? arg;
+  });
 }
 
 function contentOf(store: Store, key: string): Reply {

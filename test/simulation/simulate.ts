@@ -3,6 +3,7 @@ import { SortedSet } from '../../lib/testing/store/Store';
 import { EPOCH } from './engine/Loop';
 import { JavaClient } from './java/JavaClient';
 import type { App } from './workload/App';
+import { lookForGroupGhosts, useGroup } from './workload/groupTasks';
 import { useLock } from './workload/lockTasks';
 import { useMulti } from './workload/multiTasks';
 import { useJava } from './workload/javaTasks';
@@ -74,6 +75,7 @@ async function live(world: World): Promise<void> {
   for (let i = 0; i < profile.apps; i++) startApp(i < profile.javaApps);
   const faults = new FaultPlan(world, startApp);
   faults.begin();
+  if (profile.groups > 0) world.lookForMore = () => lookForGroupGhosts(world);
   await loop.run(() => broken() || world.begun >= world.budget);
   world.stopping = true;
   if (broken()) return;
@@ -127,6 +129,7 @@ function think({ loop, random, profile }: World, app: App): Promise<void> {
 function use(world: World, app: App, task: number): Promise<void> {
   if (app.java) return useJava(world, app, task);
   const { random, profile } = world;
+  if (profile.groups > 0 && random.chance(profile.groups)) return useGroup(world, app);
   if (random.chance(profile.synchronizers)) return useSynchronizer(world, app);
   if (random.chance(profile.multis)) return useMulti(world, app);
   return useLock(world, app);

@@ -45,6 +45,8 @@ const QUEUED: Partial<Profile> = {
   faults: [],
   settings: LONG_LEASES,
 };
+/** Locks of groups only. */
+const GROUPS: Partial<Profile> = { ...QUIET, tasks: 2, latencyMs: 5, groups: 100, settings: LONG_LEASES };
 /** Connections that break, long enough apart that what they leave behind is seen. */
 const BROKEN: Partial<Profile> = {
   javaApps: 0,
@@ -407,6 +409,30 @@ export const MUTATIONS: readonly ListedMutation[] = [
     name: 'a reader that leaves takes the lock away from the others',
     within: 40,
     edits: [{ file: 'locks/kinds/read.ts', search: "if redis.call('hlen', name) > 1 then", replace: 'if false then' }],
+  },
+  {
+    name: 'of the values of a group only the first is looked at',
+    within: 10,
+    profile: GROUPS,
+    edits: [
+      {
+        file: 'locks/kinds/groupScripts.ts',
+        search: 'for i = moreArgs + 1, #ARGV, 2 do\n  local holder, time = holderOf(name, ARGV[i])',
+        replace: 'for i = moreArgs + 1, moreArgs + 2, 2 do\n  local holder, time = holderOf(name, ARGV[i])',
+      },
+    ],
+  },
+  {
+    name: 'values of a group are given back without a message',
+    within: 10,
+    profile: GROUPS,
+    edits: [
+      {
+        file: 'locks/kinds/groupScripts.ts',
+        search: 'if freed or shorter then receivers',
+        replace: 'if shorter then receivers',
+      },
+    ],
   },
   {
     name: 'a hand-over takes no token',

@@ -88,6 +88,8 @@ export interface Profile {
   /** Of a hundred operations so many use a synchronizer, and several locks at once. */
   readonly synchronizers: number;
   readonly multis: number;
+  /** Of a hundred operations so many take values of a group. */
+  readonly groups: number;
   readonly latencyMs: number;
   /** Of a hundred holds so many last for seconds. */
   readonly longHolds: number;
@@ -119,6 +121,8 @@ export class World {
   readonly servers: SimServer[];
   readonly apps: App[] = [];
   readonly operations = new Set<Operation>();
+  /** What else looks for holds that nobody owns. */
+  lookForMore: () => void = () => undefined;
   begun = 0;
   stopping = false;
   /** When the last fault was over, in ms; `Infinity` while there is one. */
@@ -142,7 +146,8 @@ export class World {
     this.random = this.loop.random;
     this.oracle = new Oracle(this.loop);
     const drawn = drawProfile(this.random);
-    this.profile = profile === undefined ? withReplicas(withJava(drawn, seed), seed) : { ...drawn, ...profile };
+    this.profile =
+      profile === undefined ? withGroups(withReplicas(withJava(drawn, seed), seed), seed) : { ...drawn, ...profile };
     this.servers = Array.from(
       { length: this.profile.servers },
       (_, i) => new SimServer(this.loop, `r${i}`, scriptNames, this.profile.replicas),
@@ -179,6 +184,8 @@ export class World {
     const app = new App(id, this.loop, this.servers, latency, settings, java, this.profile.replicas > 0);
     app.process.rate = 1 + random.between(-0.0004, 0.0004);
     app.process.wallOffset = random.chance(30) ? random.between(-2_000, 2_000) : random.between(-5, 5);
+    // The leases of values go by the wall clocks of clients: those must agree, as docs/differences.md says.
+    if (this.profile.groups > 0) Object.assign(app.process, { rate: 1, wallOffset: 0 });
     this.apps.push(app);
     this.spawn(app.process, () => {
       app.open();
@@ -322,7 +329,10 @@ export class World {
   #poll(): void {
     this.loop.after(POLL_MS, () => this.#poll());
     this.#countPermits();
-    if (this.calmFor(GHOST_CALM_MS) && this.loop.now >= this.lateUntil) this.#lookForGhosts();
+    if (this.calmFor(GHOST_CALM_MS) && this.loop.now >= this.lateUntil) {
+      this.#lookForGhosts();
+      this.lookForMore();
+    }
     const waiting = new Map<string, Wanted>();
     for (const { app, waitsFor, since } of this.operations) {
       if (waitsFor === undefined || !app.running || this.loop.now - since <= POLL_MS) continue;
@@ -390,6 +400,15 @@ function withReplicas(profile: Profile, seed: number): Profile {
   return { ...profile, replicas: 1 + random.below(2), faults, multis: 0, synchronizers: 0 };
 }
 
+/** Of a hundred worlds so many use the locks of groups. */
+const GROUP_WORLDS = 15;
+
+function withGroups(profile: Profile, seed: number): Profile {
+  const random = new Random(seed + 2 ** 42);
+  if (!random.chance(GROUP_WORLDS) || profile.javaApps > 0) return profile;
+  return { ...profile, groups: random.of([20, 60, 100]) };
+}
+
 /** The renewal of a read lock by Java sets the time to live of the whole lock: shorter than a lease of ours, it would end it. */
 function javaSettings({ kinds, settings }: Profile): AppSettings {
   if (!kinds.includes('read')) return settings;
@@ -411,6 +430,7 @@ function drawProfile(random: Random): Profile {
     namesPerKind: random.of([1, 1, 2, 4]),
     synchronizers: random.of([0, 0, 0, 20, 100]),
     multis: random.of([0, 0, 15, 60]),
+    groups: 0,
     latencyMs: random.of([0.2, 1, 5, 30]),
     longHolds: random.of([4, 4, 20]),
     faults: random.chance(15) ? [] : faults,

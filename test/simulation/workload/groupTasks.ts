@@ -1,0 +1,131 @@
+import type { LockHold } from '../../../lib/api';
+import { groupValues } from '../../../lib/locks/kinds/group';
+import type { SimServer } from '../server/SimServer';
+import type { App } from './App';
+import { drawWish, judge, pause } from './lockTasks';
+import type { Wanted, World } from './World';
+
+const VALUES = ['a', 'b', 'c', 'd'];
+/** Those who ended a call for a group have released its values so long after, in ms. */
+const GHOST_MS = 3_000;
+/** Leases of clients whose clocks run at the same speed differ by less, in ms. */
+const CLOCK_MS = 500;
+
+/** Some values of a group of a server. */
+interface Place {
+  readonly server: SimServer;
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
+/** One use of some values of a group. @param depth - how many of this task are around it */
+export async function useGroup(world: World, app: App, depth = 0): Promise<void> {
+  const { random } = world;
+  const index = random.below(world.servers.length);
+  const server = world.servers[index]!;
+  const name = `group${random.below(world.profile.namesPerKind)}`;
+  const chosen = VALUES.filter(() => random.chance(40));
+  const values = chosen.length > 0 ? chosen : [random.of(VALUES)];
+  // In whatever order they are given.
+  if (random.chance(50)) values.reverse();
+  const place = { server, name, values };
+  const lock = app.clients[index]!.getMultiLock(name, values);
+  const wish = drawWish(world);
+  // Two that wait for each other's values would wait for ever.
+  if (depth > 0) Object.assign(wish, { waitTime: random.between(0, 300) });
+  const options = { leaseTime: wish.leaseTime, ...(wish.waitTime !== undefined && { waitTime: wish.waitTime }) };
+  const full = { ...options, ...(wish.signal && { signal: wish.signal }) };
+  const what = `group ${name} ${values.join('+')} ${JSON.stringify(options)}`;
+  const leaseMs = wish.leaseTime === -1 ? world.profile.settings.lockWatchdogTimeout : wish.leaseTime;
+  const waitsFor = wanted(place);
+  const ended = app.use(`${server.name}/${name}`);
+  try {
+    if (random.chance(60)) {
+      await world.operation(app, `withLock ${what}`, waitsFor, () =>
+        lock.withLock((hold) => inside(world, app, place, hold, { waitsFor, leaseMs, depth }), full),
+      );
+    } else {
+      const hold = await world.operation(app, `acquire ${what}`, waitsFor, () =>
+        wish.waitTime === 0 ? lock.tryAcquireHold(full) : lock.acquire(full),
+      );
+      if (hold === null) return;
+      await inside(world, app, place, hold, { waitsFor, leaseMs, depth: 2 });
+      await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
+    }
+  } catch (error) {
+    judge(world, app, error, what, wish);
+  } finally {
+    ended();
+  }
+}
+
+/** @param depth - from 2 on nothing is taken inside */
+async function inside(
+  world: World,
+  app: App,
+  { server, name, values }: Place,
+  hold: LockHold,
+  { waitsFor, leaseMs, depth }: { waitsFor: Wanted; leaseMs: number; depth: number },
+): Promise<void> {
+  const { random, oracle, loop } = world;
+  for (const operation of world.operations) {
+    if (operation.app === app && operation.waitsFor === waitsFor) operation.waitsFor = undefined;
+  }
+  if (!hold.isHeld) return;
+  const since = loop.now;
+  const owner = `${app.process.id}:${hold.threadId}`;
+  const token = `${app.clients[world.servers.indexOf(server)]!.getId()}:${hold.threadId}`;
+  const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
+  const keys = [waitsFor.key, ...values.map((value) => `${server.name}/${name}/${value}`)];
+  const leaving = keys.map((key) => oracle.enter({ app, key, shared: false, owner, since, alive }));
+  const check = (): void => {
+    const lostAt = oracle.lostAt.get(server.name) ?? -1;
+    if (!alive() || (lostAt >= since && loop.now - lostAt < leaseMs + CLOCK_MS)) return;
+    const gone = values.filter((value) => holderOf(server, name, value) !== token);
+    if (gone.length > 0) oracle.violate(`${token} believes to hold ${gone.join('+')} of ${server.name}/${name}`);
+  };
+  try {
+    const work = random.chance(world.profile.longHolds) ? random.around(4_000) : random.around(15);
+    for (const part of [1, 2]) {
+      await pause(work / 2);
+      check();
+      if (part === 1 && depth < 2 && random.chance(20)) {
+        await useGroup(world, app, depth + 1);
+        check();
+      }
+    }
+  } finally {
+    for (const leave of leaving) leave();
+  }
+}
+
+/** Who has a value, of those whose time is not over. */
+function holderOf({ store, clock }: SimServer, name: string, value: string): string | undefined {
+  const hash = store.hash(name);
+  const [field = ''] = groupValues([value]).fields;
+  const holder = hash?.get(field);
+  return Number(hash?.get(`${field}:${holder}:expire_time`) ?? 0) >= clock ? holder : undefined;
+}
+
+function wanted({ server, name, values }: Place): Wanted {
+  return {
+    key: `${server.name}/${name}/${[...values].sort().join('+')}+`,
+    patienceMs: () => 2_500,
+    isFree: () => values.every((value) => holderOf(server, name, value) === undefined),
+  };
+}
+
+/** Looks for values of clients that live, and have no call for that group. */
+export function lookForGroupGhosts({ servers, profile, apps, oracle }: World): void {
+  for (const server of servers) {
+    for (let i = 0; i < profile.namesPerKind; i++) {
+      const key = `${server.name}/group${i}`;
+      for (const value of VALUES) {
+        const owner = holderOf(server, `group${i}`, value);
+        const app = apps.find(({ clients }) => clients.some((client) => client.getId() === owner?.slice(0, 36)));
+        if (app === undefined || !app.running || app.leaving || app.unusedFor(key) < GHOST_MS) continue;
+        oracle.violate(`${app.process.id} has left ${value} of ${key}, owned by ${owner}`);
+      }
+    }
+  }
+}
