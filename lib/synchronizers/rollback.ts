@@ -4,7 +4,7 @@ import { findPermits, releasePermits } from './permitScripts';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { releaseSemaphoreIfExists } from './semaphoreScripts';
 import { NO_LEASE } from '../util/duration';
-import type { Leftover, LeftoverPlace, Search } from '../wait/Rollback';
+import { LATE_MS, lateMs, type Leftover, type LeftoverPlace, type Search } from '../wait/Rollback';
 import type { PermitKeys, RedisObject } from './RedisObject';
 
 /** One search for all semaphores of a client, so that one command looks for permits of several. */
@@ -12,12 +12,11 @@ const searches = new WeakMap<CommandExecutor, Search>();
 
 /**
  * Releases permits with ids that an acquisition may have taken, or may still take, although no caller owns them. It
- * retries until it has found them, or a reply to a command behind that acquisition shows that they are not there, or
- * their lease has ended.
+ * retries until it has found them, or a reply to a command behind that acquisition shows that they are not there. It
+ * gives up after their lease, and a minute if the connection of the acquisition is gone (`lateMs`).
  *
  * @param sent - the record of the acquisition
- * @param leaseMs - the lease of the permits, in ms, or {@link NO_LEASE}: then it retries for as long as the watchdog's
- *   time-out
+ * @param leaseMs - the lease of the permits, in ms, or {@link NO_LEASE}: then the watchdog's time-out takes its place
  */
 export function rollBackPermits(
   object: RedisObject<PermitKeys>,
@@ -27,9 +26,14 @@ export function rollBackPermits(
 ): void {
   const { executor, rollback, settings } = object.context;
   const elsewhere = (): boolean => sent.onManyConnections || sent.connectionNumber !== executor.connectionNumber;
+  const endless = leaseMs === NO_LEASE;
+  const livesMs = endless ? settings.lockWatchdogTimeout : leaseMs;
   const leftover: Leftover = {
     unwanted: true,
-    livesMs: leaseMs === NO_LEASE ? settings.lockWatchdogTimeout : leaseMs,
+    get livesMs() {
+      if (!elsewhere()) return livesMs;
+      return endless ? livesMs + LATE_MS : lateMs(livesMs);
+    },
     place: { key: object.keys.permits, member: ids[0]! },
     search: permitSearch(executor),
     undo: async () => {

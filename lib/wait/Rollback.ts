@@ -6,6 +6,8 @@ import { runOutside } from '../util/outside';
 const FIRST_PAUSE_MS = 200;
 /** Longest such pause, in ms. */
 const MAX_PAUSE_MS = 5_000;
+/** So long after its lease a client still looks for what a broken connection may deliver, in ms. */
+export const LATE_MS = 60_000;
 /** The most commands of one portion. */
 const MAX_COMMANDS = 10;
 /** Shortest time between two portions of a client, in ms. Entries that do not fit into one wait for the next. */
@@ -35,7 +37,7 @@ export interface LeftoverPlace {
 export interface Leftover {
   /** Whether it is to be undone now: `false` while its thread has acquired the lock again, or is acquiring it. */
   readonly unwanted: boolean;
-  /** How long Redis keeps it without an undo, in ms. */
+  /** For how long it is looked for, in ms: as long as Redis keeps it without an undo, see also {@link lateMs}. */
   readonly livesMs: number;
   readonly place: LeftoverPlace;
   /** Looks for it together with others. Without a search, each try is an {@link undo}. */
@@ -55,6 +57,15 @@ interface Entry {
   pauseMs: number;
   /** Monotonic time of the next try; `Infinity` while one is under way. */
   dueAt: number;
+}
+
+/**
+ * How long to look for what a command in a broken connection may leave, in ms. Its lease begins when it runs, which may
+ * be long after the connection broke. What lives no longer than the longest pause of a rollback is not looked for: it
+ * would end before it is found.
+ */
+export function lateMs(leaseMs: number): number {
+  return leaseMs <= MAX_PAUSE_MS ? leaseMs : leaseMs + LATE_MS;
 }
 
 /** Whether a command that ended with this error may have changed something, or may still do so. Unknown errors: yes. */
@@ -81,7 +92,8 @@ export function endsUndo(error: unknown): boolean {
  * - A refusal in the middle, a time-out, a broken connection, or too few replicas: it may have left everything, now or
  *   later. The first try is made at once, behind the command on its connection.
  * - The same, and its connection is gone: it may leave everything as long as the old socket may still deliver it. The
- *   tries go on until Redis would have removed it by expiry.
+ *   tries go on for its lease and a minute ({@link lateMs}). So a hold that runs late has nobody inside for 5 s, the
+ *   longest pause, or until Redis answers again. If it runs even later, it lasts for its lease.
  * - For an undo, any error but a shut-down or a key of another type: it is retried, after growing pauses.
  *
  * Tries after the first one are cheap: one command looks for a hundred leftovers, pauses grow to 5 s, and a client

@@ -85,7 +85,9 @@ async function live(world: World): Promise<void> {
     oracle.violate(`does not settle: ${app.process.id} ${what}, since ${since.toFixed(3)}`);
   }
   if (broken()) return;
-  await loop.run(broken, loop.now + (world.troubled ? LONGEST_LEASE_MS : 500));
+  // What a connection still delivers arrives before the last fault is over.
+  const calmAt = Math.max(loop.now, world.troubleEnds);
+  await loop.run(broken, calmAt + (world.troubled ? LONGEST_LEASE_MS : 500));
   checkServers(world, 'while the clients are open');
   await checkIdle(world, broken);
   if (broken()) return;

@@ -1,7 +1,7 @@
 import { newCleanupRecord, type SendRecord } from '../../connection/pending/CommandExecutor';
 import { holdsOfValue } from '../../watchdog/groupValues';
 import type { Hold, Ownership } from '../../watchdog/Ownership';
-import type { Leftover, LeftoverPlace, Search } from '../../wait/Rollback';
+import { lateMs, type Leftover, type LeftoverPlace, type Search } from '../../wait/Rollback';
 import type { AttemptRequest, LockKind } from '../kinds/LockKind';
 import type { LockContext } from './LockContext';
 
@@ -23,6 +23,11 @@ export interface UnwantedHold {
   readonly waiter: AttemptRequest | undefined;
   /** How long Redis keeps such a hold without an undo, in ms. */
   readonly leaseMs: number;
+  /**
+   * Whether it is what a release may have left: it was there before, so that its lease has begun.
+   * @default false
+   */
+  readonly released?: boolean;
   /** How long Redis keeps such a waiter without an undo, in ms; 0 without a waiter. */
   readonly queuedMs: number;
   /**
@@ -39,8 +44,8 @@ export type RollbackContext = Pick<LockContext, 'ownerships' | 'rollback'>;
  * Undoes, in the background, what a thread left in Redis without owning it. It removes a waiter from its queue, and
  * sets the holds in Redis, which a command without a reply may have changed, back to those that the thread is known to
  * have. The first try is written at once, behind the command on its connection, or when the hand-over has ended. If
- * that connection broke, a command in its socket may still run later, so the undo is repeated until Redis would have
- * removed the hold by expiry. While the thread has the lock, or acquires it, there is nothing to undo: its next command
+ * that connection broke, a command in its socket may still run later, so the undo is repeated for the lease and a minute
+ * (`lateMs`). While the thread has the lock, or acquires it, there is nothing to undo: its next command
  * sets the right number of holds.
  */
 export function rollBack(unwanted: UnwantedHold, { ownerships, rollback }: RollbackContext): void {
@@ -103,22 +108,29 @@ export function rollBackHold(
 ): void {
   // A release that was never sent will not run later: only the hold is left, and the undo may use any connection.
   const sent = sendRecord?.sends === 0 ? undefined : sendRecord;
-  rollBack({ ownership, kind, sendRecord: sent, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 }, context);
+  const unwanted = { ownership, kind, sendRecord: sent, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 };
+  rollBack({ ...unwanted, released: true }, context);
 }
 
 /** An {@link UnwantedHold} as the rollback sees it. */
 class LockLeftover implements Leftover {
-  livesMs: number;
   readonly #unwantedHold: UnwantedHold;
   readonly #ownerships: RollbackContext['ownerships'];
   /** Whether there is no waiter to remove from its queue. */
   #offQueue: boolean;
+  /** How long Redis keeps the waiter, in ms. */
+  #queuedMs: number;
 
   constructor(unwanted: UnwantedHold, ownerships: RollbackContext['ownerships']) {
     this.#unwantedHold = unwanted;
     this.#ownerships = ownerships;
-    this.livesMs = Math.max(unwanted.leaseMs, unwanted.queuedMs);
     this.#offQueue = unwanted.waiter === undefined;
+    this.#queuedMs = unwanted.queuedMs;
+  }
+
+  get livesMs(): number {
+    const { leaseMs, released } = this.#unwantedHold;
+    return Math.max(this.#elsewhere && released !== true ? lateMs(leaseMs) : leaseMs, this.#queuedMs);
   }
 
   get ownership(): Ownership {
@@ -142,9 +154,14 @@ class LockLeftover implements Leftover {
 
   /** Whether only a hold can be left, its thread has no hold, and its command was sent on a connection that is gone. */
   get isLost(): boolean {
-    const { sendRecord, kind, ownership, waiter } = this.#unwantedHold;
-    if (waiter !== undefined || ownership.holds.length > 0 || sendRecord === undefined || sendRecord.sends === 0)
-      return false;
+    const { ownership, waiter } = this.#unwantedHold;
+    return waiter === undefined && ownership.holds.length === 0 && this.#elsewhere;
+  }
+
+  /** Whether its command was sent on a connection that is gone. */
+  get #elsewhere(): boolean {
+    const { sendRecord, kind } = this.#unwantedHold;
+    if (sendRecord === undefined || sendRecord.sends === 0) return false;
     return sendRecord.onManyConnections || sendRecord.connectionNumber !== kind.executor.connectionNumber;
   }
 
@@ -178,8 +195,7 @@ class LockLeftover implements Leftover {
         sendRecords.every(({ connectionNumber }) => connectionNumber === sent.connectionNumber));
     if (!doubtful || behind) return true;
     // The waiter is off its queue now. What the broken socket may still add lives for a lease, not for a whole wait.
-    const { leaseMs, queuedMs } = this.#unwantedHold;
-    this.livesMs = Math.max(leaseMs, Math.min(queuedMs, LATE_WAITER_MS));
+    this.#queuedMs = Math.min(this.#queuedMs, LATE_WAITER_MS);
     return false;
   }
 

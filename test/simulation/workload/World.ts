@@ -127,8 +127,6 @@ export class World {
   stopping = false;
   /** When the last fault was over, in ms; `Infinity` while there is one. */
   troubleEnds = -Infinity;
-  /** Until when there may be holds of commands that arrived after clients stopped looking for them, in ms. */
-  lateUntil = 0;
   /** Whether there has been any fault. */
   troubled = false;
   #apps = 0;
@@ -329,7 +327,7 @@ export class World {
   #poll(): void {
     this.loop.after(POLL_MS, () => this.#poll());
     this.#countPermits();
-    if (this.calmFor(GHOST_CALM_MS) && this.loop.now >= this.lateUntil) {
+    if (this.calmFor(GHOST_CALM_MS)) {
       this.#lookForGhosts();
       this.lookForMore();
     }

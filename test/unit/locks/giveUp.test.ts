@@ -148,7 +148,7 @@ describe('giving up', () => {
     const unlock = new Outcome(client.lock().unlock(1));
     await turn();
     expect([second.state, unlock.state]).to.deep.equal(['rejected', 'rejected']);
-    await clock.tickAsync(60_000);
+    await clock.tickAsync(100_000);
     await expectNothingLeft();
   });
 

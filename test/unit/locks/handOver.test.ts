@@ -154,7 +154,7 @@ describe('handing over within a process', () => {
       expect(client.executor.count('lock.release')).to.equal(1);
       expect(client.redis.owners(NAME)).to.deep.equal([client.owner(2)]);
       await client.lock().unlock(2);
-      await clock.tickAsync(60_000);
+      await clock.tickAsync(100_000);
       expect([client.ownerships.size, client.context.rollback.size]).to.deep.equal([0, 0]);
     });
   }
@@ -167,7 +167,7 @@ describe('handing over within a process', () => {
     expect([unlock.state, locks[1]!.state]).to.deep.equal(['rejected', 'resolved']);
     expect(client.redis.holds(NAME, client.owner(2))).to.equal(1);
     await client.lock().unlock(2);
-    await clock.tickAsync(60_000);
+    await clock.tickAsync(100_000);
     expect([client.ownerships.size, client.context.rollback.size]).to.deep.equal([0, 0]);
   });
 
@@ -216,7 +216,7 @@ describe('handing over within a process', () => {
       expect(client.redis.holds(NAME, client.owner(2))).to.equal(1);
       await client.lock(NAME, kind).unlock(2);
       expect(client.redis.exists(NAME)).to.equal(false);
-      await clock.tickAsync(60_000);
+      await clock.tickAsync(100_000);
       expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
     });
   }

@@ -13,6 +13,8 @@ import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
 const LOST = { breaks: true } as const;
+/** As in `wait/Rollback`, in ms. */
+const LATE_MS = 60_000;
 
 describe('undoing what nobody saw the end of', () => {
   let clock: SinonFakeTimers;
@@ -42,7 +44,7 @@ describe('undoing what nobody saw the end of', () => {
     expect(client.redis.holds(NAME, client.owner(1))).to.equal(1);
     expect(client.lost).to.deep.equal([]);
     await client.lock().unlock(1);
-    await turn();
+    await clock.tickAsync(LATE_MS);
     expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
@@ -91,7 +93,7 @@ describe('undoing what nobody saw the end of', () => {
 
   for (const onManyConnections of [false, true]) {
     const where = onManyConnections
-      ? 'on two connections is undone until its lease has passed'
+      ? 'on two connections is undone for its lease and a minute'
       : 'on one is undone once';
     it(`a command that was written ${where}`, async () => {
       const ownership = client.ownerships.open(
@@ -110,8 +112,27 @@ describe('undoing what nobody saw the end of', () => {
       client.redis.seize(NAME, client.owner(1));
       await clock.tickAsync(10_000);
       expect(client.redis.exists(NAME)).to.equal(!onManyConnections);
-      await clock.tickAsync(30_000);
+      await clock.tickAsync(30_000 + LATE_MS);
       expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    });
+  }
+
+  for (const [leaseMs, arrivesAfterMs] of [
+    [30_000, 29_900],
+    [30_000, 45_000],
+    [30_000, 84_000],
+    [6_000, 60_000],
+  ] as const) {
+    it(`a lock for ${leaseMs} ms that a broken connection takes ${arrivesAfterMs} ms late is free 5 s later`, async () => {
+      client.executor.fail('lock.acquire', lost(), LOST);
+      const taken = new Outcome(client.lock().tryAcquire(leaseMs, undefined, 1));
+      await clock.tickAsync(arrivesAfterMs);
+      expect(taken.error).to.be.instanceOf(ConnectionError);
+      client.redis.seize(NAME, client.owner(1));
+      await clock.tickAsync(5_100);
+      expect(client.redis.exists(NAME)).to.equal(false);
+      await clock.tickAsync(leaseMs + LATE_MS);
+      expect([client.ownerships.size, client.context.rollback.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
     });
   }
 
@@ -171,7 +192,7 @@ describe('undoing what nobody saw the end of', () => {
       client.redis.seize(NAME, client.owner(1));
       await clock.tickAsync(5_000);
       expect(client.redis.exists(NAME)).to.equal(false);
-      await clock.tickAsync(20_000);
+      await clock.tickAsync(20_000 + LATE_MS);
       expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
     }
 
@@ -186,7 +207,7 @@ describe('undoing what nobody saw the end of', () => {
       await runLate();
     });
 
-    it('are undone for as long as the lease when it gave up', async () => {
+    it('are undone for as long as the lease, and a minute, when it gave up', async () => {
       const waiter = await wait();
       await clock.tickAsync(500);
       stop.abort();
