@@ -340,7 +340,8 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
   }
 
   get #sharedSleeps(): boolean {
-    for (const waiter of this.#shared ?? []) if (waiter.asleep) return true;
+    if (this.#shared === undefined) return false;
+    for (const waiter of this.#shared) if (waiter.asleep) return true;
     return false;
   }
 

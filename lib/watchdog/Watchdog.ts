@@ -2,7 +2,7 @@ import { tellRenewal } from '../util/channels';
 import { DeadlineHeap } from '../util/DeadlineHeap';
 import { clampTimer } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { laterTurn, nextTick, settledWithin } from '../util/timing';
+import { afterCallers, laterTurn, settledWithin } from '../util/timing';
 import { confirmRenewal } from './groupValues';
 import { type Loss, lossOf } from './losses';
 import {
@@ -49,7 +49,7 @@ export class Watchdog {
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due; nothing is due before. */
   #dueAt = Infinity;
-  /** Whether the timer is to be set in a tick. */
+  /** Whether the timer is about to be set. */
   #arming = false;
   #thread: RenewalThread | undefined;
 
@@ -152,8 +152,8 @@ export class Watchdog {
   }
 
   /**
-   * Sets when it is due. Its timer follows in a tick, when the callers whose promises have just been settled have
-   * continued: none of them waits for that, and a lock that one of them releases at once needs no timer.
+   * Sets when it is due. Its timer follows when the callers whose promises have just been settled have continued: none of
+   * them waits for that, and a lock that one of them releases at once needs no timer.
    */
   #arm(dueAt: number): void {
     this.#dueAt = dueAt;
@@ -161,14 +161,14 @@ export class Watchdog {
     this.#timer = undefined;
     if (dueAt === Infinity || this.#arming) return;
     this.#arming = true;
-    nextTick(this.#setTimer);
+    afterCallers(this.#setTimer);
   }
 
   readonly #setTimer = (): void => {
     this.#arming = false;
     if (this.#dueAt === Infinity) return;
     const pause = clampTimer(this.#dueAt - performance.now());
-    this.#timer = runOutside(() => setTimeout(() => this.#due(), pause));
+    this.#timer = setTimeout(() => this.#due(), pause);
     this.#timer.unref();
   };
 
