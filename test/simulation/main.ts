@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Result, simulate } from './simulate';
-import type { Profile } from './workload/World';
+import type { GivenProfile } from './workload/clusterWorlds';
 
 /*
  * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--profile JSON] [--trace]
@@ -34,7 +34,7 @@ function number(text: string | undefined, otherwise: number): number {
 }
 
 const each = number(values.each, 400);
-const profile = values.profile === undefined ? undefined : (JSON.parse(values.profile) as Partial<Profile>);
+const profile = values.profile === undefined ? undefined : (JSON.parse(values.profile) as GivenProfile);
 /** Set in the environment of a process that runs seeds for another one. */
 const JOB = 'SIMULATION_JOB';
 /** How many seeds a job has in advance, so that it never waits for the next. */

@@ -8,9 +8,10 @@ import { useLock } from './workload/lockTasks';
 import { useMulti } from './workload/multiTasks';
 import { useJava } from './workload/javaTasks';
 import { useSynchronizer } from './workload/synchronizerTasks';
-import type { SimServer } from './server/SimServer';
+import type { Served } from './server/SimServer';
 import { FaultPlan } from './workload/faults';
-import { DESTROYED_MS, type Profile, World } from './workload/World';
+import type { GivenProfile } from './workload/clusterWorlds';
+import { DESTROYED_MS, World } from './workload/World';
 
 /** A world that ran. */
 export interface Result {
@@ -37,7 +38,7 @@ export async function simulate(
   seed: number,
   budget: number,
   trace?: (line: string) => void,
-  profile?: Partial<Profile>,
+  profile?: GivenProfile,
 ): Promise<Result> {
   const world = new World(seed, budget, trace, profile);
   const unhandled = (error: unknown): void =>
@@ -189,7 +190,7 @@ function checkServers(world: World, when: string): void {
 }
 
 /** Whether there is nothing but permits whose lease is over: whoever asks for one next takes them back. */
-function onlyOverPermits({ store }: SimServer, key: string, now: number): boolean {
+function onlyOverPermits({ store }: Served, key: string, now: number): boolean {
   const value = store.value(key);
   if (!(value instanceof SortedSet) || !/permits/.test(key)) return false;
   return value.sorted.every(([, expiry]) => expiry <= EPOCH + now + MAX_SKEW_MS);

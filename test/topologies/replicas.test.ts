@@ -108,6 +108,18 @@ describe('a master and its replicas', function () {
     expect(await lock.isLocked()).to.equal(false);
   });
 
+  it('a lock whose release no replica confirmed is released again when a failover brings it back', async () => {
+    const client = trackClient(Redisson.create(masterSlaveConfig(group).setSlavesSyncTimeout(200)));
+    const lock = client.getLock(uniqueName());
+    await lock.lock();
+    const [owner] = await askServer(group.master, (one) => one.hkeys(lock.name));
+    group.replicas[0]!.pause();
+    await lock.unlock();
+    // As a replica has it that has not heard of the release.
+    await askServer(group.master, (one) => one.multi().hset(lock.name, owner!, 1).pexpire(lock.name, 30_000).exec());
+    await sleepUntil(async () => !(await lock.isLocked()), { timeout: SOON_MS, message: 'the lock is free' });
+  });
+
   it('A5: a hand-over that no replica confirms is undone for the heir, and a release for who gave it back', async () => {
     const client = trackClient(Redisson.create(masterSlaveConfig(group).setSlavesSyncTimeout(200)));
     const kinds = [client.getLock(uniqueName()), client.getFencedLock(uniqueName())];

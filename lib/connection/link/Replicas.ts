@@ -4,6 +4,8 @@ import { isReply } from './replyErrors';
 
 /** After so many ms the number of replicas is read again, if commands are sent: one may have been added. */
 const MAX_AGE_MS = 30_000;
+/** The same while there is none: after a failover the old master comes back as the replica of the new one. */
+const MAX_AGE_ALONE_MS = 1_000;
 
 /** What the replicas of a master are asked through: the connection whose writes they are to confirm. */
 export interface ReplicaChannel {
@@ -34,6 +36,10 @@ export class Replicas {
   readonly #timeoutMs: number;
   #count = 0;
   #readAt = -Infinity;
+  /** The question how many there are, while it is under way. */
+  #reading: Promise<string | undefined> | undefined;
+  /** Counts the connections. */
+  #connection = 0;
   /** The WAIT to come. */
   #next: Confirming | undefined;
   /** The WAIT under way. */
@@ -52,7 +58,12 @@ export class Replicas {
    * @returns the server's role, `master` or `slave`, if it answers
    */
   read(): Promise<string | undefined> {
-    return runOutside(() => this.#read());
+    const reading = runOutside(() => this.#read());
+    this.#reading = reading;
+    void reading.then(() => {
+      if (this.#reading === reading) this.#reading = undefined;
+    });
+    return reading;
   }
 
   async #read(): Promise<string | undefined> {
@@ -73,8 +84,13 @@ export class Replicas {
    */
   confirm(): Promise<Confirmation> | undefined {
     if (this.#off) return undefined;
-    if (performance.now() - this.#readAt > MAX_AGE_MS) void this.read();
-    if (this.#count === 0) return undefined;
+    const ageMs = performance.now() - this.#readAt;
+    if (this.#count === 0) {
+      // Asked behind the write: a replica that comes later gets it with everything else.
+      const reading = this.#reading ?? (ageMs > MAX_AGE_ALONE_MS ? this.read() : undefined);
+      return reading === undefined ? undefined : this.#confirmAfter(reading);
+    }
+    if (ageMs > MAX_AGE_MS) void this.read();
     if (this.#next === undefined) {
       this.#next = { ...pDefer<Confirmation>(), context: callerContext() };
       if (this.#current === undefined) this.#channel.last(() => this.#ask());
@@ -84,8 +100,16 @@ export class Replicas {
 
   /** The connection is gone, and with it what its server knows of our writes: nobody will ever tell. */
   lost(): void {
-    for (const round of [this.#current, this.#next]) round?.resolve(new Error('The connection was lost before WAIT'));
+    this.#connection++;
+    for (const round of [this.#current, this.#next]) round?.resolve(lost());
     this.#current = this.#next = undefined;
+  }
+
+  async #confirmAfter(reading: Promise<unknown>): Promise<Confirmation> {
+    const connection = this.#connection;
+    await reading;
+    if (this.#count === 0) return undefined;
+    return connection === this.#connection ? this.confirm() : lost();
   }
 
   #ask(): void {
@@ -113,4 +137,8 @@ export class Replicas {
       return undefined;
     }
   }
+}
+
+function lost(): Error {
+  return new Error('The connection was lost before WAIT');
 }

@@ -11,6 +11,8 @@ export interface SendRecord {
   connectionNumber: number;
   /** Whether it was written to more than one: what the broken one had taken may run after what came later. */
   onManyConnections: boolean;
+  /** Whether it was done, and no replica has confirmed it: a failover may take it back. @default false */
+  unconfirmed?: boolean;
   /** When it was first written (monotonic), since the caller last forgot it. */
   sentAt: number | undefined;
   /**

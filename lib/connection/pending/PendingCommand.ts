@@ -156,8 +156,9 @@ export class PendingCommand implements ReplicaAck {
       return undefined;
     }
     const { acked } = this;
-    if (checked && (acked === 0 || acked instanceof Error) && typeof script?.synced === 'function') {
-      if (script.synced(value as never)) {
+    if (checked && (acked === 0 || acked instanceof Error)) {
+      if (this.sendRecord !== undefined) this.sendRecord.unconfirmed = true;
+      if (typeof script?.synced === 'function' && script.synced(value as never)) {
         this.#unconfirmed = { value };
         return acked;
       }

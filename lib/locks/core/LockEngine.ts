@@ -15,7 +15,7 @@ import { type Acquired, Acquisition } from './Acquisition';
 import type { CallingThread } from './calls';
 import { releaseOrHandOver } from './handOver';
 import type { LockContext } from './LockContext';
-import { rollBackHold, rollBackRelease } from './rollback';
+import { rollBackHold, rollBackRelease, rollBackUnconfirmed } from './rollback';
 
 /** One request of a thread to acquire a lock. */
 export interface AcquireRequest {
@@ -144,6 +144,7 @@ export class LockEngine {
       // send, so that the server works meanwhile.
       ownerships.update(ownership);
       reply = await releasing;
+      if (sendRecord.unconfirmed === true) rollBackUnconfirmed(context, kind, ownership, given, sendRecord);
     } catch (error) {
       // No caller owns this hold any more, whatever the error.
       if (!endsUndo(error)) rollBackRelease(context, kind, ownership, given, sendRecord);

@@ -96,6 +96,24 @@ export function rollBackRelease(
 }
 
 /**
+ * {@link rollBack} for a hold that was released, but no replica has confirmed that: a failover may bring it back.
+ * @param sendRecord - the record of the release
+ */
+export function rollBackUnconfirmed(
+  { ownerships, rollback }: RollbackContext,
+  kind: LockKind,
+  ownership: Ownership,
+  hold: Hold,
+  sendRecord: SendRecord,
+): void {
+  const leaseMs = Math.max(hold.leaseMs, hold.watchdogMs);
+  // It must be looked for again and again: no command can be sent behind a failover.
+  const record = { ...sendRecord, onManyConnections: true };
+  const unwanted = { ownership, kind, sendRecord: record, doubtful: true, waiter: undefined, leaseMs, queuedMs: 0 };
+  rollBackLateRun(unwanted, { ownerships, rollback });
+}
+
+/**
  * {@link rollBack} for a hold that Redis may have for `leaseMs`.
  * @param sendRecord - the record of its release, if there was one
  */

@@ -10,7 +10,8 @@ export interface ScriptHost {
   store(): Store;
   /** Whether there is no memory left. */
   full(): boolean;
-  publish(channel: string, message: string): number;
+  /** @param sharded - whether by SPUBLISH */
+  publish(channel: string, message: string, sharded: boolean): number;
   /** Told of each write. */
   wrote(): void;
 }
@@ -91,7 +92,8 @@ export class ScriptEngine {
     const [name = '', ...args] = values.map(argument);
     const command = name.toLowerCase();
     try {
-      if (command === 'publish') return this.#host.publish(args[0]!, args[1]!);
+      if (command === 'publish') return this.#host.publish(args[0]!, args[1]!, false);
+      if (command === 'spublish') return this.#host.publish(args[0]!, args[1]!, true);
       if (this.#full && !this.#dirty && needsMemory(command)) {
         return new RedisError("OOM command not allowed when used memory > 'maxmemory'.");
       }

@@ -61,6 +61,8 @@ export class Loop {
   steps = 0;
   /** Of everything that has happened, in order. */
   hash = 0;
+  /** How code of a process connects to an address, in worlds that have addresses. */
+  dial: ((host: string, port: number) => unknown) | undefined;
   /** Told of everything that happens. */
   trace: ((line: string) => void) | undefined;
   readonly #heap: Occurrence[] = [];

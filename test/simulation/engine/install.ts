@@ -5,12 +5,14 @@
 import { AsyncResource } from 'node:async_hooks';
 import type * as Crypto from 'node:crypto';
 import { createRequire } from 'node:module';
+import type * as Net from 'node:net';
 import type * as TimersPromises from 'node:timers/promises';
 import { type Loop, type Occurrence, Phase } from './Loop';
 
 // What `require` gives to everybody: an import may be a copy of it.
 const load = createRequire(__filename);
 const crypto = load('node:crypto') as typeof Crypto;
+const net = load('node:net') as typeof Net;
 const promises = load('node:timers/promises') as typeof TimersPromises;
 
 /** The clock of the real world, for whoever reports. */
@@ -153,6 +155,13 @@ Object.assign(crypto, {
     return raw.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   },
 });
+
+const realConnect = net.createConnection;
+const connect = ((...args: Parameters<typeof realConnect>) => {
+  const [{ host, port }] = args as unknown as [{ host: string; port: number }];
+  return world?.dial === undefined ? realConnect(...args) : world.dial(host, port);
+}) as typeof realConnect;
+Object.assign(net, { connect, createConnection: connect });
 
 const realPause = promises.setTimeout;
 Object.assign(promises, {

@@ -1,4 +1,5 @@
 import type { Mutation } from '../bundle';
+import type { GivenProfile } from '../workload/clusterWorlds';
 import type { Profile } from '../workload/World';
 
 /** A mutation, and what it takes to notice it. */
@@ -6,7 +7,7 @@ export interface ListedMutation extends Mutation {
   /** So many seeds notice it, from the first on. A few times what they took when it was written. */
   readonly within: number;
   /** What the worlds of these seeds have in common. @default nothing: they are those of the simulation itself */
-  readonly profile?: Partial<Profile>;
+  readonly profile?: GivenProfile;
 }
 
 /** Few callers and far away: whoever is not woken by a message is not woken by the next one either. */

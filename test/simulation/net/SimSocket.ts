@@ -41,6 +41,7 @@ export class SimSocket extends EventEmitter {
   readonly #loop: Loop;
   readonly #context = new AsyncResource('SimSocket');
   #timeout: NodeJS.Timeout | undefined;
+  #text = false;
 
   constructor(loop: Loop, server: SimServer, latency: () => number) {
     super();
@@ -68,6 +69,16 @@ export class SimSocket extends EventEmitter {
   }
 
   resume(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  /** From now on what comes is text. */
+  setEncoding(): this {
+    this.#text = true;
     return this;
   }
 
@@ -159,7 +170,7 @@ export class SimSocket extends EventEmitter {
         return;
       }
       this.bytesRead += text.length;
-      this.emit('data', Buffer.from(text, 'latin1'));
+      this.emit('data', this.#text ? text : Buffer.from(text, 'latin1'));
     });
   }
 }

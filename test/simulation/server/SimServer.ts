@@ -25,11 +25,38 @@ interface Replica {
   stalledUntil: number;
 }
 
+/** What workload and oracle see of a server, or of several that serve as one. */
+export interface Served {
+  readonly name: string;
+  readonly store: Pick<Store, 'entry' | 'value' | 'text' | 'hash' | 'sortedSet' | 'ttl' | 'dump'>;
+  /** Open connections. */
+  readonly connections: SimSocket[];
+  /** Channels that somebody listens to. */
+  readonly channels: string[];
+  listens(socket: SimSocket, channel: string): boolean;
+  /** Its wall clock. */
+  readonly clock: number;
+  readonly commands: number;
+  /** Scripts that renew locks. */
+  readonly renewals: number;
+}
+
+/** What makes a server a node of a cluster. */
+export interface Membership {
+  /** @returns the answer of a node of a cluster, `undefined` where it is that of any server */
+  answer(socket: SimSocket, command: string, args: readonly string[]): string | undefined;
+  /** A client or a script publishes. @returns how many hear it here */
+  publish(channel: string, message: string, sharded: boolean): number;
+  /** A connection is gone. */
+  closed(socket: SimSocket): void;
+}
+
 /** A write takes so long to a replica, in ms. */
 const REPLICATION_MS = 0.5;
 
 const OK = new Status('OK');
 const MISCONF = 'MISCONF Redis is configured to save RDB snapshots, but it is currently not able to persist on disk.';
+const UNBLOCKED = 'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)';
 /** In a trace: which argument of a script tells most. */
 const SHORT = 60;
 
@@ -41,10 +68,13 @@ export interface ScriptCall {
 }
 
 /** A Redis, as far as ioredis and the scripts see it: RESP2, scripts, pub/sub. */
-export class SimServer {
+export class SimServer implements Served {
   readonly name: string;
   /** Changes with a failover. */
   address: string;
+  /** Of a node of a cluster. */
+  port = 0;
+  member: Membership | undefined;
   store: Store;
   readonly engine: ScriptEngine;
   /** Whether there is no memory left. */
@@ -69,6 +99,10 @@ export class SimServer {
   /** Counts what has been written. */
   #offset = 0;
   #replicas: Replica[] = [];
+  /** Whether its replicas are there, and get nothing. */
+  #mute = false;
+  /** What comes when it listens again. */
+  #waiting: (() => void)[] = [];
   /** What looks whether a WAIT is over. */
   readonly #confirming = new Set<() => void>();
   /** Counts failovers. */
@@ -83,7 +117,7 @@ export class SimServer {
     this.engine = new ScriptEngine({
       store: () => this.store,
       full: () => this.full,
-      publish: (channel, message) => this.#publish(channel, message),
+      publish: (channel, message, sharded) => this.#publish(channel, message, sharded),
       wrote: () => this.#replicate(),
     });
   }
@@ -110,6 +144,20 @@ export class SimServer {
   /** Open connections, the oldest first. */
   get connections(): SimSocket[] {
     return [...this.#sessions.keys()];
+  }
+
+  get replicaCount(): number {
+    return this.#replicas.length;
+  }
+
+  /** As other nodes of its cluster call it. */
+  get endpoint(): string {
+    return `${this.address}:${this.port}`;
+  }
+
+  /** As CLUSTER SLOTS calls it. */
+  get announced(): Reply {
+    return [this.address, this.port, this.name.padEnd(40, '0'), []];
   }
 
   /** How many listen to a channel. */
@@ -166,6 +214,54 @@ export class SimServer {
     if (session === undefined) return;
     this.#sessions.delete(socket);
     for (const channel of session.channels) this.#unsubscribe(socket, channel);
+    this.member?.closed(socket);
+  }
+
+  /** Does something as soon as it is not paused. */
+  whenListening(action: () => void): void {
+    if (this.listening) action();
+    else this.#waiting.push(action);
+  }
+
+  /** Its replicas hear nothing more of it. @returns what the one has that has most */
+  surrender(): Store {
+    // What is under way does not arrive any more.
+    this.#replicas = this.#replicas.map((replica) => ({ ...replica }));
+    this.#mute = true;
+    return this.#best().store.copy();
+  }
+
+  /** It is a master from now on, without a replica. */
+  lead(store: Store): void {
+    this.store = store;
+    this.#resetReplicas(0);
+  }
+
+  /** It is no master any more. As Redis does, it closes the connections whose WAIT is under way. */
+  follow(): void {
+    this.store = this.#newStore();
+    this.#resetReplicas(0);
+    for (const [socket, { blocked }] of [...this.#sessions]) {
+      if (blocked === undefined) continue;
+      socket.deliver(encode(new RedisError(UNBLOCKED)), 'reply');
+      this.closed(socket);
+      socket.toClient.send(undefined);
+    }
+  }
+
+  /** A replica comes, and has everything in so many ms. */
+  attach(ms: number): void {
+    const { now } = this.#loop;
+    this.#resetReplicas(0);
+    const replica = { store: this.#newStore(), offset: -1, lastAt: now + ms, stalledUntil: 0 };
+    const replicas = (this.#replicas = [replica]);
+    const [store, offset] = [this.store.copy(), this.#offset];
+    this.#loop.after(ms, () => this.#arrive(replicas, replica, store, offset));
+  }
+
+  /** Whether a replica has its data, apart from what is under way. */
+  get followed(): boolean {
+    return !this.#mute && this.#replicas.some(({ offset }) => offset >= 0);
   }
 
   /** Does nothing for so many ms; connections stay open. */
@@ -199,7 +295,7 @@ export class SimServer {
 
   /** Dies, and the replica that has most of its data is the master in so many ms: what that has not got is lost. */
   failOver(ms: number): void {
-    const best = this.#replicas.reduce((one, other) => (other.offset > one.offset ? other : one));
+    const best = this.#best();
     this.#loop.note(
       `${this.name} fails over in ${ms.toFixed()} ms, ${this.#offset - best.offset > 0 ? 'with a loss' : 'complete'}`,
     );
@@ -213,7 +309,12 @@ export class SimServer {
     this.breakAll();
   }
 
+  #best(): Replica {
+    return this.#replicas.reduce((one, other) => (other.offset > one.offset ? other : one));
+  }
+
   #resetReplicas(count: number): void {
+    this.#mute = false;
     this.#replicas = Array.from({ length: count }, () => ({
       store: this.store.copy(),
       offset: this.#offset,
@@ -227,18 +328,26 @@ export class SimServer {
     const replicas = this.#replicas;
     if (replicas.length === 0) return;
     const offset = ++this.#offset;
+    if (this.#mute) return;
     const store = this.store.copy();
     for (const replica of replicas) {
       const { now, random } = this.#loop;
       replica.lastAt = Math.max(replica.lastAt, replica.stalledUntil, now + random.around(REPLICATION_MS));
-      this.#loop.after(replica.lastAt - now, () => {
-        // Two may arrive at the same time.
-        if (replicas !== this.#replicas || replica.offset >= offset) return;
-        replica.store = store;
-        replica.offset = offset;
-        for (const confirm of [...this.#confirming]) confirm();
-      });
+      this.#loop.after(replica.lastAt - now, () => this.#arrive(replicas, replica, store, offset));
     }
+  }
+
+  #arrive(replicas: readonly Replica[], replica: Replica, store: Store, offset: number): void {
+    // Two may arrive at the same time.
+    if (replicas !== this.#replicas || replica.offset >= offset) return;
+    replica.store = store;
+    replica.offset = offset;
+    for (const confirm of [...this.#confirming]) confirm();
+  }
+
+  /** Its replicas hear of keys that were moved. */
+  wrote(): void {
+    this.#replicate();
   }
 
   /** WAIT: nothing else of this connection is done until so many replicas have what it wrote, or the time is over. */
@@ -292,6 +401,7 @@ export class SimServer {
     if (!this.listening) return;
     for (const confirm of [...this.#confirming]) confirm();
     for (const socket of this.connections) socket.toServer.drain();
+    for (const action of this.#waiting.splice(0)) action();
   }
 
   #newStore(): Store {
@@ -301,6 +411,8 @@ export class SimServer {
   #answer(socket: SimSocket, session: Session, words: string[]): string {
     const [name = '', ...args] = words;
     const command = name.toLowerCase();
+    const special = this.member?.answer(socket, command, args);
+    if (special !== undefined) return special;
     if (command === 'subscribe' || command === 'unsubscribe') {
       return args.map((channel) => this.#listen(socket, session, command, channel)).join('');
     }
@@ -329,7 +441,7 @@ export class SimServer {
       case 'select':
         return OK;
       case 'publish':
-        return this.#publish(args[0]!, args[1]!);
+        return this.#publish(args[0]!, args[1]!, false);
       case 'pubsub':
         return args.slice(1).flatMap((channel): Reply[] => [channel, this.subscribers(channel)]);
       case 'wait':
@@ -377,7 +489,12 @@ export class SimServer {
     if (sockets?.size === 0) this.#subscribers.delete(channel);
   }
 
-  #publish(channel: string, message: string): number {
+  #publish(channel: string, message: string, sharded: boolean): number {
+    return this.member?.publish(channel, message, sharded) ?? this.hear(channel, message);
+  }
+
+  /** Those who listen to a channel here get a message. @returns how many */
+  hear(channel: string, message: string): number {
     const sockets = this.#subscribers.get(channel);
     if (sockets === undefined) return 0;
     const count = sockets.size;

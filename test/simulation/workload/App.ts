@@ -1,9 +1,10 @@
 import '../engine/install';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { Redisson } from '../../../lib/Redisson';
 import { JavaClient } from '../java/JavaClient';
 import { type Loop, SimProcess } from '../engine/Loop';
 import { SimSocket } from '../net/SimSocket';
+import type { SimCluster } from '../server/SimCluster';
 import type { SimServer } from '../server/SimServer';
 
 /** A connection that is given up is destroyed after so many ms, as ioredis' own connector does. */
@@ -41,12 +42,15 @@ export class App {
     readonly settings: AppSettings,
     readonly java: boolean,
     readonly replicated: boolean,
+    /** In place of the servers. */
+    readonly cluster: SimCluster | undefined,
   ) {
     this.process = new SimProcess(id);
   }
 
   /** Makes the clients. To be run as code of this process. */
   open(): void {
+    if (this.cluster !== undefined) return void this.clients.push(this.#openCluster(this.cluster));
     for (const server of this.servers) {
       if (this.java) {
         this.javaClients.push(
@@ -71,6 +75,21 @@ export class App {
       const redisson = Redisson.create({ client, ...this.settings });
       this.clients.push(redisson);
     }
+  }
+
+  #openCluster({ servers, profile }: SimCluster): Redisson {
+    const nodes = servers.slice(0, 3).map(({ address, port }) => ({ host: address, port }));
+    const client = new Cluster(nodes, {
+      lazyConnect: true,
+      slotsRefreshInterval: profile.scanIntervalMs,
+      redisOptions: { protocol: 2, disableClientInfo: true },
+    });
+    return Redisson.create({ client, ...this.settings });
+  }
+
+  /** Its code connects to an address. */
+  dial(host: string, port: number): SimSocket {
+    return this.#connect(this.cluster!.at(host, port)!);
   }
 
   /** Whether it runs just now. */

@@ -6,7 +6,9 @@ import { SAMPLES } from '../../redis/scripts/samples';
 import { Loop, Phase, type SimProcess } from '../engine/Loop';
 import { Random } from '../engine/Random';
 import { JAVA_SCRIPTS } from '../java/javaScripts';
-import { SimServer } from '../server/SimServer';
+import { type ClusterProfile, SimCluster } from '../server/SimCluster';
+import { type Served, SimServer } from '../server/SimServer';
+import { type GivenProfile, withCluster, withGiven } from './clusterWorlds';
 import { App, type AppSettings } from './App';
 import { FairOrder } from './FairOrder';
 import { Oracle } from './Oracle';
@@ -52,7 +54,7 @@ export interface Wanted {
 
 /** A lock of a server. */
 export interface LockPlace extends Wanted {
-  readonly server: SimServer;
+  readonly server: Served;
   readonly name: string;
   readonly kind: LockKindName;
 }
@@ -97,9 +99,11 @@ export interface Profile {
   /** Between two bursts of faults, in ms. */
   readonly calmMs: number;
   readonly settings: AppSettings;
+  /** A cluster in place of the servers. */
+  readonly cluster?: ClusterProfile;
 }
 
-export type FaultFamily = 'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown';
+export type FaultFamily = 'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown' | 'cluster';
 
 const FAULTS: readonly FaultFamily[] = ['network', 'server', 'process', 'memory', 'disk', 'shutdown'];
 
@@ -118,7 +122,11 @@ export class World {
   readonly random: Random;
   readonly oracle: Oracle;
   readonly profile: Profile;
-  readonly servers: SimServer[];
+  readonly cluster: SimCluster | undefined;
+  /** What clients are made for: servers, or one cluster. */
+  readonly servers: readonly Served[];
+  /** The servers, be they nodes of a cluster or not. */
+  readonly nodes: readonly SimServer[];
   readonly apps: App[] = [];
   readonly operations = new Set<Operation>();
   /** What else looks for holds that nobody owns. */
@@ -137,20 +145,27 @@ export class World {
     readonly seed: number,
     readonly budget: number,
     trace: ((line: string) => void) | undefined,
-    profile?: Partial<Profile>,
+    profile?: GivenProfile,
   ) {
     this.loop = new Loop(seed);
     this.loop.trace = trace;
     this.random = this.loop.random;
     this.oracle = new Oracle(this.loop);
     const drawn = drawProfile(this.random);
-    this.profile =
-      profile === undefined ? withGroups(withReplicas(withJava(drawn, seed), seed), seed) : { ...drawn, ...profile };
-    this.servers = Array.from(
-      { length: this.profile.servers },
-      (_, i) => new SimServer(this.loop, `r${i}`, scriptNames, this.profile.replicas),
-    );
-    if (this.profile.javaApps === 0) this.#judgeOrder();
+    this.profile = profile === undefined ? drawWorld(drawn, seed) : withGiven(drawn, profile, seed);
+    const { cluster, servers, replicas } = this.profile;
+    if (cluster === undefined) {
+      const serverOf = (_: unknown, i: number): SimServer => new SimServer(this.loop, `r${i}`, scriptNames, replicas);
+      this.servers = this.nodes = Array.from({ length: servers }, serverOf);
+    } else {
+      this.cluster = new SimCluster(this.loop, cluster, scriptNames);
+      this.servers = [this.cluster];
+      this.nodes = this.cluster.servers;
+      this.loop.dial = (host, port) => this.apps.find(({ process }) => process === this.loop.current)!.dial(host, port);
+    }
+    // Where keys move from server to server, so does the queue.
+    const stays = cluster === undefined || !this.profile.faults.some((family) => /server|cluster/.test(family));
+    if (this.profile.javaApps === 0 && stays) this.#judgeOrder();
     enter(this.loop);
     this.#poll();
   }
@@ -162,7 +177,7 @@ export class World {
       const app = this.apps.find(({ clients }) => clients.some((client) => client.getId() === id));
       return app && { process: app.process, running: app.running && !app.leaving };
     });
-    for (const server of this.servers) server.observe = (call) => order.observe(server, call);
+    for (const server of this.nodes) server.observe = (call) => order.observe(server, call);
   }
 
   /** Runs code of a process. */
@@ -179,7 +194,8 @@ export class World {
     };
     const settings = java ? javaSettings(this.profile) : this.profile.settings;
     const id = `${java ? 'j' : 'p'}${this.#apps++}`;
-    const app = new App(id, this.loop, this.servers, latency, settings, java, this.profile.replicas > 0);
+    const replicated = this.profile.replicas > 0;
+    const app = new App(id, this.loop, this.nodes, latency, settings, java, replicated, this.cluster);
     app.process.rate = 1 + random.between(-0.0004, 0.0004);
     app.process.wallOffset = random.chance(30) ? random.between(-2_000, 2_000) : random.between(-5, 5);
     // The leases of values go by the wall clocks of clients: those must agree, as docs/differences.md says.
@@ -260,7 +276,7 @@ export class World {
     return new Promise((resolve) => void this.loop.after(ms, resolve));
   }
 
-  place(server: SimServer, kind: LockKindName, name: string): LockPlace {
+  place(server: Served, kind: LockKindName, name: string): LockPlace {
     const fairMs = this.profile.faults.includes('disk') ? REFUSED_FAIR_IDLE_MS : FAIR_IDLE_MS;
     const patienceMs = (): number => (/fair/i.test(kind) ? fairMs : IDLE_MS);
     const isFree = (): boolean => server.store.entry(name) === undefined;
@@ -373,6 +389,10 @@ const GROUPS: readonly (readonly LockKindName[])[] = [
   LOCK_KINDS,
   LOCK_KINDS,
 ];
+
+function drawWorld(drawn: Profile, seed: number): Profile {
+  return withCluster(withGroups(withReplicas(withJava(drawn, seed), seed), seed), seed);
+}
 
 /** Of a hundred worlds so many have clients of Java. */
 const JAVA_WORLDS = 30;

@@ -1,6 +1,7 @@
 import type { SimSocket, Break } from '../net/SimSocket';
 import type { SimServer } from '../server/SimServer';
 import type { App } from './App';
+import { clusterFault, clusterServerFault } from './clusterFaults';
 import { type FaultFamily, type World } from './World';
 
 /**
@@ -54,6 +55,8 @@ export class FaultPlan {
         return this.#disk();
       case 'shutdown':
         return this.#shutdown();
+      case 'cluster':
+        return clusterFault(this.#world);
     }
   }
 
@@ -93,7 +96,8 @@ export class FaultPlan {
   #server(): void {
     const world = this.#world;
     const { random, oracle } = world;
-    const server = random.of(world.servers);
+    if (world.cluster !== undefined) return clusterServerFault(world);
+    const server = random.of(world.nodes);
     if (world.profile.replicas > 0 && random.chance(70)) return this.#replicas(server);
     if (random.chance(50)) {
       const ms = random.of([random.between(10, 300), random.between(300, 7_000)]);
@@ -143,7 +147,7 @@ export class FaultPlan {
 
   #memory(): void {
     const world = this.#world;
-    const server = world.random.of(world.servers);
+    const server = world.random.of(world.nodes);
     const ms = world.random.of([50, 1_000, 6_000]);
     world.trouble(ms);
     world.loop.note(`${server.name} has no memory for ${ms} ms`);
@@ -154,7 +158,7 @@ export class FaultPlan {
 
   #disk(): void {
     const world = this.#world;
-    const server = world.random.of(world.servers);
+    const server = world.random.of(world.nodes);
     const ms = world.random.of([50, 2_000, 7_000]);
     world.trouble(ms);
     world.loop.note(`${server.name} refuses to write for ${ms} ms`);

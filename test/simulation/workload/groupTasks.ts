@@ -1,6 +1,6 @@
 import type { LockHold } from '../../../lib/api';
 import { groupValues } from '../../../lib/locks/kinds/group';
-import type { SimServer } from '../server/SimServer';
+import type { Served } from '../server/SimServer';
 import type { App } from './App';
 import { drawWish, judge, pause } from './lockTasks';
 import type { Wanted, World } from './World';
@@ -13,7 +13,7 @@ const CLOCK_MS = 500;
 
 /** Some values of a group of a server. */
 interface Place {
-  readonly server: SimServer;
+  readonly server: Served;
   readonly name: string;
   readonly values: readonly string[];
 }
@@ -100,7 +100,7 @@ async function inside(
 }
 
 /** Who has a value, of those whose time is not over. */
-function holderOf({ store, clock }: SimServer, name: string, value: string): string | undefined {
+function holderOf({ store, clock }: Served, name: string, value: string): string | undefined {
   const hash = store.hash(name);
   const [field = ''] = groupValues([value]).fields;
   const holder = hash?.get(field);

@@ -96,9 +96,40 @@ describe('Replicas', () => {
     await turn();
     expect(replicas.confirm()).to.equal(undefined);
     expect(asked.length).to.equal(2);
-    clock.tick(30_001);
+    clock.tick(1_001);
+    const alone = [replicas.confirm(), replicas.confirm()];
+    expect(texts().slice(2)).to.deep.equal(['info replication']);
+    asked[2]?.resolve('connected_slaves:0');
+    expect(await Promise.all(alone)).to.deep.equal([undefined, undefined]);
     expect(replicas.confirm()).to.equal(undefined);
+    await have(1);
+    clock.tick(30_001);
+    void replicas.confirm();
     expect(texts().at(-1)).to.equal('info replication');
+  });
+
+  it('that came after a failover confirm the first write that follows', async () => {
+    await have(0);
+    clock.tick(1_001);
+    const confirmed = replicas.confirm();
+    asked[0]?.resolve('connected_slaves:1');
+    await turn();
+    endTurn();
+    expect(texts()).to.deep.equal(['info replication', 'wait 1 300']);
+    asked[1]?.resolve(1);
+    expect(await confirmed).to.equal(1);
+  });
+
+  it('confirm nothing of a connection that was lost while they were counted', async () => {
+    await have(0);
+    clock.tick(1_001);
+    const confirmed = replicas.confirm();
+    replicas.lost();
+    await have(1);
+    asked[0]?.reject(new Error('Connection is closed.'));
+    expect(await confirmed).to.be.instanceOf(Error);
+    endTurn();
+    expect(texts()).to.deep.equal(['info replication']);
   });
 
   for (const message of ["ERR unknown command 'wait', with args beginning with: '1' '300' ", 'NOPERM no WAIT']) {
