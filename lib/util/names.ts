@@ -15,8 +15,29 @@ export function prefixName(prefix: string, name: string): string {
   return name.includes('{') ? `${prefix}:${name}` : `${prefix}:{${name}}`;
 }
 
+/** How many names {@link remembered} keeps at most. */
+const MAX_REMEMBERED = 1_000;
+
 /**
- * The same with a suffix: `{name}:suffix`, or `name:suffix`.
+ * The same function, which returns the same string for the same name as long as it remembers it: Node need not build and
+ * hash the channel of a busy lock anew for each command.
+ *
+ * @param make - makes a name from the raw name of an object
+ */
+export function remembered(make: (rawName: string) => string): (rawName: string) => string {
+  const names = new Map<string, string>();
+  return (rawName) => {
+    const known = names.get(rawName);
+    if (known !== undefined) return known;
+    if (names.size >= MAX_REMEMBERED) names.clear();
+    const name = make(rawName);
+    names.set(rawName, name);
+    return name;
+  };
+}
+
+/**
+ * {@link prefixName} with a suffix instead: `{name}:suffix`, or `name:suffix`.
  *
  * @param name - the raw name of the object
  * @param suffix - e.g. `timeout`

@@ -1,12 +1,10 @@
 import { decodeFlag } from '../../scripts/replies';
 import { defineScript, lua, type Script } from '../../scripts/Script';
 import { TELL } from '../../scripts/shortenLease';
-import { prefixName, suffixName } from '../../util/names';
+import { prefixName, remembered, suffixName } from '../../util/names';
 
 /** The channel of both halves: `redisson_rwlock:{name}`. */
-export function readWriteChannel(rawName: string): string {
-  return prefixName('redisson_rwlock', rawName);
-}
+export const readWriteChannel = remembered((rawName) => prefixName('redisson_rwlock', rawName));
 
 /** The prefix of the keys of an owner's read holds: `{name}:<owner>:rwlock_timeout`. */
 export function timeoutPrefix(rawName: string, owner: string): string {

@@ -1,7 +1,7 @@
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/replies';
 import { PUBLISH_COMMAND } from '../../scripts/Script';
-import { ownerName, prefixName } from '../../util/names';
+import { ownerName, prefixName, remembered } from '../../util/names';
 import type { Search } from '../../wait/Rollback';
 import { lockWakeRule } from '../../waiters/WaitQueue';
 import type { Renewal } from '../../watchdog/Ownership';
@@ -17,9 +17,7 @@ import {
 } from './reentrantScripts';
 
 /** The channel of plain, fenced and non-reentrant locks: `redisson_lock__channel:{name}`. */
-export function lockChannel(rawName: string): string {
-  return prefixName('redisson_lock__channel', rawName);
-}
+export const lockChannel = remembered((rawName) => prefixName('redisson_lock__channel', rawName));
 
 /** The message of an unlock. */
 export const UNLOCK_MESSAGE = '0';

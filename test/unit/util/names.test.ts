@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ownerName, prefixName, slotOf, suffixName, writeOwnerName } from '../../../lib/util/names';
+import { ownerName, prefixName, remembered, slotOf, suffixName, writeOwnerName } from '../../../lib/util/names';
 
 const CLIENT = '3c2e0c5e-6f5b-4f0e-9d3a-0a1b2c3d4e5f';
 
@@ -68,4 +68,19 @@ describe('slotOf', () => {
       expect(slotOf(key)).to.equal(slot);
     });
   }
+});
+
+describe('remembered names', () => {
+  it('a name is made once, and again when more names than it keeps have come since', () => {
+    const made: string[] = [];
+    const nameOf = remembered((rawName) => {
+      made.push(rawName);
+      return `{${rawName}}`;
+    });
+    expect([nameOf('a'), nameOf('b'), nameOf('a')]).to.deep.equal(['{a}', '{b}', '{a}']);
+    expect(made).to.deep.equal(['a', 'b']);
+    for (let i = 0; i < 1_000; i++) expect(nameOf(`n${i}`)).to.equal(`{n${i}}`);
+    expect(nameOf('a')).to.equal('{a}');
+    expect(made.filter((name) => name === 'a')).to.have.length(2);
+  });
 });
