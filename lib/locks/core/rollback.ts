@@ -1,7 +1,7 @@
 import { newCleanupRecord, type SendRecord } from '../../connection/pending/CommandExecutor';
 import { holdsOfValue } from '../../watchdog/groupValues';
 import type { Hold, Ownership } from '../../watchdog/Ownership';
-import { lateMs, type Leftover, type LeftoverPlace, type Search } from '../../wait/Rollback';
+import { LATE_MS, lateMs, type Leftover, type LeftoverPlace, type Search } from '../../wait/Rollback';
 import type { AttemptRequest, LockKind } from '../kinds/LockKind';
 import type { LockContext } from './LockContext';
 
@@ -28,7 +28,10 @@ export interface UnwantedHold {
    * @default false
    */
   readonly released?: boolean;
-  /** How long Redis keeps such a waiter without an undo, in ms; 0 without a waiter. */
+  /**
+   * How long such a waiter may delay those behind it, in ms; 0 without a waiter. Its place stays in Redis until somebody
+   * comes by: where Redis refuses the undo, it is tried for that time and a minute.
+   */
   readonly queuedMs: number;
   /**
    * Set while a holder hands the lock over: resolves to whether the hand-over succeeded. Its command is the holder's
@@ -136,14 +139,14 @@ class LockLeftover implements Leftover {
   readonly #ownerships: RollbackContext['ownerships'];
   /** Whether there is no waiter to remove from its queue. */
   #offQueue: boolean;
-  /** How long Redis keeps the waiter, in ms. */
+  /** How long the waiter is taken off its queue, in ms. */
   #queuedMs: number;
 
   constructor(unwanted: UnwantedHold, ownerships: RollbackContext['ownerships']) {
     this.#unwantedHold = unwanted;
     this.#ownerships = ownerships;
     this.#offQueue = unwanted.waiter === undefined;
-    this.#queuedMs = unwanted.queuedMs;
+    this.#queuedMs = this.#offQueue ? 0 : unwanted.queuedMs + LATE_MS;
   }
 
   get livesMs(): number {

@@ -4,6 +4,7 @@ import {
   newSendRecord,
   type SendRecord,
 } from '../../connection/pending/CommandExecutor';
+import { CommandError } from '../../errors';
 import { PUBLISH_COMMAND } from '../../scripts/Script';
 import type { QueueWait } from '../../waiters/QueueWait';
 import type { Subscriptions } from '../../waiters/Subscriptions';
@@ -20,9 +21,14 @@ import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
 const FIRST_CHECK_MS = 300;
 /** Sent as the time since the head was notified, in ms: so long that the waiters behind it are probed at once. */
 const LONG_AGO_MS = 500;
-/** How long after a check that failed the next one is made, in ms. */
+/** How long after a check that failed the next one is made, in ms; twice as long after each {@link MAX_FAILURES}. */
 const RETRY_MS = 1000;
-/** The number of checks in a row that may fail while no waiter of this client depends on them. */
+/** The longest such pause, in ms. */
+const LONGEST_RETRY_MS = 5000;
+/**
+ * The number of checks in a row that may fail while no waiter of this client depends on them, unless the server refuses
+ * them only for now: then those who wait elsewhere depend on them, since what others had to tell them was refused, too.
+ */
 const MAX_FAILURES = 5;
 /** A check is made this much later (ms) than the end of the claims that it checks. */
 const MARGIN_MS = 50;
@@ -153,11 +159,11 @@ export class FairQueueWatch implements QueueWatch {
     this.#stopTimer(queue);
     queue.notifiedAt = undefined;
     queue.checks++;
-    const turn = await this.#check(queue, Math.floor(sinceMs), newSendRecord()).catch(() => undefined);
+    const turn = await this.#check(queue, Math.floor(sinceMs), newSendRecord()).catch(asError);
     queue.checks--;
     if (this.#closed) return;
-    if (turn === undefined) {
-      this.#failed(queue, notifiedAt);
+    if (turn instanceof Error) {
+      this.#failed(queue, notifiedAt, turn);
     } else {
       queue.failures = 0;
       queue.claims = turn.againMs > 0;
@@ -169,14 +175,15 @@ export class FairQueueWatch implements QueueWatch {
   }
 
   /** Waiters sleep, and may depend on the check that failed (a time-out, a refusal by the server): it is made again. */
-  #failed(queue: Watched, notifiedAt: number | undefined): void {
+  #failed(queue: Watched, notifiedAt: number | undefined, error: Error): void {
     queue.failures++;
-    if (queue.waiting === 0 && queue.failures >= MAX_FAILURES) {
+    if (queue.waiting === 0 && queue.failures >= MAX_FAILURES && !isForNow(error)) {
       queue.claims = false;
+      queue.failures = 0;
       return;
     }
     queue.notifiedAt ??= notifiedAt;
-    this.#checkIn(queue, RETRY_MS);
+    this.#checkIn(queue, Math.min(RETRY_MS * 2 ** Math.floor(queue.failures / MAX_FAILURES), LONGEST_RETRY_MS));
   }
 
   #check({ rawName, waiting }: Watched, sinceMs: number, sendRecord: SendRecord): Promise<FairTurn> {
@@ -236,4 +243,13 @@ export class FairQueueWatch implements QueueWatch {
     queue.listeners.delete(channel);
     listener.leave();
   }
+}
+
+function asError(error: unknown): Error {
+  return error as Error;
+}
+
+/** Whether the server has refused whatever writes, as it does while its disk or its memory is full. */
+function isForNow(error: Error): boolean {
+  return error instanceof CommandError && !error.mayHaveRun && error.reply !== 'WRONGTYPE';
 }

@@ -21,11 +21,6 @@ export const ERROR_MS = 40_000;
 const IDLE_MS = 2_500;
 /** Dead and stopped waiters of a fair lock may cost the living so much, in ms. */
 const FAIR_IDLE_MS = 6_000;
-/**
- * The same where a server has refused both the release of the holder and the attempt of the head: nobody is told, and
- * those behind sleep until the lease ends that they have seen.
- */
-const REFUSED_FAIR_IDLE_MS = 31_000;
 const POLL_MS = 100;
 /** So long after a client has closed, its connections are destroyed, in ms. */
 export const DESTROYED_MS = 1_000;
@@ -277,8 +272,7 @@ export class World {
   }
 
   place(server: Served, kind: LockKindName, name: string): LockPlace {
-    const fairMs = this.profile.faults.includes('disk') ? REFUSED_FAIR_IDLE_MS : FAIR_IDLE_MS;
-    const patienceMs = (): number => (/fair/i.test(kind) ? fairMs : IDLE_MS);
+    const patienceMs = (): number => (/fair/i.test(kind) ? FAIR_IDLE_MS : IDLE_MS);
     const isFree = (): boolean => server.store.entry(name) === undefined;
     return { server, kind, name, key: `${server.name}/${name}`, patienceMs, isFree };
   }

@@ -159,7 +159,7 @@ export class FaultPlan {
   #disk(): void {
     const world = this.#world;
     const server = world.random.of(world.nodes);
-    const ms = world.random.of([50, 2_000, 7_000]);
+    const ms = world.random.of([50, 2_000, 15_000]);
     world.trouble(ms);
     world.loop.note(`${server.name} refuses to write for ${ms} ms`);
     server.refuses = true;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
-import { CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
+import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
 import type { AttemptRequest } from '../../../lib/locks/kinds/LockKind';
 import { rollBack } from '../../../lib/locks/core/rollback';
 import { Drain } from '../../../lib/watchdog/drain';
@@ -151,6 +151,24 @@ describe('undoing what nobody saw the end of', () => {
     await clock.tickAsync(60_000);
     expect(left).to.be.within(soon, soon + 1);
     expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
+
+  it('a waiter leaves its queue when the server no longer refuses that, also if its time is over by then', async () => {
+    const ownership = client.ownerships.open(
+      new Ownership({ ...subject(), key: ownershipKey(NAME, client.owner(1)), renewal: client.kind.renewal }),
+    );
+    let refused = true;
+    let left = 0;
+    const no = (): Error => new CommandError('leave', new Error('MISCONF no'));
+    const abandon = () => (refused ? Promise.reject(no()) : Promise.resolve((left += 1)));
+    const kind = { ...client.kind, abandon };
+    const sendRecord = { ...newSendRecord(), sends: 1, connectionNumber: client.executor.connectionNumber };
+    const waiter = {} as AttemptRequest;
+    rollBack({ ownership, kind, sendRecord, doubtful: false, waiter, leaseMs: 150, queuedMs: 200 }, client.context);
+    await clock.tickAsync(40_000);
+    refused = false;
+    await clock.tickAsync(5_000);
+    expect([left, client.ownerships.size, clock.countTimers()]).to.deep.equal([1, 0, 0]);
   });
 
   it('keeps a drain waiting no longer than its command is under way', async () => {

@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import type { CommandExecutor } from '../../../lib/connection/pending/CommandExecutor';
+import { CommandError, CommandTimeoutError } from '../../../lib/errors';
+import { FairQueueWatch } from '../../../lib/locks/kinds/FairQueueWatch';
+import type { FairTurn } from '../../../lib/locks/kinds/fairScripts';
+import { fakeClock } from '../../support';
+import { FakeClient, NAME } from '../../support/fakeClient';
+
+/** How long the server refuses, in ms. */
+const REFUSED_MS = 40_000;
+
+describe('after the unlock of a fair lock, its client looks whether the head has come', () => {
+  let clock: SinonFakeTimers;
+  let watch: FairQueueWatch;
+  /** How often it looked. */
+  let checks: number;
+  /** What the server says to that. */
+  let refusal: Error | undefined;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    checks = 0;
+    const run = (): Promise<FairTurn> => {
+      checks++;
+      return refusal === undefined ? Promise.resolve({ againMs: 0, ahead: [] }) : Promise.reject(refusal);
+    };
+    const { subscriptions, id } = new FakeClient();
+    watch = new FairQueueWatch({ run } as unknown as CommandExecutor, subscriptions, id);
+  });
+
+  for (const code of ['MISCONF', 'OOM', 'READONLY', 'LOADING', 'BUSY']) {
+    it(`again and again, until the server no longer refuses it (${code}): those behind the head may sleep for long`, async () => {
+      refusal = new CommandError('look', new Error(`${code} no`));
+      watch.notified(NAME);
+      await clock.tickAsync(REFUSED_MS);
+      const refused = checks;
+      refusal = undefined;
+      await clock.tickAsync(5_000);
+      expect(checks).to.equal(refused + 1);
+      expect(refused).to.be.within(10, 25);
+      expect(clock.countTimers()).to.equal(0);
+    });
+  }
+
+  it('not without end where the server refuses for good, or does not answer, and none of its callers waits', async () => {
+    for (const error of [
+      new CommandError('look', new Error('NOPERM no')),
+      new CommandError('look', new Error('WRONGTYPE no')),
+      new CommandTimeoutError('look', 3_000, true),
+    ]) {
+      refusal = error;
+      watch.notified(NAME);
+      await clock.tickAsync(REFUSED_MS);
+      expect(clock.countTimers(), error.message).to.equal(0);
+    }
+    expect(checks).to.equal(15);
+  });
+});
