@@ -40,6 +40,9 @@ export interface Calls {
 /** Redis and the clients count in ms, and a client leaves a margin of 2 ms and a thousandth. */
 const MARGIN_MS = 4;
 
+/** Kinds with several members. */
+const SEVERAL = /^(multi|red|group)-lock/;
+
 /**
  * Puts the events of a history together.
  *
@@ -82,7 +85,10 @@ export function callsOf(events: readonly Event[]): Calls {
     }
   }
   const killed = new Set(notes.filter(({ type }) => type === 'killed').map(({ p }) => p));
-  for (const call of calls) call.dead = call.completion === undefined && killed.has(call.invoke.p);
+  for (const call of calls) {
+    call.dead = call.completion === undefined && killed.has(call.invoke.p);
+    if (isTake(call)) relyOnRelease(call);
+  }
   return { subjects, calls, notes };
 }
 
@@ -176,6 +182,23 @@ function relyOnOwnLease(take: Take, at: number): void {
   const own = take.invoke.at + ((take.invoke.lease ?? 0) * 0.999 - MARGIN_MS) * 1_000;
   take.until = Math.min(take.until, Math.max(at, own));
   take.end = Math.min(take.end, take.until);
+}
+
+/**
+ * What could be given back was there all the time, although its client did not look: what is lost does not come back. A
+ * thread with more than one hold may have got in again, and locks of several members have more than one life.
+ */
+function relyOnRelease(take: Take): void {
+  const { invoke, completion, releases, looks } = take;
+  const [release] = releases;
+  if (completion?.type !== 'ok' || release?.completion?.type !== 'ok' || looks.some(({ type }) => type === 'lost'))
+    return;
+  if (invoke.permits !== undefined || familyOf(take).length > 1 || SEVERAL.test(invoke.kind)) return;
+  const over = invoke.renewed === true ? Infinity : completion.at + (invoke.lease ?? 0) * 1_000;
+  if (release.invoke.at > over) return;
+  take.start = completion.at;
+  take.until = Math.max(take.until, release.invoke.at);
+  take.end = release.invoke.at;
 }
 
 function relyUntil(take: Take, until: number | undefined): void {

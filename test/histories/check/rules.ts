@@ -1,5 +1,8 @@
 import { familyOf, isRelated, isTake, type CallRecord, type Subject, type Take } from './calls';
 
+/** Redis counts in ms of its own clock. */
+const SLACK_US = 5_000;
+
 /** Something that must not be. */
 export interface Violation {
   /** Which promise is broken. */
@@ -17,8 +20,9 @@ export type Rule = (subject: Subject) => Violation[];
  * re-entrant thread's, never both inside. And what a release gives back is the releaser's.
  */
 export const exclusion: Rule = ({ takes, others }) => {
-  const byOp = byOpOf(takes);
   const locks = takes.filter(({ invoke }) => invoke.permits === undefined);
+  // Without permits: a release of those that is sent again finds none, whoever gave them back.
+  const byOp = byOpOf(locks);
   const releases = others.filter((one) => one.invoke.call === 'release' && one.completion?.type === 'ok');
   const found: Violation[] = [];
   const exclusive = new Set<Take>();
@@ -35,16 +39,23 @@ export const exclusion: Rule = ({ takes, others }) => {
         const rule = take.invoke.shared || other.invoke.shared ? 'a writer beside readers' : 'two inside';
         found.push({ rule, text: `${shown(other)} and ${shown(take)}`, calls: [other, take] });
       }
+      const outer = outerOf(take);
+      if (take.invoke.shared !== true && outer.length > 0 && outer.every(({ invoke }) => invoke.shared === true)) {
+        found.push({ rule: 'a reader that writes', text: shown(take), calls: [...outer, take] });
+      }
       (take.invoke.shared === true ? shared : exclusive).add(take);
     } else if (asks !== undefined) {
       const of = byOp.get(`${asks.invoke.p}.${String(asks.invoke.of)}`);
       // Who gave nothing back is found by `ownership`; who still had it was compared before.
       if (of === undefined || hadUntilThen(of, asks.invoke.at)) continue;
-      for (const other of rivals(of)) {
-        if (other.end <= asks.completion!.at) continue;
+      const holders = rivals(of).filter(({ end }) => end > asks.completion!.at);
+      for (const other of holders) {
         const text = `${shown(asks)} succeeded while ${shown(other)} was inside`;
         found.push({ rule: 'released what another one holds', text, calls: [of, other] });
       }
+      if (holders.length > 0 || mayHaveHad(of, asks.invoke.at)) continue;
+      const text = `${shown(asks)} succeeded, and its owner had nothing any more`;
+      found.push({ rule: 'released by a non-owner', text, calls: [of] });
     }
   }
   return found;
@@ -126,7 +137,7 @@ export const ownership: Rule = ({ takes, others }) => {
   for (const release of others) {
     const { invoke, completion } = release;
     if (invoke.call !== 'release' || completion?.type !== 'ok' || invoke.of !== undefined) continue;
-    // A release of permits that is sent again finds none, whoever gave them back. Too many would show in `permits`.
+    // As in `exclusion`. Too many would show in `permits`.
     if (invoke.permits !== undefined) continue;
     const holder = takes.find(({ start, end }) => start <= completion.at && end >= invoke.at);
     const text = `${shown(release)} succeeded, and its owner had nothing`;
@@ -139,9 +150,13 @@ export const ownership: Rule = ({ takes, others }) => {
       const text = `${shown(take)} could not be released (${completion.why}), ${ms(take.until - completion.at)} before its end`;
       found.push({ rule: 'the owner was refused', text, calls: [take] });
     }
-    for (const [i, release] of take.releases.entries()) {
-      if (i === 0 || release.completion?.type !== 'ok' || take.releases[0]!.completion?.type !== 'ok') continue;
-      found.push({ rule: 'released by a non-owner', text: `${shown(take)} was released twice`, calls: [take] });
+    // One that may have been done says nothing; one that was done, or refused, was the last that could be done.
+    const known = take.releases.filter(({ completion }) => completion?.type === 'ok' || completion?.type === 'fail');
+    for (const [i, { invoke, completion }] of known.entries()) {
+      const before = known.slice(0, i).find((one) => one.completion!.type === 'ok' || one.completion!.at < invoke.at);
+      if (completion!.type !== 'ok' || before === undefined) continue;
+      const text = `${shown(take)} was released ${before.completion!.type === 'ok' ? 'twice' : 'after it was refused'}`;
+      found.push({ rule: 'released by a non-owner', text, calls: [take] });
     }
   }
   return found;
@@ -160,7 +175,8 @@ export const counts: Rule = ({ takes, others }) => {
     const family = familyOf(take);
     const { value = 0, some = false } = completion!;
     const least = sureFamilyOf(take).filter(({ start, end }) => start <= invoke.at && end >= completion!.at).length;
-    const most = family.filter((each) => mayBeThere(each, invoke.at, completion!.at)).length;
+    const over = take.completion?.type === 'ok' && invoke.at > lastLeaseEnd(take) + SLACK_US;
+    const most = over ? 0 : family.filter((each) => mayBeThere(each, invoke.at, completion!.at)).length;
     const [low, high] = some ? [Math.min(least, 1), Math.min(most, 1)] : [least, most];
     if (value >= low && value <= high) continue;
     const text = `${shown(one)} found ${value}, where there are ${low === high ? low : `${low} to ${high}`}`;
@@ -190,6 +206,27 @@ interface Step {
 /** Whether it was neither lost nor over when it was given back. */
 function hadUntilThen({ start, until, looks }: Take, at: number): boolean {
   return start <= at && until > at && !looks.some((one) => one.type === 'lost' && one.at <= at);
+}
+
+/** Whether Redis could still have it: it was got, is not known to be lost, and its lease may go on. */
+function mayHaveHad(take: Take, at: number): boolean {
+  if (take.completion?.type === 'fail' || take.looks.some((one) => one.type === 'lost' && one.at <= at)) return false;
+  return at <= lastLeaseEnd(take) + SLACK_US;
+}
+
+/**
+ * When Redis has a hold no more: it keeps what is left of a thread that gave back one of several holds for a new lease,
+ * and a reader for as long as any other one reads.
+ */
+function lastLeaseEnd(take: Take): number {
+  return take.invoke.shared === true || familyOf(take).length > 1 ? Infinity : leaseEnd(take);
+}
+
+/** The holds of its thread that were there all the time while it came in. */
+function outerOf(take: Take): Take[] {
+  const { within, invoke, completion } = take;
+  if (within === undefined || take.invoke.shared === true) return [];
+  return familyOf(take).filter((one) => one !== take && one.start <= invoke.at && one.end >= completion!.at);
 }
 
 function excludes(one: Take, other: Take): boolean {

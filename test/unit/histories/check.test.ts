@@ -49,7 +49,26 @@ class Story {
   permits(at: number, p: number, op: number, permits: number, more: Partial<Invocation> = {}): this {
     const details = { call: 'take', permits, total: 3, ...more } as const;
     const until = more.lease === undefined ? {} : { until: at - 1 + more.lease };
-    return this.invoke(at - 1, p, op, details).end(at, p, op, 'ok', { ids: [`${p}.${op}`], ...until });
+    const ids = Array.from({ length: permits }, (_, i) => `${p}.${op}.${i}`);
+    return this.invoke(at - 1, p, op, details).end(at, p, op, 'ok', { ids, ...until });
+  }
+
+  /** How many holds the thread has that took by call `within`. */
+  count(at: number, p: number, within: number, value: number): this {
+    const op = 1_000_000 + this.events.length;
+    return this.invoke(at, p, op, { call: 'count', within }).end(at + 1, p, op, 'ok', { value });
+  }
+
+  /** How many of three permits are left. */
+  available(at: number, value: number): this {
+    const op = 1_000_000 + this.events.length;
+    return this.invoke(at, 9, op, { call: 'available', total: 3 }).end(at + 1, 9, op, 'ok', { value });
+  }
+
+  /** Three permits there shall be. */
+  set(at: number, type: Completion['type'] = 'ok'): this {
+    const op = 1_000_000 + this.events.length;
+    return this.invoke(at, 9, op, { call: 'set', total: 3 }).end(at + 1, 9, op, type);
   }
 
   /** What the checker finds. */
@@ -154,7 +173,7 @@ const WRONG: readonly [title: string, rule: string, story: Story][] = [
   [
     'a hold past its lease',
     'held past its lease',
-    story().take(10, 1, 1, { lease: 100 }).held(200, 1, 1, 201).release(210, 1, 1),
+    story().take(10, 1, 1, { lease: 100 }).held(200, 1, 1, 201).release(210, 1, 1, 'fail', { why: 'lost' }),
   ],
   [
     'a hold that is believed in for longer than its lease',
@@ -169,7 +188,11 @@ const WRONG: readonly [title: string, rule: string, story: Story][] = [
   [
     'a hold that comes back',
     'held again',
-    story().take(10, 1, 1, { renewed: true }).lost(1_010, 1, 1).held(1_015, 1, 1, 1_018).release(1_020, 1, 1),
+    story()
+      .take(10, 1, 1, { renewed: true })
+      .lost(1_010, 1, 1)
+      .held(1_015, 1, 1, 1_018)
+      .release(1_020, 1, 1, 'fail', { why: 'lost' }),
   ],
   [
     'a loss before its time',
@@ -195,6 +218,58 @@ const WRONG: readonly [title: string, rule: string, story: Story][] = [
     'an unlock after its lease, of what another one has by then',
     'released what another one holds',
     story().take(10, 1, 1, { lease: 100 }).lost(150, 1, 1).take(160, 2, 1).release(170, 1, 1).release(200, 2, 1),
+  ],
+  [
+    'somebody inside and out again during a hold that was given back later, past what its client knew',
+    'two inside',
+    story().take(10, 1, 1, { renewed: true }).take(1_500, 2, 1).release(1_510, 2, 1).release(2_000, 1, 1),
+  ],
+  ['two inside by one ms', 'two inside', story().take(10, 1, 1).killed(20, 1).take(1_008, 2, 1).release(1_009, 2, 1)],
+  [
+    'a writer that follows a writer who goes on reading',
+    'a writer beside readers',
+    story()
+      .take(10, 1, 1)
+      .take(11, 1, 2, { shared: true, within: 1 })
+      .release(12, 1, 1)
+      .take(20, 2, 1)
+      .release(21, 2, 1)
+      .release(30, 1, 2),
+  ],
+  [
+    'a reader that becomes a writer',
+    'a reader that writes',
+    story().take(10, 1, 1, { shared: true }).take(20, 1, 2, { within: 1 }).release(30, 1, 2).release(40, 1, 1),
+  ],
+  [
+    'an unlock of what was not got',
+    'released by a non-owner',
+    story().invoke(1, 1, 1, { call: 'take', lease: 1_000 }).end(2, 1, 1, 'fail').release(30, 1, 1),
+  ],
+  [
+    'an unlock long after the lease, of a free lock',
+    'released by a non-owner',
+    story().take(10, 1, 1, { lease: 100 }).release(300, 1, 1),
+  ],
+  [
+    'an unlock after a known loss, of a free lock',
+    'released by a non-owner',
+    story().take(10, 1, 1, { renewed: true }).lost(1_010, 1, 1).release(5_000, 1, 1),
+  ],
+  [
+    'an unlock that was done twice, after one that may have been done',
+    'released by a non-owner',
+    story().take(10, 1, 1).release(20, 1, 1, 'info').release(30, 1, 1).release(40, 1, 1),
+  ],
+  [
+    'an unlock that was done after it was refused',
+    'released by a non-owner',
+    story().take(10, 1, 1, { lease: 100 }).release(115, 1, 1, 'fail', { why: 'notOwner' }).release(116, 1, 1),
+  ],
+  [
+    'a hold that is counted past its lease',
+    'wrong hold count',
+    story().take(10, 1, 1, { lease: 100 }).count(300, 1, 1, 1),
   ],
   [
     'an owner that may not unlock',
@@ -268,6 +343,20 @@ const WRONG: readonly [title: string, rule: string, story: Story][] = [
       .invoke(3, 2, 1, { call: 'take', permits: 1, total: 3, lease: 1_000 })
       .end(4, 2, 1, 'ok', { ids: ['a'], until: 1_000 }),
   ],
+  [
+    'one id for two permits',
+    'a permit from nowhere',
+    story()
+      .invoke(1, 1, 1, { call: 'take', permits: 2, total: 3, lease: 1_000 })
+      .end(2, 1, 1, 'ok', { ids: ['a'], until: 1_000 }),
+  ],
+  ['a permit before there are any', 'a permit from nowhere', story().permits(10, 1, 1, 1).release(20, 1, 1).set(30)],
+  [
+    'permits that are gone although all were given back',
+    'permits are gone',
+    story().set(1).permits(10, 1, 1, 2).release(20, 1, 1).available(30, 1),
+  ],
+  ['permits that are gone although nobody took any', 'permits are gone', story().set(1).available(30, 2)],
   [
     'permits that are set twice',
     'set twice',
@@ -468,6 +557,67 @@ const RIGHT: readonly [title: string, story: Story][] = [
       .invoke(5, 2, 2, { call: 'set', total: 1 })
       .end(6, 2, 2, 'ok'),
   ],
+  [
+    'a lease that ends while its count is asked for',
+    story().take(10, 1, 1, { lease: 100 }).count(109, 1, 1, 1).count(109, 1, 1, 0),
+  ],
+  [
+    'an unlock that may have been done, and one that finds nothing, or is done',
+    story()
+      .take(10, 1, 1)
+      .release(20, 1, 1, 'info')
+      .release(30, 1, 1, 'fail', { why: 'notOwner' })
+      .take(40, 2, 1)
+      .release(50, 2, 1, 'info')
+      .release(60, 2, 1),
+  ],
+  [
+    'a re-entry that keeps the lock past the lease of the first hold, which is given back after it',
+    story().take(10, 1, 1, { lease: 100 }).take(20, 1, 2, { within: 1 }).release(300, 1, 2).release(310, 1, 1),
+  ],
+  [
+    'a hold whose thread has given back another one, which began a new lease',
+    story().take(10, 1, 1).take(20, 1, 2, { within: 1 }).release(900, 1, 2).count(1_700, 1, 1, 1).release(1_710, 1, 1),
+  ],
+  [
+    'a reader whom Redis keeps past its lease, since another one reads',
+    story()
+      .take(10, 1, 1, { shared: true })
+      .take(20, 2, 1, { shared: true, lease: 100 })
+      .count(300, 2, 1, 1)
+      .release(310, 2, 1)
+      .release(320, 1, 1),
+  ],
+  [
+    'a thread that gets in again after a loss gives back both, and somebody was inside meanwhile',
+    story()
+      .take(10, 1, 1, { lease: 100 })
+      .take(200, 2, 1)
+      .release(210, 2, 1)
+      .take(300, 1, 2, { within: 1 })
+      .release(310, 1, 2)
+      .release(320, 1, 1, 'fail', { why: 'lost' }),
+  ],
+  [
+    'an unlock with an unknown outcome, and the lease that goes on',
+    story().take(10, 1, 1).release(20, 1, 1, 'info').count(30, 1, 1, 1).count(1_100, 1, 1, 0).take(1_200, 2, 1),
+  ],
+  [
+    'permits that a dead client has, or that an unknown outcome may have, are missing',
+    story()
+      .set(1)
+      .permits(10, 1, 1, 1)
+      .killed(20, 1)
+      .invoke(30, 2, 1, { call: 'take', permits: 1, total: 3 })
+      .end(31, 2, 1, 'info')
+      .available(40, 1)
+      .available(41, 2),
+  ],
+  [
+    'permits that somebody takes or gives back while they are counted',
+    story().set(1).permits(10, 1, 1, 2).available(20, 1).release(20, 1, 1).permits(22, 2, 1, 3).available(21, 0),
+  ],
+  ['a number of permits that may not have been set yet', story().set(1, 'info').available(10, 0).set(11, 'fail')],
   ['a call of a killed process does not end', story().invoke(1, 1, 1, { call: 'take', lease: 1_000 }).killed(2, 1)],
 ];
 
