@@ -48,6 +48,17 @@ const QUEUED: Partial<Profile> = {
 };
 /** Locks of groups only. */
 const GROUPS: Partial<Profile> = { ...QUIET, tasks: 2, latencyMs: 5, groups: 100, settings: LONG_LEASES };
+/** Masters that go on beside their successors. */
+const REPLACED: Partial<Profile> = {
+  ...QUIET,
+  replicas: 2,
+  sentinels: 3,
+  kinds: ['lock'],
+  apps: 3,
+  latencyMs: 1,
+  faults: ['server', 'sentinel'],
+  calmMs: 2_000,
+};
 /** Connections that break, long enough apart that what they leave behind is seen. */
 const BROKEN: Partial<Profile> = {
   javaApps: 0,
@@ -432,6 +443,18 @@ export const MUTATIONS: readonly ListedMutation[] = [
         file: 'locks/kinds/groupScripts.ts',
         search: 'if freed or shorter then receivers',
         replace: 'if shorter then receivers',
+      },
+    ],
+  },
+  {
+    name: 'no replica confirms acquisitions',
+    within: 10,
+    profile: REPLACED,
+    edits: [
+      {
+        file: 'config/builder/buildSettings.ts',
+        search: 'checkLockSyncedSlaves: true,',
+        replace: 'checkLockSyncedSlaves: false,',
       },
     ],
   },

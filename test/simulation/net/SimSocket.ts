@@ -33,7 +33,8 @@ export class SimSocket extends EventEmitter {
   bytesRead = 0;
   readonly remoteAddress: string;
   readonly process: SimProcess | undefined;
-  readonly server: SimServer;
+  /** Where it leads. */
+  server: SimServer;
   readonly toServer: Wire;
   readonly toClient: Wire;
   /** Breaks it at this moment. */
@@ -53,8 +54,8 @@ export class SimSocket extends EventEmitter {
       loop,
       latency,
       undefined,
-      (text) => server.receive(this, text),
-      () => server.listening,
+      (text) => this.server.receive(this, text),
+      () => this.server.listening,
     );
     this.toClient = new Wire(loop, latency, this.process, (text) => this.#arrived(text));
     server.accept(this, latency(), (error) => this.#context.runInAsyncScope(() => this.#opened(error)));

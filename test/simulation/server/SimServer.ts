@@ -55,6 +55,7 @@ export interface Membership {
 const REPLICATION_MS = 0.5;
 
 const OK = new Status('OK');
+const READ_ONLY = "READONLY You can't write against a read only replica.";
 const MISCONF = 'MISCONF Redis is configured to save RDB snapshots, but it is currently not able to persist on disk.';
 const UNBLOCKED = 'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)';
 /** In a trace: which argument of a script tells most. */
@@ -88,6 +89,13 @@ export class SimServer implements Served {
   observe: ((call: ScriptCall) => ((reply: Reply) => void) | undefined) | undefined;
   /** Until when something is wrong with it, in ms of the world. */
   disturbedUntil = -Infinity;
+  /** What it answers to `SENTINEL`, if it is one. */
+  sentinel: ((args: readonly string[]) => Reply) | undefined;
+  /** The master that it is a replica of, and those that are its own replicas and have connections of clients. */
+  #master: SimServer | undefined;
+  readonly #followers = new Set<SimServer>();
+  /** Whether the script under way has written. */
+  #wrote = false;
   #pausedUntil = 0;
   #downUntil = 0;
   /** How scripts are called in the trace. */
@@ -118,7 +126,10 @@ export class SimServer implements Served {
       store: () => this.store,
       full: () => this.full,
       publish: (channel, message, sharded) => this.#publish(channel, message, sharded),
-      wrote: () => this.#replicate(),
+      wrote: () => {
+        this.#wrote = true;
+        this.#replicate();
+      },
     });
   }
 
@@ -301,12 +312,58 @@ export class SimServer implements Served {
     );
     this.disturb(ms);
     this.#downUntil = this.#loop.now + ms;
+    this.#promote(best);
+    this.breakAll();
+  }
+
+  /**
+   * A replica takes its place, while it goes on as a master: with its connections, cut off from its replicas.
+   * @returns what goes on
+   */
+  split(): SimServer {
+    const best = this.#best();
+    const old = this.former(this.address);
+    this.#loop.note(`${this.name} is replaced, and goes on`);
+    old.store = this.store;
+    old.#offset = this.#offset;
+    old.#replicas = this.#replicas;
+    old.#mute = true;
+    for (const [socket, session] of this.#sessions) {
+      this.closed(socket);
+      // Its WAIT is counted by the one that is replaced.
+      if (session.blocked !== undefined) {
+        socket.break({ clientIn: 0, serverIn: 0 });
+        continue;
+      }
+      socket.server = old;
+      old.#sessions.set(socket, session);
+      for (const channel of session.channels) old.#subscribe(socket, channel);
+    }
+    this.#promote(best);
+    return old;
+  }
+
+  /** The server that was at this address before it was replaced. */
+  former(address: string): SimServer {
+    const former = new SimServer(this.#loop, `${this.name}-old`, this.#names);
+    former.address = address;
+    return former;
+  }
+
+  /** It becomes a replica of another one, forgets what only it has, and serves what that one has. */
+  replicate(master: SimServer): void {
+    this.follow();
+    this.#master = master;
+    this.engine.forget();
+    master.#followers.add(this);
+  }
+
+  #promote(best: Replica): void {
     this.store = best.store;
     this.#offset = best.offset;
     this.address = `${this.name}-${++this.#failovers}`;
     this.#resetReplicas(this.#replicas.length);
     this.engine.forget();
-    this.breakAll();
   }
 
   #best(): Replica {
@@ -436,7 +493,7 @@ export class SimServer implements Served {
         if (session.channels.size > 0) return ['pong', ''];
         return new Status('PONG');
       case 'info':
-        return `redis_version:7.0.15\r\nloading:0\r\nrole:master\r\nconnected_slaves:${this.#replicas.length}\r\n`;
+        return this.#info();
       case 'client':
       case 'select':
         return OK;
@@ -445,8 +502,14 @@ export class SimServer implements Served {
       case 'pubsub':
         return args.slice(1).flatMap((channel): Reply[] => [channel, this.subscribers(channel)]);
       case 'wait':
-        return 0;
+        return this.#master === undefined ? 0 : new RedisError('ERR WAIT cannot be used with replica instances.');
+      case 'sentinel':
+        return this.sentinel?.(args) ?? new RedisError("ERR unknown command 'sentinel'");
       default:
+        if (this.#master !== undefined) {
+          if (writes(command)) return new RedisError(READ_ONLY);
+          this.store = this.#master.store;
+        }
         try {
           const reply = runCommand(this.store, command, args);
           if (writes(command)) this.#replicate();
@@ -458,7 +521,14 @@ export class SimServer implements Served {
     }
   }
 
+  #info(): string {
+    const role = this.#master === undefined ? 'master' : 'slave';
+    const count = this.#master === undefined ? this.#replicas.length : 0;
+    return `redis_version:7.0.15\r\nloading:0\r\nrole:${role}\r\nconnected_slaves:${count}\r\n`;
+  }
+
   #evaluate(command: 'eval' | 'evalsha', args: string[]): Reply {
+    if (this.#master !== undefined) return this.#evaluateAsReplica(this.#master, command, args);
     const { observe } = this;
     const [text = '', count = '0', ...given] = args;
     const script = observe && this.#names.get(command === 'eval' ? this.engine.load(text) : text);
@@ -469,18 +539,30 @@ export class SimServer implements Served {
     return reply;
   }
 
+  /** A script of ours writes before it publishes: one that writes has done nothing. */
+  #evaluateAsReplica(master: SimServer, command: 'eval' | 'evalsha', args: string[]): Reply {
+    this.store = master.store.copy();
+    this.#wrote = false;
+    const reply = this.engine.evaluate(command, args);
+    return this.#wrote ? new RedisError(READ_ONLY) : reply;
+  }
+
   #listen(socket: SimSocket, session: Session, command: 'subscribe' | 'unsubscribe', channel: string): string {
     if (command === 'subscribe') {
       session.channels.add(channel);
-      let sockets = this.#subscribers.get(channel);
-      if (sockets === undefined) this.#subscribers.set(channel, (sockets = new Set()));
-      sockets.add(socket);
+      this.#subscribe(socket, channel);
     } else {
       session.channels.delete(channel);
       this.#unsubscribe(socket, channel);
     }
     this.#loop.note(`${this.name} < ${socket.process?.id} ${command} ${channel}`);
     return encode([command, channel, session.channels.size]);
+  }
+
+  #subscribe(socket: SimSocket, channel: string): void {
+    let sockets = this.#subscribers.get(channel);
+    if (sockets === undefined) this.#subscribers.set(channel, (sockets = new Set()));
+    sockets.add(socket);
   }
 
   #unsubscribe(socket: SimSocket, channel: string): void {
@@ -495,6 +577,10 @@ export class SimServer implements Served {
 
   /** Those who listen to a channel here get a message. @returns how many */
   hear(channel: string, message: string): number {
+    // A replica publishes what its master does.
+    for (const follower of this.#followers) {
+      this.#loop.after(this.#loop.random.around(REPLICATION_MS), () => follower.hear(channel, message));
+    }
     const sockets = this.#subscribers.get(channel);
     if (sockets === undefined) return 0;
     const count = sockets.size;

@@ -1,5 +1,6 @@
 import '../engine/install';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Config } from '../../../lib/config';
 import { Redisson } from '../../../lib/Redisson';
 import { JavaClient } from '../java/JavaClient';
 import { type Loop, SimProcess } from '../engine/Loop';
@@ -31,6 +32,8 @@ export class App {
   /** Nothing new is begun. */
   leaving = false;
   closed = false;
+  /** Where the sentinels are that know the servers. @default none: its connections lead to the servers themselves */
+  sentinels: readonly string[] = [];
   /** What its tasks use just now (keys of the oracle), and how many of them; 0 with the time when the last one ended. */
   readonly #used = new Map<string, { tasks: number; endedAt: number }>();
 
@@ -55,11 +58,15 @@ export class App {
       if (this.java) {
         this.javaClients.push(
           new JavaClient(
-            () => this.#connect(server),
+            () => this.connect(server),
             this.settings,
             () => this.loop.now,
           ),
         );
+        continue;
+      }
+      if (this.sentinels.length > 0) {
+        this.clients.push(this.#openBySentinels(server.name));
         continue;
       }
       const client = new Redis({
@@ -87,9 +94,23 @@ export class App {
     return Redisson.create({ client, ...this.settings });
   }
 
+  #openBySentinels(masterName: string): Redisson {
+    const { lockWatchdogTimeout, maxHandOvers, fairLockWaitTimeout, lockWatchdogBatchSize } = this.settings;
+    const config = new Config()
+      .setLockWatchdogTimeout(lockWatchdogTimeout)
+      .setMaxHandOvers(maxHandOvers)
+      .setFairLockWaitTimeout(fairLockWaitTimeout)
+      .setLockWatchdogBatchSize(lockWatchdogBatchSize);
+    config
+      .useSentinelServers()
+      .setMasterName(masterName)
+      .addSentinelAddress(...this.sentinels);
+    return Redisson.create(config);
+  }
+
   /** Its code connects to an address. */
   dial(host: string, port: number): SimSocket {
-    return this.#connect(this.cluster!.at(host, port)!);
+    return this.connect(this.cluster!.at(host, port)!);
   }
 
   /** Whether it runs just now. */
@@ -127,7 +148,8 @@ export class App {
     }
   }
 
-  #connect(server: SimServer): SimSocket {
+  /** A connection of this process. */
+  connect(server: SimServer): SimSocket {
     const socket = new SimSocket(this.loop, server, () => this.latency(this.process, server));
     this.sockets.add(socket);
     socket.once('close', () => this.sockets.delete(socket));
@@ -135,7 +157,7 @@ export class App {
   }
 
   #connector(server: SimServer): unknown {
-    const open = (): SimSocket => this.#connect(server);
+    const open = (): SimSocket => this.connect(server);
     return class SimConnector {
       firstError: Error | undefined;
       #socket: SimSocket | undefined;

@@ -25,6 +25,9 @@ interface Taken {
   readonly since: number;
 }
 
+/** So long after an acquisition its reply may arrive, in ms. */
+const REPLY_MS = 500;
+
 /** Knows who is inside of what, and judges. */
 export class Oracle {
   readonly violations: string[] = [];
@@ -35,6 +38,8 @@ export class Oracle {
   readonly entered = new Map<string, number>();
   /** When a server lost what it knew (of a key), in ms of the world. */
   readonly lostAt = new Map<string, number>();
+  /** Masters that went on beside their successors. */
+  readonly #splits = new Map<string, readonly { readonly at: number; readonly until: number }[]>();
   readonly #loop: Loop;
 
   constructor(loop: Loop) {
@@ -104,6 +109,22 @@ export class Oracle {
     for (const key of this.#tokens.keys()) if (key.startsWith(`${server}/`)) this.#tokens.delete(key);
   }
 
+  /** A master was replaced, and went on beside its successor. @param until - when all have found that out, in ms */
+  split(server: string, at: number, until: number): void {
+    const all = this.#splits.get(server) ?? [];
+    this.#splits.set(server, [...all, { at, until }]);
+  }
+
+  /**
+   * Whether a hold since then may be renewed by a master that was replaced: nobody promises that replicas confirm
+   * renewals, but for acquisitions they do.
+   */
+  misled(key: string, since: number): boolean {
+    const [server = ''] = key.split('/');
+    const { now } = this.#loop;
+    return (this.#splits.get(server) ?? []).some(({ at, until }) => since <= at + REPLY_MS && now <= until);
+  }
+
   /** Whether somebody is inside. */
   occupied(key: string): boolean {
     return (this.#inside.get(key)?.size ?? 0) > 0;
@@ -126,6 +147,7 @@ export class Oracle {
     const isAlive = ({ app, alive }: Inside): boolean => this.#loop.as(app.process, alive);
     if (!isAlive(other) || !isAlive(one)) return;
     if (this.#excused(one.key, Math.min(other.since, one.since))) return;
+    if (this.misled(one.key, Math.min(other.since, one.since))) return;
     this.violate(`two inside of ${one.key}: ${one.owner} and ${other.owner}, since ${other.since.toFixed(3)}`);
   }
 }

@@ -12,6 +12,7 @@ import { type GivenProfile, withCluster, withGiven } from './clusterWorlds';
 import { App, type AppSettings } from './App';
 import { FairOrder } from './FairOrder';
 import { Oracle } from './Oracle';
+import { SentinelWorld, withSentinels } from './sentinelWorlds';
 
 /** Time for a client to notice and mend everything, in ms: only after it must a free lock have been taken. */
 export const CALM_MS = 14_000;
@@ -74,6 +75,8 @@ export interface Profile {
   readonly servers: number;
   /** Of each server. */
   readonly replicas: number;
+  /** By way of which clients find the servers. */
+  readonly sentinels: number;
   readonly apps: number;
   /** So many of them are of Java. */
   readonly javaApps: number;
@@ -98,7 +101,7 @@ export interface Profile {
   readonly cluster?: ClusterProfile;
 }
 
-export type FaultFamily = 'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown' | 'cluster';
+export type FaultFamily = 'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown' | 'cluster' | 'sentinel';
 
 const FAULTS: readonly FaultFamily[] = ['network', 'server', 'process', 'memory', 'disk', 'shutdown'];
 
@@ -123,6 +126,7 @@ export class World {
   /** The servers, be they nodes of a cluster or not. */
   readonly nodes: readonly SimServer[];
   readonly apps: App[] = [];
+  readonly sentinels: SentinelWorld | undefined;
   readonly operations = new Set<Operation>();
   /** What else looks for holds that nobody owns. */
   lookForMore: () => void = () => undefined;
@@ -158,6 +162,7 @@ export class World {
       this.nodes = this.cluster.servers;
       this.loop.dial = (host, port) => this.apps.find(({ process }) => process === this.loop.current)!.dial(host, port);
     }
+    if (this.profile.sentinels > 0) this.sentinels = new SentinelWorld(this);
     // Where keys move from server to server, so does the queue.
     const stays = cluster === undefined || !this.profile.faults.some((family) => /server|cluster/.test(family));
     if (this.profile.javaApps === 0 && stays) this.#judgeOrder();
@@ -195,6 +200,7 @@ export class World {
     app.process.wallOffset = random.chance(30) ? random.between(-2_000, 2_000) : random.between(-5, 5);
     // The leases of values go by the wall clocks of clients: those must agree, as docs/differences.md says.
     if (this.profile.groups > 0) Object.assign(app.process, { rate: 1, wallOffset: 0 });
+    if (this.sentinels !== undefined) app.sentinels = shuffled(random, this.sentinels.sentinels.addresses);
     this.apps.push(app);
     this.spawn(app.process, () => {
       app.open();
@@ -365,6 +371,11 @@ export class World {
   }
 }
 
+function shuffled<T>(random: Random, list: readonly T[]): T[] {
+  const order = new Map(list.map((item) => [item, random.next()]));
+  return [...list].sort((one, other) => order.get(one)! - order.get(other)!);
+}
+
 /** The locks of a world that a task uses by their names. */
 function ghostNames({ kinds, namesPerKind }: Profile): string[] {
   const bases = new Set(kinds.map((kind) => (kind === 'read' || kind === 'write' ? 'rw' : kind)));
@@ -385,7 +396,7 @@ const GROUPS: readonly (readonly LockKindName[])[] = [
 ];
 
 function drawWorld(drawn: Profile, seed: number): Profile {
-  return withCluster(withGroups(withReplicas(withJava(drawn, seed), seed), seed), seed);
+  return withSentinels(withCluster(withGroups(withReplicas(withJava(drawn, seed), seed), seed), seed), seed);
 }
 
 /** Of a hundred worlds so many have clients of Java. */
@@ -434,6 +445,7 @@ function drawProfile(random: Random): Profile {
   return {
     servers: random.of([1, 1, 1, 3]),
     replicas: 0,
+    sentinels: 0,
     apps: 2 + random.below(3),
     javaApps: 0,
     tasks: busy ? 2 + random.below(5) : 1 + random.below(2),

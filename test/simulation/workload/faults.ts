@@ -57,6 +57,8 @@ export class FaultPlan {
         return this.#shutdown();
       case 'cluster':
         return clusterFault(this.#world);
+      case 'sentinel':
+        return this.#world.sentinels?.fault();
     }
   }
 
@@ -117,6 +119,7 @@ export class FaultPlan {
     const ms = random.of([random.between(10, 500), random.between(500, 6_000)]);
     world.trouble(ms);
     if (random.chance(60)) server.stall(ms);
+    else if (world.sentinels !== undefined) world.sentinels.failOver(server);
     else server.failOver(ms);
   }
 

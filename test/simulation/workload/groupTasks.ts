@@ -80,7 +80,8 @@ async function inside(
   const leaving = keys.map((key) => oracle.enter({ app, key, shared: false, owner, since, alive }));
   const check = (): void => {
     const lostAt = oracle.lostAt.get(server.name) ?? -1;
-    if (!alive() || (lostAt >= since && loop.now - lostAt < leaseMs + CLOCK_MS)) return;
+    if (!alive() || oracle.misled(waitsFor.key, since) || (lostAt >= since && loop.now - lostAt < leaseMs + CLOCK_MS))
+      return;
     const gone = values.filter((value) => holderOf(server, name, value) !== token);
     if (gone.length > 0) oracle.violate(`${token} believes to hold ${gone.join('+')} of ${server.name}/${name}`);
   };

@@ -186,6 +186,7 @@ function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, sin
   const owner = `${app.clients[index]!.getId()}:${hold.threadId}${place.kind === 'write' ? ':write' : ''}`;
   const lostAt = world.oracle.lostAt.get(place.server.name) ?? -1;
   if (lostAt >= since && world.loop.now - lostAt < leaseMs + CLOCK_MS) return;
+  if (world.oracle.misled(place.key, since)) return;
   if (place.server.store.hash(place.name)?.has(owner) === true) return;
   world.oracle.violate(
     `${owner} believes to hold ${place.key}, which Redis does not know (${hold.remainingLeaseMs} ms)`,
