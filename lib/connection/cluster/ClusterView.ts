@@ -5,7 +5,7 @@ import { jittered } from '../../util/timing';
 import { runOutside } from '../../util/outside';
 import { askNode, type ClusterNode, NodePool } from './NodePool';
 import { nodeKey } from '../link/connectionOptions';
-import { isReply } from '../link/replyErrors';
+import { isReply, noShardedPubSub } from '../link/replyErrors';
 import { SlotMap } from './SlotMap';
 import type { StandaloneLink } from '../link/StandaloneLink';
 
@@ -57,6 +57,8 @@ export class ClusterView {
   #refreshing = false;
   #refreshes = 0;
   #refreshError: Error | undefined;
+  /** Why it cannot be used as it is configured. */
+  #unfit: Error | undefined;
   #closed = false;
 
   constructor(options: ClusterOptions) {
@@ -90,7 +92,7 @@ export class ClusterView {
   }
 
   get refusal(): Error | undefined {
-    return this.#pool.refusal;
+    return this.#pool.refusal ?? this.#unfit;
   }
 
   get lastError(): Error | undefined {
@@ -180,6 +182,7 @@ export class ClusterView {
       this.#refreshError = undefined;
     } catch (error) {
       this.#refreshError = error as Error;
+      if (error === this.#unfit) this.events?.refused(error as Error);
     }
     this.#refreshing = false;
     if (this.well) this.#refreshes = 0;
@@ -214,6 +217,7 @@ export class ClusterView {
     if (change !== 'same') this.#changed();
     if (this.#sharded === undefined) {
       this.#sharded = await this.#decide(node);
+      this.#unfit = undefined;
       this.#known.resolve(this.#sharded);
     }
     this.events?.ready();
@@ -222,13 +226,17 @@ export class ClusterView {
   /** Source: Redisson's ClusterConnectionManager asks the same, once. */
   async #decide({ link }: ClusterNode): Promise<boolean> {
     const mode = this.#options.shardedSubscriptionMode;
-    if (mode !== 'AUTO') return mode === 'ON';
+    if (mode === 'OFF') return false;
     try {
       await askNode(link, 'pubsub', 'SHARDNUMSUB', '0');
       return true;
     } catch (error) {
-      if (isReply(error as Error)) return false;
-      throw error;
+      if (!isReply(error as Error)) throw error;
+      if (mode === 'AUTO') return false;
+      const unfit = noShardedPubSub(error as Error);
+      // Without it nobody would be woken, and nothing would say why.
+      if (unfit !== undefined) throw (this.#unfit = unfit);
+      return true;
     }
   }
 

@@ -1,3 +1,4 @@
+import { ConfigError } from '../../errors';
 import { UNSENT_TEXT } from './ioredisCompat';
 
 /** What became of a command that was answered with an error, or not at all. */
@@ -26,6 +27,8 @@ const REDIRECTED = 'The cluster sends it from node to node';
 const IN_SCRIPT = /@user_script: ?\d+: -?([A-Z]+ .*)/;
 /** Beyond those of {@link UNAVAILABLE}: what a server says that takes nobody more for the time being. */
 const FULL = /^ERR max number of clients/;
+/** Redis 6.2, and later ones, to a subcommand that they do not know. */
+const NO_SUBCOMMAND = /^ERR unknown (?:PUBSUB )?subcommand/i;
 
 /** What a link rejects with when it has no connection to write to: as ioredis says it. */
 export function unsent(): Error {
@@ -50,6 +53,19 @@ export function isReset(error: Error): boolean {
 /** The reply's text, also where an old Redis wraps it. */
 export function replyText(error: Error): string {
   return IN_SCRIPT.exec(error.message)?.[1] ?? error.message;
+}
+
+/**
+ * What is wrong where sharded pub/sub is asked for and the server has none.
+ * @param error - the end of PUBSUB SHARDNUMSUB
+ * @returns `undefined` if it has, or if nobody knows, because the user may not ask
+ */
+export function noShardedPubSub(error: Error): ConfigError | undefined {
+  if (!isReply(error) || !NO_SUBCOMMAND.test(error.message)) return undefined;
+  return new ConfigError(
+    'shardedSubscriptionMode is ON, but the server has no sharded pub/sub (Redis 7 and later have): set it to AUTO or OFF, ' +
+      'for all clients, or upgrade the servers',
+  );
 }
 
 /** Sorts an error of ioredis, or of a link. */

@@ -1,4 +1,4 @@
-import { CommandError, ConnectionError } from '../../errors';
+import { CommandError, ConfigError, ConnectionError } from '../../errors';
 import type { Resend, ScriptArg } from '../../scripts/Script';
 import { callerContext, type Context, OUTSIDE } from '../../util/outside';
 import { driverError } from '../link/driverError';
@@ -205,6 +205,7 @@ function message(call: Pick<PendingCommand, 'what' | 'sends'>, link: Link, reaso
   if (call.sends > 0) {
     return `The connection to ${where} was lost before the answer came (${call.what}); it may have been done or not.`;
   }
+  if (link.refusal instanceof ConfigError) return `${where} cannot serve us (${call.what}): ${link.refusal.message}`;
   if (link.refusal !== undefined) {
     return `${where} does not let us in (${call.what}): ${driverError(link.refusal).message}`;
   }
