@@ -56,6 +56,11 @@ export function versionIn(id: string): string {
   return id.slice(id.indexOf('-') + 1);
 }
 
+/** Something of each axis. */
+export function onEachAxis(of: (axis: Axis) => readonly string[]): Record<Axis, readonly string[]> {
+  return Object.fromEntries(AXES.map((axis) => [axis, of(axis)])) as Record<Axis, readonly string[]>;
+}
+
 /** Every combination of those values. */
 export function allCells(values: Readonly<Record<Axis, readonly string[]>> = VALUES): Cell[] {
   return AXES.reduce<Partial<Record<Axis, string>>[]>(

@@ -2,7 +2,8 @@ import { Command, Option } from 'commander';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
-import { allCells, AXES, CORE, SHORT, VALUES, WHOLE, type Axis, type Cell, type Topology } from './axes';
+import { allCells, AXES, CORE, onEachAxis, SHORT, VALUES, WHOLE, type Axis, type Cell, type Topology } from './axes';
+import { chosen } from './chosen';
 import { page, type MatrixRun, type Outcome } from './page';
 import { pairwise } from './pairwise';
 import { runCell, type Equipment } from './runCell';
@@ -52,6 +53,8 @@ async function main(): Promise<void> {
   command.parse();
   const flags = command.opts<Flags>();
   const wanted = chosen(flags.only, (message) => command.error(message));
+  const jobs = numberOf(flags.jobs, 1, (message) => command.error(`--jobs: ${message}`));
+  const within = numberOf(flags.within ?? 'Infinity', 0, (message) => command.error(`--within: ${message}`));
   const select = flags.pairwise === true ? pairwise : allCells;
   if (flags.list === true) return print(select(wanted));
   const stock = await prepare(wanted);
@@ -62,9 +65,8 @@ async function main(): Promise<void> {
   const cells = select(onEachAxis((axis) => wanted[axis].filter(there)));
   if (flags.prepare === true) return print(cells);
   const tests: MatrixRun['tests'] = flags.short === true ? 'short' : flags.whole === true ? 'whole' : 'core';
-  const deadline = flags.within === undefined ? Infinity : Number(flags.within) * 1000;
   const before = flags.resume === true ? readResults(tests) : [];
-  const plan = { cells, before, stock, tests, files: command.args, jobs: Number(flags.jobs), deadline };
+  const plan = { cells, before, stock, tests, files: command.args, jobs, deadline: within * 1000 };
   const outcomes = await runAll(plan);
   console.log(`${outcomes.length} of ${cells.length} cells in ${Math.round(performance.now() / 1000)} s`);
   if (flags.write === true) {
@@ -73,7 +75,9 @@ async function main(): Promise<void> {
     fs.writeFileSync(PAGE, page({ date, tests, outcomes, releases }));
     console.log(`wrote ${path.relative(process.cwd(), PAGE)}`);
   }
-  if (outcomes.some(({ succeeded }) => !succeeded)) process.exitCode = 1;
+  // A run in which nothing ran shows nothing; with `--within`, downloads may have taken all of the time.
+  const nothing = outcomes.length === 0 && within === Infinity;
+  if (nothing || outcomes.some(({ succeeded }) => !succeeded)) process.exitCode = 1;
 }
 
 function commandLine(): Command {
@@ -122,22 +126,9 @@ async function runAll({ cells, before, stock, tests, files, jobs, deadline }: Pl
   return outcomes.filter((one) => one !== undefined);
 }
 
-/** The values that `--only` leaves of each axis: those of an axis that it does not name are all left. */
-function chosen(only: string | undefined, refuse: (message: string) => never): Record<Axis, readonly string[]> {
-  const beginnings = only?.split(',').map((one) => one.trim()) ?? [];
-  const ids = AXES.flatMap((axis) => VALUES[axis]);
-  for (const one of beginnings) {
-    if (!ids.some((id) => id.startsWith(one))) refuse(`unknown: "${one}"; known: ${ids.join(', ')}`);
-  }
-  const of = (axis: Axis): readonly string[] => {
-    const named = VALUES[axis].filter((id) => beginnings.some((one) => id.startsWith(one)));
-    return named.length > 0 ? named : VALUES[axis];
-  };
-  return onEachAxis(of);
-}
-
-function onEachAxis(of: (axis: Axis) => readonly string[]): Record<Axis, readonly string[]> {
-  return Object.fromEntries(AXES.map((axis) => [axis, of(axis)])) as Record<Axis, readonly string[]>;
+function numberOf(text: string, least: number, refuse: (message: string) => never): number {
+  const number = Number(text);
+  return text.trim() !== '' && number >= least ? number : refuse(`"${text}" is no number from ${least} on`);
 }
 
 function print(cells: readonly Cell[]): void {

@@ -42,7 +42,7 @@ export function page(run: MatrixRun): string {
         ['Node', '20.19 or later', released(run, 'node')],
         ['ioredis', '5.6 or later, or 6', released(run, 'ioredis')],
         ['server', 'Redis 6.2 or later, or Valkey', released(run, 'server')],
-        ['topology', 'single, Sentinel, Cluster', VALUES.topology.join(', ')],
+        ['topology', 'single, Sentinel, Cluster', released(run, 'topology')],
       ],
     ),
     unavailable(run),
@@ -121,8 +121,8 @@ function pairs(run: MatrixRun, rows: Axis, columns: Axis): string {
 
 function released(run: MatrixRun, axis: Axis): string {
   return VALUES[axis]
-    .filter((id) => typeof run.releases.get(id) === 'string')
-    .map((id) => (axis === 'server' ? nameOf(run, id) : versionIn(id)))
+    .filter((id) => run.outcomes.some(({ cell }) => cell[axis] === id))
+    .map((id) => (axis === 'server' ? nameOf(run, id) : axis === 'topology' ? id : versionIn(id)))
     .join(', ');
 }
 

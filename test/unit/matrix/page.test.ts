@@ -33,6 +33,14 @@ describe('the page of the matrix', () => {
     expect(page({ ...run, outcomes: [{ ...failed, failed: 0 }] })).to.contain('**ended early**');
   });
 
+  it('does not say that something was tried that was there and did not run', () => {
+    const text = page({ ...run, outcomes: [{ cell: cell!, passed: 7, failed: 0, skipped: 0, succeeded: true }] });
+    const tried = (what: string): string | undefined =>
+      new RegExp(`^\\| ${what} .*\\| (\\S+) +\\|$`, 'm').exec(text)?.[1];
+    expect([tried('topology'), tried('Node'), tried('ioredis')]).to.deep.equal(['cluster', '20.19.0', '6.0.0']);
+    expect(page({ ...run, outcomes: [] })).to.not.match(/^\| Node .*20\.19\.0 +\|$/m);
+  });
+
   it('says what could not be had, and why', () => {
     expect(page({ ...run, outcomes: [] })).to.contain('- Redis 8: there is none.');
   });
