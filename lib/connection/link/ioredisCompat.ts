@@ -9,7 +9,9 @@ import { ConfigError } from '../../errors';
  * - Commands that are filled after they were made, and join their own text (speed only): compared by their bytes; else
  *   made the usual way.
  * - `sendCommand(command, stream)`: in its public types; without it nothing works, so it is refused.
- * - The look-up of a cluster's start nodes: else the nodes that the client knows.
+ * - The start nodes of a user's own cluster client, and how it looks them up (`startupNodes`,
+ *   `resolveStartupNodeHostnames`: private in ioredis 5.6 to 6.0). The public `nodes()` knows nobody before the client has
+ *   connected, and no SRV record. Else the nodes that the client knows; where it knows none, an error says what to do.
  * - The connections to sentinels, which ioredis neither names nor closes before their time-out: else so it is.
  * - Texts of errors (speed of a reconnect only): one that is not recognized counts as "the connection was lost", which
  *   is the safe reading. `npm run test:matrix` shows when one has changed.
@@ -144,7 +146,8 @@ export function sendCommand(redis: Redis, command: Command, stream: CommandStrea
 
 /**
  * How the start nodes of a user's own cluster client are found: as that client would, from a copy that never connects
- * (SRV records, a look-up of its own). Where ioredis has no such method: the nodes that the client knows.
+ * (SRV records, a look-up of its own). Where ioredis has no such method: the nodes that the client knows; it rejects with
+ * ConfigError if it knows none.
  */
 export function startNodesOf(client: Cluster): () => Promise<readonly (NodeAddress & RedisOptions)[]> {
   const copy = client.duplicate([], { lazyConnect: true }) as unknown as {
@@ -153,17 +156,28 @@ export function startNodesOf(client: Cluster): () => Promise<readonly (NodeAddre
   if (typeof copy.resolveStartupNodeHostnames === 'function') {
     return () => copy.resolveStartupNodeHostnames!();
   }
-  return () => Promise.resolve(client.nodes().map(({ options }) => ({ host: options.host!, port: options.port! })));
+  return async () => knownNodes(client);
 }
 
 /**
  * The start nodes of a user's own cluster client, as they were given to it. Where ioredis does not keep them: the nodes
  * that the client knows.
+ *
+ * @throws ConfigError if it knows none
  */
 export function startupNodesOf(client: Cluster): readonly unknown[] {
   const { startupNodes } = client as unknown as { readonly startupNodes?: unknown };
-  if (Array.isArray(startupNodes)) return startupNodes;
-  return client.nodes().map(({ options }) => ({ host: options.host!, port: options.port! }));
+  return Array.isArray(startupNodes) ? startupNodes : knownNodes(client);
+}
+
+/** The nodes that a client knows, by ioredis' public API. @throws ConfigError if it knows none */
+function knownNodes(client: Cluster): readonly NodeAddress[] {
+  const nodes = client.nodes().map(({ options }) => ({ host: options.host!, port: options.port! }));
+  if (nodes.length > 0) return nodes;
+  throw new ConfigError(
+    'The given Cluster client does not say what its start nodes are. Wait until it is ready before you give it, or give ' +
+      'their addresses (clusterServersConfig.nodeAddresses).',
+  );
 }
 
 /**

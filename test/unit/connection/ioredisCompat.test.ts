@@ -9,6 +9,7 @@ import {
   sendCommand,
   senderOf,
   startNodesOf,
+  startupNodesOf,
   UNSENT_TEXT,
   type CommandStream,
 } from '../../../lib/connection/link/ioredisCompat';
@@ -197,5 +198,13 @@ describe('the ioredis at hand (B14)', () => {
       nodes: () => [{ options: { host: '10.0.0.1', port: 7_002 } }],
     } as unknown as Cluster;
     expect(await startNodesOf(other)()).to.deep.equal([{ host: '10.0.0.1', port: 7_002 }]);
+    expect(startupNodesOf(other)).to.deep.equal([{ host: '10.0.0.1', port: 7_002 }]);
+  });
+
+  it('says what to do where a cluster client tells no start nodes, and knows no nodes yet', async () => {
+    const silent = { duplicate: () => ({}), nodes: () => [] } as unknown as Cluster;
+    const error = await startNodesOf(silent)().catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(ConfigError).with.property('message').that.matches(/Wait until it is ready/);
+    expect(() => startupNodesOf(silent)).to.throw(ConfigError, /clusterServersConfig/);
   });
 });
