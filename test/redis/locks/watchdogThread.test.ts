@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { Worker } from 'node:worker_threads';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
+import * as fs from 'node:fs';
 import { type LockLostError, type RLock, type Redisson, type RedissonOptions } from '../../../lib';
-import { RedisServer, sleep, sleepUntil, trackClient } from '../../support';
+import { RedisServer, skip, sleep, sleepUntil, tlsFiles, trackClient } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 import { prepareThread, stall, threadConnection, threadReady } from './threadSupport';
 
@@ -120,5 +121,40 @@ describe('the watchdog thread', function () {
     } finally {
       process.off('worker', note);
     }
+  });
+
+  it('gives a hold up after maxRenewTimes renewals, whoever made them, and renews the others on', async () => {
+    const client = open({ watchdogThread: true });
+    const told = losses(client);
+    const limited = await client.getLock('limited').acquire({ maxRenewTimes: 2 });
+    const other = await client.getLock('other').acquire();
+    await threadReady(redis, client);
+
+    // Two renewals, a third of a lease apart, and the last lease.
+    stall(STALL_MS);
+
+    expect([limited.isHeld, other.isHeld]).to.deep.equal([false, true]);
+    expect(await redis.exists('limited')).to.equal(0);
+    expect(told).to.have.length(1);
+    expect(told[0]).to.match(/^limited: .*maxRenewTimes/);
+    expect((limited.signal.reason as LockLostError).cause).to.be.instanceOf(Error);
+    await rejection(limited.unlock());
+    await other.unlock();
+  });
+
+  it('renews over TLS', async function () {
+    const files = tlsFiles();
+    if (files === undefined) skip(this, 'no openssl to make certificates with');
+    const secure = trackClient(await RedisServer.start({ tls: files }));
+    const client = open({ url: secure.url, sslTruststore: files.ca, watchdogThread: true });
+    const hold = await client.getLock('secure').acquire();
+    const { port } = new URL(secure.url);
+    const direct = new Redis({ port: Number(port), tls: { ca: fs.readFileSync(files.ca) } });
+    await threadReady(trackClient(direct), client);
+
+    stall(STALL_MS);
+
+    expect(hold.isHeld).to.equal(true);
+    await hold.unlock();
   });
 });

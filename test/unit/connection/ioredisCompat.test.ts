@@ -204,7 +204,10 @@ describe('the ioredis at hand (B14)', () => {
   it('says what to do where a cluster client tells no start nodes, and knows no nodes yet', async () => {
     const silent = { duplicate: () => ({}), nodes: () => [] } as unknown as Cluster;
     const error = await startNodesOf(silent)().catch((reason: unknown) => reason);
-    expect(error).to.be.instanceOf(ConfigError).with.property('message').that.matches(/Wait until it is ready/);
+    expect(error)
+      .to.be.instanceOf(ConfigError)
+      .with.property('message')
+      .that.matches(/Wait until it is ready/);
     expect(() => startupNodesOf(silent)).to.throw(ConfigError, /clusterServersConfig/);
   });
 });
