@@ -7,7 +7,7 @@ import { ClusterSubscriber } from './pubsub/ClusterSubscriber';
 import { ClusterView } from './cluster/ClusterView';
 import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from './link/connectionOptions';
 import { ConnectionMonitor, type Connections, type ConnectSettings } from './ConnectionMonitor';
-import { ConnectionSubscriber } from './pubsub/ConnectionSubscriber';
+import { ConnectionSubscriber, type ListenOptions } from './pubsub/ConnectionSubscriber';
 import { Executor } from './Executor';
 import { startNodesOf } from './link/ioredisCompat';
 import { ownOptions, type OwnRedisOptions } from './link/ownOptions';
@@ -87,7 +87,7 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
   });
   const listening = { timeout: settings.timeout, onSilence: () => view.trouble() };
   const listen = (sharded: boolean): Subscriber => {
-    if (!sharded) return new ConnectionSubscriber(openAnywhere(view, open), listening);
+    if (!sharded) return listenAnywhere(view, open, listening);
     return new ShardedSubscriber(
       view,
       (address, moved) => new ConnectionSubscriber(open(address), { ...listening, moved }),
@@ -105,11 +105,17 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
   return { executor, subscriber, monitor: new ConnectionMonitor(link), keyEvents };
 }
 
-/** A connection to some node of a cluster, each time to another one: a classic message reaches all of them. */
-function openAnywhere(
+/**
+ * Listens to some node of a cluster, each time to another one: a classic message reaches all of them.
+ *
+ * But for those of a master that dies, and those that are on their way to a node that the others do not reach. So when
+ * a master is none any more the waiters look again, and whoever listens to that one listens to another.
+ */
+function listenAnywhere(
   view: ClusterView,
   open: (address: NodeAddress, more: Pick<RedisOptions, 'Connector'>) => Redis,
-): Redis {
+  listening: ListenOptions,
+): Subscriber {
   const first = view.someNode(undefined)!;
   let last: string | undefined;
   const Connector = chosenConnector(() => {
@@ -117,5 +123,12 @@ function openAnywhere(
     last = nodeKey(node);
     return Promise.resolve(node);
   }, false);
-  return open(first, { Connector });
+  const subscriber = new ConnectionSubscriber(open(first, { Connector }), listening);
+  let masters = [...view.masters.keys()];
+  view.onChange(() => {
+    const isGone = masters.some((key) => !view.masters.has(key));
+    masters = [...view.masters.keys()];
+    if (isGone) subscriber.missed(last === undefined || view.masters.has(last));
+  });
+  return subscriber;
 }

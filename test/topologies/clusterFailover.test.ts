@@ -1,9 +1,11 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
+import { Config } from '../../lib/config/builder/Config';
 import { Redisson } from '../../lib/Redisson';
 import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
-import { sleep, trackClient, uniqueName } from '../support';
-import { failOver, needShards, ownerOf, untilOwnerIsNot } from '../support/clusterTools';
+import type { RedisServer } from '../../tools/redisServer';
+import { sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { askServer, failOver, needShards, ownerOf, untilOwnerIsNot } from '../support/clusterTools';
 import { RedisCluster } from '../support/RedisCluster';
 import { clusterConfig } from '../support/topologyConfigs';
 import { SOON_MS, within } from './helpers';
@@ -65,6 +67,29 @@ describe('cluster failover', function () {
       await master.restart();
     });
   }
+
+  it('whoever listens to classic messages at a master that becomes a replica listens to another master', async () => {
+    const name = uniqueName();
+    const owner = await ownerOf(cluster, name);
+    // It knows no other node at first, and so listens there.
+    const config = new Config();
+    config.useClusterServers().addNodeAddress(owner.url).setScanInterval(200);
+    const client = trackClient(Redisson.create(config.setShardedSubscriptionMode('OFF')));
+    const lock = client.getLock(name);
+    await lock.lock(-1, undefined, 1);
+    const waiting = lock.lock(-1, undefined, 2);
+    const listensAt = (node: RedisServer) =>
+      askServer(node, async (one) => (await one.pubsub('CHANNELS', `*${name}*`)).length > 0);
+    await sleepUntil(() => listensAt(owner), { message: 'it listens to the owner' });
+    await failOver(cluster, name);
+    const elsewhere = cluster.nodes.filter((node) => node !== owner);
+    const listens = async () => (await Promise.all(elsewhere.map(listensAt))).includes(true);
+    await sleepUntil(listens, { timeout: 2 * SOON_MS, message: 'it listens to another one' });
+    expect(await listensAt(owner)).to.equal(false);
+    await lock.unlock(1);
+    await within(SOON_MS, waiting);
+    await lock.unlock(2);
+  });
 
   it('a lock is handed on while its master makes room for a replica', async () => {
     const one = trackClient(Redisson.create(clusterConfig(cluster)));

@@ -115,9 +115,11 @@ export class ClusterView {
     return owner === undefined ? undefined : this.#pool.get(owner);
   }
 
-  /** Some node, if possible one that answers. @param not - the key of one that is not wanted again */
+  /** Some node, if possible a master that answers. @param not - the key of one that is not wanted again */
   someNode(not: string | undefined): NodeAddress | undefined {
-    const usable = this.#pool.usable.map(({ address }) => address);
+    const answering = this.#pool.usable;
+    const masters = answering.filter(({ key }) => this.#slots.masters.has(key));
+    const usable = (masters.length > 0 ? masters : answering).map(({ address }) => address);
     const nodes = usable.length > 0 ? usable : this.#slots.all;
     const others = nodes.filter((node) => nodeKey(node) !== not);
     return pick(others.length > 0 ? others : nodes);
@@ -130,9 +132,10 @@ export class ClusterView {
     return replies.reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
-  /** A node has sent somebody elsewhere. @param reply - its `MOVED` or `ASK`. @returns the node it named */
+  /** A node has sent somebody elsewhere. @param reply - its `MOVED` or `ASK`. @returns the node it named, unless closed */
   redirect(reply: string, from: NodeAddress): ClusterNode | undefined {
-    const target = this.#slots.redirect(reply, from);
+    // An answer that comes after the end must not open a connection that nobody would close.
+    const target = this.#closed ? undefined : this.#slots.redirect(reply, from);
     if (target === undefined) return undefined;
     const node = this.#pool.openForAWhile(target);
     if (reply.startsWith('MOVED')) {

@@ -122,6 +122,13 @@ export class ConnectionSubscriber implements Subscriber {
     if (this.#ready && endpointOf(this.#redis) !== endpoint) this.#redis.disconnect(true);
   }
 
+  /** Messages may have been lost on the way to this server. @param stays - whether those to come will arrive */
+  missed(stays: boolean): void {
+    if (!this.#ready) return;
+    if (stays) this.events?.restored();
+    else this.#redis.disconnect(true);
+  }
+
   close(): void {
     this.#closed = true;
     this.#quiet();
