@@ -95,6 +95,7 @@ export class ClusterLink implements Link {
     const target = this.#view.redirect(error.message, from.address);
     if (code === 'MOVED' || target === undefined) throw redirected();
     if (!target.link.ready) throw unsent();
-    return ask(target);
+    // It may have given the slot away by now, before the first one has heard of that.
+    return ask(target).catch((late: Error) => this.#redirect(late, target, () => Promise.reject(redirected())));
   }
 }

@@ -1,4 +1,5 @@
 import type { Mutation } from '../bundle';
+import { CLUSTER_MUTATIONS } from './clusterList';
 import type { GivenProfile } from '../workload/clusterWorlds';
 import type { Profile } from '../workload/World';
 
@@ -492,4 +493,5 @@ export const MUTATIONS: readonly ListedMutation[] = [
       },
     ],
   },
+  ...CLUSTER_MUTATIONS,
 ];

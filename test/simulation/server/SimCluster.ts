@@ -156,6 +156,26 @@ export class SimCluster implements Served {
     });
   }
 
+  /** The keys of a slot may be moved now. */
+  open(slot: number, to: ClusterNode): void {
+    const from = this.ownerOf(slot);
+    this.moving.set(slot, { from, to });
+    to.importing.set(slot, from);
+    from.migrating.set(slot, to);
+  }
+
+  /** Moves a key of a slot that is being moved. */
+  moveKey(key: string): void {
+    const { from, to } = this.moving.get(slotOfKey(key))!;
+    const [source, target] = [from.server.store, to.server.store];
+    const { value, expireAt } = source.entry(key)!;
+    target.put(key, value);
+    target.entry(key)!.expireAt = expireAt;
+    source.delete(key);
+    for (const { server } of [from, to]) server.wrote();
+    this.#loop.note(`${key} goes from ${from.server.name} to ${to.server.name}`);
+  }
+
   /** Slots get another owner. It knows at once, the others hear of it. @param former - who knows at once, too */
   assign(slots: readonly number[], owner: ClusterNode, former?: ClusterNode): void {
     const loop = this.#loop;

@@ -162,13 +162,7 @@ async function migrate(world: World, cluster: SimCluster): Promise<void> {
     await step();
     const key = Object.keys(from.server.store.dump()).find((one) => slotOfKey(one) === slot);
     if (key === undefined) break;
-    const { value, expireAt } = from.server.store.entry(key)!;
-    to.server.store.put(key, value);
-    to.server.store.entry(key)!.expireAt = expireAt;
-    from.server.store.delete(key);
-    to.server.wrote();
-    from.server.wrote();
-    loop.note(`${key} goes from ${from.server.name} to ${to.server.name}`);
+    cluster.moveKey(key);
   }
   loop.note(`slot ${slot} has gone from ${from.server.name} to ${to.server.name}`);
   cluster.assign([slot], to);

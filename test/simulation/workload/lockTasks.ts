@@ -196,6 +196,8 @@ function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, sin
 /** Whether an error has a cause. */
 export function judge(world: World, app: App, error: unknown, what: string, wish: Wish): void {
   const explained = world.troubled && world.loop.now - world.troubleEnds < ERROR_MS;
+  // Nobody who takes a lock of a cluster has to know where it is.
+  const astray = error instanceof errors.CommandError && /^(MOVED|ASK|CROSSSLOT)$/.test(error.reply ?? '');
   if (error === ABORTED && wish.signal?.aborted) return;
   if (error instanceof errors.LockTimeoutError && wish.waitTime !== undefined) return;
   if (error instanceof errors.ShutdownError && app.leaving) return;
@@ -204,6 +206,7 @@ export function judge(world: World, app: App, error: unknown, what: string, wish
   }
   if (
     explained &&
+    !astray &&
     (error instanceof errors.ConnectionError ||
       error instanceof errors.CommandTimeoutError ||
       error instanceof errors.CommandError ||

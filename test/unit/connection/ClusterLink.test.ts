@@ -108,6 +108,15 @@ describe('ClusterLink', () => {
     expect(await errorOf(send())).to.contain('TRYAGAIN');
   });
 
+  it('goes on where the node that ASK names has given the slot away, too', async () => {
+    view.owner!.answer = reply('ASK 15495 h:2');
+    for (const answer of ['MOVED 15495 h:3', 'ASK 15495 h:3']) {
+      view.target!.answer = reply(answer);
+      expect(await errorOf(send())).to.equal('The cluster sends it from node to node');
+      expect(view.log.at(-1)).to.equal(answer);
+    }
+  });
+
   it('has an ASK tried again when that node is not connected yet, or makes no sense', async () => {
     view.owner!.answer = reply('ASK 15495 h:2');
     view.target!.ready = false;
