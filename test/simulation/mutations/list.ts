@@ -47,6 +47,8 @@ const QUEUED: Partial<Profile> = {
   faults: [],
   settings: LONG_LEASES,
 };
+/** Connections that break with a message, which is then lost. Their clients have new ones at once. */
+const CUT: Partial<Profile> = { faults: ['cut'], calmMs: 2_000, healMs: 0, settings: LONG_LEASES };
 /** Locks of groups only. */
 const GROUPS: Partial<Profile> = { ...QUIET, tasks: 2, latencyMs: 5, groups: 100, settings: LONG_LEASES };
 /** Masters that go on beside their successors. */
@@ -215,8 +217,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'nobody is woken when the connection is back',
-    within: 40,
-    profile: { ...BROKEN, namesPerKind: 1 },
+    within: 10,
+    profile: { ...QUIET, kinds: ['lock'], thinkMs: 5_000, latencyMs: 1, longHolds: 30, ...CUT },
     edits: [
       {
         file: 'waiters/Subscriptions.ts',

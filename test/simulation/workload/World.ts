@@ -96,12 +96,15 @@ export interface Profile {
   readonly faults: readonly FaultFamily[];
   /** Between two bursts of faults, in ms. */
   readonly calmMs: number;
+  /** So long after the last fault a free lock must be taken, in ms. */
+  readonly healMs: number;
   readonly settings: AppSettings;
   /** A cluster in place of the servers. */
   readonly cluster?: ClusterProfile;
 }
 
-export type FaultFamily = 'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown' | 'cluster' | 'sentinel';
+export type FaultFamily =
+  'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown' | 'cluster' | 'sentinel' | 'cut';
 
 const FAULTS: readonly FaultFamily[] = ['network', 'server', 'process', 'memory', 'disk', 'shutdown'];
 
@@ -358,7 +361,7 @@ export class World {
       const entered = this.oracle.entered.get(key) ?? 0;
       const free = isFree();
       const known = this.#idleSince.get(key);
-      if (!free || !this.calmFor(CALM_MS)) this.#idleSince.delete(key);
+      if (!free || !this.calmFor(this.profile.healMs)) this.#idleSince.delete(key);
       else if (known?.entered !== entered) this.#idleSince.set(key, { at: this.loop.now, entered });
       else if (this.loop.now - known.at > patienceMs()) {
         const who = [...this.operations]
@@ -459,6 +462,7 @@ function drawProfile(random: Random): Profile {
     longHolds: random.of([4, 4, 20]),
     faults: random.chance(15) ? [] : faults,
     calmMs: random.of([2_000, 18_000, 25_000]),
+    healMs: CALM_MS,
     settings: {
       lockWatchdogTimeout: random.of([1_500, 6_000, 30_000]),
       maxHandOvers: random.of([0, 2, 64]),

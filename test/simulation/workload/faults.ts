@@ -55,6 +55,8 @@ export class FaultPlan {
         return this.#disk();
       case 'shutdown':
         return this.#shutdown();
+      case 'cut':
+        return this.#cut();
       case 'cluster':
         return clusterFault(this.#world);
       case 'sentinel':
@@ -81,6 +83,12 @@ export class FaultPlan {
         socket.trap = { at: random.of(['write', 'reply', 'message'] as const), how: this.#break() };
         world.trouble(3_000);
     }
+  }
+
+  /** A connection breaks with the next message: nobody hears it, and the client learns of the break at once. */
+  #cut(): void {
+    const socket = this.#anyConnection();
+    if (socket !== undefined) socket.trap = { at: 'message', how: { clientIn: 1, serverIn: 1 } };
   }
 
   #break(): Break {
