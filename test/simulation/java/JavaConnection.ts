@@ -74,6 +74,8 @@ export class JavaConnection {
     clearTimeout(this.#retry);
     clearInterval(this.#ping);
     this.#socket?.destroy();
+    // Nobody waits for them any longer, a PING among them.
+    for (const { reject } of this.#pending.splice(0)) reject(new JavaTimeoutError('closed'));
   }
 
   #write(words: readonly string[]): Promise<Reply> {
