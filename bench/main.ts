@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { ensureBuilt, projectRoot } from '../tools/buildOutput';
 import { RedisServer } from '../tools/redisServer';
 import { curves } from './growth/curves';
-import { curveTable, growthMarkdown, growthPage } from './growth/growthReport';
+import { curveTable, grownTooMuch, growthMarkdown, growthPage } from './growth/growthReport';
 import { runGrowth } from './growth/runGrowth';
 import { compileWorkers, copyBuiltPackage } from './harness/compileWorkers';
 import { type Contestant } from './harness/contestant';
@@ -76,6 +76,9 @@ async function measureGrowth(options: BenchOptions, url: string): Promise<void> 
   fs.writeFileSync(path.join(resultsFolder, 'growth.html'), growthPage(growth));
   fs.writeFileSync(path.join(resultsFolder, 'growth.md'), growthMarkdown(growth));
   say('\nbench/results/growth.html, growth.json and growth.md');
+  const wrong = grownTooMuch(reports);
+  for (const line of wrong) say(line);
+  if (options.assert && wrong.length > 0) process.exitCode = 1;
 }
 
 async function main(): Promise<void> {

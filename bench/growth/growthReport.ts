@@ -14,6 +14,17 @@ export interface GrowthReport {
 
 /** A cost of one unit that grows by less than this power of the work is flat: a factor of 2 over three orders. */
 const FLAT = 0.1;
+const SHOULD_NOT = ', which it should not';
+
+/** The columns that grow and should not, in words. */
+export function grownTooMuch(curves: readonly CurveReport[]): string[] {
+  return curves.flatMap((report) =>
+    report.columns
+      .map((column) => [column.label, verdict(report, column)] as const)
+      .filter(([, words]) => words.endsWith(SHOULD_NOT))
+      .map(([label, words]) => `${report.title}: ${label} ${words}`),
+  );
+}
 
 /** How the column grows, in words. */
 function verdict(report: CurveReport, column: Column): string {
@@ -22,7 +33,7 @@ function verdict(report: CurveReport, column: Column): string {
   if (power === undefined) return '-';
   if (power < FLAT) return 'flat';
   const grows = `grows as n^${power.toFixed(2)}`;
-  return column.growth === 'wire' ? `${grows}: the wire demands it` : `${grows}, which it should not`;
+  return column.growth === 'wire' ? `${grows}: the wire demands it` : `${grows}${SHOULD_NOT}`;
 }
 
 function cells(report: CurveReport): string[][] {

@@ -20,6 +20,14 @@ export interface PassLog {
   readonly sent: number;
 }
 
+/** What `cycleNames` did. */
+export interface NamesLog {
+  /** Sent for each lock, once the connections were there. */
+  readonly commands: number;
+  /** So many locks were taken and given back, from the first on. */
+  readonly cycles: number;
+}
+
 async function clientOf({ options, memory }: TaskContext, parameters: TaskParameters = {}): Promise<Redisson> {
   const nodes = parameters['nodes'];
   const settings: RedissonOptions = { lockWatchdogTimeout: options.watchdogMs };
@@ -128,7 +136,7 @@ export const tasks: Record<string, Task> = {
     return counter.sent - before;
   },
 
-  /** Opens so many clients that have a waiter each, and so both of their connections. Resolves to the heap of each. */
+  /** Opens so many clients that have a waiter each. Resolves to the heap of each. */
   openMany: async ({ options }, parameters) => {
     const { Redisson } = (await import(builtPackage)) as typeof library;
     const name = textOf(parameters, 'name');
@@ -148,7 +156,7 @@ export const tasks: Record<string, Task> = {
     return ((await settledHeap()) - before) / count;
   },
 
-  /** Locks and unlocks so many names of a cluster; resolves to the commands sent for each. */
+  /** Locks and unlocks so many names of a cluster. */
   cycleNames: async (context, parameters) => {
     const client = await clientOf(context, parameters);
     const name = textOf(parameters, 'name');
@@ -161,6 +169,6 @@ export const tasks: Record<string, Task> = {
     await forAll(ABREAST, cycle);
     const before = context.counter.sent;
     await forAll(count, cycle);
-    return (context.counter.sent - before) / count;
+    return { commands: (context.counter.sent - before) / count, cycles: ABREAST + count } satisfies NamesLog;
   },
 };

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { curves } from '../../../bench/growth/curves';
+import { projectRoot } from '../../../tools/buildOutput';
 import { type CurveReport, exponent } from '../../../bench/growth/curve';
-import { growthMarkdown } from '../../../bench/growth/growthReport';
+import { grownTooMuch, growthMarkdown } from '../../../bench/growth/growthReport';
 
 function curve(points: readonly (readonly [number, number])[], growth: 'flat' | 'wire' = 'flat'): CurveReport {
   return {
@@ -48,5 +52,37 @@ describe('the growth of a cost', () => {
     expect(tableOf(curve(steep, 'wire')))
       .to.contain('| growth | grows as n^1.00: the wire demands it |')
       .and.to.contain('cost: it must.');
+  });
+
+  it('is wrong only where the wire does not demand it (bench -- --only growth --assert fails then)', () => {
+    const steep = [
+      [1, 3],
+      [100, 300],
+    ] as const;
+    expect(grownTooMuch([curve(steep), curve(steep, 'wire')])).to.deep.equal([
+      'A curve: cost grows as n^1.00, which it should not',
+    ]);
+  });
+});
+
+describe('docs/scaling.md', () => {
+  const text = fs.readFileSync(path.join(projectRoot, 'docs', 'scaling.md'), 'utf8');
+
+  for (const { title, about, of, points, columns } of curves) {
+    it(`has the curve "${title}", as it is measured now`, () => {
+      const section = text.split(`### ${title}\n`)[1]?.split('\n### ')[0] ?? '';
+      expect(section).to.contain(about);
+      const [head = [], , ...rows] = section
+        .split('\n')
+        .filter((line) => line.startsWith('|'))
+        .map((line) => line.split('|').map((cell) => cell.trim()));
+      expect(head.slice(1, -1)).to.deep.equal([of, ...columns.map(({ label }) => label)]);
+      expect(rows.map((row) => row[1])).to.include.members(points.map(String));
+      for (const { why } of columns) if (why !== undefined) expect(section).to.contain(why);
+    });
+  }
+
+  it('has nothing that grows and should not', () => {
+    expect(text).to.not.contain('which it should not');
   });
 });
