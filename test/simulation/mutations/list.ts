@@ -196,6 +196,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'messages wake nobody',
     within: 10,
+    profile: { ...QUIET, kinds: ['lock'], settings: LONG_LEASES },
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
@@ -240,7 +241,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a head that leaves hands no wake-up on',
-    within: 80,
+    within: 40,
+    profile: { ...QUIET, kinds: ['lock'], tasks: 3, latencyMs: 5, settings: LONG_LEASES },
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
