@@ -10,6 +10,13 @@ import { WatchdogThread } from './WatchdogThread';
 /** What the name of the thread's connection ends with. */
 const NAME_END = ':watchdog';
 
+/** A thread that runs for less than this, in ms, counts as one that does not work. */
+const MIN_RUN_MS = 60_000;
+/** After so many in a row that did not work, ... */
+const MAX_QUICK_ENDS = 2;
+/** ... the next one is not started before this time has passed, in ms. */
+const PAUSE_MS = 60_000;
+
 /** What it needs of its client. */
 interface Client {
   readonly watchdog: Watchdog;
@@ -19,7 +26,10 @@ interface Client {
 
 /**
  * Starts the watchdog thread of a client, with the first hold that needs it. After a failure the main thread renews the
- * locks, and no other thread is started.
+ * locks, and the next hold that needs a thread starts another one. If that does not last either, there is one try in a
+ * minute.
+ *
+ * States: none -> running -> none (it has failed).
  */
 export class ThreadStarter implements ThreadStart {
   readonly maxStallMs: number;
@@ -27,7 +37,12 @@ export class ThreadStarter implements ThreadStart {
   readonly #clientId: string;
   readonly #clientName: string;
   #packed: PackedSettings | undefined;
-  #started = false;
+  #running = false;
+  #startedAt = 0;
+  /** Monotonic time before which none is started. */
+  #notBefore = -Infinity;
+  /** How many in a row have ended at once. */
+  #quickEnds = 0;
   #warned = false;
   /** Set once, when the client is made. */
   client: Client | undefined;
@@ -50,24 +65,38 @@ export class ThreadStarter implements ThreadStart {
     this.#packed ??= packSettings({ ...this.#settings, clientName: this.#clientName + NAME_END });
   }
 
-  /** Starts the thread, once. */
+  /** Starts the thread, unless it runs. */
   use(): void {
-    if (this.#started || this.client === undefined) return;
-    this.#started = true;
+    if (this.#running || this.client === undefined || performance.now() < this.#notBefore) return;
+    this.#running = true;
+    this.#startedAt = performance.now();
+    this.#warned = false;
     const { watchdog, ownerships, renewals } = this.client;
     try {
       this.check();
-      watchdog.thread = new WatchdogThread({
+      const thread = new WatchdogThread({
         clientId: this.#clientId,
         settings: this.#packed!,
         watchdog,
         ownerships,
         families: new Map((Object.keys(renewals) as Family[]).map((family) => [renewals[family], family])),
         warn: (why, error) => this.#warn(why, error),
+        failed: (why, error) => this.#failed(why, error),
       });
+      watchdog.thread = thread;
+      // Those of before, which an earlier thread renewed.
+      for (const ownership of ownerships.all()) thread.changed(ownership);
     } catch (error) {
-      this.#warn('it could not be started', error as Error);
+      this.#failed('it could not be started', error as Error);
     }
+  }
+
+  #failed(why: string, error: Error | undefined): void {
+    const now = performance.now();
+    this.#running = false;
+    this.#quickEnds = now - this.#startedAt < MIN_RUN_MS ? this.#quickEnds + 1 : 1;
+    if (this.#quickEnds >= MAX_QUICK_ENDS) this.#notBefore = now + PAUSE_MS;
+    this.#warn(why, error);
   }
 
   #warn(why: string, err: Error | undefined): void {

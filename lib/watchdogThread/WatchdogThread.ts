@@ -35,6 +35,8 @@ export interface ThreadOwner {
   readonly families: ReadonlyMap<Renewal, Family>;
   /** Tells the user that the thread does not work, and why. */
   warn(why: string, error: Error | undefined): void;
+  /** The thread has ended by itself. */
+  failed(why: string, error: Error | undefined): void;
 }
 
 /** What the thread knows of an ownership. */
@@ -255,7 +257,7 @@ export class WatchdogThread implements RenewalThread {
     if (this.#over) return;
     this.#end();
     this.#owner.watchdog.thread = undefined;
-    this.#owner.warn(why, error);
+    this.#owner.failed(why, error);
   }
 
   #end(): void {

@@ -101,6 +101,37 @@ describe('the watchdog thread under faults', function () {
     expect(await threadConnection(redis, one)).to.equal(undefined);
   });
 
+  it('after a crash the next hold starts another thread, which takes over the older holds; the third one waits', async () => {
+    const { told, logger } = warnings();
+    const redisson = open({ logger });
+    const older = redisson.getLock('older').acquire();
+    const first = await workerOf(() => older);
+    const id = await threadReady(redis, redisson);
+    await first.terminate();
+    const holds = [await older];
+
+    const second = await workerOf(async () => holds.push(await redisson.getLock('newer').acquire()));
+    await sleepUntil(async () => ![undefined, id].includes(await threadConnection(redis, redisson)), {
+      timeout: 10_000,
+      message: 'another connection of a thread',
+    });
+    stall(STALL_MS);
+
+    expect(holds.map(({ isHeld }) => isHeld)).to.deep.equal([true, true]);
+    const exited = new Promise((resolve) => second.once('exit', resolve));
+    await second.terminate();
+    await exited;
+    const started: Worker[] = [];
+    const note = (worker: Worker): unknown => started.push(worker);
+    process.on('worker', note);
+    holds.push(await redisson.getLock('newest').acquire());
+    await sleep(2 * WATCHDOG_MS);
+    process.off('worker', note);
+    expect([started.length, told.length]).to.deep.equal([0, 2]);
+    expect(holds.map(({ isHeld }) => isHeld)).to.deep.equal([true, true, true]);
+    for (const hold of holds) await hold.unlock();
+  });
+
   it('a thread without a connection costs no lock: the main thread renews what the thread is late with', async () => {
     const redisson = open();
     const hold = await redisson.getLock('lock').acquire();
