@@ -35,30 +35,6 @@ export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
     ],
   },
   {
-    name: 'the slots of a cluster are never asked for again',
-    within: 20,
-    profile: FAILING,
-    edits: [
-      {
-        file: 'connection/cluster/ClusterView.ts',
-        search: 'if (this.#closed || at >= this.#timerAt) return;',
-        replace: 'if (this.#closed || this.#sharded !== undefined || at >= this.#timerAt) return;',
-      },
-    ],
-  },
-  {
-    name: 'no second look of the waiters when slots have moved',
-    within: 40,
-    profile: MOVING,
-    edits: [
-      {
-        file: 'connection/pubsub/ShardedSubscriber.ts',
-        search: 'void Promise.all(moves).then(() => this.events?.restored());',
-        replace: 'void Promise.all(moves);',
-      },
-    ],
-  },
-  {
     name: 'sharded subscriptions stay with the former owner of a slot',
     within: 20,
     profile: MOVING,
@@ -84,42 +60,6 @@ export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
         file: 'connection/connectCluster.ts',
         search: 'if (isGone) subscriber.missed(last === undefined || view.masters.has(last));',
         replace: '',
-      },
-    ],
-  },
-  {
-    name: 'a redirection after the end opens a connection',
-    within: 40,
-    profile: { ...BUSY, faults: ['cluster', 'shutdown'], calmMs: 2_000 },
-    edits: [
-      {
-        file: 'connection/cluster/ClusterView.ts',
-        search: 'this.#closed ? undefined : this.#slots',
-        replace: 'this.#slots',
-      },
-    ],
-  },
-  {
-    name: 'a release that no replica has confirmed is forgotten',
-    within: 40,
-    profile: BUSY,
-    edits: [
-      {
-        file: 'locks/core/LockEngine.ts',
-        search: 'if (sendRecord.unconfirmed === true)',
-        replace: 'if (sendRecord.sends < 0)',
-      },
-    ],
-  },
-  {
-    name: 'a replica that comes back is not asked for 30 s',
-    within: 60,
-    profile: { ...BUSY, calmMs: 2_000 },
-    edits: [
-      {
-        file: 'connection/link/Replicas.ts',
-        search: 'const MAX_AGE_ALONE_MS = 1_000;',
-        replace: 'const MAX_AGE_ALONE_MS = MAX_AGE_MS;',
       },
     ],
   },
