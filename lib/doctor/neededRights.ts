@@ -20,7 +20,7 @@ export const BASE_RIGHTS = {
   connection: 'info ping client|setname',
   replicas: 'wait',
   cluster: 'cluster|slots cluster|info',
-  sharded: 'spublish ssubscribe sunsubscribe',
+  sharded: 'spublish ssubscribe sunsubscribe pubsub|shardnumsub',
 } as const;
 
 /** What each kind needs. As docs/security.md has it: a test compares. */

@@ -109,10 +109,19 @@ export async function untilOwnerIsNot(cluster: RedisCluster, key: string, former
 export async function failOver(cluster: RedisCluster, key: string): Promise<RedisServer> {
   const owner = await ownerOf(cluster, key);
   const id = await idOf(owner);
-  const lines = String(await askServer(owner, (client) => client.cluster('NODES'))).split('\n');
-  const port = Number(/:(\d+)@/.exec(lines.find((line) => line.includes(`slave ${id}`)) ?? '')?.[1]);
-  const replica = cluster.nodes.find((node) => node.port === port);
-  if (replica === undefined) throw new Error('the owner has no replica');
+  // After an earlier failover the former master may still be on its way to become the replica of this one.
+  const replica = await sleepUntil(
+    async () => {
+      const lines = String(await askServer(owner, (client) => client.cluster('NODES'))).split('\n');
+      const line = lines.find((each) => each.includes(` slave ${id} `) && /\d connected/.test(each));
+      const port = Number(/:(\d+)@/.exec(line ?? '')?.[1]);
+      const node = cluster.nodes.find((one) => one.port === port);
+      if (node === undefined) return undefined;
+      const info = String(await askServer(node, (client) => client.info('replication')));
+      return info.includes('master_link_status:up') ? node : undefined;
+    },
+    { ...PATIENTLY, message: 'the owner has a replica' },
+  );
   await askServer(replica, (client) => client.call('CLUSTER', 'FAILOVER'));
   return untilOwnerIsNot(cluster, key, owner);
 }
