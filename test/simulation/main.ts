@@ -4,9 +4,10 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Result, simulate } from './simulate';
 import type { GivenProfile } from './workload/clusterWorlds';
+import { type Profile, profileOf } from './workload/World';
 
 /*
- * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--profile JSON] [--trace]
+ * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--profile JSON] [--worlds W] [--trace]
  */
 
 const { values } = parseArgs({
@@ -19,6 +20,8 @@ const { values } = parseArgs({
     jobs: { type: 'string' },
     /** What all worlds have in common, instead of what their seeds say: some fields of `Profile`. */
     profile: { type: 'string' },
+    /** Seeds with other worlds are passed over. */
+    worlds: { type: 'string' },
     trace: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
@@ -35,6 +38,18 @@ function number(text: string | undefined, otherwise: number): number {
 
 const each = number(values.each, 400);
 const profile = values.profile === undefined ? undefined : (JSON.parse(values.profile) as GivenProfile);
+const WORLDS: Readonly<Record<string, (world: Profile) => boolean>> = {
+  java: ({ javaApps }) => javaApps > 0,
+  cluster: ({ cluster }) => cluster !== undefined,
+  replicas: ({ replicas, cluster }) => replicas > 0 && cluster === undefined,
+  single: ({ javaApps, replicas }) => javaApps === 0 && replicas === 0,
+};
+const wanted = values.worlds === undefined ? undefined : WORLDS[values.worlds];
+if (values.worlds !== undefined && wanted === undefined) {
+  console.error(`--worlds is one of ${Object.keys(WORLDS).join(', ')}, not ${values.worlds}`);
+  process.exit(64);
+}
+
 /** Set in the environment of a process that runs seeds for another one. */
 const JOB = 'SIMULATION_JOB';
 /** How many seeds a job has in advance, so that it never waits for the next. */
@@ -49,8 +64,10 @@ class Run {
   readonly #seeds: number;
   readonly #results = new Map<number, Result>();
   #next: number;
-  #reported: number;
+  /** Those that are under way or wait to be told, in order. */
+  readonly #taken: number[] = [];
   #handed = 0;
+  #ran = 0;
   #operations = 0;
   #failed = 0;
 
@@ -58,7 +75,7 @@ class Run {
     // A new one each day and run; printed, so that whoever reads it can run it again.
     this.#first = number(values.seed, Math.floor(Math.random() * 1_000_000) * 1_000);
     this.#seeds = number(values.seeds, this.long ? Infinity : values.seed === undefined ? 100 : 1);
-    this.#next = this.#reported = this.#first;
+    this.#next = this.#first;
     console.log(`simulation: seeds from ${this.#first}, ${each} operations each`);
   }
 
@@ -72,7 +89,13 @@ class Run {
     if (this.#failed > 0 && !values['keep-going']) return undefined;
     if (this.#next - this.#first >= this.#seeds || this.#handed >= this.#opsLimit) return undefined;
     if (realNow() - this.#startedAt >= this.#limitMs) return undefined;
+    if (wanted !== undefined) {
+      while (!wanted(profileOf(this.#next, profile))) {
+        if (++this.#next - this.#first >= this.#seeds) return undefined;
+      }
+    }
     this.#handed += each;
+    this.#taken.push(this.#next);
     return this.#next++;
   }
 
@@ -81,9 +104,12 @@ class Run {
     if (result.violations.length > 0) this.#failed++;
     this.#results.set(result.seed, result);
     for (;;) {
-      const one = this.#results.get(this.#reported);
+      const [seed] = this.#taken;
+      const one = seed === undefined ? undefined : this.#results.get(seed);
       if (one === undefined) return;
-      this.#results.delete(this.#reported++);
+      this.#taken.shift();
+      this.#results.delete(one.seed);
+      this.#ran++;
       this.#operations += one.operations;
       if (values.verbose) console.log(line(one));
       if (one.violations.length > 0) console.log(report(one));
@@ -93,10 +119,9 @@ class Run {
   /** @returns whether nothing failed */
   end(): boolean {
     const seconds = (realNow() - this.#startedAt) / 1000;
-    const ran = this.#reported - this.#first;
     const speed = `${Math.round(this.#operations / seconds)}/s`;
     console.log(
-      `simulation: ${ran} seeds, ${this.#operations} operations in ${seconds.toFixed(1)} s (${speed}), ${this.#failed} failed`,
+      `simulation: ${this.#ran} seeds, ${this.#operations} operations in ${seconds.toFixed(1)} s (${speed}), ${this.#failed} failed`,
     );
     return this.#failed === 0;
   }

@@ -6,9 +6,10 @@ import { bundle } from './bundle';
 async function main(): Promise<void> {
   const file = await bundle();
   try {
-    const { status } = spawnSync(process.execPath, ['--enable-source-maps', file, ...process.argv.slice(2)], {
-      stdio: 'inherit',
-    });
+    // Many short-lived objects: with a larger young generation it is an eighth faster. Source maps cost a tenth, since
+    // ioredis makes many errors; a trace has them.
+    const options = ['--max-semi-space-size=64', ...(process.argv.includes('--trace') ? ['--enable-source-maps'] : [])];
+    const { status } = spawnSync(process.execPath, [...options, file, ...process.argv.slice(2)], { stdio: 'inherit' });
     process.exitCode = status ?? 1;
   } finally {
     fs.rmSync(file, { force: true });

@@ -154,7 +154,7 @@ export class World {
     this.random = this.loop.random;
     this.oracle = new Oracle(this.loop);
     const drawn = drawProfile(this.random);
-    this.profile = profile === undefined ? drawWorld(drawn, seed) : withGiven(drawn, profile, seed);
+    this.profile = worldOf(drawn, seed, profile);
     const { cluster, servers, replicas } = this.profile;
     if (cluster === undefined) {
       const serverOf = (_: unknown, i: number): SimServer => new SimServer(this.loop, `r${i}`, scriptNames, replicas);
@@ -398,7 +398,13 @@ const GROUPS: readonly (readonly LockKindName[])[] = [
   LOCK_KINDS,
 ];
 
-function drawWorld(drawn: Profile, seed: number): Profile {
+/** What the world of a seed is like. @param given - what is not as the seed says */
+export function profileOf(seed: number, given?: GivenProfile): Profile {
+  return worldOf(drawProfile(new Random(seed)), seed, given);
+}
+
+function worldOf(drawn: Profile, seed: number, given: GivenProfile | undefined): Profile {
+  if (given !== undefined) return withGiven(drawn, given, seed);
   return withSentinels(withCluster(withGroups(withReplicas(withJava(drawn, seed), seed), seed), seed), seed);
 }
 
