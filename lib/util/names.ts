@@ -15,24 +15,24 @@ export function prefixName(prefix: string, name: string): string {
   return name.includes('{') ? `${prefix}:${name}` : `${prefix}:{${name}}`;
 }
 
-/** How many names {@link remembered} keeps at most. */
+/** How many strings {@link remembered} keeps at most. */
 const MAX_REMEMBERED = 1_000;
 
 /**
  * The same function, which returns the same string for the same name as long as it remembers it: Node need not build and
  * hash the channel of a busy lock anew for each command.
  *
- * @param make - makes a name from the raw name of an object
+ * @param make - makes a string from another one, for example a channel from the raw name of a lock
  */
-export function remembered(make: (rawName: string) => string): (rawName: string) => string {
-  const names = new Map<string, string>();
-  return (rawName) => {
-    const known = names.get(rawName);
+export function remembered(make: (text: string) => string): (text: string) => string {
+  const results = new Map<string, string>();
+  return (text) => {
+    const known = results.get(text);
     if (known !== undefined) return known;
-    if (names.size >= MAX_REMEMBERED) names.clear();
-    const name = make(rawName);
-    names.set(rawName, name);
-    return name;
+    if (results.size >= MAX_REMEMBERED) results.clear();
+    const result = make(text);
+    results.set(text, result);
+    return result;
   };
 }
 

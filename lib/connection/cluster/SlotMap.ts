@@ -57,9 +57,13 @@ export class SlotMap {
       this.#owners.fill(owner, Number(from), Number(to) + 1);
       for (const replica of replicas) this.#note(this.#replicas, replica, asked);
     }
-    const changed = before.filter((owner, slot) => owner !== this.#owners[slot]);
-    if (changed.length === 0) return 'same';
-    return changed.some((owner) => owner !== undefined) ? 'moved' : 'grown';
+    let change: 'same' | 'grown' = 'same';
+    for (let slot = 0; slot < SLOT_COUNT; slot++) {
+      if (before[slot] === this.#owners[slot]) continue;
+      if (before[slot] !== undefined) return 'moved';
+      change = 'grown';
+    }
+    return change;
   }
 
   /**

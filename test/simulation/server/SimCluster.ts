@@ -244,15 +244,18 @@ export class SimCluster implements Served {
 
   #catchUp(node: ClusterNode): void {
     if (!node.present) return;
+    // Slots of one owner and version: of each node a map from versions to slots.
+    const changed = this.nodes.map(() => new Map<number, number[]>());
+    for (let slot = 0; slot < SLOT_COUNT; slot++) {
+      const version = this.#versions[slot]!;
+      if (version === 0) continue;
+      const byVersion = changed[this.#owners[slot]!]!;
+      const slots = byVersion.get(version);
+      if (slots === undefined) byVersion.set(version, [slot]);
+      else slots.push(slot);
+    }
     for (const owner of this.masters) {
-      const byVersion = new Map<number, number[]>();
-      this.#versions.forEach((version, slot) => {
-        if (version === 0 || this.#owners[slot] !== owner.index) return;
-        const slots = byVersion.get(version) ?? [];
-        byVersion.set(version, slots);
-        slots.push(slot);
-      });
-      for (const [version, slots] of byVersion) node.learn(slots, owner, version);
+      for (const [version, slots] of changed[owner.index]!) node.learn(slots, owner, version);
     }
   }
 }
