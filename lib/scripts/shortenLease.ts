@@ -7,7 +7,8 @@ import { lua } from './Script';
  */
 
 /**
- * Waiters are notified when a lease gets shorter by more than this (ms). A waiter can oversleep by at most this long.
+ * Waiters are notified when a lease gets shorter by more than this (ms). A waiter can oversleep by at most this long
+ * for each time that a lease is shortened.
  */
 export const NOTICE_MS = 1000;
 
@@ -51,6 +52,7 @@ export const SHORTEN_LEASE = shortenLease(String(NOTICE_MS));
  * The same for a read/write lock, which notifies its waiters less often. Every short read during a long one shortens
  * the lease at its end, and each message makes every waiting writer attempt. Waiters are notified when the lease gets
  * shorter by more than half of what was left, plus {@link NOTICE_MS} so that a re-entry does not count. A waiter can
- * oversleep by at most as much.
+ * oversleep by at most as much for each time that the lease is shortened, and never beyond the end of the lease that
+ * it saw in its last attempt.
  */
 export const SHORTEN_RW_LEASE = shortenLease(`ttl / 2 + ${NOTICE_MS}`);

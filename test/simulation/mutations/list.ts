@@ -412,6 +412,30 @@ export const MUTATIONS: readonly ListedMutation[] = [
     ],
   },
   {
+    name: 'nobody is told that a read lock ends much sooner',
+    within: 40,
+    profile: { ...QUIET, apps: 3, tasks: 2, kinds: ['read', 'write'], longHolds: 60, settings: LONG_LEASES },
+    edits: [
+      {
+        file: 'locks/kinds/read.ts',
+        search: 'if shortenLease(name, longest) then tell(publish, channel, message) end',
+        replace: 'shortenLease(name, longest)',
+      },
+    ],
+  },
+  {
+    name: 'a release of permits without an answer is sent again',
+    within: 40,
+    profile: { ...BROKEN, synchronizers: 100, thinkMs: 20, calmMs: 2_000 },
+    edits: [
+      {
+        file: 'synchronizers/semaphoreScripts.ts',
+        search: "resend: 'never',\n  synced: true,\n  lua: lua`${GIVE_BACK}\nlocal available",
+        replace: "resend: 'connection',\n  synced: true,\n  lua: lua`${GIVE_BACK}\nlocal available",
+      },
+    ],
+  },
+  {
     name: 'readers come in beside a writer',
     within: 40,
     edits: [

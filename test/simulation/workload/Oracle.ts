@@ -36,6 +36,10 @@ export class Oracle {
   readonly #tokens = new Map<string, bigint>();
   /** How often each was entered. */
   readonly entered = new Map<string, number>();
+  /** Permits that calls have, or give back just now. */
+  readonly #lent = new Map<string, Set<Taken>>();
+  /** How many permits of before the last loss of data may have been added to those that were set after it. */
+  readonly #strays = new Map<string, number>();
   /** When a server lost what it knew (of a key), in ms of the world. */
   readonly lostAt = new Map<string, number>();
   /** Masters that went on beside their successors. */
@@ -80,6 +84,28 @@ export class Oracle {
     return () => void all.delete(one);
   }
 
+  /**
+   * Permits of a semaphore, which has no owners: one that is given back after its server has lost its data is one more
+   * than were set anew.
+   *
+   * @param askedAt - when they were asked for
+   * @returns what says that they are given back, and that this was answered
+   */
+  lend(app: App, key: string, permits: number, askedAt: number): () => void {
+    const all = this.#lent.get(key) ?? new Set<Taken>();
+    this.#lent.set(key, all);
+    const one = { app, permits, since: this.#loop.now };
+    all.add(one);
+    // Its answer was under way when the data was lost.
+    if (this.#excused(key, askedAt)) this.#strays.set(key, this.strays(key) + permits);
+    return () => void all.delete(one);
+  }
+
+  /** How many permits of a semaphore there may be more than were set, since its server has lost its data. */
+  strays(key: string): number {
+    return this.#strays.get(key) ?? 0;
+  }
+
   /** A process that was stopped goes on: what it believes is checked. */
   recheck(app: App): void {
     for (const all of this.#inside.values()) {
@@ -92,7 +118,9 @@ export class Oracle {
   /** A process is gone. */
   forget(app: App): void {
     for (const all of this.#inside.values()) for (const one of all) if (one.app === app) all.delete(one);
-    for (const all of this.#permits.values()) for (const one of all) if (one.app === app) all.delete(one);
+    for (const taken of [this.#permits, this.#lent]) {
+      for (const all of taken.values()) for (const one of all) if (one.app === app) all.delete(one);
+    }
   }
 
   /** A hold with a fencing token began. @param askedAt - when it was asked for */
@@ -107,6 +135,13 @@ export class Oracle {
   lost(server: string): void {
     this.lostAt.set(server, this.#loop.now);
     for (const key of this.#tokens.keys()) if (key.startsWith(`${server}/`)) this.#tokens.delete(key);
+    for (const [key, all] of this.#lent) {
+      if (!key.startsWith(`${server}/`)) continue;
+      this.#strays.set(
+        key,
+        [...all].reduce((sum, { permits }) => sum + permits, 0),
+      );
+    }
   }
 
   /** A master was replaced, and went on beside its successor. @param until - when all have found that out, in ms */

@@ -36,12 +36,18 @@ async function useSemaphore(world: World, app: App, index: number, name: string)
   };
   try {
     await world.operation(app, `set ${what}`, undefined, () => semaphore.trySetPermits(PERMITS));
+    const askedAt = loop.now;
     const got = await world.operation(app, `acquire ${what}`, wanted, () => semaphore.tryAcquire(permits, waitTime));
     if (!got) return;
-    const leave = oracle.takePermits(app, key, permits, PERMITS, loop.now);
+    const givenBack = oracle.lend(app, key, permits, askedAt);
+    const leave = oracle.takePermits(app, key, permits, PERMITS + oracle.strays(key), loop.now);
     await pause(random.around(20));
     leave();
-    await world.operation(app, `release ${what}`, undefined, () => semaphore.release(permits));
+    try {
+      await world.operation(app, `release ${what}`, undefined, () => semaphore.release(permits));
+    } finally {
+      givenBack();
+    }
   } catch (error) {
     judge(world, app, error, what, PLAIN_WISH);
   }
