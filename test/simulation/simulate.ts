@@ -91,6 +91,9 @@ async function live(world: World): Promise<void> {
   // What a connection still delivers arrives before the last fault is over.
   const calmAt = Math.max(loop.now, world.troubleEnds);
   await loop.run(broken, calmAt + (world.troubled ? LONGEST_LEASE_MS : 500));
+  // Nobody renews it, so that it is gone then.
+  const leftMs = Math.max(0, ...world.servers.map((server) => world.java?.leftForMs(server) ?? 0));
+  if (leftMs > 0) await loop.run(broken, loop.now + leftMs + 1);
   checkServers(world, 'while the clients are open');
   await checkIdle(world, broken);
   if (broken()) return;

@@ -3,8 +3,9 @@ import { RedisError, type Reply } from '../../../lib/testing/store/replies';
 import type { SimSocket } from '../net/SimSocket';
 import { JavaConnection, JavaTimeoutError } from './JavaConnection';
 import { JAVA_SCRIPTS, type JavaScriptName } from './javaScripts';
-import { JavaSubscriptions } from './JavaSubscriptions';
+import { type JavaEntry, type JavaSleep, JavaSubscriptions } from './JavaSubscriptions';
 import { JavaWatchdog } from './JavaWatchdog';
+import { type JavaHolder, SentCommands } from './SentCommands';
 
 /** Settings of a Java client: the defaults of Redisson, unless the world differs. */
 export interface JavaSettings {
@@ -30,10 +31,9 @@ export class JavaMonitorStateError extends Error {
 }
 
 /** One thread of a Java client and one lock: the state that Java keeps for both. */
-export interface JavaHold {
-  readonly name: string;
-  /** As the server knows it. */
-  readonly owner: string;
+export interface JavaHold extends JavaHolder {
+  /** When it was asked for, in ms of the world. */
+  readonly since: number;
   count: number;
   /** Until when the server has confirmed it, in ms of the world. */
   until: number;
@@ -48,6 +48,10 @@ export class JavaClient {
   readonly #plainWatchdog: JavaWatchdog;
   readonly #readWatchdog: JavaWatchdog;
   readonly #holds = new Map<string, JavaHold>();
+  /** What the model knows of the client, and its threads do not. */
+  readonly commands: SentCommands;
+  /** By owner. */
+  readonly #sleeps = new Map<string, JavaSleep>();
   readonly #settings: JavaSettings;
   readonly #worldNow: () => number;
 
@@ -55,13 +59,14 @@ export class JavaClient {
   constructor(connect: () => SimSocket, settings: JavaSettings, worldNow: () => number) {
     this.#settings = settings;
     this.#worldNow = worldNow;
+    this.commands = new SentCommands(worldNow);
     this.#commands = Array.from({ length: CONNECTIONS }, () => new JavaConnection(connect));
     this.#subscriber = new JavaConnection(
       connect,
       () => this.#subscriptions.resubscribe(),
       (channel, message) => this.#subscriptions.message(channel, message),
     );
-    this.#subscriptions = new JavaSubscriptions((...words) => this.#subscriber.send(...words));
+    this.#subscriptions = new JavaSubscriptions((...words) => this.#subscriber.send(...words), worldNow);
     const { lockWatchdogTimeout: leaseMs } = settings;
     this.#plainWatchdog = new JavaWatchdog(leaseMs, async (name, owners) => {
       // Of several threads of one name only the first: they exclude each other.
@@ -87,9 +92,10 @@ export class JavaClient {
     const entry = await this.#subscriptions.subscribe(channel, name, SUBSCRIPTION_MS);
     try {
       for (;;) {
+        const askedAt = this.#worldNow();
         const got = await this.#attempt(kind, name, thread, leaseMs, this.#settings.fairLockWaitTimeout);
         if (typeof got !== 'number') return got;
-        await entry.sleep(got >= 0 ? got : Infinity);
+        await this.#sleep(entry, this.#owner(kind, thread), got >= 0 ? got : Infinity, askedAt);
       }
     } finally {
       this.#subscriptions.unsubscribe(channel, name);
@@ -129,10 +135,13 @@ export class JavaClient {
     }
     try {
       while (left() > 0) {
+        const askedAt = this.#worldNow();
         const got = await this.#attempt(kind, name, thread, leaseMs, wait);
         if (typeof got !== 'number') return got;
         if (left() <= 0) break;
-        await entry.sleep(got >= 0 ? Math.min(got, left()) : left());
+        const ms = got >= 0 ? Math.min(got, left()) : left();
+        const byMessage = await this.#sleep(entry, this.#owner(kind, thread), ms, askedAt);
+        if (byMessage && left() <= 0) entry.wasted();
       }
     } catch (error) {
       if (!(error instanceof JavaTimeoutError)) throw error;
@@ -148,34 +157,16 @@ export class JavaClient {
     const sentAt = this.#worldNow();
     const latch = `${prefixed('redisson_unlock_latch', name)}:${randomUUID().replaceAll('-', '')}`;
     const lease = String(leaseMs > 0 ? leaseMs : this.#settings.lockWatchdogTimeout);
+    const [script, keys, args] = this.#unlocking(kind, name, owner, lease, latch);
+    const command = this.commands.begin({ name, owner }, script, keys, args);
     let reply: Reply;
     try {
-      switch (kind) {
-        case 'plain':
-          reply = await this.#run('unlock', [name, lockChannel(name), latch], ['0', lease, owner, PUBLISH, LATCH_MS]);
-          break;
-        case 'fair':
-          reply = await this.#run(
-            'fairUnlock',
-            [...fairKeys(name), lockChannel(name), latch],
-            ['0', lease, owner, String(Date.now()), PUBLISH, LATCH_MS],
-          );
-          break;
-        case 'read':
-          reply = await this.#run(
-            'readUnlock',
-            [name, prefixed('redisson_rwlock', name), holdPrefix(name, owner), braced(name), latch],
-            ['0', owner, PUBLISH, LATCH_MS],
-          );
-          break;
-        case 'write':
-          reply = await this.#run(
-            'writeUnlock',
-            [name, prefixed('redisson_rwlock', name), latch],
-            ['1', lease, owner, PUBLISH, LATCH_MS],
-          );
-      }
+      reply = await this.#run(script, keys, args);
+    } catch (error) {
+      command.failed(error);
+      throw error;
     } finally {
+      command.over();
       // In every case, after errors too.
       (kind === 'read' ? this.#readWatchdog : this.#plainWatchdog).remove(name, owner);
       this.#forget(name, owner, kind === 'read' ? undefined : sentAt + Number(lease));
@@ -186,6 +177,17 @@ export class JavaClient {
     if (reply === null) {
       throw new JavaMonitorStateError(`attempt to unlock lock, not locked by current thread by node id: ${this.id}`);
     }
+  }
+
+  /** Whether a hold is not what its thread believes: a command that the thread had given up has run since. */
+  isDisturbed({ name, owner, since }: JavaHold): boolean {
+    return this.commands.hasRunLate({ name, owner }, since);
+  }
+
+  /** What a thread does that waits for a lock. @returns `undefined`: it does not sleep */
+  sleepOf(kind: JavaKind, thread: number): JavaSleep | undefined {
+    const sleep = this.#sleeps.get(this.#owner(kind, thread));
+    return sleep?.over === false ? sleep : undefined;
   }
 
   /** Closes the connections. */
@@ -216,6 +218,34 @@ export class JavaClient {
     }
   }
 
+  #unlocking(
+    kind: JavaKind,
+    name: string,
+    owner: string,
+    lease: string,
+    latch: string,
+  ): [script: JavaScriptName, keys: string[], args: string[]] {
+    const channel = prefixed('redisson_rwlock', name);
+    switch (kind) {
+      case 'plain':
+        return ['unlock', [name, lockChannel(name), latch], ['0', lease, owner, PUBLISH, LATCH_MS]];
+      case 'fair': {
+        const args = ['0', lease, owner, String(Date.now()), PUBLISH, LATCH_MS];
+        return ['fairUnlock', [...fairKeys(name), lockChannel(name), latch], args];
+      }
+      case 'read': {
+        const keys = [name, channel, holdPrefix(name, owner), braced(name), latch];
+        return ['readUnlock', keys, ['0', owner, PUBLISH, LATCH_MS]];
+      }
+      case 'write':
+        return ['writeUnlock', [name, channel, latch], ['1', lease, owner, PUBLISH, LATCH_MS]];
+    }
+  }
+
+  #sleep(entry: JavaEntry, owner: string, ms: number, askedAt: number): Promise<boolean> {
+    return entry.sleep(ms, askedAt, (sleep) => this.#sleeps.set(owner, sleep));
+  }
+
   async #take(
     kind: JavaKind,
     name: string,
@@ -226,11 +256,20 @@ export class JavaClient {
     args: readonly string[],
   ): Promise<JavaHold | number> {
     const sentAt = this.#worldNow();
-    const reply = await this.#run(script, keys, args);
+    const command = this.commands.begin({ name, owner }, script, keys, args);
+    let reply: Reply;
+    try {
+      reply = await this.#run(script, keys, args);
+    } catch (error) {
+      command.failed(error);
+      throw error;
+    } finally {
+      command.over();
+    }
     if (reply !== null) return reply as number;
     if (leaseMs <= 0) (kind === 'read' ? this.#readWatchdog : this.#plainWatchdog).add(name, owner);
     const id = `${name} ${owner}`;
-    const hold = this.#holds.get(id) ?? { name, owner, count: 0, until: 0 };
+    const hold = this.#holds.get(id) ?? { name, owner, since: sentAt, count: 0, until: 0 };
     hold.count++;
     this.#holds.set(id, hold);
     this.#confirm(name, owner, sentAt + (leaseMs > 0 ? leaseMs : this.#settings.lockWatchdogTimeout));
@@ -298,7 +337,8 @@ function prefixed(prefix: string, name: string): string {
   return name.includes('{') ? `${prefix}:${name}` : `${prefix}:{${name}}`;
 }
 
-function braced(name: string): string {
+/** What begins the names of keys that belong to a lock. */
+export function braced(name: string): string {
   return name.includes('{') ? name : `{${name}}`;
 }
 

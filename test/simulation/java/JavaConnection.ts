@@ -5,6 +5,13 @@ import { ReplyParser } from './ReplyParser';
 /** A command has not been answered, or could not be sent. */
 export class JavaTimeoutError extends Error {
   override readonly name = 'JavaTimeoutError';
+  /** @param sent - whether it may arrive all the same */
+  constructor(
+    text: string,
+    readonly sent: boolean,
+  ) {
+    super(text);
+  }
 }
 
 /** The default `timeout`, in ms: how long a reply may take. */
@@ -21,10 +28,10 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Rejects if it takes longer than so many ms. */
-export function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+/** Rejects if it takes longer than so many ms. @param sent - whether it may arrive all the same */
+export function within<T>(ms: number, what: string, promise: Promise<T>, sent: boolean): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new JavaTimeoutError(`${what}: no answer in ${ms} ms`)), ms);
+    const timer = setTimeout(() => reject(new JavaTimeoutError(`${what}: no answer in ${ms} ms`, sent)), ms);
     promise.then(
       (value) => (clearTimeout(timer), resolve(value)),
       (error: Error) => (clearTimeout(timer), reject(error)),
@@ -65,8 +72,8 @@ export class JavaConnection {
    */
   async send(...words: string[]): Promise<Reply> {
     if (!this.#open)
-      await within(CONNECT_MS, 'connecting', new Promise<void>((resolve) => this.#waiting.push(resolve)));
-    return within(RESPONSE_MS, words[0]!, this.#write(words));
+      await within(CONNECT_MS, 'connecting', new Promise<void>((resolve) => this.#waiting.push(resolve)), false);
+    return within(RESPONSE_MS, words[0]!, this.#write(words), true);
   }
 
   close(): void {
@@ -75,7 +82,7 @@ export class JavaConnection {
     clearInterval(this.#ping);
     this.#socket?.destroy();
     // Nobody waits for them any longer, a PING among them.
-    for (const { reject } of this.#pending.splice(0)) reject(new JavaTimeoutError('closed'));
+    for (const { reject } of this.#pending.splice(0)) reject(new JavaTimeoutError('closed', true));
   }
 
   #write(words: readonly string[]): Promise<Reply> {
@@ -95,7 +102,7 @@ export class JavaConnection {
       this.#open = true;
       this.#pause = 2;
       this.#ping = setInterval(() => {
-        within(RESPONSE_MS, 'PING', this.#write(['PING'])).catch(() => socket.destroy());
+        within(RESPONSE_MS, 'PING', this.#write(['PING']), true).catch(() => socket.destroy());
       }, PING_MS);
       this.#connected();
       for (const resolve of this.#waiting.splice(0)) resolve();

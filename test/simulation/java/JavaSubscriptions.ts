@@ -1,39 +1,71 @@
 import type { Reply } from '../../../lib/testing/store/replies';
 import { within } from './JavaConnection';
 
+/** A thread that sleeps until a message or the end of the time that the server told it. */
+export interface JavaSleep {
+  /** When it asked for the lock, in ms of the world. */
+  readonly askedAt: number;
+  over: boolean;
+  /** Whether a message has woken another thread of its process since then. */
+  passedOver: boolean;
+  /** Whether it did not hear a message that was for all, or another thread heard the only one and gave up. */
+  missed: boolean;
+}
+
 /** A channel that threads of one Java client wait on: a semaphore that messages add to. */
 export class JavaEntry {
   count = 1;
   #tokens = 0;
-  #sleepers: (() => void)[] = [];
+  #sleepers: { readonly sleep: JavaSleep; wake(): void }[] = [];
+  /** When the last message for all came, in ms of the world. */
+  #allAt = -Infinity;
+  readonly #worldNow: () => number;
+
+  constructor(worldNow: () => number) {
+    this.#worldNow = worldNow;
+  }
 
   /** A wake-up; one that comes while nobody sleeps is kept for the next. */
   wakeOne(): void {
     const sleeper = this.#sleepers.shift();
     if (sleeper === undefined) this.#tokens++;
-    else sleeper();
+    else sleeper.wake();
+    for (const { sleep } of this.#sleepers) sleep.passedOver = true;
   }
 
+  /** For those that sleep just now: nothing is kept for a thread that has been told a time, and does not sleep yet. */
   wakeAll(): void {
-    for (const sleeper of this.#sleepers.splice(0)) sleeper();
+    this.#allAt = this.#worldNow();
+    for (const sleeper of this.#sleepers.splice(0)) sleeper.wake();
   }
 
-  /** @param ms - at most so long */
-  sleep(ms: number): Promise<void> {
+  /** Who was woken has not looked at the lock: its time is over. */
+  wasted(): void {
+    for (const { sleep } of this.#sleepers) sleep.missed = true;
+  }
+
+  /** @param ms - at most so long @param begins - told what the model knows of it @returns whether a message came */
+  sleep(ms: number, askedAt: number, begins: (sleep: JavaSleep) => void): Promise<boolean> {
     if (this.#tokens > 0) {
       this.#tokens--;
-      return Promise.resolve();
+      return Promise.resolve(true);
     }
     return new Promise((resolve) => {
-      const woken = (): void => (clearTimeout(timer), resolve());
+      const sleep = { askedAt, over: false, passedOver: false, missed: this.#allAt >= askedAt };
+      begins(sleep);
+      const end = (byMessage: boolean): void => {
+        sleep.over = true;
+        resolve(byMessage);
+      };
+      const sleeper = { sleep, wake: () => (clearTimeout(timer), end(true)) };
       const timer =
         ms === Infinity
           ? undefined
           : setTimeout(() => {
-              this.#sleepers = this.#sleepers.filter((each) => each !== woken);
-              resolve();
+              this.#sleepers = this.#sleepers.filter((each) => each !== sleeper);
+              end(false);
             }, ms);
-      this.#sleepers.push(woken);
+      this.#sleepers.push(sleeper);
     });
   }
 }
@@ -46,16 +78,18 @@ export class JavaSubscriptions {
   readonly #channels = new Map<string, Map<string, JavaEntry>>();
   readonly #locks = new Map<string, Promise<unknown>>();
   readonly #send: (...words: string[]) => Promise<Reply>;
+  readonly #worldNow: () => number;
 
-  constructor(send: (...words: string[]) => Promise<Reply>) {
+  constructor(send: (...words: string[]) => Promise<Reply>, worldNow: () => number) {
     this.#send = send;
+    this.#worldNow = worldNow;
   }
 
   /** @param name - of the lock @throws JavaTimeoutError */
   async subscribe(channel: string, name: string, ms: number): Promise<JavaEntry> {
     const got = this.#alone(channel, () => this.#enter(channel, name));
     try {
-      return await within(ms, 'subscribing', got);
+      return await within(ms, 'subscribing', got, false);
     } catch (error) {
       // Whoever did not wait for it has no use for it.
       got.then(
@@ -98,7 +132,7 @@ export class JavaSubscriptions {
       known.count++;
       return known;
     }
-    const entry = new JavaEntry();
+    const entry = new JavaEntry(this.#worldNow);
     if (entries !== undefined) {
       entries.set(name, entry);
       return entry;

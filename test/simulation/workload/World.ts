@@ -11,6 +11,7 @@ import { type Served, SimServer } from '../server/SimServer';
 import { type GivenProfile, withCluster, withGiven } from './clusterWorlds';
 import { App, type AppSettings } from './App';
 import { FairOrder } from './FairOrder';
+import { JavaOracle } from './JavaOracle';
 import { Oracle } from './Oracle';
 import { ShortenedLeases } from './ShortenedLeases';
 import { SentinelWorld, withSentinels } from './sentinelWorlds';
@@ -47,6 +48,8 @@ export interface Wanted {
   /** How long it may be free while somebody waits for it, in ms. */
   patienceMs(): number;
   isFree(): boolean;
+  /** Whether somebody who has waited since then may sleep beside it, although it is free. */
+  isExcused?(since: number): boolean;
 }
 
 /** A lock of a server. */
@@ -132,6 +135,8 @@ export class World {
   readonly apps: App[] = [];
   readonly sentinels: SentinelWorld | undefined;
   readonly operations = new Set<Operation>();
+  /** Where Java takes part. */
+  readonly java: JavaOracle | undefined;
   /** What else looks for holds that nobody owns. */
   lookForMore: () => void = () => undefined;
   begun = 0;
@@ -171,6 +176,7 @@ export class World {
     if (this.profile.sentinels > 0) this.sentinels = new SentinelWorld(this);
     // Where keys move from server to server, so does the queue.
     const stays = cluster === undefined || !this.profile.faults.some((family) => /server|cluster/.test(family));
+    if (this.profile.javaApps > 0) this.java = new JavaOracle(ghostNames(this.profile), () => this.loop.now);
     // The scripts of Java take other waits off the scores than were put on, and so the living out of the queue.
     this.#observeScripts(this.profile.javaApps === 0 && stays ? this.#fairOrder() : undefined);
     enter(this.loop);
@@ -188,7 +194,15 @@ export class World {
   #observeScripts(order: FairOrder | undefined): void {
     for (const server of this.nodes) {
       const served = this.cluster ?? server;
-      server.observe = (call) => order?.observe(server, call) ?? this.#shortened.observe(served, server, call);
+      server.observe = (call) => {
+        const ours = order?.observe(server, call) ?? this.#shortened.observe(served, server, call);
+        const java = this.java?.observe(server, call);
+        if (java === undefined) return ours;
+        return (reply) => {
+          java();
+          ours?.(reply);
+        };
+      };
     }
   }
 
@@ -216,6 +230,7 @@ export class World {
     this.apps.push(app);
     this.spawn(app.process, () => {
       app.open();
+      this.java?.add(app);
       tasks(app);
     });
     return app;
@@ -292,7 +307,8 @@ export class World {
   place(server: Served, kind: LockKindName, name: string): LockPlace {
     const patienceMs = (): number => (/fair/i.test(kind) ? FAIR_IDLE_MS : IDLE_MS);
     const isFree = (): boolean => server.store.entry(name) === undefined;
-    return { server, kind, name, key: `${server.name}/${name}`, patienceMs, isFree };
+    const isExcused = (since: number): boolean => this.java?.hasShortened(server, name, since) ?? false;
+    return { server, kind, name, key: `${server.name}/${name}`, patienceMs, isFree, isExcused };
   }
 
   lockOf(client: Redisson, kind: LockKindName, name: string): RLock {
@@ -345,6 +361,7 @@ export class World {
           const id = owner.slice(0, 36);
           const app = this.apps.find(({ clients }) => clients.some((client) => client.getId() === id));
           if (app === undefined || !app.running || app.leaving || app.unusedFor(key) < GHOST_MS) continue;
+          if (this.java?.isOnlyField(server, name, owner)) continue;
           this.oracle.violate(`${app.process.id} has left ${key}, owned by ${owner}, for ${store.ttl(name)} ms`);
         }
       }
@@ -362,6 +379,7 @@ export class World {
     const waiting = new Map<string, Wanted>();
     for (const { app, waitsFor, since } of this.operations) {
       if (waitsFor === undefined || !app.running || this.loop.now - since <= POLL_MS) continue;
+      if (waitsFor.isExcused?.(since)) continue;
       // Ours wait less long than those of Java.
       if (!app.java || !waiting.has(waitsFor.key)) waiting.set(waitsFor.key, waitsFor);
     }
@@ -384,7 +402,9 @@ export class World {
 
   /** Who waits for something that has been free for too long, and should not sleep any more. */
   #sleepers(key: string, freeSince: number, patienceMs: number): Operation[] {
-    const waiting = [...this.operations].filter(({ waitsFor }) => waitsFor?.key === key);
+    const waiting = [...this.operations].filter(
+      ({ waitsFor, since }) => waitsFor?.key === key && waitsFor.isExcused?.(since) !== true,
+    );
     const halves = waiting.map(({ app, since, waitsFor }) => {
       const { server, kind } = waitsFor as Partial<LockPlace>;
       // Of Java none: what its waiters sleep by is its own.

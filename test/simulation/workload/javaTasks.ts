@@ -5,9 +5,6 @@ import type { App } from './App';
 import { pause } from './lockTasks';
 import { ERROR_MS, JAVA_KINDS, type LockKindName, type LockPlace, type World } from './World';
 
-/** A client of Java that has missed a message sleeps until the lease that it has seen is over, in ms. */
-const MISSED_MS = 33_000;
-
 const FORMS: Readonly<Partial<Record<LockKindName, JavaKind>>> = {
   fair: 'fair',
   nonReentrantFair: 'fair',
@@ -26,9 +23,9 @@ export async function useJava(world: World, app: App, task: number): Promise<voi
   // As ours call them.
   const braces = /air/.test(kind) ? number % 2 === 1 : random.chance(25);
   const name = braces ? `{${base}}` : base;
-  const place = javaPlace(world, world.place(world.servers[index]!, kind, name));
   const client = app.javaClients[index]!;
   const thread = 50 + task;
+  const place = javaPlace(world, world.place(world.servers[index]!, kind, name), client, form, thread);
   const leaseMs = random.chance(60) ? -1 : Math.ceil(random.between(100, 5_000));
   const waitMs = random.of([undefined, undefined, 0, random.between(1, 50), random.between(50, 2_000), 20_000]);
   const what = `java ${form} ${name} ${waitMs?.toFixed() ?? 'for ever'} ${leaseMs}`;
@@ -44,9 +41,9 @@ export async function useJava(world: World, app: App, task: number): Promise<voi
     if (hold === undefined) return;
     const lease = waitMs === 0 ? -1 : leaseMs;
     try {
-      await inside(world, app, place, hold, async (since) => {
+      await inside(world, app, client, place, hold, async (since) => {
         await pause(random.chance(4) ? random.around(4_000) : random.around(15));
-        checkHeld(world, place, hold!, since);
+        checkHeld(world, client, place, hold!, since);
         if (lease === -1 && random.chance(15)) await reenter(world, app, client, form, place, thread);
       });
     } finally {
@@ -69,7 +66,7 @@ async function reenter(
   const hold = await world.operation(app, what, undefined, () => client.lock(form, place.name, thread, -1));
   const since = world.loop.now;
   await pause(world.random.around(10));
-  checkHeld(world, place, hold, since);
+  checkHeld(world, client, place, hold, since);
   await world.operation(app, `unlock ${what}`, undefined, () => client.unlock(form, place.name, thread, -1));
 }
 
@@ -77,6 +74,7 @@ async function reenter(
 async function inside(
   world: World,
   app: App,
+  client: JavaClient,
   place: LockPlace,
   hold: JavaHold,
   work: (since: number) => Promise<void>,
@@ -86,7 +84,7 @@ async function inside(
   }
   const { key, kind } = place;
   const since = world.loop.now;
-  const alive = (): boolean => world.loop.now <= hold.until;
+  const alive = (): boolean => world.loop.now <= hold.until && !client.isDisturbed(hold);
   const owner = `${app.process.id}:${hold.owner}`;
   const leave = world.oracle.enter({ app, key, shared: kind === 'read', owner, since, alive });
   try {
@@ -96,20 +94,31 @@ async function inside(
   }
 }
 
-/** Nobody takes a lock from a client of Java before its lease is over. */
-function checkHeld(world: World, { server, name, key }: LockPlace, hold: JavaHold, since: number): void {
+/** Nobody takes a lock from a client of Java before its lease is over, but what it has sent itself and given up. */
+function checkHeld(
+  world: World,
+  client: JavaClient,
+  { server, name, key }: LockPlace,
+  hold: JavaHold,
+  since: number,
+): void {
   if (world.loop.now > hold.until || server.store.hash(name)?.has(hold.owner) === true) return;
-  if ((world.oracle.lostAt.get(server.name) ?? -1) >= since) return;
+  if ((world.oracle.lostAt.get(server.name) ?? -1) >= since || client.isDisturbed(hold)) return;
   world.oracle.violate(`${hold.owner} has ${key} until ${hold.until.toFixed(3)}, and Redis does not know it`);
 }
 
 /**
  * Redisson does not look again when it has missed a message: its waiter sleeps for the time that the server told it, of
- * a fair lock until its own turn should come, which may be minutes. Only while nothing was ever wrong nothing is missed.
+ * a fair lock until its own turn should come, which may be minutes, and whoever waits behind it waits for that. Only
+ * while nothing was ever wrong no message is lost; then it sleeps on where the lease of somebody else has ended.
  */
-function javaPlace(world: World, place: LockPlace): LockPlace {
-  const missed = /fair/i.test(place.kind) ? Infinity : MISSED_MS;
-  return { ...place, patienceMs: () => (world.troubled ? missed : place.patienceMs()) };
+function javaPlace(world: World, place: LockPlace, client: JavaClient, kind: JavaKind, thread: number): LockPlace {
+  const patienceMs = (): number => (world.troubled && kind === 'fair' ? Infinity : place.patienceMs());
+  const isExcused = (): boolean =>
+    world.troubled
+      ? client.sleepOf(kind, thread) !== undefined
+      : world.java!.sleepsOn(place.server, place.name, client, kind, thread);
+  return { ...place, patienceMs, isExcused };
 }
 
 function judge(world: World, app: App, error: unknown, what: string, hold: JavaHold | undefined): void {

@@ -1,0 +1,139 @@
+import { braced, type JavaClient, type JavaKind } from '../java/JavaClient';
+import type { ScriptCall, Served, SimServer } from '../server/SimServer';
+import type { App } from './App';
+
+/** Leases end at another ms for the server than for the world: more is a lease that was set anew. */
+const ROUNDING_MS = 2;
+
+/** One lock of a server, from what scripts have done to it. Times of the server's clock, in ms; `at`: of the world. */
+interface Life {
+  /** When it was taken while it was free. */
+  bornAt: number;
+  /** Until when it is held. */
+  end: number;
+  /** Whether a script has deleted it, and told those who wait. */
+  released: boolean;
+  /** When a script of Java has last set an earlier end; that tells nobody. */
+  shortenedAt: number;
+  /** The latest end that was set before. Until then those sleep who have asked before. */
+  toldUntil: number;
+}
+
+/** What of Java nobody on the wire can mend: for whom, of which lock, and until when. */
+export class JavaOracle {
+  readonly #clients = new Map<string, { readonly app: App; readonly client: JavaClient }>();
+  readonly #names: ReadonlySet<string>;
+  readonly #lives = new Map<string, Life>();
+  readonly #now: () => number;
+
+  /** @param names - of the locks of the world @param now - the time of the world, in ms */
+  constructor(names: readonly string[], now: () => number) {
+    this.#names = new Set(names);
+    this.#now = now;
+  }
+
+  /** A process of Java has made its clients. */
+  add(app: App): void {
+    for (const client of app.javaClients) this.#clients.set(client.id, { app, client });
+  }
+
+  /** A script is about to run. @returns what is called when it has run */
+  observe(server: SimServer, { script, keys, args }: ScriptCall): () => void {
+    const names = keys.filter((key) => this.#names.has(key));
+    const before = names.map((name) => endOf(server, name));
+    return () => {
+      const java = script.startsWith('java.');
+      if (java)
+        for (const { client } of this.#ownersIn(args)) client.commands.ran(script.slice('java.'.length), keys, args);
+      for (const [i, name] of names.entries())
+        this.#follow(`${server.name}/${name}`, before[i], endOf(server, name), java);
+    };
+  }
+
+  /**
+   * Whether those who have asked before `since` may sleep beside a free lock: its lease has ended, which tells nobody,
+   * earlier than they were told, and so since a script of Java has shortened it.
+   */
+  hasShortened(server: Served, name: string, askedAt: number): boolean {
+    const life = this.#ended(server, name);
+    return life !== undefined && life.shortenedAt >= askedAt && server.clock < life.toldUntil;
+  }
+
+  /** The same for a thread of Java: it was told of another holder, too, if not it was woken after that, but another one. */
+  sleepsOn(server: Served, name: string, client: JavaClient, kind: JavaKind, thread: number): boolean {
+    const sleep = client.sleepOf(kind, thread);
+    if (sleep === undefined) return false;
+    if (sleep.missed) return true;
+    const life = this.#ended(server, name);
+    if (life === undefined) return false;
+    return life.shortenedAt >= sleep.askedAt || (life.bornAt >= sleep.askedAt && (kind === 'fair' || sleep.passedOver));
+  }
+
+  /**
+   * Whether a read hold of ours is over, and only its field is left: scripts of Java set a longer life for the whole lock
+   * than the hold has.
+   */
+  isOnlyField({ store }: Served, name: string, owner: string): boolean {
+    const fields = store.hash(name);
+    if (fields?.get('mode') !== 'read' || this.#ownersIn(fields.keys()).length === 0) return false;
+    const holds = Number(fields.get(owner));
+    for (let i = 1; i <= holds; i++) {
+      if (store.entry(`${braced(name)}:${owner}:rwlock_timeout:${i}`) !== undefined) return false;
+    }
+    return true;
+  }
+
+  /**
+   * For how long locks stay that only threads of Java still have, and do not know of, in ms: their processes are dead, or
+   * what they sent was refused or not answered.
+   */
+  leftForMs(server: Served): number {
+    const left = [...this.#names].filter((name) => {
+      const fields = server.store.hash(name);
+      return fields !== undefined && [...fields.keys()].every((field) => this.#isLost(server, name, field));
+    });
+    return Math.max(0, ...left.map((name) => server.store.ttl(name)));
+  }
+
+  #isLost(server: Served, name: string, field: string): boolean {
+    if (field === 'mode') return true;
+    const known = this.#clients.get(field.slice(0, 36));
+    if (known === undefined) return this.isOnlyField(server, name, field);
+    return !known.app.process.alive || known.client.commands.mayHaveMore({ name, owner: field });
+  }
+
+  #ownersIn(words: Iterable<string>): { readonly app: App; readonly client: JavaClient }[] {
+    return [...words].flatMap((word) => this.#clients.get(word.slice(0, 36)) ?? []);
+  }
+
+  #follow(key: string, before: number | undefined, end: number | undefined, java: boolean): void {
+    const life = this.#lives.get(key);
+    if (end === undefined) {
+      if (before !== undefined && life !== undefined) Object.assign(life, { released: true, shortenedAt: -Infinity, toldUntil: 0 });
+      return;
+    }
+    if (life === undefined) {
+      this.#lives.set(key, { bornAt: this.#now(), end, released: false, shortenedAt: -Infinity, toldUntil: 0 });
+      return;
+    }
+    if (before === undefined) life.bornAt = this.#now();
+    else if (java && end < before - ROUNDING_MS) {
+      life.shortenedAt = this.#now();
+      life.toldUntil = Math.max(life.toldUntil, before);
+    }
+    life.end = end;
+    life.released = false;
+  }
+
+  /** A lock that is free because its lease is over. */
+  #ended(server: Served, name: string): Life | undefined {
+    const life = this.#lives.get(`${server.name}/${name}`);
+    return life !== undefined && !life.released && server.clock >= life.end ? life : undefined;
+  }
+}
+
+/** Until when a lock is held. @returns `undefined`: it is free */
+function endOf({ store, clock }: SimServer, name: string): number | undefined {
+  const ttl = store.ttl(name);
+  return ttl === -2 ? undefined : clock + ttl;
+}
