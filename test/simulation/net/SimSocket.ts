@@ -38,7 +38,7 @@ export class SimSocket extends EventEmitter {
   readonly toServer: Wire;
   readonly toClient: Wire;
   /** Breaks it at this moment. */
-  trap: { readonly at: Moment; readonly how: Break } | undefined;
+  trap: { readonly at: Moment; readonly how: Break; readonly sprung?: () => void } | undefined;
   readonly #loop: Loop;
   readonly #context = new AsyncResource('SimSocket');
   #timeout: NodeJS.Timeout | undefined;
@@ -93,7 +93,7 @@ export class SimSocket extends EventEmitter {
     if (!this.writable) return false;
     const { trap } = this;
     this.toServer.send((typeof data === 'string' ? Buffer.from(data) : data).toString('latin1'));
-    if (trap?.at === 'write') this.break(trap.how);
+    if (trap?.at === 'write') this.#spring(trap);
     return true;
   }
 
@@ -122,7 +122,7 @@ export class SimSocket extends EventEmitter {
   /** The server sends something. @param what - which kind, for a trap */
   deliver(text: string, what: Moment): void {
     const { trap } = this;
-    if (trap?.at === what) this.break(trap.how);
+    if (trap?.at === what) this.#spring(trap);
     this.toClient.send(text);
   }
 
@@ -153,6 +153,11 @@ export class SimSocket extends EventEmitter {
     this.process?.disturb(this.#loop.now + ms + RECOVERY_MS);
     this.toServer.hold(ms);
     this.toClient.hold(ms);
+  }
+
+  #spring({ how, sprung }: NonNullable<SimSocket['trap']>): void {
+    sprung?.();
+    this.break(how);
   }
 
   #opened(error: string | undefined): void {

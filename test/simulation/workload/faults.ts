@@ -78,10 +78,13 @@ export class FaultPlan {
       }
       case 1:
         return socket.break(this.#break());
-      default:
-        // To hit where it hurts.
-        socket.trap = { at: random.of(['write', 'reply', 'message'] as const), how: this.#break() };
+      default: {
+        // To hit where it hurts; that may be long after the burst.
+        const at = random.of(['write', 'reply', 'message'] as const);
+        const how = this.#break();
+        socket.trap = { at, how, sprung: () => world.trouble(lengthOf(how)) };
         world.trouble(3_000);
+      }
     }
   }
 
@@ -99,7 +102,7 @@ export class FaultPlan {
       : undefined;
     const clientIn = random.chance(15) ? Infinity : soon();
     const how = { clientIn, serverIn: soon(), lateBy };
-    this.#world.trouble(Math.max(how.serverIn, lateBy ?? 0, clientIn === Infinity ? 9_000 : clientIn));
+    this.#world.trouble(lengthOf(how));
     return how;
   }
 
@@ -200,4 +203,9 @@ export class FaultPlan {
     const open = this.#world.servers.flatMap(({ connections }) => connections.filter((one) => one.process?.alive));
     return open.length === 0 ? undefined : this.#world.random.of(open);
   }
+}
+
+/** For how long something is wrong when a connection breaks, in ms: a client finds out by itself within 9 s. */
+function lengthOf({ clientIn, serverIn, lateBy = 0 }: Break): number {
+  return Math.max(serverIn, lateBy, clientIn === Infinity ? 9_000 : clientIn);
 }
