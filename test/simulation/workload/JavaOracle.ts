@@ -109,7 +109,8 @@ export class JavaOracle {
   #follow(key: string, before: number | undefined, end: number | undefined, java: boolean): void {
     const life = this.#lives.get(key);
     if (end === undefined) {
-      if (before !== undefined && life !== undefined) Object.assign(life, { released: true, shortenedAt: -Infinity, toldUntil: 0 });
+      if (before !== undefined && life !== undefined)
+        Object.assign(life, { released: true, shortenedAt: -Infinity, toldUntil: 0 });
       return;
     }
     if (life === undefined) {
