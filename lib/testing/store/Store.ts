@@ -64,9 +64,9 @@ export class Store {
     return dump;
   }
 
-  /** A copy, as a replica has it. */
-  copy(): Store {
-    const copy = new Store(this.#now, this.#options);
+  /** A copy, as a replica has it. @param now - its clock. @default that of this one */
+  copy(now = this.#now): Store {
+    const copy = new Store(now, this.#options);
     for (const [key, { value, expireAt }] of this.#entries) {
       copy.#entries.set(key, { value: copyOf(value), expireAt });
     }

@@ -87,6 +87,8 @@ export class SimServer implements Served {
   readonly #subscribers = new Map<string, Set<SimSocket>>();
   /** Told of each script before it runs. @returns what is told its reply */
   observe: ((call: ScriptCall) => ((reply: Reply) => void) | undefined) | undefined;
+  /** Told when another one takes its place: what it had and may go on changing, and what its successor begins with. */
+  replaced: ((former: Store, got: Store) => void) | undefined;
   /** Until when something is wrong with it, in ms of the world. */
   disturbedUntil = -Infinity;
   /** What it answers to `SENTINEL`, if it is one. */
@@ -239,7 +241,9 @@ export class SimServer implements Served {
     // What is under way does not arrive any more.
     this.#replicas = this.#replicas.map((replica) => ({ ...replica }));
     this.#mute = true;
-    return this.#best().store.copy();
+    const { store } = this.#best();
+    this.replaced?.(this.store, store);
+    return store.copy();
   }
 
   /** It is a master from now on, without a replica. */
@@ -359,6 +363,7 @@ export class SimServer implements Served {
   }
 
   #promote(best: Replica): void {
+    this.replaced?.(this.store, best.store);
     this.store = best.store;
     this.#offset = best.offset;
     this.address = `${this.name}-${++this.#failovers}`;

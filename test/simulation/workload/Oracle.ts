@@ -1,4 +1,6 @@
 import type { Loop } from '../engine/Loop';
+import type { Store } from '../../../lib/testing/store/Store';
+import { EPOCH } from '../engine/Loop';
 import type { App } from './App';
 
 /** What must never happen. */
@@ -14,8 +16,27 @@ export interface Inside {
   readonly owner: string;
   /** When it was got, in ms of the world. */
   readonly since: number;
+  /** What says so in Redis. @default nothing that may be excused */
+  readonly record?: HoldRecord;
   /** Whether its signal says that it still is. */
   alive(): boolean;
+}
+
+/** What a hold is in Redis. */
+export interface HoldRecord {
+  /** For which clients are made. */
+  readonly server: string;
+  /** The key of the lock, and what the hash there has of the hold. */
+  readonly name: string;
+  readonly fields: readonly string[];
+}
+
+/** A master was replaced. */
+interface Replacement {
+  /** What it had then, and what it accepts as long as it goes on. */
+  readonly former: Store;
+  /** What its successor had of it, whether or not its time is over. */
+  readonly got: Store;
 }
 
 /** Permits that somebody has. */
@@ -24,9 +45,6 @@ interface Taken {
   readonly permits: number;
   readonly since: number;
 }
-
-/** So long after an acquisition its reply may arrive, in ms. */
-const REPLY_MS = 500;
 
 /** Knows who is inside of what, and judges. */
 export class Oracle {
@@ -42,8 +60,8 @@ export class Oracle {
   readonly #strays = new Map<string, number>();
   /** When a server lost what it knew (of a key), in ms of the world. */
   readonly lostAt = new Map<string, number>();
-  /** Masters that went on beside their successors. */
-  readonly #splits = new Map<string, readonly { readonly at: number; readonly until: number }[]>();
+  /** Masters that were replaced. */
+  readonly #replacements = new Map<string, Replacement[]>();
   readonly #loop: Loop;
 
   constructor(loop: Loop) {
@@ -144,20 +162,28 @@ export class Oracle {
     }
   }
 
-  /** A master was replaced, and went on beside its successor. @param until - when all have found that out, in ms */
-  split(server: string, at: number, until: number): void {
-    const all = this.#splits.get(server) ?? [];
-    this.#splits.set(server, [...all, { at, until }]);
+  /**
+   * A master was replaced. It may be dead, or hang, or go on beside its successor.
+   * @param former - what it has, and may go on changing
+   * @param got - what its successor has of that
+   */
+  replaced(server: string, former: Store, got: Store): void {
+    const all = this.#replacements.get(server) ?? [];
+    this.#replacements.set(server, [...all, { former, got: got.copy(() => 0) }]);
   }
 
   /**
-   * Whether a hold since then may be renewed by a master that was replaced: nobody promises that replicas confirm
-   * renewals, but for acquisitions they do.
+   * Whether a client is right to believe in a hold that Redis does not know: a master that was replaced has confirmed
+   * renewals that its successor has not got. Nobody promises that replicas confirm renewals. But they confirm
+   * acquisitions, and a renewal lasts for one lease. So the successor had the hold, its time is over there, and what the
+   * former master has of it still lasts.
    */
-  misled(key: string, since: number): boolean {
-    const [server = ''] = key.split('/');
-    const { now } = this.#loop;
-    return (this.#splits.get(server) ?? []).some(({ at, until }) => since <= at + REPLY_MS && now <= until);
+  misled({ server, name, fields }: HoldRecord): boolean {
+    const now = EPOCH + this.#loop.now;
+    return (this.#replacements.get(server) ?? []).some(({ former, got }) => {
+      const known = former.hash(name);
+      return fields.every((field) => known?.has(field) === true && endOf(got, name, field) <= now);
+    });
   }
 
   /** Whether somebody is inside. */
@@ -182,7 +208,16 @@ export class Oracle {
     const isAlive = ({ app, alive }: Inside): boolean => this.#loop.as(app.process, alive);
     if (!isAlive(other) || !isAlive(one)) return;
     if (this.#excused(one.key, Math.min(other.since, one.since))) return;
-    if (this.misled(one.key, Math.min(other.since, one.since))) return;
+    const { record } = one.since < other.since ? one : other;
+    if (record !== undefined && this.misled(record)) return;
     this.violate(`two inside of ${one.key}: ${one.owner} and ${other.owner}, since ${other.since.toFixed(3)}`);
   }
+}
+
+/** When a hold ends by itself, in Unix time in ms; `Infinity`: it is not there. Values of groups have times of their own. */
+function endOf(store: Store, name: string, field: string): number {
+  const entry = store.entry(name);
+  const text = store.hash(name)?.get(field);
+  if (entry === undefined || text === undefined) return Infinity;
+  return field.endsWith(':expire_time') ? Number(text) : (entry.expireAt ?? Infinity);
 }

@@ -179,6 +179,10 @@ export class World {
     if (this.profile.javaApps > 0) this.java = new JavaOracle(ghostNames(this.profile), () => this.loop.now);
     // The scripts of Java take other waits off the scores than were put on, and so the living out of the queue.
     this.#observeScripts(this.profile.javaApps === 0 && stays ? this.#fairOrder() : undefined);
+    for (const node of this.nodes) {
+      const { name } = this.cluster ?? node;
+      node.replaced = (former, got) => this.oracle.replaced(name, former, got);
+    }
     enter(this.loop);
     this.#poll();
   }

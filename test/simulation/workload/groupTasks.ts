@@ -2,6 +2,7 @@ import type { LockHold } from '../../../lib/api';
 import { groupValues } from '../../../lib/locks/kinds/group';
 import type { Served } from '../server/SimServer';
 import type { App } from './App';
+import type { HoldRecord } from './Oracle';
 import { drawWish, judge, pause } from './lockTasks';
 import type { Wanted, World } from './World';
 
@@ -77,12 +78,20 @@ async function inside(
   const token = `${app.clients[world.servers.indexOf(server)]!.getId()}:${hold.threadId}`;
   const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
   const keys = [waitsFor.key, ...values.map((value) => `${server.name}/${name}/${value}`)];
-  const leaving = keys.map((key) => oracle.enter({ app, key, shared: false, owner, since, alive }));
+  const recordOf = (some: readonly string[]): HoldRecord => {
+    const fields = groupValues(some).fields.map((field) => `${field}:${token}:expire_time`);
+    return { server: server.name, name, fields };
+  };
+  const leaving = keys.map((key, i) => {
+    const record = recordOf(i === 0 ? values : [values[i - 1]!]);
+    return oracle.enter({ app, key, shared: false, owner, since, record, alive });
+  });
   const check = (): void => {
     const lostAt = oracle.lostAt.get(server.name) ?? -1;
-    if (!alive() || oracle.misled(waitsFor.key, since) || (lostAt >= since && loop.now - lostAt < leaseMs + CLOCK_MS))
-      return;
-    const gone = values.filter((value) => holderOf(server, name, value) !== token);
+    if (!alive() || (lostAt >= since && loop.now - lostAt < leaseMs + CLOCK_MS)) return;
+    const gone = values
+      .filter((value) => holderOf(server, name, value) !== token)
+      .filter((value) => !oracle.misled(recordOf([value])));
     if (gone.length > 0) oracle.violate(`${token} believes to hold ${gone.join('+')} of ${server.name}/${name}`);
   };
   try {

@@ -1,6 +1,7 @@
 import type { LockHold, RLock } from '../../../lib/api';
 import * as errors from '../../../lib/errors';
 import type { App } from './App';
+import type { HoldRecord } from './Oracle';
 import { ERROR_MS, type LockPlace, type World } from './World';
 
 /** The reason of our own aborts. */
@@ -109,7 +110,8 @@ async function inside(
   const owner = `${app.process.id}:${hold.threadId}`;
   const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
   const { key } = place;
-  const leave = oracle.enter({ app, key, shared: place.kind === 'read', owner, since, alive });
+  const record = recordOf(world, app, place, hold);
+  const leave = oracle.enter({ app, key, shared: place.kind === 'read', owner, since, record, alive });
   if (place.kind === 'fenced') oracle.token(key, hold.token!, askedAt);
   try {
     const steps = 1 + random.below(3);
@@ -176,18 +178,23 @@ function longest(world: World, leaseTime: number, otherMs = 0): number {
   return Math.max(leaseTime === -1 ? world.profile.settings.lockWatchdogTimeout : leaseTime, otherMs);
 }
 
+function recordOf(world: World, app: App, { server, name, kind }: LockPlace, { threadId }: LockHold): HoldRecord {
+  const id = app.clients[world.servers.indexOf(server)]!.getId();
+  return { server: server.name, name, fields: [`${id}:${threadId}${kind === 'write' ? ':write' : ''}`] };
+}
+
 /**
  * Whoever believes to hold a lock must be right. When a server has lost its data, a client may be wrong as long as the
  * lease lasts that was confirmed before; a renewal tells it sooner.
  */
 function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, since: number, leaseMs: number): void {
   if (!hold.isHeld || hold.signal.aborted) return;
-  const [index] = [world.servers.indexOf(place.server)];
-  const owner = `${app.clients[index]!.getId()}:${hold.threadId}${place.kind === 'write' ? ':write' : ''}`;
+  const record = recordOf(world, app, place, hold);
+  const [owner = ''] = record.fields;
   const lostAt = world.oracle.lostAt.get(place.server.name) ?? -1;
   if (lostAt >= since && world.loop.now - lostAt < leaseMs + CLOCK_MS) return;
-  if (world.oracle.misled(place.key, since)) return;
   if (place.server.store.hash(place.name)?.has(owner) === true) return;
+  if (world.oracle.misled(record)) return;
   world.oracle.violate(
     `${owner} believes to hold ${place.key}, which Redis does not know (${hold.remainingLeaseMs} ms)`,
   );

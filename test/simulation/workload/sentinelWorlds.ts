@@ -8,8 +8,6 @@ const SENTINEL_WORLDS = 60;
 const SENTINELS = 3;
 /** A master that becomes a replica breaks the connections of its clients so much later at most, in ms. */
 const LATEST_KICK_MS = 5_000;
-/** Leases end so much later by clocks that run slower, in ms. */
-const CLOCKS_MS = 500;
 
 /** Clients find the servers by way of sentinels. */
 export function withSentinels(profile: Profile, seed: number): Profile {
@@ -77,14 +75,11 @@ export class SentinelWorld {
   /** The old master goes on beside its successor, for those who reach it. */
   #split(server: SimServer, ms: number): SimServer {
     const world = this.#world;
-    const { loop, random, oracle, profile } = world;
+    const { random } = world;
     const former = server.split();
     this.sentinels.keep(former);
     // Nobody but the clients notices where it hangs.
     if (random.chance(30)) former.pause(ms);
-    const leaseMs = Math.max(profile.settings.lockWatchdogTimeout, 10_000);
-    const until = loop.now + ms + LATEST_KICK_MS + leaseMs + CLOCKS_MS;
-    oracle.split(server.name, loop.now, until);
     return former;
   }
 }
