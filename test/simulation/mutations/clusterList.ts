@@ -23,6 +23,18 @@ const BUSY: GivenProfile = { ...FAILING, tasks: 5, thinkMs: 5, namesPerKind: 4 }
 /** Ways to break what knows of a cluster. */
 export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
   {
+    name: 'no replica of a cluster confirms acquisitions',
+    within: 10,
+    profile: BUSY,
+    edits: [
+      {
+        file: 'config/builder/buildSettings.ts',
+        search: 'checkLockSyncedSlaves: true,',
+        replace: 'checkLockSyncedSlaves: false,',
+      },
+    ],
+  },
+  {
     name: 'a redirection of a cluster is not followed',
     within: 10,
     profile: MOVING,
