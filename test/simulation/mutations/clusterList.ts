@@ -75,4 +75,62 @@ export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
       },
     ],
   },
+  {
+    name: 'the slots of a cluster are never asked for again',
+    by: { file: 'test/unit/connection/slotRefresh.test.ts', grep: 'are asked for again every scanInterval' },
+    edits: [
+      {
+        file: 'connection/cluster/ClusterView.ts',
+        search: 'if (this.#closed || at >= this.#timerAt) return;',
+        replace: 'if (this.#closed || this.#sharded !== undefined || at >= this.#timerAt) return;',
+      },
+    ],
+  },
+  {
+    name: 'waiters do not look again when slots have moved',
+    by: {
+      file: 'test/unit/connection/ShardedSubscriber.test.ts',
+      grep: 'tells the waiters of a slot that goes to a master',
+    },
+    edits: [
+      {
+        file: 'connection/pubsub/ShardedSubscriber.ts',
+        search: 'void Promise.all(moves).then(() => this.events?.restored());',
+        replace: 'void Promise.all(moves);',
+      },
+    ],
+  },
+  {
+    name: 'a redirection after the end opens a connection, which nobody closes',
+    by: { file: 'test/unit/connection/closedCluster.test.ts', grep: 'is connected to nobody any more' },
+    edits: [
+      {
+        file: 'connection/cluster/ClusterView.ts',
+        search: 'this.#closed ? undefined : this.#slots',
+        replace: 'this.#slots',
+      },
+    ],
+  },
+  {
+    name: 'a release that no replica has confirmed is forgotten',
+    by: { file: 'test/unit/locks/undo.test.ts', grep: 'looks for a lock whose release no replica has confirmed' },
+    edits: [
+      {
+        file: 'locks/core/LockEngine.ts',
+        search: 'if (sendRecord.unconfirmed === true)',
+        replace: 'if (sendRecord.sends < 0)',
+      },
+    ],
+  },
+  {
+    name: 'a replica that comes back is not asked for 30 s',
+    by: { file: 'test/unit/connection/Replicas.test.ts', grep: 'that came after a failover confirm the first write' },
+    edits: [
+      {
+        file: 'connection/link/Replicas.ts',
+        search: 'const MAX_AGE_ALONE_MS = 1_000;',
+        replace: 'const MAX_AGE_ALONE_MS = MAX_AGE_MS;',
+      },
+    ],
+  },
 ];

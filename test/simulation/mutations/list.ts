@@ -3,13 +3,30 @@ import { CLUSTER_MUTATIONS } from './clusterList';
 import type { GivenProfile } from '../workload/clusterWorlds';
 import type { Profile } from '../workload/World';
 
-/** A mutation, and what it takes to notice it. */
-export interface ListedMutation extends Mutation {
+/** A test of mocha. */
+export interface NoticingTest {
+  /** From the root of the repository. */
+  readonly file: string;
+  /** A part of its title. */
+  readonly grep: string;
+}
+
+/** A mutation that seeds of the simulation notice. */
+export interface SimulatedMutation extends Mutation {
   /** So many seeds notice it, from the first on. A few times what they took when it was written. */
   readonly within: number;
   /** What the worlds of these seeds have in common. @default nothing: they are those of the simulation itself */
   readonly profile?: GivenProfile;
+  readonly by?: undefined;
 }
+
+/** A mutation that worlds do not show, or too rarely: a test notices it. */
+export interface TestedMutation extends Mutation {
+  readonly by: NoticingTest;
+}
+
+/** A mutation, and what it takes to notice it. */
+export type ListedMutation = SimulatedMutation | TestedMutation;
 
 /** Few callers and far away: whoever is not woken by a message is not woken by the next one either. */
 const QUIET: Partial<Profile> = {

@@ -1,15 +1,18 @@
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bundle } from '../bundle';
-import { MUTATIONS, type ListedMutation } from './list';
+import { MUTATIONS, type ListedMutation, type SimulatedMutation, type TestedMutation } from './list';
+import { runTest } from './testRun';
 
 /*
  * npm run test:mutations -- [--seeds N] [--first N] [--only TEXT] [--jobs N] [--table]
  *
  * Breaks a copy of lib in each of the ways of `list.ts`, and runs the simulation until a seed notices. The seed that
- * does must pass with the lib as it is. Exit code 1, and the names, when a mutation survives its bound.
+ * does must pass with the lib as it is. Where the list names a test of mocha, that must fail with the mutation, and pass
+ * without. Exit code 1, and the names, when a mutation survives.
  */
 
 const { values } = parseArgs({
@@ -29,20 +32,34 @@ const LIMIT_MS = 900_000;
 
 interface Outcome {
   readonly name: string;
-  /** How many seeds it took; `undefined`: it survived. */
-  readonly caughtBy: number | undefined;
-  readonly bound: number;
-  /** What the oracle said. */
+  /** What noticed it: a seed, and of how many, or a test; `undefined`: it survived. */
+  readonly caughtBy: string | undefined;
+  /** What it may take at most. */
+  readonly bound: string;
+  /** What was noticed. */
   readonly how: string;
 }
 
 /** @param intact - the simulation with the lib as it is */
-async function tryOne(mutation: ListedMutation, intact: string): Promise<Outcome> {
+function tryOne(mutation: ListedMutation, intact: string): Promise<Outcome> {
+  return mutation.by === undefined ? simulateOne(mutation, intact) : testOne(mutation);
+}
+
+async function testOne({ name, edits, by }: TestedMutation): Promise<Outcome> {
+  const bound = '`' + path.basename(by.file) + '`';
+  const broken = await runTest(by, edits, LIMIT_MS);
+  if (broken.failures === 0) return { name, caughtBy: undefined, bound, how: `${broken.passes} tests pass` };
+  const { passes, failures } = await runTest(by, [], LIMIT_MS);
+  if (passes === 0 || failures > 0) return { name, caughtBy: undefined, bound, how: 'fails without it, too' };
+  return { name, caughtBy: 'test', bound, how: by.grep };
+}
+
+async function simulateOne(mutation: SimulatedMutation, intact: string): Promise<Outcome> {
   const { name, profile, within } = mutation;
-  const bound = Number(values.seeds ?? within);
+  const bound = String(values.seeds ?? within);
   const file = await bundle(mutation);
   const worlds = profile === undefined ? [] : ['--profile', JSON.stringify(profile)];
-  const args = ['--seed', values.first, '--seeds', String(bound), ...worlds];
+  const args = ['--seed', values.first, '--seeds', bound, ...worlds];
   try {
     const { output, status, endless } = await run(file, args);
     const [, seed] = /^FAILED seed (\d+)/m.exec(output) ?? [];
@@ -50,7 +67,7 @@ async function tryOne(mutation: ListedMutation, intact: string): Promise<Outcome
     if (seed !== undefined) {
       const { status: without } = await run(intact, ['--seed', seed, ...worlds]);
       if (without !== 0) return { name, caughtBy: undefined, bound, how: `seed ${seed} fails without it, too` };
-      return { name, caughtBy: Number(seed) - Number(values.first) + 1, bound, how: plain(what ?? '') };
+      return { name, caughtBy: `${Number(seed) - Number(values.first) + 1}`, bound, how: plain(what ?? '') };
     }
     const caughtBy = endless || status !== 0 ? bound : undefined;
     return { name, caughtBy, bound, how: endless ? 'it never ends' : status === 0 ? '' : 'the process ends' };
@@ -93,7 +110,8 @@ async function main(): Promise<void> {
       const outcome = await tryOne(mutation, intact);
       outcomes.push(outcome);
       const { name, caughtBy, bound, how } = outcome;
-      const what = caughtBy === undefined ? `SURVIVED ${bound}` : `seed ${caughtBy} of ${bound}`;
+      const by = caughtBy === 'test' ? 'test' : `seed ${caughtBy} of ${bound}`;
+      const what = caughtBy === undefined ? `SURVIVED ${bound}` : by;
       console.log(`${name.padEnd(62)} ${what.padEnd(14)} ${how}`);
     }
   };
@@ -111,7 +129,7 @@ async function main(): Promise<void> {
 }
 
 function printTable(chosen: readonly ListedMutation[], outcomes: readonly Outcome[]): void {
-  console.log('\n| mutation | seed | of | noticed by |\n|---|---|---|---|');
+  console.log('\n| mutation | seed | of | what was noticed first |\n|---|---|---|---|');
   for (const { name } of chosen) {
     const { caughtBy, bound, how } = outcomes.find((one) => one.name === name)!;
     console.log(`| ${name} | ${caughtBy ?? 'none'} | ${bound} | ${how.replaceAll('|', '\\|')} |`);

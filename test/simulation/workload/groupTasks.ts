@@ -19,8 +19,16 @@ interface Place {
   readonly values: readonly string[];
 }
 
-/** One use of some values of a group. @param depth - how many of this task are around it */
-export async function useGroup(world: World, app: App, depth = 0): Promise<void> {
+/** The leases that the sections around a use have asked for, in ms, the longest of each value. */
+type Leases = ReadonlyMap<string, number>;
+
+/**
+ * One use of some values of a group.
+ *
+ * @param depth - how many of this task are around it
+ * @param around - what those have asked for
+ */
+export async function useGroup(world: World, app: App, depth = 0, around: Leases = new Map()): Promise<void> {
   const { random } = world;
   const index = random.below(world.servers.length);
   const server = world.servers[index]!;
@@ -38,19 +46,23 @@ export async function useGroup(world: World, app: App, depth = 0): Promise<void>
   const full = { ...options, ...(wish.signal && { signal: wish.signal }) };
   const what = `group ${name} ${values.join('+')} ${JSON.stringify(options)}`;
   const leaseMs = wish.leaseTime === -1 ? world.profile.settings.lockWatchdogTimeout : wish.leaseTime;
+  // Values that the thread has already keep the longer lease.
+  const leases = new Map(around);
+  for (const key of values.map((value) => keyOf(place, value)))
+    leases.set(key, Math.max(leaseMs, leases.get(key) ?? 0));
   const waitsFor = wanted(place);
   const ended = app.use(`${server.name}/${name}`);
   try {
     if (random.chance(60)) {
       await world.operation(app, `withLock ${what}`, waitsFor, () =>
-        lock.withLock((hold) => inside(world, app, place, hold, { waitsFor, leaseMs, depth }), full),
+        lock.withLock((hold) => inside(world, app, place, hold, { waitsFor, leases, depth }), full),
       );
     } else {
       const hold = await world.operation(app, `acquire ${what}`, waitsFor, () =>
         wish.waitTime === 0 ? lock.tryAcquireHold(full) : lock.acquire(full),
       );
       if (hold === null) return;
-      await inside(world, app, place, hold, { waitsFor, leaseMs, depth: 2 });
+      await inside(world, app, place, hold, { waitsFor, leases, depth: 2 });
       await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
     }
   } catch (error) {
@@ -60,14 +72,19 @@ export async function useGroup(world: World, app: App, depth = 0): Promise<void>
   }
 }
 
+function keyOf({ server, name }: Place, value: string): string {
+  return `${server.name}/${name}/${value}`;
+}
+
 /** @param depth - from 2 on nothing is taken inside */
 async function inside(
   world: World,
   app: App,
-  { server, name, values }: Place,
+  place: Place,
   hold: LockHold,
-  { waitsFor, leaseMs, depth }: { waitsFor: Wanted; leaseMs: number; depth: number },
+  { waitsFor, leases, depth }: { waitsFor: Wanted; leases: Leases; depth: number },
 ): Promise<void> {
+  const { server, name, values } = place;
   const { random, oracle, loop } = world;
   for (const operation of world.operations) {
     if (operation.app === app && operation.waitsFor === waitsFor) operation.waitsFor = undefined;
@@ -77,7 +94,7 @@ async function inside(
   const owner = `${app.process.id}:${hold.threadId}`;
   const token = `${app.clients[world.servers.indexOf(server)]!.getId()}:${hold.threadId}`;
   const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
-  const keys = [waitsFor.key, ...values.map((value) => `${server.name}/${name}/${value}`)];
+  const keys = [waitsFor.key, ...values.map((value) => keyOf(place, value))];
   const recordOf = (some: readonly string[]): HoldRecord => {
     const fields = groupValues(some).fields.map((field) => `${field}:${token}:expire_time`);
     return { server: server.name, name, fields };
@@ -88,8 +105,10 @@ async function inside(
   });
   const check = (): void => {
     const lostAt = oracle.lostAt.get(server.name) ?? -1;
-    if (!alive() || (lostAt >= since && loop.now - lostAt < leaseMs + CLOCK_MS)) return;
+    if (!alive()) return;
+    const lostFor = lostAt >= since ? loop.now - lostAt : Infinity;
     const gone = values
+      .filter((value) => lostFor >= (leases.get(keyOf(place, value)) ?? 0) + CLOCK_MS)
       .filter((value) => holderOf(server, name, value) !== token)
       .filter((value) => !oracle.misled(recordOf([value])));
     if (gone.length > 0) oracle.violate(`${token} believes to hold ${gone.join('+')} of ${server.name}/${name}`);
@@ -100,7 +119,7 @@ async function inside(
       await pause(work / 2);
       check();
       if (part === 1 && depth < 2 && random.chance(20)) {
-        await useGroup(world, app, depth + 1);
+        await useGroup(world, app, depth + 1, leases);
         check();
       }
     }

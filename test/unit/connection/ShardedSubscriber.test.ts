@@ -143,6 +143,16 @@ describe('ShardedSubscriber', () => {
     expect(told.at(-1)).to.equal('restored');
   });
 
+  it('tells the waiters of a slot that goes to a master which others listen at already', async () => {
+    await subscribeOnTwoShards();
+    told = [];
+    view.load(2, 2);
+    expect(shards.get(2)?.texts.at(-1)).to.equal(`ssubscribe ${LOW}`);
+    expect(told).to.deep.equal([]);
+    await answer();
+    expect(told).to.deep.equal(['restored']);
+  });
+
   it('goes where a node sends a channel that came too late, with the promise it gave', async () => {
     view.load(1, 2);
     const outcome = new Outcome(subscriber.subscribe(LOW));
