@@ -87,6 +87,8 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
   readonly #subscription: QueueSubscription<H>;
   /** Hand-overs within this process since it got the lock. */
   #handOvers = 0;
+  /** Monotonic time until which other processes may sleep, by a lease that was handed on. */
+  #toldUntil = -Infinity;
   /** Monotonic time at which this process got the lock from another one, or at which its first waiter came. */
   #turnStartedAt = performance.now();
   // Made when needed: most queues live for one attempt of one waiter, on the hot path.
@@ -168,6 +170,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
   /** This process got the lock by an attempt of its own: a new turn begins. */
   beginTurn(now: number): void {
     this.#handOvers = 0;
+    this.#toldUntil = -Infinity;
     this.#turnStartedAt = now;
     this.#fairness?.turnBegins();
   }
@@ -182,9 +185,15 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
     return now - this.#turnStartedAt < MAX_TURN_MS;
   }
 
-  /** The lock is handed on. */
-  handedOver(): void {
+  /** The lock is handed on. @param deadline - monotonic time until which Redis would have kept it */
+  handedOver(deadline: number): void {
     this.#handOvers++;
+    this.#toldUntil = Math.max(this.#toldUntil, deadline);
+  }
+
+  /** Monotonic time until which other processes may sleep: the latest of this turn. @param deadline - that of the holder */
+  toldUntil(deadline: number): number {
+    return Math.max(this.#toldUntil, deadline);
   }
 
   /** An unlock that tells everybody is about to be sent. */

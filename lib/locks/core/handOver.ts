@@ -26,7 +26,7 @@ export function releaseOrHandOver(
   if (queue === undefined || queue.head === undefined) return kind.release(request);
   const heir = findHeir(queue, request, deadline, maxHandOvers);
   if (heir !== undefined) {
-    queue.handedOver();
+    queue.handedOver(deadline);
     const { released, acquired } = heir.kind.handOver!(request, heir);
     heir.receiveHandOver(acquired, request.sendRecord.connectionNumber);
     return released.catch((error: unknown) => handOverFailed(error, kind, queue, request));
@@ -99,8 +99,8 @@ function findHeir(
   if (heir.releasing) return undefined;
   const now = performance.now();
   if (!queue.mayHandOver(now, maxHandOvers)) return undefined;
-  // Waiters of other processes sleep until the deadline, and only an unlock would notify them of a lease that ends
-  // sooner.
-  if (deadline - now - heir.leaseMs > NOTICE_MS) return undefined;
+  // Waiters of other processes sleep until the latest deadline of this turn, and only an unlock would notify them of a
+  // lease that ends sooner.
+  if (queue.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
   return heir;
 }

@@ -87,6 +87,26 @@ describe('handing over within a process', () => {
     expect(client.executor.count('lock.handOver')).to.equal(1);
   });
 
+  it('really unlocks when several waiters in a row each want it for a little less: together it is more than a second', async () => {
+    await client.lock().lock(5_000, undefined, 1);
+    const leases = [4_400, 3_800, 3_700];
+    const heirs = leases.map((leaseMs, i) => new Outcome(client.lock().lock(leaseMs, undefined, i + 2)));
+    await turn();
+    await client.lock().unlock(1);
+    await turn();
+    await client.lock().unlock(2);
+    await turn();
+    expect(client.executor.count('lock.handOver')).to.equal(1);
+    expect(client.redis.published).to.deep.equal([`${CHANNEL} 0`]);
+    // The others were told by that message: a new turn.
+    await client.lock().unlock(3);
+    await turn();
+    expect(heirs.map(({ state }) => state)).to.deep.equal(['resolved', 'resolved', 'resolved']);
+    expect(client.executor.count('lock.handOver')).to.equal(2);
+    expect(client.redis.published.length).to.equal(1);
+    await client.lock().unlock(4);
+  });
+
   it('really unlocks after 64 times in a row, so that other processes get their turn', async () => {
     await contenders(70);
     for (let threadId = 1; threadId <= 65; threadId++) {
