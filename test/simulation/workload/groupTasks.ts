@@ -3,7 +3,7 @@ import { groupValues } from '../../../lib/locks/kinds/group';
 import type { Served } from '../server/SimServer';
 import type { App } from './App';
 import type { HoldRecord } from './Oracle';
-import { drawWish, judge, pause } from './lockTasks';
+import { drawWish, judge, type Leases, pause } from './lockTasks';
 import type { Wanted, World } from './World';
 
 const VALUES = ['a', 'b', 'c', 'd'];
@@ -18,9 +18,6 @@ interface Place {
   readonly name: string;
   readonly values: readonly string[];
 }
-
-/** The leases that the sections around a use have asked for, in ms, the longest of each value. */
-type Leases = ReadonlyMap<string, number>;
 
 /**
  * One use of some values of a group.
@@ -46,23 +43,19 @@ export async function useGroup(world: World, app: App, depth = 0, around: Leases
   const full = { ...options, ...(wish.signal && { signal: wish.signal }) };
   const what = `group ${name} ${values.join('+')} ${JSON.stringify(options)}`;
   const leaseMs = wish.leaseTime === -1 ? world.profile.settings.lockWatchdogTimeout : wish.leaseTime;
-  // Values that the thread has already keep the longer lease.
-  const leases = new Map(around);
-  for (const key of values.map((value) => keyOf(place, value)))
-    leases.set(key, Math.max(leaseMs, leases.get(key) ?? 0));
   const waitsFor = wanted(place);
   const ended = app.use(`${server.name}/${name}`);
   try {
     if (random.chance(60)) {
       await world.operation(app, `withLock ${what}`, waitsFor, () =>
-        lock.withLock((hold) => inside(world, app, place, hold, { waitsFor, leases, depth }), full),
+        lock.withLock((hold) => inside(world, app, place, hold, { waitsFor, leaseMs, around, depth }), full),
       );
     } else {
       const hold = await world.operation(app, `acquire ${what}`, waitsFor, () =>
         wish.waitTime === 0 ? lock.tryAcquireHold(full) : lock.acquire(full),
       );
       if (hold === null) return;
-      await inside(world, app, place, hold, { waitsFor, leases, depth: 2 });
+      await inside(world, app, place, hold, { waitsFor, leaseMs, around, depth: 2 });
       await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
     }
   } catch (error) {
@@ -82,7 +75,7 @@ async function inside(
   app: App,
   place: Place,
   hold: LockHold,
-  { waitsFor, leases, depth }: { waitsFor: Wanted; leases: Leases; depth: number },
+  { waitsFor, leaseMs, around, depth }: { waitsFor: Wanted; leaseMs: number; around: Leases; depth: number },
 ): Promise<void> {
   const { server, name, values } = place;
   const { random, oracle, loop } = world;
@@ -95,6 +88,10 @@ async function inside(
   const token = `${app.clients[world.servers.indexOf(server)]!.getId()}:${hold.threadId}`;
   const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
   const keys = [waitsFor.key, ...values.map((value) => keyOf(place, value))];
+  // Values that the thread has already keep the longer lease.
+  const leases = new Map(around);
+  const leaseOf = (value: string): number => leases.get(`${keyOf(place, value)} ${token}`) ?? 0;
+  for (const value of values) leases.set(`${keyOf(place, value)} ${token}`, Math.max(leaseMs, leaseOf(value)));
   const recordOf = (some: readonly string[]): HoldRecord => {
     const fields = groupValues(some).fields.map((field) => `${field}:${token}:expire_time`);
     return { server: server.name, name, fields };
@@ -108,7 +105,7 @@ async function inside(
     if (!alive()) return;
     const lostFor = lostAt >= since ? loop.now - lostAt : Infinity;
     const gone = values
-      .filter((value) => lostFor >= (leases.get(keyOf(place, value)) ?? 0) + CLOCK_MS)
+      .filter((value) => lostFor >= leaseOf(value) + CLOCK_MS)
       .filter((value) => holderOf(server, name, value) !== token)
       .filter((value) => !oracle.misled(recordOf([value])));
     if (gone.length > 0) oracle.violate(`${token} believes to hold ${gone.join('+')} of ${server.name}/${name}`);

@@ -25,6 +25,9 @@ export interface Wish {
   readonly signal: AbortSignal | undefined;
 }
 
+/** The longest lease, in ms, that each owner of a lock has asked for. An inner hold ends with the outer one. */
+export type Leases = ReadonlyMap<string, number>;
+
 /** Where a hold stands. */
 interface Call {
   /** How many uses of locks are around it. */
@@ -34,6 +37,8 @@ interface Call {
   readonly askedAt: number;
   /** The longest lease that the thread has asked for, in ms. */
   readonly leaseMs: number;
+  /** What the uses around it have asked for. */
+  readonly around: Leases;
 }
 
 export function drawWish({ random }: World): Wish {
@@ -48,8 +53,13 @@ export function drawWish({ random }: World): Wish {
   return { waitTime, leaseTime: Math.ceil(random.of(leases)), signal };
 }
 
-/** One use of a lock. @param depth - how many of this task are around it */
-export async function useLock(world: World, app: App, depth = 0): Promise<void> {
+/**
+ * One use of a lock.
+ *
+ * @param depth - how many of this task are around it
+ * @param around - what those have asked for
+ */
+export async function useLock(world: World, app: App, depth = 0, around: Leases = new Map()): Promise<void> {
   const { random } = world;
   const index = random.below(world.servers.length);
   const kind = random.of(world.profile.kinds);
@@ -72,14 +82,17 @@ export async function useLock(world: World, app: App, depth = 0): Promise<void> 
   try {
     if (random.chance(40)) {
       await world.operation(app, `withLock ${what}`, place, () =>
-        lock.withLock((hold) => inside(world, app, place, lock, hold, { depth, scoped: true, askedAt, leaseMs }), full),
+        lock.withLock(
+          (hold) => inside(world, app, place, lock, hold, { depth, scoped: true, askedAt, leaseMs, around }),
+          full,
+        ),
       );
     } else {
       const hold = await world.operation(app, `acquire ${what}`, place, () =>
         wish.waitTime === 0 ? lock.tryAcquireHold(full) : lock.acquire(full),
       );
       if (hold === null) return;
-      await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs });
+      await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs, around });
       await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
     }
   } catch (error) {
@@ -101,7 +114,7 @@ async function inside(
   call: Call,
 ): Promise<void> {
   const { random, oracle, loop } = world;
-  const { depth, askedAt, leaseMs } = call;
+  const { depth, askedAt, around } = call;
   for (const operation of world.operations) {
     if (operation.app === app && operation.waitsFor === place) operation.waitsFor = undefined;
   }
@@ -110,6 +123,9 @@ async function inside(
   const owner = `${app.process.id}:${hold.threadId}`;
   const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
   const { key } = place;
+  const half = `${key} ${place.kind} ${owner}`;
+  const leaseMs = Math.max(call.leaseMs, around.get(half) ?? 0);
+  const leases = new Map([...around, [half, leaseMs]]);
   const record = recordOf(world, app, place, hold);
   const leave = oracle.enter({ app, key, shared: place.kind === 'read', owner, since, record, alive });
   if (place.kind === 'fenced') oracle.token(key, hold.token!, askedAt);
@@ -119,10 +135,10 @@ async function inside(
     for (let step = 0; step < steps; step++) {
       await pause(work / steps);
       checkHeld(world, app, place, hold, since, leaseMs);
-      if (depth < 2 && random.chance(12)) await useLock(world, app, depth + 1);
+      if (depth < 2 && random.chance(12)) await useLock(world, app, depth + 1, leases);
     }
     if (depth < 2 && random.chance(15) && !/nonReentrant/.test(place.kind)) {
-      await reenter(world, app, place, lock, hold, call);
+      await reenter(world, app, place, lock, hold, { ...call, leaseMs });
       // What the inner releases, and repeats of them, have left.
       await pause(random.around(15));
       checkHeld(world, app, place, hold, since, leaseMs);
