@@ -185,6 +185,13 @@ export const MUTATIONS: readonly ListedMutation[] = [
     ],
   },
   {
+    name: 'hand-overs in a row shorten the lease by a second each',
+    by: { file: 'test/unit/locks/handOver.test.ts', grep: 'each want it for a little less' },
+    edits: [
+      { file: 'locks/core/handOver.ts', search: 'if (queue.toldUntil(deadline) - now', replace: 'if (deadline - now' },
+    ],
+  },
+  {
     name: 'the deadline counts from the reply',
     within: 10,
     edits: [

@@ -46,12 +46,12 @@ function tryOne(mutation: ListedMutation, intact: string): Promise<Outcome> {
 }
 
 async function testOne({ name, edits, by }: TestedMutation): Promise<Outcome> {
-  const bound = '`' + path.basename(by.file) + '`';
+  const bound = '-';
   const broken = await runTest(by, edits, LIMIT_MS);
   if (broken.failures === 0) return { name, caughtBy: undefined, bound, how: `${broken.passes} tests pass` };
   const { passes, failures } = await runTest(by, [], LIMIT_MS);
   if (passes === 0 || failures > 0) return { name, caughtBy: undefined, bound, how: 'fails without it, too' };
-  return { name, caughtBy: 'test', bound, how: by.grep };
+  return { name, caughtBy: 'test', bound, how: `\`${path.basename(by.file)}\` fails` };
 }
 
 async function simulateOne(mutation: SimulatedMutation, intact: string): Promise<Outcome> {
