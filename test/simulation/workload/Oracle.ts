@@ -37,6 +37,8 @@ interface Replacement {
   readonly former: Store;
   /** What its successor had of it, whether or not its time is over. */
   readonly got: Store;
+  /** Whether the successor has lost that since then. */
+  lost: boolean;
 }
 
 /** Permits that somebody has. */
@@ -152,6 +154,7 @@ export class Oracle {
   /** A server has forgotten everything. */
   lost(server: string): void {
     this.lostAt.set(server, this.#loop.now);
+    for (const replacement of this.#replacements.get(server) ?? []) replacement.lost = true;
     for (const key of this.#tokens.keys()) if (key.startsWith(`${server}/`)) this.#tokens.delete(key);
     for (const [key, all] of this.#lent) {
       if (!key.startsWith(`${server}/`)) continue;
@@ -169,20 +172,21 @@ export class Oracle {
    */
   replaced(server: string, former: Store, got: Store): void {
     const all = this.#replacements.get(server) ?? [];
-    this.#replacements.set(server, [...all, { former, got: got.copy(() => 0) }]);
+    this.#replacements.set(server, [...all, { former, got: got.copy(() => 0), lost: false }]);
   }
 
   /**
    * Whether a client is right to believe in a hold that Redis does not know: a master that was replaced has confirmed
    * renewals that its successor has not got. Nobody promises that replicas confirm renewals. But they confirm
-   * acquisitions, and a renewal lasts for one lease. So the successor had the hold, its time is over there, and what the
-   * former master has of it still lasts.
+   * acquisitions, and a renewal lasts for one lease. So the successor had the hold, its time is over there (or the
+   * successor has lost its data), and what the former master has of it still lasts.
    */
   misled({ server, name, fields }: HoldRecord): boolean {
     const now = EPOCH + this.#loop.now;
-    return (this.#replacements.get(server) ?? []).some(({ former, got }) => {
+    return (this.#replacements.get(server) ?? []).some(({ former, got, lost }) => {
       const known = former.hash(name);
-      return fields.every((field) => known?.has(field) === true && endOf(got, name, field) <= now);
+      const isOver = (end: number): boolean => end <= now || (lost && end < Infinity);
+      return fields.every((field) => known?.has(field) === true && isOver(endOf(got, name, field)));
     });
   }
 

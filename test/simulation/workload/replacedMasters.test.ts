@@ -40,6 +40,18 @@ describe('holds at a master that was replaced', () => {
     expect(oracle(6_000, 4_000, 3_000).misled(HOLD)).to.equal(false);
   });
 
+  it('are excused if the successor has lost its data', () => {
+    const judge = oracle(6_000, 4_000, 3_000);
+    judge.lost('r0');
+    expect(judge.misled(HOLD)).to.equal(true);
+  });
+
+  it('are not excused if the successor had never got what it lost', () => {
+    const judge = oracle(6_000, undefined, 3_000);
+    judge.lost('r0');
+    expect(judge.misled(HOLD)).to.equal(false);
+  });
+
   it('are not excused if the successor never got them: replicas confirm acquisitions', () => {
     expect(oracle(6_000, undefined, 3_000).misled(HOLD)).to.equal(false);
   });
