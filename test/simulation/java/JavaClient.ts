@@ -21,6 +21,8 @@ const SUBSCRIPTION_MS = 7_500;
 /** (timeout + retryDelay) x retryAttempts: somewhat between 16 000 and 20 000. */
 const LATCH_MS = '18000';
 const PUBLISH = 'PUBLISH';
+/** What keys with the scores of a fair queue begin with. */
+export const TIMES = 'redisson_lock_timeout';
 
 /** Kinds of locks of a Java client, by what they store. */
 export type JavaKind = 'plain' | 'fair' | 'read' | 'write';
@@ -243,7 +245,7 @@ export class JavaClient {
   }
 
   #sleep(entry: JavaEntry, owner: string, ms: number, askedAt: number): Promise<boolean> {
-    return entry.sleep(ms, askedAt, (sleep) => this.#sleeps.set(owner, sleep));
+    return entry.sleep(owner, ms, askedAt, (sleep) => this.#sleeps.set(owner, sleep));
   }
 
   async #take(
@@ -346,8 +348,13 @@ function lockChannel(name: string): string {
   return prefixed('redisson_lock__channel', name);
 }
 
+/** The key of the scores of a fair lock. */
+export function timesOf(name: string): string {
+  return prefixed(TIMES, name);
+}
+
 function fairKeys(name: string): readonly string[] {
-  return [name, prefixed('redisson_lock_queue', name), prefixed('redisson_lock_timeout', name)];
+  return [name, prefixed('redisson_lock_queue', name), timesOf(name)];
 }
 
 function holdPrefix(name: string, owner: string): string {

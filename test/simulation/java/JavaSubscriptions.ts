@@ -3,6 +3,7 @@ import { within } from './JavaConnection';
 
 /** A thread that sleeps until a message or the end of the time that the server told it. */
 export interface JavaSleep {
+  readonly owner: string;
   /** When it asked for the lock, in ms of the world. */
   readonly askedAt: number;
   over: boolean;
@@ -45,13 +46,13 @@ export class JavaEntry {
   }
 
   /** @param ms - at most so long @param begins - told what the model knows of it @returns whether a message came */
-  sleep(ms: number, askedAt: number, begins: (sleep: JavaSleep) => void): Promise<boolean> {
+  sleep(owner: string, ms: number, askedAt: number, begins: (sleep: JavaSleep) => void): Promise<boolean> {
     if (this.#tokens > 0) {
       this.#tokens--;
       return Promise.resolve(true);
     }
     return new Promise((resolve) => {
-      const sleep = { askedAt, over: false, passedOver: false, missed: this.#allAt >= askedAt };
+      const sleep = { owner, askedAt, over: false, passedOver: false, missed: this.#allAt >= askedAt };
       begins(sleep);
       const end = (byMessage: boolean): void => {
         sleep.over = true;

@@ -1,9 +1,17 @@
-import { braced, type JavaClient, type JavaKind } from '../java/JavaClient';
+import { SortedSet, type Value } from '../../../lib/testing/store/Store';
+import { braced, type JavaClient, type JavaKind, timesOf, TIMES } from '../java/JavaClient';
+import type { JavaSleep } from '../java/JavaSubscriptions';
 import type { ScriptCall, Served, SimServer } from '../server/SimServer';
 import type { App } from './App';
 
 /** Leases end at another ms for the server than for the world: more is a lease that was set anew. */
 const ROUNDING_MS = 2;
+/** Scores pass by the clocks of clients, which are wrong by less than so many ms. */
+const MAX_SKEW_MS = 3_000;
+
+/** The scores of those who wait for a fair lock. */
+type Scores = ReadonlyMap<string, number>;
+const NO_SCORES: Scores = new Map();
 
 /** One lock of a server, from what scripts have done to it. Times of the server's clock, in ms; `at`: of the world. */
 interface Life {
@@ -24,6 +32,10 @@ export class JavaOracle {
   readonly #clients = new Map<string, { readonly app: App; readonly client: JavaClient }>();
   readonly #names: ReadonlySet<string>;
   readonly #lives = new Map<string, Life>();
+  /** When a script has taken a waiter out of a fair queue since its score has passed, by lock and owner, in ms of the world. */
+  readonly #purgedAt = new Map<string, number>();
+  /** When a script of ours has set an earlier score, as for a head that does not come. */
+  readonly #claimedAt = new Map<string, number>();
   readonly #now: () => number;
 
   /** @param names - of the locks of the world @param now - the time of the world, in ms */
@@ -41,8 +53,13 @@ export class JavaOracle {
   observe(server: SimServer, { script, keys, args }: ScriptCall): () => void {
     const names = keys.filter((key) => this.#names.has(key));
     const before = names.map((name) => endOf(server, name));
+    const java = script.startsWith('java.');
+    const [name = '', , times = ''] = keys;
+    const waiting = scoresOf(server, times);
     return () => {
-      const java = script.startsWith('java.');
+      const free = before[0] === undefined && endOf(server, name) === undefined;
+      if (waiting.size > 0)
+        this.#followQueue(server, `${server.name}/${name}`, waiting, scoresOf(server, times), args, free && !java);
       if (java)
         for (const { client } of this.#ownersIn(args)) client.commands.ran(script.slice('java.'.length), keys, args);
       for (const [i, name] of names.entries())
@@ -63,7 +80,7 @@ export class JavaOracle {
   sleepsOn(server: Served, name: string, client: JavaClient, kind: JavaKind, thread: number): boolean {
     const sleep = client.sleepOf(kind, thread);
     if (sleep === undefined) return false;
-    if (sleep.missed) return true;
+    if (sleep.missed || this.#isPurged(server, name, sleep)) return true;
     const life = this.#ended(server, name);
     if (life === undefined) return false;
     return life.shortenedAt >= sleep.askedAt || (life.bornAt >= sleep.askedAt && (kind === 'fair' || sleep.passedOver));
@@ -126,11 +143,47 @@ export class JavaOracle {
     life.released = false;
   }
 
+  /** @param args - of the script: among them whoever leaves by itself @param claims - whether it may be a claim of ours */
+  #followQueue(
+    { clock }: SimServer,
+    key: string,
+    before: Scores,
+    after: Scores,
+    args: readonly string[],
+    claims: boolean,
+  ): void {
+    for (const [owner, score] of before) {
+      const left = after.get(owner);
+      const passed = left === undefined && !args.includes(owner) && score <= clock + MAX_SKEW_MS;
+      if (passed) this.#purgedAt.set(`${key} ${owner}`, this.#now());
+      if (left !== undefined && left < score && claims) this.#claimedAt.set(`${key} ${owner}`, this.#now());
+    }
+  }
+
+  /**
+   * Whether a waiter of a fair lock is not in its queue any more, so that nobody tells it: its score has passed. Scripts of
+   * Java set scores once, and take other waits off them than were put on.
+   */
+  #isPurged(server: Served, name: string, { owner, askedAt }: JavaSleep): boolean {
+    const since = (times: ReadonlyMap<string, number>): boolean =>
+      (times.get(`${server.name}/${name} ${owner}`) ?? -1) >= askedAt;
+    const { store } = server;
+    return since(this.#purgedAt) && !since(this.#claimedAt) && !scoresIn(store.value(timesOf(name))).has(owner);
+  }
+
   /** A lock that is free because its lease is over. */
   #ended(server: Served, name: string): Life | undefined {
     const life = this.#lives.get(`${server.name}/${name}`);
     return life !== undefined && !life.released && server.clock >= life.end ? life : undefined;
   }
+}
+
+function scoresOf({ store }: SimServer, key: string): Scores {
+  return key.startsWith(TIMES) ? new Map(scoresIn(store.value(key))) : NO_SCORES;
+}
+
+function scoresIn(value: Value | undefined): Scores {
+  return value instanceof SortedSet ? value.scores : NO_SCORES;
 }
 
 /** Until when a lock is held. @returns `undefined`: it is free */
