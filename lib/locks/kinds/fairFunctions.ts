@@ -42,6 +42,12 @@ const FAIR_PROBE_AFTER_MS = 500;
 const TURNS_MS = 750;
 const LONGEST_TURN_MS = 100;
 
+/**
+ * A mark on a score that is further away (ms) is no claim. A Java waiter that queues behind a probed one copies the mark:
+ * its score is that of the one ahead plus its own wait. The clocks of clients may differ by the rest.
+ */
+const LONGEST_CLAIM_MS = 10_000;
+
 /** A waiter behind a live one retries this long (ms) after the live one should have got the lock. */
 const FALLBACK_MS = 2000;
 
@@ -194,9 +200,12 @@ local function probe(q, asker, moment)
     tellWaiter(q, waiter)
   end
 end
+local function isClaim(score, moment)
+  return isProbed(score) and score <= moment + ${LONGEST_CLAIM_MS}
+end
 local function claim(q, head, asker, moment, told)
   local ends = scoreOf(q, head)
-  if not isProbed(ends) then
+  if not isClaim(ends, moment) then
     if not ends or ends > moment + ${FAIR_CLAIM_MS} - told then
       ends = moment + ${FAIR_CLAIM_MS} - told
       setScore(q, head, ends)
@@ -213,7 +222,7 @@ local function claim(q, head, asker, moment, told)
   for _, waiter in ipairs(waiters(q)) do
     if waiter == asker then break end
     local score = scores[waiter]
-    if not isProbed(score) then return ends - moment + ${FALLBACK_MS} end
+    if not isClaim(score, moment) then return ends - moment + ${FALLBACK_MS} end
     last = math.max(last, score)
   end
   return last - moment

@@ -159,6 +159,26 @@ describe('fair lock scripts: the queue', () => {
       }
     });
 
+    it('a waiter of Java that came behind a probed one and died costs as much again, not its whole wait', async () => {
+      await queueUp('F', 'G');
+      await fair.tryAcquire('T');
+      fair.now += 500;
+      await fair.tryAcquire('T');
+      const { redis } = bench();
+      const mark = Number(await redis.zscore(fair.timeouts, 'G'));
+      expect(mark % 1, 'G is probed').to.equal(0.5);
+      // As Java queues: its score is that of the one ahead and its own wait, so that it ends in .5, too.
+      await redis.rpush(fair.queue, 'J');
+      await redis.zadd(fair.timeouts, mark + 300_000, 'J');
+      await fair.acquire('L');
+      fair.now += 2_601;
+      await fair.expectTtl(fair.acquire('L'), 500);
+      fair.now += 500;
+      await fair.expectTtl(fair.acquire('L'), 2_500);
+      fair.now += 2_501;
+      await fair.expectAcquired(fair.acquire('L'));
+    });
+
     it('end for single attempts alone, too, which queue nowhere', async () => {
       await queueUp('F', 'G');
       await fair.expectTtl(fair.tryAcquire('T'), 500);
