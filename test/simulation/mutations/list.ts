@@ -64,6 +64,8 @@ const QUEUED: Partial<Profile> = {
   faults: [],
   settings: LONG_LEASES,
 };
+/** One process of ours, and two of Java, which wait for what it gives back. */
+const BESIDE_JAVA: Partial<Profile> = { ...QUIET, apps: 3, javaApps: 2, settings: LONG_LEASES };
 /** Connections that break with a message, which is then lost. Their clients have new ones at once. */
 const CUT: Partial<Profile> = { faults: ['cut'], calmMs: 2_000, healMs: 0, settings: LONG_LEASES };
 /** Locks of groups only. */
@@ -542,6 +544,54 @@ export const MUTATIONS: readonly ListedMutation[] = [
         file: 'connection/pubsub/ConnectionSubscriber.ts',
         search: 'clearInterval(this.#heartbeat);\n    for',
         replace: 'for',
+      },
+    ],
+  },
+  {
+    name: 'a lock is given back without a message to Java',
+    within: 20,
+    profile: { ...BESIDE_JAVA, kinds: ['lock'] },
+    edits: [
+      {
+        file: 'locks/kinds/reentrantScripts.ts',
+        search: "redis.call('del', name)\nreturn tellReleased(publish, channel, message)",
+        replace: "redis.call('del', name)\nreturn 1",
+      },
+    ],
+  },
+  {
+    name: 'a write lock is given back without a message to Java',
+    within: 80,
+    profile: { ...BESIDE_JAVA, tasks: 4, kinds: ['read', 'write'] },
+    edits: [
+      {
+        file: 'locks/kinds/write.ts',
+        search: "redis.call('del', name)\nend\nreturn tellReleased(publish, channel, message)",
+        replace: "redis.call('del', name)\nend\nreturn 1",
+      },
+    ],
+  },
+  {
+    name: 'a fair lock is given back without a message to Java, and nobody looks',
+    within: 80,
+    profile: { ...BESIDE_JAVA, kinds: ['fair'] },
+    edits: [
+      {
+        file: 'locks/kinds/fairScripts.ts',
+        search: "return {wake(q), redis.call('llen', queue)}",
+        replace: 'return {1, 0}',
+      },
+    ],
+  },
+  {
+    name: 'a failed release beside Java is not tried again',
+    within: 40,
+    profile: { ...BESIDE_JAVA, kinds: ['read', 'write'], faults: ['disk'] },
+    edits: [
+      {
+        file: 'locks/core/rollback.ts',
+        search: 'context.ownerships.mayRemain(ownership, hold);\n',
+        replace: 'return;\n',
       },
     ],
   },
