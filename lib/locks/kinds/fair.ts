@@ -123,6 +123,7 @@ export function fairKind(
           message: UNLOCK_MESSAGE,
           owner: request.owner,
           wait: waitOnWire(request, waitTimeoutMs),
+          now: Date.now(),
           publish: PUBLISH_COMMAND,
         },
         { what: 'leave the queue of fair lock', name: request.name, sendRecord },

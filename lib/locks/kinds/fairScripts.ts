@@ -3,6 +3,7 @@ import {
   AHEAD_OF,
   CLAIM,
   END_CLAIMS,
+  FAIR_CLAIM_MS,
   PURGE_QUEUE,
   QUEUE,
   SCORE_OF,
@@ -115,18 +116,20 @@ export const LEFT_FREE_LOCK = 2;
 
 /**
  * Leaves the queue (Redisson: acquireFailed): for a waiter whose time is up, which was aborted, or whose attempt got no
- * reply. Its wait is subtracted from the scores behind it. `wait` must be the one with which it queued.
+ * reply. Its wait is subtracted from the scores behind it. `wait` must be the one with which it queued. Those who came
+ * when its score was cut by a claim were placed by that, so the whole wait is too much for them. The next head of a free
+ * lock has a claim of its own, as those ahead of it had.
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), publish.
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), now (epoch ms), publish.
  * Output: 0 = it was not queued, 1 = it was, 2 = it was the head of a free lock, and the next one was notified.
  */
 export const abandonFairLock = defineScript({
   name: 'fairLock.abandon',
   keys: ['name', 'queue', 'timeouts', 'channelBase'],
-  args: ['message', 'owner', 'wait', 'publish'],
+  args: ['message', 'owner', 'wait', 'now', 'publish'],
   resend: 'always',
   synced: true,
-  lua: lua`${TELL_WAITER}${WAKE}${SCORES}${SHIFT}${QUEUE}
+  lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${SCORES}${SHIFT}${QUEUE}
 local held = redis.call('hlen', name)
 local head = redis.call('lindex', queue, 0)
 redis.call('zcard', timeouts)
@@ -135,6 +138,9 @@ redis.call('zrem', timeouts, owner)
 shift(q, owner, -tonumber(wait))
 local found = redis.call('lrem', queue, 0, owner)
 if held > 0 or head ~= owner then return math.min(found, 1) end
+local nextHead = redis.call('lindex', queue, 0)
+local due, floor = nextHead and scoreOf(q, nextHead), tonumber(now) + ${FAIR_CLAIM_MS}
+if due and due < floor and not isProbed(due) then shift(q, nextHead, floor - due) end
 -- the message of the unlock may have gone to the one that leaves
 wake(q)
 return ${LEFT_FREE_LOCK}

@@ -62,7 +62,8 @@ export class FairBench {
   }
 
   abandon(owner: string, wait = this.wait) {
-    return this.#bench.run(abandonFairLock, this.keys(), { message: '0', owner, wait, publish: PUBLISH_COMMAND });
+    const { now } = this;
+    return this.#bench.run(abandonFairLock, this.keys(), { message: '0', owner, wait, now, publish: PUBLISH_COMMAND });
   }
 
   force() {

@@ -241,6 +241,22 @@ describe('fair lock scripts', () => {
       await fair.expectAcquired(fair.acquire('C'));
     });
 
+    it('does not count those who came behind a claim as dead: its end was near, and its wait is long', async () => {
+      await fair.acquire('A');
+      await fair.acquire('B');
+      await fair.release('A');
+      fair.wait = 1_000;
+      // The score of B is cut to the end of its claim, and the next ones are placed by that.
+      await fair.expectTtl(fair.tryAcquire('X'), 500);
+      await fair.acquire('C');
+      await fair.acquire('D');
+      await fair.expectQueue({ B: 3_000, C: 4_000, D: 5_000 });
+      expect(await fair.abandon('B', 5_000)).to.equal(LEFT_FREE_LOCK);
+      await fair.expectQueue({ C: 3_000, D: 4_000 });
+      await fair.expectTtl(fair.acquire('E'), 500);
+      await fair.expectAcquired(fair.acquire('C'));
+    });
+
     it('leaves no keys behind when the last one leaves', async () => {
       await fair.acquire('A');
       await fair.acquire('B');
