@@ -160,15 +160,10 @@ export class JavaClient {
     const latch = `${prefixed('redisson_unlock_latch', name)}:${randomUUID().replaceAll('-', '')}`;
     const lease = String(leaseMs > 0 ? leaseMs : this.#settings.lockWatchdogTimeout);
     const [script, keys, args] = this.#unlocking(kind, name, owner, lease, latch);
-    const command = this.commands.begin({ name, owner }, script, keys, args);
     let reply: Reply;
     try {
-      reply = await this.#run(script, keys, args);
-    } catch (error) {
-      command.failed(error);
-      throw error;
+      reply = await this.#runFor({ name, owner }, script, keys, args);
     } finally {
-      command.over();
       // In every case, after errors too.
       (kind === 'read' ? this.#readWatchdog : this.#plainWatchdog).remove(name, owner);
       this.#forget(name, owner, kind === 'read' ? undefined : sentAt + Number(lease));
@@ -258,16 +253,7 @@ export class JavaClient {
     args: readonly string[],
   ): Promise<JavaHold | number> {
     const sentAt = this.#worldNow();
-    const command = this.commands.begin({ name, owner }, script, keys, args);
-    let reply: Reply;
-    try {
-      reply = await this.#run(script, keys, args);
-    } catch (error) {
-      command.failed(error);
-      throw error;
-    } finally {
-      command.over();
-    }
+    const reply = await this.#runFor({ name, owner }, script, keys, args);
     if (reply !== null) return reply as number;
     if (leaseMs <= 0) (kind === 'read' ? this.#readWatchdog : this.#plainWatchdog).add(name, owner);
     const id = `${name} ${owner}`;
@@ -306,6 +292,24 @@ export class JavaClient {
 
   #run(name: JavaScriptName, keys: readonly string[], args: readonly string[]): Promise<Reply> {
     return this.#any().send('EVAL', JAVA_SCRIPTS[name], String(keys.length), ...keys, ...args);
+  }
+
+  /** A script that a thread runs for a lock: what becomes of it is noted. */
+  async #runFor(
+    holder: JavaHolder,
+    name: JavaScriptName,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<Reply> {
+    const command = this.commands.begin(holder, name, keys, args);
+    try {
+      return await this.#run(name, keys, args);
+    } catch (error) {
+      command.failed(error);
+      throw error;
+    } finally {
+      command.over();
+    }
   }
 
   /** A script that is sent again when it has not been answered. */

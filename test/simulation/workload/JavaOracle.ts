@@ -68,15 +68,18 @@ export class JavaOracle {
   }
 
   /**
-   * Whether those who have asked before `since` may sleep beside a free lock: its lease has ended, which tells nobody,
-   * earlier than they were told, and so since a script of Java has shortened it.
+   * Whether whoever asked for a lock at `askedAt` may sleep although it is free: a script of Java has shortened the lease
+   * since then, and the lease has ended. Neither of it sends a message.
    */
   hasShortened(server: Served, name: string, askedAt: number): boolean {
     const life = this.#ended(server, name);
     return life !== undefined && life.shortenedAt >= askedAt && server.clock < life.toldUntil;
   }
 
-  /** The same for a thread of Java: it was told of another holder, too, if not it was woken after that, but another one. */
+  /**
+   * The same for a thread of Java. It may also sleep where it has missed the message, where its score has passed, and where
+   * the lease of a holder has ended that came after it had asked, and a message woke another thread than this one.
+   */
   sleepsOn(server: Served, name: string, client: JavaClient, kind: JavaKind, thread: number): boolean {
     const sleep = client.sleepOf(kind, thread);
     if (sleep === undefined) return false;
