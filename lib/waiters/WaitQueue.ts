@@ -1,5 +1,5 @@
 import { SubscriptionTimeoutError } from '../errors';
-import { clampTimer } from '../util/duration';
+import { Alarm } from '../util/Alarm';
 import { GIVE_WAY_MS, ProcessFairness } from './fairness';
 import { Polling, type PolledQueue } from './Polling';
 import { Waiter, type WaitOrder } from './Waiter';
@@ -99,9 +99,8 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
   #shared: Set<Waiter<unknown, H>> | undefined;
   /** Whether its first waiter lets other processes go first. */
   #yields = false;
-  #recheckAt = Infinity;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Infinity;
+  /** Wakes the head when it is to look again. */
+  #recheck: Alarm | undefined;
   /** While a waiter listens and the channel is not subscribed. */
   #polling: Polling | undefined;
   /** How many shared waiters are before the one that attempts next. */
@@ -308,12 +307,11 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
     for (const waiter of this.#all()) waiter.reject(error);
   }
 
-  /**
-   * The head looks again after so many ms. One timer serves the whole queue, and is left alone while it fires early.
-   */
+  /** The head looks again after so many ms. One timer serves the whole queue. */
   recheckIn(ms: number): void {
-    this.#recheckAt = ms === Infinity ? Infinity : performance.now() + Math.max(1, ms);
-    if (this.#recheckAt < this.#timerAt) this.#arm();
+    if (ms === Infinity && this.#recheck === undefined) return;
+    this.#recheck ??= new Alarm(() => this.#head?.wake(), true);
+    this.#recheck.set(performance.now() + Math.max(1, ms));
   }
 
   /** A waiter leaves. */
@@ -367,26 +365,10 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
   }
 
   #close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#timerAt = this.#recheckAt = Infinity;
+    this.#recheck?.off();
     this.#fairness?.close();
     this.#endPolling();
     this.#subscription.remove(this);
-  }
-
-  #arm(): void {
-    clearTimeout(this.#timer);
-    this.#timerAt = this.#recheckAt;
-    if (this.#recheckAt === Infinity) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#timerAt = Infinity;
-        if (performance.now() >= this.#recheckAt) this.#head?.wake();
-        else this.#arm();
-      },
-      clampTimer(Math.ceil(this.#recheckAt - performance.now())),
-    );
   }
 }
 

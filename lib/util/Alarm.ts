@@ -1,0 +1,68 @@
+import { clampTimer } from './duration';
+import { runOutside } from './outside';
+
+/**
+ * One timer for many deadlines: it rings at the earliest of them. Whoever has the deadlines sets it again when it rings.
+ *
+ * The timer runs in no caller's async context. One that would fire too early is left alone: it costs less to fire in
+ * vain than to be made again for each change.
+ *
+ * States: off <-> set (a timer stands, at the time of the alarm or before) -> rings, and is off.
+ */
+export class Alarm {
+  readonly #ring: () => void;
+  readonly #awaited: boolean;
+  #at = Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+
+  /**
+   * @param ring - called when it rings; it may set the alarm again
+   * @param awaited - whether callers wait for it, so that it keeps the process alive. @default false
+   */
+  constructor(ring: () => void, awaited = false) {
+    this.#ring = ring;
+    this.#awaited = awaited;
+  }
+
+  /** The monotonic time at which it rings; `Infinity`: it is off. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Rings then (monotonic), whatever it was set to. `Infinity`: not at all. */
+  set(at: number): void {
+    this.#at = at;
+    if (at < this.#timerAt) this.#arm();
+  }
+
+  /** Rings then (monotonic), or earlier if it is set to an earlier time. */
+  setBy(at: number): void {
+    if (at < this.#at) this.set(at);
+  }
+
+  /** Does not ring, and frees its timer. */
+  off(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#at = this.#timerAt = Infinity;
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    this.#timerAt = this.#at;
+    const pause = clampTimer(this.#at - performance.now());
+    this.#timer = runOutside(() => setTimeout(this.#fired, pause));
+    if (!this.#awaited) this.#timer.unref();
+  }
+
+  readonly #fired = (): void => {
+    this.#timerAt = Infinity;
+    this.#timer = undefined;
+    if (this.#at === Infinity) return;
+    // Too early: a timer may be a millisecond early, a pause may be cut, and the alarm may have been put off.
+    if (performance.now() < this.#at) return this.#arm();
+    this.#at = Infinity;
+    this.#ring();
+  };
+}

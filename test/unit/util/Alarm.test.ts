@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { SinonFakeTimers } from 'sinon';
+import { Alarm } from '../../../lib/util/Alarm';
+import { fakeClock } from '../../support';
+
+describe('Alarm', () => {
+  let clock: SinonFakeTimers;
+  let rings: number[];
+  let alarm: Alarm;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    rings = [];
+    alarm = new Alarm(() => rings.push(clock.now));
+  });
+
+  it('rings once, at the time that it was set to', () => {
+    alarm.set(50);
+    expect(alarm.at).to.equal(50);
+    clock.tick(49);
+    expect(rings).to.deep.equal([]);
+    clock.tick(1000);
+    expect(rings).to.deep.equal([50]);
+    expect(alarm.at).to.equal(Infinity);
+  });
+
+  it('setBy moves it to an earlier time only', () => {
+    alarm.setBy(50);
+    alarm.setBy(80);
+    expect(alarm.at).to.equal(50);
+    alarm.setBy(20);
+    clock.tick(1000);
+    expect(rings).to.deep.equal([20]);
+  });
+
+  it('set puts it off, and keeps the one timer that it has', () => {
+    alarm.set(50);
+    alarm.set(80);
+    expect(clock.countTimers()).to.equal(1);
+    clock.tick(79);
+    expect(rings).to.deep.equal([]);
+    clock.tick(1);
+    expect(rings).to.deep.equal([80]);
+  });
+
+  it('set to Infinity it does not ring, and can be set again while its old timer stands', () => {
+    alarm.set(50);
+    alarm.set(Infinity);
+    clock.tick(30);
+    alarm.set(60);
+    clock.tick(1000);
+    expect(rings).to.deep.equal([60]);
+  });
+
+  it('off leaves no timer, and it can be set again', () => {
+    alarm.set(50);
+    alarm.off();
+    expect(clock.countTimers()).to.equal(0);
+    clock.tick(60);
+    alarm.set(70);
+    clock.tick(1000);
+    expect(rings).to.deep.equal([70]);
+  });
+
+  it('may be set again while it rings', () => {
+    alarm = new Alarm(() => {
+      rings.push(clock.now);
+      if (rings.length < 3) alarm.set(clock.now + 10);
+    });
+    alarm.set(10);
+    clock.tick(1000);
+    expect(rings).to.deep.equal([10, 20, 30]);
+  });
+
+  it('a time that has passed rings at once, in a later turn', () => {
+    clock.tick(100);
+    alarm.set(-Infinity);
+    expect(rings).to.deep.equal([]);
+    clock.tick(1);
+    expect(rings).to.have.length(1);
+  });
+
+  it('rings after more than the longest time of a Node timer', () => {
+    const at = 2 ** 31 + 5000;
+    alarm.set(at);
+    clock.tick(at - 1);
+    expect(rings).to.deep.equal([]);
+    clock.tick(1);
+    expect(rings).to.deep.equal([at]);
+  });
+
+  it('keeps the process alive only if callers wait for it', () => {
+    const keepsAlive: boolean[] = [];
+    const original = setTimeout;
+    globalThis.setTimeout = ((fn: () => void, ms: number) => {
+      const timer = original(fn, ms);
+      queueMicrotask(() => keepsAlive.push(timer.hasRef()));
+      return timer;
+    }) as typeof setTimeout;
+    try {
+      alarm.set(10);
+      new Alarm(() => undefined, true).set(10);
+    } finally {
+      globalThis.setTimeout = original;
+    }
+    return Promise.resolve().then(() => expect(keepsAlive).to.deep.equal([false, true]));
+  });
+});
+
+describe('Alarm, with real time', () => {
+  it('rings in no caller’s async context', async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const seen = await new Promise((resolve) => {
+      const alarm = new Alarm(() => resolve(storage.getStore()));
+      storage.run('caller', () => alarm.set(performance.now() + 1));
+      setTimeout(() => undefined, 50);
+    });
+    expect(seen).to.equal(undefined);
+  });
+});
