@@ -40,6 +40,15 @@ export function lua(text: TemplateStringsArray, ...values: readonly (string | nu
   return String.raw(text, ...values);
 }
 
+/**
+ * The first line of a script that compares times: `now` is the server's clock, in epoch ms. Only that clock is used: the
+ * clocks of the clients differ, and a command may be late. (Redis replicates effects, so TIME may come before a write.)
+ */
+export const SERVER_TIME = lua`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+
 /** The definition of a script. */
 export interface ScriptDefinition<K extends string, A extends string, R> {
   /** For errors and docs, e.g. `lock.acquire`. */

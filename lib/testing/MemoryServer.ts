@@ -20,8 +20,8 @@ export interface StoreClient {
 
 /**
  * The Redis of the clients that share a store: keys, scripts, messages, in this process. Its clock is
- * `performance.now()` at each command: leases pass as fake timers advance, and setting `Date` ends none. Messages arrive
- * in a later microtask.
+ * `performance.now()` at each command, counted from the `Date` at which it was made: leases pass as fake timers advance,
+ * and setting `Date` later ends none. Messages arrive in a later microtask.
  */
 export class MemoryServer {
   readonly clients = new Set<StoreClient>();
@@ -120,5 +120,6 @@ export class MemoryServer {
 
 /** At the end of its time a key is gone, so that a lease of 30 s is over when a test has advanced its clock by 30 s. */
 function newStore(): Store {
-  return new Store(() => Math.floor(performance.now()), { goneAtDeadline: true });
+  const startedAt = Date.now() - Math.floor(performance.now());
+  return new Store(() => startedAt + Math.floor(performance.now()), { goneAtDeadline: true });
 }

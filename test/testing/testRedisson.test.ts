@@ -13,6 +13,9 @@ import {
   ShutdownError,
 } from '../../lib';
 import { Inspector } from '../../lib/inspection';
+import { defineScript, lua, SERVER_TIME } from '../../lib/scripts/Script';
+import { decodeCount } from '../../lib/scripts/replies';
+import { MemoryServer } from '../../lib/testing/MemoryServer';
 import { createTestRedisson, type TestRedisson, type TestRedissonOptions } from '../../lib/testing';
 import { rejection } from '../redis/synchronizers/support';
 import { fakeClock, trackClient, turn } from '../support';
@@ -50,6 +53,21 @@ describe('createTestRedisson', () => {
       hook.disable();
     }
     expect(made.filter((type) => /TCP|PIPE|TLS|GETADDRINFO|UDP/.test(type))).to.deep.equal([]);
+  });
+
+  it('gives scripts a time that fake timers advance, and that nobody sets back', () => {
+    const clock = fakeClock(1_790_000_000_500);
+    const server = new MemoryServer();
+    const script = defineScript({
+      ...{ name: 'test.time', keys: [], args: [], resend: 'always', decode: decodeCount },
+      lua: lua`${SERVER_TIME}return now`,
+    });
+    const time = (): unknown => server.run('eval', [script.lua, '0']);
+    expect(time()).to.equal(1_790_000_000_500);
+    clock.tick(700);
+    expect(time()).to.equal(1_790_000_001_200);
+    clock.setSystemTime(5);
+    expect(time()).to.equal(1_790_000_001_200);
   });
 
   it('has settings, their defaults, and refuses what makes no sense', () => {

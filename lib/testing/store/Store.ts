@@ -53,6 +53,11 @@ export class Store {
     this.#options = options;
   }
 
+  /** The server's clock: Unix time in whole ms. */
+  get now(): number {
+    return this.#now();
+  }
+
   /** What there is, for comparisons: each key with its type, content and time to live. */
   dump(): Record<string, readonly [type: string, content: unknown, ttl: number]> {
     const dump: Record<string, readonly [string, unknown, number]> = {};

@@ -60,6 +60,7 @@ function addInteger(store: Store, key: string, amount: number): number {
 }
 
 const commands: Readonly<Record<string, Command>> = {
+  time: ({ now }) => [String(Math.floor(now / 1_000)), String((now % 1_000) * 1_000)],
   get: (store, [key]) => store.text(key!) ?? null,
   set(store, [key, value, unit, ms]) {
     if (unit !== undefined && unit.toLowerCase() !== 'px') throw new RedisError('ERR syntax error');
