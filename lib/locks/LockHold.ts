@@ -142,12 +142,6 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
   // A release that leaves all holds; like any other release, it must not be repeated after an acquisition.
   ownership.beginRelease();
   try {
-    const { thread } = lock.context.watchdog;
-    if (thread !== undefined && ownership.watchdogMs === 0) {
-      // A late renewal by the watchdog thread would prolong the lease.
-      await thread.settled();
-      if (!ownership.holds.includes(hold)) return false;
-    }
     const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
     const left = ownership.holds.length;
     const { owner, holds } = ownership;
@@ -162,6 +156,7 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
       sendRecord: newSendRecord(),
     });
     if (reply.kind !== 'notHeld') {
+      lock.keepLease(ownership);
       ownerships.confirm(ownership, hold, Math.min(ownership.leaseEnd, confirmedUntil(sentAt, remainingMs)));
     } else {
       const { gone } = reply;

@@ -1,5 +1,4 @@
 import type { Ownership } from './Ownership';
-import type { OwnershipTable } from './OwnershipTable';
 
 /** A thread that renews ownerships for the watchdog of the main thread. */
 export interface RenewalThread {
@@ -10,10 +9,10 @@ export interface RenewalThread {
   /** Handles what the thread has reported, now: the event loop may have been blocked since. */
   receive(): void;
   /**
-   * Resolves when no renewal is under way of an ownership that has ended or no longer needs renewals; `undefined` if
-   * none is. The thread has its own connection, so such a renewal could run after a later command of this one.
+   * Resolves when the last renewal of an ownership that the thread no longer renews has ended; `undefined` if none is
+   * under way. The thread has its own connection, so such a renewal may run after a later command of this one.
    */
-  settled(): Promise<void> | undefined;
+  settled(ownership: Ownership): Promise<void> | undefined;
   /** Ends the thread and its connection. */
   close(): Promise<void>;
 }
@@ -26,19 +25,4 @@ export interface ThreadStart {
   use(): void;
   /** @throws ConfigError if the client's connection cannot be given to a thread */
   check(): void;
-}
-
-/**
- * Call before a release of some of the holds is sent.
- *
- * @param ownership - without the hold to release
- * @returns a promise that resolves when no renewal by the thread can come after that release, and prolong what is left
- */
-export async function settle(
-  table: OwnershipTable,
-  ownership: Ownership,
-  watchdog: { readonly thread: RenewalThread | undefined },
-): Promise<void> {
-  table.update(ownership);
-  if (ownership.watchdogMs === 0) await watchdog.thread?.settled();
 }

@@ -65,7 +65,9 @@ export class WatchdogThread implements RenewalThread {
   readonly #numbers = new WeakMap<Hold, number>();
   readonly #dirty = new Set<Ownership>();
   readonly #tickets = new Map<number, () => void>();
-  #ended: number[] = [];
+  /** By their keys: the ownerships that have ended, whose last renewal may be under way. */
+  readonly #settling = new Map<string, Promise<void>>();
+  #ended: Entry[] = [];
   #count = 0;
   #flushing = false;
   #beat: NodeJS.Timeout | undefined;
@@ -108,22 +110,16 @@ export class WatchdogThread implements RenewalThread {
     if (entry === undefined) return;
     this.#entries.delete(ownership);
     this.#byId.delete(entry.id);
-    this.#ended.push(entry.id);
+    this.#ended.push(entry);
   }
 
   receive(): void {
     for (let one = this.#next(); one !== undefined; one = this.#next()) this.#handle(one.message);
   }
 
-  settled(): Promise<void> | undefined {
-    if (this.#over) return undefined;
+  settled({ key }: Ownership): Promise<void> | undefined {
     this.#flush();
-    // The thread counts a batch before it reads what is sent: one that it has not counted yet will not contain what has
-    // ended by now.
-    if (this.#shared.underWay === 0) return undefined;
-    const ticket = ++this.#count;
-    this.#send({ ended: [], changed: [], settle: ticket });
-    return new Promise((resolve) => this.#tickets.set(ticket, resolve));
+    return this.#settling.get(key);
   }
 
   async close(): Promise<void> {
@@ -145,10 +141,26 @@ export class WatchdogThread implements RenewalThread {
       else this.ended(ownership);
     }
     this.#dirty.clear();
-    this.#send({ ended: this.#ended, changed });
+    this.#send({ ended: this.#ended.map(({ id }) => id), changed });
+    this.#settle(this.#ended);
     this.#ended = [];
     this.#shared.beat();
   };
+
+  /** Asks when the renewals that are under way now have ended, since one of them may be of what has just ended. */
+  #settle(ended: readonly Entry[]): void {
+    // The thread counts a batch before it reads what is sent: one that it has not counted yet will not contain what has
+    // ended by now.
+    if (ended.length === 0 || this.#shared.underWay === 0) return;
+    const ticket = ++this.#count;
+    this.#send({ ended: [], changed: [], settle: ticket });
+    const settling = new Promise<void>((resolve) => this.#tickets.set(ticket, resolve));
+    const keys = ended.map(({ ownership }) => ownership.key);
+    for (const key of keys) this.#settling.set(key, settling);
+    void settling.then(() => {
+      for (const key of keys) if (this.#settling.get(key) === settling) this.#settling.delete(key);
+    });
+  }
 
   #copy(ownership: Ownership, maxStallMs: number): OwnershipCopy {
     let entry = this.#entries.get(ownership);

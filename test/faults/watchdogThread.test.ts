@@ -201,6 +201,64 @@ describe('the watchdog thread under faults', function () {
     await Promise.all([lock, inner].map((one) => one.forceUnlock()));
   });
 
+  /** A client whose thread has renewed `name` for thread 1 with a command that arrives only `ms` later. */
+  async function lateRenewal(name: string, ms: number): Promise<Redisson> {
+    const proxy = trackClient(await TcpProxy.start(server.url));
+    const redisson = client(proxy.url, { lockWatchdogTimeout: 3_000, watchdogThread: true });
+    await redisson.getLock(name).lock(-1, undefined, 1);
+    await threadReady(redis, redisson);
+    // Its first renewal also brings the script.
+    await sleep(1_300);
+    const before = proxy.stats.bytesUp;
+    proxy.delay(ms, 'up');
+    await sleepUntil(() => proxy.stats.bytesUp > before, { message: 'a renewal of the thread' });
+    proxy.delay(0, 'up');
+    return redisson;
+  }
+
+  it('C2: a renewal of the thread that is stuck in the network delays neither the next acquisition nor its abort', async () => {
+    const redisson = await lateRenewal('lock', 2_500);
+    const lock = redisson.getLock('lock');
+    await lock.unlock(1);
+    const from = performance.now();
+
+    expect(await lock.tryLock(100, 2_000, undefined, 1)).to.equal(true);
+    const abort = new AbortController();
+    const waiting = lock.lock(2_000, undefined, { threadId: 2, signal: abort.signal }).catch((error: unknown) => error);
+    abort.abort('enough');
+
+    expect(await waiting).to.equal('enough');
+    expect(performance.now() - from).to.be.lessThan(800);
+    await sleep(2_700);
+    expect(await redis.pttl('lock')).to.equal(-2);
+  });
+
+  it('C1: branches of one thread are never inside together, whatever the thread is renewing', async () => {
+    const redisson = await lateRenewal('other', 2_500);
+    const lock = redisson.getLock('lock');
+    let inside = 0;
+    let overlaps = 0;
+    const section = async (): Promise<void> => {
+      if (++inside > 1) overlaps++;
+      await redis.ping();
+      inside--;
+    };
+    await lock.withLock(() => Promise.all([lock.withLock(section, { leaseTime: 2_000 }), lock.withLock(section)]));
+    await redisson.runInThread(() =>
+      Promise.all(
+        [2_000, -1].map(async (leaseTime) => {
+          const hold = await lock.acquire({ leaseTime });
+          await section();
+          await hold.unlock();
+        }),
+      ),
+    );
+
+    expect(overlaps).to.equal(0);
+    expect(await redis.exists('lock')).to.equal(0);
+    await redisson.getLock('other').unlock(1);
+  });
+
   it('5000 locks are renewed by the thread alone, in batches', async () => {
     const redisson = open({ lockWatchdogTimeout: 6_000 });
     const locks = Array.from({ length: 5_000 }, (_, i) => redisson.getLock(`lock-${i}`));

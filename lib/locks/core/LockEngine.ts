@@ -9,7 +9,6 @@ import { acquireWithin, waitLimit } from '../../wait/acquireWithin';
 import { endsUndo } from '../../wait/Rollback';
 import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
 import { sharesValue } from '../../watchdog/groupValues';
-import { settle } from '../../watchdog/RenewalThread';
 import type { LockKind } from '../kinds/LockKind';
 import { type Acquired, Acquisition } from './Acquisition';
 import type { CallingThread } from './calls';
@@ -73,11 +72,6 @@ export class LockEngine {
    */
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
     const { context, kind } = this;
-    const { thread } = context.watchdog;
-    if (thread !== undefined && !(request.leaseMs === NO_LEASE && request.watchdogMs === undefined)) {
-      // A late renewal by the watchdog thread would prolong the lease.
-      await thread.settled();
-    }
     const identity = this.#identify(request.threadId);
     const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
     if (ownership.acquiring) throw IllegalMonitorStateError.acquisitionPending(this.name, request.threadId);
@@ -113,7 +107,7 @@ export class LockEngine {
    */
   async release(threadId: number, hold?: Hold, around?: Scope): Promise<void> {
     const { context, kind, name, rawName } = this;
-    const { ownerships, subscriptions, settings, watchdog } = context;
+    const { ownerships, subscriptions, settings } = context;
     const identity = this.#identify(threadId);
     const { key, owner } = identity;
     let ownership = ownerships.get(key);
@@ -135,8 +129,6 @@ export class LockEngine {
     given.released = true;
     let reply: ReleaseReply;
     try {
-      // As for an acquisition: what is left may have a shorter lease.
-      if (ownership.holds.length > 0 && watchdog.thread !== undefined) await settle(ownerships, ownership, watchdog);
       const { left, remainingMs } = ownership.remainder();
       const request = { name, rawName, threadId, owner, holds: ownership.holds, left, remainingMs, sendRecord };
       const releasing = releaseOrHandOver(kind, subscriptions, request, ownership.deadline, settings.maxHandOvers);
@@ -144,6 +136,7 @@ export class LockEngine {
       // send, so that the server works meanwhile.
       ownerships.update(ownership);
       reply = await releasing;
+      this.keepLease(ownership);
       if (sendRecord.unconfirmed === true) rollBackUnconfirmed(context, kind, ownership, given, sendRecord);
     } catch (error) {
       // No caller owns this hold any more, whatever the error.
@@ -185,6 +178,22 @@ export class LockEngine {
     // Otherwise the thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     const again = ownership.acquiring || ownership.holds.length > 0;
     if (!again || values !== undefined) rollBackRelease(this.context, this.kind, ownership, hold);
+  }
+
+  /**
+   * A command has set the lease of an ownership. If the watchdog thread renewed the same owner before, its last renewal
+   * may still be under way on its own connection, and prolong that lease. Then the lease is set once more behind it.
+   * Nobody waits for that: a lease that is too long for a moment gives the lock to nobody else.
+   */
+  keepLease(ownership: Ownership): void {
+    const { thread } = this.context.watchdog;
+    if (thread === undefined || ownership.holds.length === 0 || ownership.watchdogMs > 0) return;
+    void thread.settled(ownership)?.then(async () => {
+      // Another acquisition would set a lease of its own.
+      while (ownership.acquiring) await ownership.whenIdle();
+      if (ownership.holds.length === 0 || ownership.watchdogMs > 0) return;
+      rollBackHold(this.context, this.kind, ownership, ownership.remainder().remainingMs);
+    });
   }
 
   /** The holds of a thread that belong to this lock: for a group lock, those of the same values. */
@@ -318,6 +327,7 @@ export class LockEngine {
     };
     if (hold.leaseMs === NO_LEASE && hold.maxStallMs! > 0) this.context.threadStarter.use();
     ownerships.add(ownership, hold, acquired.deadline);
+    this.keepLease(ownership);
     const { thread } = request;
     if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
     // More than this thread has: leftovers of holds that this client has reported lost.

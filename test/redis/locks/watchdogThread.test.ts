@@ -142,6 +142,27 @@ describe('the watchdog thread', function () {
     await other.unlock();
   });
 
+  it('C1: parallel branches that re-enter take turns, with a lease or without, while 1000 other locks are renewed', async () => {
+    const client = open({ watchdogThread: true });
+    const others = await Promise.all(Array.from({ length: 1_000 }, (_, i) => client.getLock(`other${i}`).acquire()));
+    await threadReady(redis, client);
+    const lock = client.getLock('lock');
+    let inside = 0;
+    let overlaps = 0;
+    const section = async (): Promise<void> => {
+      if (++inside > 1) overlaps++;
+      await redis.ping();
+      inside--;
+    };
+
+    for (let i = 0; i < 200; i++) {
+      await lock.withLock(() => Promise.all([lock.withLock(section, { leaseTime: 5_000 }), lock.withLock(section)]));
+    }
+
+    expect(overlaps).to.equal(0);
+    await Promise.all(others.map((hold) => hold.unlock()));
+  });
+
   it('renews over TLS', async function () {
     const files = tlsFiles();
     if (files === undefined) skip(this, 'no openssl to make certificates with');
