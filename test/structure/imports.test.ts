@@ -7,7 +7,7 @@ import { type Import, importsOf, sourceFiles, syntaxOffences } from './sourceGra
 
 const lib = path.resolve(__dirname, '..', '..', 'lib');
 /** Of code: comments and empty lines do not count. */
-const MAX_LINES = 250;
+const MAX_LINES = 400;
 
 /** Where ioredis may be named at all, and where only its types. */
 const IOREDIS = ['connection', 'connection/link', 'connection/cluster', 'connection/pubsub'];
