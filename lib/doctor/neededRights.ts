@@ -37,7 +37,7 @@ export const KIND_RIGHTS: Readonly<Record<string, NeededRights>> = {
   },
   fair: {
     commands:
-      'eval evalsha exists hget hincrby hset hexists hkeys hlen del pexpire pttl lindex llen lpop lrange lrem rpush ' +
+      'eval evalsha exists hget hincrby hset hexists hkeys hlen del pexpire pttl time lindex llen lpop lrange lrem rpush ' +
       `zadd zcard zrange zrem zscore ${pubsub}`,
     keys: (key) => [
       key,
@@ -93,6 +93,7 @@ export function sampleCall(command: string, key: string): readonly (string | num
   switch (command) {
     case 'info':
     case 'ping':
+    case 'time':
     case 'cluster|slots':
     case 'cluster|info':
       return call;

@@ -45,7 +45,7 @@ export function lua(text: TemplateStringsArray, ...values: readonly (string | nu
  * clocks of the clients differ, and a command may be late. (Redis replicates effects, so TIME may come before a write.)
  */
 export const SERVER_TIME = lua`
-local time = redis.call('TIME')
+local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 

@@ -1,5 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
+import { stub } from 'sinon';
 import { ShutdownError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 import { monitor, redisUrl, trackClient } from '../support';
@@ -134,6 +135,29 @@ export function lockWaits(kind: LockKind): void {
         await Promise.all(waiters);
         expect(order).to.deep.equal([0, 1, 2, 3, 4, 5]);
       });
+
+      for (const [late, offMs] of [
+        ['that reaches the server late', -4_000],
+        ['of a client whose clock is ten minutes slow', -600_000],
+        ['of a client whose clock is ten minutes fast', 600_000],
+      ] as const) {
+        it(`C5: an attempt ${late} does not pass a live head`, async () => {
+          const [holder, waiter] = [stage().lock(), stage().lock(stage().other)];
+          await holder.lock(30_000, undefined, 1);
+          const waiting = waiter.lock(-1, undefined, 1);
+          await stage().untilWaiting();
+          // On one connection in this order: the waiter cannot attempt in between.
+          const unlocked = holder.unlock(1);
+          const rightNow = Date.now();
+          const clock = stub(Date, 'now').returns(rightNow + offMs);
+          const wrong = holder.tryLock({ threadId: 2 });
+          clock.restore();
+          const right = holder.tryLock({ threadId: 3 });
+          expect(await Promise.all([unlocked, wrong, right])).to.deep.equal([undefined, false, false]);
+          await waiting;
+          await waiter.unlock(1);
+        });
+      }
     }
   });
 }

@@ -191,7 +191,7 @@ export class FairQueueWatch implements QueueWatch {
     return this.#executor.run(
       checkFairTurn,
       fairChannelKeys(rawName),
-      { message: UNLOCK_MESSAGE, now: Date.now(), told: sinceMs, client, publish: PUBLISH_COMMAND },
+      { message: UNLOCK_MESSAGE, told: sinceMs, client, publish: PUBLISH_COMMAND },
       { what: 'look whether the queue of a fair lock goes on', sendRecord },
     );
   }

@@ -58,7 +58,6 @@ export function fairAcquireArgs(request: AttemptRequest, unlimitedMs: number): F
     lease: request.leaseMs,
     owner: request.owner,
     wait: waitOnWire(request, unlimitedMs),
-    now: Date.now(),
     count: request.count,
     slept: request.sleptMs,
     message: UNLOCK_MESSAGE,
@@ -107,7 +106,6 @@ export function fairKind(
           owner,
           left,
           remaining: remainingMs,
-          now: Date.now(),
           publish: PUBLISH_COMMAND,
         },
         { what: 'release fair lock', name, sendRecord },
@@ -123,7 +121,6 @@ export function fairKind(
           message: UNLOCK_MESSAGE,
           owner: request.owner,
           wait: waitOnWire(request, waitTimeoutMs),
-          now: Date.now(),
           publish: PUBLISH_COMMAND,
         },
         { what: 'leave the queue of fair lock', name: request.name, sendRecord },
@@ -134,7 +131,7 @@ export function fairKind(
       const there = await executor.run(
         forceReleaseFairLock,
         fairChannelKeys(rawName),
-        { message: UNLOCK_MESSAGE, now: Date.now(), publish: PUBLISH_COMMAND },
+        { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
         { what: 'force the release of fair lock', name },
       );
       if (there) watch.notified(rawName);

@@ -1,5 +1,5 @@
 import { TELL } from '../../scripts/shortenLease';
-import { lua } from '../../scripts/Script';
+import { lua, SERVER_TIME } from '../../scripts/Script';
 import { FIRST_AUTOMATIC_THREAD_ID } from '../../thread/threadScope';
 
 /*
@@ -61,11 +61,10 @@ export const UNKNOWN_WAIT_MS = 300_000;
 const WAKE_LIMIT = 3;
 
 /**
- * The queue as one value, `q`: its keys, and what is needed to notify its waiters. All scripts of a fair lock have keys
- * and arguments with these names.
+ * The time `now`, and the queue as one value, `q`: its keys, and what is needed to notify its waiters. All scripts of a
+ * fair lock have keys and arguments with these names.
  */
-export const QUEUE = lua`
-local q = {list = queue, timeouts = timeouts, channelBase = channelBase, message = message, publish = publish}
+export const QUEUE = lua`${SERVER_TIME}local q = {list = queue, timeouts = timeouts, channelBase = channelBase, message = message, publish = publish}
 `;
 
 /** `tellWaiter(q, waiter)`. Returns the number of subscribers, -1 if the user may not publish. Includes `TELL`. */

@@ -24,7 +24,7 @@ import { lua } from '../../scripts/Script';
 export const FAIR_ACQUIRE = {
   keys: ['name', 'queue', 'timeouts', 'channelBase'],
   channels: ['channelBase'],
-  args: ['lease', 'owner', 'wait', 'now', 'count', 'slept', 'message', 'publish'],
+  args: ['lease', 'owner', 'wait', 'count', 'slept', 'message', 'publish'],
 } as const;
 
 /**
@@ -122,11 +122,11 @@ const FUNCTIONS =
  * queued). It reads every key before the first write, so that a key of another type causes an error and is not changed.
  */
 const LOOK = lua`
-local moment, waitMs = tonumber(now), tonumber(wait)
+local waitMs = tonumber(wait)
 local held = tonumber(redis.call('hget', name, owner))
 local first = redis.call('lindex', queue, 0)
 local ttl = redis.call('pttl', name)
-if ttl ~= -2 then endOldClaims(q, first, ttl, moment) end
+if ttl ~= -2 then endOldClaims(q, first, ttl, now) end
 local score = scoreOf(q, owner)
 `;
 
@@ -135,9 +135,9 @@ local score = scoreOf(q, owner)
  * head.
  */
 const ENTER_OR_REENTER = lua`
-local head = purge(q, moment)
+local head = purge(q, now)
 if ttl == -2 and (not head or head == owner) then
-  if head then leaveAsHead(q, owner, waitMs, lease, slept, moment) end
+  if head then leaveAsHead(q, owner, waitMs, lease, slept, now) end
   return enter(q, name, owner, lease, count)
 end
 if held then return reenter(name, owner, held, ttl, lease, count) end
@@ -153,14 +153,14 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
  */
 export function queueingAcquire(reenter: string): string {
   return lua`${FUNCTIONS}${REFRESH}${JOIN}${AHEAD_OF}${reenter}${QUEUE}${LOOK}
-if score and not held then score = refresh(q, owner, score, moment + math.max(ttl, 0), waitMs) end
+if score and not held then score = refresh(q, owner, score, now + math.max(ttl, 0), waitMs) end
 ${ENTER_OR_REENTER}
 local ahead = 0
-if not score then score, ahead = join(q, owner, ttl, waitMs, moment) end
-local left = score - moment
+if not score then score, ahead = join(q, owner, ttl, waitMs, now) end
+local left = score - now
 local retry = math.max(left - 1000, left / 2)
 if ahead > 0 then retry = ahead elseif ttl >= 0 then retry = math.min(retry, ttl) end
-if ttl == -2 then retry = math.min(retry, claim(q, head, owner, moment, 0)) end
+if ttl == -2 then retry = math.min(retry, claim(q, head, owner, now, 0)) end
 local answer = math.max(math.ceil(retry), 1)
 return #aheadOf(q, name, string.match(owner, '^[^:]*')) > 0 and -answer or answer
 `;
@@ -175,6 +175,6 @@ return #aheadOf(q, name, string.match(owner, '^[^:]*')) > 0 and -answer or answe
 export function oneShotAcquire(reenter: string): string {
   return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}${ENTER_OR_REENTER}
 if ttl ~= -2 then return ttl end
-return math.max(math.ceil(claim(q, head, false, moment, 0)), 1)
+return math.max(math.ceil(claim(q, head, false, now, 0)), 1)
 `;
 }

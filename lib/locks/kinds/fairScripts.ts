@@ -24,7 +24,7 @@ import { defineScript, lua } from '../../scripts/Script';
  * | `name`                                  | hash    | owner -> hold count, expires with the lease       |
  * | `redisson_lock_queue:{name}`            | list    | waiting owners, the head is next; gone when empty |
  * | `redisson_lock_timeout:{name}`          | zset    | waiting owner -> when it counts as dead           |
- * |                                         |         | (epoch ms, by the clients' clocks)                |
+ * |                                         |         | (epoch ms, by the server's clock; Java: by its own) |
  * | `redisson_lock__channel:{name}:<owner>` | channel | `0`: it is this waiter's turn, or may be soon     |
  *
  * It differs from Redisson in these points. None of them harms a Java client in the same queue.
@@ -45,7 +45,7 @@ import { defineScript, lua } from '../../scripts/Script';
  * One attempt that queues, for every call that waits.
  *
  * KEYS: name, queue, timeouts. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms), owner,
- * wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout), now (epoch ms),
+ * wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout),
  * count (the holds that the owner is to have afterwards: known holds + 1), slept (the longest time in ms that this
  * waiter went to sleep for; 0: never), message, publish.
  * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
@@ -81,19 +81,19 @@ export const tryAcquireFairLock = defineScript({
  * Releases holds and notifies the head of the queue.
  *
  * KEYS: name, queue, timeouts, channelBase (the channels are `channelBase:<owner>`). ARGV: message, owner, left (holds
- * to leave), remaining (ms of lease those have; 0 leaves the expiry unchanged), now (epoch ms), publish.
+ * to leave), remaining (ms of lease those have; 0 leaves the expiry unchanged), publish.
  * Output: nil = the owner holds nothing; 0 = it holds `left`; `{n, m}` = free, n subscribers were notified, m waiters
  * are queued.
  */
 export const releaseFairLock = defineScript({
   name: 'fairLock.release',
   keys: ['name', 'queue', 'timeouts', 'channelBase'],
-  args: ['message', 'owner', 'left', 'remaining', 'now', 'publish'],
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
   resend: 'always',
   synced: true,
   lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${PURGE_QUEUE}${SHORTEN_LEASE}${QUEUE}
 local held = tonumber(redis.call('hget', name, owner))
-purge(q, tonumber(now))
+purge(q, now)
 if not held then
   if redis.call('exists', name) == 0 then wake(q) end
   return nil
@@ -120,13 +120,13 @@ export const LEFT_FREE_LOCK = 2;
  * when its score was cut by a claim were placed by that, so the whole wait is too much for them. The next head of a free
  * lock has a claim of its own, as those ahead of it had.
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), now (epoch ms), publish.
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), publish.
  * Output: 0 = it was not queued, 1 = it was, 2 = it was the head of a free lock, and the next one was notified.
  */
 export const abandonFairLock = defineScript({
   name: 'fairLock.abandon',
   keys: ['name', 'queue', 'timeouts', 'channelBase'],
-  args: ['message', 'owner', 'wait', 'now', 'publish'],
+  args: ['message', 'owner', 'wait', 'publish'],
   resend: 'always',
   synced: true,
   lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${SCORES}${SHIFT}${QUEUE}
@@ -139,7 +139,7 @@ shift(q, owner, -tonumber(wait))
 local found = redis.call('lrem', queue, 0, owner)
 if held > 0 or head ~= owner then return math.min(found, 1) end
 local nextHead = redis.call('lindex', queue, 0)
-local due, floor = nextHead and scoreOf(q, nextHead), tonumber(now) + ${FAIR_CLAIM_MS}
+local due, floor = nextHead and scoreOf(q, nextHead), now + ${FAIR_CLAIM_MS}
 if due and due < floor and not isProbed(due) then shift(q, nextHead, floor - due) end
 -- the message of the unlock may have gone to the one that leaves
 wake(q)
@@ -151,18 +151,18 @@ return ${LEFT_FREE_LOCK}
 /**
  * Deletes the lock, whoever holds it, and notifies the head; the queue stays (Redisson: forceUnlock).
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), publish.
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, publish.
  * Output: 1 = there was a lock, 0 = there was none.
  */
 export const forceReleaseFairLock = defineScript({
   name: 'fairLock.forceRelease',
   keys: ['name', 'queue', 'timeouts', 'channelBase'],
-  args: ['message', 'now', 'publish'],
+  args: ['message', 'publish'],
   resend: 'always',
   synced: true,
   lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${PURGE_QUEUE}${QUEUE}
 local held = redis.call('hlen', name)
-purge(q, tonumber(now))
+purge(q, now)
 if held == 0 then return 0 end
 redis.call('del', name)
 wake(q)
@@ -184,26 +184,25 @@ export interface FairTurn {
  * the table in `fairFunctions.ts`. For the client that released the lock, since every waiter may be asleep, and for a
  * client that waits, since Java notifies only the head.
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, now (epoch ms), told (ms since the head was notified),
+ * KEYS: name, queue, timeouts, channelBase. ARGV: message, told (ms since the head was notified),
  * client (the id of a client with waiters; empty: none), publish.
  * Output: `{again, owners}`: see {@link FairTurn}.
  */
 export const checkFairTurn = defineScript({
   name: 'fairLock.checkTurn',
   keys: ['name', 'queue', 'timeouts', 'channelBase'],
-  args: ['message', 'now', 'told', 'client', 'publish'],
+  args: ['message', 'told', 'client', 'publish'],
   resend: 'always',
   lua: lua`${TELL_WAITER}${SCORE_OF}${PURGE_QUEUE}${SCORES}${END_CLAIMS}${CLAIM}${AHEAD_OF}${QUEUE}
-local moment = tonumber(now)
 local held = redis.call('hlen', name)
 local first = redis.call('lindex', queue, 0)
 redis.call('zcard', timeouts)
 local again = 0
 if held > 0 then
-  endOldClaims(q, first, redis.call('pttl', name), moment)
+  endOldClaims(q, first, redis.call('pttl', name), now)
 else
-  local head = purge(q, moment)
-  if head then again = math.max(math.ceil(claim(q, head, false, moment, tonumber(told))), 1) end
+  local head = purge(q, now)
+  if head then again = math.max(math.ceil(claim(q, head, false, now, tonumber(told))), 1) end
 end
 if client == '' then return {again, {}} end
 return {again, aheadOf(q, name, client)}

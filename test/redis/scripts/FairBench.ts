@@ -17,8 +17,6 @@ const TOLERANCE_MS = 250;
 
 /** The fair lock's scripts by short names, with a clock that stands still unless it is moved. */
 export class FairBench {
-  /** Epoch ms. */
-  now = Date.now();
   wait = 5_000;
   lease = 30_000;
   /** What a waiter says it slept for. */
@@ -27,6 +25,16 @@ export class FairBench {
 
   constructor(bench: ScriptBench) {
     this.#bench = bench;
+    bench.now = Date.now();
+  }
+
+  /** Epoch ms, by the server's clock. */
+  get now(): number {
+    return this.#bench.now!;
+  }
+
+  set now(now: number) {
+    this.#bench.now = now;
   }
 
   get queue(): string {
@@ -50,38 +58,28 @@ export class FairBench {
   }
 
   release(owner: string, left = 0, remaining = 0) {
-    const { now } = this;
-    return this.#bench.run(releaseFairLock, this.keys(), {
-      message: '0',
-      owner,
-      left,
-      remaining,
-      now,
-      publish: PUBLISH_COMMAND,
-    });
+    const args = { message: '0', owner, left, remaining, publish: PUBLISH_COMMAND } as const;
+    return this.#bench.run(releaseFairLock, this.keys(), args);
   }
 
   abandon(owner: string, wait = this.wait) {
-    const { now } = this;
-    return this.#bench.run(abandonFairLock, this.keys(), { message: '0', owner, wait, now, publish: PUBLISH_COMMAND });
+    return this.#bench.run(abandonFairLock, this.keys(), { message: '0', owner, wait, publish: PUBLISH_COMMAND });
   }
 
   force() {
-    const { now } = this;
-    return this.#bench.run(forceReleaseFairLock, this.keys(), { message: '0', now, publish: PUBLISH_COMMAND });
+    return this.#bench.run(forceReleaseFairLock, this.keys(), { message: '0', publish: PUBLISH_COMMAND });
   }
 
   /** @param told - ms since the head was told */
   check(told: number): Promise<number> {
-    const { now } = this;
     return this.#bench
-      .run(checkFairTurn, this.keys(), { message: '0', now, told, client: '', publish: PUBLISH_COMMAND })
+      .run(checkFairTurn, this.keys(), { message: '0', told, client: '', publish: PUBLISH_COMMAND })
       .then(({ againMs }) => againMs);
   }
 
   args(owner: string, count = 1) {
-    const { lease, wait, now, slept } = this;
-    return { lease, owner, wait, now, count, slept, message: '0', publish: PUBLISH_COMMAND } as const;
+    const { lease, wait, slept } = this;
+    return { lease, owner, wait, count, slept, message: '0', publish: PUBLISH_COMMAND } as const;
   }
 
   keys() {

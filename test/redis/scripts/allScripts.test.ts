@@ -5,11 +5,12 @@ import { lua } from '../../../lib/scripts/Script';
 import { slotOf } from '../../../lib/util/names';
 import { allScripts } from '../../../tools/scripts';
 import { monitor, redisUrl, trackClient } from '../../support';
-import { type Sample, SAMPLES, keyOf } from './samples';
+import { type Sample, NOW, SAMPLES, keyOf } from './samples';
 import { type ScriptBench, useBench } from './ScriptBench';
 
 function runSample(bench: ScriptBench, sample: Sample, name: string, resent = false) {
   const { script, args, moreKeys, moreArgs = [] } = sample;
+  bench.now = NOW;
   const keys = Object.fromEntries(script.keys.map((role) => [role, keyOf(role, name)]));
   return bench.run(script, keys, args, { moreKeys: moreKeys?.(name) ?? [], moreArgs, resent });
 }

@@ -374,7 +374,7 @@ describe('fair lock scripts: the queue', () => {
     });
   });
 
-  it('G-15: a client whose clock is 10 s off may cost a place in the queue, never the exclusion', async () => {
+  it('G-15: a server whose clock is set by 10 s may cost a place in the queue, never the exclusion', async () => {
     const right = fair.now;
     await fair.expectAcquired(fair.acquire('A'));
     await fair.expectTtl(fair.acquire('B'), 30_000);

@@ -29,7 +29,8 @@ export interface Sample {
   readonly guarded: readonly string[];
 }
 
-const NOW = 1_800_000_000_000;
+/** The server's time in the samples, epoch ms. */
+export const NOW = 1_800_000_000_000;
 const OWNER = 'uuid:1';
 const HOLD = `${OWNER}:rwlock_timeout`;
 const ID = '0123456789abcdef';
