@@ -1,117 +1,132 @@
 /**
  * HighwayHash-128 (Google): how Redisson turns a value of a group lock into a name of a hash field. A value has one
  * field name for all clients, so every bit counts.
+ *
+ * Written with 32-bit halves: with BigInt, 40 000 values would block the event loop for most of a second.
  */
 
-/** Redisson's key. Source: `org.redisson.misc.Hash`. */
-const KEY = [0x9e3779b97f4a7c15n, 0xf39cc0605cedc834n, 0x1082276bf3a27251n, 0xf86c6a11d0c18e95n];
-const INITIAL_0 = [0xdbe6d5d5fe4cce2fn, 0xa4093822299f31d0n, 0x13198a2e03707344n, 0x243f6a8885a308d3n];
-const INITIAL_1 = [0x3bd39e10cb0ef593n, 0xc0acf169b5f18a8cn, 0xbe5466cf34e90c6cn, 0x452821e638d01377n];
+/** Lanes of 64 bits as pairs of halves, the low half first; what is written to one wraps around. */
+const V0 = 0;
+const V1 = 8;
+const MUL0 = 16;
+const MUL1 = 24;
+/** Halves in four lanes. */
+const LANES = 8;
 
-const LOW = 0xffffffffn;
-const LANES = [0, 1, 2, 3] as const;
+/** Redisson's key, and the constants of the algorithm. Source: `org.redisson.misc.Hash`. */
+const KEY = halves([0x9e3779b97f4a7c15n, 0xf39cc0605cedc834n, 0x1082276bf3a27251n, 0xf86c6a11d0c18e95n]);
+const INITIAL_0 = halves([0xdbe6d5d5fe4cce2fn, 0xa4093822299f31d0n, 0x13198a2e03707344n, 0x243f6a8885a308d3n]);
+const INITIAL_1 = halves([0x3bd39e10cb0ef593n, 0xc0acf169b5f18a8cn, 0xbe5466cf34e90c6cn, 0x452821e638d01377n]);
+
 /** Bytes of a packet. */
 const PACKET = 32;
 const ROUNDS_128 = 6;
 
-/** Four lanes of 64 bits; what is written to one wraps around. */
-type Lanes = BigUint64Array & Record<0 | 1 | 2 | 3, bigint>;
-
-function lanes(values: readonly bigint[]): Lanes {
-  return BigUint64Array.from(values) as Lanes;
+function halves(values: readonly bigint[]): Uint32Array {
+  return Uint32Array.from(values.flatMap((value) => [Number(value & 0xffffffffn), Number(value >> 32n)]));
 }
 
-function swapHalves(x: bigint): bigint {
-  return (x >> 32n) | ((x & LOW) << 32n);
+/** The state before the first packet. */
+const FRESH = Uint32Array.from([
+  ...INITIAL_0.map((initial, i) => initial ^ KEY[i]!),
+  ...INITIAL_1.map((initial, i) => initial ^ KEY[i ^ 1]!),
+  ...INITIAL_0,
+  ...INITIAL_1,
+]);
+
+/** The state and the packet of the one hash that is computed at a time. */
+const state = new Uint32Array(4 * LANES);
+const packet = new Uint32Array(LANES);
+
+/** `state[to] += low + high * 2^32`, 64 bits. */
+function add(to: number, low: number, high: number): void {
+  const sum = state[to]! + (low >>> 0);
+  state[to] = sum;
+  state[to + 1] = state[to + 1]! + high + (sum > 0xffffffff ? 1 : 0);
 }
 
-class HighwayState {
-  readonly #v0 = lanes(INITIAL_0.map((initial, i) => initial ^ KEY[i]!));
-  readonly #v1 = lanes(INITIAL_1.map((initial, i) => initial ^ swapHalves(KEY[i]!)));
-  readonly #mul0 = lanes(INITIAL_0);
-  readonly #mul1 = lanes(INITIAL_1);
-
-  /** Takes in a packet of 32 bytes. */
-  update(packet: Buffer): void {
-    this.#mix(lanes(LANES.map((i) => packet.readBigUInt64LE(8 * i))));
-  }
-
-  /** Takes in what is left behind the last whole packet: 1 to 31 bytes. */
-  updateRest(rest: Buffer): void {
-    const size = BigInt(rest.length);
-    for (const i of LANES) {
-      this.#v0[i] += (size << 32n) + size;
-      const [low, high] = [rotate32(this.#v1[i] & LOW, size), rotate32(this.#v1[i] >> 32n, size)];
-      this.#v1[i] = (high << 32n) | low;
-    }
-    const packet = Buffer.alloc(PACKET);
-    const whole = rest.length & ~3;
-    const odd = rest.length & 3;
-    rest.copy(packet, 0, 0, whole);
-    if ((rest.length & 16) !== 0) rest.copy(packet, PACKET - 4, rest.length - 4);
-    else if (odd > 0) {
-      packet[16] = rest[whole]!;
-      packet[17] = rest[whole + (odd >> 1)]!;
-      packet[18] = rest[whole + odd - 1]!;
-    }
-    this.update(packet);
-  }
-
-  /** @returns 16 bytes */
-  digest(): Buffer {
-    const [v0, v1, mul0, mul1] = [this.#v0, this.#v1, this.#mul0, this.#mul1];
-    for (let round = 0; round < ROUNDS_128; round++) {
-      this.#mix(lanes([v0[2], v0[3], v0[0], v0[1]].map(swapHalves)));
-    }
-    const digest = Buffer.alloc(16);
-    digest.writeBigUInt64BE(BigInt.asUintN(64, v0[0] + mul0[0] + v1[2] + mul1[2]), 0);
-    digest.writeBigUInt64BE(BigInt.asUintN(64, v0[1] + mul0[1] + v1[3] + mul1[3]), 8);
-    return digest;
-  }
-
-  #mix(packet: Lanes): void {
-    const [v0, v1, mul0, mul1] = [this.#v0, this.#v1, this.#mul0, this.#mul1];
-    for (const i of LANES) {
-      v1[i] += mul0[i] + packet[i];
-      mul0[i] ^= (v1[i] & LOW) * (v0[i] >> 32n);
-      v0[i] += mul1[i];
-      mul1[i] ^= (v0[i] & LOW) * (v1[i] >> 32n);
-    }
-    for (const i of [0, 2] as const) zipperMerge(v1, v0, i);
-    for (const i of [0, 2] as const) zipperMerge(v0, v1, i);
-  }
+/** `state[to] ^= a * b`, 32 bits each. */
+function xorProduct(to: number, a: number, b: number): void {
+  const low = (a & 0xffff) * (b & 0xffff);
+  const middle = (a >>> 16) * (b & 0xffff) + (low >>> 16);
+  const cross = (a & 0xffff) * (b >>> 16) + (middle & 0xffff);
+  state[to]! ^= (cross << 16) | (low & 0xffff);
+  state[to + 1]! ^= (a >>> 16) * (b >>> 16) + (middle >>> 16) + (cross >>> 16);
 }
 
-function rotate32(half: bigint, count: bigint): bigint {
-  return ((half << count) | (half >> (32n - count))) & LOW;
+/** Mixes in {@link packet}. */
+function mix(): void {
+  for (let i = 0; i < LANES; i += 2) {
+    add(V1 + i, state[MUL0 + i]!, state[MUL0 + i + 1]!);
+    add(V1 + i, packet[i]!, packet[i + 1]!);
+    xorProduct(MUL0 + i, state[V1 + i]!, state[V0 + i + 1]!);
+    add(V0 + i, state[MUL1 + i]!, state[MUL1 + i + 1]!);
+    xorProduct(MUL1 + i, state[V0 + i]!, state[V1 + i + 1]!);
+  }
+  for (let i = 0; i < LANES; i += 4) zipperMerge(V1 + i, V0 + i);
+  for (let i = 0; i < LANES; i += 4) zipperMerge(V0 + i, V1 + i);
 }
 
 /** Adds a permutation of the bytes of two lanes to two others. */
-function zipperMerge(from: Lanes, to: Lanes, i: 0 | 2): void {
-  const low = from[i];
-  const high = from[i === 0 ? 1 : 3];
-  to[i] +=
-    (((low & 0xff000000n) | (high & 0xff00000000n)) >> 24n) |
-    (((low & 0xff0000000000n) | (high & 0xff000000000000n)) >> 16n) |
-    (low & 0xff0000n) |
-    ((low & 0xff00n) << 32n) |
-    ((high & 0xff00000000000000n) >> 8n) |
-    ((low & 0xffn) << 56n);
-  to[i === 0 ? 1 : 3] +=
-    (((high & 0xff000000n) | (low & 0xff00000000n)) >> 24n) |
-    (high & 0xff0000n) |
-    ((high & 0xff0000000000n) >> 16n) |
-    ((high & 0xff00n) << 24n) |
-    ((low & 0xff000000000000n) >> 8n) |
-    ((high & 0xffn) << 48n) |
-    (low & 0xff00000000000000n);
+function zipperMerge(from: number, to: number): void {
+  const a0 = state[from]!;
+  const a1 = state[from + 1]!;
+  const b0 = state[from + 2]!;
+  const b1 = state[from + 3]!;
+  add(
+    to,
+    (a0 >>> 24) | ((b1 & 0xff) << 8) | (a0 & 0xff0000) | ((a1 & 0xff00) << 16),
+    ((b1 >>> 16) & 0xff) | (a0 & 0xff00) | ((b1 >>> 8) & 0xff0000) | ((a0 & 0xff) << 24),
+  );
+  add(
+    to + 2,
+    (b0 >>> 24) | ((a1 & 0xff) << 8) | (b0 & 0xff0000) | ((b1 & 0xff00) << 16),
+    ((b0 >>> 8) & 0xff) | ((a1 >>> 8) & 0xff00) | ((b0 & 0xff) << 16) | (a1 & 0xff000000),
+  );
+}
+
+/** Takes in a packet of 32 bytes. */
+function read(bytes: Buffer): void {
+  for (let i = 0; i < LANES; i++) packet[i] = bytes.readUInt32LE(4 * i);
+  mix();
+}
+
+/** Takes in what is left behind the last whole packet: 1 to 31 bytes. */
+function readRest(rest: Buffer): void {
+  const size = rest.length;
+  for (let i = 0; i < LANES; i += 2) add(V0 + i, size, size);
+  for (let i = 0; i < LANES; i++) state[V1 + i] = (state[V1 + i]! << size) | (state[V1 + i]! >>> (32 - size));
+  const padded = Buffer.alloc(PACKET);
+  const whole = size & ~3;
+  const odd = size & 3;
+  rest.copy(padded, 0, 0, whole);
+  if ((size & 16) !== 0) rest.copy(padded, PACKET - 4, size - 4);
+  else if (odd > 0) {
+    padded[16] = rest[whole]!;
+    padded[17] = rest[whole + (odd >> 1)]!;
+    padded[18] = rest[whole + odd - 1]!;
+  }
+  read(padded);
 }
 
 /** @returns the 16 bytes that Redisson makes of these bytes */
 export function highwayHash128(bytes: Buffer): Buffer {
-  const state = new HighwayState();
+  state.set(FRESH);
   const whole = bytes.length - (bytes.length % PACKET);
-  for (let at = 0; at < whole; at += PACKET) state.update(bytes.subarray(at, at + PACKET));
-  if (whole < bytes.length) state.updateRest(bytes.subarray(whole));
-  return state.digest();
+  for (let at = 0; at < whole; at += PACKET) read(bytes.subarray(at, at + PACKET));
+  if (whole < bytes.length) readRest(bytes.subarray(whole));
+  for (let round = 0; round < ROUNDS_128; round++) {
+    // The lanes in the order 2, 3, 0, 1, each with its halves swapped.
+    for (let i = 0; i < LANES; i++) packet[i] = state[V0 + (i ^ 5)]!;
+    mix();
+  }
+  const digest = Buffer.allocUnsafe(16);
+  for (const lane of [0, 2]) {
+    add(V0 + lane, state[MUL0 + lane]!, state[MUL0 + lane + 1]!);
+    add(V0 + lane, state[V1 + 4 + lane]!, state[V1 + 5 + lane]!);
+    add(V0 + lane, state[MUL1 + 4 + lane]!, state[MUL1 + 5 + lane]!);
+    digest.writeUInt32BE(state[V0 + lane + 1]!, 4 * lane);
+    digest.writeUInt32BE(state[V0 + lane]!, 4 * lane + 4);
+  }
+  return digest;
 }
