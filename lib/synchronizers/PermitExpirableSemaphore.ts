@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LockOptions, ObjectListener, RPermitExpirableSemaphore } from '../api';
 import { newSendRecord } from '../connection/pending/CommandExecutor';
-import { PermitNotFoundError } from '../errors';
+import { CommandTimeoutError, PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
@@ -181,6 +181,9 @@ export function permitExpiry(now: number, leaseMs: number): string | number {
 /**
  * One wait for permits with ids. Every attempt asks for the same ids. So an attempt after a lost reply finds the
  * permits that the first one took, and permits that no caller owns are released by their ids.
+ *
+ * Ids that were asked for on two connections are never handed out: the first connection may still deliver, after the
+ * caller has released them, and would take permits for ever. They are exchanged for new ones.
  */
 export class PermitAcquisition implements Acquirable<string[]> {
   readonly mustQueue = false;
@@ -188,8 +191,12 @@ export class PermitAcquisition implements Acquirable<string[]> {
   readonly #object: RedisObject<PermitKeys>;
   readonly #leaseMs: number;
   readonly #waits: boolean;
-  readonly #sendRecord = newSendRecord();
+  #sendRecord = newSendRecord();
   #ids: readonly Buffer[];
+  /** Ids whose permits the next attempt gives back. */
+  #old: readonly Buffer[] = [];
+  /** The number of the connection on which an attempt got no reply. */
+  #unanswered: number | undefined;
   #wait: QueueWait<string[]> | undefined;
   /** Whether a reply came after the lease of its permits had ended. */
   #cameLate = false;
@@ -209,11 +216,27 @@ export class PermitAcquisition implements Acquirable<string[]> {
   async attempt(): Promise<Attempt<string[]>> {
     const sentAt = performance.now();
     const now = Date.now();
-    const args = { expiry: permitExpiry(now, this.#leaseMs), now, publish: PUBLISH_COMMAND } as const;
-    const reply = await this.#object.run(acquirePermits, args, 'acquire permits of', {
-      sendRecord: this.#sendRecord,
-      moreArgs: this.#ids,
+    const old = this.#old;
+    const expiry = permitExpiry(now, this.#leaseMs);
+    const args = { expiry, now, publish: PUBLISH_COMMAND, old: old.length } as const;
+    const sendRecord = this.#sendRecord;
+    const moreArgs = [...this.#ids, ...old];
+    const sent = this.#object.run(acquirePermits, args, 'acquire permits of', { sendRecord, moreArgs });
+    const reply = await sent.catch((error: unknown) => {
+      if (error instanceof CommandTimeoutError && !this.#onManyConnections())
+        this.#unanswered = sendRecord.connectionNumber;
+      throw error;
     });
+    if (reply.acquired && this.#onManyConnections() && !sendRecord.cancelled) {
+      rollBackPermits(this.#object, this.#ids, sendRecord, this.#leaseMs);
+      this.#old = this.#ids;
+      this.#ids = newPermitIds(this.#ids.length);
+      this.#sendRecord = newSendRecord();
+      this.#unanswered = undefined;
+      return this.attempt();
+    }
+    if (!this.#onManyConnections()) this.#unanswered = undefined;
+    this.#old = [];
     if (!reply.acquired) return { ok: false, retryInMs: reply.ttl < 0 ? Infinity : Math.max(1, reply.ttl) };
     if (!this.#cameLate && this.#leaseMs > 0 && performance.now() - sentAt >= this.#leaseMs) {
       // The request waited for a connection, and its lease has ended, so it is retried. Only once: a caller may ask for
@@ -239,8 +262,15 @@ export class PermitAcquisition implements Acquirable<string[]> {
   giveUp(pending: Promise<Attempt<string[]>> | undefined, doubtful: boolean): void {
     this.#sendRecord.cancelled = true;
     pending?.catch(() => undefined);
-    if (this.#sendRecord.sends === 0 || (pending === undefined && !doubtful)) return;
+    const mayBeTaken = pending !== undefined || doubtful || this.#onManyConnections();
+    if (this.#sendRecord.sends === 0 || !mayBeTaken) return;
     rollBackPermits(this.#object, this.#ids, this.#sendRecord, this.#leaseMs);
+  }
+
+  /** Whether its ids were asked for on more than one connection. */
+  #onManyConnections(): boolean {
+    const { onManyConnections, connectionNumber } = this.#sendRecord;
+    return onManyConnections || (this.#unanswered !== undefined && this.#unanswered !== connectionNumber);
   }
 }
 

@@ -29,36 +29,41 @@ import { defineScript, lua } from '../scripts/Script';
  * Takes one permit per id if that many are available. Makes at most as many expired ones available as it wants, as in
  * Redisson.
  *
- * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, then
- * the ids (16 raw bytes each).
+ * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, old
+ * (how many of the ids are old ones), then the ids (16 raw bytes each): those to take, and the old ones, whose permits
+ * are given back before.
  * Output: nil = taken (a repeat takes those that are missing and sets its expiry for all of them); integer = fewer are
  * available: ms until the next one expires, -1: none will.
  */
 export const acquirePermits = defineScript({
   name: 'permitExpirableSemaphore.acquire',
   keys: ['name', 'permits', 'channel'],
-  args: ['expiry', 'now', 'publish'],
+  args: ['expiry', 'now', 'publish', 'old'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: lua`${READ_AVAILABLE}${PUT_BACK}
 local available, failure = readAvailable(name)
 if failure then return failure end
-local expired = math.min(redis.call('zcount', permits, '-inf', now), #ARGV - moreArgs)
+local last, givenBack = #ARGV - old, 0
+for i = last + 1, #ARGV do givenBack = givenBack + redis.call('zrem', permits, ARGV[i]) end
+if givenBack > 0 then available = redis.call('incrby', name, givenBack) end
+local expired = math.min(redis.call('zcount', permits, '-inf', now), last - moreArgs)
 if expired > 0 then
   redis.call('zremrangebyrank', permits, 0, expired - 1)
   available = putBack(name, channel, publish, expired)
 end
 local missing = 0
-for i = moreArgs + 1, #ARGV do
+for i = moreArgs + 1, last do
   if not redis.call('zscore', permits, ARGV[i]) then missing = missing + 1 end
 end
 if missing == 0 or (available and available >= missing) then
   if missing > 0 then redis.call('decrby', name, missing) end
-  for i = moreArgs + 1, #ARGV do redis.call('zadd', permits, expiry, ARGV[i]) end
+  for i = moreArgs + 1, last do redis.call('zadd', permits, expiry, ARGV[i]) end
   local ttl = redis.call('pttl', name)
   if ttl > 0 then redis.call('pexpire', permits, ttl) end
   return nil
 end
+if givenBack > 0 then redis.pcall(publish, channel, available) end
 local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
 if not nearest or nearest == '${PERMIT_WITHOUT_LEASE}' then return -1 end
 return math.max(math.ceil(nearest - now), 1)

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type * as net from 'node:net';
 import { DelayLine } from './DelayLine';
 import { RespFrames } from './respFrames';
@@ -16,8 +17,9 @@ export interface ProxyRules {
 
 /** One reply that is to be lost: see `TcpProxy.swallowNextReply`. */
 export interface Swallow {
-  readonly then: 'hang' | 'cut' | 'pass';
-  done(): void;
+  readonly then: 'hang' | 'cut' | 'pass' | 'late';
+  /** @param deliver - `late` only: lets the server have the command after all; resolves when it has answered */
+  done(deliver?: () => Promise<void>): void;
 }
 
 /** A client's connection and ours to the server, with the faults of the proxy in between. */
@@ -31,6 +33,8 @@ export class ProxiedConnection {
   readonly #unanswered: (Swallow | undefined)[] = [];
   readonly #queues = { up: new DelayLine(), down: new DelayLine() };
   #hung = false;
+  /** Whether its client is gone, and what it had sent last is still on its way. */
+  #late = false;
 
   constructor(client: net.Socket, server: net.Socket, rules: ProxyRules, onClose: () => void) {
     this.#client = client;
@@ -43,7 +47,7 @@ export class ProxiedConnection {
       socket.on('error', () => undefined);
     }
     client.on('close', () => {
-      this.destroy();
+      if (!this.#late) this.destroy();
       onClose();
     });
     // What the server said last still has to reach the client; through a black hole not even its good-bye does.
@@ -64,9 +68,21 @@ export class ProxiedConnection {
     this.#rules.count('up', chunk.length);
     if (this.#rules.drops('up')) return;
     for (const command of this.#commands.push(chunk)) {
-      this.#unanswered.push(this.#rules.claim(command.toString('latin1')));
+      const swallow = this.#rules.claim(command.toString('latin1'));
+      if (swallow?.then === 'late') return this.#hold(chunk, swallow);
+      this.#unanswered.push(swallow);
     }
     this.#forward('up', this.#server, chunk);
+  }
+
+  /** Breaks the client's side, and keeps the server's with what the client has just sent. */
+  #hold(chunk: Buffer, swallow: Swallow): void {
+    this.#late = true;
+    this.#client.destroy();
+    swallow.done(async () => {
+      this.#server.end(chunk);
+      await once(this.#server, 'close');
+    });
   }
 
   #fromServer(chunk: Buffer): void {

@@ -10,7 +10,7 @@ export interface SwallowOptions {
    * After the reply is lost: `hang` (default): the connection stays open and silent; `cut`: it breaks;
    * `pass`: it goes on, so that every later reply answers an earlier question, which no real network does.
    */
-  readonly then?: Swallow['then'];
+  readonly then?: Exclude<Swallow['then'], 'late'>;
   /** So many commands that match are answered before. @default 0 */
   readonly after?: number;
 }
@@ -131,7 +131,20 @@ export class TcpProxy {
     let { after = 0 } = options;
     const matches = matcher(command);
     return new Promise((resolve) => {
-      this.#swallows.push({ match: (text) => matches(text) && after-- <= 0, swallow: { then, done: resolve } });
+      this.#swallows.push({
+        match: (text) => matches(text) && after-- <= 0,
+        swallow: { then, done: () => resolve() },
+      });
+    });
+  }
+
+  /**
+   * Breaks the connection on which the next such command is sent, and holds the command, as a network may.
+   * @returns a function that lets the server have it after all, and resolves when the server has run it
+   */
+  holdNextCommand(command: string): Promise<() => Promise<void>> {
+    return new Promise((resolve) => {
+      this.#swallows.push({ match: matcher(command), swallow: { then: 'late', done: (deliver) => resolve(deliver!) } });
     });
   }
 

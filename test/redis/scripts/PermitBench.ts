@@ -49,9 +49,9 @@ export class PermitBench {
   }
 
   /** A lease of -1 is none. */
-  acquire(wanted: readonly Buffer[], lease = 30_000) {
-    const args = { expiry: this.#expiry(lease), ...this.#common() };
-    return this.#bench.run(acquirePermits, this.keys(), args, { moreArgs: wanted });
+  acquire(wanted: readonly Buffer[], lease = 30_000, old: readonly Buffer[] = []) {
+    const args = { expiry: this.#expiry(lease), ...this.#common(), old: old.length };
+    return this.#bench.run(acquirePermits, this.keys(), args, { moreArgs: [...wanted, ...old] });
   }
 
   release(id: Buffer, resent = false) {

@@ -48,6 +48,18 @@ describe('permit-expirable semaphore scripts', () => {
       expect(await sem.taken()).to.equal(3);
     });
 
+    it('C3: gives back old permits first, and tells others of them where it takes none', async () => {
+      await sem.set(2);
+      const [one, two, three] = [ids(1), ids(1), ids(2)];
+      await sem.acquire(one);
+      await sem.acquire(two);
+      await sem.messages();
+      expect(await sem.acquire(three, 30_000, one)).to.deep.equal({ acquired: false, ttl: 30_000 });
+      expect([await sem.available(), await sem.messages()]).to.deep.equal([1, ['1']]);
+      expect(await sem.acquire(three, 30_000, two)).to.deep.equal({ acquired: true });
+      expect([await sem.available(), await sem.taken(), await sem.messages()]).to.deep.equal([0, 2, []]);
+    });
+
     it('takes all or none, and says when the next permit expires', async () => {
       await sem.set(3);
       await sem.acquire(ids(1), 5_000);

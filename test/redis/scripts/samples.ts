@@ -52,6 +52,7 @@ const ARGS: Readonly<Record<string, ScriptArg>> = {
   remaining: 0,
   publish: PUBLISH_COMMAND,
   permits: 1,
+  old: 0,
   ttl: 0,
   total: 7,
   added: 2,

@@ -79,6 +79,49 @@ describe('PermitExpirableSemaphore: commands without an answer', () => {
       expect(Number(second)).to.be.greaterThan(Number(first));
     });
 
+    it('C3: a permit is not taken for ever by an acquisition that was sent again and runs after the release', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 1);
+      const held = proxy.holdNextCommand('EVALSHA');
+      const id = await semaphore.acquire();
+      const deliver = await held;
+      const other = newClient({ url: redisUrl() }).getPermitExpirableSemaphore(name);
+      // Released by another client, which knows nothing of the first copy.
+      await other.release(id);
+      await deliver();
+      await untilPermits(1);
+      expect(await redis.zcard(`{${name}}:timeout`)).to.equal(0);
+    });
+
+    it('C3: nor by one that was refused when it was sent again, and runs when there is a permit', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      const held = proxy.holdNextCommand('EVALSHA');
+      expect(await semaphore.tryAcquire()).to.equal(null);
+      const deliver = await held;
+      await redis.set(name, 1);
+      await deliver();
+      await untilPermits(1);
+      expect(await redis.zcard(`{${name}}:timeout`)).to.equal(0);
+    });
+
+    it('C3: an id that was asked for on two connections is not handed out', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 1);
+      const lost = proxy.swallowNextReply({ command: 'EVALSHA' });
+      const acquiring = semaphore.tryAcquire(10_000);
+      await lost;
+      const taken = async (): Promise<string[]> =>
+        (await redis.zrangeBuffer(`{${name}}:timeout`, '0', '-1')).map((one) => one.toString('hex'));
+      const [first] = await taken();
+      await sleep(600);
+      proxy.cut();
+      const id = await acquiring;
+      expect(id).not.to.equal(first);
+      expect(await taken()).to.deep.equal([id]);
+      await semaphore.release(id!);
+      expect(await redis.get(name)).to.equal('1');
+    });
+
     it('undoes an aborted acquisition that a hanging server runs later, also without a lease', async () => {
       const server = trackClient(await RedisServer.start());
       const client = newClient({ url: server.url });
