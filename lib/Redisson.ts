@@ -17,7 +17,6 @@ import type { RedissonOptions } from './config/RedissonOptions';
 import { resolveConfig } from './config/builder/resolveConfig';
 import type { Settings } from './config/Settings';
 import { validateName } from './config/validateName';
-import { ShutdownError } from './errors';
 import { connect, type Connections } from './connection/connect';
 import { checkSlots, HandleThread } from './locks/core/calls';
 import { reentryWarning, unheardWarning, warnSelfWait } from './locks/core/warnings';
@@ -59,6 +58,7 @@ import { currentThreadId, runAsNewThread } from './thread/threadScope';
 import { ExponentialBackOff } from './util/backOff';
 import { connectionName } from './util/connectionName';
 import { BackOffWaits } from './wait/BackOffWaits';
+import { Closing } from './wait/acquireWithin';
 import { Rollback } from './wait/Rollback';
 
 /**
@@ -74,12 +74,9 @@ export class Redisson {
   readonly #fairQueues: FairQueueWatch;
   readonly #kinds: AllKinds;
   #shutdown: Promise<void> | undefined;
-  /** Aborts when the shutdown begins: no new acquisition begins after that. */
-  readonly #closing = new AbortController();
+  readonly #closing = new Closing();
   /** The waits of spin locks. */
-  readonly #backOffWaits = new BackOffWaits(() => this.#shutdownError());
-  /** Whether a drain gives holders time to release their locks. */
-  #draining = false;
+  readonly #backOffWaits = new BackOffWaits();
   #drain: Drain | undefined;
 
   private constructor(settings: Settings, open: (settings: Settings) => Connections) {
@@ -90,7 +87,6 @@ export class Redisson {
     const { executor, subscriber, monitor, keyEvents } = this.#connections;
     const ownerships = new OwnershipTable();
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
-    const closing = this.#closing.signal;
     const warnUnheard = unheardWarning();
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;
@@ -103,8 +99,7 @@ export class Redisson {
       rollback: new Rollback(),
       subscriptions: new Subscriptions<Heir>(subscriber, settings),
       objectListeners: new ObjectListeners(keyEvents, executor, settings),
-      closing,
-      shutdownError: (what) => this.#shutdownError(what),
+      closing: this.#closing,
       selfWaits: new SelfWaits(ownerships, warnSelfWait),
       warnReentry: reentryWarning(),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
@@ -150,7 +145,7 @@ export class Redisson {
       wakeAll: () => subscriptions.wakeAll(),
       interrupt: (makeError) => {
         subscriptions.rejectAll(makeError);
-        this.#backOffWaits.interrupt(makeError);
+        this.#backOffWaits.rejectAll(makeError);
         ownerships.clear('its client was reset', makeError());
       },
     };
@@ -287,8 +282,9 @@ export class Redisson {
    * Rejects every waiter with ShutdownError, refuses new acquisitions, stops the watchdog, closes the connections.
    * Idempotent. Locks still held are left to expire, as Redisson does, and their signals abort.
    *
-   * @param options - `drain`: before that, holders get so many ms to release their locks. Of several calls, the limit
-   *   that ends first counts; a call without `drain` ends that time at once
+   * @param options - `drain`: before that, holders get so many ms to release their locks, and work inside a section
+   *   that runs may acquire and wait. Of several calls, the limit that ends first counts; a call without `drain` ends
+   *   that time at once
    * @throws RangeError for a `drain` that is not a valid time; ConfigError for an unknown option
    */
   async shutdown(options?: ShutdownOptions): Promise<void> {
@@ -304,16 +300,16 @@ export class Redisson {
 
   async #close(drainMs: number): Promise<void> {
     const { subscriptions, ownerships, watchdog } = this.#context;
-    this.#draining = drainMs > 0;
-    this.#closing.abort();
-    this.#backOffWaits.close();
-    subscriptions.close(() => this.#shutdownError());
-    ownerships.sectionQueues.close();
     if (drainMs > 0) {
+      this.#closing.begin('draining');
+      subscriptions.wakeEach();
+      this.#wakeOthers();
       this.#drain = new Drain(ownerships, this.#connections.executor);
       await this.#drain.within(drainMs);
-      this.#draining = false;
     }
+    this.#closing.begin('closed');
+    subscriptions.close(this.#closing.error);
+    this.#wakeOthers();
     this.#fairQueues.close();
     ownerships.clear();
     this.#context.objectListeners.close();
@@ -323,8 +319,10 @@ export class Redisson {
     this.#context.rollback.close();
   }
 
-  #shutdownError(what?: string): ShutdownError {
-    return new ShutdownError(what, this.#draining);
+  /** Those who wait without a subscription find out whether they may go on. */
+  #wakeOthers(): void {
+    this.#backOffWaits.wakeAll();
+    this.#context.ownerships.sectionQueues.wakeAll();
   }
 
   #lock(name: string, kind: LockKind): Lock {

@@ -2,14 +2,13 @@ import type { LockOptions, ObjectKind, ObjectListener } from '../api';
 import type { Settings } from '../config/Settings';
 import { mapName } from '../config/validateName';
 import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
-import { type ShutdownError } from '../errors';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
 import { currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
 import { prefixName, suffixName } from '../util/names';
-import { type Acquirable, acquireWithin, waitLimit } from '../wait/acquireWithin';
+import { type Acquirable, acquireWithin, type Closing, waitLimit } from '../wait/acquireWithin';
 import type { Rollback } from '../wait/Rollback';
 import type { QueueWait } from '../waiters/QueueWait';
 import type { ObjectListeners } from '../listeners/ObjectListeners';
@@ -127,8 +126,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   }
 
   #wait<T>(acquirable: Acquirable<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
-    if (this.context.closing.aborted)
-      return Promise.reject(this.context.shutdownError(`wait for ${this.#kind} '${this.name}'`));
+    acquirable.mayBegin = () => this.context.closing.mayBegin(`wait for ${this.#kind} '${this.name}'`);
     return acquireWithin(acquirable, waitLimit(waitMs, signal));
   }
 }
@@ -147,10 +145,8 @@ export interface SynchronizerContext {
   readonly settings: Settings;
   /** Sends the commands. */
   readonly executor: CommandExecutor;
-  /** Aborts when the client begins to shut down: no new acquisition begins after that. */
-  readonly closing: AbortSignal;
-  /** Makes the error of waits after that. */
-  readonly shutdownError: (what?: string) => ShutdownError;
+  /** Whether a wait may still begin. */
+  readonly closing: Closing;
   /** The waiters sleep in its queues. */
   readonly subscriptions: Subscriptions;
   readonly objectListeners: ObjectListeners;

@@ -46,8 +46,8 @@ export class SectionQueues {
     for (const { waiters } of this.#queues.get(obstacle)?.values() ?? []) waiters[0]?.wake();
   }
 
-  /** The client shuts down: wakes every waiter, and its next attempt is refused. */
-  close(): void {
+  /** The client shuts down: each waiter finds out whether it may go on. */
+  wakeAll(): void {
     for (const queues of this.#queues.values()) {
       for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.wake();
     }

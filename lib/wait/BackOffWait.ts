@@ -1,7 +1,5 @@
 import type { BackOffPolicy } from '../api/BackOff';
-import { ShutdownError } from '../errors';
 import { clampTimer } from '../util/duration';
-import { AbortListeners } from './WaitLimit';
 import type { Wait, Wake } from './acquireWithin';
 
 /**
@@ -14,21 +12,22 @@ export class BackOffWait implements Wait<never> {
   /** An attempt has just failed; the next one follows after the first pause. */
   readonly isTurn = false;
   readonly #policy: BackOffPolicy;
-  readonly #closing: AbortSignal;
-  readonly #shutdownError: () => Error;
+  readonly #waits: Set<BackOffWait>;
   #timer: NodeJS.Timeout | undefined;
+  /** Ends the sleep. */
+  #wake: (() => void) | undefined;
   #reject: ((error: Error) => void) | undefined;
+  /** Whether it was woken while it was awake. */
+  #kept = false;
 
   /**
    * @param policy - for this acquisition only
-   * @param closing - aborts when the client is shut down
-   * @param shutdownError - makes the error that the waiter gets after `closing` has aborted
+   * @param waits - those of its client
    */
-  constructor(policy: BackOffPolicy, closing: AbortSignal, shutdownError: () => Error = () => new ShutdownError()) {
+  constructor(policy: BackOffPolicy, waits: Set<BackOffWait>) {
     this.#policy = policy;
-    this.#closing = closing;
-    this.#shutdownError = shutdownError;
-    AbortListeners.of(closing).add(this.#close);
+    this.#waits = waits;
+    waits.add(this);
   }
 
   listen(): undefined {
@@ -40,20 +39,32 @@ export class BackOffWait implements Wait<never> {
     if (!Number.isFinite(ms)) {
       return Promise.reject(new RangeError(`A BackOffPolicy must give a number of milliseconds, not ${String(ms)}`));
     }
-    if (this.#closing.aborted) return Promise.reject(this.#shutdownError());
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      this.#timer = setTimeout(() => resolve(undefined), clampTimer(ms));
+      this.#wake = () => {
+        this.#wake = undefined;
+        resolve(undefined);
+      };
+      this.#timer = setTimeout(() => this.#wake?.(), this.#kept ? 0 : clampTimer(ms));
+      this.#kept = false;
     });
+  }
+
+  /** Wakes it, or ends its next sleep at once. */
+  wake(): void {
+    clearTimeout(this.#timer);
+    if (this.#wake === undefined) this.#kept = true;
+    else this.#wake();
+  }
+
+  /** Ends the wait with an error, unless an attempt is under way. */
+  reject(error: Error): void {
+    clearTimeout(this.#timer);
+    this.#reject?.(error);
   }
 
   leave(): void {
     clearTimeout(this.#timer);
-    AbortListeners.of(this.#closing).delete(this.#close);
+    this.#waits.delete(this);
   }
-
-  readonly #close = (): void => {
-    clearTimeout(this.#timer);
-    this.#reject?.(this.#shutdownError());
-  };
 }

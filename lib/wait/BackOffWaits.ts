@@ -3,31 +3,20 @@ import { BackOffWait } from './BackOffWait';
 
 /** The waits of a client that only timers end. They can be ended together. */
 export class BackOffWaits {
-  readonly #shutdownError: () => Error;
-  #makeError: () => Error;
-  #ending = new AbortController();
-
-  /** @param shutdownError - makes what waits get that begin after the client was shut down */
-  constructor(shutdownError: () => Error) {
-    this.#shutdownError = this.#makeError = shutdownError;
-  }
+  readonly #waits = new Set<BackOffWait>();
 
   /** The wait of one acquisition. */
   begin(backOff: BackOff): BackOffWait {
-    return new BackOffWait(backOff.create(), this.#ending.signal, () => this.#makeError());
+    return new BackOffWait(backOff.create(), this.#waits);
   }
 
-  /** Rejects all waits, those too that begin later: the client is shut down. */
-  close(): void {
-    this.#ending.abort();
+  /** Each waiter attempts now. */
+  wakeAll(): void {
+    for (const wait of this.#waits) wait.wake();
   }
 
   /** Rejects the waits that there are, with such an error. */
-  interrupt(makeError: () => Error): void {
-    const ending = this.#ending;
-    this.#ending = new AbortController();
-    this.#makeError = makeError;
-    ending.abort();
-    this.#makeError = this.#shutdownError;
+  rejectAll(makeError: () => Error): void {
+    for (const wait of this.#waits) wait.reject(makeError());
   }
 }

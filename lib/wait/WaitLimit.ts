@@ -101,7 +101,7 @@ const listenersOf = new WeakMap<AbortSignal, AbortListeners>();
  * All actions to run when a signal aborts, behind one listener. A thousand waiters may share a signal, and Node warns
  * of a leak when there are more than ten listeners.
  */
-export class AbortListeners {
+class AbortListeners {
   readonly #signal: AbortSignal;
   readonly #actions = new Set<() => void>();
 

@@ -1,4 +1,5 @@
-import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../errors';
+import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError, ShutdownError } from '../errors';
+import { currentScope, enclosingScopes } from '../thread/threadScope';
 import { mayHaveRun } from './Rollback';
 import { INTERRUPTED, WaitLimit } from './WaitLimit';
 
@@ -39,6 +40,41 @@ export interface Wait<T> {
   leave(): void;
 }
 
+/**
+ * Whether a call of this client may still begin, or go on waiting.
+ *
+ * While the client drains, only calls inside a section that still runs may: the work under that lock finishes. A thread
+ * that such a section has started counts as part of it.
+ *
+ * States: open -> draining -> closed, or open -> closed.
+ */
+export class Closing {
+  #state: 'open' | 'draining' | 'closed' = 'open';
+
+  /** The client shuts down. Waiting calls must be woken then: each asks {@link mayBegin}. */
+  begin(state: 'draining' | 'closed'): void {
+    this.#state = state;
+  }
+
+  /**
+   * Asked in the context of the caller, before the first attempt of a call and before each further one.
+   * @param what - what is being done, for the error, e.g. `acquire lock 'a'`
+   * @throws ShutdownError if it may not begin, or go on
+   */
+  mayBegin(what: string): void {
+    if (this.#state === 'open' || (this.#state === 'draining' && isInSection())) return;
+    throw this.error(what);
+  }
+
+  /** The error of calls that may not begin. */
+  readonly error = (what?: string): ShutdownError => new ShutdownError(what, this.#state === 'draining');
+}
+
+function isInSection(): boolean {
+  for (const scope of enclosingScopes(currentScope())) if (scope.isSection) return true;
+  return false;
+}
+
 /** Pause of a waiter whose attempt got no reply in time, in ms: it must not flood a server that hangs. */
 const PAUSE_AFTER_TIMEOUT_MS = 500;
 
@@ -52,6 +88,11 @@ export interface Acquirable<T> {
    * @default true
    */
   readonly repeatable?: boolean;
+  /**
+   * Called in the context of the caller, before the first attempt and before each further one.
+   * @throws ShutdownError if the client shuts down, and the call may not begin or go on
+   */
+  mayBegin?(): void;
   /** Called for each attempt, while acquisitions have a telemetry subscriber. */
   trace?: { attempted(handedOver: boolean): void } | undefined;
   /** One try. A rejection ends the wait, unless it is a command time-out and the wait has time left. */
@@ -103,7 +144,8 @@ type State = 'starting' | 'refused' | 'unanswered';
  * 5. A command time-out is not a reply, so it does not end a wait that has time left: another attempt follows after a
  *    pause. A caller without a deadline gets an error if its first attempt times out: otherwise it would never learn
  *    that Redis hangs.
- * 6. However it ends, its waiter leaves the queue, and an attempt still under way goes to `giveUp`.
+ * 6. It asks whether it may begin, and go on after each sleep, since the client may be shutting down.
+ * 7. However it ends, its waiter leaves the queue, and an attempt still under way goes to `giveUp`.
  *
  * @param limit - `undefined`: no limit
  * @returns the acquired value, or `undefined` when the deadline passed
@@ -119,6 +161,7 @@ export async function acquireWithin<T>(
   let acquired = false;
   try {
     if (limit?.aborted === true) throw limit.reason;
+    acquirable.mayBegin?.();
     let state: State = 'starting';
     /** How long to sleep after a failed attempt. */
     let retryInMs = Infinity;
@@ -138,6 +181,7 @@ export async function acquireWithin<T>(
         const listening = wait.listen();
         if (listening !== undefined) await orInterrupted(listening, limit);
         if (limit?.over === true) return expire(limit);
+        acquirable.mayBegin?.();
       }
       acquirable.trace?.attempted(wake !== undefined);
       pending = wake?.attempt ?? acquirable.attempt();

@@ -161,6 +161,11 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     for (const queue of this.#queues()) queue.rejectAll(makeError());
   }
 
+  /** Wakes every waiter, whatever its place: the client shuts down, and each finds out whether it may go on. */
+  wakeEach(): void {
+    for (const queue of this.#queues()) queue.connectionLost();
+  }
+
   /** Lets every waiter look again: it cannot be known for whom something has changed. */
   wakeAll(): void {
     for (const queue of this.#queues()) queue.wakeAll();

@@ -6,7 +6,6 @@ export const EDGES: Edges = {
     'config',
     'config/builder',
     'connection',
-    'errors',
     'listeners',
     'locks',
     'locks/core',
@@ -148,7 +147,7 @@ export const EDGES: Edges = {
   'testing/store': [],
   thread: [],
   util: ['types:api'],
-  wait: ['errors', 'types:api', 'util'],
+  wait: ['errors', 'thread', 'types:api', 'util'],
   waiters: ['errors', 'types:connection/pubsub', 'types:wait', 'util'],
   watchdog: [
     'config',

@@ -1,5 +1,5 @@
 import type { SinonFakeTimers } from 'sinon';
-import { CommandTimeoutError, ShutdownError } from '../../lib/errors';
+import { CommandTimeoutError } from '../../lib/errors';
 import { resolveConfig } from '../../lib/config/builder/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
 import type { Heir, LockKind } from '../../lib/locks/kinds/LockKind';
@@ -12,6 +12,7 @@ import { ObjectListeners } from '../../lib/listeners/ObjectListeners';
 import { Subscriptions } from '../../lib/waiters/Subscriptions';
 import { OwnershipTable, type LockLost } from '../../lib/watchdog/OwnershipTable';
 import { Watchdog } from '../../lib/watchdog/Watchdog';
+import { Closing } from '../../lib/wait/acquireWithin';
 import { Rollback } from '../../lib/wait/Rollback';
 import { SelfWaits } from '../../lib/locks/core/SelfWaits';
 import { FakeRedis } from './fakeRedis';
@@ -52,7 +53,7 @@ export class FakeClient {
   /** What `onLockLost` was told. */
   readonly lost: LockLost[] = [];
   /** As of `Redisson`. */
-  readonly closing = new AbortController();
+  readonly closing = new Closing();
   /** Names of locks that were re-entered through a handle. */
   readonly reentries: string[] = [];
   /** Names of locks that were waited for in a scope that may hold them itself. */
@@ -76,8 +77,7 @@ export class FakeClient {
       rollback: new Rollback(),
       subscriptions: this.subscriptions,
       objectListeners: new ObjectListeners({ database: 0, open: () => this.subscriber }, this.executor, full),
-      shutdownError: (what) => new ShutdownError(what),
-      closing: this.closing.signal,
+      closing: this.closing,
       selfWaits: new SelfWaits(this.ownerships, (name) => this.selfWaits.push(name)),
       warnReentry: (name) => this.reentries.push(name),
       warnUnheard: () => undefined,
@@ -97,9 +97,9 @@ export class FakeClient {
 
   /** As `Redisson.shutdown`. */
   async shutdown(): Promise<void> {
-    this.closing.abort();
+    this.closing.begin('closed');
     this.subscriptions.close();
-    this.ownerships.sectionQueues.close();
+    this.ownerships.sectionQueues.wakeAll();
     this.ownerships.clear();
     await this.executor.close();
     this.context.rollback.close();

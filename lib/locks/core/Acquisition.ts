@@ -158,9 +158,13 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.#timeout ?? new CommandTimeoutError(`acquire lock '${this.name}'`, this.waitMs, this.repeated);
   }
 
+  mayBegin(): void {
+    this.#context.closing.mayBegin(`acquire lock '${this.name}'`);
+  }
+
   attempt(): Promise<Attempt<Acquired>> {
     // Throws instead of rejecting: no attempt is under way.
-    if (this.#context.closing.aborted) throw this.#context.shutdownError(`acquire lock '${this.name}'`);
+    this.mayBegin();
     if (this.ownership.releasing)
       return this.ownership.whenReleased().then(() => (this.sendRecord.cancelled ? NOT_TRIED : this.attempt()));
     if (this.wait === undefined) {

@@ -1,10 +1,10 @@
 import type { Settings } from '../../config/Settings';
-import type { ShutdownError } from '../../errors';
 import type { ObjectListeners } from '../../listeners/ObjectListeners';
 import type { Subscriptions } from '../../waiters/Subscriptions';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
 import type { ThreadStart } from '../../watchdog/RenewalThread';
 import type { Watchdog } from '../../watchdog/Watchdog';
+import type { Closing } from '../../wait/acquireWithin';
 import type { Rollback } from '../../wait/Rollback';
 import type { Heir } from '../kinds/LockKind';
 import type { SelfWaits } from './SelfWaits';
@@ -22,10 +22,8 @@ export interface LockContext {
   readonly rollback: Rollback;
   /** Warns once per client that its user may not publish, so that no waiter was notified of a release. */
   warnUnheard(name: string): void;
-  /** Aborts when the client begins to shut down: no new acquisition begins after that. */
-  readonly closing: AbortSignal;
-  /** Makes the error of acquisitions after that. */
-  readonly shutdownError: (what?: string) => ShutdownError;
+  /** Whether an acquisition may still begin. */
+  readonly closing: Closing;
   /** Waiting calls in scopes, which may wait for their own scope. */
   readonly selfWaits: SelfWaits;
   /**

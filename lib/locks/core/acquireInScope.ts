@@ -86,10 +86,12 @@ class SectionAcquisition implements Acquirable<Begun> {
     return begun === undefined ? NOT_ACQUIRED : begun.taking;
   }
 
+  mayBegin(): void {
+    this.#lock.context.closing.mayBegin(`acquire lock '${this.#lock.name}'`);
+  }
+
   attempt(): Promise<Attempt<Begun>> {
-    const { ownerships, closing, shutdownError } = this.#lock.context;
-    if (closing.aborted) throw shutdownError(`acquire lock '${this.#lock.name}'`);
-    const { sectionQueues } = ownerships;
+    const { sectionQueues } = this.#lock.context.ownerships;
     const choice = chooseThread(this.#lock, this.#call, this.#around);
     if ('obstacle' in choice) {
       // Joins before anything is awaited: the obstacle may go away meanwhile.

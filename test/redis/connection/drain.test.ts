@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Redisson, ShutdownError, ConfigError } from '../../../lib';
+import pDefer from 'p-defer';
+import { type BackOff, ConfigError, Redisson, ShutdownError } from '../../../lib';
 import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 
 /** Long compared with everything that is done here; nothing may take that long. */
@@ -15,6 +16,8 @@ describe('shutdown({ drain })', function () {
     client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 600 }));
     other = trackClient(Redisson.create(redisUrl()));
   });
+
+  const pausing = (ms: number): BackOff => ({ create: () => ({ getNextSleepPeriod: () => ms }) });
 
   async function errorOf(work: Promise<unknown>): Promise<unknown> {
     return work.then(
@@ -90,6 +93,53 @@ describe('shutdown({ drain })', function () {
       .match(/is shut down/);
     await mine.unlock();
     await other.getFairLock(`${busy}-fair`).forceUnlock();
+  });
+
+  it('C10: work under a lock finishes: re-entries, other locks, permits and latches; all else is refused', async () => {
+    const names = { outer: uniqueName(), inner: uniqueName(), busy: uniqueName(), permits: uniqueName() };
+    const busy = await other.getLock(names.busy).acquire();
+    const semaphore = client.getPermitExpirableSemaphore(names.permits);
+    await semaphore.trySetPermits(1);
+    const begun = pDefer<void>();
+    const draining = pDefer<void>();
+    const done: string[] = [];
+    const outer = client.getLock(names.outer);
+    const work = outer.withLock(async () => {
+      // These wait when the drain begins, ...
+      const waiting = [
+        client.getLock(names.busy).withLock(() => done.push('waited')),
+        client.getSpinLock(names.busy, pausing(20)).withLock(() => done.push('spun')),
+      ];
+      begun.resolve();
+      await draining.promise;
+      await sleep(50);
+      await busy.unlock();
+      await Promise.all(waiting);
+      // ... and these begin later.
+      await outer.withLock(() => done.push('re-entered'));
+      await client.getFairLock(names.inner).withLock(() => done.push('inner'));
+      await client.runInThread(() => client.getLock(names.inner).withLock(() => done.push('in a thread')));
+      await client.getMultiLock(outer, client.getLock(names.inner)).withLock(() => done.push('multi'));
+      await semaphore.release(await semaphore.acquire());
+      expect(await client.getCountDownLatch(uniqueName()).await(100)).to.equal(true);
+    });
+    await begun.promise;
+    await sleep(50);
+    const outside = [
+      errorOf(client.getLock(names.busy).lock()),
+      errorOf(client.getSpinLock(names.busy, pausing(60_000)).lock()),
+    ];
+    await sleep(50);
+    const closing = client.shutdown({ drain: DRAIN_MS });
+    for (const error of await Promise.all(outside)) expect(error).to.be.instanceOf(ShutdownError);
+    draining.resolve();
+    for (const refused of [outer.withLock(() => 1), semaphore.tryAcquire(), client.getLock(uniqueName()).tryLock()]) {
+      expect(await errorOf(refused)).to.be.instanceOf(ShutdownError);
+    }
+    await work;
+    await closing;
+    expect(done.toSorted()).to.deep.equal(['in a thread', 'inner', 'multi', 're-entered', 'spun', 'waited']);
+    await other.getPermitExpirableSemaphore(names.permits).delete();
   });
 
   it('what is held after the time is left to expire, and its signal aborts', async () => {

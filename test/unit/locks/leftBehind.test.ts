@@ -121,26 +121,43 @@ describe('what a section leaves behind', () => {
     });
   });
 
-  it('A10: shutdown({ drain }) rejects those that wait for a turn at once', async () => {
-    const gate = pDefer<void>();
-    const outer = client.lock().withLock(async () => {
-      const first = client.lock().withLock(() => gate.promise);
-      await turn();
-      const waiters = [client.lock().withLock(() => 'in'), client.lock().withLock(() => 'in'), client.lock().acquire()];
-      const outcomes = waiters.map((one) => new Outcome<unknown>(one));
-      await turn();
-      client.closing.abort();
-      client.ownerships.sectionQueues.close();
-      await turn();
-      expect(outcomes.map(({ state }) => state)).to.deep.equal(['rejected', 'rejected', 'rejected']);
-      for (const { error } of outcomes) expect(error).to.be.instanceOf(ShutdownError);
-      const late = new Outcome(client.lock().withLock(() => 'in'));
-      await turn();
-      expect(late.error).to.be.instanceOf(ShutdownError);
-      gate.resolve();
-      await first;
+  for (const [state, outcome] of [
+    ['draining', 'resolved'],
+    ['closed', 'rejected'],
+  ] as const) {
+    it(`C10: those that wait for a turn inside a section are ${outcome} when the client is ${state}`, async () => {
+      const gate = pDefer<void>();
+      await client.lock().withLock(async () => {
+        const first = client.lock().withLock(() => gate.promise);
+        await turn();
+        const begun = [client.lock().withLock(() => 'in'), client.lock().withLock(() => 'in')];
+        await turn();
+        client.closing.begin(state);
+        client.ownerships.sectionQueues.wakeAll();
+        await turn();
+        const waiters = [...begun, client.lock().withLock(() => 'in')].map((one) => new Outcome<unknown>(one));
+        await turn();
+        if (state === 'closed') expect(waiters.map((one) => one.state)).to.deep.equal(Array(3).fill('rejected'));
+        gate.resolve();
+        await first;
+        await turn();
+        expect(waiters.map((one) => one.state)).to.deep.equal(Array(3).fill(outcome));
+        for (const { error } of waiters) if (state === 'closed') expect(error).to.be.instanceOf(ShutdownError);
+      });
+      expect(client.redis.exists(NAME)).to.equal(false);
     });
-    await outer;
+  }
+
+  it('C10: when the client drains, work left behind by a section that is over is refused', async () => {
+    const gate = pDefer<void>();
+    let late: Outcome<unknown> | undefined;
+    await client.lock().withLock(() => {
+      late = new Outcome(gate.promise.then(() => client.lock('b').lock()));
+    });
+    client.closing.begin('draining');
+    gate.resolve();
+    await turn();
+    expect(late!.error).to.be.instanceOf(ShutdownError);
     expect(client.redis.exists(NAME)).to.equal(false);
   });
 });

@@ -8,12 +8,12 @@ import { fakeClock } from '../../support';
 describe('waiting by back-off', () => {
   let clock: SinonFakeTimers;
   let attempts: number[];
-  let closing: AbortController;
+  let waits: Set<BackOffWait>;
 
   beforeEach(() => {
     clock = fakeClock();
     attempts = [];
-    closing = new AbortController();
+    waits = new Set();
   });
 
   /** Succeeds with the n-th attempt. */
@@ -26,7 +26,7 @@ describe('waiting by back-off', () => {
           attempts.length >= succeedsAt ? { ok: true, value: 'taken' } : { ok: false, retryInMs: 60_000 },
         );
       },
-      join: () => new BackOffWait({ getNextSleepPeriod: () => periods.shift() ?? 1_000 }, closing.signal),
+      join: () => new BackOffWait({ getNextSleepPeriod: () => periods.shift() ?? 1_000 }, waits),
       giveUp: () => undefined,
     };
   }
