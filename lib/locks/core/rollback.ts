@@ -48,8 +48,8 @@ export type RollbackContext = Pick<LockContext, 'ownerships' | 'rollback'>;
  * sets the holds in Redis, which a command without a reply may have changed, back to those that the thread is known to
  * have. The first try is written at once, behind the command on its connection, or when the hand-over has ended. If
  * that connection broke, a command in its socket may still run later, so the undo is repeated for the lease and a minute
- * (`lateMs`). While the thread has the lock, or acquires it, there is nothing to undo: its next command
- * sets the right number of holds.
+ * (`lateMs`). While the thread has, acquires or releases the lock, there is nothing to undo: its next command sets the
+ * right number of holds.
  */
 export function rollBack(unwanted: UnwantedHold, { ownerships, rollback }: RollbackContext): void {
   const { ownership, handOver } = unwanted;
@@ -160,7 +160,8 @@ class LockLeftover implements Leftover {
 
   get unwanted(): boolean {
     const { ownership, kind } = this.#unwantedHold;
-    if (ownership.acquiring) return false;
+    // A release under way still needs the hold: an undo before it would make that release find the lock gone.
+    if (ownership.acquiring || ownership.releasing) return false;
     if (kind.values === undefined) return ownership.holds.length === 0;
     return kind.values.fields.some((field) => holdsOfValue(ownership.holds, field) === 0);
   }

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import type { LockLost } from '../../lib/watchdog/OwnershipTable';
+import { RedisServer, sleep, trackClient, uniqueName } from '../support';
+import { client, gone, openScene, type Scene, warmUp } from './scene';
+
+describe('an unlock under way', function () {
+  this.timeout(30_000);
+  let scene: Scene;
+
+  before(async () => {
+    const server = trackClient(await RedisServer.start());
+    scene = await openScene(server.url);
+  });
+
+  /** Rounds after each of which the client looks for the late acquisition soon: its pauses begin with 200 ms. */
+  for (const holdMs of [0, 100, 300]) {
+    it(`C4: an undo never overtakes it while the server refuses writes (held for ${holdMs} ms)`, async () => {
+      const { direct, proxy } = scene;
+      const redisson = client(proxy.url);
+      const lost: LockLost[] = [];
+      redisson.onLockLost((event) => lost.push(event));
+      const lock = redisson.getLock(uniqueName('lock'));
+      await warmUp(lock);
+      const swallowed = proxy.swallowNextReply({ command: 'evalsha', then: 'cut' });
+
+      const result = await lock.withLock(async ({ isHeld }) => {
+        await swallowed;
+        await sleep(holdMs);
+        await direct.config('SET', 'min-replicas-to-write', '1');
+        setTimeout(() => void direct.config('SET', 'min-replicas-to-write', '0'), 400);
+        return isHeld;
+      });
+
+      expect(result).to.equal(true);
+      expect(lost).to.deep.equal([]);
+      await gone(direct, lock.name);
+    });
+  }
+});
