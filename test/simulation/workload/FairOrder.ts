@@ -3,26 +3,12 @@ import { RedisError, type Reply } from '../../../lib/testing/store/replies';
 import type { ScriptCall, SimServer } from '../server/SimServer';
 import type { Oracle } from './Oracle';
 
-/**
- * Clocks that differ by less do not change the order, in ms: a waiter attempts again a second before its score passes,
- * and a claim lasts 3 s. What a command needs to arrive counts as a difference, too.
- */
-const CLOCKS_MS = 500;
 /** A waiter is no longer judged so long before its wait ends, in ms. */
 const END_MS = 100;
 
 /** The scripts that may let somebody in, of whichever kind of fair lock. */
 const ACQUIRES = new Set(['acquire', 'tryAcquire']);
 const LEAVES = 'abandon';
-/** Where a script has the wall clock of its client. */
-const CLOCK_AT: Readonly<Record<string, number>> = {
-  acquire: 3,
-  tryAcquire: 3,
-  release: 4,
-  checkTurn: 1,
-  forceRelease: 1,
-};
-
 /** A waiter, since a script put it into the queue for the first time. */
 interface Arrival {
   readonly owner: string;
@@ -30,14 +16,6 @@ interface Arrival {
   readonly at: number;
   /** When its wait ends, in ms of the world. */
   readonly until: number;
-}
-
-/** One fair lock of a server. */
-interface Queue {
-  readonly arrivals: Arrival[];
-  /** By how much the clocks of its clients are ahead of the server's, at least and at most, since it was empty. */
-  slowest: number;
-  fastest: number;
 }
 
 /** What is known of a client. */
@@ -54,13 +32,13 @@ export interface WaiterClient {
  * - its process was neither stopped nor cut off from this server, and the server neither paused, restarted, failed over
  *   nor refused anything, from a while before it came
  * - it has not left by itself, and the time for which it waits is not over
- * - the clocks of all who used the queue since it was empty differ by less than half a second
  *
  * It keeps the arrivals itself. A waiter that a script takes out of the queue is still waiting. One that does not queue
  * (`tryLock()`) arrives when it is let in.
  */
 export class FairOrder {
-  readonly #queues = new Map<string, Queue>();
+  /** By server and name: those who wait, in their order. */
+  readonly #queues = new Map<string, Arrival[]>();
   readonly #loop: Loop;
   readonly #oracle: Oracle;
   /** What a waiter sends that waits without limit, in ms. */
@@ -80,8 +58,6 @@ export class FairOrder {
     const [kind = '', what = ''] = script.split('.');
     if (!kind.endsWith('airLock')) return undefined;
     const queue = this.#queueOf(`${server.name}/${name}`);
-    const clockAt = CLOCK_AT[what];
-    if (clockAt !== undefined) this.#lookAtClock(queue, Number(args[clockAt]) - server.clock);
     const leaves = what === LEAVES;
     if (!leaves && !ACQUIRES.has(what)) return undefined;
     const owner = args[1]!;
@@ -104,24 +80,18 @@ export class FairOrder {
     };
   }
 
-  #queueOf(key: string): Queue {
+  #queueOf(key: string): Arrival[] {
     let queue = this.#queues.get(key);
-    if (queue === undefined) this.#queues.set(key, (queue = { arrivals: [], slowest: Infinity, fastest: -Infinity }));
+    if (queue === undefined) this.#queues.set(key, (queue = []));
     return queue;
   }
 
-  #lookAtClock(queue: Queue, aheadMs: number): void {
-    queue.slowest = Math.min(queue.slowest, aheadMs);
-    queue.fastest = Math.max(queue.fastest, aheadMs);
-  }
-
   /** @param list - the key of the queue, if the owner was in it before */
-  #arrive(server: SimServer, queue: Queue, owner: string, list: string | undefined, waitMs: number): void {
-    const { arrivals } = queue;
+  #arrive(server: SimServer, arrivals: Arrival[], owner: string, list: string | undefined, waitMs: number): void {
     const known = arrivals.find((arrival) => arrival.owner === owner);
     // It has lost its place for a reason: then it has arrived anew.
-    if (known !== undefined && (list !== undefined || this.#waits(server, queue, known))) return;
-    this.#remove(queue, owner);
+    if (known !== undefined && (list !== undefined || this.#waits(server, known))) return;
+    this.#remove(arrivals, owner);
     const { now } = this.#loop;
     const until = waitMs === this.#unlimitedMs ? Infinity : now + waitMs;
     // A server that has lost its last writes may know the place of somebody who had got the lock.
@@ -131,10 +101,10 @@ export class FairOrder {
     arrivals.splice(at < 0 ? arrivals.length : at, 0, { owner, at: now, until });
   }
 
-  #letIn(server: SimServer, name: string, queue: Queue, owner: string): void {
-    for (const arrival of queue.arrivals) {
+  #letIn(server: SimServer, name: string, arrivals: readonly Arrival[], owner: string): void {
+    for (const arrival of arrivals) {
       if (arrival.owner === owner) return;
-      if (!this.#waits(server, queue, arrival)) continue;
+      if (!this.#waits(server, arrival)) continue;
       this.#oracle.violate(
         `${owner} gets the fair lock ${server.name}/${name} before ${arrival.owner}, which waits since ${arrival.at.toFixed(3)}`,
       );
@@ -142,22 +112,20 @@ export class FairOrder {
   }
 
   /** Whether it waits, and has waited without interruption. */
-  #waits(server: SimServer, queue: Queue, { owner, at, until }: Arrival): boolean {
-    const spread = queue.fastest - queue.slowest;
-    if (spread > CLOCKS_MS || this.#loop.now > until - spread - END_MS) return false;
+  #waits(server: SimServer, { owner, at, until }: Arrival): boolean {
+    if (this.#loop.now > until - END_MS) return false;
     const client = this.#clientOf(owner.slice(0, owner.lastIndexOf(':')));
     return client !== undefined && client.running && client.process.disturbedUntil < at && server.disturbedUntil < at;
   }
 
-  #remove(queue: Queue, owner: string): void {
-    const at = queue.arrivals.findIndex((arrival) => arrival.owner === owner);
-    if (at >= 0) queue.arrivals.splice(at, 1);
+  #remove(arrivals: Arrival[], owner: string): void {
+    const at = arrivals.findIndex((arrival) => arrival.owner === owner);
+    if (at >= 0) arrivals.splice(at, 1);
   }
 
-  /** The queue is empty: those who do not wait any more have no place, and clocks are looked at anew. */
-  #prune(server: SimServer, queue: Queue): void {
-    const waiting = queue.arrivals.filter((arrival) => this.#waits(server, queue, arrival));
-    queue.arrivals.splice(0, Infinity, ...waiting);
-    if (waiting.length === 0) Object.assign(queue, { slowest: Infinity, fastest: -Infinity });
+  /** The queue is empty: those who do not wait any more have no place. */
+  #prune(server: SimServer, arrivals: Arrival[]): void {
+    const waiting = arrivals.filter((arrival) => this.#waits(server, arrival));
+    arrivals.splice(0, Infinity, ...waiting);
   }
 }
