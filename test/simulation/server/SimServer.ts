@@ -1,4 +1,4 @@
-import { EPOCH, type Loop, Phase } from '../engine/Loop';
+import { EPOCH, type Loop, Phase, type SimProcess } from '../engine/Loop';
 import { encode, RequestParser } from '../net/resp';
 import type { SimSocket } from '../net/SimSocket';
 import { ScriptEngine } from '../../../lib/testing/store/ScriptEngine';
@@ -66,6 +66,8 @@ export interface ScriptCall {
   readonly script: string;
   readonly keys: readonly string[];
   readonly args: readonly string[];
+  /** Whose connection it came by. */
+  readonly process: SimProcess | undefined;
 }
 
 /** A Redis, as far as ioredis and the scripts see it: RESP2, scripts, pub/sub. */
@@ -80,8 +82,8 @@ export class SimServer implements Served {
   readonly engine: ScriptEngine;
   /** Whether there is no memory left. */
   full = false;
-  /** Whether it cannot write to its disk, and refuses all scripts for that. */
-  refuses = false;
+  /** Whether it cannot write to its disk, and refuses all scripts for that; or what it answers to them. */
+  refuses: boolean | string = false;
   readonly #loop: Loop;
   readonly #sessions = new Map<SimSocket, Session>();
   readonly #subscribers = new Map<string, Set<SimSocket>>();
@@ -96,6 +98,8 @@ export class SimServer implements Served {
   /** The master that it is a replica of, and those that are its own replicas and have connections of clients. */
   #master: SimServer | undefined;
   readonly #followers = new Set<SimServer>();
+  /** Whose command is under way. */
+  #caller: SimProcess | undefined;
   /** Whether the script under way has written. */
   #wrote = false;
   #pausedUntil = 0;
@@ -444,7 +448,11 @@ export class SimServer implements Served {
         break;
       }
       const before = this.#offset;
+      this.#loop.watch?.('run', socket);
+      if (this.#sessions.get(socket) !== session) return;
+      this.#caller = socket.process;
       replies += this.#answer(socket, session, words);
+      this.#loop.watch?.('ran', socket);
       if (this.#offset > before) session.written = this.#offset;
     }
     if (replies !== '') socket.deliver(replies, 'reply');
@@ -487,7 +495,7 @@ export class SimServer implements Served {
     switch (command) {
       case 'evalsha':
       case 'eval':
-        if (this.refuses) return new RedisError(MISCONF);
+        if (this.refuses) return new RedisError(typeof this.refuses === 'string' ? this.refuses : MISCONF);
         if (command === 'evalsha' && this.#names.get(args[0] ?? '')?.endsWith('.renew')) this.renewals++;
         return this.#evaluate(command, args);
       case 'script':
@@ -538,7 +546,8 @@ export class SimServer implements Served {
     const [text = '', count = '0', ...given] = args;
     const script = observe && this.#names.get(command === 'eval' ? this.engine.load(text) : text);
     if (script === undefined || observe === undefined) return this.engine.evaluate(command, args);
-    const told = observe({ script, keys: given.slice(0, Number(count)), args: given.slice(Number(count)) });
+    const [keys, rest] = [given.slice(0, Number(count)), given.slice(Number(count))];
+    const told = observe({ script, keys, args: rest, process: this.#caller });
     const reply = this.engine.evaluate(command, args);
     told?.(reply);
     return reply;

@@ -13,6 +13,7 @@ import { App, type AppSettings } from './App';
 import { FairOrder } from './FairOrder';
 import { JavaOracle } from './JavaOracle';
 import { Oracle } from './Oracle';
+import { PermitOracle } from './PermitOracle';
 import { ShortenedLeases } from './ShortenedLeases';
 import { SentinelWorld, withSentinels } from './sentinelWorlds';
 
@@ -95,6 +96,8 @@ export interface Profile {
   /** Of a hundred operations so many take values of a group. */
   readonly groups: number;
   readonly latencyMs: number;
+  /** Of a hundred messages so many take up to 100 ms longer. @default 0.5 */
+  readonly latencySpikes?: number;
   /** Of a hundred holds so many last for seconds. */
   readonly longHolds: number;
   readonly faults: readonly FaultFamily[];
@@ -135,6 +138,7 @@ export class World {
   readonly apps: App[] = [];
   readonly sentinels: SentinelWorld | undefined;
   readonly operations = new Set<Operation>();
+  readonly permits: PermitOracle;
   /** Where Java takes part. */
   readonly java: JavaOracle | undefined;
   /** What else looks for holds that nobody owns. */
@@ -160,6 +164,7 @@ export class World {
     this.loop.trace = trace;
     this.random = this.loop.random;
     this.oracle = new Oracle(this.loop);
+    this.permits = new PermitOracle(this.loop, this.oracle);
     this.#shortened = new ShortenedLeases(this.loop);
     const drawn = drawProfile(this.random);
     this.profile = worldOf(drawn, seed, profile);
@@ -200,10 +205,10 @@ export class World {
       const served = this.cluster ?? server;
       server.observe = (call) => {
         const ours = order?.observe(server, call) ?? this.#shortened.observe(served, server, call);
-        const java = this.java?.observe(server, call);
-        if (java === undefined) return ours;
+        const also = this.java?.observe(server, call) ?? this.permits.observe(served, call);
+        if (also === undefined) return ours;
         return (reply) => {
-          java();
+          also();
           ours?.(reply);
         };
       };
@@ -220,7 +225,7 @@ export class World {
     const { random } = this;
     const latency = (): number => {
       const ms = 0.05 + random.around(this.profile.latencyMs);
-      return random.chance(0.5) ? ms + random.between(0, 100) : ms;
+      return random.chance(this.profile.latencySpikes ?? 0.5) ? ms + random.between(0, 100) : ms;
     };
     const settings = java ? javaSettings(this.profile) : this.profile.settings;
     const id = `${java ? 'j' : 'p'}${this.#apps++}`;
@@ -376,6 +381,7 @@ export class World {
   #poll(): void {
     this.loop.after(POLL_MS, () => this.#poll());
     this.#countPermits();
+    this.permits.look(this.servers, this.apps, this.loop.now - this.troubleEnds);
     if (this.calmFor(GHOST_CALM_MS)) {
       this.#lookForGhosts();
       this.lookForMore();

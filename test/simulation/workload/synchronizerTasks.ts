@@ -61,6 +61,7 @@ async function usePermits(world: World, app: App, index: number, name: string): 
   const waitTime = random.of([0, random.between(1, 100), 5_000, 20_000]);
   const leaseTime = random.of([-1, 1_000, 20_000, random.between(2, 200)]);
   const permits = 1 + random.below(2);
+  const ended = app.use(key);
   const what = `permits ${name} ${permits} ${waitTime.toFixed()} ${leaseTime.toFixed()}`;
   const wanted: Wanted = {
     key,
@@ -73,13 +74,18 @@ async function usePermits(world: World, app: App, index: number, name: string): 
       semaphore.tryAcquireMany(permits, waitTime, leaseTime),
     );
     if (ids.length === 0) return;
+    const givenBack = world.permits.own(key, ids);
     const sure = leaseTime === -1 || leaseTime >= SURE_MS;
     const leave = sure ? oracle.takePermits(app, key, permits, PERMITS, loop.now) : undefined;
     await pause(Math.min(random.around(20), 2_000));
     leave?.();
+    // What could not be given back still belongs to its caller.
     await world.operation(app, `release ${what}`, undefined, () => semaphore.tryReleaseMany(ids));
+    givenBack();
   } catch (error) {
     judge(world, app, error, what, PLAIN_WISH);
+  } finally {
+    ended();
   }
 }
 
