@@ -74,7 +74,7 @@ export const KIND_RIGHTS: Readonly<Record<string, NeededRights>> = {
   },
   permitExpirableSemaphore: {
     commands:
-      'eval evalsha decrby del get incrby persist pexpire pttl set time ' +
+      'eval evalsha decrby del get incrby persist pexpire pttl set ' +
       `zadd zcard zcount zrange zrem zremrangebyrank zremrangebyscore zscore ${pubsub}`,
     keys: (key) => [key, permitsKey(key), channelOf.semaphore(key)],
     channels: (key) => [channelOf.semaphore(key)],

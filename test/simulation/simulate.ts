@@ -151,7 +151,8 @@ async function checkIdle({ loop, servers, oracle, profile }: World, broken: () =
   if (count() > before) oracle.violate(`${count() - before} renewals, and nobody holds anything`);
 }
 
-async function shutDown(world: World, broken: () => boolean): Promise<void> {
+/** Closes all clients, and looks what they leave. */
+export async function shutDown(world: World, broken: () => boolean): Promise<void> {
   const { loop, oracle, apps, random } = world;
   let open = 0;
   await loop.run(broken, Math.max(loop.now, ...apps.map(({ process }) => process.frozenUntil)));
@@ -177,7 +178,8 @@ async function shutDown(world: World, broken: () => boolean): Promise<void> {
   for (const app of apps) world.checkClosed(app);
 }
 
-function checkServers(world: World, when: string): void {
+/** Looks for what is left in the servers. */
+export function checkServers(world: World, when: string): void {
   for (const server of world.servers) {
     const alive = server.connections.filter(({ process }) => process?.alive);
     for (const [key, [type, content, ttl]] of Object.entries(server.store.dump())) {

@@ -29,6 +29,13 @@ export class SimProcess {
   }
 }
 
+/**
+ * A step of the exchange between a client and a server: the client is about to write, and has written; the server is
+ * about to run a command, and has run it; the server is about to send a message; the client is about to read.
+ */
+export const STEPS = ['write', 'written', 'run', 'ran', 'message', 'read'] as const;
+export type Step = (typeof STEPS)[number];
+
 /** Something that is going to happen. */
 export interface Occurrence {
   at: number;
@@ -63,6 +70,8 @@ export class Loop {
   hash = 0;
   /** How code of a process connects to an address, in worlds that have addresses. */
   dial: ((host: string, port: number) => unknown) | undefined;
+  /** Told of each step of the exchange between clients and servers, just before or after it is made. */
+  watch: ((step: Step, socket: unknown) => void) | undefined;
   /** Told of everything that happens. */
   trace: ((line: string) => void) | undefined;
   readonly #heap: Occurrence[] = [];

@@ -91,8 +91,10 @@ export class SimSocket extends EventEmitter {
 
   write(data: string | Buffer): boolean {
     if (!this.writable) return false;
+    this.#loop.watch?.('write', this);
     const { trap } = this;
     this.toServer.send((typeof data === 'string' ? Buffer.from(data) : data).toString('latin1'));
+    this.#loop.watch?.('written', this);
     if (trap?.at === 'write') this.#spring(trap);
     return true;
   }
@@ -121,6 +123,7 @@ export class SimSocket extends EventEmitter {
 
   /** The server sends something. @param what - which kind, for a trap */
   deliver(text: string, what: Moment): void {
+    if (what === 'message') this.#loop.watch?.('message', this);
     const { trap } = this;
     if (trap?.at === what) this.#spring(trap);
     this.toClient.send(text);
@@ -176,6 +179,7 @@ export class SimSocket extends EventEmitter {
         return;
       }
       this.bytesRead += text.length;
+      this.#loop.watch?.('read', this);
       this.emit('data', this.#text ? text : Buffer.from(text, 'latin1'));
     });
   }

@@ -1,0 +1,361 @@
+import type { App } from '../workload/App';
+import { pause } from '../workload/lockTasks';
+import { type LockKindName, PERMITS } from '../workload/World';
+import type { Scenario, Stage, Take } from './Stage';
+
+/** Each process takes the lock, so many times. */
+function turns(kind: LockKindName, times: number, take: Take = {}) {
+  return (stage: Stage): void => {
+    stage.apps.forEach((_, i) =>
+      stage.task(
+        i,
+        async (app) => {
+          for (let n = 0; n < times; n++) await stage.use(app, { kind, ...take });
+        },
+        i * 2,
+      ),
+    );
+  };
+}
+
+function available(stage: Stage, name: string): number {
+  return Number(stage.world.servers[0]!.store.text(name) ?? 0);
+}
+
+/** Takes permits with ids, and gives them back. */
+async function usePermits(stage: Stage, app: App, permits: number, take: Take = {}): Promise<void> {
+  const { wait = 2_000, lease = -1, work = 5 } = take;
+  const name = 'permits0';
+  const key = `r0/${name}`;
+  const { world } = stage;
+  const semaphore = app.clients[0]!.getPermitExpirableSemaphore(name);
+  const wanted = { patienceMs: () => 2_500, isFree: () => available(stage, name) >= permits };
+  const askedAt = world.loop.now;
+  const ids = await stage.call(app, `acquire ${permits} permits ${wait} ${lease}`, name, wanted, () =>
+    semaphore.tryAcquireMany(permits, wait, lease, undefined, { signal: stage.signalOf(app) }),
+  );
+  if (ids === undefined || ids.length === 0) return;
+  const givenBack = world.permits.own(key, ids);
+  const leave = lease === -1 ? world.oracle.takePermits(app, key, permits, PERMITS, world.loop.now) : undefined;
+  await pause(work);
+  leave?.();
+  // A server that refuses, or cannot be reached, has them still, and so has the caller.
+  for (let tries = 0; tries < 5; tries++) {
+    const count = await stage.call(app, `release ${permits} permits`, name, undefined, () =>
+      semaphore.tryReleaseMany(ids),
+    );
+    if (count === undefined) {
+      if (app.leaving) return;
+      await pause(1_000);
+      continue;
+    }
+    givenBack();
+    const forgotten = (world.oracle.lostAt.get('r0') ?? -1) >= askedAt;
+    const over = lease !== -1 && world.loop.now - askedAt >= 0.8 * lease;
+    if (count === 0 && !forgotten && !over) world.oracle.violate(`${app.process.id} has lost permits of ${key}`);
+    return;
+  }
+}
+
+async function useSemaphore(stage: Stage, app: App, permits: number, wait = 2_000): Promise<void> {
+  const { world } = stage;
+  const name = 'semaphore0';
+  const semaphore = app.clients[0]!.getSemaphore(name);
+  const wanted = { patienceMs: () => 2_500, isFree: () => available(stage, name) >= permits };
+  const askedAt = world.loop.now;
+  const got = await stage.call(app, `acquire ${permits} of semaphore ${wait}`, name, wanted, () =>
+    semaphore.tryAcquire(permits, wait, undefined, { signal: stage.signalOf(app) }),
+  );
+  if (got !== true) return;
+  const key = `r0/${name}`;
+  const givenBack = world.oracle.lend(app, key, permits, askedAt);
+  const leave = world.oracle.takePermits(app, key, permits, PERMITS + world.oracle.strays(key), world.loop.now);
+  await pause(5);
+  leave();
+  await stage.call(app, `release ${permits} of semaphore`, name, undefined, () => semaphore.release(permits));
+  givenBack();
+}
+
+/** Permits are set, then each process takes some of them, so many times. */
+function permitTurns(permits: number, times: number, take: Take = {}) {
+  return (stage: Stage): void => {
+    stage.task(0, (app) => {
+      const semaphore = app.clients[0]!.getPermitExpirableSemaphore('permits0');
+      return stage.call(app, 'set permits', 'permits0', undefined, () => semaphore.trySetPermits(PERMITS));
+    });
+    stage.apps.forEach((_, i) =>
+      stage.task(
+        i,
+        async (app) => {
+          for (let n = 0; n < times; n++) await usePermits(stage, app, permits, take);
+        },
+        20 + i * 2,
+      ),
+    );
+  };
+}
+
+/** While the lock is held, its server begins to refuse, and goes on for 200 ms after the unlock has been sent. */
+function refusedUnlock(reply: string): Scenario {
+  return {
+    name: `unlock-${reply.split(' ')[0]}`,
+    run(stage) {
+      const server = stage.world.nodes[0]!;
+      stage.task(0, (app) =>
+        stage.use(app, {
+          work: 40,
+          inner: async () => {
+            stage.blamed.add('all');
+            stage.world.trouble(240);
+            stage.world.loop.after(15, () => {
+              if (reply.startsWith('NOSCRIPT')) server.engine.forget();
+              else server.refuses = reply;
+              stage.world.loop.note(`${server.name} refuses`);
+            });
+            stage.world.loop.after(235, () => (server.refuses = false));
+          },
+        }),
+      );
+      stage.task(1, (app) => stage.use(app), 5);
+    },
+  };
+}
+
+const rw: readonly LockKindName[] = ['read', 'write'];
+
+/** Small scenarios, at each step of which something may go wrong. Names are part of the commands that repeat a run. */
+export const SCENARIOS: readonly Scenario[] = [
+  { name: 'lock', apps: 3, run: turns('lock', 2) },
+  { name: 'lock-acquire', run: turns('lock', 2, { by: 'acquire' }) },
+  { name: 'lock-lease-20s', leaseMs: 20_000, run: turns('lock', 2, { lease: 20_000 }) },
+  { name: 'lock-lease-3ms', leaseMs: 3, run: turns('lock', 3, { lease: 3, work: 2 }) },
+  { name: 'lock-lease-20ms', leaseMs: 20, run: turns('lock', 3, { lease: 20, work: 15 }) },
+  { name: 'lock-lease-60ms', leaseMs: 60, run: turns('lock', 2, { lease: 60, work: 100 }) },
+  { name: 'lock-watchdog-60ms', watchdogMs: 60, run: turns('lock', 2, { work: 150 }) },
+  { name: 'lock-limits', apps: 3, run: turns('lock', 2, { wait: 15, work: 10 }) },
+  { name: 'lock-one-attempt', apps: 3, run: turns('lock', 3, { wait: 0, by: 'tryAcquireHold', work: 3 }) },
+  {
+    name: 'lock-43-waiters',
+    run(stage) {
+      for (let i = 0; i < 43; i++) stage.task(i % 3 === 0 ? 1 : 0, (app) => stage.use(app, { work: 1 }), i / 10);
+    },
+  },
+  {
+    name: 'lock-no-hand-overs',
+    maxHandOvers: 0,
+    run(stage) {
+      for (let i = 0; i < 6; i++) stage.task(i % 2, (app) => stage.use(app), i);
+    },
+  },
+  {
+    // The holder and a waiter are in one process, which is blocked beyond the lease.
+    name: 'lock-one-process',
+    apps: 1,
+    leaseMs: 20_000,
+    run(stage) {
+      for (let i = 0; i < 3; i++) stage.task(0, (app) => stage.use(app, { lease: 20_000 }), i);
+    },
+  },
+  {
+    name: 'lock-leases-of-two',
+    leaseMs: 20_000,
+    maxHandOvers: 0,
+    run(stage) {
+      stage.task(0, (app) => stage.use(app, { lease: 20_000, work: 10, by: 'acquire' }));
+      stage.task(0, (app) => stage.use(app, { lease: 20_000, by: 'acquire' }), 2);
+      stage.task(1, (app) => stage.use(app, { lease: 20_000 }), 4);
+    },
+  },
+  ...(
+    [
+      'NOREPLICAS Not enough good replicas to write.',
+      "READONLY You can't write against a read only replica.",
+      'BUSY Redis is busy running a script.',
+      'NOSCRIPT',
+    ] as const
+  ).map(refusedUnlock),
+  { name: 'fair', apps: 3, run: turns('fair', 2) },
+  { name: 'fair-limits', apps: 3, run: turns('fair', 2, { wait: 25, work: 10 }) },
+  { name: 'fair-lease-60ms', leaseMs: 60, run: turns('fair', 2, { lease: 60, work: 80 }) },
+  { name: 'fair-one-attempt', apps: 3, run: turns('fair', 2, { wait: 0, by: 'tryAcquireHold' }) },
+  {
+    name: 'fair-many',
+    run(stage) {
+      for (let i = 0; i < 9; i++) stage.task(i % 2, (app) => stage.use(app, { kind: 'fair', work: 2 }), i / 2);
+    },
+  },
+  { name: 'fenced', run: turns('fenced', 3) },
+  { name: 'spin', run: turns('spin', 2) },
+  { name: 'non-reentrant', run: turns('nonReentrant', 2) },
+  { name: 'non-reentrant-fair', run: turns('nonReentrantFair', 2) },
+  {
+    name: 'read-write',
+    apps: 3,
+    run(stage) {
+      stage.task(0, (app) => stage.use(app, { kind: 'read', work: 10 }));
+      stage.task(1, (app) => stage.use(app, { kind: 'read', work: 20 }), 2);
+      stage.task(2, (app) => stage.use(app, { kind: 'write' }), 4);
+      stage.task(0, (app) => stage.use(app, { kind: 'write' }), 6);
+      stage.task(1, (app) => stage.use(app, { kind: 'read' }), 8);
+    },
+  },
+  {
+    name: 'downgrade',
+    run(stage) {
+      stage.task(0, (app) =>
+        stage.use(app, { kind: 'write', inner: (hold) => stage.use(app, { kind: 'read', work: 10 }, hold) }),
+      );
+      stage.task(1, (app) => stage.use(app, { kind: 'read' }), 4);
+      stage.task(1, (app) => stage.use(app, { kind: 'write' }), 5);
+    },
+  },
+  { name: 'read-lease-60ms', leaseMs: 60, run: turns('read', 2, { lease: 60, work: 80 }) },
+  { name: 'write-watchdog-60ms', watchdogMs: 60, run: turns('write', 2, { work: 100 }) },
+  {
+    name: 'group',
+    apps: 3,
+    run(stage) {
+      stage.task(0, (app) => stage.useGroup(app, ['a', 'b'], { work: 10 }));
+      stage.task(1, (app) => stage.useGroup(app, ['b', 'c']), 2);
+      stage.task(2, (app) => stage.useGroup(app, ['c', 'd']), 4);
+      stage.task(0, (app) => stage.useGroup(app, ['a', 'd']), 6);
+    },
+  },
+  {
+    name: 'group-nested',
+    run(stage) {
+      stage.task(0, (app) =>
+        stage.useGroup(app, ['a', 'b'], { inner: (hold) => stage.useGroup(app, ['b', 'c'], { lease: 20_000 }, hold) }),
+      );
+      stage.task(1, (app) => stage.useGroup(app, ['c']), 2);
+    },
+  },
+  {
+    name: 'group-lease-60ms',
+    leaseMs: 60,
+    run(stage) {
+      stage.task(0, (app) => stage.useGroup(app, ['a', 'b'], { lease: 60, work: 80 }));
+      stage.task(1, (app) => stage.useGroup(app, ['b', 'c'], { lease: 60 }), 2);
+    },
+  },
+  {
+    name: 'multi',
+    servers: 2,
+    run(stage) {
+      for (const i of [0, 1]) {
+        stage.task(
+          i,
+          async (app) => {
+            await stage.useSeveral(app, {}, false);
+            await stage.useSeveral(app, { wait: 50 }, false);
+          },
+          i,
+        );
+      }
+    },
+  },
+  {
+    name: 'red',
+    servers: 3,
+    run(stage) {
+      for (const i of [0, 1]) stage.task(i, (app) => stage.useSeveral(app, { wait: 500 }, true), i);
+    },
+  },
+  {
+    name: 'semaphore',
+    run(stage) {
+      stage.task(0, (app) =>
+        stage.call(app, 'set semaphore', 'semaphore0', undefined, () =>
+          app.clients[0]!.getSemaphore('semaphore0').trySetPermits(PERMITS),
+        ),
+      );
+      for (const i of [0, 1, 0]) stage.task(i, (app) => useSemaphore(stage, app, 2), 20 + i);
+    },
+  },
+  { name: 'permits', run: permitTurns(2, 2) },
+  { name: 'permits-one-attempt', run: permitTurns(2, 3, { wait: 0 }) },
+  { name: 'permits-lease-20s', leaseMs: 20_000, run: permitTurns(2, 2, { lease: 20_000 }) },
+  { name: 'permits-lease-60ms', leaseMs: 60, run: permitTurns(2, 2, { lease: 60, work: 40 }) },
+  {
+    name: 'latch',
+    run(stage) {
+      const latchOf = (app: App) => app.clients[0]!.getCountDownLatch('latch0');
+      const wanted = {
+        patienceMs: () => 2_500,
+        isFree: () => stage.world.servers[0]!.store.entry('latch0') === undefined,
+      };
+      stage.task(0, (app) => stage.call(app, 'set latch', 'latch0', undefined, () => latchOf(app).trySetCount(2)));
+      for (const i of [0, 1, 1]) {
+        const wait = (app: App) => stage.call(app, 'await latch', 'latch0', wanted, () => latchOf(app).await(20_000));
+        stage.task(i, wait, 20 + i);
+      }
+      for (const i of [0, 1]) {
+        stage.task(
+          i,
+          (app) => stage.call(app, 'down latch', 'latch0', undefined, () => latchOf(app).countDown()),
+          40 + 4 * i,
+        );
+      }
+    },
+  },
+  { name: 'lock-replicas', replicas: 1, run: turns('lock', 2) },
+  {
+    name: 'sections',
+    run(stage) {
+      for (const i of [0, 1]) {
+        stage.task(
+          i,
+          (app) =>
+            stage.use(app, {
+              inner: async (hold) => {
+                await stage.use(app, { kind: 'lock' }, hold);
+                await stage.use(app, { kind: 'fair' }, hold);
+              },
+            }),
+          i,
+        );
+      }
+    },
+  },
+  {
+    name: 'reentry-with-lease',
+    run(stage) {
+      for (const i of [0, 1]) {
+        stage.task(
+          i,
+          (app) =>
+            stage.use(app, {
+              by: 'acquire',
+              threadId: 7,
+              inner: async (hold) => {
+                const again = { by: 'acquire', threadId: 7 } as const;
+                await Promise.all([stage.use(app, { ...again, lease: 20_000 }, hold)]);
+                await stage.use(app, { ...again, lease: 10 }, hold);
+              },
+            }),
+          i,
+        );
+      }
+    },
+  },
+  {
+    name: 'branches',
+    run(stage) {
+      for (const i of [0, 1]) {
+        stage.task(
+          i,
+          (app) =>
+            stage.use(app, {
+              inner: (hold) => Promise.all([stage.use(app, { lease: 20_000 }, hold), stage.use(app, {}, hold)]),
+            }),
+          i,
+        );
+      }
+    },
+  },
+];
+
+/** The kinds of locks of a scenario, so far as the world looks for what nobody owns. */
+export function kindsOf({ kinds }: Scenario): readonly LockKindName[] {
+  return kinds ?? ['lock', 'fair', 'fenced', 'spin', 'nonReentrant', 'nonReentrantFair', ...rw];
+}
