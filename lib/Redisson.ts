@@ -90,6 +90,7 @@ export class Redisson {
     const warnUnheard = unheardWarning();
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;
+    executor.onReplaced = watchdog.check;
     this.#context = {
       clientId: this.#id,
       settings,

@@ -22,18 +22,19 @@ export class ConnectionMonitor {
   /** @param link - its events must be set already; they are passed on */
   constructor(link: Link) {
     this.#link = link;
-    const next: LinkEvents | undefined = link.events;
+    const next = link.events as LinkEvents;
     link.events = {
+      ...next,
       ready: () => {
-        next?.ready();
+        next.ready();
         this.#look();
       },
       lost: () => {
-        next?.lost();
+        next.lost();
         this.#look();
       },
       refused: (error) => {
-        next?.refused(error);
+        next.refused(error);
         this.onRefused?.(driverError(error));
       },
     };

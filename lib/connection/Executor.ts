@@ -49,6 +49,7 @@ export interface ExecutorSettings {
 export class Executor implements CommandExecutor {
   onReply: (() => void) | undefined;
   onUnheard: ((what: string) => void) | undefined;
+  onReplaced: ((concerns: (key: string) => boolean) => void) | undefined;
   readonly #link: Link;
   readonly #settings: ExecutorSettings;
   readonly #written = new DeadlineQueue<PendingCommand>((pending) => this.#timedOut(pending));
@@ -69,6 +70,7 @@ export class Executor implements CommandExecutor {
       lost: () => {
         this.#connectionNumber++;
       },
+      replaced: (concerns) => this.onReplaced?.(concerns),
       refused: (error) => this.#refused(error),
     };
   }

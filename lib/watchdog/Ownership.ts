@@ -333,7 +333,7 @@ export interface Renewal {
   /**
    * Renews a batch in one command; all keys are of one slot.
    * @param batch - at most `lockWatchdogBatchSize`
-   * @param leaseMs - the lease that the renewal sets, in ms
+   * @param leaseMs - the lease that the renewal sets, in ms; 0: it only looks, and sets none
    * @returns for each, whether it was still held
    */
   renew(batch: readonly Renewable[], leaseMs: number): Promise<readonly Renewed[]>;

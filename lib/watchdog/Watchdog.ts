@@ -24,6 +24,8 @@ const RETRIES_PER_PERIOD = 4;
 const MAX_RETRY_PAUSE_MS = 1_000;
 /** The most ownerships that one turn of the event loop checks, sends or reads: a few milliseconds of work. */
 const OWNERSHIPS_PER_TURN = 1_000;
+/** The shortest time between two checks of all holds, in ms: a connection may be lost many times in a second. */
+const CHECK_PAUSE_MS = 1_000;
 /** A lock whose lease has less than this part left was not renewed by the watchdog thread as it should be. */
 export const OVERDUE_PART = 0.6;
 /** The next ownerships are sent when the replies to those before them are there, or after this long, in ms. */
@@ -46,6 +48,10 @@ export class Watchdog {
   readonly #clientId: string;
   readonly #schedules = new Map<number, RenewalSchedule>();
   readonly #owned = new DeadlineHeap<Ownership>();
+  /** Ownerships that Redis may have lost, and when they are checked. */
+  readonly #doubted = new Set<Ownership>();
+  #checkAt = Infinity;
+  #checkedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due; nothing is due before. */
   #dueAt = Infinity;
@@ -90,6 +96,42 @@ export class Watchdog {
   }
 
   /**
+   * Redis may have lost what it had for some keys (a reconnect, a failover, a moved slot): looks whether the holds are
+   * still there, also those with a lease. It prolongs none. It looks at once, but not more than once a second.
+   */
+  readonly check = (concerns: (key: string) => boolean): void => {
+    for (const ownership of this.#table.all()) {
+      if (ownership.holds.length > 0 && concerns(ownership.rawName)) this.#doubted.add(ownership);
+    }
+    this.#checkBy(this.#checkedAt + CHECK_PAUSE_MS);
+  };
+
+  #checkBy(at: number): void {
+    if (this.#doubted.size === 0) return;
+    this.#checkAt = Math.min(this.#checkAt, at);
+    if (this.#checkAt <= performance.now()) runOutside(() => this.#check());
+    else this.#rearm();
+  }
+
+  #check(): void {
+    const doubted = [...this.#doubted];
+    this.#doubted.clear();
+    this.#checkAt = Infinity;
+    this.#checkedAt = performance.now();
+    void this.#inPortions(doubted, MAX_ANSWER_MS, isHeld, (batch) => this.#checkBatch(batch));
+  }
+
+  async #checkBatch(batch: readonly Ownership[]): Promise<void> {
+    try {
+      await this.#ask(batch, 0, 'a check after the connection was lost, or a failover, found it gone');
+    } catch {
+      // Whatever the reason: a lease still ends at its deadline.
+      for (const ownership of batch) if (ownership.holds.length > 0) this.#doubted.add(ownership);
+      this.#checkBy(performance.now() + CHECK_PAUSE_MS);
+    }
+  }
+
+  /**
    * The thread has renewed an ownership.
    * @param holds - those it knew of
    * @param deadline - monotonic time until which Redis keeps the lock at least
@@ -126,6 +168,7 @@ export class Watchdog {
   #ended(ownership: Ownership): void {
     this.#thread?.ended(ownership);
     this.#owned.delete(ownership);
+    if (this.#doubted.size > 0) this.#doubted.delete(ownership);
     this.#quit(ownership);
     if (this.#owned.size === 0) this.#arm(Infinity);
   }
@@ -178,6 +221,7 @@ export class Watchdog {
     this.#dueAt = Infinity;
     this.#thread?.receive();
     this.#expire(now);
+    if (this.#checkAt <= now) this.#check();
     for (const schedule of this.#schedules.values()) {
       if (schedule.ownerships.size === 0) continue;
       if (schedule.nextAt <= now) {
@@ -193,7 +237,7 @@ export class Watchdog {
   }
 
   #rearm(): void {
-    let dueAt = this.#owned.first?.deadline ?? Infinity;
+    let dueAt = Math.min(this.#checkAt, this.#owned.first?.deadline ?? Infinity);
     for (const schedule of this.#schedules.values()) {
       if (schedule.ownerships.size > 0) dueAt = Math.min(dueAt, schedule.nextAt, schedule.retryAt);
     }
@@ -212,16 +256,33 @@ export class Watchdog {
     this.#table.loseEach(losses);
   }
 
+  #renew(schedule: RenewalSchedule, ownerships: readonly Ownership[]): Promise<void> {
+    // The longest wait for the replies before the next batches are sent: a server that hangs must not delay the others.
+    const pauseMs = Math.min(MAX_ANSWER_MS, (schedule.watchdogMs * OWNERSHIPS_PER_TURN) / (12 * ownerships.length));
+    const due = (ownership: Ownership): boolean =>
+      !ownership.renewing &&
+      ownership.schedule === schedule &&
+      !this.#renewedElsewhere(ownership) &&
+      this.#mayRenew(ownership);
+    return this.#inPortions(ownerships, pauseMs, due, (batch) => this.#renewBatch(schedule, batch));
+  }
+
   /**
-   * Renews ownerships in batches, a part at a time: writing or reading all of them at once would block the event loop.
+   * Sends ownerships in batches, a part at a time: writing or reading all of them at once would block the event loop.
+   * @param pauseMs - the longest wait for the replies to one part, in ms
+   * @param wanted - whether to send one; asked again just before
    */
-  async #renew(schedule: RenewalSchedule, ownerships: readonly Ownership[]): Promise<void> {
+  async #inPortions(
+    ownerships: readonly Ownership[],
+    pauseMs: number,
+    wanted: (ownership: Ownership) => boolean,
+    send: (batch: readonly Ownership[]) => Promise<void>,
+  ): Promise<void> {
     const batches = new Map<Renewal, Map<string | number, Ownership[]>>();
     for (let i = 0; i < ownerships.length; i++) {
       if (i > 0 && i % OWNERSHIPS_PER_TURN === 0) await laterTurn();
       const ownership = ownerships[i]!;
-      if (ownership.renewing || ownership.schedule !== schedule || this.#renewedElsewhere(ownership)) continue;
-      if (!this.#mayRenew(ownership)) continue;
+      if (!wanted(ownership)) continue;
       let slots = batches.get(ownership.renewal);
       if (slots === undefined) batches.set(ownership.renewal, (slots = new Map<string | number, Ownership[]>()));
       const slot = ownership.renewal.batchOf(ownership);
@@ -229,8 +290,6 @@ export class Watchdog {
       if (batch === undefined) slots.set(slot, [ownership]);
       else batch.push(ownership);
     }
-    // The longest wait for the replies before the next batches are sent: a server that hangs must not delay the others.
-    const pauseMs = Math.min(MAX_ANSWER_MS, (schedule.watchdogMs * OWNERSHIPS_PER_TURN) / (12 * ownerships.length));
     let sent: Promise<void>[] = [];
     let count = 0;
     for (const slots of batches.values()) {
@@ -241,10 +300,8 @@ export class Watchdog {
             sent = [];
             count = 0;
           }
-          const batch = all
-            .slice(i, i + this.#batchSize)
-            .filter((ownership) => !ownership.renewing && ownership.schedule === schedule);
-          if (batch.length > 0) sent.push(this.#renewBatch(schedule, batch));
+          const batch = all.slice(i, i + this.#batchSize).filter(wanted);
+          if (batch.length > 0) sent.push(send(batch));
           count += batch.length;
         }
       }
@@ -269,40 +326,46 @@ export class Watchdog {
   async #renewBatch(schedule: RenewalSchedule, batch: readonly Ownership[]): Promise<void> {
     const { watchdogMs } = schedule;
     const sentAt = performance.now();
-    const holds: (readonly Hold[])[] = batch.map((ownership) => ownership.holds);
     for (const ownership of batch) ownership.renewing = true;
     try {
-      const alive = await batch[0]!.renewal.renew(batch, watchdogMs);
+      await this.#ask(batch, watchdogMs, 'the renewal found it gone');
       tellRenewal(this.#clientId, batch.length, sentAt);
-      const losses: Loss[] = [];
-      batch.forEach((ownership, i) => {
-        ownership.renewing = false;
-        // Released meanwhile, and perhaps acquired again: the reply concerns holds that no longer exist.
-        if (ownership.holds.length === 0 || !holds[i]!.includes(ownership.holds[0]!)) return;
-        const found = alive[i];
-        if (found === true) {
-          this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, watchdogMs));
-          return this.#thread?.changed(ownership);
-        }
-        const gone = typeof found === 'object' ? found : undefined;
-        if (gone !== undefined) {
-          const kept = holds[i]!.filter((hold) => !gone.includes(hold));
-          this.#renewed(ownership, kept, confirmedUntil(sentAt, watchdogMs));
-        }
-        losses.push({ ownership, why: 'the renewal found it gone (expired, deleted, or Redis lost it)', holds: gone });
-      });
-      this.#table.loseEach(losses);
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(String(error));
       tellRenewal(this.#clientId, batch.length, sentAt, failure);
       for (const ownership of batch) {
-        ownership.renewing = false;
         ownership.renewalFailed = failure;
         ownership.schedule?.failed.add(ownership);
       }
       if (schedule.retryAt === Infinity) schedule.retryAt = performance.now() + retryPause(watchdogMs);
     }
+    for (const ownership of batch) ownership.renewing = false;
     if (this.#owned.size > 0) this.#rearm();
+  }
+
+  /**
+   * Sends one renewal, or one check, and reports what is lost.
+   * @param leaseMs - 0: a check
+   * @param why - what is gone is lost
+   */
+  async #ask(batch: readonly Ownership[], leaseMs: number, why: string): Promise<void> {
+    const sentAt = performance.now();
+    const holds: (readonly Hold[])[] = batch.map((ownership) => ownership.holds);
+    const alive = await batch[0]!.renewal.renew(batch, leaseMs);
+    const losses: Loss[] = [];
+    batch.forEach((ownership, i) => {
+      // Released meanwhile, and perhaps acquired again: the reply concerns holds that no longer exist.
+      if (ownership.holds.length === 0 || !holds[i]!.includes(ownership.holds[0]!)) return;
+      const found = alive[i];
+      const gone = typeof found === 'object' ? found : undefined;
+      if (leaseMs > 0 && (found === true || gone !== undefined)) {
+        const kept = gone === undefined ? holds[i]! : holds[i]!.filter((hold) => !gone.includes(hold));
+        this.#renewed(ownership, kept, confirmedUntil(sentAt, leaseMs));
+        if (found === true) this.#thread?.changed(ownership);
+      }
+      if (found !== true) losses.push({ ownership, why: `${why} (expired, deleted, or Redis lost it)`, holds: gone });
+    });
+    this.#table.loseEach(losses);
   }
 
   #renewed(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
@@ -319,6 +382,10 @@ export class Watchdog {
     }
     for (const hold of holds) hold.renewals++;
   }
+}
+
+function isHeld({ holds }: Ownership): boolean {
+  return holds.length > 0;
 }
 
 /** The pause before a failed renewal is retried, in ms. */

@@ -16,6 +16,7 @@ import {
   ownerOf,
 } from '../support/clusterTools';
 import { RedisCluster } from '../support/RedisCluster';
+import type { RedisServer } from '../../tools/redisServer';
 import { clusterConfig } from '../support/topologyConfigs';
 import { failure, SOON_MS, within } from './helpers';
 
@@ -32,6 +33,31 @@ describe('cluster', () => {
   before(async function () {
     this.timeout(60_000);
     cluster = trackClient(await RedisCluster.start());
+  });
+
+  it('C12: after a reconnect the holds on that node are checked at once, and no others', async () => {
+    const client = trackClient(Redisson.create(clusterConfig(cluster)));
+    const [broken, sound] = cluster.masters as [RedisServer, RedisServer];
+    const names = [await nameOn(cluster, broken), await nameOn(cluster, sound)];
+    const [here, there] = [await client.getLock(names[0]!).acquire(), await client.getLock(names[1]!).acquire()];
+    for (const [i, node] of [broken, sound].entries()) await askServer(node, (admin) => admin.del(names[i]!));
+    const aborted = new Promise((resolve) => here.signal.addEventListener('abort', resolve));
+    await askServer(broken, (admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+    await within(SOON_MS, aborted);
+    await sleep(50);
+    expect(there.isHeld).to.equal(true);
+  });
+
+  it('C12: when its slot moves without its key, a hold is lost at once', async () => {
+    const client = trackClient(Redisson.create(clusterConfig(cluster)));
+    const name = uniqueName();
+    const hold = await client.getLock(name).acquire({ leaseTime: 60_000 });
+    const aborted = new Promise((resolve) => hold.signal.addEventListener('abort', resolve));
+    await askServer(await ownerOf(cluster, name), (admin) => admin.del(name));
+    await migrateSlot(cluster, name);
+    // Somebody notices; otherwise the next scan does.
+    await client.getLock(name).isLocked();
+    await within(SOON_MS, aborted);
   });
 
   for (const mode of ['AUTO', 'ON', 'OFF'] as ShardedSubscriptionMode[]) {

@@ -1,6 +1,7 @@
 import pDefer from 'p-defer';
 import type { ShardedSubscriptionMode } from '../../config/Settings';
 import type { NodeAddress } from '../../config/Topology';
+import { slotOf } from '../../util/names';
 import { jittered } from '../../util/timing';
 import { runOutside } from '../../util/outside';
 import { askNode, type ClusterNode, NodePool } from './NodePool';
@@ -34,6 +35,8 @@ export interface ClusterEvents {
   ready(): void;
   /** What was sent and not answered is in doubt: a node was lost, or slots went from one to another. */
   lost(): void;
+  /** A node was lost and is back, or slots went from one to another. @param concerns - whether a key is concerned */
+  replaced?(concerns: (key: string) => boolean): void;
   /** A node does not let us in. */
   refused(error: Error): void;
 }
@@ -73,6 +76,7 @@ export class ClusterView {
         this.events?.lost();
         this.trouble();
       },
+      reconnected: (key) => this.#replaced((slot) => this.ownerOf(slot) === key),
       refused: (error) => {
         if (this.refusal !== undefined) this.events?.refused(error);
       },
@@ -141,6 +145,7 @@ export class ClusterView {
     if (reply.startsWith('MOVED')) {
       this.events?.lost();
       this.#changed();
+      this.#replaced((slot) => slot === Number(reply.split(' ')[1]));
       this.trouble();
     }
     return node;
@@ -214,6 +219,7 @@ export class ClusterView {
     const reply = (await askNode(node.link, 'cluster', 'SLOTS')) as unknown[];
     // A node that has just been reset knows nobody.
     if (this.#closed || reply.length === 0) return;
+    const { owners } = this.#slots;
     const change = this.#slots.load(reply, node.address);
     this.#pool.retain(this.#slots.masters);
     if (change === 'moved') this.events?.lost();
@@ -224,6 +230,11 @@ export class ClusterView {
       this.#known.resolve(this.#sharded);
     }
     this.events?.ready();
+    if (change === 'moved') this.#replaced((slot) => owners[slot] !== undefined && owners[slot] !== this.ownerOf(slot));
+  }
+
+  #replaced(concerns: (slot: number) => boolean): void {
+    this.events?.replaced?.((key) => concerns(slotOf(key)));
   }
 
   /** Source: Redisson's ClusterConnectionManager asks the same, once. */

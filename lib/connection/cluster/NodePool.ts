@@ -17,14 +17,20 @@ export interface ClusterNode {
   keepUntil: number;
 }
 
+/** The events of all nodes. */
+export interface NodeEvents extends LinkEvents {
+  /** A node whose connection was lost can be used again. */
+  reconnected(key: string): void;
+}
+
 /** The connections to the nodes of a cluster, by `host:port`. */
 export class NodePool {
   readonly #connect: (address: NodeAddress) => StandaloneLink;
-  readonly #events: LinkEvents;
+  readonly #events: NodeEvents;
   readonly #nodes = new Map<string, ClusterNode>();
 
   /** @param connect - opens a connection @param events - receives the events of each */
-  constructor(connect: (address: NodeAddress) => StandaloneLink, events: LinkEvents) {
+  constructor(connect: (address: NodeAddress) => StandaloneLink, events: NodeEvents) {
     this.#connect = connect;
     this.#events = events;
   }
@@ -55,7 +61,7 @@ export class NodePool {
     let node = this.#nodes.get(key);
     if (node === undefined) {
       node = { key, address, link: this.#connect(address), keepUntil: 0 };
-      node.link.events = this.#events;
+      node.link.events = { ...this.#events, replaced: () => this.#events.reconnected(key) };
       this.#nodes.set(key, node);
     }
     return node;

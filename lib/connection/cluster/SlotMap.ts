@@ -35,6 +35,11 @@ export class SlotMap {
     return !this.#owners.includes(undefined);
   }
 
+  /** The key of the master of each slot, as the last answer and the redirections since said. */
+  get owners(): readonly (string | undefined)[] {
+    return this.#owners;
+  }
+
   /** The key of the master of a slot. */
   ownerOf(slot: number): string | undefined {
     return this.#owners[slot];

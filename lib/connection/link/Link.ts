@@ -4,6 +4,11 @@ export interface LinkEvents {
   ready(): void;
   /** A connection was lost, or another server took over: what was sent and not answered is in doubt. */
   lost(): void;
+  /**
+   * Another connection, or another server, serves some keys from now on: what Redis had for them may be gone.
+   * @param concerns - whether that is so for a key
+   */
+  replaced?(concerns: (key: string) => boolean): void;
   /** The servers refuse us whatever we ask: password, database, certificate. */
   refused(error: Error): void;
 }

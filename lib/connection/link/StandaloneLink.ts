@@ -41,6 +41,8 @@ export class StandaloneLink implements Link {
   readonly #handshake: Handshake;
   readonly #replicas: Replicas | undefined;
   #ready = false;
+  /** Whether it was ready before. */
+  #again = false;
   #roleTimer: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
   /** Counts the connections: what belonged to an earlier one is ignored. */
@@ -178,6 +180,8 @@ export class StandaloneLink implements Link {
     const { roleInterval } = this.#options;
     if (roleInterval !== undefined) this.#roleTimer = setInterval(() => void this.#checkRole(), roleInterval).unref();
     this.events?.ready();
+    if (this.#again) this.events?.replaced?.(() => true);
+    this.#again = true;
   }
 
   async #checkRole(): Promise<void> {

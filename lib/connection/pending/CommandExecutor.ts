@@ -98,6 +98,13 @@ export interface CommandExecutor {
    */
   onUnheard: ((what: string) => void) | undefined;
 
+  /**
+   * Called when another connection or another server serves some keys: what Redis had for them may be gone. What is
+   * sent then goes there.
+   * @param concerns - whether that is so for a key
+   */
+  onReplaced?: ((concerns: (key: string) => boolean) => void) | undefined;
+
   /** Resolves in a later turn of the event loop: what waits in the sockets is read before. */
   laterTurn(): Promise<void>;
 

@@ -154,7 +154,7 @@ function valueSearch(executor: CommandExecutor, fields: readonly string[]): Sear
 export function groupRenewal(executor: CommandExecutor): Renewal {
   return {
     async renew(batch, leaseMs) {
-      const fields = batch.map(({ holds }) => fieldsToRenew(holds));
+      const fields = batch.map(({ holds }) => fieldsToRenew(holds, leaseMs === 0));
       const alive = await executor.run(
         renewValues,
         {},
@@ -175,9 +175,11 @@ export function groupRenewal(executor: CommandExecutor): Renewal {
   };
 }
 
-function fieldsToRenew(holds: readonly Hold[]): string[] {
+/** @param all - a check: those with a lease, too */
+function fieldsToRenew(holds: readonly Hold[], all: boolean): string[] {
   const fields = new Set<string>();
-  for (const { leaseMs, values } of holds) if (leaseMs === -1) for (const field of values!.fields) fields.add(field);
+  for (const { leaseMs, values } of holds)
+    if (all || leaseMs === -1) for (const field of values!.fields) fields.add(field);
   return [...fields];
 }
 

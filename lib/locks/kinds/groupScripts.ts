@@ -171,7 +171,7 @@ return found
 /**
  * Renews values in groups of one slot (the watchdog). A value with a longer lease keeps it.
  *
- * KEYS: the groups. ARGV: lease (ms), now (epoch ms), then per group: owner, number of values, the values.
+ * KEYS: the groups. ARGV: lease (ms; 0 = only looks), now (epoch ms), then per group: owner, number of values, the values.
  * Output: per value 1 = renewed, 0 = not held any more; group by group.
  */
 export const renewValues = defineScript({
@@ -195,10 +195,10 @@ for k = 1, #KEYS do
     if redis.pcall('hget', name, ARGV[i]) == owner then
       local ttl = redis.call('pttl', name)
       -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
-      if not extended and ttl ~= -1 then redis.call('pexpire', name, math.max(ttl, period)) end
+      if period > 0 and not extended and ttl ~= -1 then redis.call('pexpire', name, math.max(ttl, period)) end
       extended = true
       local _, time = holderOf(name, ARGV[i])
-      if time < now + lease then setTime(name, ARGV[i], owner, now + lease) end
+      if period > 0 and time < now + lease then setTime(name, ARGV[i], owner, now + lease) end
       result[#result] = 1
     end
   end

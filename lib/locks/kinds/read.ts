@@ -238,8 +238,8 @@ return 0
  * field is still there, the key is set again: no writer can have held the lock in between, and without the key the next
  * reader that releases would delete the lock of this owner.
  *
- * KEYS: name1, keyPrefix1, name2, keyPrefix2, ... (keyPrefix: `{name}`). ARGV: lease (ms), then for each name: the
- * number of its owners, and the owners.
+ * KEYS: name1, keyPrefix1, name2, keyPrefix2, ... (keyPrefix: `{name}`). ARGV: lease (ms; 0 = only looks), then for
+ * each name: the number of its owners, and the owners.
  * Output: per owner, in that order, 1 = renewed, 0 = not held any more.
  */
 export const renewReadLocks = defineScript({
@@ -260,14 +260,14 @@ for k = 1, #KEYS, 2 do
     local alive = type(count) == 'string'
     result[#result + 1] = alive and 1 or 0
     held = held or alive
-    for hold = 1, alive and tonumber(count) or 0 do
+    for hold = 1, alive and period > 0 and tonumber(count) or 0 do
       local key = keyPrefix .. ':' .. ARGV[o] .. ':rwlock_timeout:' .. hold
       local ttl = redis.call('pttl', key)
       if ttl == -2 then redis.call('set', key, '1', 'px', lease)
       elseif ttl < period then redis.call('pexpire', key, lease) end
     end
   end
-  if held and redis.call('pttl', name) < period then redis.call('pexpire', name, lease) end
+  if held and period > 0 and redis.call('pttl', name) < period then redis.call('pexpire', name, lease) end
   at = at + 1 + tonumber(ARGV[at])
 end
 return result

@@ -154,7 +154,7 @@ return result
 /**
  * Renews many locks of one slot (the watchdog). A lock with a longer lease keeps it.
  *
- * KEYS: the names. ARGV: lease (ms), then the owner of each name. Output: per name 1 = renewed, 0 = not held any more.
+ * KEYS: the names. ARGV: lease (ms; 0 = only looks), then the owner of each name. Output: per name 1 = renewed, 0 = not held any more.
  */
 export const renewLocks = defineScript({
   name: 'lock.renew',
@@ -169,7 +169,7 @@ for i = 1, #KEYS do
   result[i] = 0
   -- pcall: a name that now holds another type is a lost lock, but must not fail the whole batch
   if redis.pcall('hexists', KEYS[i], ARGV[moreArgs + i]) == 1 then
-    if redis.call('pttl', KEYS[i]) < period then redis.call('pexpire', KEYS[i], lease) end
+    if period > 0 and redis.call('pttl', KEYS[i]) < period then redis.call('pexpire', KEYS[i], lease) end
     result[i] = 1
   end
 end

@@ -1,8 +1,10 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { IllegalMonitorStateError, type Redisson, type RLock } from '../../../lib';
+import { Redis } from 'ioredis';
+import pDefer from 'p-defer';
+import { IllegalMonitorStateError, Redisson, type RLock } from '../../../lib';
 import { client, within } from '../../faults/scene';
-import { RedisServer, sleep, trackClient, uniqueName } from '../../support';
+import { RedisServer, redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
 import { rejection } from '../synchronizers/support';
 
 /** How often a later cycle is repeated, and what is locked. */
@@ -39,4 +41,75 @@ describe('after Redis came back without its data', () => {
       expect(lost).to.have.lengthOf(1);
     });
   }
+});
+
+/** The watchdog of 30 s would find a loss after up to 10 s. */
+const SOON_MS = 3_000;
+
+describe('C12: a loss is told as soon as the connection is back', function () {
+  this.timeout(30_000);
+
+  for (const [title, settings] of Object.entries({
+    'the main thread': {},
+    'a watchdog thread': { watchdogThread: true },
+  })) {
+    it(`after a restart without data, with and without leases (${title})`, async () => {
+      const server = trackClient(await RedisServer.start());
+      const one = trackClient(Redisson.create({ url: server.url, ...settings }));
+      const lost: string[] = [];
+      one.onLockLost(({ name }) => lost.push(name));
+      const kinds: Readonly<Record<string, (name: string) => RLock>> = {
+        plain: (name) => one.getLock(name),
+        read: (name) => one.getReadWriteLock(name).readLock(),
+        write: (name) => one.getReadWriteLock(name).writeLock(),
+        fair: (name) => one.getFairLock(name),
+        group: (name) => one.getMultiLock(name, ['v', 'w']),
+      };
+      const names: string[] = [];
+      for (const [kind, of] of Object.entries(kinds)) {
+        for (const lease of [-1, 60_000]) {
+          names.push(`${kind} ${lease}`);
+          await of(names.at(-1)!).lock(lease);
+        }
+      }
+      const back = pDefer<void>();
+      one.onConnectionChange(({ state }) => state === 'ready' && back.resolve());
+      await server.restart();
+      await back.promise;
+      await within(
+        SOON_MS,
+        'the losses',
+        sleepUntil(() => lost.length === names.length),
+      );
+      expect(lost.toSorted()).to.deep.equal(names.toSorted());
+    });
+  }
+
+  it('after a DEL during a short cut; what is still there is kept, and no lease is prolonged', async () => {
+    const proxy = trackClient(await TcpProxy.start(redisUrl()));
+    const one = trackClient(Redisson.create(proxy.url));
+    const admin = trackClient(new Redis(redisUrl()));
+    const names = [uniqueName(), uniqueName()];
+    const [deleted, kept] = [await one.getLock(names[0]!).acquire(), await one.getLock(names[1]!).acquire()];
+    const leased = await one.getReadWriteLock(uniqueName()).readLock().acquire({ leaseTime: 20_000 });
+    await sleep(300);
+    const ttls = await Promise.all([kept, leased].map(({ name }) => admin.pttl(name)));
+    proxy.refuse();
+    proxy.cut();
+    await admin.del(names[0]!);
+    await proxy.accept();
+    await within(
+      SOON_MS,
+      'the loss',
+      sleepUntil(() => deleted.signal.aborted),
+    );
+    expect(deleted.signal.reason)
+      .to.have.property('message')
+      .match(/a check after the connection was lost/);
+    await sleep(50);
+    expect([kept.isHeld, leased.isHeld]).to.deep.equal([true, true]);
+    for (const [i, { name }] of [kept, leased].entries()) expect(await admin.pttl(name)).to.be.lessThan(ttls[i]!);
+    await kept.unlock();
+    await leased.unlock();
+  });
 });

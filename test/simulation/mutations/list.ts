@@ -283,7 +283,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'await batch[0]!.renewal.renew(batch, watchdogMs);',
+        search: 'await batch[0]!.renewal.renew(batch, leaseMs);',
         replace: 'await Promise.resolve(batch.map(() => true));',
       },
     ],
@@ -294,9 +294,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search:
-          'this.#owned.delete(ownership);\n    this.#quit(ownership);\n    if (this.#owned.size === 0) this.#arm(Infinity);',
-        replace: 'this.#owned.delete(ownership);',
+        search: 'this.#quit(ownership);\n    if (this.#owned.size === 0) this.#arm(Infinity);',
+        replace: '',
       },
       { file: 'watchdog/Watchdog.ts', search: 'return ownership.watchdogMs > 0;', replace: 'return true;' },
     ],
