@@ -5,7 +5,7 @@ import { defineScript, lua, PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
-import type { QueueWait } from '../waiters/QueueWait';
+import type { Waiter } from '../waiters/Waiter';
 import { latchWakeRule } from '../waiters/WaitQueue';
 import { checkCount, readSignal } from './callArguments';
 import type { RedisObject } from './RedisObject';
@@ -71,7 +71,7 @@ export class CountDownLatch implements RCountDownLatch {
 
   /** The condition of a wait. It takes nothing, so there is nothing to undo. @param waits - `false`: one check */
   #opening(waits: boolean): Acquirable<true> {
-    let wait: QueueWait<true> | undefined;
+    let wait: Waiter<true> | undefined;
     return {
       mustQueue: false,
       attempt: async () => {

@@ -6,7 +6,7 @@ import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
-import type { QueueWait } from '../waiters/QueueWait';
+import type { Waiter } from '../waiters/Waiter';
 import { permitWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
 import {
@@ -197,7 +197,7 @@ export class PermitAcquisition implements Acquirable<string[]> {
   #old: readonly Buffer[] = [];
   /** The number of the connection on which an attempt got no reply. */
   #unanswered: number | undefined;
-  #wait: QueueWait<string[]> | undefined;
+  #wait: Waiter<string[]> | undefined;
   /** Whether a reply came after the lease of its permits had ended. */
   #cameLate = false;
 

@@ -10,7 +10,7 @@ import { NO_LEASE } from '../util/duration';
 import { prefixName, suffixName } from '../util/names';
 import { type Acquirable, acquireWithin, type Closing, waitLimit } from '../wait/acquireWithin';
 import type { Rollback } from '../wait/Rollback';
-import type { QueueWait } from '../waiters/QueueWait';
+import type { Waiter } from '../waiters/Waiter';
 import type { ObjectListeners } from '../listeners/ObjectListeners';
 import type { Subscriptions } from '../waiters/Subscriptions';
 import type { WakeRule } from '../waiters/WaitQueue';
@@ -88,7 +88,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @param need - how many permits it waits for
    * @throws ShutdownError if the client is shut down
    */
-  join<T>(rule: WakeRule, need = 1): QueueWait<T> {
+  join<T>(rule: WakeRule, need = 1): Waiter<T> {
     return this.context.subscriptions.join<T>(this.keys.channel, this.keys.name, rule, 'shared', undefined, need);
   }
 

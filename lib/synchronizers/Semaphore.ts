@@ -5,7 +5,7 @@ import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
-import type { QueueWait } from '../waiters/QueueWait';
+import type { Waiter } from '../waiters/Waiter';
 import { semaphoreWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, readSignal } from './callArguments';
 import type { RedisObject } from './RedisObject';
@@ -128,7 +128,7 @@ export class SemaphoreAcquisition implements Acquirable<true> {
   readonly #permits: number;
   readonly #waits: boolean;
   readonly #sendRecord = newSendRecord();
-  #wait: QueueWait<true> | undefined;
+  #wait: Waiter<true> | undefined;
 
   /**
    * @param permits - how many, at least 1
@@ -141,7 +141,7 @@ export class SemaphoreAcquisition implements Acquirable<true> {
   }
 
   async attempt(): Promise<Attempt<true>> {
-    this.repeatable = this.#wait?.waiter.told === false;
+    this.repeatable = this.#wait?.told === false;
     if (this.repeatable) {
       if (!(await this.#look()) || this.#sendRecord.cancelled) return NOT_ENOUGH;
       this.repeatable = false;

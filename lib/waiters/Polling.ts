@@ -1,72 +1,71 @@
-import { clampTimer } from '../util/duration';
+import { Alarm } from '../util/Alarm';
 
-/** First pause between two attempts without a subscription, in ms; it doubles. */
+/** First pause between two attempts of those who are not subscribed, in ms; it doubles. */
 const FIRST_PAUSE_MS = 500;
 
 /** What polling needs of a queue. */
 export interface PolledQueue {
   /** How long a waiter without a limit waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
-  /** Longest pause between two looks, in ms. */
+  /** The longest pause between two attempts, in ms. */
   readonly longestPause: number;
   /** The head, and some of the shared waiters, attempt without a subscription. */
   retryUnsubscribed(): void;
   /**
-   * Rejects those without a limit who joined at that monotonic time or before.
-   * @returns when the next of them joined; `undefined` when there is none
+   * Rejects those without a limit whose time to become subscribed is up.
+   * @param since - monotonic time from which on it counts at the earliest
+   * @returns when the time of the next of them is up; `Infinity` when there is none
    */
-  expire(joinedAt: number): number | undefined;
+  expire(since: number): number;
 }
 
 /**
- * A queue whose channel is not subscribed yet, although a waiter in it listens. Nothing wakes its waiters, so they
- * attempt again after growing pauses. A waiter without a limit is rejected when it has waited too long for the
- * subscription.
+ * Has the waiters of a queue attempt after pauses, while no message reaches them: their channel is not subscribed yet,
+ * or the connection that listens is gone. A waiter without a limit is rejected when it has waited too long for the
+ * first subscription.
  *
- * States: waiting -> ended (subscribed, refused, or empty).
+ * States: waiting -> ended (messages arrive, the subscription is refused, or nobody waits).
  */
 export class Polling {
   readonly #queue: PolledQueue;
+  readonly #subscribed: boolean;
   readonly #since = performance.now();
+  readonly #alarm = new Alarm(() => this.#due(), true);
   #pause: number;
-  #timer: NodeJS.Timeout;
-  #deadline: NodeJS.Timeout | undefined;
+  #retryAt: number;
 
-  constructor(queue: PolledQueue) {
+  /**
+   * @param subscribed - whether the channel was subscribed before. Then a short gap heals by itself, and its end wakes
+   *   the waiters: they attempt only when it lasts.
+   */
+  constructor(queue: PolledQueue, subscribed: boolean) {
     this.#queue = queue;
-    this.#pause = Math.min(FIRST_PAUSE_MS, queue.longestPause);
-    this.#timer = setTimeout(this.#retry, clampTimer(this.#pause));
-    this.#expireAt(this.#since);
+    this.#subscribed = subscribed;
+    this.#pause = subscribed ? queue.longestPause : Math.min(FIRST_PAUSE_MS, queue.longestPause);
+    this.#retryAt = this.#since + this.#pause;
+    this.#alarm.set(this.#retryAt);
+    this.joined();
   }
 
   /** A waiter joins the queue. */
   joined(): void {
-    if (this.#deadline === undefined) this.#expireAt(performance.now());
+    if (!this.#subscribed) this.#alarm.setBy(performance.now() + this.#queue.subscriptionTimeout);
   }
 
-  /** Frees the timers. */
+  /** Frees the timer. */
   end(): void {
-    clearTimeout(this.#timer);
-    clearTimeout(this.#deadline);
+    this.#alarm.off();
   }
 
-  readonly #retry = (): void => {
-    this.#pause = Math.min(2 * this.#pause, this.#queue.longestPause);
-    this.#timer = setTimeout(this.#retry, clampTimer(this.#pause));
-    this.#queue.retryUnsubscribed();
-  };
-
-  /** Rejects those who joined until then, as soon as their time is up. */
-  #expireAt(joinedAt: number): void {
-    const { subscriptionTimeout } = this.#queue;
-    const due = Math.max(joinedAt, this.#since) + subscriptionTimeout;
-    this.#deadline = setTimeout(
-      () => {
-        this.#deadline = undefined;
-        const next = this.#queue.expire(Math.max(performance.now(), due) - subscriptionTimeout);
-        if (next !== undefined) this.#expireAt(next);
-      },
-      clampTimer(Math.ceil(due - performance.now())),
-    );
+  #due(): void {
+    const now = performance.now();
+    const expiresAt = this.#subscribed ? Infinity : this.#queue.expire(this.#since);
+    const retries = now >= this.#retryAt;
+    if (retries) {
+      this.#pause = Math.min(2 * this.#pause, this.#queue.longestPause);
+      this.#retryAt = now + this.#pause;
+    }
+    this.#alarm.set(Math.min(this.#retryAt, expiresAt));
+    if (retries) this.#queue.retryUnsubscribed();
   }
 }

@@ -1,9 +1,7 @@
 import type { Subscriber } from '../connection/pubsub/Subscriber';
 import { ShutdownError } from '../errors';
-import { clampTimer } from '../util/duration';
-import { FairPauses, GIVE_WAY_MS } from './fairness';
-import { QueueWait } from './QueueWait';
-import type { WaitOrder } from './Waiter';
+import { Turns } from './Turns';
+import type { Waiter, WaitOrder } from './Waiter';
 import { type QueueSubscription, WaitQueue, type WakeRule } from './WaitQueue';
 
 /** Settings of the subscriptions. */
@@ -29,16 +27,9 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   readonly #subscriptions = new Map<string, Subscription<H>>();
   /** Channels without waiters that are still subscribed. */
   readonly #unused = new Set<string>();
-  /** When the last channel was left (monotonic): Redis may count it as listened to for a little longer. */
-  #unusedSince = -Infinity;
-  /**
-   * The channel of the last message without a waiter: one of this client's own unlocks, sent before the channel was
-   * left.
-   */
-  #unawaited: string | undefined;
-  /** Names for which a fresh acquisition gives way to other processes. */
-  readonly fairPauses = new FairPauses();
-  #outage: NodeJS.Timeout | undefined;
+  /** Turns of locks that nobody here waits for, by channel, the longest resting first. */
+  readonly #resting = new Map<string, Turns>();
+  #interrupted = false;
   #closed = false;
   #shutdownError = (): ShutdownError => new ShutdownError();
 
@@ -49,11 +40,15 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     subscriber.events = {
       message: (channel, message) => {
         const subscription = this.#subscriptions.get(channel);
-        if (subscription === undefined) this.#unawaited = channel;
+        // Without a waiter it is mostly one of this client's own unlocks, sent before the channel was left.
+        if (subscription === undefined) this.#resting.get(channel)?.message();
         else subscription.message(message);
       },
-      interrupted: () => this.#interrupted(),
-      restored: () => this.#restored(),
+      interrupted: () => this.#setInterrupted(true),
+      restored: () => {
+        this.#setInterrupted(false);
+        this.wakeAll();
+      },
     };
   }
 
@@ -66,14 +61,14 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   }
 
   get interrupted(): boolean {
-    return this.#outage !== undefined;
+    return this.#interrupted;
   }
 
   get countsReceivers(): boolean {
     return this.#subscriber.countsReceivers;
   }
 
-  countListeners(channel: string): Promise<number> | undefined {
+  async countListeners(channel: string): Promise<number | undefined> {
     return this.#subscriber.countListeners?.(channel);
   }
 
@@ -95,19 +90,35 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     return this.#closed ? undefined : this.#subscriptions.get(channel)?.queue(rawName);
   }
 
+  /** Whether nobody waits, nor has just waited: then there is no queue, and there are no turns. */
+  get idle(): boolean {
+    if (this.#resting.size > 0) this.#forgetRested();
+    return this.#subscriptions.size === 0 && this.#resting.size === 0;
+  }
+
+  /** The turns of a lock, if anybody waits for it, or has just waited, or others waited when it was released. */
+  turns(channel: string, rawName: string): Turns | undefined {
+    return this.queue(channel, rawName)?.turns ?? this.#restingTurns(channel, rawName);
+  }
+
   /**
-   * This client has released a lock. The next acquisition of it gives way to the other subscribers, if there are any.
-   * @param receivers - how many subscribers got the message, this process perhaps among them
+   * An unlock of a lock without turns was answered. The next acquisition gives way to those who got the message.
+   * @param receivers - how many
    */
   released(channel: string, rawName: string, receivers: number): void {
     // The receivers on one node say nothing about other nodes: this process would give way more often than the rest.
-    if (!this.countsReceivers) return;
-    const mayBeOwn = this.#subscriptions.has(channel) || performance.now() - this.#unusedSince < GIVE_WAY_MS;
-    // If our own message is still to come, it will be counted as one of theirs.
-    const toCome = mayBeOwn && this.#unawaited === channel ? receivers - 1 : receivers;
-    this.#unawaited = undefined;
-    if (receivers > (mayBeOwn ? 1 : 0)) this.fairPauses.add(rawName, toCome);
-    else this.fairPauses.forget(rawName);
+    if (!this.countsReceivers || receivers === 0 || this.turns(channel, rawName) !== undefined) return;
+    const turns = new Turns(rawName);
+    turns.releasing();
+    turns.released(receivers, this.#subscriptions.has(channel));
+    this.rest(channel, turns);
+  }
+
+  rest(channel: string, turns: Turns): void {
+    if (!this.countsReceivers || this.#closed) return;
+    this.#forgetRested();
+    this.#resting.delete(channel);
+    this.#resting.set(channel, turns);
   }
 
   /**
@@ -125,14 +136,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
    * @param need - how many permits it waits for. @default 1
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(
-    channel: string,
-    rawName: string,
-    rule: WakeRule,
-    order: WaitOrder,
-    heir?: H,
-    need?: number,
-  ): QueueWait<T, H> {
+  join<T>(channel: string, rawName: string, rule: WakeRule, order: WaitOrder, heir?: H, need?: number): Waiter<T, H> {
     if (this.#closed) throw this.#shutdownError();
     let subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) {
@@ -140,18 +144,18 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     }
     let queue = subscription.queue(rawName, rule);
     if (queue === undefined) {
-      subscription.add((queue = new WaitQueue<H>(subscription, rawName, rule)));
-      const others = order === 'fifo' ? this.fairPauses.take(rawName) : 0;
-      if (others > 0) queue.giveWay(others);
+      const turns = this.#restingTurns(channel, rawName) ?? new Turns(rawName);
+      this.#resting.delete(channel);
+      subscription.add((queue = new WaitQueue<H>(subscription, rule, turns)));
     }
-    return new QueueWait(queue, queue.join<T>(order, heir, need));
+    return queue.join<T>(order, heir, need);
   }
 
   /** Rejects every waiter and closes the subscriber. @param shutdownError - makes what they get, and who comes later */
   close(shutdownError = this.#shutdownError): void {
     this.#closed = true;
     this.#shutdownError = shutdownError;
-    clearInterval(this.#outage);
+    this.#resting.clear();
     this.rejectAll(shutdownError);
     this.#subscriber.close();
   }
@@ -182,8 +186,6 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     if (!subscribed || this.#closed) return;
     if (this.#unused.size === 0) setImmediate(this.#unsubscribe);
     this.#unused.add(channel);
-    this.#unusedSince = performance.now();
-    this.#unawaited = undefined;
   }
 
   readonly #unsubscribe = (): void => {
@@ -191,25 +193,21 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     this.#unused.clear();
   };
 
-  #interrupted(): void {
-    if (this.#closed || this.#outage !== undefined) return;
-    // A short gap is healed by `restored`. A long one may be a dead server: the waiters' attempts find out, and reject
-    // with the connection's error when it is. Where only this connection is gone, nothing else would wake them.
-    this.#outage = setInterval(() => this.#retryUnsubscribed(), clampTimer(this.#settings.timeout));
-    this.#outage.unref();
+  #restingTurns(channel: string, rawName: string): Turns | undefined {
+    const turns = this.#resting.get(channel);
+    return turns?.rawName === rawName && turns.needed ? turns : undefined;
   }
 
-  #restored(): void {
-    clearInterval(this.#outage);
-    this.#outage = undefined;
-    this.wakeAll();
-  }
-
-  /** Not on a channel that was never subscribed: that has a polling of its own. */
-  #retryUnsubscribed(): void {
-    for (const { live, queues } of [...this.#subscriptions.values()]) {
-      if (live) for (const queue of [...queues]) queue.retryUnsubscribed();
+  #forgetRested(): void {
+    for (const [channel, turns] of this.#resting) {
+      if (turns.needed) break;
+      this.#resting.delete(channel);
     }
+  }
+
+  #setInterrupted(interrupted: boolean): void {
+    this.#interrupted = interrupted;
+    if (!this.#closed) for (const queue of this.#queues()) queue.interrupted();
   }
 
   #queues(): WaitQueue<H>[] {
@@ -228,7 +226,9 @@ export interface SubscriptionOwner<H extends object = object> {
   /** Whether Redis counts all who listen to a channel when it publishes a message. */
   readonly countsReceivers: boolean;
   /** How many listen to a channel, where Redis does not count them so; `undefined`: it cannot be asked. */
-  countListeners(channel: string): Promise<number> | undefined;
+  countListeners(channel: string): Promise<number | undefined>;
+  /** Nobody waits for a lock any more: its turns are kept for a while. */
+  rest(channel: string, turns: Turns): void;
   /** Subscribes the channel, however long it takes. */
   subscribe(channel: string): Promise<void>;
   /** It has no waiters any more. @param subscribed - whether it had asked for a subscription */
@@ -275,7 +275,7 @@ export class Subscription<H extends object = object> implements QueueSubscriptio
     return this.#queues.length === 1 && this.#host.countsReceivers;
   }
 
-  countListeners(): Promise<number> | undefined {
+  async countListeners(): Promise<number | undefined> {
     return this.#queues.length === 1 ? this.#host.countListeners(this.channel) : undefined;
   }
 
@@ -304,12 +304,13 @@ export class Subscription<H extends object = object> implements QueueSubscriptio
   remove(queue: WaitQueue<H>): void {
     const index = this.#queues.indexOf(queue);
     if (index >= 0) this.#queues.splice(index, 1);
+    this.#host.rest(this.channel, queue.turns);
     if (this.#queues.length === 0) this.#host.drop(this, this.#subscribing);
   }
 
-  /** Subscribes, for all its queues together, and tells them when it is done. @returns whether it is done already */
-  listen(): boolean {
-    if (this.#live || this.#subscribing) return this.#live;
+  /** Subscribes, for all its queues together, and tells them when it is done. */
+  listen(): void {
+    if (this.#subscribing) return;
     this.#subscribing = true;
     this.#host.subscribe(this.channel).then(
       () => {
@@ -322,7 +323,6 @@ export class Subscription<H extends object = object> implements QueueSubscriptio
         for (const queue of [...this.#queues]) queue.refused(error as Error);
       },
     );
-    return false;
   }
 
   /** A message of the channel. */

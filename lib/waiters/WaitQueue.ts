@@ -1,17 +1,17 @@
 import { SubscriptionTimeoutError } from '../errors';
 import { Alarm } from '../util/Alarm';
-import { GIVE_WAY_MS, ProcessFairness } from './fairness';
 import { Polling, type PolledQueue } from './Polling';
+import { GIVE_WAY_MS, type TurnQueue, type Turns } from './Turns';
 import { Waiter, type WaitOrder } from './Waiter';
 
 /**
- * What a message does to the waiters of its channel: a number wakes so many, `permits` wakes those that they are enough
- * for.
+ * Whom a message wakes among the waiters of its channel: a number is so many of them, `permits` are those that they are
+ * enough for.
  */
-export type WakeUp = 'next' | 'all' | 'none' | number | { readonly permits: number };
+type Whom = 'next' | 'all' | 'none' | number | { readonly permits: number };
 
 /** Reads a message of one family of channels: whom it wakes. */
-export type WakeRule = (message: string) => WakeUp;
+export type WakeRule = (message: string) => Whom;
 
 /** Locks and read/write locks: `0` = unlocked, one may try; `1` = write lock released, everybody may. */
 export const lockWakeRule: WakeRule = (message) => (message === '0' ? 'next' : message === '1' ? 'all' : 'none');
@@ -34,10 +34,6 @@ export const permitWakeRule: WakeRule = (message) => readPermits(message) || 'no
  */
 export const latchWakeRule: WakeRule = (message) => (message === '0' || message === '1' ? 'all' : 'none');
 
-/**
- * The longest turn, in ms: slow sections must not keep others waiting for many times their length.
- */
-const MAX_TURN_MS = 20;
 /** Without a subscription, at most this many shared waiters attempt at once. */
 const SHARED_RETRIES = 10;
 /** Each of those that gets in wakes this many others: what it found may be there for them, too. */
@@ -48,20 +44,18 @@ export interface QueueSubscription<H extends object = object> {
   readonly channel: string;
   /** How long a waiter without a limit waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
-  /** Longest pause between two attempts of those who are not subscribed, in ms. */
+  /** Longest pause between two attempts of those whom no message reaches, in ms. */
   readonly longestPause: number;
   /** Whether the channel is subscribed, or will be again as soon as its connection is back. */
   readonly live: boolean;
   /** Whether messages arrive. */
   readonly heard: boolean;
-  /**
-   * Whether the reply of an unlock tells how many listen to this channel, all of them for what this queue waits for.
-   */
+  /** See {@link TurnQueue}. */
   readonly counted: boolean;
-  /** How many listen to this channel, where an unlock does not tell; `undefined`: it cannot be known. */
-  countListeners(): Promise<number> | undefined;
-  /** Subscribes, for all its queues together, and tells them when it is done. @returns whether it is done already */
-  listen(): boolean;
+  /** See {@link TurnQueue}. */
+  countListeners(): Promise<number | undefined>;
+  /** Subscribes, for all its queues together, and tells them when it is done. */
+  listen(): void;
   /** The queue is empty. */
   remove(queue: WaitQueue<H>): void;
 }
@@ -79,38 +73,34 @@ export interface QueueSubscription<H extends object = object> {
  * again from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3. an
  * empty queue is not in the table.
  */
-export class WaitQueue<H extends object = object> implements PolledQueue {
+export class WaitQueue<H extends object = object> implements PolledQueue, TurnQueue {
   /** The object's key in Redis. */
   readonly rawName: string;
   /** What its messages mean. */
   readonly rule: WakeRule;
+  /** The turns that this process takes with others. */
+  readonly turns: Turns;
   readonly #subscription: QueueSubscription<H>;
-  /** Hand-overs within this process since it got the lock. */
-  #handOvers = 0;
-  /** Monotonic time until which other processes may sleep, by a lease that was handed on. */
-  #toldUntil = -Infinity;
-  /** Monotonic time at which this process got the lock from another one, or at which its first waiter came. */
-  #turnStartedAt = performance.now();
-  // Made when needed: most queues live for one attempt of one waiter, on the hot path.
-  #fairness: ProcessFairness | undefined;
   #head: Waiter<unknown, H> | undefined;
   /** Those behind the head. */
   #followers: Set<Waiter<unknown, H>> | undefined;
   #shared: Set<Waiter<unknown, H>> | undefined;
-  /** Whether its first waiter lets other processes go first. */
-  #yields = false;
   /** Wakes the head when it is to look again. */
   #recheck: Alarm | undefined;
-  /** While a waiter listens and the channel is not subscribed. */
+  /** While a waiter listens and no message arrives. */
   #polling: Polling | undefined;
   /** How many shared waiters are before the one that attempts next. */
   #retried = 0;
 
   /** Made by Subscriptions only. */
-  constructor(subscription: QueueSubscription<H>, rawName: string, rule: WakeRule) {
+  constructor(subscription: QueueSubscription<H>, rule: WakeRule, turns: Turns) {
     this.#subscription = subscription;
-    this.rawName = rawName;
+    this.rawName = turns.rawName;
     this.rule = rule;
+    this.turns = turns;
+    turns.attach(this);
+    // If the subscription is refused, the waiter subscribes again itself, and gets the error.
+    if (turns.givesWay) this.listen();
   }
 
   get channel(): string {
@@ -138,7 +128,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
    * has reached these yet, and a writer would overtake them each time.
    */
   get mustQueue(): boolean {
-    return this.#head !== undefined || this.#sharedSleeps;
+    return this.#head !== undefined || this.readersSleep;
   }
 
   /**
@@ -147,74 +137,37 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
    * @param need - how many permits it waits for. @default 1
    */
   join<T>(order: WaitOrder, heir?: H, need = 1): Waiter<T, H> {
-    const waiter = new Waiter<T, H>(order, heir, need);
+    const waiter = new Waiter<T, H>(this, order, heir, need);
     if (order === 'shared') (this.#shared ??= new Set()).add(waiter);
-    else if (this.#head === undefined) this.#head = waiter;
-    else (this.#followers ??= new Set()).add(waiter);
+    else if (this.#head === undefined) {
+      this.#head = waiter;
+      if (this.readersSleep) this.turns.giveWayToReaders();
+    } else (this.#followers ??= new Set()).add(waiter);
     this.#polling?.joined();
     return waiter;
   }
 
-  /**
-   * Its first waiter lets other processes go first: it listens, and does not attempt before so many messages, or a
-   * pause, have passed.
-   */
-  giveWay(others: number): void {
-    this.#yields = true;
-    if (others > 1) this.#newFairness().giveWay(others);
-    // If the subscription is refused, the waiter subscribes again itself, and gets the error.
-    this.listen();
-  }
-
-  /** This process got the lock by an attempt of its own: a new turn begins. */
-  beginTurn(now: number): void {
-    this.#handOvers = 0;
-    this.#toldUntil = -Infinity;
-    this.#turnStartedAt = now;
-    this.#fairness?.turnBegins();
-  }
-
-  /**
-   * Whether this process may hand the lock on to a waiter of its own once more, before others get their turn.
-   * @param limit - `maxHandOvers`
-   */
-  mayHandOver(now: number, limit: number): boolean {
-    const fairness = this.#fairness;
-    if (this.#handOvers >= limit || this.#handOvers >= (fairness?.handOvers ?? Infinity)) return false;
-    return now - this.#turnStartedAt < MAX_TURN_MS;
-  }
-
-  /** The lock is handed on. @param deadline - monotonic time until which Redis would have kept it */
-  handedOver(deadline: number): void {
-    this.#handOvers++;
-    this.#toldUntil = Math.max(this.#toldUntil, deadline);
-  }
-
-  /** Monotonic time until which other processes may sleep: the latest of this turn. @param deadline - that of the holder */
-  toldUntil(deadline: number): number {
-    return Math.max(this.#toldUntil, deadline);
-  }
-
-  /** An unlock that tells everybody is about to be sent. */
-  releasing(): void {
-    this.#newFairness().releasing(this.#handOvers, performance.now() - this.#turnStartedAt);
-  }
-
-  /** That unlock was answered. @param receivers - see {@link ProcessFairness.released} */
-  released(receivers: number): void {
-    const { counted } = this.#subscription;
-    this.#fairness?.released(receivers, counted, this.#sharedSleeps);
-    if (!counted) this.#fairness?.count(() => this.#subscription.countListeners());
-  }
-
-  /** Whether the waiter is the head. */
-  isHead(waiter: Waiter<unknown, H>): boolean {
-    return waiter === this.#head;
-  }
-
-  /** Whether its first attempt need not wait for others: it is the head, and no readers sleep. */
+  /** Whether the first attempt of a waiter need not wait for others. */
   mayBegin(waiter: Waiter<unknown, H>): boolean {
-    return waiter === this.#head && !this.#yields && !this.#sharedSleeps;
+    return (waiter.order === 'shared' || waiter === this.#head) && !this.turns.givesWay;
+  }
+
+  wakeHead(): void {
+    this.#head?.wake();
+  }
+
+  get readersSleep(): boolean {
+    if (this.#shared === undefined) return false;
+    for (const waiter of this.#shared) if (waiter.asleep) return true;
+    return false;
+  }
+
+  get counted(): boolean {
+    return this.#subscription.counted;
+  }
+
+  countListeners(): Promise<number | undefined> {
+    return this.#subscription.countListeners();
   }
 
   get subscriptionTimeout(): number {
@@ -227,15 +180,22 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
 
   /** Subscribes, for all its waiters together, and tells them when it is done. @returns whether it is done already */
   listen(): boolean {
-    if (this.#subscription.listen()) return true;
-    this.#polling ??= new Polling(this);
-    return false;
+    this.#subscription.listen();
+    this.#poll();
+    return this.#subscription.live;
   }
 
   /** The channel is subscribed. A waiter that attempted before that may have missed a message. */
   subscribed(): void {
-    this.#endPolling();
+    this.interrupted();
     for (const waiter of this.#all()) waiter.subscribed();
+  }
+
+  /** The connection that listens is gone, or it is back. */
+  interrupted(): void {
+    if (!this.#subscription.live) return;
+    this.#endPolling();
+    this.#poll();
   }
 
   /** The channel cannot be subscribed: the wait of those who listen ends with the error. */
@@ -252,13 +212,14 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
     this.#head?.attemptUnsubscribed();
   }
 
-  expire(joinedAt: number): number | undefined {
-    let next: number | undefined;
+  expire(since: number): number {
+    const now = performance.now();
+    let next = Infinity;
     for (const waiter of this.#all()) {
       if (waiter.timed) continue;
-      if (waiter.joinedAt <= joinedAt)
-        waiter.reject(new SubscriptionTimeoutError(this.channel, this.subscriptionTimeout));
-      else next = Math.min(next ?? Infinity, waiter.joinedAt);
+      const due = Math.max(since, waiter.joinedAt) + this.subscriptionTimeout;
+      if (due <= now) waiter.reject(new SubscriptionTimeoutError(this.channel, this.subscriptionTimeout));
+      else next = Math.min(next, due);
     }
     return next;
   }
@@ -270,7 +231,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
     if (typeof whom === 'number') return this.wakeSome(whom);
     if (typeof whom === 'object') return this.wakeFitting(whom.permits);
     for (const waiter of this.#shared ?? []) waiter.wake();
-    if (this.#fairness?.message() !== false) this.#head?.wake();
+    if (this.turns.message()) this.#head?.wake();
   }
 
   /** Wakes so many shared waiters that have no wake-up yet, the longest waiting first. */
@@ -310,14 +271,13 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
   /** The head looks again after so many ms. One timer serves the whole queue. */
   recheckIn(ms: number): void {
     if (ms === Infinity && this.#recheck === undefined) return;
-    this.#recheck ??= new Alarm(() => this.#head?.wake(), true);
+    this.#recheck ??= new Alarm(() => this.wakeHead(), true);
     this.#recheck.set(performance.now() + Math.max(1, ms));
   }
 
-  /** A waiter leaves. */
-  remove(waiter: Waiter<unknown, H>): void {
+  /** A waiter leaves. @param awake - whether it did not sleep */
+  remove(waiter: Waiter<unknown, H>, awake: boolean): void {
     const { leaseMs } = waiter;
-    const awake = waiter.leave();
     if (waiter.order === 'shared') {
       // A wake-up that it did not use, or used in vain, goes to another waiter.
       const handsOn = waiter.wakeKept || (waiter.woken && leaseMs === undefined);
@@ -325,16 +285,11 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
       if (there && leaseMs !== undefined && !this.#subscription.heard) this.wakeSome(FOLLOWERS);
       else if (there && handsOn) this.wakeSome(1);
     } else if (waiter === this.#head) {
-      this.#yields = false;
       this.#head = this.#followers?.values().next().value;
       if (this.#head !== undefined) this.#followers?.delete(this.#head);
       this.#succeed(waiter, awake);
     } else this.#followers?.delete(waiter);
     if (this.size === 0) this.#close();
-  }
-
-  #newFairness(): ProcessFairness {
-    return (this.#fairness ??= new ProcessFairness(() => this.#head?.wake()));
   }
 
   #all(): Waiter<unknown, H>[] {
@@ -346,15 +301,13 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
     this.#polling = undefined;
   }
 
-  get #sharedSleeps(): boolean {
-    if (this.#shared === undefined) return false;
-    for (const waiter of this.#shared) if (waiter.asleep) return true;
-    return false;
+  /** Waiters listen: while no message arrives they attempt without. */
+  #poll(): void {
+    if (!this.#subscription.heard) this.#polling ??= new Polling(this, this.#subscription.live);
   }
 
   #succeed(former: Waiter<unknown, H>, awake: boolean): void {
     const { leaseMs } = former;
-    if (leaseMs !== undefined) this.#fairness?.reset();
     const head = this.#head;
     if (head === undefined) return;
     if (!this.#subscription.live || (leaseMs === undefined && (awake || former.wakeKept))) head.wake();
@@ -366,7 +319,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue {
 
   #close(): void {
     this.#recheck?.off();
-    this.#fairness?.close();
+    this.turns.detach();
     this.#endPolling();
     this.#subscription.remove(this);
   }

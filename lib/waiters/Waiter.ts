@@ -1,6 +1,8 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
-import type { Attempt, Wake } from '../wait/acquireWithin';
+import type { Attempt, Wait, Wake } from '../wait/acquireWithin';
 import { clampTimer } from '../util/duration';
+import { GIVE_WAY_MS } from './Turns';
+import type { WaitQueue } from './WaitQueue';
 
 /** How waiters wait: `fifo` = one after the other, only the head attempts; `shared` = each for itself. */
 export type WaitOrder = 'fifo' | 'shared';
@@ -8,39 +10,40 @@ export type WaitOrder = 'fifo' | 'shared';
 /** Resolves a sleep. From a method, so that a waiter for any `T` is one for `unknown`. */
 type Sleeper<T> = { wake(wake: Wake<T>): void }['wake'];
 
-/** What woke a waiter: a message, or the doubt whether one was missed. */
-type WakeUp = 'message' | 'doubt';
+/** Why a waiter was woken: a message came, or one may have been missed. */
+type Reason = 'message' | 'doubt';
 
 /**
- * One waiter of a {@link WaitQueue}: a latch that keeps one wake-up. It does not know its queue.
+ * One waiter of a {@link WaitQueue}, and its wait as the waiting loop sees it: a latch that keeps one wake-up.
  *
  * States: awake (a wake-up that comes now is kept) <-> listening (until subscribed, or woken) | asleep -> left.
  */
-export class Waiter<T, H extends object = object> {
+export class Waiter<T, H extends object = object> implements Wait<T> {
   readonly order: WaitOrder;
   /** The acquisition that waits here, for a holder of this process that hands its lock over. */
   readonly heir: H | undefined;
   /** How many permits it waits for. */
   readonly need: number;
   readonly joinedAt = performance.now();
-  /** Whether its wait ends by itself, at a deadline. */
   timed = false;
+  readonly #queue: WaitQueue<H>;
   /** Whether it has begun to attempt. */
-  begun = false;
-  /** It has acquired for so many ms; `undefined`: it has not. */
-  leaseMs: number | undefined;
+  #begun = false;
+  #leaseMs: number | undefined;
   /** Ends its sleep. These two instead of a deferred promise: thousands may sleep. */
   #sleeper: Sleeper<T> | undefined;
   #failSleep: ((error: Error) => void) | undefined;
-  #kept: WakeUp | undefined;
-  #woken: WakeUp | undefined;
+  #kept: Reason | undefined;
+  #woken: Reason | undefined;
   #error: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
   #listener: DeferredPromise<void> | undefined;
   /** Whether it attempts although it is not subscribed, until it is. */
   #unsubscribed = false;
 
-  constructor(order: WaitOrder, heir: H | undefined, need: number) {
+  /** Made by its queue only. */
+  constructor(queue: WaitQueue<H>, order: WaitOrder, heir: H | undefined, need: number) {
+    this.#queue = queue;
     this.order = order;
     this.heir = heir;
     this.need = need;
@@ -66,26 +69,37 @@ export class Waiter<T, H extends object = object> {
     return this.#woken === 'message';
   }
 
-  /** Why its wait ends; `undefined`: it goes on. */
-  get error(): Error | undefined {
-    return this.#error;
+  /** For how many ms it has acquired; `undefined`: it has not. */
+  get leaseMs(): number | undefined {
+    return this.#leaseMs;
   }
 
-  /** Waits until messages arrive. @returns `undefined` when it need not wait: it attempts without a subscription */
+  get isTurn(): boolean {
+    return this.#queue.mayBegin(this);
+  }
+
   listen(): Promise<void> | undefined {
+    this.#begun = true;
+    if (this.#queue.listen()) this.#unsubscribed = false;
     // No message reaches it yet, but it was sent to attempt all the same.
-    if (this.#unsubscribed) return undefined;
-    this.#listener = pDefer<void>();
-    return this.#listener.promise;
+    else if (!this.#unsubscribed) return (this.#listener = pDefer<void>()).promise;
+    return undefined;
   }
 
-  /** Sleeps until woken, or for so many ms; not at all where a wake-up was kept. */
-  sleep(ms: number): Promise<Wake<T>> {
+  sleep(retryInMs: number, inDoubt = false): Promise<Wake<T>> {
+    const queue = this.#queue;
     if (this.#error !== undefined) return Promise.reject(this.#error);
+    // Woken in vain: there are fewer permits than it needs, but perhaps enough for those who need fewer.
+    if (this.woken && this.need > 1) queue.wakeFitting(this.need - 1);
     this.#woken = this.#kept;
     this.#kept = undefined;
     if (this.#woken !== undefined) return Promise.resolve(undefined);
-    if (ms !== Infinity) this.#timer = setTimeout(() => this.lookAgain(), clampTimer(Math.max(1, Math.ceil(ms))));
+    // One that has not begun gives way: it tries at the next message, or when there is none.
+    const ms = this.#begun || retryInMs !== Infinity ? retryInMs : GIVE_WAY_MS;
+    if (queue.head === this) queue.recheckIn(ms);
+    else if (ms !== Infinity && (inDoubt || this.order === 'shared')) {
+      this.#timer = setTimeout(() => this.lookAgain(), clampTimer(Math.max(1, ms)));
+    }
     return new Promise((resolve, reject) => {
       this.#sleeper = resolve;
       this.#failSleep = reject;
@@ -133,39 +147,49 @@ export class Waiter<T, H extends object = object> {
     this.lookAgain();
   }
 
-  /** Messages arrive already. */
-  heard(): void {
-    this.#unsubscribed = false;
-  }
-
   /** It cannot be subscribed. */
   refused(error: Error): void {
     if (this.#listener !== undefined || this.#unsubscribed) this.reject(error);
   }
 
-  /** Ends its wait: nothing wakes it any more. @returns whether it was awake */
-  leave(): boolean {
+  /**
+   * It has acquired for so many ms: unless woken, its successor need not look again before. `undefined`: it has not.
+   */
+  acquiredFor(leaseMs: number | undefined): void {
+    this.#leaseMs = leaseMs;
+  }
+
+  /** It has acquired by an attempt of its own, not by a hand-over. */
+  beginTurn(now: number): void {
+    if (this.order === 'fifo') this.#queue.turns.begin(now);
+  }
+
+  connectionLost(): void {
+    this.#queue.connectionLost();
+  }
+
+  leave(): void {
     const awake = this.#sleeper === undefined;
     this.#listener = undefined;
     this.#endSleep();
-    return awake;
+    this.#queue.remove(this, awake);
   }
 
-  #wake(wakeUp: WakeUp): boolean {
+  #wake(reason: Reason): boolean {
     if (this.#listener !== undefined) {
       this.#unsubscribed = true;
-      this.#woken = wakeUp;
+      this.#woken = reason;
       this.#stopListening()?.resolve();
       return true;
     }
     const sleeper = this.#endSleep();
     if (sleeper !== undefined) {
-      this.#woken = wakeUp;
+      this.#woken = reason;
       sleeper(undefined);
       return true;
     }
     const isNew = this.#kept === undefined;
-    if (this.#kept !== 'message') this.#kept = wakeUp;
+    if (this.#kept !== 'message') this.#kept = reason;
     return isNew;
   }
 

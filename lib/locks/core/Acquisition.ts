@@ -1,6 +1,6 @@
 import { newSendRecord } from '../../connection/pending/CommandExecutor';
 import { CommandTimeoutError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../../errors';
-import type { QueueWait } from '../../waiters/QueueWait';
+import type { Waiter } from '../../waiters/Waiter';
 import { confirmedUntil, type Hold, type Ownership } from '../../watchdog/Ownership';
 import type { AcquireReply } from '../../scripts/replies';
 import type { AcquireTrace } from '../../telemetry/tracing';
@@ -32,11 +32,6 @@ const MAX_LATE = 5;
 
 /** The result of an attempt that was cancelled before it was sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
-/**
- * How long a reader leaves a lock to a writer, in ms. It gets no message meanwhile, so the pause is only as long as a
- * writer needs to acquire.
- */
-const READER_PAUSE_MS = 2;
 /** A call with a shorter wait (ms) does not give way to others first: its time might end before its first attempt. */
 const MIN_WAIT_TO_GIVE_WAY_MS = 100;
 const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
@@ -61,7 +56,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   /** Set when it begins to wait in a scope; the lock engine ends it. */
   selfWait: SelfWait | undefined;
   /** Its wait, once it has joined the queue. */
-  wait: QueueWait<Acquired> | undefined;
+  wait: Waiter<Acquired> | undefined;
   /** The ttl in the reply to the last attempt, in ms. */
   ttl = -1;
   sleptMs = 0;
@@ -75,8 +70,6 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   #handed = false;
   /** The hand-over under way. It rejects if its outcome is unknown. */
   #handOver: Promise<AcquireReply> | undefined;
-  /** Whether it has given way to others once. */
-  #gaveWay = false;
   /** The number of the connection on which an attempt got no reply; cleared by a later reply on the same connection. */
   #unanswered: number | undefined;
   /** Its kind of lock; a holder hands over with the script of this kind. */
@@ -111,13 +104,12 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
    */
   get mustQueue(): boolean {
     const { kind, ownership } = this;
-    if (kind.waitOrder === 'shared' || kind.newWait !== undefined || !this.#waits || this.count > 1) return false;
     const { subscriptions } = this.#context;
-    if (this.#giveWayMs() > 0) return true;
-    return (
-      subscriptions.size > 0 &&
-      subscriptions.queue(kind.channelOf(ownership.rawName, ownership.owner), ownership.rawName)?.mustQueue === true
-    );
+    if (subscriptions.idle || kind.newWait !== undefined || !this.#waits || this.count > 1) return false;
+    const { rawName } = ownership;
+    const channel = kind.channelOf(rawName, ownership.owner);
+    if (kind.waitOrder === 'fifo' && subscriptions.queue(channel, rawName)?.mustQueue === true) return true;
+    return this.waitMs >= MIN_WAIT_TO_GIVE_WAY_MS && subscriptions.turns(channel, rawName)?.givesWay === true;
   }
 
   get repeated(): boolean {
@@ -167,10 +159,6 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     this.mayBegin();
     if (this.ownership.releasing)
       return this.ownership.whenReleased().then(() => (this.sendRecord.cancelled ? NOT_TRIED : this.attempt()));
-    if (this.wait === undefined) {
-      const giveWayMs = this.#giveWayMs();
-      if (giveWayMs > 0) return this.#giveWay(Math.min(giveWayMs, READER_PAUSE_MS));
-    }
     const { sendRecord } = this;
     sendRecord.sentAt = undefined;
     this.#open = true;
@@ -190,22 +178,6 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
         }
         throw error;
       },
-    );
-  }
-
-  /**
-   * How long to leave to others a lock that this client has just released, in ms. At most once per acquisition, and not
-   * for a wait so short that it might end first.
-   */
-  #giveWayMs(): number {
-    if (this.#gaveWay || this.count > 1 || !this.#waits || this.waitMs < MIN_WAIT_TO_GIVE_WAY_MS) return 0;
-    return this.#context.subscriptions.fairPauses.waitMs(this.rawName);
-  }
-
-  #giveWay(ms: number): Promise<Attempt<Acquired>> {
-    this.#gaveWay = true;
-    return new Promise<void>((resolve) => setTimeout(resolve, ms)).then(() =>
-      this.sendRecord.cancelled ? NOT_TRIED : this.attempt(),
     );
   }
 
@@ -275,7 +247,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     );
     // If the wait ends in this turn of the event loop, nothing awaits the attempt; `giveUp` then handles the hand-over.
     attempt.catch(() => undefined);
-    this.wait?.waiter.wakeWith(attempt);
+    this.wait?.wakeWith(attempt);
   }
 
   /**

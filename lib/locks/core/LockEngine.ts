@@ -150,8 +150,7 @@ export class LockEngine {
     if (reply.kind === 'released') {
       if (reply.unheard === true) context.warnUnheard(name);
       // Not for a kind with a queue in Redis, which has its own order.
-      if (reply.receivers === 0) subscriptions.fairPauses.forget(rawName);
-      else if (kind.abandon === undefined) {
+      if (reply.receivers > 0 && kind.abandon === undefined) {
         subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
       }
     }

@@ -1,5 +1,6 @@
 import { CommandError, NoSyncedReplicasError } from '../../errors';
 import type { Subscriptions } from '../../waiters/Subscriptions';
+import type { Turns } from '../../waiters/Turns';
 import type { WaitQueue } from '../../waiters/WaitQueue';
 import { NOTICE_MS } from '../../scripts/shortenLease';
 import type { ReleaseReply } from '../../scripts/replies';
@@ -19,19 +20,19 @@ export function releaseOrHandOver(
   deadline: number,
   maxHandOvers: number,
 ): Promise<ReleaseReply> {
-  const contended = request.left === 0 && subscriptions.size > 0;
-  const queue = contended
-    ? subscriptions.queue(kind.channelOf(request.rawName, request.owner), request.rawName)
-    : undefined;
-  if (queue === undefined || queue.head === undefined) return kind.release(request);
-  const heir = findHeir(queue, request, deadline, maxHandOvers);
+  // A kind with a queue in Redis has its own order.
+  if (request.left > 0 || subscriptions.idle || kind.abandon !== undefined) return kind.release(request);
+  const channel = kind.channelOf(request.rawName, request.owner);
+  const turns = subscriptions.turns(channel, request.rawName);
+  if (turns === undefined) return kind.release(request);
+  const heir = findHeir(subscriptions.queue(channel, request.rawName), request, deadline, maxHandOvers);
   if (heir !== undefined) {
-    queue.handedOver(deadline);
+    turns.handedOver(deadline);
     const { released, acquired } = heir.kind.handOver!(request, heir);
     heir.receiveHandOver(acquired, request.sendRecord.connectionNumber);
-    return released.catch((error: unknown) => handOverFailed(error, kind, queue, request));
+    return released.catch((error: unknown) => handOverFailed(error, kind, turns, request));
   }
-  return releaseToAll(kind, queue, request);
+  return releaseToAll(kind, turns, request);
 }
 
 const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
@@ -44,13 +45,13 @@ const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
 function handOverFailed(
   error: unknown,
   kind: LockKind,
-  queue: WaitQueue<Heir>,
+  turns: Turns,
   request: ReleaseRequest,
 ): ReleaseReply | Promise<ReleaseReply> {
   if (error instanceof NoSyncedReplicasError) return HANDED;
   // Such a server would refuse a plain release, too, and the executor has retried for long enough.
   if (!(error instanceof CommandError) || UNABLE.has(error.reply)) throw error;
-  return releaseToAll(kind, queue, request);
+  return releaseToAll(kind, turns, request);
 }
 
 /** Error replies of a server that would refuse a plain release as well. */
@@ -66,8 +67,8 @@ const UNABLE = new Set([
 ]);
 
 /** A release with a message: it notifies every waiting process, and this process gives way to the others. */
-async function releaseToAll(kind: LockKind, queue: WaitQueue, request: ReleaseRequest): Promise<ReleaseReply> {
-  queue.releasing();
+async function releaseToAll(kind: LockKind, turns: Turns, request: ReleaseRequest): Promise<ReleaseReply> {
+  turns.releasing();
   let receivers = 0;
   try {
     const reply = await kind.release(request);
@@ -75,7 +76,7 @@ async function releaseToAll(kind: LockKind, queue: WaitQueue, request: ReleaseRe
     else if (reply.kind === 'kept') receivers = -1;
     return reply;
   } finally {
-    queue.released(receivers);
+    turns.released(receivers);
   }
 }
 
@@ -84,13 +85,13 @@ async function releaseToAll(kind: LockKind, queue: WaitQueue, request: ReleaseRe
  * number of times in a row.
  */
 function findHeir(
-  queue: WaitQueue<Heir>,
+  queue: WaitQueue<Heir> | undefined,
   request: ReleaseRequest,
   deadline: number,
   maxHandOvers: number,
 ): Heir | undefined {
-  const { heir } = queue;
-  if (heir?.kind.handOver === undefined) return undefined;
+  const heir = queue?.heir;
+  if (queue === undefined || heir?.kind.handOver === undefined) return undefined;
   // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
   // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
   // may hand over to one another.
@@ -98,9 +99,9 @@ function findHeir(
   // A release of the heir's thread may be sent again, and would then release what is handed over.
   if (heir.releasing) return undefined;
   const now = performance.now();
-  if (!queue.mayHandOver(now, maxHandOvers)) return undefined;
+  if (!queue.turns.mayHandOver(now, maxHandOvers)) return undefined;
   // Waiters of other processes sleep until the latest deadline of this turn, and only an unlock would notify them of a
   // lease that ends sooner.
-  if (queue.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
+  if (queue.turns.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
   return heir;
 }

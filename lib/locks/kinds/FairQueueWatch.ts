@@ -6,7 +6,7 @@ import {
 } from '../../connection/pending/CommandExecutor';
 import { CommandError } from '../../errors';
 import { PUBLISH_COMMAND } from '../../scripts/Script';
-import type { QueueWait } from '../../waiters/QueueWait';
+import type { Waiter } from '../../waiters/Waiter';
 import type { Subscriptions } from '../../waiters/Subscriptions';
 import { lockWakeRule } from '../../waiters/WaitQueue';
 import { fairChannelKeys } from './fair';
@@ -34,7 +34,7 @@ const MAX_FAILURES = 5;
 const MARGIN_MS = 50;
 
 /** A waiter in the queue of a foreign channel, which never attempts anything. */
-type Listener = QueueWait<never, Heir>;
+type Listener = Waiter<never, Heir>;
 
 /** A queue that is watched. */
 interface Watched {

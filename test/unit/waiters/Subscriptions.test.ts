@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { ShutdownError, SubscriptionTimeoutError } from '../../../lib/errors';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { QueueWait } from '../../../lib/waiters/QueueWait';
+import type { Waiter } from '../../../lib/waiters/Waiter';
 import { lockWakeRule, permitWakeRule, semaphoreWakeRule } from '../../../lib/waiters/WaitQueue';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
@@ -23,16 +23,16 @@ describe('Subscriptions', () => {
     subscriptions = new Subscriptions(subscriber, { subscriptionTimeout: 1_000, timeout: 3_000 });
   });
 
-  function join(channel = 'a', order: 'fifo' | 'shared' = 'shared', rawName = `name of ${channel}`): QueueWait<string> {
+  function join(channel = 'a', order: 'fifo' | 'shared' = 'shared', rawName = `name of ${channel}`): Waiter<string> {
     return subscriptions.join(channel, rawName, lockWakeRule, order);
   }
 
-  function listen(waiter: QueueWait<string>): Outcome<void> {
+  function listen(waiter: Waiter<string>): Outcome<void> {
     return new Outcome(waiter.listen() ?? Promise.resolve());
   }
 
   /** It attempts in vain whenever it is sent to. */
-  function asleep(waiter: QueueWait<string>): Outcome<never> {
+  function asleep(waiter: Waiter<string>): Outcome<never> {
     const attempts = async (): Promise<never> => {
       for (;;) {
         await waiter.sleep(Infinity);
@@ -91,8 +91,10 @@ describe('Subscriptions', () => {
     await turn();
     former.leave();
     // The unlock, sent before the channel was unsubscribed: this client is one of three that were told.
+    const turns = subscriptions.turns('a', 'name of a')!;
+    turns.releasing();
     redis.publish('a', '0');
-    subscriptions.released('a', 'name of a', 3);
+    turns.released(3);
     const waiter = join('a', 'fifo');
     const sleep = new Outcome(waiter.sleep(Infinity));
     redis.publish('a', '0');
@@ -238,15 +240,15 @@ describe('Subscriptions', () => {
       const queue = subscriptions.queue('a', 'x')!;
       for (const receivers of [0, 1, 2, 3]) {
         const sleeping = new Outcome(waiter.sleep(Infinity));
-        queue.releasing();
+        queue.turns.releasing();
         redis.publish('a', '0');
-        queue.released(receivers);
+        queue.turns.released(receivers);
         // The own one is either of the two.
         redis.publish('a', '0');
         await clock.tickAsync(5);
         expect(sleeping.state).to.equal('resolved');
         // One too many is harmless: it tries in vain, and sleeps again.
-        while (waiter.waiter.wakeKept) await waiter.sleep(Infinity);
+        while (waiter.wakeKept) await waiter.sleep(Infinity);
       }
     });
 
@@ -361,7 +363,7 @@ describe('Subscriptions', () => {
     listen(first);
     listen(second);
     first.leave();
-    expect(clock.countTimers()).to.equal(2);
+    expect(clock.countTimers()).to.equal(1);
     second.leave();
     expect(clock.countTimers()).to.equal(0);
   });

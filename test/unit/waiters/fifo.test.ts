@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { QueueWait } from '../../../lib/waiters/QueueWait';
+import type { Waiter } from '../../../lib/waiters/Waiter';
 import type { WaitQueue } from '../../../lib/waiters/WaitQueue';
 import { lockWakeRule } from '../../../lib/waiters/WaitQueue';
 import { turn } from '../../support';
@@ -22,7 +22,7 @@ describe('WaitQueue: FIFO', () => {
     ({ clock, redis, subscriptions } = openFakeSubscriptions());
   });
 
-  function join(): QueueWait<string> {
+  function join(): Waiter<string> {
     return subscriptions.join(CHANNEL, NAME, lockWakeRule, 'fifo');
   }
 
@@ -31,10 +31,7 @@ describe('WaitQueue: FIFO', () => {
   }
 
   /** A subscribed queue of so many, all asleep; the head's sleep is bounded by `ttl`. */
-  async function line(
-    length: number,
-    ttl: number,
-  ): Promise<{ waiters: QueueWait<string>[]; sleeps: Outcome<unknown>[] }> {
+  async function line(length: number, ttl: number): Promise<{ waiters: Waiter<string>[]; sleeps: Outcome<unknown>[] }> {
     const waiters = Array.from({ length }, join);
     await waiters[0]!.listen();
     const sleeps = waiters.map((waiter, i) => new Outcome(waiter.sleep(i === 0 ? ttl : Infinity)));
@@ -86,7 +83,7 @@ describe('WaitQueue: FIFO', () => {
 
   it('leaves a timer that fires early alone, and sleeps on', async () => {
     const { waiters, sleeps } = await line(1, 100);
-    waiters[0]!.waiter.wake();
+    waiters[0]!.wake();
     const again = new Outcome(waiters[0]!.sleep(1_000));
     await clock.tickAsync(999);
     expect([...states(sleeps), again.state]).to.deep.equal(['resolved', 'pending']);
@@ -106,8 +103,8 @@ describe('WaitQueue: FIFO', () => {
   it('banks a wake-up that comes while the head is awake, once', async () => {
     const { waiters } = await line(1, 10_000);
     const head = waiters[0]!;
-    head.waiter.wake();
-    expect([head.waiter.wake(), head.waiter.wake()], 'news').to.deep.equal([true, false]);
+    head.wake();
+    expect([head.wake(), head.wake()], 'news').to.deep.equal([true, false]);
     expect(new Outcome(head.sleep(1_000))).to.be.an('object');
     const kept = new Outcome(head.sleep(1_000));
     await turn();
@@ -116,7 +113,7 @@ describe('WaitQueue: FIFO', () => {
 
   it('leaves the successor asleep when the head acquires, to look again when that lease is over', async () => {
     const { waiters, sleeps } = await line(3, 10_000);
-    waiters[0]!.waiter.wake();
+    waiters[0]!.wake();
     waiters[0]!.acquiredFor(2_000);
     waiters[0]!.leave();
     await clock.tickAsync(1_999);
@@ -167,10 +164,10 @@ describe('WaitQueue: FIFO', () => {
   it('gives a sleeper an attempt that its predecessor makes for it', async () => {
     const { waiters, sleeps } = await line(2, 1_000);
     const attempt = Promise.resolve({ ok: true, value: 'handed' } as const);
-    waiters[0]!.waiter.wakeWith(attempt);
+    waiters[0]!.wakeWith(attempt);
     await turn();
     expect(sleeps[0]!.value).to.deep.equal({ attempt });
-    expect(waiters[0]!.waiter.asleep).to.equal(false);
+    expect(waiters[0]!.asleep).to.equal(false);
   });
 
   it('hands on a wake-up that came while the head was acquiring, 5 ms later unless the lock is handed on', async () => {
@@ -200,12 +197,12 @@ describe('WaitQueue: FIFO', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 
-  it('leaves no timer of its fairness when the last waiter leaves during an unlock', async () => {
+  it('leaves no timer of its turns when the last waiter leaves during an unlock', async () => {
     const { waiters } = await line(1, 60_000);
     const left = queue();
-    left.releasing();
+    left.turns.releasing();
     waiters[0]!.leave();
-    left.released(4);
+    left.turns.released(4);
     expect(clock.countTimers()).to.equal(0);
   });
 });

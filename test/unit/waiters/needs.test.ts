@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { QueueWait } from '../../../lib/waiters/QueueWait';
+import type { Waiter } from '../../../lib/waiters/Waiter';
 import { latchWakeRule, permitWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/waiters/WaitQueue';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
@@ -82,10 +82,10 @@ describe('WaitQueue: waiters that need several permits', () => {
 
 /** A waiter that sleeps, and may be sent to sleep again. */
 class Sleeper {
-  readonly waiter: QueueWait<string>;
+  readonly waiter: Waiter<string>;
   #sleep: Outcome<unknown>;
 
-  constructor(waiter: QueueWait<string>) {
+  constructor(waiter: Waiter<string>) {
     this.waiter = waiter;
     this.#sleep = new Outcome(waiter.sleep(Infinity));
   }

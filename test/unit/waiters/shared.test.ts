@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { QueueWait } from '../../../lib/waiters/QueueWait';
+import type { Waiter } from '../../../lib/waiters/Waiter';
 import { latchWakeRule, lockWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/waiters/WaitQueue';
 import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
@@ -26,7 +26,7 @@ describe('WaitQueue: shared', () => {
     rule: WakeRule,
     length: number,
     ttl = Infinity,
-  ): Promise<{ waiters: QueueWait<string>[]; sleeps: Outcome<unknown>[] }> {
+  ): Promise<{ waiters: Waiter<string>[]; sleeps: Outcome<unknown>[] }> {
     const waiters = Array.from({ length }, () => subscriptions.join<string>(CHANNEL, NAME, rule, 'shared'));
     for (const waiter of waiters) await waiter.listen();
     const sleeps = waiters.map((waiter) => new Outcome(waiter.sleep(ttl)));
@@ -55,7 +55,7 @@ describe('WaitQueue: shared', () => {
     redis.publish(CHANNEL, '0');
     await turn();
     expect(awake(sleeps)).to.deep.equal(Array(10).fill(true));
-    expect(waiters.map(({ waiter }) => waiter.wakeKept)).to.deep.equal(Array(10).fill(false));
+    expect(waiters.map(({ wakeKept }) => wakeKept)).to.deep.equal(Array(10).fill(false));
   });
 
   it('wakes as many waiters of a semaphore as there are permits, the longest waiting first', async () => {
@@ -89,8 +89,8 @@ describe('WaitQueue: shared', () => {
 
   it('hands a kept wake-up on when the one who has it gives up', async () => {
     const { waiters, sleeps } = await contenders(semaphoreWakeRule, 2);
-    waiters[0]!.waiter.wake();
-    waiters[0]!.waiter.wake();
+    waiters[0]!.wake();
+    waiters[0]!.wake();
     waiters[0]!.leave();
     await turn();
     expect(awake(sleeps)).to.deep.equal([true, true]);
@@ -98,7 +98,7 @@ describe('WaitQueue: shared', () => {
 
   it('hands a kept wake-up on when the one who has it acquires: it was meant for the next permit', async () => {
     const { waiters, sleeps } = await contenders(semaphoreWakeRule, 2);
-    waiters[0]!.waiter.wake();
+    waiters[0]!.wake();
     redis.publish(CHANNEL, '1');
     await turn();
     waiters[0]!.acquiredFor(1_000);
@@ -123,16 +123,16 @@ describe('WaitQueue: shared', () => {
       subscriptions.join<string>(CHANNEL, NAME, semaphoreWakeRule, 'shared'),
     );
     for (const waiter of waiters) void waiter.sleep(Infinity).then(() => waiter.leave());
-    waiters[0]!.waiter.wake();
+    waiters[0]!.wake();
     await turn();
     expect(subscriptions.size).to.equal(0);
   });
 
   it('AS-01: a wake-up before the sleep and one during it end the sleep alike', async () => {
     const { waiters, sleeps } = await contenders(lockWakeRule, 1);
-    waiters[0]!.waiter.wake();
+    waiters[0]!.wake();
     await turn();
-    waiters[0]!.waiter.wake();
+    waiters[0]!.wake();
     const second = new Outcome(waiters[0]!.sleep(Infinity));
     await turn();
     expect([sleeps[0]!.state, second.state]).to.deep.equal(['resolved', 'resolved']);
