@@ -20,6 +20,7 @@ export const BASE_RIGHTS = {
   connection: 'info ping client|setname',
   replicas: 'wait',
   cluster: 'cluster|slots cluster|info',
+  classic: 'pubsub|numsub',
   sharded: 'spublish ssubscribe sunsubscribe pubsub|shardnumsub',
 } as const;
 

@@ -46,7 +46,8 @@ async function examineUser(examiner: Examiner, server: ServerFacts, patient: Pat
   for (const [kind, needed] of Object.entries(KIND_RIGHTS)) {
     const listens = needed.commands.includes('subscribe');
     const own = needed.commands.split(' ').filter((command) => !isSharded || !CLASSIC.includes(command));
-    const commands = isSharded && listens ? [...own, ...BASE_RIGHTS.sharded.split(' ')] : own;
+    const more = isCluster && listens ? BASE_RIGHTS[isSharded ? 'sharded' : 'classic'].split(' ') : [];
+    const commands = [...own, ...more];
     const keys = await examiner.places('eval', needed.keys(key), '~');
     const channels = await examiner.places(isSharded ? 'spublish' : 'publish', needed.channels(key), '&');
     places += keys.length + channels.length;

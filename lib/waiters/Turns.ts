@@ -183,7 +183,7 @@ export class Turns {
       return;
     }
     const counted = queue?.counted !== false;
-    if (!counted) this.#count(queue!);
+    if (!counted) this.#count(queue);
     const known = counted ? receivers : Math.max(receivers, this.#listeners ?? 1, 1);
     const others = Math.max(0, known - (listens ? 1 : 0));
     if (others === 0) this.#shortTurnScore = 0;
@@ -232,7 +232,7 @@ export class Turns {
     // Until it is answered.
     this.#countAt = Infinity;
     void queue.countListeners().then((listeners) => {
-      this.#listeners = listeners;
+      this.#listeners = listeners ?? this.#listeners;
       this.#countAt = performance.now() + COUNT_INTERVAL_MS;
     });
   }

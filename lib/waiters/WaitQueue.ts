@@ -2,7 +2,7 @@ import { SubscriptionTimeoutError } from '../errors';
 import { Alarm } from '../util/Alarm';
 import { Polling, type PolledQueue } from './Polling';
 import { GIVE_WAY_MS, type TurnQueue, type Turns } from './Turns';
-import { Waiter, type WaitOrder } from './Waiter';
+import { Waiter, type WaiterQueue, type WaitOrder } from './Waiter';
 
 /**
  * Whom a message wakes among the waiters of its channel: a number is so many of them, `permits` are those that they are
@@ -73,7 +73,7 @@ export interface QueueSubscription<H extends object = object> {
  * again from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3. an
  * empty queue is not in the table.
  */
-export class WaitQueue<H extends object = object> implements PolledQueue, TurnQueue {
+export class WaitQueue<H extends object = object> implements PolledQueue, TurnQueue, WaiterQueue<H> {
   /** The object's key in Redis. */
   readonly rawName: string;
   /** What its messages mean. */
@@ -268,11 +268,17 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     for (const waiter of this.#all()) waiter.reject(error);
   }
 
-  /** The head looks again after so many ms. One timer serves the whole queue. */
-  recheckIn(ms: number): void {
-    if (ms === Infinity && this.#recheck === undefined) return;
+  /** If it is the head, it looks again after so many ms. One timer serves the whole queue. @returns whether it is */
+  recheckIn(waiter: Waiter<unknown, H>, ms: number): boolean {
+    if (waiter !== this.#head) return false;
+    if (ms === Infinity && this.#recheck === undefined) return true;
     this.#recheck ??= new Alarm(() => this.wakeHead(), true);
     this.#recheck.set(performance.now() + Math.max(1, ms));
+    return true;
+  }
+
+  beginTurn(now: number): void {
+    this.turns.begin(now);
   }
 
   /** A waiter leaves. @param awake - whether it did not sleep */
@@ -313,7 +319,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     if (!this.#subscription.live || (leaseMs === undefined && (awake || former.wakeKept))) head.wake();
     // A message that came during the successful attempt is mostly that of the unlock that let it in. The successor is
     // woken for it only if nothing happens for a while: awake, it could not be handed the lock.
-    else if (leaseMs !== undefined) this.recheckIn(former.wakeKept ? Math.min(GIVE_WAY_MS, leaseMs) : leaseMs);
+    else if (leaseMs !== undefined) this.recheckIn(head, former.wakeKept ? Math.min(GIVE_WAY_MS, leaseMs) : leaseMs);
     // else: it gave up while asleep, and its timer serves the successor as well
   }
 

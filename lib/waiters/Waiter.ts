@@ -2,7 +2,6 @@ import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Attempt, Wait, Wake } from '../wait/acquireWithin';
 import { clampTimer } from '../util/duration';
 import { GIVE_WAY_MS } from './Turns';
-import type { WaitQueue } from './WaitQueue';
 
 /** How waiters wait: `fifo` = one after the other, only the head attempts; `shared` = each for itself. */
 export type WaitOrder = 'fifo' | 'shared';
@@ -13,8 +12,26 @@ type Sleeper<T> = { wake(wake: Wake<T>): void }['wake'];
 /** Why a waiter was woken: a message came, or one may have been missed. */
 type Reason = 'message' | 'doubt';
 
+/** What a waiter needs of its queue. */
+export interface WaiterQueue<H extends object> {
+  /** Whether the first attempt of a waiter need not wait for others. */
+  mayBegin(waiter: Waiter<unknown, H>): boolean;
+  /** Subscribes. @returns whether that is done already */
+  listen(): boolean;
+  /** Whether the queue looks after the sleep of a waiter, since it is the head; then it looks again after so many ms. */
+  recheckIn(waiter: Waiter<unknown, H>, ms: number): boolean;
+  /** There may be so many permits for others. */
+  wakeFitting(permits: number): void;
+  /** The head got the lock by an attempt of its own. */
+  beginTurn(now: number): void;
+  /** All attempt now. */
+  connectionLost(): void;
+  /** The waiter leaves. @param awake - whether it did not sleep */
+  remove(waiter: Waiter<unknown, H>, awake: boolean): void;
+}
+
 /**
- * One waiter of a {@link WaitQueue}, and its wait as the waiting loop sees it: a latch that keeps one wake-up.
+ * One waiter of a queue, and its wait as the waiting loop sees it: a latch that keeps one wake-up.
  *
  * States: awake (a wake-up that comes now is kept) <-> listening (until subscribed, or woken) | asleep -> left.
  */
@@ -26,7 +43,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
   readonly need: number;
   readonly joinedAt = performance.now();
   timed = false;
-  readonly #queue: WaitQueue<H>;
+  readonly #queue: WaiterQueue<H>;
   /** Whether it has begun to attempt. */
   #begun = false;
   #leaseMs: number | undefined;
@@ -42,7 +59,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
   #unsubscribed = false;
 
   /** Made by its queue only. */
-  constructor(queue: WaitQueue<H>, order: WaitOrder, heir: H | undefined, need: number) {
+  constructor(queue: WaiterQueue<H>, order: WaitOrder, heir: H | undefined, need: number) {
     this.#queue = queue;
     this.order = order;
     this.heir = heir;
@@ -96,8 +113,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
     if (this.#woken !== undefined) return Promise.resolve(undefined);
     // One that has not begun gives way: it tries at the next message, or when there is none.
     const ms = this.#begun || retryInMs !== Infinity ? retryInMs : GIVE_WAY_MS;
-    if (queue.head === this) queue.recheckIn(ms);
-    else if (ms !== Infinity && (inDoubt || this.order === 'shared')) {
+    if (!queue.recheckIn(this, ms) && ms !== Infinity && (inDoubt || this.order === 'shared')) {
       this.#timer = setTimeout(() => this.lookAgain(), clampTimer(Math.max(1, ms)));
     }
     return new Promise((resolve, reject) => {
@@ -161,7 +177,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
 
   /** It has acquired by an attempt of its own, not by a hand-over. */
   beginTurn(now: number): void {
-    if (this.order === 'fifo') this.#queue.turns.begin(now);
+    if (this.order === 'fifo') this.#queue.beginTurn(now);
   }
 
   connectionLost(): void {

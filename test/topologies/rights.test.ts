@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import * as sinon from 'sinon';
 import { Config, Redisson } from '../../lib';
-import { RedisCluster, type RedisServer, trackClient } from '../support';
+import { RedisCluster, type RedisServer, sleep, sleepUntil, trackClient } from '../support';
 import { ReplicatedRedis } from '../support/ReplicatedRedis';
 import { refusals, rulesOf } from '../support/securityPage';
 import { within } from './helpers';
@@ -20,7 +21,7 @@ describe('docs/security.md on a cluster: the rights of the page are enough', fun
       const rules = [
         ...rulesOf('connection'),
         ...rulesOf('cluster'),
-        ...(mode === 'ON' ? rulesOf('sharded') : []),
+        ...rulesOf(mode === 'ON' ? 'sharded' : 'classic'),
         ...kind,
       ];
       const admins = cluster.urls.map((url) => trackClient(new Redis(url)));
@@ -40,6 +41,33 @@ describe('docs/security.md on a cluster: the rights of the page are enough', fun
       }
     });
   }
+});
+
+it('classic pub/sub without +pubsub|numsub: locks work, and one warning names the right', async function () {
+  this.timeout(60_000);
+  const warn = sinon.stub(process, 'emitWarning');
+  const cluster = trackClient(await RedisCluster.start());
+  const rules = [...rulesOf('connection'), ...rulesOf('cluster'), ...rulesOf('lock')];
+  for (const url of cluster.urls) {
+    await trackClient(new Redis(url)).call('acl', 'setuser', 'service', 'reset', 'on', '>secret', ...rules);
+  }
+  const config = new Config();
+  config.useClusterServers().addNodeAddress(cluster.urls[0]!).setUsername('service').setPassword('secret');
+  const client = trackClient(Redisson.create(config.setShardedSubscriptionMode('OFF').setMaxHandOvers(0)));
+  const told = (): unknown[] =>
+    warn.args.filter(([, options]) => (options as { code?: string })?.code === 'IOREDISSON_NO_NUMSUB');
+  for (let round = 0; round < 2; round++) {
+    const first = await client.getLock('app:x').acquire();
+    const second = client.getLock('app:x').acquire({ waitTime: 20_000 });
+    await sleep(100);
+    await first.unlock();
+    await (await second).unlock();
+    await sleepUntil(() => told().length > 0, { message: 'the warning' });
+  }
+  expect(told()).to.have.length(1);
+  expect(String((told()[0] as unknown[])[0]))
+    .to.contain('+pubsub|numsub')
+    .and.to.contain('docs/security.md');
 });
 
 describe('docs/security.md with replicas and sentinels', function () {

@@ -58,6 +58,8 @@ export class ClusterView {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   #refreshing = false;
+  /** Whether it was said that the user may not count listeners. */
+  #warned = false;
   #refreshes = 0;
   #refreshError: Error | undefined;
   /** Why it cannot be used as it is configured. */
@@ -129,11 +131,26 @@ export class ClusterView {
     return pick(others.length > 0 ? others : nodes);
   }
 
-  /** How many listen to a classic channel, each on one of the masters. */
-  async countListeners(channel: string): Promise<number> {
-    const asked = this.#pool.usable.map(({ link }) => askNode(link, 'pubsub', 'NUMSUB', channel));
-    const replies = (await Promise.all(asked)) as [string, number | string][];
-    return replies.reduce((sum, [, count]) => sum + Number(count), 0);
+  /** How many listen to a classic channel, each on one of the masters. @returns `undefined` if that cannot be known */
+  async countListeners(channel: string): Promise<number | undefined> {
+    try {
+      const asked = this.#pool.usable.map(({ link }) => askNode(link, 'pubsub', 'NUMSUB', channel));
+      const replies = (await Promise.all(asked)) as [string, number | string][];
+      return replies.reduce((sum, [, count]) => sum + Number(count), 0);
+    } catch (error) {
+      if (!this.#warned && (error as Error).message.startsWith('NOPERM')) this.#warnNoCount();
+      return undefined;
+    }
+  }
+
+  #warnNoCount(): void {
+    this.#warned = true;
+    process.emitWarning(
+      'Redis does not let this user count who listens to a channel. On a cluster with classic pub/sub no unlock tells how ' +
+        'many processes wait for a lock, so this process may have a contended lock more often than others, or less ' +
+        'often. Give the user the right +pubsub|numsub, see docs/security.md.',
+      { code: 'IOREDISSON_NO_NUMSUB' },
+    );
   }
 
   /** A node has sent somebody elsewhere. @param reply - its `MOVED` or `ASK`. @returns the node it named, unless closed */

@@ -7,7 +7,7 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
  */
 export class ClusterSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
-  readonly countListeners: (channel: string) => Promise<number>;
+  readonly countListeners: (channel: string) => Promise<number | undefined>;
   readonly #chosen: Promise<Subscriber>;
   #subscriber: Subscriber | undefined;
   #sharded = false;
@@ -22,7 +22,7 @@ export class ClusterSubscriber implements Subscriber {
   constructor(
     sharded: Promise<boolean>,
     open: (sharded: boolean) => Subscriber,
-    countListeners: (channel: string) => Promise<number>,
+    countListeners: (channel: string) => Promise<number | undefined>,
   ) {
     this.countListeners = countListeners;
     const closed = new Promise<never>((_resolve, reject) => {

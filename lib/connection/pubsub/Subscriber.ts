@@ -23,8 +23,8 @@ export interface Subscriber {
   subscribe(channel: string): Promise<void>;
   /** Forgets the channel; errors are swallowed, since nothing listens any more. */
   unsubscribe(channel: string): void;
-  /** How many listen to a channel on all nodes, where PUBLISH does not tell. Rejects when a node cannot be asked. */
-  countListeners?(channel: string): Promise<number>;
+  /** How many listen to a channel on all nodes, where PUBLISH does not tell; `undefined`: that cannot be known. */
+  countListeners?(channel: string): Promise<number | undefined>;
   /** Finds out whether the servers are still there: something else seems to be wrong. */
   probe(): void;
   /** Closes the connections. */

@@ -105,7 +105,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   get mustQueue(): boolean {
     const { kind, ownership } = this;
     const { subscriptions } = this.#context;
-    if (subscriptions.idle || kind.newWait !== undefined || !this.#waits || this.count > 1) return false;
+    if (!this.#waits || this.count > 1 || kind.newWait !== undefined || subscriptions.idle) return false;
     const { rawName } = ownership;
     const channel = kind.channelOf(rawName, ownership.owner);
     if (kind.waitOrder === 'fifo' && subscriptions.queue(channel, rawName)?.mustQueue === true) return true;

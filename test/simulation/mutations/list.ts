@@ -190,7 +190,11 @@ export const MUTATIONS: readonly ListedMutation[] = [
     name: 'hand-overs in a row shorten the lease by a second each',
     by: { file: 'test/unit/locks/handOver.test.ts', grep: 'each want it for a little less' },
     edits: [
-      { file: 'locks/core/handOver.ts', search: 'if (queue.toldUntil(deadline) - now', replace: 'if (deadline - now' },
+      {
+        file: 'locks/core/handOver.ts',
+        search: 'if (queue.turns.toldUntil(deadline) - now',
+        replace: 'if (deadline - now',
+      },
     ],
   },
   {
@@ -226,7 +230,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
-        search: 'if (this.#fairness?.message() !== false) this.#head?.wake();',
+        search: 'if (this.turns.message()) this.#head?.wake();',
         replace: '',
       },
     ],
@@ -237,8 +241,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
-        search: 'for (const waiter of this.#shared ?? []) waiter.wake();\n    if (this.#fairness',
-        replace: 'if (this.#fairness',
+        search: 'for (const waiter of this.#shared ?? []) waiter.wake();\n    if (this.turns',
+        replace: 'if (this.turns',
       },
     ],
   },
@@ -249,8 +253,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/Subscriptions.ts',
-        search: 'this.#outage = undefined;\n    this.wakeAll();',
-        replace: 'this.#outage = undefined;',
+        search: 'this.#setInterrupted(false);\n        this.wakeAll();',
+        replace: 'this.#setInterrupted(false);',
       },
     ],
   },
