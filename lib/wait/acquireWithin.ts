@@ -1,5 +1,5 @@
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError, ShutdownError } from '../errors';
-import { currentScope, enclosingScopes } from '../thread/threadScope';
+import { currentScope, enclosingScopes, type Scope } from '../thread/threadScope';
 import { mayHaveRun } from './Rollback';
 import { INTERRUPTED, WaitLimit } from './WaitLimit';
 
@@ -43,13 +43,20 @@ export interface Wait<T> {
 /**
  * Whether a call of this client may still begin, or go on waiting.
  *
- * While the client drains, only calls inside a section that still runs may: the work under that lock finishes. A thread
+ * While the client drains, only calls inside a section of its own that still runs may: the work under that lock finishes. A thread
  * that such a section has started counts as part of it.
  *
  * States: open -> draining -> closed, or open -> closed.
  */
 export class Closing {
   #state: 'open' | 'draining' | 'closed' = 'open';
+  /** The sections of locks of this client: scopes are shared by all clients of the process. */
+  readonly #sections = new WeakSet<Scope>();
+
+  /** A section has got a lock of this client. */
+  entered(section: Scope): void {
+    this.#sections.add(section);
+  }
 
   /** The client shuts down. Waiting calls must be woken then: each asks {@link mayBegin}. */
   begin(state: 'draining' | 'closed'): void {
@@ -62,17 +69,17 @@ export class Closing {
    * @throws ShutdownError if it may not begin, or go on
    */
   mayBegin(what: string): void {
-    if (this.#state === 'open' || (this.#state === 'draining' && isInSection())) return;
+    if (this.#state === 'open' || (this.#state === 'draining' && this.#isInSection())) return;
     throw this.error(what);
   }
 
   /** The error of calls that may not begin. */
   readonly error = (what?: string): ShutdownError => new ShutdownError(what, this.#state === 'draining');
-}
 
-function isInSection(): boolean {
-  for (const scope of enclosingScopes(currentScope())) if (scope.isSection) return true;
-  return false;
+  #isInSection(): boolean {
+    for (const scope of enclosingScopes(currentScope())) if (this.#sections.has(scope)) return true;
+    return false;
+  }
 }
 
 /** Pause of a waiter whose attempt got no reply in time, in ms: it must not flood a server that hangs. */

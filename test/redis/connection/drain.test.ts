@@ -95,6 +95,18 @@ describe('shutdown({ drain })', function () {
     await other.getFairLock(`${busy}-fair`).forceUnlock();
   });
 
+  it('C10: a section of another client of this process is no work of the client that drains', async () => {
+    const name = uniqueName();
+    await other.getLock(name).withLock(async () => {
+      const waiting = errorOf(client.getLock(name).lock());
+      await client.ping();
+      const closing = client.shutdown({ drain: DRAIN_MS });
+      expect(await waiting).to.be.instanceOf(ShutdownError);
+      expect(await errorOf(client.getLock(uniqueName()).lock())).to.be.instanceOf(ShutdownError);
+      await closing;
+    });
+  });
+
   it('C10: work under a lock finishes: re-entries, other locks, permits and latches; all else is refused', async () => {
     const names = { outer: uniqueName(), inner: uniqueName(), busy: uniqueName(), permits: uniqueName() };
     const busy = await other.getLock(names.busy).acquire();
