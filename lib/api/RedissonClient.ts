@@ -57,8 +57,8 @@ export interface RedissonClient {
    * of the group are independent of it; two locks that share a value exclude each other. `getHoldCount` and
    * `remainTimeToLive` reject with `UnsupportedOperationError`: each value has its own count and time.
    *
-   * For threads the group is one lock: a thread acquires and releases its sets of values one after the other. A value
-   * that the thread has already is re-entered. `unlock` releases the same set of values that `lock` acquired.
+   * For threads, sets that share a value are one lock: a thread acquires and releases them one after the other, and a
+   * value that it has already is re-entered. Other sets are independent of each other. `unlock` releases the same set of values that `lock` acquired.
    *
    * A Java client must use `StringCodec`; with another codec its values have other names in Redis.
    *

@@ -221,7 +221,7 @@ export class Lock implements MemberLock {
       const found = holdToRelease(engine, around);
       if (found === undefined) break;
       const { ownership, hold } = found;
-      if (!ownership.acquiring) return engine.release(ownership.threadId, hold);
+      if (!ownership.unsettled) return engine.release(ownership.threadId, hold);
       await ownership.whenIdle();
     }
     const { id } = around.thread;

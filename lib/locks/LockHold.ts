@@ -1,7 +1,6 @@
 import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
-import { sharesValue, valuesHeldUntil } from '../watchdog/groupValues';
 import { confirmedUntil, type Hold } from '../watchdog/Ownership';
 import type { LockEngine } from './core/LockEngine';
 import type { MemberHold } from './core/MemberLock';
@@ -55,8 +54,7 @@ export class LockHold implements MemberHold {
     if (!this.isHeld) return 0;
     const hold = this.#hold;
     const ownership = this.#engine.ownershipOf(this.threadId);
-    const deadline = (hold.values && ownership ? valuesHeldUntil(ownership.holds, hold) : ownership?.deadline) ?? 0;
-    return Math.max(0, Math.min(deadline, hold.leaseEnd) - performance.now());
+    return Math.max(0, Math.min(ownership?.deadline ?? 0, hold.leaseEnd) - performance.now());
   }
 
   /**
@@ -131,7 +129,7 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
   const { kind, name, rawName } = lock;
   const { ownerships } = lock.context;
   let ownership = lock.ownershipOf(threadId);
-  while (ownership?.acquiring === true && ownership.holds.includes(hold)) {
+  while (ownership?.unsettled === true && ownership.holds.includes(hold)) {
     await ownership.whenIdle();
     ownership = lock.ownershipOf(threadId);
   }
@@ -144,25 +142,23 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
   try {
     const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
     const left = ownership.holds.length;
-    const { owner, holds } = ownership;
+    const { owner, overlapping } = ownership;
     const reply = await kind.release({
       name,
       rawName,
       threadId,
       owner,
-      holds,
+      overlapping,
       left,
       remainingMs,
       sendRecord: newSendRecord(),
     });
     if (reply.kind !== 'notHeld') {
       lock.keepLease(ownership);
-      ownerships.confirm(ownership, hold, Math.min(ownership.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+      ownerships.confirm(ownership, Math.min(ownership.leaseEnd, confirmedUntil(sentAt, remainingMs)));
     } else {
-      const { gone } = reply;
-      const lost = gone && ownership.holds.filter((one) => sharesValue(one, gone));
       const why = 'it was gone when its lease was set (expired or deleted)';
-      ownerships.loseEach([{ ownership, why, holds: lost }]);
+      ownerships.loseEach([{ ownership, why, gone: reply.gone }]);
     }
   } finally {
     ownership.endRelease();

@@ -13,14 +13,8 @@ export const PUBLISH_COMMAND: unique symbol = Symbol('publish command');
  */
 export const RESEND_FLAG: unique symbol = Symbol('resend flag');
 
-/**
- * A script argument for the time at which the script is sent, in epoch ms by the clock of this client. A command may
- * wait long for its connection, and a lease counted from before that wait could have ended when the script runs.
- */
-export const SEND_TIME: unique symbol = Symbol('send time');
-
 /** What a script argument may be; numbers are sent as decimal text, Buffers as raw bytes. */
-export type ScriptArg = string | number | Buffer | typeof PUBLISH_COMMAND | typeof RESEND_FLAG | typeof SEND_TIME;
+export type ScriptArg = string | number | Buffer | typeof PUBLISH_COMMAND | typeof RESEND_FLAG;
 
 /**
  * When a script may be sent a second time:

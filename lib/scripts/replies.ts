@@ -87,6 +87,11 @@ export function decodeGroupAcquire(reply: unknown): AcquireReply {
   return Array.isArray(reply) ? { acquired: true, gone: reply.map(String) } : decodeAcquire(reply);
 }
 
+/** Reads per group the values that were gone. */
+export function decodeGone(reply: unknown): string[][] {
+  return Array.isArray(reply) ? reply.map((gone) => (Array.isArray(gone) ? gone.map(String) : [])) : [];
+}
+
 /** Reads 0 / 1 + receivers / `{value, ...}` (these values were not held). */
 export function decodeGroupRelease(reply: unknown): ReleaseReply {
   return Array.isArray(reply) ? { kind: 'notHeld', gone: reply.map(String) } : decodeRelease(reply);

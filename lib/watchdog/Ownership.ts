@@ -4,6 +4,7 @@ import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Scope } from '../thread/threadScope';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
+const NOBODY: readonly Ownership[] = Object.freeze([]);
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
 
 /** The key of an ownership in the table: the lock's key and the owner. */
@@ -21,7 +22,7 @@ export type Origin = 'plain' | 'acquire' | 'section';
 export interface GroupValues {
   /** Their field names in the group's hash, sorted, each once. */
   readonly fields: readonly string[];
-  /** The same as one string: equal for equal sets. */
+  /** A short text: equal for equal sets only. */
   readonly key: string;
 }
 
@@ -54,10 +55,6 @@ export interface Hold {
   readonly scope?: Scope | undefined;
   /** Whether the caller named the thread: the hold then belongs to that thread, whatever scope it was acquired in. */
   readonly given?: boolean;
-  /** For a group lock: the values it covers. @default the whole lock */
-  readonly values?: GroupValues | undefined;
-  /** With `values`: monotonic time until which Redis keeps them for this hold. */
-  deadline?: number;
   /** Why it was lost; set before any listener is called. */
   lost?: LockLostError;
   /** Called once when it is lost. */
@@ -85,7 +82,7 @@ export function newSchedule(watchdogMs: number): RenewalSchedule {
 }
 
 /** What identifies an ownership and how it is renewed. */
-export interface OwnershipIdentity extends Omit<Renewable, 'holds'> {
+export interface OwnershipIdentity extends Renewable {
   /** Its key in the table: {@link ownershipKey}. */
   readonly key: string;
   /** The lock's name as the user gave it. */
@@ -97,7 +94,9 @@ export interface OwnershipIdentity extends Omit<Renewable, 'holds'> {
 }
 
 /**
- * All holds of one thread on one lock, as far as this client knows.
+ * All holds of one thread on one lock, as far as this client knows. In a group, each set of values is a lock of its own.
+ * Sets of one owner that share a value have a common count in Redis, so their commands wait for each other:
+ * {@link overlapping}.
  *
  * States: idle (no holds) -> acquiring -> held (1..n holds) -> idle; held -> lost (removed from the table).
  */
@@ -107,7 +106,10 @@ export class Ownership implements OwnershipIdentity {
   readonly rawName: string;
   readonly threadId: number;
   readonly owner: string;
+  readonly values: GroupValues | undefined;
   readonly renewal: Renewal;
+  /** For a group lock: the other ownerships of its owner that share a value with it. The table keeps this. */
+  overlapping = NOBODY;
   /** Its holds, in the order in which they were acquired. */
   holds: readonly Hold[] = NO_HOLDS;
   /**
@@ -138,6 +140,7 @@ export class Ownership implements OwnershipIdentity {
     this.rawName = identity.rawName;
     this.threadId = identity.threadId;
     this.owner = identity.owner;
+    this.values = identity.values;
     this.renewal = identity.renewal;
   }
 
@@ -149,14 +152,6 @@ export class Ownership implements OwnershipIdentity {
   /** Removes a hold. */
   remove(hold: Hold): void {
     this.holds = this.holds.length === 1 ? NO_HOLDS : this.holds.filter((one) => one !== hold);
-  }
-
-  /** Removes those of the given holds that it has. @returns the removed holds */
-  removeSome(some: readonly Hold[]): readonly Hold[] {
-    const gone = this.holds.filter((one) => some.includes(one));
-    if (gone.length === this.holds.length) return this.removeAll();
-    this.holds = this.holds.filter((one) => !some.includes(one));
-    return gone;
   }
 
   /** Removes all holds. @returns the removed holds */
@@ -229,7 +224,17 @@ export class Ownership implements OwnershipIdentity {
    * its reply is late, and would then also release what the acquisition has just acquired.
    */
   get releasing(): boolean {
-    return this.#releases > 0;
+    return this.#releases > 0 || this.overlapping.some((other) => other.#releases > 0);
+  }
+
+  /** Whether an acquisition is under way of it, or of one that shares a value with it. */
+  get unsettled(): boolean {
+    return this.acquiring || this.overlapping.some(({ acquiring }) => acquiring);
+  }
+
+  /** Whether it has no holds, and no acquisition, release or rollback of it is under way. */
+  get unused(): boolean {
+    return this.holds.length === 0 && !this.acquiring && this.#releases === 0 && this.rollbacks === 0;
   }
 
   /** Call before a release is sent. */
@@ -240,11 +245,11 @@ export class Ownership implements OwnershipIdentity {
   /** Call when a release has ended, with success or with an error. */
   endRelease(): void {
     if (--this.#releases > 0) return;
-    this.#released?.resolve();
-    this.#released = undefined;
+    this.recheck();
+    for (const other of this.overlapping) other.recheck();
   }
 
-  /** Resolves when no release is under way. */
+  /** Resolves when no release is under way. The caller must then check again. */
   whenReleased(): Promise<void> {
     if (!this.releasing) return Promise.resolve();
     this.#released ??= pDefer<void>();
@@ -253,7 +258,7 @@ export class Ownership implements OwnershipIdentity {
 
   /** Resolves when no acquisition is under way, or no holds are left. The caller must then check again. */
   whenIdle(): Promise<void> {
-    if (!this.acquiring) return Promise.resolve();
+    if (!this.unsettled) return Promise.resolve();
     this.#idle ??= pDefer<void>();
     return this.#idle.promise;
   }
@@ -262,13 +267,22 @@ export class Ownership implements OwnershipIdentity {
   ended(): void {
     this.acquiring = false;
     this.acquirer = undefined;
-    this.emptied();
+    this.recheck();
+    for (const other of this.overlapping) other.recheck();
   }
 
-  /** No holds are left: a call that waits in order to release one need not wait for the acquisition under way. */
-  emptied(): void {
-    this.#idle?.resolve();
-    this.#idle = undefined;
+  /**
+   * Lets those continue that need not wait any more: what was under way has ended, or no holds are left, and so none
+   * that a call could release.
+   */
+  recheck(): void {
+    if (!this.unsettled || this.holds.length === 0) {
+      this.#idle?.resolve();
+      this.#idle = undefined;
+    }
+    if (this.releasing) return;
+    this.#released?.resolve();
+    this.#released = undefined;
   }
 }
 
@@ -319,12 +333,12 @@ export interface Renewable {
   readonly rawName: string;
   /** The owner's field in the lock's hash. */
   readonly owner: string;
-  /** The owner's holds. */
-  readonly holds: readonly Hold[];
+  /** For a group lock: the values that it covers. */
+  readonly values?: GroupValues | undefined;
 }
 
-/** What a renewal found: whether the lock was still held; or, for a group lock, the holds that were gone. */
-export type Renewed = boolean | readonly Hold[];
+/** What a renewal found: whether the lock was still held; or, for a group lock, the fields of the values that were gone. */
+export type Renewed = boolean | readonly string[];
 
 /**
  * How one family of locks is renewed. There is one object per family: ownerships with the same object share batches.

@@ -4,10 +4,17 @@ import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { confirmValues, countDeadline, sharesValue } from './groupValues';
 import { Leftovers } from './Leftovers';
 import type { Loss } from './losses';
-import { confirmedUntil, type GroupValues, Ownership, type Hold, type OwnershipIdentity } from './Ownership';
+import { OwnedValues } from './OwnedValues';
+import {
+  confirmedUntil,
+  type GroupValues,
+  type Hold,
+  Ownership,
+  type OwnershipIdentity,
+  ownershipKey,
+} from './Ownership';
 
 /** A lock was lost (Redisson has no such event). */
 export interface LockLost {
@@ -23,6 +30,8 @@ export interface LockLost {
  */
 export class OwnershipTable {
   readonly #ownerships = new Map<string, Ownership>();
+  /** For each group and owner. */
+  readonly #values = new Map<string, OwnedValues>();
   readonly #listeners = new Set<(event: LockLost) => void>();
   readonly #leftovers = new Leftovers();
   // Made when needed: most clients have no such calls.
@@ -65,7 +74,22 @@ export class OwnershipTable {
   open(identity: OwnershipIdentity): Ownership {
     const ownership = identity instanceof Ownership ? identity : new Ownership(identity);
     this.#ownerships.set(ownership.key, ownership);
+    if (ownership.values !== undefined) {
+      const key = ownershipKey(ownership.rawName, ownership.owner);
+      let values = this.#values.get(key);
+      if (values === undefined) this.#values.set(key, (values = new OwnedValues()));
+      values.add(ownership);
+    }
     return ownership;
+  }
+
+  /**
+   * For a group lock: the ownerships of an owner that cover one of these values.
+   * @param fields - the values. @default those of the given ownership
+   */
+  sharing({ rawName, owner, values }: OwnershipIdentity, fields = values?.fields): readonly Ownership[] {
+    if (fields === undefined) return [];
+    return this.#values.get(ownershipKey(rawName, owner))?.sharing(fields) ?? [];
   }
 
   /** All ownerships. */
@@ -79,8 +103,7 @@ export class OwnershipTable {
    */
   add(ownership: Ownership, hold: Hold, deadline: number): void {
     ownership.add(hold);
-    if (hold.values !== undefined) confirmValues(ownership, [hold], deadline);
-    else if (deadline > ownership.deadline) ownership.deadline = deadline;
+    if (deadline > ownership.deadline) ownership.deadline = deadline;
     this.watcher?.changed(ownership);
   }
 
@@ -115,8 +138,9 @@ export class OwnershipTable {
     }
     ownership.deadline = 0;
     ownership.renewalFailed = undefined;
-    ownership.emptied();
+    ownership.recheck();
     this.watcher?.ended(ownership);
+    this.#shortenOthers(ownership);
     this.tidy(ownership);
   }
 
@@ -128,7 +152,6 @@ export class OwnershipTable {
   setLease(ownership: Ownership, hold: Hold, leaseMs: number, leaseEnd: number): void {
     hold.leaseMs = leaseMs;
     hold.leaseEnd = leaseEnd;
-    if (hold.deadline !== undefined) hold.deadline = Math.min(hold.deadline, leaseEnd);
     this.#shorten(ownership);
     this.watcher?.changed(ownership);
   }
@@ -147,16 +170,25 @@ export class OwnershipTable {
     this.update(ownership);
   }
 
-  /**
-   * Redis confirmed that it keeps the lock until `deadline` (monotonic).
-   * @param hold - the hold whose lease was set
-   */
-  confirm(ownership: Ownership, hold: Hold, deadline: number): void {
-    if (hold.values !== undefined) {
-      if (ownership.holds.includes(hold)) confirmValues(ownership, [hold], deadline);
-    } else if (ownership.holds.length > 0 && deadline > ownership.deadline) ownership.deadline = deadline;
-    else return;
+  /** Redis confirmed that it keeps the lock until `deadline` (monotonic). */
+  confirm(ownership: Ownership, deadline: number): void {
+    if (ownership.holds.length === 0 || deadline <= ownership.deadline) return;
+    ownership.deadline = deadline;
     this.watcher?.changed(ownership);
+  }
+
+  /**
+   * The deadline of an ownership has passed. Values that all belong to other ownerships of its owner, too, are kept as
+   * long as those are.
+   * @returns whether it is held on
+   */
+  isCovered(ownership: Ownership, now: number): boolean {
+    const { values, overlapping, rawName, owner } = ownership;
+    if (values === undefined || overlapping.length === 0) return false;
+    const until = this.#values.get(ownershipKey(rawName, owner))!.keptUntil(values);
+    if (until <= now) return false;
+    ownership.deadline = until;
+    return true;
   }
 
   /** Whether Redis may still have a hold of this owner that this client has reported as lost, or has given up. */
@@ -181,9 +213,9 @@ export class OwnershipTable {
    */
   loseEach(losses: Iterable<Loss>): void {
     const tell: (() => void)[] = [];
-    for (const { ownership, why, options, holds: some } of losses) {
-      const holds = some === undefined ? ownership.removeAll() : ownership.removeSome(some);
-      if (holds.length === 0) continue;
+    const lose = (ownership: Ownership, { why, options }: Loss): void => {
+      const holds = ownership.removeAll();
+      if (holds.length === 0) return;
       const cause = new LockLostError(ownership.name, ownership.threadId, why, options);
       this.#leftovers.add(ownership, holds);
       for (const hold of holds) {
@@ -192,6 +224,10 @@ export class OwnershipTable {
       }
       this.update(ownership);
       tell.push(() => this.#tell(ownership, holds, cause));
+    };
+    for (const loss of losses) {
+      lose(loss.ownership, loss);
+      if (loss.gone !== undefined) for (const other of this.sharing(loss.ownership, loss.gone)) lose(other, loss);
     }
     for (const one of tell) one();
   }
@@ -208,33 +244,27 @@ export class OwnershipTable {
   }
 
   /**
-   * A release found the lock gone: the hold just released is lost, and so are the others that cover what is gone.
-   * @param gone - the values that are gone. @default the whole lock
+   * A release found the lock gone: the hold just released is lost, and so are the others.
+   * @param gone - for a group lock: the values that are gone
    */
   foundGone(ownership: Ownership, hold: Hold, why: string, gone?: readonly string[]): void {
-    const others =
-      gone === undefined
-        ? ownership.removeAll()
-        : ownership.removeSome(ownership.holds.filter((other) => sharesValue(other, gone)));
+    const others = ownership.removeAll();
     for (const other of others) this.#parted(ownership.threadId, other);
     this.#tell(ownership, [...others, hold], new LockLostError(ownership.name, ownership.threadId, why));
     this.update(ownership);
+    this.loseEach([{ ownership, why, gone }]);
   }
 
   /**
    * Marks every ownership of a key as lost (forceUnlock by this client).
-   * @param values - only holds that cover one of these. @default all holds
+   * @param values - for a group lock: only ownerships that cover one of these
    */
   loseAll(rawName: string, why: string, values?: GroupValues): void {
-    this.loseEach(
-      [...this.#ownerships.values()]
-        .filter((ownership) => ownership.rawName === rawName)
-        .map((ownership) => ({
-          ownership,
-          why,
-          holds: values && ownership.holds.filter((hold) => sharesValue(hold, values.fields)),
-        })),
-    );
+    const fields = values && new Set(values.fields);
+    const all = [...this.#ownerships.values()].filter((one) => one.rawName === rawName);
+    const lost =
+      fields === undefined ? all : all.filter((one) => one.values?.fields.some((field) => fields.has(field)));
+    this.loseEach(lost.map((ownership) => ({ ownership, why })));
   }
 
   /** An acquisition has ended. @param failed - the section for which it was made, if it did not acquire the lock */
@@ -249,8 +279,13 @@ export class OwnershipTable {
   /** Removes an ownership without holds and without an acquisition, a release or a rollback under way. */
   tidy(ownership: Ownership): void {
     this.onReleased?.();
-    if (ownership.holds.length > 0 || ownership.acquiring || ownership.releasing || ownership.rollbacks > 0) return;
-    if (this.#ownerships.get(ownership.key) === ownership) this.#ownerships.delete(ownership.key);
+    if (!ownership.unused || this.#ownerships.get(ownership.key) !== ownership) return;
+    this.#ownerships.delete(ownership.key);
+    if (ownership.values === undefined) return;
+    const key = ownershipKey(ownership.rawName, ownership.owner);
+    const values = this.#values.get(key);
+    values?.remove(ownership);
+    if (values?.isEmpty === true) this.#values.delete(key);
   }
 
   /** Adds a listener. @returns a function that removes it */
@@ -273,6 +308,7 @@ export class OwnershipTable {
   clear(why = 'its client was shut down, and nothing renews it', reason: Error = new ShutdownError()): void {
     const ownerships = [...this.#ownerships.values()];
     this.#ownerships.clear();
+    this.#values.clear();
     for (const ownership of ownerships) {
       const holds = ownership.removeAll();
       for (const hold of holds) this.#parted(ownership.threadId, hold);
@@ -309,8 +345,18 @@ export class OwnershipTable {
 
   /** Limits the deadline to the longest of the holds. */
   #shorten(ownership: Ownership): void {
-    if (ownership.holds[0]?.values !== undefined) countDeadline(ownership);
-    else ownership.deadline = Math.min(ownership.deadline, ownership.keptUntil(performance.now()));
+    ownership.deadline = Math.min(ownership.deadline, ownership.keptUntil(performance.now()));
+    this.#shortenOthers(ownership);
+  }
+
+  /** The values of an ownership may be kept for a shorter time, which also those count on that share some of them. */
+  #shortenOthers({ overlapping }: Ownership): void {
+    for (const other of overlapping) {
+      const until = other.keptUntil(performance.now());
+      if (other.holds.length === 0 || until >= other.deadline) continue;
+      other.deadline = until;
+      this.watcher?.changed(other);
+    }
   }
 
   /** Calls the listeners outside any async context: the context in which a loss is found is not the holder's. */

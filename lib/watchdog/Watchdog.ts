@@ -3,7 +3,6 @@ import { DeadlineHeap } from '../util/DeadlineHeap';
 import { clampTimer } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { afterCallers, laterTurn, settledWithin } from '../util/timing';
-import { confirmRenewal } from './groupValues';
 import { type Loss, lossOf } from './losses';
 import {
   confirmedUntil,
@@ -251,7 +250,8 @@ export class Watchdog {
     const losses: Loss[] = [];
     for (; ownership !== undefined && ownership.deadline <= now; ownership = this.#owned.first) {
       this.#owned.delete(ownership);
-      losses.push(lossOf(ownership, now));
+      if (this.#table.isCovered(ownership, now)) this.#owned.place(ownership);
+      else losses.push(lossOf(ownership));
     }
     this.#table.loseEach(losses);
   }
@@ -294,15 +294,15 @@ export class Watchdog {
     let count = 0;
     for (const slots of batches.values()) {
       for (const all of slots.values()) {
-        for (let i = 0; i < all.length; i += this.#batchSize) {
+        for (const part of inBatches(all, this.#batchSize)) {
           if (count >= OWNERSHIPS_PER_TURN) {
             await settledWithin(sent, pauseMs);
             sent = [];
             count = 0;
           }
-          const batch = all.slice(i, i + this.#batchSize).filter(wanted);
+          const batch = part.filter(wanted);
           if (batch.length > 0) sent.push(send(batch));
-          count += batch.length;
+          for (const ownership of batch) count += sizeOf(ownership);
         }
       }
     }
@@ -357,13 +357,13 @@ export class Watchdog {
       // Released meanwhile, and perhaps acquired again: the reply concerns holds that no longer exist.
       if (ownership.holds.length === 0 || !holds[i]!.includes(ownership.holds[0]!)) return;
       const found = alive[i];
-      const gone = typeof found === 'object' ? found : undefined;
-      if (leaseMs > 0 && (found === true || gone !== undefined)) {
-        const kept = gone === undefined ? holds[i]! : holds[i]!.filter((hold) => !gone.includes(hold));
-        this.#renewed(ownership, kept, confirmedUntil(sentAt, leaseMs));
-        if (found === true) this.#thread?.changed(ownership);
+      if (found !== true) {
+        const gone = typeof found === 'object' ? found : undefined;
+        losses.push({ ownership, why: `${why} (expired, deleted, or Redis lost it)`, gone });
+      } else if (leaseMs > 0) {
+        this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, leaseMs));
+        this.#thread?.changed(ownership);
       }
-      if (found !== true) losses.push({ ownership, why: `${why} (expired, deleted, or Redis lost it)`, holds: gone });
     });
     this.#table.loseEach(losses);
   }
@@ -373,10 +373,7 @@ export class Watchdog {
     ownership.schedule?.failed.delete(ownership);
     // Otherwise the last hold without a lease was released meanwhile, and that release set a shorter lease after this
     // renewal.
-    if (ownership.holds[0]?.values !== undefined) {
-      confirmRenewal(ownership, holds, deadline);
-      this.#owned.place(ownership);
-    } else if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {
+    if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {
       ownership.deadline = deadline;
       this.#owned.place(ownership);
     }
@@ -386,6 +383,27 @@ export class Watchdog {
 
 function isHeld({ holds }: Ownership): boolean {
   return holds.length > 0;
+}
+
+/** How much a renewal of it sends: each value of a group counts like a lock. */
+function sizeOf({ values }: Ownership): number {
+  return values?.fields.length ?? 1;
+}
+
+/** Ownerships in batches of at most this size. One that is larger has a batch of its own. */
+function* inBatches(all: readonly Ownership[], size: number): Generator<readonly Ownership[]> {
+  let batch: Ownership[] = [];
+  let room = size;
+  for (const ownership of all) {
+    if (batch.length > 0 && sizeOf(ownership) > room) {
+      yield batch;
+      batch = [];
+      room = size;
+    }
+    batch.push(ownership);
+    room -= sizeOf(ownership);
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** The pause before a failed renewal is retried, in ms. */

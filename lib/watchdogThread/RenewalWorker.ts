@@ -104,12 +104,14 @@ export class RenewalWorker {
   }
 
   #change(copy: OwnershipCopy): void {
-    const { id, name, rawName, threadId, owner, maxStallMs } = copy;
+    const { id, name, rawName, threadId, owner, values, maxStallMs } = copy;
     let entry = this.#entries.get(id);
     const isNew = entry === undefined;
     if (entry === undefined) {
       const renewal = this.#families[copy.family];
-      const ownership = this.#table.open(new Ownership({ key: String(id), name, rawName, threadId, owner, renewal }));
+      const ownership = this.#table.open(
+        new Ownership({ key: String(id), name, rawName, threadId, owner, values, renewal }),
+      );
       entry = { id, ownership, maxStallMs, holds: new Map<number, Hold>() };
       this.#entries.set(id, entry);
       this.#byOwnership.set(ownership, entry);
@@ -119,7 +121,7 @@ export class RenewalWorker {
     const deadline = fromShared(copy.deadline);
     const numbers = new Set(copy.holds.map(({ number }) => number));
     for (const number of holds.keys()) if (!numbers.has(number)) holds.delete(number);
-    for (const one of copy.holds) holds.set(one.number, this.#holdOf(entry, one, deadline));
+    for (const one of copy.holds) holds.set(one.number, this.#holdOf(entry, one));
     ownership.holds = [...holds.values()];
     ownership.deadline = Math.max(ownership.deadline, deadline);
     this.#table.update(ownership);
@@ -128,19 +130,17 @@ export class RenewalWorker {
   }
 
   /** The hold of that number, as it is now. */
-  #holdOf(entry: Entry, copy: HoldCopy, deadline: number): Hold {
-    const { number, leaseMs, watchdogMs, maxRenewals, renewals, values } = copy;
+  #holdOf(entry: Entry, copy: HoldCopy): Hold {
+    const { number, leaseMs, watchdogMs, maxRenewals, renewals } = copy;
     const leaseEnd = fromShared(copy.leaseEnd);
     const known = entry.holds.get(number);
     if (known !== undefined) {
       known.leaseMs = leaseMs;
       known.leaseEnd = leaseEnd;
       known.renewals = Math.max(known.renewals, renewals);
-      if (values !== undefined) known.deadline = Math.max(known.deadline ?? 0, Math.min(deadline, leaseEnd));
       return known;
     }
-    const hold: Hold = { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals, released: false, values };
-    if (values !== undefined) hold.deadline = Math.min(deadline, leaseEnd);
+    const hold: Hold = { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals, released: false };
     hold.onLost = (cause) => this.#lost(entry, number, hold, cause as LockLostError);
     return hold;
   }
@@ -209,7 +209,7 @@ export class RenewalWorker {
     live.forEach((ownership, i) => {
       const one = found[i];
       if (one === true) return;
-      for (const hold of typeof one === 'object' ? one : ownership.holds) this.#gone.add(hold);
+      for (const hold of ownership.holds) this.#gone.add(hold);
     });
     const answers = new Map(live.map((ownership, i) => [ownership, found[i]]));
     return batch.map((ownership) => answers.get(ownership) ?? true);

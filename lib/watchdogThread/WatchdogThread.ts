@@ -171,13 +171,14 @@ export class WatchdogThread implements RenewalThread {
     }
     const beatMs = Math.max(MIN_BEAT_MS, Math.min(MAX_BEAT_MS, maxStallMs / BEATS_PER_STALL));
     if (this.#beat === undefined || beatMs < this.#beatMs) this.#beatEvery(beatMs);
-    const { name, rawName, threadId, owner, renewal, deadline, holds } = ownership;
+    const { name, rawName, threadId, owner, values, renewal, deadline, holds } = ownership;
     return {
       id: entry.id,
       name,
       rawName,
       threadId,
       owner,
+      values,
       family: this.#owner.families.get(renewal)!,
       maxStallMs,
       deadline: toShared(deadline),
@@ -186,10 +187,10 @@ export class WatchdogThread implements RenewalThread {
   }
 
   #copyHold(hold: Hold): HoldCopy {
-    const { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals, values } = hold;
+    const { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals } = hold;
     let number = this.#numbers.get(hold);
     if (number === undefined) this.#numbers.set(hold, (number = ++this.#count));
-    return { number, leaseMs, leaseEnd: toShared(leaseEnd), watchdogMs, maxRenewals, renewals, values };
+    return { number, leaseMs, leaseEnd: toShared(leaseEnd), watchdogMs, maxRenewals, renewals };
   }
 
   #send(message: ToThread): void {
@@ -256,10 +257,7 @@ export class WatchdogThread implements RenewalThread {
     if (ownership === undefined || hold === undefined) return;
     const { ownerships } = this.#owner;
     if (how === 'usedUp') return ownerships.giveUp(ownership, hold, why);
-    if (how === 'gone') {
-      const holds = hold.values === undefined ? undefined : [hold];
-      return ownerships.loseEach([{ ownership, why, holds }]);
-    }
+    if (how === 'gone') return ownerships.lose(ownership, why);
     // The thread could not renew it in time. The main thread has renewed it since, or will see the same.
     if (ownership.deadline > performance.now()) this.changed(ownership);
   }

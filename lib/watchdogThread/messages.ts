@@ -14,7 +14,6 @@ export interface HoldCopy {
   readonly watchdogMs: number;
   readonly maxRenewals: number;
   readonly renewals: number;
-  readonly values: GroupValues | undefined;
 }
 
 /** An ownership, as the thread knows it. */
@@ -25,6 +24,7 @@ export interface OwnershipCopy {
   readonly rawName: string;
   readonly threadId: number;
   readonly owner: string;
+  readonly values: GroupValues | undefined;
   readonly family: Family;
   readonly maxStallMs: number;
   readonly deadline: number;

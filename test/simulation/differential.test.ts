@@ -168,9 +168,9 @@ function moreArgs(random: Random, { script, moreArgs: given = [] }: Sample): rea
   const names = ['a', 'b', 'c', 'd'];
   const chosen = new Map(['a', 'b', 'c'].map((value) => [value, names.splice(random.below(names.length), 1)[0]!]));
   return given.map((arg, i) => {
-    if (typeof arg === 'number' && script.name === 'groupLock.acquire') return random.of([1, 1, 2, 3]);
-    if (typeof arg === 'number' && script.name === 'groupLock.release') {
-      return i % 3 === 1 ? random.of([0, 0, 1, 2]) : random.of([0, 1_000, 50_000]);
+    if (typeof arg === 'number' && script.name === 'groupLock.acquire' && i % 3 === 0) return random.of([1, 1, 2, 3]);
+    if (typeof arg === 'number' && script.name === 'groupLock.release' && i % 4 < 2) {
+      return i % 4 === 0 ? random.of([0, 0, 1, 2]) : random.of([0, 1_000, 50_000]);
     }
     if (typeof arg === 'string' && arg.startsWith('uuid:')) return random.of(CHOICES['owner']!);
     return chosen.get(String(arg)) ?? arg;

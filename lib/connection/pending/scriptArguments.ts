@@ -1,4 +1,4 @@
-import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../../scripts/Script';
+import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../../scripts/Script';
 import type { PendingCommand } from './PendingCommand';
 import type { RunOptions } from './CommandExecutor';
 
@@ -32,7 +32,7 @@ export function travelling(pending: PendingCommand, publishCommand: string): (st
     if (typeof args[i] !== 'symbol') continue;
     if (filled === args) filled = args.slice();
     if (args[i] === PUBLISH_COMMAND) filled[i] = publishCommand;
-    else filled[i] = args[i] === RESEND_FLAG ? (pending.sends > 1 ? '1' : '0') : Date.now();
+    else filled[i] = pending.sends > 1 ? '1' : '0';
   }
   return filled as (string | number | Buffer)[];
 }

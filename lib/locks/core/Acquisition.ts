@@ -1,7 +1,7 @@
 import { newSendRecord } from '../../connection/pending/CommandExecutor';
 import { CommandTimeoutError, LockLostError, NoSyncedReplicasError, ShutdownError } from '../../errors';
 import type { Waiter } from '../../waiters/Waiter';
-import { confirmedUntil, type Hold, type Ownership } from '../../watchdog/Ownership';
+import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { AcquireReply } from '../../scripts/replies';
 import type { AcquireTrace } from '../../telemetry/tracing';
 import type { Acquirable, Attempt, Wait } from '../../wait/acquireWithin';
@@ -140,8 +140,8 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.ownership.releasing;
   }
 
-  get holds(): readonly Hold[] {
-    return this.ownership.holds;
+  get overlapping(): readonly Ownership[] {
+    return this.ownership.overlapping;
   }
 
   /** Why it was not acquired, if Redis did not reply to the last attempt; else `undefined`. */
@@ -191,9 +191,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
         if (reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
         if (reply.unheard === true) this.kind.watch?.unheard(this.rawName);
       }
-      // For a group lock this may be the first hold of other values, which another owner may have.
-      if (this.count > 1 && this.kind.values === undefined)
-        this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
+      if (this.count > 1) this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
       return { ok: false, retryInMs: reply.ttl === -1 ? Infinity : Math.max(1, reply.ttl) };
     }
     const deadline = confirmedUntil(sentAt, this.leaseMs);
@@ -221,8 +219,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     const { kind, ownership, call } = this;
     if (call?.around !== undefined) {
       const { name, rawName } = ownership;
-      const values = kind.values && { ...kind.values, own: ownership };
-      this.selfWait ??= this.#context.selfWaits.begin(name, rawName, call.around, call.since, values);
+      this.selfWait ??= this.#context.selfWaits.begin(name, rawName, call.around, call.since, kind.values && ownership);
     }
     if (kind.newWait !== undefined) return kind.newWait();
     const channel = kind.channelOf(ownership.rawName, ownership.owner);

@@ -8,7 +8,6 @@ import { NO_LEASE } from '../../util/duration';
 import { acquireWithin, waitLimit } from '../../wait/acquireWithin';
 import { endsUndo } from '../../wait/Rollback';
 import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
-import { sharesValue } from '../../watchdog/groupValues';
 import type { LockKind } from '../kinds/LockKind';
 import { type Acquired, Acquisition } from './Acquisition';
 import type { CallingThread } from './calls';
@@ -74,7 +73,10 @@ export class LockEngine {
     const { context, kind } = this;
     const identity = this.#identify(request.threadId);
     const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
-    if (ownership.acquiring) throw IllegalMonitorStateError.acquisitionPending(this.name, request.threadId);
+    if (ownership.unsettled) {
+      context.ownerships.tidy(ownership);
+      throw IllegalMonitorStateError.acquisitionPending(this.name, request.threadId);
+    }
     if (request.viaHandle && kind.reentrant) this.#checkReentry(ownership);
     const watchdogMs = request.watchdogMs ?? context.settings.lockWatchdogTimeout;
     const leaseMs = request.leaseMs === NO_LEASE ? watchdogMs : request.leaseMs;
@@ -112,7 +114,7 @@ export class LockEngine {
     const { key, owner } = identity;
     let ownership = ownerships.get(key);
     // Checked again after each pause: the thread may have begun another acquisition meanwhile.
-    while (ownership?.acquiring === true) {
+    while (ownership?.unsettled === true) {
       if (hold !== undefined && !ownership.holds.includes(hold)) return;
       if (ownership.holds.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
       await ownership.whenIdle();
@@ -120,7 +122,7 @@ export class LockEngine {
     }
     if (hold !== undefined && ownership?.holds.includes(hold) !== true) return;
     if (ownership === undefined || ownership.holds.length === 0) return this.#releaseUnknown(identity);
-    const chosen = hold ?? holdForUnlock(this.ownHolds(ownership), around);
+    const chosen = hold ?? holdForUnlock(ownership.holds, around);
     if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
     // Called before the hold is removed: the next acquisition of this thread waits for the release of this ownership.
     ownership.beginRelease();
@@ -130,7 +132,8 @@ export class LockEngine {
     let reply: ReleaseReply;
     try {
       const { left, remainingMs } = ownership.remainder();
-      const request = { name, rawName, threadId, owner, holds: ownership.holds, left, remainingMs, sendRecord };
+      const { overlapping } = ownership;
+      const request = { name, rawName, threadId, owner, overlapping, left, remainingMs, sendRecord };
       const releasing = releaseOrHandOver(kind, subscriptions, request, ownership.deadline, settings.maxHandOvers);
       // In the same turn as the send: the hold must not be renewed any more, whatever happens to the command. After the
       // send, so that the server works meanwhile.
@@ -168,15 +171,11 @@ export class LockEngine {
     const { ownerships } = this.context;
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
-    const { values } = this.kind;
-    // The next command of the thread for a group lock may concern other values.
-    if (values !== undefined && ownership.acquiring) {
-      void ownership.whenIdle().then(() => this.releaseLost(threadId, hold));
-      return;
-    }
-    // Otherwise the thread has the lock again, or is acquiring it: its next command sets the right number of holds.
-    const again = ownership.acquiring || ownership.holds.length > 0;
-    if (!again || values !== undefined) rollBackRelease(this.context, this.kind, ownership, hold);
+    // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
+    if (ownership.acquiring || ownership.holds.length > 0) return;
+    if (!ownership.unsettled) rollBackRelease(this.context, this.kind, ownership, hold);
+    // An undo must not overtake the acquisition of values that both have.
+    else void ownership.whenIdle().then(() => this.releaseLost(threadId, hold));
   }
 
   /**
@@ -189,16 +188,10 @@ export class LockEngine {
     if (thread === undefined || ownership.holds.length === 0 || ownership.watchdogMs > 0) return;
     void thread.settled(ownership)?.then(async () => {
       // Another acquisition would set a lease of its own.
-      while (ownership.acquiring) await ownership.whenIdle();
+      while (ownership.unsettled) await ownership.whenIdle();
       if (ownership.holds.length === 0 || ownership.watchdogMs > 0) return;
       rollBackHold(this.context, this.kind, ownership, ownership.remainder().remainingMs);
     });
-  }
-
-  /** The holds of a thread that belong to this lock: for a group lock, those of the same values. */
-  ownHolds({ holds }: Ownership): readonly Hold[] {
-    const { values } = this.kind;
-    return values === undefined ? holds : holds.filter((hold) => hold.values?.key === values.key);
   }
 
   /** Whether several threads can hold it at the same time: the read half of a read/write lock. */
@@ -209,6 +202,14 @@ export class LockEngine {
   /** The ownership of a thread, if this client knows of one. */
   ownershipOf(threadId: number): Ownership | undefined {
     return this.context.ownerships.get(this.#identify(threadId).key);
+  }
+
+  /** The ownerships of a thread that are this lock for it: its own; for a group lock, all that share a value with it. */
+  ownershipsOf(threadId: number): readonly Ownership[] {
+    const identity = this.#identify(threadId);
+    const own = this.context.ownerships.get(identity.key);
+    if (own === undefined) return this.context.ownerships.sharing(identity);
+    return own.overlapping.length === 0 ? [own] : [own, ...own.overlapping];
   }
 
   /** The ownership of a thread for the other half of a read/write lock. */
@@ -237,6 +238,11 @@ export class LockEngine {
     const { context, kind, name, rawName } = this;
     const { threadId, owner, key } = identity;
     const ownership = context.ownerships.get(key) ?? context.ownerships.open(identity);
+    const { overlapping } = ownership;
+    if (overlapping.some(({ holds }) => holds.length > 0)) {
+      context.ownerships.tidy(ownership);
+      throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+    }
     if (ownership.releasing) {
       // Waits for the release under way: otherwise both would read the same count.
       await ownership.whenReleased();
@@ -248,7 +254,7 @@ export class LockEngine {
     try {
       const held = await kind.holdCount(rawName, owner, name);
       const left = Math.max(0, held - 1);
-      const request = { name, rawName, threadId, owner, holds: [], left, remainingMs: 0, sendRecord };
+      const request = { name, rawName, threadId, owner, overlapping, left, remainingMs: 0, sendRecord };
       const { subscriptions, settings } = context;
       const reply = await releaseOrHandOver(kind, subscriptions, request, Infinity, settings.maxHandOvers);
       given = reply.kind !== 'notHeld' || (held > 0 && sendRecord.sends > 1);
@@ -292,9 +298,10 @@ export class LockEngine {
     if (this.#lastOwnership?.threadId === threadId) return this.#lastOwnership;
     const { name, rawName, kind } = this;
     const owner = kind.ownerOf(threadId);
+    const { values, renewal } = kind;
     // A group lock and another lock of the same name are unrelated, so their keys must differ.
-    const key = ownershipKey(kind.values === undefined ? rawName : `${rawName}\u0000group`, owner);
-    this.#lastOwnership = new Ownership({ key, name, rawName, threadId, owner, renewal: kind.renewal });
+    const key = ownershipKey(values === undefined ? rawName : `${rawName}\u0000${values.key}`, owner);
+    this.#lastOwnership = new Ownership({ key, name, rawName, threadId, owner, values, renewal });
     return this.#lastOwnership;
   }
 
@@ -306,9 +313,8 @@ export class LockEngine {
       ownerships.lose(ownership, 'a re-entry found it gone (expired or deleted)');
     }
     if (acquired.gone !== undefined) {
-      const { gone } = acquired;
-      const holds = ownership.holds.filter((one) => sharesValue(one, gone));
-      ownerships.loseEach([{ ownership, why: 'a re-entry found values of it gone (expired or deleted)', holds }]);
+      const why = 'a re-entry found values of it gone (expired or deleted)';
+      ownerships.loseEach([{ ownership, why, gone: acquired.gone }]);
     }
     const hold: Hold = {
       leaseMs: request.leaseMs,
@@ -322,7 +328,6 @@ export class LockEngine {
       origin,
       scope: section ?? around,
       given,
-      values: this.kind.values,
     };
     if (hold.leaseMs === NO_LEASE && hold.maxStallMs! > 0) this.context.threadStarter.use();
     ownerships.add(ownership, hold, acquired.deadline);

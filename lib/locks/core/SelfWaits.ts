@@ -1,5 +1,4 @@
-import { sharesValue } from '../../watchdog/groupValues';
-import type { GroupValues, Ownership } from '../../watchdog/Ownership';
+import type { Ownership } from '../../watchdog/Ownership';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
 import { enclosingScopes, liveScope, type Scope } from '../../thread/threadScope';
 import { clampTimer } from '../../util/duration';
@@ -15,15 +14,10 @@ export interface SelfWait {
   readonly name: string;
   readonly rawName: string;
   readonly around: Scope;
-  /** For a group lock: the values that it waits for, and the ownership of its own thread. */
-  readonly values: WantedValues | undefined;
+  /** For a group lock: the ownership of its own thread, whose holds do not block it. */
+  readonly own: Ownership | undefined;
   /** Monotonic time of its next check. */
   dueAt: number;
-}
-
-/** The values of a group that a call waits for. The holds of its own thread do not block it. */
-export interface WantedValues extends GroupValues {
-  readonly own: Ownership;
 }
 
 /**
@@ -49,17 +43,17 @@ export class SelfWaits {
   /**
    * A call in the scope `around` begins to wait; {@link end} must follow.
    * @param since - monotonic time at which it began to wait. @default now
-   * @param values - for a group lock
+   * @param own - for a group lock: the ownership of its own thread
    */
   begin(
     name: string,
     rawName: string,
     around: Scope,
     since = performance.now(),
-    values?: WantedValues,
+    own?: Ownership,
   ): SelfWait | undefined {
     if (this.#told) return undefined;
-    const wait = { name, rawName, around, values, dueAt: since + SUSPICIOUS_MS };
+    const wait = { name, rawName, around, own, dueAt: since + SUSPICIOUS_MS };
     this.#waits.add(wait);
     if (wait.dueAt < this.#timerAt) this.#arm(wait.dueAt);
     return wait;
@@ -112,11 +106,12 @@ export class SelfWaits {
  * Whether one of the holds was acquired in the scope of the call or in one around it, or belongs to one of their
  * threads.
  */
-function mayHold({ around, values }: SelfWait, all: readonly Ownership[]): boolean {
+function mayHold({ around, own }: SelfWait, all: readonly Ownership[]): boolean {
+  const fields = own && new Set(own.values!.fields);
   const ownerships =
-    values === undefined
+    fields === undefined
       ? all
-      : all.filter((one) => one !== values.own && one.holds.some((hold) => sharesValue(hold, values.fields)));
+      : all.filter((one) => one.owner !== own!.owner && one.values?.fields.some((field) => fields.has(field)) === true);
   if (ownerships.length === 0) return false;
   const scopes = new Set<Scope | undefined>(enclosingScopes(around));
   const threads = new Set<number>();

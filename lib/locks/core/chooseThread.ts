@@ -45,18 +45,17 @@ export function chooseThread(lock: LockEngine, call: CallingThread, around: Scop
     throw IllegalMonitorStateError.besideSection(lock.name, threadId);
   }
   const own = call.thread.id;
-  const ownerships = [lock.ownershipOf(own), lock.otherHalfOf(own)];
+  const other = lock.otherHalfOf(own);
+  const ownerships = [...lock.ownershipsOf(own), ...(other === undefined ? [] : [other])];
   if (call.origin !== 'plain') {
-    const free = ownerships.every(
-      (ownership) => ownership === undefined || (ownership.holds.length === 0 && !ownership.acquiring),
-    );
+    const free = ownerships.every(({ holds, acquiring }) => holds.length === 0 && !acquiring);
     return { threadId: free ? own : (call.spare ??= newThread()).id, suspicious: false };
   }
   // The call re-enters no scope around it, so its own thread acquired its holds by `acquire`, or beside the call.
-  const holds = ownerships.flatMap((ownership) => ownership?.holds ?? []);
+  const holds = ownerships.flatMap((ownership) => ownership.holds);
   if (holds.some((hold) => isOfSection(hold))) throw IllegalMonitorStateError.besideSection(lock.name, own);
   // The other half is being acquired by the same owner, so Redis would let both in.
-  if (ownerships[1]?.acquiring === true) throw IllegalMonitorStateError.acquisitionPending(lock.name, own);
+  if (other?.acquiring === true) throw IllegalMonitorStateError.acquisitionPending(lock.name, own);
   return { threadId: own, suspicious: holds.length > 0 };
 }
 
@@ -79,14 +78,11 @@ function whatLetsIn(lock: LockEngine, around: Scope): Found | undefined {
  * or of `acquire`.
  */
 export function holdToRelease(lock: LockEngine, around: Scope): Found | undefined {
-  const { values } = lock.kind;
-  const isOwn = (hold: Hold): boolean => hold.values?.key === values?.key;
   return (
-    nearest(lock, around, false, (hold, scope) => isOwn(hold) && hold.origin === 'plain' && isTakenIn(hold, scope)) ??
-    nearest(lock, around, false, (hold, scope) => {
-      if (!isOwn(hold)) return false;
-      return hold.origin === 'section' ? hold.scope === scope : hold.origin === 'acquire' && isTakenIn(hold, scope);
-    })
+    nearest(lock, around, false, (hold, scope) => hold.origin === 'plain' && isTakenIn(hold, scope)) ??
+    nearest(lock, around, false, (hold, scope) =>
+      hold.origin === 'section' ? hold.scope === scope : hold.origin === 'acquire' && isTakenIn(hold, scope),
+    )
   );
 }
 
@@ -107,11 +103,14 @@ interface Found {
   readonly hold: Hold;
 }
 
-/** The last hold that fits, in the innermost scope that has one. */
+/**
+ * The last hold that fits, in the innermost scope that has one.
+ * @param related - whether the other half counts, too; for a group lock, all sets of values that share one with it
+ */
 function nearest(
   lock: LockEngine,
   around: Scope,
-  bothHalves: boolean,
+  related: boolean,
   fits: (hold: Hold, scope: Scope) => boolean,
 ): Found | undefined {
   let known: number | undefined;
@@ -120,7 +119,9 @@ function nearest(
     for (const { id: threadId } of threadsOf(scope)) {
       // Nested scopes mostly have the same thread.
       if (threadId !== known)
-        ownerships = [lock.ownershipOf(threadId), bothHalves ? lock.otherHalfOf(threadId) : undefined];
+        ownerships = related
+          ? [...lock.ownershipsOf(threadId), lock.otherHalfOf(threadId)]
+          : [lock.ownershipOf(threadId)];
       known = threadId;
       for (const ownership of ownerships) {
         const hold = ownership?.holds.findLast((one) => one.expires !== true && fits(one, scope));
@@ -146,16 +147,18 @@ function obstacleOf(lock: LockEngine, call: CallingThread, letIn: Found, around:
   const { threadId } = letIn.ownership;
   const isInTheWay = (section: Scope | undefined): boolean => isBeside(section, around, letIn.hold);
   const whole = ({ acquirer }: Ownership): Scope | undefined => (isInTheWay(acquirer) ? acquirer : undefined);
-  const own = lock.ownershipOf(threadId);
+  const own = lock.ownershipsOf(threadId);
   const other = lock.otherHalfOf(threadId);
   const plain = call.origin === 'plain';
   // A `lock()` while another one is pending is refused later, by the engine.
-  if (own?.acquiring === true && !plain) return whole(own) ?? own;
+  const pending = plain ? undefined : own.find(({ acquiring }) => acquiring);
+  if (pending !== undefined) return whole(pending) ?? pending;
   const fits = ({ origin, scope }: Hold): boolean => origin === 'section' && isInTheWay(scope);
-  const beside = (lock.shared && !plain ? undefined : own?.holds.find(fits)) ?? other?.holds.find(fits);
+  const ownHolds = own.flatMap(({ holds }) => holds);
+  const beside = (lock.shared && !plain ? undefined : ownHolds.find(fits)) ?? other?.holds.find(fits);
   if (beside !== undefined) return beside.scope;
   // Redis refuses the write lock to a thread with read holds only, so there is no obstacle then.
-  if (other?.acquiring !== true || ((lock.shared ? other : own)?.holds.length ?? 0) === 0) return undefined;
+  if (other?.acquiring !== true || (lock.shared ? other.holds : ownHolds).length === 0) return undefined;
   return plain ? PENDING : (whole(other) ?? other);
 }
 

@@ -1,5 +1,4 @@
 import { newCleanupRecord, type SendRecord } from '../../connection/pending/CommandExecutor';
-import { holdsOfValue } from '../../watchdog/groupValues';
 import type { Hold, Ownership } from '../../watchdog/Ownership';
 import { LATE_MS, lateMs, type Leftover, type LeftoverPlace, type Search } from '../../wait/Rollback';
 import type { AttemptRequest, LockKind } from '../kinds/LockKind';
@@ -159,11 +158,9 @@ class LockLeftover implements Leftover {
   }
 
   get unwanted(): boolean {
-    const { ownership, kind } = this.#unwantedHold;
+    const { ownership } = this.#unwantedHold;
     // A release under way still needs the hold: an undo before it would make that release find the lock gone.
-    if (ownership.acquiring || ownership.releasing) return false;
-    if (kind.values === undefined) return ownership.holds.length === 0;
-    return kind.values.fields.some((field) => holdsOfValue(ownership.holds, field) === 0);
+    return !ownership.unsettled && !ownership.releasing && ownership.holds.length === 0;
   }
 
   get place(): LeftoverPlace {
@@ -200,10 +197,10 @@ class LockLeftover implements Leftover {
     try {
       if (waiter !== undefined) commands.push(kind.abandon!(waiter, newRecord()));
       if (doubtful) {
-        const { name, rawName, threadId, owner, holds } = ownership;
+        const { name, rawName, threadId, owner, overlapping } = ownership;
         // Sets the lease as well: a late re-entry may have set a longer one.
         const rest = ownership.remainder();
-        commands.push(kind.release({ name, rawName, threadId, owner, holds, ...rest, sendRecord: newRecord() }));
+        commands.push(kind.release({ name, rawName, threadId, owner, overlapping, ...rest, sendRecord: newRecord() }));
       }
       await Promise.all(commands);
     } finally {

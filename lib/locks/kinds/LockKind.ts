@@ -1,7 +1,7 @@
 import type { SendRecord, CommandExecutor } from '../../connection/pending/CommandExecutor';
 import type { WaitOrder } from '../../waiters/Waiter';
 import type { WakeRule } from '../../waiters/WaitQueue';
-import type { GroupValues, Hold, Renewal } from '../../watchdog/Ownership';
+import type { GroupValues, Ownership, Renewal } from '../../watchdog/Ownership';
 import type { AcquireReply, ReleaseReply } from '../../scripts/replies';
 import type { Search } from '../../wait/Rollback';
 import type { Wait } from '../../wait/acquireWithin';
@@ -15,8 +15,8 @@ export interface LockSubject {
   readonly threadId: number;
   /** The owner's field in the lock's hash. */
   readonly owner: string;
-  /** The known holds of the thread. */
-  readonly holds: readonly Hold[];
+  /** For a group lock: the other ownerships of the owner that share a value with this one. */
+  readonly overlapping: readonly Ownership[];
 }
 
 /** One attempt. */
@@ -67,10 +67,7 @@ export interface LockKind {
   readonly name: string;
   /** Whether its holder may acquire it again. */
   readonly reentrant: boolean;
-  /**
-   * For a group lock: the values of the group that it covers. A thread has one ownership per group, whose holds may
-   * cover several such sets. @default the whole lock
-   */
+  /** For a group lock: the values of the group that it covers. @default the whole lock */
   readonly values?: GroupValues;
   /** Sends the commands. */
   readonly executor: CommandExecutor;

@@ -1,13 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { ConfigError } from '../../errors';
-import { PUBLISH_COMMAND, type ScriptArg, SEND_TIME } from '../../scripts/Script';
+import { PUBLISH_COMMAND, type ScriptArg } from '../../scripts/Script';
 import { describe } from '../../util/describe';
 import { highwayHash128 } from '../../util/highwayHash';
-import { remembered } from '../../util/names';
 import type { Search } from '../../wait/Rollback';
 import type { WakeRule } from '../../waiters/WaitQueue';
-import { holdsOfValue, sharesValue, valueRemainingMs } from '../../watchdog/groupValues';
-import type { GroupValues, Hold, Renewable, Renewal, Renewed } from '../../watchdog/Ownership';
+import type { GroupValues, Ownership, Renewal } from '../../watchdog/Ownership';
 import {
   acquireValues,
   areValuesLocked,
@@ -46,15 +45,20 @@ export function groupValues(values: readonly string[]): GroupValues {
         'the same in all clients',
     );
   }
-  const fields = [...new Set(values)].map(fieldOf).sort();
-  return Object.freeze({ fields: Object.freeze(fields), key: fields.join(' ') });
+  // The values are sorted and not their fields: often they are sorted already.
+  const fields = [...new Set(values)].sort().map(fieldOf);
+  return Object.freeze({ fields: Object.freeze(fields), key: keyOf(fields) });
 }
 
-/**
- * The field of a value in the hash: its encoding by Redisson's StringCodec, hashed, in base64 without padding. The hash
- * takes longer than all else that is done for a value here.
- */
-const fieldOf = remembered((value) => highwayHash128(Buffer.from(value)).toString('base64').replace(/=+$/, ''));
+/** The field of a value in the hash: its encoding by Redisson's StringCodec, hashed, in base64 without padding. */
+function fieldOf(value: string): string {
+  return highwayHash128(Buffer.from(value)).toString('base64').slice(0, 22);
+}
+
+/** The field of one value; a hash of the fields of several. */
+function keyOf(fields: readonly string[]): string {
+  return fields.length === 1 ? fields[0]! : createHash('sha256').update(fields.join(' ')).digest('base64');
+}
 
 /**
  * The lock of several values of one group (Redisson: RedissonFasterMultiLock), all of them by one script. Its data is
@@ -80,52 +84,44 @@ export function groupKind(
     waitOrder: 'shared',
     wakeRule: groupWakeRule,
     search: valueSearch(executor, fields),
-    attempt: ({ rawName, owner, leaseMs, holds, name, sendRecord }) =>
+    attempt: ({ rawName, owner, leaseMs, count, overlapping, name, sendRecord }) =>
       executor.run(
         acquireValues,
         { name: rawName },
-        { lease: leaseMs, now: SEND_TIME, owner },
+        { lease: leaseMs, owner },
         {
           what: 'acquire group lock',
           name,
           sendRecord,
-          moreArgs: fields.flatMap((field) => [field, holdsOfValue(holds, field) + 1]),
+          moreArgs: portions(fields, overlapping, (others) => [
+            others.reduce((sum, { holds }) => sum + holds.length, count),
+          ]),
         },
       ),
-    release: ({ rawName, owner, holds, left, name, sendRecord }) => {
-      const now = performance.now();
-      const leave = (field: string): ScriptArg[] =>
-        holds.length === 0
-          ? [field, left, 0]
-          : [field, holdsOfValue(holds, field), valueRemainingMs(holds, field, now)];
+    release: ({ rawName, owner, left, remainingMs, overlapping, name, sendRecord }) => {
+      const rests = new Map(overlapping.map((other) => [other, other.remainder()]));
+      const leave = (others: readonly Ownership[]): number[] => {
+        const all = [{ left, remainingMs }, ...others.map((other) => rests.get(other)!)];
+        return [all.reduce((sum, one) => sum + one.left, 0), Math.max(...all.map((one) => one.remainingMs))];
+      };
       return executor.run(
         releaseValues,
         { name: rawName, channel: common.channelOf(rawName, owner) },
-        { message: UNLOCK_MESSAGE, now: SEND_TIME, owner, publish: PUBLISH_COMMAND },
-        { what: 'release group lock', name, sendRecord, moreArgs: fields.flatMap(leave) },
+        { message: UNLOCK_MESSAGE, owner, publish: PUBLISH_COMMAND },
+        { what: 'release group lock', name, sendRecord, moreArgs: portions(fields, overlapping, leave) },
       );
     },
     forceRelease: (rawName, name) =>
       executor.run(
         forceReleaseValues,
         { name: rawName, channel: common.channelOf(rawName, '') },
-        { message: UNLOCK_MESSAGE, now: SEND_TIME, publish: PUBLISH_COMMAND },
+        { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
         { what: 'force the release of group lock', name, moreArgs: fields },
       ),
     isLocked: (rawName, name) =>
-      executor.run(
-        areValuesLocked,
-        { name: rawName },
-        { now: SEND_TIME },
-        { what: 'look at group lock', name, moreArgs: fields },
-      ),
+      executor.run(areValuesLocked, { name: rawName }, {}, { what: 'look at group lock', name, moreArgs: fields }),
     holdCount: (rawName, owner, name) =>
-      executor.run(
-        countValues,
-        { name: rawName },
-        { now: SEND_TIME, owner },
-        { what: 'look at group lock', name, moreArgs: fields },
-      ),
+      executor.run(countValues, { name: rawName }, { owner }, { what: 'look at group lock', name, moreArgs: fields }),
   };
 }
 
@@ -154,35 +150,43 @@ function valueSearch(executor: CommandExecutor, fields: readonly string[]): Sear
 export function groupRenewal(executor: CommandExecutor): Renewal {
   return {
     async renew(batch, leaseMs) {
-      const fields = batch.map(({ holds }) => fieldsToRenew(holds, leaseMs === 0));
-      const alive = await executor.run(
+      const gone = await executor.run(
         renewValues,
         {},
-        { lease: leaseMs, now: SEND_TIME },
+        { lease: leaseMs },
         {
           what: 'renew group locks',
           moreKeys: batch.map(({ rawName }) => rawName),
-          moreArgs: batch.flatMap(({ owner }, i) => [owner, fields[i]!.length, ...fields[i]!]),
+          moreArgs: batch.flatMap(({ owner, values }) => [owner, values!.fields.length, ...values!.fields]),
         },
       );
-      let at = 0;
-      return batch.map((one, i) => {
-        const gone = fields[i]!.filter(() => alive[at++] !== true);
-        return gone.length === 0 ? true : lostHolds(one, gone);
-      });
+      return gone.map((values) => values.length === 0 || values);
     },
     batchOf: (one) => executor.slotOf(one.rawName),
   };
 }
 
-/** @param all - a check: those with a lease, too */
-function fieldsToRenew(holds: readonly Hold[], all: boolean): string[] {
-  const fields = new Set<string>();
-  for (const { leaseMs, values } of holds)
-    if (all || leaseMs === -1) for (const field of values!.fields) fields.add(field);
-  return [...fields];
-}
-
-function lostHolds({ holds }: Renewable, gone: readonly string[]): Renewed {
-  return holds.filter((hold) => sharesValue(hold, gone));
+/**
+ * Script arguments for values of which some belong to other sets of the owner as well: the same numbers for each value
+ * of a portion, then the length of the portion, then its values.
+ * @param numbers - of values that these other ownerships cover, too
+ */
+function portions(
+  fields: readonly string[],
+  overlapping: readonly Ownership[],
+  numbers: (others: readonly Ownership[]) => readonly number[],
+): ScriptArg[] {
+  const alone = numbers([]);
+  if (overlapping.length === 0) return [...alone, fields.length, ...fields];
+  const covering = new Map<string, Ownership[]>();
+  for (const other of overlapping) {
+    for (const field of other.values!.fields) {
+      const others = covering.get(field);
+      if (others === undefined) covering.set(field, [other]);
+      else others.push(other);
+    }
+  }
+  const args: ScriptArg[] = [];
+  for (const field of fields) args.push(...numbers(covering.get(field) ?? []), 1, field);
+  return args;
 }

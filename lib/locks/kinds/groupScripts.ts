@@ -1,5 +1,5 @@
-import { decodeFlag, decodeFlags, decodeGroupAcquire, decodeGroupRelease } from '../../scripts/replies';
-import { defineScript, lua } from '../../scripts/Script';
+import { decodeFlag, decodeFlags, decodeGone, decodeGroupAcquire, decodeGroupRelease } from '../../scripts/replies';
+import { defineScript, lua, SERVER_TIME } from '../../scripts/Script';
 import { NOTICE_MS, TELL } from '../../scripts/shortenLease';
 
 /*
@@ -9,7 +9,7 @@ import { NOTICE_MS, TELL } from '../../scripts/shortenLease';
  * |---------------------------------|---------|-------------------------------------------------------------------|
  * | `name`                          | hash    | per locked value the three fields below; expires with the longest |
  * | ... `value`                     |         | the owner                                                         |
- * | ... `value:<owner>:expire_time` |         | epoch ms, by the clocks of the clients                            |
+ * | ... `value:<owner>:expire_time` |         | epoch ms, by the server's clock (Java: by that of its client)     |
  * | ... `value:<owner>:lock_count`  |         | its holds                                                         |
  * | `redisson_lock__channel:{name}` | channel | `0` each time a value becomes free, or its lease is shortened     |
  *
@@ -49,40 +49,48 @@ end
 /**
  * One attempt to acquire the values, or to acquire them once more: all or none.
  *
- * KEYS: name. ARGV: lease (ms), now (epoch ms), owner, then per value: the value, count (the holds that the owner is to
- * have afterwards: known holds + 1).
+ * KEYS: name. ARGV: lease (ms), owner, then portions of values: count (the holds that the owner is to have of each
+ * afterwards: known holds + 1), the number of values, the values.
  * Output: nil = acquired; `{value, ...}` = acquired, but these values had been lost, and have one hold now; integer =
  * other owners have some of them, for at most so many ms.
  */
 export const acquireValues = defineScript({
   name: 'groupLock.acquire',
   keys: ['name'],
-  args: ['lease', 'now', 'owner'],
+  args: ['lease', 'owner'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: lua`
-${HOLDER_OF}${FORGET_HOLDER}${SET_TIME}
-local latest = tonumber(now)
-for i = moreArgs + 1, #ARGV, 2 do
-  local holder, time = holderOf(name, ARGV[i])
-  if holder and holder ~= owner and time > latest then latest = time end
+${HOLDER_OF}${FORGET_HOLDER}${SERVER_TIME}
+local latest = now
+local counts, holders, times = {}, {}, {}
+local at = moreArgs + 1
+while at <= #ARGV do
+  for i = at + 2, at + 1 + ARGV[at + 1] do
+    counts[i] = ARGV[at]
+    holders[i], times[i] = holderOf(name, ARGV[i])
+    if holders[i] and holders[i] ~= owner and times[i] > latest then latest = times[i] end
+  end
+  at = at + 2 + ARGV[at + 1]
 end
-if latest > tonumber(now) then return latest - now end
+if latest > now then return latest - now end
 local ttl = redis.call('pttl', name)
 local lost = {}
-for i = moreArgs + 1, #ARGV, 2 do
-  local value, count = ARGV[i], ARGV[i + 1]
-  local holder, time = holderOf(name, value)
-  if holder and holder ~= owner then forgetHolder(name, value, holder) end
-  if holder ~= owner or time <= tonumber(now) then
-    time = 0
-    if count ~= '1' then
-      lost[#lost + 1] = value
-      count = '1'
+for i = moreArgs + 1, #ARGV do
+  if counts[i] then
+    local value, count, ends = ARGV[i], counts[i], times[i]
+    if holders[i] and holders[i] ~= owner then forgetHolder(name, value, holders[i]) end
+    if holders[i] ~= owner or ends <= now then
+      ends = 0
+      if count ~= '1' then
+        lost[#lost + 1] = value
+        count = '1'
+      end
     end
+    local prefix = value .. ':' .. owner
+    ends = string.format('%.0f', math.max(ends, now + lease))
+    redis.call('hset', name, value, owner, prefix .. ':lock_count', count, prefix .. ':expire_time', ends)
   end
-  redis.call('hset', name, value, owner, value .. ':' .. owner .. ':lock_count', count)
-  setTime(name, value, owner, math.max(time, now + lease))
 end
 if ttl == -2 or (ttl >= 0 and ttl < tonumber(lease)) then redis.call('pexpire', name, lease) end
 if #lost > 0 then return lost end
@@ -96,8 +104,8 @@ return nil
  * notified, as by an unlock. Values that the owner does not have (any more) are skipped; Redisson does not notify the
  * waiters in that case.
  *
- * KEYS: name. Channels: channel. ARGV: message, now (epoch ms), owner, publish, then per value: the value, left (holds
- * to leave), remaining (ms of lease those have; 0 leaves the time unchanged).
+ * KEYS: name. Channels: channel. ARGV: message, owner, publish, then portions of values: left (holds to leave),
+ * remaining (ms of lease those have; 0 leaves the time unchanged), the number of values, the values.
  * Output: `{value, ...}` = the owner does not have these values, and its holds of the others were released; 0 = it
  * still holds all of them; 1 + n = some are free, n subscribers were notified.
  */
@@ -105,30 +113,35 @@ export const releaseValues = defineScript({
   name: 'groupLock.release',
   keys: ['name', 'channel'],
   channels: ['channel'],
-  args: ['message', 'now', 'owner', 'publish'],
+  args: ['message', 'owner', 'publish'],
   resend: 'always',
   synced: true,
   lua: lua`
-${TELL}${HOLDER_OF}${FORGET_HOLDER}${SET_TIME}
+${TELL}${HOLDER_OF}${FORGET_HOLDER}${SET_TIME}${SERVER_TIME}
 local gone = {}
 local freed, shorter = false, false
-for i = moreArgs + 1, #ARGV - 1, 3 do
-  local value, left, remaining = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
-  local holder, time = holderOf(name, value)
-  local held = holder == owner and time >= tonumber(now)
-  if not held then gone[#gone + 1] = value end
-  if held and left > 0 then
-    local counter = value .. ':' .. owner .. ':lock_count'
-    if (tonumber(redis.call('hget', name, counter)) or 0) > left then redis.call('hset', name, counter, left) end
-    if remaining > 0 then
-      if time - (now + remaining) > ${NOTICE_MS} then shorter = true end
-      setTime(name, value, owner, now + remaining)
+local at = moreArgs + 1
+while at <= #ARGV do
+  local left, remaining = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  for i = at + 3, at + 2 + ARGV[at + 2] do
+    local value = ARGV[i]
+    local holder, ends = holderOf(name, value)
+    local held = holder == owner and ends >= now
+    if not held then gone[#gone + 1] = value end
+    if held and left > 0 then
+      local counter = value .. ':' .. owner .. ':lock_count'
+      if (tonumber(redis.call('hget', name, counter)) or 0) > left then redis.call('hset', name, counter, left) end
+      if remaining > 0 then
+        if ends - (now + remaining) > ${NOTICE_MS} then shorter = true end
+        setTime(name, value, owner, now + remaining)
+      end
+    elseif holder == owner then
+      redis.call('hdel', name, value)
+      forgetHolder(name, value, owner)
+      freed = true
     end
-  elseif holder == owner then
-    redis.call('hdel', name, value)
-    forgetHolder(name, value, owner)
-    freed = true
   end
+  at = at + 3 + ARGV[at + 2]
 end
 local receivers = 0
 if freed or shorter then receivers = math.max(0, tell(publish, channel, message)) end
@@ -141,25 +154,25 @@ return freed and 1 + receivers or 0
 /**
  * Frees values, whoever has them (Redisson: forceUnlock, which fails if one of them is free).
  *
- * KEYS: name. Channels: channel. ARGV: message, now (epoch ms), publish, then the values.
+ * KEYS: name. Channels: channel. ARGV: message, publish, then the values.
  * Output: 1 = some of them had an owner, 0 = none had.
  */
 export const forceReleaseValues = defineScript({
   name: 'groupLock.forceRelease',
   keys: ['name', 'channel'],
   channels: ['channel'],
-  args: ['message', 'now', 'publish'],
+  args: ['message', 'publish'],
   resend: 'always',
   synced: true,
   lua: lua`
-${TELL}${HOLDER_OF}${FORGET_HOLDER}
+${TELL}${HOLDER_OF}${FORGET_HOLDER}${SERVER_TIME}
 local found = 0
 for i = moreArgs + 1, #ARGV do
-  local holder, time = holderOf(name, ARGV[i])
+  local holder, ends = holderOf(name, ARGV[i])
   if holder then
     redis.call('hdel', name, ARGV[i])
     forgetHolder(name, ARGV[i], holder)
-    if time >= tonumber(now) then found = 1 end
+    if ends >= now then found = 1 end
   end
 end
 if found == 1 then tell(publish, channel, message) end
@@ -171,42 +184,43 @@ return found
 /**
  * Renews values in groups of one slot (the watchdog). A value with a longer lease keeps it.
  *
- * KEYS: the groups. ARGV: lease (ms; 0 = only looks), now (epoch ms), then per group: owner, number of values, the values.
- * Output: per value 1 = renewed, 0 = not held any more; group by group.
+ * KEYS: the groups. ARGV: lease (ms; 0 = only looks), then per group: owner, number of values, the values.
+ * Output: per group `{value, ...}`: those that are not held any more.
  */
 export const renewValues = defineScript({
   name: 'groupLock.renew',
   keys: [],
-  args: ['lease', 'now'],
+  args: ['lease'],
   resend: 'never',
   synced: true,
   lua: lua`
-${HOLDER_OF}${SET_TIME}
+${HOLDER_OF}${SET_TIME}${SERVER_TIME}
 local result = {}
 local period = tonumber(lease)
 local at = moreArgs + 1
 for k = 1, #KEYS do
-  local name, owner, count = KEYS[k], ARGV[at], tonumber(ARGV[at + 1])
-  at = at + 2
-  local extended = false
-  for i = at, at + count - 1 do
-    result[#result + 1] = 0
+  local name, owner, gone, extended = KEYS[k], ARGV[at], {}, false
+  for i = at + 2, at + 1 + ARGV[at + 1] do
     -- pcall: a name that now holds another type is a lost lock, but must not fail the whole batch
-    if redis.pcall('hget', name, ARGV[i]) == owner then
-      local ttl = redis.call('pttl', name)
-      -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
-      if period > 0 and not extended and ttl ~= -1 then redis.call('pexpire', name, math.max(ttl, period)) end
-      extended = true
-      local _, time = holderOf(name, ARGV[i])
-      if period > 0 and time < now + lease then setTime(name, ARGV[i], owner, now + lease) end
-      result[#result] = 1
+    if redis.pcall('hget', name, ARGV[i]) ~= owner then
+      gone[#gone + 1] = ARGV[i]
+    elseif period > 0 then
+      if not extended then
+        extended = true
+        local ttl = redis.call('pttl', name)
+        -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+        if ttl ~= -1 then redis.call('pexpire', name, math.max(ttl, period)) end
+      end
+      local _, ends = holderOf(name, ARGV[i])
+      if ends < now + period then setTime(name, ARGV[i], owner, now + period) end
     end
   end
-  at = at + count
+  at = at + 2 + ARGV[at + 1]
+  result[k] = gone
 end
 return result
 `,
-  decode: decodeFlags,
+  decode: decodeGone,
 });
 
 /**
@@ -237,18 +251,18 @@ return result
 /**
  * Whether one of the values has an owner.
  *
- * KEYS: name. ARGV: now (epoch ms), then the values. Output: 1 = yes, 0 = no.
+ * KEYS: name. ARGV: the values. Output: 1 = yes, 0 = no.
  */
 export const areValuesLocked = defineScript({
   name: 'groupLock.isLocked',
   keys: ['name'],
-  args: ['now'],
+  args: [],
   resend: 'always',
   lua: lua`
-${HOLDER_OF}
+${HOLDER_OF}${SERVER_TIME}
 for i = moreArgs + 1, #ARGV do
-  local holder, time = holderOf(name, ARGV[i])
-  if holder and time >= tonumber(now) then return 1 end
+  local holder, ends = holderOf(name, ARGV[i])
+  if holder and ends >= now then return 1 end
 end
 return 0
 `,
@@ -258,20 +272,20 @@ return 0
 /**
  * How often an owner holds all of the values (Redisson does not check the first one).
  *
- * KEYS: name. ARGV: now (epoch ms), owner, then the values.
+ * KEYS: name. ARGV: owner, then the values.
  * Output: the lowest hold count of all the values; 0 = it does not hold one of them.
  */
 export const countValues = defineScript({
   name: 'groupLock.count',
   keys: ['name'],
-  args: ['now', 'owner'],
+  args: ['owner'],
   resend: 'always',
   lua: lua`
-${HOLDER_OF}
+${HOLDER_OF}${SERVER_TIME}
 local least = -1
 for i = moreArgs + 1, #ARGV do
-  local holder, time = holderOf(name, ARGV[i])
-  if holder ~= owner or time < tonumber(now) then return 0 end
+  local holder, ends = holderOf(name, ARGV[i])
+  if holder ~= owner or ends < now then return 0 end
   local count = tonumber(redis.call('hget', name, ARGV[i] .. ':' .. owner .. ':lock_count')) or 0
   if least < 0 or count < least then least = count end
 end

@@ -294,6 +294,31 @@ describe('the lock of values of a group', () => {
       await sleepUntil(async () => (await redis.exists(group)) === 0);
     });
 
+    it('the watchdog leaves alone what has a lease of its own, be it of the same thread', async () => {
+      const owner = `${client.getId()}:1`;
+      await of('a').lock(5_000, undefined, 1);
+      await of('Jack_001').lock(-1, undefined, 1);
+      const [leased, renewed] = [await time(FIELD.a, owner), await time(FIELD.Jack_001, owner)];
+      await sleepUntil(async () => (await time(FIELD.Jack_001, owner)) > renewed);
+      expect(await time(FIELD.a, owner)).to.equal(leased);
+      await of('a').unlock(1);
+      await of('Jack_001').unlock(1);
+      expect(await redis.exists(group)).to.equal(0);
+    });
+
+    it('a lease that ends is no loss while another set of the thread keeps every value of it', async () => {
+      const short = await of('a b').acquire({ threadId: 1, leaseTime: 200 });
+      const [left, right] = [await of('a x').acquire({ threadId: 1 }), await of('b y').acquire({ threadId: 1 })];
+      await sleep(400);
+      expect(short.isHeld).to.equal(true);
+      await left.unlock();
+      expect(short.isHeld).to.equal(false);
+      expect(short.signal.aborted).to.equal(true);
+      expect(right.isHeld).to.equal(true);
+      await right.unlock();
+      await sleepUntil(async () => (await redis.exists(group)) === 0);
+    });
+
     it('a value that vanishes loses the holds that have it, and no other', async () => {
       const lost = await of('a b').acquire({ threadId: 1 });
       const kept = await of('b c').acquire({ threadId: 1 });
@@ -349,7 +374,7 @@ describe('the lock of values of a group', () => {
       expect(await redis.exists(group)).to.equal(0);
     });
 
-    it('branches in a callback of the group take turns; beside one another they are threads of their own', async () => {
+    it('C7: branches in a callback take turns where they share a value with it; others run side by side', async () => {
       let inside = 0;
       let most = 0;
       const work = async (): Promise<void> => {
@@ -357,11 +382,61 @@ describe('the lock of values of a group', () => {
         await sleep(20);
         inside--;
       };
-      await of('x').withLock(() => Promise.all(['a', 'b', 'a b'].map((values) => of(values).withLock(work))));
+      await of('a b').withLock(() => Promise.all(['a', 'a b', 'c b a'].map((values) => of(values).withLock(work))));
       expect(most).to.equal(1);
+      most = 0;
+      await of('a b').withLock(() => Promise.all(['a', 'b', 'c'].map((values) => of(values).withLock(work))));
+      expect(most).to.equal(3);
       most = 0;
       await client.runInThread(() => Promise.all(['a', 'b'].map((values) => of(values).withLock(work))));
       expect(most).to.equal(2);
+      expect(await redis.exists(group)).to.equal(0);
+    });
+
+    it('C7: a callback that leaves a wait for another value behind gives its own value back', async () => {
+      await of('b', other).lock(30_000, undefined, 1);
+      let left: Promise<void> | undefined;
+      await of('a').withLock(() => {
+        left = of('b').withLock(() => undefined);
+      });
+      await of('a', other).lock(30_000, undefined, 1);
+      await of('b', other).unlock(1);
+      await left;
+      await of('a', other).unlock(1);
+      expect(await redis.exists(group)).to.equal(0);
+    });
+
+    it('C7: a thread acquires, releases and prolongs values while it waits for others', async () => {
+      await of('b', other).lock(30_000, undefined, 1);
+      const hold = await of('a').acquire({ threadId: 1 });
+      const waiter = of('b').lock(-1, undefined, 1);
+      await of('c').lock(-1, undefined, 1);
+      expect(await rejection(of('b c').lock(-1, undefined, 1))).to.be.instanceOf(IllegalMonitorStateError);
+      expect(await rejection(of('b').lock(-1, undefined, 1))).to.be.instanceOf(IllegalMonitorStateError);
+      await hold.unlock();
+      await of('c').unlock(1);
+      await of('b', other).unlock(1);
+      await waiter;
+      await of('b').unlock(1);
+      expect(await redis.exists(group)).to.equal(0);
+    });
+
+    it('C7: a release waits for an acquisition that shares a value: the count stays right', async () => {
+      await of('c', other).lock(30_000, undefined, 1);
+      await of('a b').lock(30_000, undefined, 1);
+      const waiter = of('b c').lock(30_000, undefined, 1);
+      let released = false;
+      const release = of('a b')
+        .unlock(1)
+        .then(() => (released = true));
+      await sleep(50);
+      expect(released).to.equal(false);
+      await of('c', other).unlock(1);
+      await Promise.all([waiter, release]);
+      expect(await of('a').isLocked()).to.equal(false);
+      expect(await of('b').isHeldByThread(1)).to.equal(true);
+      expect(await of('b', other).tryLock({ threadId: 1 })).to.equal(false);
+      await of('b c').unlock(1);
       expect(await redis.exists(group)).to.equal(0);
     });
 

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { PUBLISH_COMMAND, RESEND_FLAG, SEND_TIME, type Script, type ScriptArg } from '../../../lib/scripts/Script';
+import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../../../lib/scripts/Script';
 import { redisUrl, trackClient, uniqueName } from '../../support';
 
 /** What may be given to {@link ScriptBench.run}. */
@@ -63,7 +63,7 @@ export class ScriptBench {
     const allArgs = given.map((arg) => {
       if (arg === PUBLISH_COMMAND) return 'PUBLISH';
       if (arg === RESEND_FLAG) return options.resent ? '1' : '0';
-      return arg === SEND_TIME ? Date.now() : arg;
+      return arg;
     });
     return script.decode(await this.redis.eval(this.#timed(script.lua), allKeys.length, ...allKeys, ...allArgs));
   }

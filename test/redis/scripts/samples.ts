@@ -141,7 +141,7 @@ function sample(
 
 const WRITER = { args: { owner: `${OWNER}:write` } };
 /** Of groups. */
-const WANTED = { moreArgs: ['a', 3, 'b', 3, 'c', 1] };
+const WANTED = { moreArgs: [3, 1, 'a', 3, 1, 'b', 1, 1, 'c'] };
 const IDS = { moreArgs: [ID] };
 const QUEUE = 'name queue timeouts';
 
@@ -181,9 +181,9 @@ export const SAMPLES: readonly Sample[] = [
   sample(writeLock.releaseWriteLock, writing, 'name', WRITER),
   sample(writeLock.forceReleaseWriteLock, writing, 'name', WRITER),
   sample(writeLock.isWriteLocked, writing, 'name'),
-  sample(groupLock.acquireValues, none, 'name', { moreArgs: ['a', 1] }),
+  sample(groupLock.acquireValues, none, 'name', { moreArgs: [1, 2, 'a', 'b'] }),
   sample(groupLock.acquireValues, group, 'name', WANTED),
-  sample(groupLock.releaseValues, group, 'name', { moreArgs: ['a', 0, 0, 'b', 1, 1_000, 'c', 0, 0] }),
+  sample(groupLock.releaseValues, group, 'name', { moreArgs: [0, 0, 1, 'a', 1, 1_000, 1, 'b', 0, 0, 1, 'c'] }),
   sample(groupLock.forceReleaseValues, group, 'name', { moreArgs: VALUES }),
   sample(groupLock.renewValues, group, '', { moreKeys: (name) => [name], moreArgs: [OWNER, 2, ...VALUES] }),
   sample(groupLock.findValues, group, '', { moreKeys: (name) => [name], moreArgs: [OWNER, ...VALUES] }),

@@ -487,8 +487,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/kinds/groupScripts.ts',
-        search: 'for i = moreArgs + 1, #ARGV, 2 do\n  local holder, time = holderOf(name, ARGV[i])',
-        replace: 'for i = moreArgs + 1, moreArgs + 2, 2 do\n  local holder, time = holderOf(name, ARGV[i])',
+        search: 'if holders[i] and holders[i] ~= owner and times[i]',
+        replace: 'if i == at + 2 and holders[i] and holders[i] ~= owner and times[i]',
       },
     ],
   },
