@@ -85,7 +85,6 @@ export class Stage {
   readonly #uses = new Set<Use>();
   /** Holds whose callbacks run, or have run. */
   readonly #sections = new WeakSet<LockHold>();
-  readonly #drains = new Map<App, number>();
   #scheduled = 0;
 
   constructor(
@@ -155,7 +154,6 @@ export class Stage {
   /** A process ends in good order. @param drain - in ms */
   close(app: App, drain: number | undefined): void {
     if (app.leaving) return;
-    this.#drains.set(app, drain === undefined ? -Infinity : this.world.loop.now + drain);
     void this.world.close(app, drain);
   }
 
@@ -413,7 +411,7 @@ export class Stage {
   }
 
   #isDraining(app: App): boolean {
-    return this.world.loop.now < (this.#drains.get(app) ?? -Infinity);
+    return this.world.loop.now < app.drainsUntil;
   }
 
   /** Whether a drain lets a call go on: work under a lock finishes. */

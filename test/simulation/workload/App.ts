@@ -31,6 +31,8 @@ export class App {
   readonly sockets = new Set<SimSocket>();
   /** Nothing new is begun. */
   leaving = false;
+  /** Until when work under locks may go on although it is leaving, in ms of the world. */
+  drainsUntil = -Infinity;
   closed = false;
   /** Where the sentinels are that know the servers. @default none: its connections lead to the servers themselves */
   sentinels: readonly string[] = [];

@@ -281,6 +281,7 @@ export class World {
    */
   async close(app: App, drain: number | undefined): Promise<void> {
     app.leaving = true;
+    if (drain !== undefined) app.drainsUntil = this.loop.now + drain;
     await new Promise<void>((resolve) => {
       this.spawn(app.process, () => {
         const closed = app.clients.map((client) => client.shutdown(drain === undefined ? undefined : { drain }));

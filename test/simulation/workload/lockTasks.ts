@@ -39,6 +39,15 @@ interface Call {
   readonly leaseMs: number;
   /** What the uses around it have asked for. */
   readonly around: Leases;
+  /** The sections around it. */
+  readonly sections: readonly Section[];
+}
+
+/** A callback of `withLock`. */
+export interface Section {
+  readonly hold: LockHold;
+  /** The number of its server. */
+  readonly index: number;
 }
 
 export function drawWish({ random }: World): Wish {
@@ -58,8 +67,15 @@ export function drawWish({ random }: World): Wish {
  *
  * @param depth - how many of this task are around it
  * @param around - what those have asked for
+ * @param sections - those around it
  */
-export async function useLock(world: World, app: App, depth = 0, around: Leases = new Map()): Promise<void> {
+export async function useLock(
+  world: World,
+  app: App,
+  depth = 0,
+  around: Leases = new Map(),
+  sections: readonly Section[] = [],
+): Promise<void> {
   const { random } = world;
   const index = random.below(world.servers.length);
   const kind = random.of(world.profile.kinds);
@@ -79,29 +95,42 @@ export async function useLock(world: World, app: App, depth = 0, around: Leases 
   const askedAt = world.loop.now;
   const leaseMs = longest(world, wish.leaseTime);
   const ended = app.use(place.key);
+  const mayGoOn = goesOn(sections, index);
   try {
     if (random.chance(40)) {
       await world.operation(app, `withLock ${what}`, place, () =>
-        lock.withLock(
-          (hold) => inside(world, app, place, lock, hold, { depth, scoped: true, askedAt, leaseMs, around }),
-          full,
-        ),
+        lock.withLock((hold) => {
+          const own = [...sections, { hold, index }];
+          return inside(world, app, place, lock, hold, {
+            depth,
+            scoped: true,
+            askedAt,
+            leaseMs,
+            around,
+            sections: own,
+          });
+        }, full),
       );
     } else {
       const hold = await world.operation(app, `acquire ${what}`, place, () =>
         wish.waitTime === 0 ? lock.tryAcquireHold(full) : lock.acquire(full),
       );
       if (hold === null) return;
-      await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs, around });
+      await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs, around, sections });
       await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
     }
   } catch (error) {
     // A nested use that meets the section around it.
     if (depth > 0 && /nonReentrant/.test(kind) && error instanceof errors.IllegalMonitorStateError) return;
-    judge(world, app, error, what, wish);
+    judge(world, app, error, what, wish, mayGoOn);
   } finally {
     ended();
   }
+}
+
+/** Whether a drain lets calls go on: those of a client that has a section around them which is still live. */
+function goesOn(sections: readonly Section[], wanted: number): boolean {
+  return sections.some(({ hold, index }) => index === wanted && hold.isHeld && !hold.signal.aborted);
 }
 
 /** What is done with a lock. */
@@ -135,7 +164,7 @@ async function inside(
     for (let step = 0; step < steps; step++) {
       await pause(work / steps);
       checkHeld(world, app, place, hold, since, leaseMs);
-      if (depth < 2 && random.chance(12)) await useLock(world, app, depth + 1, leases);
+      if (depth < 2 && random.chance(12)) await useLock(world, app, depth + 1, leases, call.sections);
     }
     if (depth < 2 && random.chance(15) && !/nonReentrant/.test(place.kind)) {
       await reenter(world, app, place, lock, hold, { ...call, leaseMs });
@@ -155,14 +184,16 @@ async function reenter(
   place: LockPlace,
   lock: RLock,
   hold: LockHold,
-  { scoped, leaseMs }: Call,
+  { scoped, leaseMs, sections }: Call,
 ): Promise<void> {
   const { random, oracle } = world;
+  const index = world.servers.indexOf(place.server);
   let inBranch = 0;
   const branch = async (): Promise<void> => {
     const waitTime = Math.ceil(random.between(0, 500));
     const leaseTime = random.of([-1, 1_000]);
     const options = { waitTime, leaseTime };
+    const mayGoOn = goesOn(sections, index);
     const what = `reenter ${place.kind} ${place.name} ${JSON.stringify(options)}`;
     const work = async (inner: LockHold): Promise<void> => {
       const since = world.loop.now;
@@ -183,7 +214,7 @@ async function reenter(
         await world.operation(app, `unlock ${what}`, undefined, () => inner.unlock());
       }
     } catch (error) {
-      judge(world, app, error, what, { waitTime, leaseTime, signal: undefined });
+      judge(world, app, error, what, { waitTime, leaseTime, signal: undefined }, mayGoOn);
     }
   };
   await Promise.all(Array.from({ length: scoped ? 1 + random.below(3) : 1 }, branch));
@@ -216,14 +247,17 @@ function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, sin
   );
 }
 
-/** Whether an error has a cause. */
-export function judge(world: World, app: App, error: unknown, what: string, wish: Wish): void {
+/**
+ * Whether an error has a cause.
+ * @param mayGoOn - whether the call began in a section, so that a drain lets it go on
+ */
+export function judge(world: World, app: App, error: unknown, what: string, wish: Wish, mayGoOn = false): void {
   const explained = world.troubled && world.loop.now - world.troubleEnds < ERROR_MS;
   // Nobody who takes a lock of a cluster has to know where it is.
   const astray = error instanceof errors.CommandError && /^(MOVED|ASK|CROSSSLOT)$/.test(error.reply ?? '');
   if (error === ABORTED && wish.signal?.aborted) return;
   if (error instanceof errors.LockTimeoutError && wish.waitTime !== undefined) return;
-  if (error instanceof errors.ShutdownError && app.leaving) return;
+  if (error instanceof errors.ShutdownError && app.leaving && !(mayGoOn && world.loop.now < app.drainsUntil)) return;
   if (error instanceof errors.LockLostError || error instanceof errors.IllegalMonitorStateError) {
     if (explained || app.leaving || wish.leaseTime !== -1) return;
   }
