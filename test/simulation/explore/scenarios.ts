@@ -239,6 +239,14 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    name: 'group-thousand',
+    run(stage) {
+      const values = Array.from({ length: 1_000 }, (_, i) => `v${i}`);
+      stage.task(0, (app) => stage.useGroup(app, values, { inner: (hold) => stage.useGroup(app, values, {}, hold) }));
+      stage.task(1, (app) => stage.useGroup(app, ['v0', 'v999']), 2);
+    },
+  },
+  {
     name: 'multi',
     servers: 2,
     run(stage) {

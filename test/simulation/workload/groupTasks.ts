@@ -7,6 +7,10 @@ import { drawWish, judge, type Leases, pause } from './lockTasks';
 import type { Wanted, World } from './World';
 
 const VALUES = ['a', 'b', 'c', 'd'];
+/** Values that are always taken together, beside some of the others. */
+const CROWD = Array.from({ length: 2_000 }, (_, i) => `v${i}`);
+/** Of a hundred uses of a group so many take the crowd, too. */
+const CROWDED = 2;
 /** Those who ended a call for a group have released its values so long after, in ms. */
 const GHOST_MS = 3_000;
 /** Leases of clients whose clocks run at the same speed differ by less, in ms. */
@@ -17,6 +21,8 @@ interface Place {
   readonly server: Served;
   readonly name: string;
   readonly values: readonly string[];
+  /** Whether it has the crowd, too. */
+  readonly crowded: boolean;
 }
 
 /**
@@ -34,14 +40,15 @@ export async function useGroup(world: World, app: App, depth = 0, around: Leases
   const values = chosen.length > 0 ? chosen : [random.of(VALUES)];
   // In whatever order they are given.
   if (random.chance(50)) values.reverse();
-  const place = { server, name, values };
-  const lock = app.clients[index]!.getMultiLock(name, values);
+  const crowded = random.chance(CROWDED);
+  const place = { server, name, values, crowded };
+  const lock = app.clients[index]!.getMultiLock(name, crowded ? [...values, ...CROWD] : values);
   const wish = drawWish(world);
   // Two that wait for each other's values would wait for ever.
   if (depth > 0) Object.assign(wish, { waitTime: random.between(0, 300) });
   const options = { leaseTime: wish.leaseTime, ...(wish.waitTime !== undefined && { waitTime: wish.waitTime }) };
   const full = { ...options, ...(wish.signal && { signal: wish.signal }) };
-  const what = `group ${name} ${values.join('+')} ${JSON.stringify(options)}`;
+  const what = `group ${name} ${values.join('+')}${crowded ? '+crowd' : ''} ${JSON.stringify(options)}`;
   const leaseMs = wish.leaseTime === -1 ? world.profile.settings.lockWatchdogTimeout : wish.leaseTime;
   const waitsFor = wanted(place);
   const ended = app.use(`${server.name}/${name}`);
@@ -77,7 +84,8 @@ async function inside(
   hold: LockHold,
   { waitsFor, leaseMs, around, depth }: { waitsFor: Wanted; leaseMs: number; around: Leases; depth: number },
 ): Promise<void> {
-  const { server, name, values } = place;
+  const { server, name, crowded } = place;
+  const values = crowded ? [...place.values, CROWD[0]!] : place.values;
   const { random, oracle, loop } = world;
   for (const operation of world.operations) {
     if (operation.app === app && operation.waitsFor === waitsFor) operation.waitsFor = undefined;
@@ -108,6 +116,9 @@ async function inside(
       .filter((value) => lostFor >= leaseOf(value) + CLOCK_MS)
       .filter((value) => holderOf(server, name, value) !== token)
       .filter((value) => !oracle.misled(recordOf([value])));
+    const lostOfCrowd = crowded && lostFor >= leaseOf(CROWD[0]!) + CLOCK_MS ? missing(server, name, token) : 0;
+    if (lostOfCrowd > 0 && !gone.includes(CROWD[0]!) && !oracle.misled(recordOf([CROWD[0]!])))
+      gone.push(`${lostOfCrowd} of the crowd`);
     if (gone.length > 0) oracle.violate(`${token} believes to hold ${gone.join('+')} of ${server.name}/${name}`);
   };
   try {
@@ -133,7 +144,20 @@ function holderOf({ store, clock }: Served, name: string, value: string): string
   return Number(hash?.get(`${field}:${holder}:expire_time`) ?? 0) >= clock ? holder : undefined;
 }
 
-function wanted({ server, name, values }: Place): Wanted {
+let crowdFields: readonly string[] | undefined;
+
+/** How many values of the crowd somebody has not got. */
+function missing({ store, clock }: Served, name: string, token: string): number {
+  const hash = store.hash(name);
+  // Hashed once: it is slow.
+  crowdFields ??= groupValues(CROWD).fields;
+  const has = (field: string): boolean =>
+    hash?.get(field) === token && Number(hash.get(`${field}:${token}:expire_time`) ?? 0) >= clock;
+  return crowdFields.filter((field) => !has(field)).length;
+}
+
+function wanted({ server, name, values: some, crowded }: Place): Wanted {
+  const values = crowded ? [...some, CROWD[0]!] : some;
   return {
     key: `${server.name}/${name}/${[...values].sort().join('+')}+`,
     patienceMs: () => 2_500,
@@ -146,7 +170,7 @@ export function lookForGroupGhosts({ servers, profile, apps, oracle }: World): v
   for (const server of servers) {
     for (let i = 0; i < profile.namesPerKind; i++) {
       const key = `${server.name}/group${i}`;
-      for (const value of VALUES) {
+      for (const value of [...VALUES, CROWD[0]!, CROWD.at(-1)!]) {
         const owner = holderOf(server, `group${i}`, value);
         const app = apps.find(({ clients }) => clients.some((client) => client.getId() === owner?.slice(0, 36)));
         if (app === undefined || !app.running || app.leaving || app.unusedFor(key) < GHOST_MS) continue;
