@@ -7,7 +7,7 @@ import type { RObject } from './RObject';
  * by itself. Ids are 32 lower-case hex characters. A negative number of permits is a `RangeError`; zero permits return
  * `[]`.
  *
- * Leases are counted by the clocks of the clients, which must not differ much, from when a request is sent. Only -1
+ * Leases are counted by the server's clock, from when it gives the permits. (A Java client counts by its own.) Only -1
  * means "no lease": a lease of 0, or of another negative time, is over at once. Commands whose reply is lost are
  * repeated or undone by the ids.
  *

@@ -75,7 +75,7 @@ export const KIND_RIGHTS: Readonly<Record<string, NeededRights>> = {
   },
   permitExpirableSemaphore: {
     commands:
-      'eval evalsha decrby del get incrby persist pexpire pttl set ' +
+      'eval evalsha decrby del get incrby persist pexpire pttl set time ' +
       `zadd zcard zcount zrange zrem zremrangebyrank zremrangebyscore zscore ${pubsub}`,
     keys: (key) => [key, permitsKey(key), channelOf.semaphore(key)],
     channels: (key) => [channelOf.semaphore(key)],

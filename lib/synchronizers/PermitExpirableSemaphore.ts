@@ -9,14 +9,7 @@ import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
 import type { Waiter } from '../waiters/Waiter';
 import { permitWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
-import {
-  acquiredPermits,
-  addPermits,
-  availableLeasedPermits,
-  getPermits,
-  PERMIT_WITHOUT_LEASE,
-  setPermits,
-} from './permitCounts';
+import { acquiredPermits, addPermits, availableLeasedPermits, getPermits, setPermits } from './permitCounts';
 import {
   acquirePermits,
   deletePermitSemaphore,
@@ -32,8 +25,6 @@ import { trySetPermits } from './semaphoreScripts';
 /**
  * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is described
  * in `synchronizers/permitScripts.ts`.
- *
- * Leases are counted by the clocks of the clients, from when a request was sent; these clocks must not differ much.
  */
 export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   readonly #object: RedisObject<PermitKeys>;
@@ -95,7 +86,7 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   async tryRelease(permitId: string): Promise<boolean> {
     const id = parsePermitId(permitId);
     if (id === undefined) return false;
-    const args = { id, ...now(), repeated: RESEND_FLAG } as const;
+    const args = { id, ...PUBLISH, repeated: RESEND_FLAG } as const;
     return (await this.#object.run(releasePermit, args, 'release a permit of')) === 'released';
   }
 
@@ -103,20 +94,20 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
     if (!Array.isArray(permitIds)) throw new TypeError('permit ids must be an array');
     const ids = permitIds.map(parsePermitId);
     if (ids.length === 0 || !ids.every((id) => id !== undefined)) return 0;
-    const args = { ...now(), repeated: RESEND_FLAG } as const;
+    const args = { ...PUBLISH, repeated: RESEND_FLAG } as const;
     return this.#object.run(releasePermits, args, 'release permits of', { moreArgs: ids });
   }
 
   async availablePermits(): Promise<number> {
-    return this.#object.run(availableLeasedPermits, now(), 'look at');
+    return this.#object.run(availableLeasedPermits, PUBLISH, 'look at');
   }
 
   async acquiredPermits(): Promise<number> {
-    return this.#object.run(acquiredPermits, now(), 'look at');
+    return this.#object.run(acquiredPermits, PUBLISH, 'look at');
   }
 
   async getPermits(): Promise<number> {
-    return this.#object.run(getPermits, now(), 'look at');
+    return this.#object.run(getPermits, PUBLISH, 'look at');
   }
 
   async trySetPermits(permits: number): Promise<boolean> {
@@ -137,14 +128,12 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
     const leaseMs = permitLease(leaseTime, unit);
     const id = parsePermitId(permitId);
     if (id === undefined) return false;
-    const at = now();
-    const args = { id, expiry: permitExpiry(at.now, leaseMs), ...at } as const;
-    return this.#object.run(updatePermitLease, args, 'set the lease of a permit of');
+    return this.#object.run(updatePermitLease, { id, lease: leaseMs, ...PUBLISH }, 'set the lease of a permit of');
   }
 
   async getLeaseTime(permitId: string): Promise<number> {
     const id = parsePermitId(permitId);
-    const lease = id === undefined ? null : await this.#object.run(getPermitLease, { id, ...now() }, 'look at');
+    const lease = id === undefined ? null : await this.#object.run(getPermitLease, { id, ...PUBLISH }, 'look at');
     if (lease === null) throw new PermitNotFoundError(this.name, [permitId]);
     return lease;
   }
@@ -162,21 +151,7 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   }
 }
 
-/** Arguments of nearly every script: the client's clock (epoch ms), and the command that publishes. */
-function now() {
-  return { now: Date.now(), publish: PUBLISH_COMMAND } as const;
-}
-
-/**
- * The end of a permit's lease, as stored in Redis.
- *
- * @param now - epoch ms
- * @param leaseMs - in ms, or {@link NO_LEASE}
- */
-export function permitExpiry(now: number, leaseMs: number): string | number {
-  const expiry = now + leaseMs;
-  return leaseMs === NO_LEASE || expiry >= Number(PERMIT_WITHOUT_LEASE) ? PERMIT_WITHOUT_LEASE : expiry;
-}
+const PUBLISH = { publish: PUBLISH_COMMAND } as const;
 
 /**
  * One wait for permits with ids. Every attempt asks for the same ids. So an attempt after a lost reply finds the
@@ -215,10 +190,8 @@ export class PermitAcquisition implements Acquirable<string[]> {
 
   async attempt(): Promise<Attempt<string[]>> {
     const sentAt = performance.now();
-    const now = Date.now();
     const old = this.#old;
-    const expiry = permitExpiry(now, this.#leaseMs);
-    const args = { expiry, now, publish: PUBLISH_COMMAND, old: old.length } as const;
+    const args = { lease: this.#leaseMs, old: old.length, ...PUBLISH };
     const sendRecord = this.#sendRecord;
     const moreArgs = [...this.#ids, ...old];
     const sent = this.#object.run(acquirePermits, args, 'acquire permits of', { sendRecord, moreArgs });

@@ -1,5 +1,6 @@
 import { decodeCount, decodeFlag } from '../scripts/replies';
-import { defineScript, lua, type Script } from '../scripts/Script';
+import { defineScript, lua, type Script, SERVER_TIME } from '../scripts/Script';
+import { NO_LEASE } from '../util/duration';
 
 /*
  * Lua functions that the scripts of the permit-expirable semaphore share.
@@ -34,6 +35,15 @@ local function putBack(name, channel, publish, expired)
 end
 `;
 
+/** `expiryOf(now, lease)`: the score of a permit whose lease of so many ms begins now; -1 is no lease. */
+export const EXPIRY_OF = lua`
+local function expiryOf(now, lease)
+  local expiry = now + lease
+  if lease == '${NO_LEASE}' or expiry >= ${PERMIT_WITHOUT_LEASE} then return '${PERMIT_WITHOUT_LEASE}' end
+  return expiry
+end
+`;
+
 /**
  * `purge(name, permits, channel, publish, now)`: makes all expired permits available again, the first step of most
  * operations. Returns what `readAvailable` returns. Includes {@link READ_AVAILABLE} and {@link PUT_BACK}.
@@ -51,19 +61,16 @@ end
 /* Scripts for the numbers of permits of a permit-expirable semaphore. The data is described in `permitScripts.ts`. */
 
 /**
- * KEYS: name, permits, channel. ARGV: now (epoch ms), publish.
+ * KEYS: name, permits, channel. ARGV: publish.
  * Output: the value of `count` after expired permits were made available.
  */
-function defineCountScript(
-  name: string,
-  count: string,
-): Script<'name' | 'permits' | 'channel', 'now' | 'publish', number> {
+function defineCountScript(name: string, count: string): Script<'name' | 'permits' | 'channel', 'publish', number> {
   return defineScript({
     name,
     keys: ['name', 'permits', 'channel'],
-    args: ['now', 'publish'],
+    args: ['publish'],
     resend: 'always',
-    lua: lua`${PURGE}
+    lua: lua`${SERVER_TIME}${PURGE}
 local available, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
 return ${count}
@@ -84,14 +91,14 @@ export const getPermits = defineCountScript(
 /**
  * How many permits are taken.
  *
- * KEYS: name, permits, channel. ARGV: now (epoch ms), publish. Output: the number.
+ * KEYS: name, permits, channel. ARGV: publish. Output: the number.
  */
 export const acquiredPermits = defineScript({
   name: 'permitExpirableSemaphore.acquiredPermits',
   keys: ['name', 'permits', 'channel'],
-  args: ['now', 'publish'],
+  args: ['publish'],
   resend: 'always',
-  lua: lua`${PURGE}
+  lua: lua`${SERVER_TIME}${PURGE}
 local _, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
 return redis.call('zcard', permits)

@@ -1,5 +1,5 @@
 import { NOTICE_MS } from '../scripts/shortenLease';
-import { PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK, READ_AVAILABLE } from './permitCounts';
+import { EXPIRY_OF, PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK, READ_AVAILABLE } from './permitCounts';
 import {
   decodeAcquire,
   decodeCount,
@@ -8,7 +8,7 @@ import {
   decodeLeaseTime,
   decodePermitRelease,
 } from '../scripts/replies';
-import { defineScript, lua } from '../scripts/Script';
+import { defineScript, lua, SERVER_TIME } from '../scripts/Script';
 
 /*
  * The semaphore with leased permits (Redisson: RedissonPermitExpirableSemaphore). It is created by `trySetPermits` of
@@ -17,19 +17,19 @@ import { defineScript, lua } from '../scripts/Script';
  * | Redis data           | type    | holds                                                                         |
  * |----------------------|---------|-------------------------------------------------------------------------------|
  * | `name`               | string  | permits available now, may be negative                                        |
- * | `{name}:timeout`     | zset    | id of a permit (16 raw bytes) -> end of its lease (epoch ms, clients' clocks) |
+ * | `{name}:timeout`     | zset    | id of a permit (16 raw bytes) -> end of its lease (epoch ms)                  |
  * | `redisson_sc:{name}` | channel | permits available; after a release of several permits: their number;          |
  * |                      |         | after set and add: the number given                                           |
  *
  * A permit has an id, so that a repeat finds what the first run did. A script that finds expired permits makes them
- * available again.
+ * available again. Leases begin when a script runs, by the server's clock (Redisson: by that of the client).
  */
 
 /**
  * Takes one permit per id if that many are available. Makes at most as many expired ones available as it wants, as in
  * Redisson.
  *
- * KEYS: name, permits, channel. ARGV: expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch ms), publish, old
+ * KEYS: name, permits, channel. ARGV: lease (ms, -1 = none), publish, old
  * (how many of the ids are old ones), then the ids (16 raw bytes each): those to take, and the old ones, whose permits
  * are given back before.
  * Output: nil = taken (a repeat takes those that are missing and sets its expiry for all of them); integer = fewer are
@@ -38,10 +38,10 @@ import { defineScript, lua } from '../scripts/Script';
 export const acquirePermits = defineScript({
   name: 'permitExpirableSemaphore.acquire',
   keys: ['name', 'permits', 'channel'],
-  args: ['expiry', 'now', 'publish', 'old'],
+  args: ['lease', 'publish', 'old'],
   resend: 'connection',
   synced: ({ acquired }) => acquired,
-  lua: lua`${READ_AVAILABLE}${PUT_BACK}
+  lua: lua`${SERVER_TIME}${EXPIRY_OF}${READ_AVAILABLE}${PUT_BACK}
 local available, failure = readAvailable(name)
 if failure then return failure end
 local last, givenBack = #ARGV - old, 0
@@ -58,6 +58,7 @@ for i = moreArgs + 1, last do
 end
 if missing == 0 or (available and available >= missing) then
   if missing > 0 then redis.call('decrby', name, missing) end
+  local expiry = expiryOf(now, lease)
   for i = moreArgs + 1, last do redis.call('zadd', permits, expiry, ARGV[i]) end
   local ttl = redis.call('pttl', name)
   if ttl > 0 then redis.call('pexpire', permits, ttl) end
@@ -74,24 +75,24 @@ return math.max(math.ceil(nearest - now), 1)
 /**
  * Releases one permit.
  *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish, repeated (RESEND_FLAG).
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), publish, repeated (RESEND_FLAG).
  * Output: 1 = released; -1 = released after its lease had ended; 0 = there is no such permit. A repeat that finds none
  * returns 1: the first run released it.
  */
 export const releasePermit = defineScript({
   name: 'permitExpirableSemaphore.release',
   keys: ['name', 'permits', 'channel'],
-  args: ['id', 'now', 'publish', 'repeated'],
+  args: ['id', 'publish', 'repeated'],
   resend: 'always',
   synced: true,
-  lua: lua`${READ_AVAILABLE}
+  lua: lua`${SERVER_TIME}${READ_AVAILABLE}
 local _, failure = readAvailable(name)
 if failure then return failure end
 local expiry = tonumber(redis.call('zscore', permits, id))
 if not expiry then return tonumber(repeated) end
 redis.call('zrem', permits, id)
 redis.pcall(publish, channel, redis.call('incrby', name, 1))
-return expiry > tonumber(now) and 1 or -1
+return expiry > now and 1 or -1
 `,
   decode: decodePermitRelease,
 });
@@ -99,18 +100,17 @@ return expiry > tonumber(now) and 1 or -1
 /**
  * Releases several permits: all of them, or none if one is missing or past its lease.
  *
- * KEYS: name, permits, channel. ARGV: now (epoch ms), publish, repeated (RESEND_FLAG), then the ids (16 raw bytes
- * each).
+ * KEYS: name, permits, channel. ARGV: publish, repeated (RESEND_FLAG), then the ids (16 raw bytes each).
  * Output: how many were released, an id given twice counts once; 0 = none. A repeat that finds none of them returns the
  * number of ids, as if all were released by the first run.
  */
 export const releasePermits = defineScript({
   name: 'permitExpirableSemaphore.releaseMany',
   keys: ['name', 'permits', 'channel'],
-  args: ['now', 'publish', 'repeated'],
+  args: ['publish', 'repeated'],
   resend: 'always',
   synced: true,
-  lua: lua`${PURGE}
+  lua: lua`${SERVER_TIME}${PURGE}
 local seen, ids, there, live = {}, {}, 0, 0
 for i = moreArgs + 1, #ARGV do
   local id = ARGV[i]
@@ -119,7 +119,7 @@ for i = moreArgs + 1, #ARGV do
     ids[#ids + 1] = id
     local expiry = tonumber(redis.call('zscore', permits, id))
     if expiry then there = there + 1 end
-    if expiry and expiry > tonumber(now) then live = live + 1 end
+    if expiry and expiry > now then live = live + 1 end
   end
 end
 if there == 0 and repeated == '1' then return #ids end
@@ -159,20 +159,20 @@ return result
  * Sets another lease for a permit, counted from now. Waiters sleep until the first lease ends. If this one is now the
  * first, and ends much earlier, one waiter per process is notified to attempt again.
  *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), expiry (epoch ms, or {@link PERMIT_WITHOUT_LEASE}), now (epoch
- * ms), publish.
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), lease (ms, -1 = none), publish.
  * Output: 1 = done, 0 = there is no such permit (any more).
  */
 export const updatePermitLease = defineScript({
   name: 'permitExpirableSemaphore.updateLeaseTime',
   keys: ['name', 'permits', 'channel'],
-  args: ['id', 'expiry', 'now', 'publish'],
+  args: ['id', 'lease', 'publish'],
   resend: 'always',
   synced: true,
-  lua: lua`${PURGE}
+  lua: lua`${SERVER_TIME}${EXPIRY_OF}${PURGE}
 local _, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
 if not redis.call('zscore', permits, id) then return 0 end
+local expiry = expiryOf(now, lease)
 local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
 redis.call('zadd', permits, expiry, id)
 if nearest - expiry > ${NOTICE_MS} then redis.pcall(publish, channel, 1) end
@@ -184,15 +184,15 @@ return 1
 /**
  * The remaining lease of a permit.
  *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), now (epoch ms), publish.
+ * KEYS: name, permits, channel. ARGV: id (16 raw bytes), publish.
  * Output: ms; -1: it has no lease; nil = there is no such permit (any more).
  */
 export const getPermitLease = defineScript({
   name: 'permitExpirableSemaphore.getLeaseTime',
   keys: ['name', 'permits', 'channel'],
-  args: ['id', 'now', 'publish'],
+  args: ['id', 'publish'],
   resend: 'always',
-  lua: lua`${PURGE}
+  lua: lua`${SERVER_TIME}${PURGE}
 local _, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
 local expiry = redis.call('zscore', permits, id)

@@ -40,7 +40,7 @@ export function rollBackPermits(
       const sendRecord = newCleanupRecord();
       // Always `0`: a repeat that finds nothing must not count as a release. Only a reply on the acquisition's
       // connection proves that there is nothing.
-      const args = { now: Date.now(), publish: PUBLISH_COMMAND, repeated: '0' } as const;
+      const args = { publish: PUBLISH_COMMAND, repeated: '0' } as const;
       const released = await object.run(releasePermits, args, 'give back permits of', { moreArgs: ids, sendRecord });
       return released > 0 || (!sent.onManyConnections && sendRecord.connectionNumber === sent.connectionNumber);
     },

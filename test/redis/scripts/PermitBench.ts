@@ -4,7 +4,6 @@ import {
   addPermits,
   availableLeasedPermits,
   getPermits,
-  PERMIT_WITHOUT_LEASE,
   setPermits,
 } from '../../../lib/synchronizers/permitCounts';
 import {
@@ -20,6 +19,8 @@ import { trySetPermits } from '../../../lib/synchronizers/semaphoreScripts';
 import { prefixName, suffixName } from '../../../lib/util/names';
 import type { ScriptBench } from './ScriptBench';
 
+const PUBLISH = { publish: PUBLISH_COMMAND } as const;
+
 /** So many new ids. */
 export function ids(count: number): Buffer[] {
   return Array.from({ length: count }, () => randomBytes(16));
@@ -32,12 +33,20 @@ export function twoIds(): [Buffer, Buffer] {
 
 /** The scripts of the permit-expirable semaphore by short names, with a clock that stands still unless it is moved. */
 export class PermitBench {
-  /** Epoch ms. */
-  now = Date.now();
   readonly #bench: ScriptBench;
 
   constructor(bench: ScriptBench) {
     this.#bench = bench;
+    bench.now = Date.now();
+  }
+
+  /** Epoch ms, by the server's clock. */
+  get now(): number {
+    return this.#bench.now!;
+  }
+
+  set now(now: number) {
+    this.#bench.now = now;
   }
 
   get permits(): string {
@@ -50,38 +59,38 @@ export class PermitBench {
 
   /** A lease of -1 is none. */
   acquire(wanted: readonly Buffer[], lease = 30_000, old: readonly Buffer[] = []) {
-    const args = { expiry: this.#expiry(lease), ...this.#common(), old: old.length };
+    const args = { lease, ...PUBLISH, old: old.length };
     return this.#bench.run(acquirePermits, this.keys(), args, { moreArgs: [...wanted, ...old] });
   }
 
   release(id: Buffer, resent = false) {
-    const args = { id, ...this.#common(), repeated: RESEND_FLAG } as const;
+    const args = { id, ...PUBLISH, repeated: RESEND_FLAG } as const;
     return this.#bench.run(releasePermit, this.keys(), args, { resent });
   }
 
   releaseMany(moreArgs: readonly Buffer[], resent = false) {
-    const args = { ...this.#common(), repeated: RESEND_FLAG } as const;
+    const args = { ...PUBLISH, repeated: RESEND_FLAG } as const;
     return this.#bench.run(releasePermits, this.keys(), args, { moreArgs, resent });
   }
 
   available(): Promise<number> {
-    return this.#bench.run(availableLeasedPermits, this.keys(), this.#common());
+    return this.#bench.run(availableLeasedPermits, this.keys(), PUBLISH);
   }
 
   total(): Promise<number> {
-    return this.#bench.run(getPermits, this.keys(), this.#common());
+    return this.#bench.run(getPermits, this.keys(), PUBLISH);
   }
 
   taken(): Promise<number> {
-    return this.#bench.run(acquiredPermits, this.keys(), this.#common());
+    return this.#bench.run(acquiredPermits, this.keys(), PUBLISH);
   }
 
   lease(id: Buffer): Promise<number | null> {
-    return this.#bench.run(getPermitLease, this.keys(), { id, ...this.#common() });
+    return this.#bench.run(getPermitLease, this.keys(), { id, ...PUBLISH });
   }
 
   updateLease(id: Buffer, lease: number): Promise<boolean> {
-    return this.#bench.run(updatePermitLease, this.keys(), { id, expiry: this.#expiry(lease), ...this.#common() });
+    return this.#bench.run(updatePermitLease, this.keys(), { id, lease, ...PUBLISH });
   }
 
   setTotal(total: number): Promise<boolean> {
@@ -104,13 +113,5 @@ export class PermitBench {
   keys() {
     const { name } = this.#bench;
     return { name, permits: this.permits, channel: prefixName('redisson_sc', name) };
-  }
-
-  #common() {
-    return { now: this.now, publish: PUBLISH_COMMAND } as const;
-  }
-
-  #expiry(lease: number): string | number {
-    return lease < 0 ? PERMIT_WITHOUT_LEASE : this.now + lease;
   }
 }

@@ -36,6 +36,13 @@ describe('permit-expirable semaphore scripts', () => {
       expect(await bench().contents()).to.deep.equal({ x: '0', '{x}:timeout': { [key(one)]: '922337203685477' } });
     });
 
+    it('has the same score for a lease that is too long for a clock', async () => {
+      await sem.set(1);
+      const one = randomBytes(16);
+      await sem.acquire([one], Number.MAX_SAFE_INTEGER);
+      expect(await bench().contents()).to.deep.equal({ x: '0', '{x}:timeout': { [key(one)]: '922337203685477' } });
+    });
+
     it('is repeated without a second permit, and completes what is missing', async () => {
       await sem.set(5);
       const three = ids(3);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import * as sinon from 'sinon';
 import { Config, NoSyncedReplicasError, Redisson } from '../../../lib';
 import { redisUrl, RedisServer, sleep, sleepUntil, TcpProxy, trackClient } from '../../support';
 import { ReplicatedRedis } from '../../support/ReplicatedRedis';
@@ -120,6 +121,32 @@ describe('PermitExpirableSemaphore: commands without an answer', () => {
       expect(await taken()).to.deep.equal([id]);
       await semaphore.release(id!);
       expect(await redis.get(name)).to.equal('1');
+    });
+
+    it('C15: a lease begins when Redis gives the permit, not when it was asked for in an outage', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 1);
+      proxy.refuse();
+      proxy.cut();
+      const acquiring = semaphore.acquire(60_000);
+      await sleep(1_500);
+      await proxy.pass();
+      const id = await acquiring;
+      expect(await semaphore.getLeaseTime(id)).to.be.within(59_000, 60_000);
+    });
+
+    it('C15: the clock of a client does not matter', async () => {
+      const semaphore = newClient({ url: redisUrl() }).getPermitExpirableSemaphore(name);
+      await redis.set(name, 1);
+      const clock = Date.now;
+      sinon.replace(Date, 'now', () => clock() + 600_000);
+      const id = await semaphore.acquire(60_000);
+      const other = await semaphore.tryAcquire();
+      sinon.restore();
+      expect(other).to.equal(null);
+      expect(await semaphore.getLeaseTime(id)).to.be.within(59_000, 60_000);
+      expect(await semaphore.updateLeaseTime(id, 90_000)).to.equal(true);
+      expect(await semaphore.getLeaseTime(id)).to.be.within(89_000, 90_000);
     });
 
     it('undoes an aborted acquisition that a hanging server runs later, also without a lease', async () => {

@@ -2,12 +2,7 @@ import { expect } from 'chai';
 import { ConfigError } from '../../../lib/errors';
 import { checkChange, checkCount, permitLease, readSignal } from '../../../lib/synchronizers/callArguments';
 import { latchKeys, permitKeys, semaphoreKeys } from '../../../lib/synchronizers/RedisObject';
-import {
-  newPermitIds,
-  parsePermitId,
-  permitExpiry,
-  permitIdText,
-} from '../../../lib/synchronizers/PermitExpirableSemaphore';
+import { newPermitIds, parsePermitId, permitIdText } from '../../../lib/synchronizers/PermitExpirableSemaphore';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 
 describe('The arguments of synchronizers', () => {
@@ -29,12 +24,6 @@ describe('The arguments of synchronizers', () => {
     expect(permitLease(2, TimeUnit.SECONDS)).to.equal(2_000);
     expect(() => permitLease(NaN, undefined)).to.throw(RangeError, 'leaseTime');
     expect(() => permitLease(1, 'SECONDS' as never)).to.throw(TypeError, 'TimeUnit');
-  });
-
-  it('are stored as the time at which the lease ends, or as the number that means never', () => {
-    expect(permitExpiry(1_000, 500)).to.equal(1_500);
-    expect(permitExpiry(1_000, -1)).to.equal('922337203685477');
-    expect(permitExpiry(1_000, Number.MAX_SAFE_INTEGER)).to.equal('922337203685477');
   });
 
   it('are signals', () => {
