@@ -124,10 +124,12 @@ describe('PermitExpirableSemaphore: commands without an answer', () => {
     });
 
     it('C15: a lease begins when Redis gives the permit, not when it was asked for in an outage', async () => {
-      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      const client = await far();
+      const semaphore = client.getPermitExpirableSemaphore(name);
       await redis.set(name, 1);
       proxy.refuse();
       proxy.cut();
+      await sleepUntil(() => client.state !== 'ready');
       const acquiring = semaphore.acquire(60_000);
       await sleep(1_500);
       await proxy.pass();
