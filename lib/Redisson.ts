@@ -25,16 +25,12 @@ import { FairQueueWatch } from './locks/kinds/FairQueueWatch';
 import { readRenewal } from './locks/kinds/read';
 import { groupRenewal } from './locks/kinds/group';
 import { hashRenewal } from './locks/kinds/reentrant';
-import {
-  latchKeys,
-  nounOf,
-  type ObjectKeys,
-  permitKeys,
-  RedisObject,
-  semaphoreKeys,
-  type SynchronizerKind,
-} from './synchronizers/RedisObject';
+import { LATCH } from './synchronizers/latchScripts';
+import { PERMIT } from './synchronizers/permitScripts';
+import { type ObjectKeys, RedisObject } from './synchronizers/RedisObject';
+import { SEMAPHORE } from './synchronizers/semaphoreScripts';
 import { Lock } from './locks/Lock';
+import type { Kind } from './locks/kinds/Kind';
 import type { Heir, LockKind } from './locks/kinds/LockKind';
 import { readKeyPrefix } from './locks/kinds/readWrite';
 import { FencedLock } from './locks/FencedLock';
@@ -219,17 +215,17 @@ export class Redisson {
 
   /** The semaphore of that name (Redisson: RSemaphore). */
   getSemaphore(name: string): RSemaphore {
-    return new Semaphore(this.#object('semaphore', name, semaphoreKeys));
+    return new Semaphore(this.#object(SEMAPHORE, name));
   }
 
   /** The semaphore of that name whose permits have ids and leases (Redisson: RPermitExpirableSemaphore). */
   getPermitExpirableSemaphore(name: string): RPermitExpirableSemaphore {
-    return new PermitExpirableSemaphore(this.#object('permit', name, permitKeys));
+    return new PermitExpirableSemaphore(this.#object(PERMIT, name));
   }
 
   /** The latch of that name (Redisson: RCountDownLatch). */
   getCountDownLatch(name: string): RCountDownLatch {
-    return new CountDownLatch(this.#object('latch', name, latchKeys));
+    return new CountDownLatch(this.#object(LATCH, name));
   }
 
   /** The client id: a lower-case v4 UUID, the first part of every owner name. */
@@ -336,9 +332,9 @@ export class Redisson {
     return engine;
   }
 
-  #object<K extends ObjectKeys>(kind: SynchronizerKind, name: string, keysOf: (rawName: string) => K): RedisObject<K> {
+  #object<K extends ObjectKeys>(kind: Kind<K>, name: string): RedisObject<K> {
     const { executor } = this.#connections;
-    const object = new RedisObject({ ...this.#context, executor }, kind, validateName(name, nounOf(kind)), keysOf);
+    const object = new RedisObject({ ...this.#context, executor }, kind, validateName(name, kind.noun));
     checkSlots(executor, name, object.allKeys);
     return object;
   }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { ALL_KINDS } from '../kinds/allKinds';
 import { addClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
 import {
@@ -13,7 +14,6 @@ import {
   UNLOCK_NOTES,
 } from './helpTexts';
 import type { DashboardCommandOptions } from './dashboard';
-import { LOCK_KINDS } from './lockKinds';
 import { oneLine } from './output';
 import type { ReportOptions } from './inspecting';
 import type { RunOptions } from './run';
@@ -38,6 +38,9 @@ const DEFAULT_GRACE_MS = 5_000;
 const DEFAULT_INTERVAL_MS = 1_000;
 /** Default of `dashboard --port`. */
 const DEFAULT_PORT = 7_380;
+
+/** What `run --type` takes. */
+const RUN_KINDS = ALL_KINDS.filter(({ forRun }) => forRun).map(({ name }) => name);
 
 /** Where the program's own texts, such as help, go. */
 export interface ProgramOutput {
@@ -97,7 +100,7 @@ function addRun(program: Command, actions: Actions, done: Done): void {
       'hold it that long at most (default: as long as the command runs)',
       positiveTimeArgument,
     )
-    .addOption(new Option('-t, --type <kind>', 'the kind of lock').choices(LOCK_KINDS).default('lock'))
+    .addOption(new Option('-t, --type <kind>', 'the kind of lock').choices(RUN_KINDS).default('lock'))
     .addOption(
       new Option('-E, --conflict-exit-code <n>', 'exit code when not acquired')
         .argParser(exitCodeArgument)

@@ -1,8 +1,8 @@
-import { Redisson } from '../index';
+import { type ObjectKind, Redisson } from '../index';
+import { ALL_KINDS } from '../kinds/allKinds';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { LockedRun } from './LockedRun';
-import { type LockKind, lockOfKind } from './lockKinds';
 import { CLEANUP_MS, within } from './output';
 
 /** The options of `run`, as commander reads them. Times in ms. */
@@ -10,7 +10,7 @@ export interface RunOptions extends ClientOptions {
   readonly wait?: number;
   readonly nonblock?: true;
   readonly lease?: number;
-  readonly type: LockKind;
+  readonly type: ObjectKind;
   readonly conflictExitCode: number;
   readonly grace: number;
 }
@@ -23,7 +23,8 @@ export async function run(name: string, command: readonly string[], options: Run
   const client = Redisson.create(readClientOptions(options));
   try {
     const [file = '', ...args] = command;
-    const locked = new LockedRun(client, lockOfKind(client, options.type, name), {
+    const { lockOf } = ALL_KINDS.find((kind) => kind.name === options.type)!;
+    const locked = new LockedRun(client, lockOf!(client, name), {
       command: file,
       args,
       waitMs: options.nonblock === true ? 0 : options.wait,

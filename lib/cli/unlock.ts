@@ -1,9 +1,9 @@
-import { Redisson } from '../index';
+import { Redisson, type RLock } from '../index';
 import type { ObjectReport } from '../inspection';
+import { lockToRelease } from '../inspection/lockToRelease';
 import { readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
-import { type LockKind, lockOfKind } from './lockKinds';
 import { CLEANUP_MS, oneLine, print, within } from './output';
 import { kindText } from './tables';
 
@@ -15,11 +15,10 @@ export interface UnlockOptions extends ReportOptions {
 /** `ioredisson unlock`. @returns the exit code */
 export async function unlock(name: string, options: UnlockOptions): Promise<number> {
   const report = await inspecting(options, (inspector) => inspector.inspect(name));
-  const kind = lockKindOf(report);
   const client = Redisson.create(readClientOptions(options));
   let released: boolean;
   try {
-    released = await lockOfKind(client, kind, name).forceUnlock();
+    released = await lockOf(client, report).forceUnlock();
   } finally {
     await within(client.shutdown(), CLEANUP_MS);
   }
@@ -29,27 +28,12 @@ export async function unlock(name: string, options: UnlockOptions): Promise<numb
   return released ? ExitCode.ok : ExitCode.no;
 }
 
-/** The lock that releases an object of that kind, and wakes those who wait for it. */
-function lockKindOf({ name, kind, mode }: ObjectReport): LockKind {
-  switch (kind) {
-    case 'lock':
-    case 'fair':
-    case 'fenced':
-      return kind;
-    case 'none':
-    // Deletes the key and calls the same channel, which frees all values.
-    case 'group':
-      return 'lock';
-    case 'readWrite':
-      return mode ?? 'write';
-    case 'other':
-      throw new Failure(`'${name}' is no lock, but holds data of another type`, ExitCode.data);
-    case 'semaphore':
-    case 'permitExpirableSemaphore':
-    case 'countDownLatch':
-    case 'number':
-      throw new Failure(`'${name}' is no lock, but a ${kind}: there is no owner to take it from`, ExitCode.data);
-  }
+function lockOf(client: Redisson, report: ObjectReport): RLock {
+  const lock = lockToRelease(client, report);
+  if (lock !== undefined) return lock;
+  const { name, kind } = report;
+  const what = kind === 'other' ? 'holds data of another type' : `a ${kind}: there is no owner to take it from`;
+  throw new Failure(`'${name}' is no lock, but ${what}`, ExitCode.data);
 }
 
 function outcome(report: ObjectReport, released: boolean): string {

@@ -1,12 +1,15 @@
 import type { AcquireMessage, HoldMessage, LockLostEvent } from '../api';
 import { ShutdownError } from '../errors';
+import { ALL_KINDS } from '../kinds/allKinds';
 import { followLocks } from '../telemetry/followLocks';
 import { lostChannel } from '../util/channels';
 import type { History } from './History';
 import type { LockEvent } from './wire';
 
 /** What is waited for and not held: these have no holds. */
-const WITHOUT_HOLDS: ReadonlySet<AcquireMessage['kind']> = new Set(['semaphore', 'permit', 'latch']);
+const WITHOUT_HOLDS: ReadonlySet<AcquireMessage['kind']> = new Set(
+  ALL_KINDS.filter(({ data }) => data === 'number').map(({ name }) => name),
+);
 
 /** What is asked of what the looks have told. */
 export interface KnownLocks {

@@ -4,7 +4,7 @@ import { ConnectionError, CommandTimeoutError, ShutdownError } from '../errors';
 import { Inspector } from '../inspection';
 import { checkSameOrigin, Tokens } from './csrf';
 import { Feed, type LockSource } from './Feed';
-import { checkHolders, lockToRelease, readUnlock } from './forceUnlock';
+import { checkHolders, lockOf, readUnlock } from './forceUnlock';
 import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
 import { page } from './page';
 import { BadQueryError, parseQuery } from './query';
@@ -188,7 +188,7 @@ class Routes {
     this.#tokens.check(req);
     const { name, holders } = readUnlock(await http.readJson(req));
     const report = await this.#feed.inspect(name);
-    const lock = lockToRelease(this.#options.redisson, report);
+    const lock = lockOf(this.#options.redisson, report);
     checkHolders(report, holders);
     const { identify } = this.#options;
     const by = identify?.(req);

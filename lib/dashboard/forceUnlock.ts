@@ -1,5 +1,6 @@
 import type { RedissonClient, RLock } from '../api';
 import type { ObjectReport } from '../inspection';
+import { lockToRelease } from '../inspection/lockToRelease';
 import { Refusal } from './requests';
 
 /** What a page asks for. */
@@ -19,30 +20,12 @@ export function readUnlock({ name, confirm, holders }: Readonly<Record<string, u
   return { name, holders: holders };
 }
 
-/** The lock that releases an object of that kind, and wakes those who wait for it. @throws Refusal where it is no lock */
-export function lockToRelease(redisson: RedissonClient, { name, kind, mode }: ObjectReport): RLock {
-  switch (kind) {
-    case 'lock':
-    case 'none':
-    // Deletes the key and calls the same channel, which frees all values.
-    case 'group':
-      return redisson.getLock(name);
-    case 'fair':
-      return redisson.getFairLock(name);
-    case 'fenced':
-      return redisson.getFencedLock(name);
-    case 'readWrite': {
-      const pair = redisson.getReadWriteLock(name);
-      return mode === 'read' ? pair.readLock() : pair.writeLock();
-    }
-    case 'other':
-      throw new Refusal(409, 'This is no lock: its key holds data of another type.');
-    case 'semaphore':
-    case 'permitExpirableSemaphore':
-    case 'countDownLatch':
-    case 'number':
-      throw new Refusal(409, 'This is no lock: there is no owner to take it from.');
-  }
+/** As of the inspector. @throws Refusal where it is no lock */
+export function lockOf(redisson: RedissonClient, report: ObjectReport): RLock {
+  const lock = lockToRelease(redisson, report);
+  if (lock !== undefined) return lock;
+  const why = report.kind === 'other' ? 'its key holds data of another type' : 'there is no owner to take it from';
+  throw new Refusal(409, `This is no lock: ${why}.`);
 }
 
 /** @throws Refusal when somebody else has it by now than the person who asks has seen */

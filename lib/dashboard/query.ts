@@ -1,4 +1,5 @@
 import type { ObjectKind } from '../inspection';
+import { ALL_KINDS } from '../kinds/allKinds';
 import type { Tracked } from './rows';
 import type { Counts } from './wire';
 
@@ -6,16 +7,7 @@ import type { Counts } from './wire';
 export const SORTS = ['held', 'waited', 'ends', 'name'] as const;
 /** What of the list is shown. */
 export const STATES = ['all', 'held', 'waited', 'trouble', 'free'] as const;
-const KINDS: readonly ObjectKind[] = [
-  'lock',
-  'fair',
-  'fenced',
-  'readWrite',
-  'group',
-  'semaphore',
-  'permitExpirableSemaphore',
-  'countDownLatch',
-];
+const KINDS: readonly ObjectKind[] = [...new Set(ALL_KINDS.map(({ report }) => report))];
 
 /** Which part of the list is asked for. */
 export interface Query {

@@ -1,19 +1,17 @@
-import { channelOf, permitsKey } from '../inspection/describe';
-import { prefixName, suffixName } from '../util/names';
+import { ALL_KINDS } from '../kinds/allKinds';
+import type { Kind } from '../locks/kinds/Kind';
 
 /** What a kind of object needs of its user. */
 export interface NeededRights {
-  readonly commands: string;
+  readonly commands: readonly string[];
   /** The keys of an object of that name. */
   readonly keys: (key: string) => readonly string[];
   readonly channels: (key: string) => readonly string[];
 }
 
-const nothing = (): readonly string[] => [];
-const itself = (key: string): readonly string[] => [key];
 const OWNER = '00000000-0000-4000-8000-000000000000:1';
-const lockChannel = (key: string): readonly string[] => [channelOf.lock(key)];
-const pubsub = 'publish subscribe unsubscribe';
+
+const PUBSUB = ['publish', 'subscribe', 'unsubscribe'];
 
 /** What every client needs, and what some deployments need besides. As docs/security.md has it: a test compares. */
 export const BASE_RIGHTS = {
@@ -24,113 +22,46 @@ export const BASE_RIGHTS = {
   sharded: 'spublish ssubscribe sunsubscribe pubsub|shardnumsub',
 } as const;
 
-/** What each kind needs. As docs/security.md has it: a test compares. */
-export const KIND_RIGHTS: Readonly<Record<string, NeededRights>> = {
-  lock: {
-    commands: `eval evalsha exists hget hincrby hset hexists hdel hlen del pexpire pttl ${pubsub}`,
-    keys: itself,
-    channels: lockChannel,
-  },
-  group: {
-    commands: `eval evalsha hget hset hdel pexpire pttl ${pubsub}`,
-    keys: itself,
-    channels: lockChannel,
-  },
-  fair: {
-    commands:
-      'eval evalsha exists hget hincrby hset hexists hkeys hlen del pexpire pttl time lindex llen lpop lrange lrem rpush ' +
-      `zadd zcard zrange zrem zscore ${pubsub}`,
-    keys: (key) => [
-      key,
-      prefixName('redisson_lock_queue', key),
-      prefixName('redisson_lock_timeout', key),
-      channelOf.lock(key),
-    ],
-    channels: (key) => [channelOf.fairWaiter(key, OWNER)],
-  },
-  fenced: {
-    commands: `eval evalsha hget hincrby hset hexists hdel hlen del pexpire pttl get incr ${pubsub}`,
-    keys: (key) => [key, prefixName('redisson_lock_token', key)],
-    channels: lockChannel,
-  },
-  spin: {
-    commands: 'eval evalsha exists hget hincrby hset hexists hlen del pexpire pttl',
-    keys: itself,
-    channels: nothing,
-  },
-  nonReentrant: {
-    commands: `eval evalsha hget hset hexists hdel hlen del pexpire pttl ${pubsub}`,
-    keys: itself,
-    channels: lockChannel,
-  },
-  readWrite: {
-    commands: `eval evalsha exists get set hget hgetall hincrby hset hexists hdel hlen del pexpire pttl ${pubsub}`,
-    keys: (key) => [key, `${suffixName(key, OWNER)}:rwlock_timeout:1`, channelOf.readWrite(key)],
-    channels: (key) => [channelOf.readWrite(key)],
-  },
-  semaphore: {
-    commands: `eval evalsha decrby del exists get incrby persist pexpire pttl set ${pubsub}`,
-    keys: itself,
-    channels: (key) => [channelOf.semaphore(key)],
-  },
-  permitExpirableSemaphore: {
-    commands:
-      'eval evalsha decrby del get incrby persist pexpire pttl set time ' +
-      `zadd zcard zcount zrange zrem zremrangebyrank zremrangebyscore zscore ${pubsub}`,
-    keys: (key) => [key, permitsKey(key), channelOf.semaphore(key)],
-    channels: (key) => [channelOf.semaphore(key)],
-  },
-  countDownLatch: {
-    commands: `eval evalsha decr del get set ${pubsub}`,
-    keys: itself,
-    channels: (key) => [channelOf.latch(key)],
-  },
-};
+/** What each kind needs, by the blocks of docs/security.md: those that share a block are taken together. */
+export const KIND_RIGHTS: Readonly<Record<string, NeededRights>> = Object.fromEntries(
+  ALL_KINDS.map(blockOf).map((block) => [block, needsOf(ALL_KINDS.filter((kind) => blockOf(kind) === block))]),
+);
 
-/** Arguments with which `ACL DRYRUN` takes a command; most take a key. */
-export function sampleCall(command: string, key: string): readonly (string | number)[] {
-  const [name, sub] = command.split('|') as [string, string | undefined];
-  const call = [name, ...(sub === undefined ? [] : [sub])];
-  switch (command) {
-    case 'info':
-    case 'ping':
-    case 'time':
-    case 'cluster|slots':
-    case 'cluster|info':
-      return call;
-    case 'client|setname':
-    case 'select':
-    case 'publish':
-    case 'spublish':
-      return [...call, ...(name === 'client' || name === 'select' ? ['0'] : [key, '0'])];
-    case 'wait':
-      return [...call, 0, 0];
-    case 'eval':
-    case 'evalsha':
-      return [...call, '0'.repeat(40), 1, key];
-    case 'hget':
-    case 'hexists':
-    case 'hdel':
-    case 'pexpire':
-    case 'lindex':
-    case 'rpush':
-    case 'zrem':
-    case 'zscore':
-    case 'set':
-    case 'incrby':
-    case 'decrby':
-      return [...call, key, 1];
-    case 'hincrby':
-    case 'hset':
-    case 'lrange':
-    case 'lrem':
-    case 'zadd':
-    case 'zcount':
-    case 'zrange':
-    case 'zremrangebyrank':
-    case 'zremrangebyscore':
-      return [...call, key, 1, 1];
-    default:
-      return [...call, key];
-  }
+/** The block of docs/security.md that has the rights of a kind. */
+export function blockOf({ rights, report }: Kind): string {
+  return rights ?? report;
+}
+
+function needsOf(kinds: readonly Kind[]): NeededRights {
+  const scripts = kinds.flatMap((kind) => kind.scripts());
+  const roles = new Set(scripts.flatMap(({ realKeys }) => realKeys));
+  const called = scripts.flatMap(({ lua }) =>
+    [...lua.matchAll(/redis\.p?call\(\s*'([a-z]+)'/g)].map(([, name]) => name!),
+  );
+  const tells = kinds.some(({ channelOf }) => channelOf !== undefined);
+  const commands = ['eval', 'evalsha', ...called, ...kinds.flatMap((kind) => kind.commands), ...(tells ? PUBSUB : [])];
+  const places = (of: (kind: Kind) => readonly string[]): readonly string[] => [...new Set(kinds.flatMap(of))];
+  return {
+    commands: [...new Set(commands)].sort(),
+    keys: (key) =>
+      places((kind) => {
+        const named = Object.entries(kind.keysOf(key, OWNER));
+        return named.filter(([role]) => role === 'name' || roles.has(role)).map(([, place]) => place);
+      }),
+    channels: (key) => places(({ channelOf }) => (channelOf === undefined ? [] : [channelOf(key, OWNER)])),
+  };
+}
+
+/**
+ * The rules of `ACL SETUSER` for names with a prefix, as docs/security.md has them.
+ * @param prefix - of the names, such as `app:`
+ */
+export function rulesOf({ commands, keys, channels }: NeededRights, prefix: string): readonly string[] {
+  const pattern = (sign: '~' | '&', place: string): string =>
+    `${sign}${place.slice(0, place.indexOf(prefix) + prefix.length)}*`;
+  const places = [
+    ...keys(prefix).map((place) => pattern('~', place)),
+    ...channels(prefix).map((place) => pattern('&', place)),
+  ];
+  return [...new Set(places), ...commands.map((command) => `+${command}`)];
 }

@@ -1,7 +1,7 @@
 import { mapName } from '../config/validateName';
 import { type Diagnosis, error, ok, unknown, warning } from './findings';
 import type { Patient, ServerFacts } from './facts';
-import { BASE_RIGHTS, KIND_RIGHTS, sampleCall } from './neededRights';
+import { BASE_RIGHTS, KIND_RIGHTS } from './neededRights';
 import type { ServerCheck } from './serverChecks';
 
 const ADVICE = 'give the user the rules of docs/security.md for the kinds that it uses';
@@ -10,7 +10,7 @@ const CLASSIC = ['publish', 'subscribe', 'unsubscribe'];
 const NO_NAME = 'ioredisson:doctor';
 
 /** What `ACL DRYRUN` says of one call: what is missing, if anything. */
-type Missing = 'command' | 'key' | 'channel' | undefined;
+type Missing = 'command' | 'key' | 'channel' | 'arguments' | undefined;
 
 export const rights: ServerCheck = {
   why: 'A right that is missing shows itself when the command is needed: at the first wait, or when a lock is given back.',
@@ -45,11 +45,12 @@ async function examineUser(examiner: Examiner, server: ServerFacts, patient: Pat
   let places = 0;
   for (const [kind, needed] of Object.entries(KIND_RIGHTS)) {
     const listens = needed.commands.includes('subscribe');
-    const own = needed.commands.split(' ').filter((command) => !isSharded || !CLASSIC.includes(command));
+    const own = needed.commands.filter((command) => !isSharded || !CLASSIC.includes(command));
     const more = isCluster && listens ? BASE_RIGHTS[isSharded ? 'sharded' : 'classic'].split(' ') : [];
     const commands = [...own, ...more];
-    const keys = await examiner.places('eval', needed.keys(key), '~');
-    const channels = await examiner.places(isSharded ? 'spublish' : 'publish', needed.channels(key), '&');
+    const keys = await examiner.places((place) => ['eval', '', 1, place], needed.keys(key), '~');
+    const publish = isSharded ? 'spublish' : 'publish';
+    const channels = await examiner.places((place) => [publish, place, ''], needed.channels(key), '&');
     places += keys.length + channels.length;
     const all = [...(await examiner.commands(commands, key)), ...(name === undefined ? [] : [...keys, ...channels])];
     if (all.length > 0) lacking.push(`${kind} (${all.join(' ')})`);
@@ -94,19 +95,33 @@ class Examiner {
     return commands.filter((_command, i) => !allowed[i]).map((command) => `+${command}`);
   }
 
+  /** `ACL DRYRUN` wants as many arguments as the command takes: it is asked with some of each number. */
   async #mayRun(command: string, key: string): Promise<boolean> {
-    return (await this.#ask(sampleCall(command, key))) !== 'command';
+    const rest = [key, 1, 1, 1];
+    const calls = [0, 1, 2, 3, 4].map((count) => [...command.split('|'), ...rest.slice(0, count)]);
+    const missing = await Promise.all(calls.map((call) => this.#ask(call)));
+    return missing.find((one) => one !== 'arguments') !== 'command';
   }
 
-  /** @returns the keys or channels that the user may not use with a command, as rules */
-  async places(command: string, places: readonly string[], sign: '~' | '&'): Promise<readonly string[]> {
-    const missing = await Promise.all(places.map((place) => this.#ask(sampleCall(command, place))));
+  /**
+   * @param callOf - a call about one of them
+   * @returns the keys or channels that the user may not use, as rules
+   */
+  async places(
+    callOf: (place: string) => readonly (string | number)[],
+    places: readonly string[],
+    sign: '~' | '&',
+  ): Promise<readonly string[]> {
+    const missing = await Promise.all(places.map((place) => this.#ask(callOf(place))));
     return places.filter((_place, i) => missing[i] === 'key' || missing[i] === 'channel').map((place) => sign + place);
   }
 
   async #ask(call: readonly (string | number)[]): Promise<Missing> {
     const reply = await this.#server.ask('acl', ['DRYRUN', this.#user, ...call]);
-    if ('refusal' in reply) throw new Error(reply.refusal);
+    if ('refusal' in reply) {
+      if (/wrong number of arguments/.test(reply.refusal)) return 'arguments';
+      throw new Error(reply.refusal);
+    }
     const text = String(reply.value);
     if (text === 'OK') return undefined;
     if (/\bkeys?\b/.test(text) && !/to run the/.test(text)) return 'key';

@@ -9,6 +9,8 @@ import {
   permitReports,
   type WaiterDraft,
 } from './describe';
+import { ALL_KINDS, KINDS } from '../kinds/allKinds';
+import type { Kind } from '../locks/kinds/Kind';
 import { globTest, scanFilter } from './glob';
 import { peek } from './peek';
 import type { KeyReader, RedisView } from './RedisView';
@@ -34,10 +36,11 @@ type Read = { readonly lock: LockDraft } | { readonly number: NumberDraft };
 /** So many keys are read at once: a batch of commands and their replies keeps nobody else waiting for long. */
 const BATCH = 100;
 /** Keys that lead to the name of an object. */
-const QUEUE = /^redisson_lock_queue:(.*)$/s;
-const PERMITS = /^(.*):timeout$/s;
-/** Keys that are part of an object. */
-const PART = /^redisson_(?:lock_timeout|lock_token|unlock_latch):|:rwlock_timeout:\d+$/s;
+const QUEUE = patternOf(KINDS.fair.keysOf('').queue);
+const PERMITS = patternOf(KINDS.permit.keysOf('').permits);
+/** What the names of keys begin with that are part of an object, or of one of Java. */
+const PARTS = ['redisson_unlock_latch:', ...ALL_KINDS.flatMap(partsOf)];
+const READ_HOLD = /:rwlock_timeout:\d+$/s;
 
 /**
  * Reads the objects that keys belong to. Changes nothing, and asks for no key but those it is shown. Keys that its user
@@ -112,7 +115,7 @@ export class ObjectReader {
     const parts: Promise<readonly [key: string, type: string]>[] = [];
     for (const [i, key] of keys.entries()) {
       const type = types[i]!;
-      if (type === 'hash' || (type === 'string' && !PART.test(key))) found.set(key, type);
+      if (type === 'hash' || (type === 'string' && !isPart(key))) found.set(key, type);
       const around = type === 'list' ? QUEUE.exec(key) : type === 'zset' ? PERMITS.exec(key) : null;
       if (around !== null) parts.push(this.#owner(around[1]!, type === 'list' ? 'hash' : 'string'));
     }
@@ -182,4 +185,18 @@ async function read(redis: KeyReader, key: string, type: string): Promise<Read |
   if (type !== 'hash' && type !== 'none') return undefined;
   const lock = await describeLock(redis, key, type);
   return lock && { lock };
+}
+
+/** The pattern of a key around an object. @param key - that of an empty name */
+function patternOf(key: string): RegExp {
+  return new RegExp(`^${key.replace('{}', '(.*)')}$`, 's');
+}
+
+function partsOf(kind: Kind): readonly string[] {
+  const around = Object.entries(kind.keysOf('', '')).filter(([role]) => !role.startsWith('channel'));
+  return around.map(([, key]) => key.split('{}')[0]!).filter((begin) => begin !== '');
+}
+
+function isPart(key: string): boolean {
+  return READ_HOLD.test(key) || PARTS.some((begin) => key.startsWith(begin));
 }

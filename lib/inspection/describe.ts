@@ -1,6 +1,6 @@
+import { KINDS } from '../kinds/allKinds';
 import { defineScript, lua } from '../scripts/Script';
 import { PERMIT_WITHOUT_LEASE } from '../synchronizers/permitCounts';
-import { prefixName, suffixName } from '../util/names';
 import type { KeyReader } from './RedisView';
 import type { HolderReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 
@@ -37,7 +37,7 @@ export async function describeLock(redis: KeyReader, key: string, type: string):
     type === 'hash' ? readFields(redis, key) : undefined,
     redis.read('pttl', key),
     // Most locks have neither: one question instead of two. An unclosed brace in the name can put them on two slots.
-    redis.read('exists', prefixName('redisson_lock_queue', key), prefixName('redisson_lock_token', key)).catch(() => 2),
+    redis.read('exists', KINDS.fair.keysOf(key).queue, KINDS.fenced.keysOf(key).token).catch(() => 2),
   ]);
   const ttlMs = Number(ttl);
   const mode = fields?.find(([field]) => field === 'mode')?.[1];
@@ -45,7 +45,7 @@ export async function describeLock(redis: KeyReader, key: string, type: string):
     const holders = await Promise.all(
       fields.filter(([field]) => field !== 'mode').map((one) => reader(redis, key, one)),
     );
-    return { key, kind: 'readWrite', mode, ttlMs, holders, queued: [], channelNames: [channelOf.readWrite(key)] };
+    return { key, kind: 'readWrite', mode, ttlMs, holders, queued: [], channelNames: [KINDS.read.channelOf(key)] };
   }
   if (fields !== undefined && mode !== undefined) return undefined;
   if (fields !== undefined && isGroupHash(fields)) {
@@ -55,7 +55,7 @@ export async function describeLock(redis: KeyReader, key: string, type: string):
       ttlMs,
       holders: groupHolders(fields),
       queued: [],
-      channelNames: [channelOf.lock(key)],
+      channelNames: [KINDS.lock.channelOf(key)],
     };
   }
   const [queued, token] = around === 0 ? [[], null] : await Promise.all([queueOf(redis, key), tokenOf(redis, key)]);
@@ -63,9 +63,9 @@ export async function describeLock(redis: KeyReader, key: string, type: string):
   const holders = (fields ?? []).map(([owner, count]) => ({ ...ownerReport(owner), holdCount: Number(count) }));
   const lock = { key, ttlMs: fields === undefined ? -2 : ttlMs, holders, queued };
   if (queued.length > 0) {
-    return { ...lock, kind: 'fair', channelNames: queued.map(({ owner }) => channelOf.fairWaiter(key, owner)) };
+    return { ...lock, kind: 'fair', channelNames: queued.map(({ owner }) => KINDS.fair.channelOf(key, owner)) };
   }
-  const channelNames = [channelOf.lock(key)];
+  const channelNames = [KINDS.lock.channelOf(key)];
   if (token === null) return { ...lock, kind: 'lock', channelNames };
   return { ...lock, kind: 'fenced', token, channelNames };
 }
@@ -88,20 +88,21 @@ async function readFields(redis: KeyReader, key: string): Promise<[string, strin
 async function reader(redis: KeyReader, key: string, [owner, count]: [string, string]): Promise<HolderDraft> {
   const report = { ...ownerReport(owner), holdCount: Number(count) };
   if (parseOwner(owner)?.writes === true) return { ...report, mode: 'write' };
-  const prefix = `${suffixName(key, owner)}:rwlock_timeout:`;
+  const prefix = `${KINDS.read.keysOf(key, owner).timeoutPrefix}:`;
   const holds = Array.from({ length: Math.min(report.holdCount, 100) }, (_, i) => redis.read('pttl', prefix + (i + 1)));
   return { ...report, mode: 'read', leasesMs: (await Promise.all(holds)).map(Number) };
 }
 
 async function tokenOf(redis: KeyReader, key: string): Promise<string | null> {
-  const token = await redis.read('get', prefixName('redisson_lock_token', key)).catch(() => null);
+  const token = await redis.read('get', KINDS.fenced.keysOf(key).token).catch(() => null);
   return token as string | null;
 }
 
 async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
+  const keys = KINDS.fair.keysOf(key);
   const [queue, scores] = (await Promise.all([
-    redis.read('lrange', prefixName('redisson_lock_queue', key), 0, -1).catch(() => []),
-    redis.read('zrange', prefixName('redisson_lock_timeout', key), 0, -1, 'WITHSCORES').catch(() => []),
+    redis.read('lrange', keys.queue, 0, -1).catch(() => []),
+    redis.read('zrange', keys.timeouts, 0, -1, 'WITHSCORES').catch(() => []),
   ])) as [string[], string[]];
   const ends = new Map(pairs(scores));
   const now = Date.now();
@@ -141,12 +142,12 @@ export async function describeNumber(redis: KeyReader, key: string): Promise<Num
     // Enough to tell a number, and little of a value that is none.
     redis.read('getrange', key, 0, 20).catch(() => ''),
     redis.read('pttl', key),
-    redis.read('zcard', permitsKey(key)).catch(() => 0),
+    redis.read('zcard', KINDS.permit.keysOf(key).permits).catch(() => 0),
   ]);
   const permits = Number(acquired) > 0 ? Number(acquired) : undefined;
   const isNumber = /^-?\d{1,19}$/.test(text as string);
   if (!isNumber && permits === undefined) return undefined;
-  const channelNames = [channelOf.semaphore(key), channelOf.latch(key)] as const;
+  const channelNames = [KINDS.semaphore.channelOf(key), KINDS.latch.channelOf(key)] as const;
   return {
     key,
     ttlMs: Number(ttl),
@@ -155,16 +156,6 @@ export async function describeNumber(redis: KeyReader, key: string): Promise<Num
     channelNames,
   };
 }
-
-/** The channels of the objects of a key, as Redisson names them. */
-export const channelOf = {
-  lock: (key: string): string => prefixName('redisson_lock__channel', key),
-  /** Each waiter of a fair lock has one. */
-  fairWaiter: (key: string, owner: string): string => `${prefixName('redisson_lock__channel', key)}:${owner}`,
-  readWrite: (key: string): string => prefixName('redisson_rwlock', key),
-  semaphore: (key: string): string => prefixName('redisson_sc', key),
-  latch: (key: string): string => `redisson_countdownlatch__channel__{${key}}`,
-};
 
 /** Client id, thread id, and what writers and transactions add. */
 const OWNER =
@@ -219,14 +210,13 @@ return found
 /** The most permits that are read. */
 const MAX_PERMITS = 1_000;
 
-/** The key of the permits that are out. */
-export function permitsKey(key: string): string {
-  return suffixName(key, 'timeout');
-}
-
 /** The permits of a permit-expirable semaphore that are out, the next to expire first. */
 export async function permitReports(redis: KeyReader, key: string): Promise<readonly PermitReport[]> {
-  const found = await redis.executor.run(readPermits, { permits: permitsKey(key) }, { last: MAX_PERMITS - 1 });
+  const found = await redis.executor.run(
+    readPermits,
+    { permits: KINDS.permit.keysOf(key).permits },
+    { last: MAX_PERMITS - 1 },
+  );
   const reports: PermitReport[] = [];
   for (let i = 0; i + 1 < found.length; i += 2) {
     const [id = '', score = ''] = [found[i], found[i + 1]];

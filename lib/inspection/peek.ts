@@ -1,7 +1,6 @@
 import { CommandError } from '../errors';
+import { KINDS } from '../kinds/allKinds';
 import { defineScript, lua } from '../scripts/Script';
-import { prefixName } from '../util/names';
-import { permitsKey } from './describe';
 import type { KeyReader, RedisView } from './RedisView';
 
 /** Names of one script are no longer than this together, in characters. */
@@ -80,9 +79,9 @@ export async function peek(redis: RedisView, keys: readonly string[]): Promise<K
 async function peekAtSome(redis: RedisView, keys: readonly string[], known: Map<string, unknown>): Promise<boolean> {
   const names = keys.map((key) => [
     key,
-    prefixName('redisson_lock_queue', key),
-    prefixName('redisson_lock_token', key),
-    permitsKey(key),
+    KINDS.fair.keysOf(key).queue,
+    KINDS.fenced.keysOf(key).token,
+    KINDS.permit.keysOf(key).permits,
   ]);
   try {
     const answers = await redis.executor.run(peekAtKeys, {}, {}, { moreArgs: names.flat() });

@@ -1,13 +1,13 @@
-import type { LockOptions, ObjectKind, ObjectListener } from '../api';
+import type { LockOptions, ObjectListener } from '../api';
 import type { Settings } from '../config/Settings';
 import { mapName } from '../config/validateName';
 import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
+import type { Kind } from '../locks/kinds/Kind';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
 import { currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
-import { prefixName, suffixName } from '../util/names';
 import { type Acquirable, acquireWithin, type Closing, waitLimit } from '../wait/acquireWithin';
 import type { Rollback } from '../wait/Rollback';
 import type { Waiter } from '../waiters/Waiter';
@@ -25,27 +25,22 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   /** The keys and the channel, by their names in the scripts. */
   readonly keys: Keys;
   readonly context: SynchronizerContext;
-  /** For errors. */
-  readonly #kind: string;
-  readonly #objectKind: ObjectKind;
+  readonly #kind: Kind;
 
   /**
-   * @param kind - what it is
    * @param name - checked already; the name mapper turns it into the raw name
-   * @param keysOf - the keys and the channel of a raw name
    * @throws ConfigError if the name mapper does not return a usable name
    */
-  constructor(context: SynchronizerContext, kind: SynchronizerKind, name: string, keysOf: (rawName: string) => Keys) {
+  constructor(context: SynchronizerContext, kind: Kind<Keys>, name: string) {
     this.context = context;
     this.name = name;
-    this.#kind = nounOf(kind);
-    this.#objectKind = kind;
-    this.keys = keysOf(mapName(name, context.settings.nameMapper, this.#kind));
+    this.#kind = kind;
+    this.keys = kind.keysOf(mapName(name, context.settings.nameMapper, kind.noun), '');
   }
 
   /** Every key and channel; on a cluster they must be on one slot. */
   get allKeys(): readonly string[] {
-    return Object.values(this.keys as unknown as Readonly<Record<string, string>>);
+    return Object.values(this.keys);
   }
 
   /**
@@ -63,7 +58,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     const keys = this.keys as unknown as Readonly<Record<K, string>>;
     return this.context.executor.run(script, keys, args, {
       ...options,
-      what: `${what} ${this.#kind}`,
+      what: `${what} ${this.#kind.noun}`,
       name: this.name,
     });
   }
@@ -80,7 +75,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
 
   /** Why its commands cannot be sent now. @param what - as for {@link run} @returns `undefined` if they can */
   outage(what: string): Error | undefined {
-    return this.context.executor.outage(this.allKeys[0]!, `${what} ${this.#kind} '${this.name}'`);
+    return this.context.executor.outage(this.allKeys[0]!, `${what} ${this.#kind.noun} '${this.name}'`);
   }
 
   /**
@@ -112,7 +107,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     const given = typeof options === 'number' ? options : options?.threadId;
     const subject = {
       clientId: this.context.clientId,
-      kind: this.#objectKind,
+      kind: this.#kind.name,
       name: this.name,
       threadId: given ?? currentThreadId() ?? newThreadId(),
       waitTime: Math.max(0, waitMs),
@@ -126,17 +121,9 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   }
 
   #wait<T>(acquirable: Acquirable<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
-    acquirable.mayBegin = () => this.context.closing.mayBegin(`wait for ${this.#kind} '${this.name}'`);
+    acquirable.mayBegin = () => this.context.closing.mayBegin(`wait for ${this.#kind.noun} '${this.name}'`);
     return acquireWithin(acquirable, waitLimit(waitMs, signal));
   }
-}
-
-/** The kinds of synchronizers. */
-export type SynchronizerKind = Extract<ObjectKind, 'semaphore' | 'permit' | 'latch'>;
-
-/** The name of a kind in error messages. */
-export function nounOf(kind: SynchronizerKind): 'semaphore' | 'latch' {
-  return kind === 'permit' ? 'semaphore' : kind;
 }
 
 /** What the synchronizers of one client share. */
@@ -155,30 +142,7 @@ export interface SynchronizerContext {
 }
 
 /** The keys of a synchronizer by their names in its scripts, and the channel to which its waiters subscribe. */
-export interface ObjectKeys {
-  readonly name: string;
-  readonly channel: string;
-}
+export type ObjectKeys = Readonly<Record<'name' | 'channel', string>>;
 
-/** The keys of a semaphore with leased permits. */
-export interface PermitKeys extends ObjectKeys {
-  /** The zset of the permits that are taken. */
-  readonly permits: string;
-}
-
-/** The keys of a semaphore. */
-export function semaphoreKeys(rawName: string): ObjectKeys {
-  return { name: rawName, channel: prefixName('redisson_sc', rawName) };
-}
-
-/** The keys of a semaphore with leased permits; the channel has the same form for both kinds. */
-export function permitKeys(rawName: string): PermitKeys {
-  return { ...semaphoreKeys(rawName), permits: suffixName(rawName, 'timeout') };
-}
-
-/**
- * The keys of a latch. Its channel puts every name in braces, so a name that contains braces cannot work on a cluster.
- */
-export function latchKeys(rawName: string): ObjectKeys {
-  return { name: rawName, channel: `redisson_countdownlatch__channel__{${rawName}}` };
-}
+/** The keys of a semaphore with leased permits; `permits` is the zset of those that are taken. */
+export type PermitKeys = Readonly<Record<'name' | 'channel' | 'permits', string>>;

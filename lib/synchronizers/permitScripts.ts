@@ -1,5 +1,17 @@
+import type { Kind } from '../locks/kinds/Kind';
 import { NOTICE_MS } from '../scripts/shortenLease';
-import { EXPIRY_OF, PERMIT_WITHOUT_LEASE, PURGE, PUT_BACK, READ_AVAILABLE } from './permitCounts';
+import {
+  acquiredPermits,
+  addPermits,
+  availableLeasedPermits,
+  EXPIRY_OF,
+  getPermits,
+  PERMIT_WITHOUT_LEASE,
+  PURGE,
+  PUT_BACK,
+  READ_AVAILABLE,
+  setPermits,
+} from './permitCounts';
 import {
   decodeAcquire,
   decodeCount,
@@ -9,6 +21,9 @@ import {
   decodePermitRelease,
 } from '../scripts/replies';
 import { defineScript, lua, SERVER_TIME } from '../scripts/Script';
+import { suffixName } from '../util/names';
+import type { PermitKeys } from './RedisObject';
+import { semaphoreChannel, trySetPermits } from './semaphoreScripts';
 
 /*
  * The semaphore with leased permits (Redisson: RedissonPermitExpirableSemaphore). It is created by `trySetPermits` of
@@ -222,3 +237,33 @@ return 1
 `,
   decode: decodeFlag,
 });
+
+/** The semaphore with leased permits; its channel is that of the semaphore. */
+export const PERMIT = {
+  name: 'permit',
+  noun: 'semaphore',
+  report: 'permitExpirableSemaphore',
+  data: 'number',
+  keysOf: (rawName: string) => ({
+    name: rawName,
+    channel: semaphoreChannel(rawName),
+    permits: suffixName(rawName, 'timeout'),
+  }),
+  channelOf: semaphoreChannel,
+  scripts: () => [
+    trySetPermits,
+    acquirePermits,
+    releasePermit,
+    releasePermits,
+    findPermits,
+    updatePermitLease,
+    getPermitLease,
+    deletePermitSemaphore,
+    availableLeasedPermits,
+    getPermits,
+    acquiredPermits,
+    setPermits,
+    addPermits,
+  ],
+  commands: [],
+} as const satisfies Kind<PermitKeys>;

@@ -1,6 +1,9 @@
+import type { Kind } from '../locks/kinds/Kind';
 import { defineIntegerScript } from '../scripts/integerScript';
 import { decodeCount, decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
+import { prefixName } from '../util/names';
+import type { ObjectKeys } from './RedisObject';
 
 /*
  * The semaphore (Redisson: RedissonSemaphore).
@@ -175,3 +178,29 @@ return redis.call('del', name)
 `,
   decode: decodeFlag,
 });
+
+/** The semaphore. */
+export const SEMAPHORE = {
+  name: 'semaphore',
+  noun: 'semaphore',
+  report: 'semaphore',
+  data: 'number',
+  keysOf: (rawName: string) => ({ name: rawName, channel: semaphoreChannel(rawName) }),
+  channelOf: semaphoreChannel,
+  scripts: () => [
+    acquireSemaphore,
+    releaseSemaphore,
+    releaseSemaphoreIfExists,
+    trySetPermits,
+    addSemaphorePermits,
+    drainPermits,
+    availablePermits,
+    deleteSemaphore,
+  ],
+  commands: [],
+} as const satisfies Kind<ObjectKeys>;
+
+/** The channel of semaphores, with and without leased permits: `redisson_sc:{name}`. */
+export function semaphoreChannel(rawName: string): string {
+  return prefixName('redisson_sc', rawName);
+}

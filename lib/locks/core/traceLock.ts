@@ -1,4 +1,3 @@
-import type { ObjectKind } from '../../api';
 import { type AcquireTrace, HoldTrace, traceAcquire } from '../../telemetry/tracing';
 import type { AcquireRequest, AcquireResult, LockEngine } from './LockEngine';
 
@@ -13,7 +12,7 @@ export async function traceLock(
 ): Promise<AcquireResult> {
   const subject = {
     clientId: context.clientId,
-    kind: kind.name as ObjectKind,
+    kind: kind.name,
     name,
     threadId: request.threadId,
     waitTime: Math.max(0, request.waitMs),

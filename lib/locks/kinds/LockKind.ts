@@ -1,3 +1,4 @@
+import type { ObjectKind } from '../../api';
 import type { SendRecord, CommandExecutor } from '../../connection/pending/CommandExecutor';
 import type { WaitOrder } from '../../waiters/Waiter';
 import type { WakeRule } from '../../waiters/WaitQueue';
@@ -63,8 +64,8 @@ export interface ReleaseRequest extends LockSubject {
  * client.
  */
 export interface LockKind {
-  /** For errors and listings, e.g. `lock`, `fair`. */
-  readonly name: string;
+  /** As in telemetry. */
+  readonly name: ObjectKind;
   /** Whether its holder may acquire it again. */
   readonly reentrant: boolean;
   /** For a group lock: the values of the group that it covers. @default the whole lock */

@@ -6,13 +6,16 @@ import type { FAIR_ACQUIRE } from './fairQueue';
 import {
   abandonFairLock,
   acquireFairLock,
+  checkFairTurn,
   forceReleaseFairLock,
   LEFT_FREE_LOCK,
   releaseFairLock,
   tryAcquireFairLock,
 } from './fairScripts';
+import type { Kind } from './Kind';
 import type { AttemptRequest, LockKind, QueueWatch } from './LockKind';
 import { commonKind, lockChannel, UNLOCK_MESSAGE } from './reentrant';
+import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
 
 /** The keys of a fair lock. */
 export interface FairKeys {
@@ -64,6 +67,30 @@ export function fairAcquireArgs(request: AttemptRequest, unlimitedMs: number): F
     publish: PUBLISH_COMMAND,
   };
 }
+
+/** The fair lock. */
+export const FAIR = {
+  name: 'fair',
+  noun: 'fair lock',
+  report: 'fair',
+  data: 'owners',
+  keysOf: (rawName: string) => ({ ...fairChannelKeys(rawName) }),
+  channelOf: (rawName: string, owner: string) => `${lockChannel(rawName)}:${owner}`,
+  scripts: () => [
+    acquireFairLock,
+    tryAcquireFairLock,
+    releaseFairLock,
+    abandonFairLock,
+    forceReleaseFairLock,
+    checkFairTurn,
+    findHolds,
+    renewLocks,
+    lockTimeToLive,
+  ],
+  commands: ['hget', 'hlen'],
+  lockOf: (client, name) => client.getFairLock(name),
+  forRun: true,
+} as const satisfies Kind;
 
 /**
  * The fair lock (Redisson: RedissonFairLock): the lock of `reentrant.ts` with a queue in Redis, in which each waiter

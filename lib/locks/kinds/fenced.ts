@@ -3,13 +3,31 @@ import { decodeFencedAcquire, decodeFencedHandOver } from '../../scripts/replies
 import { defineScript, lua, RESEND_FLAG } from '../../scripts/Script';
 import { prefixName } from '../../util/names';
 import type { Renewal } from '../../watchdog/Ownership';
+import type { Kind } from './Kind';
 import type { AttemptRequest, LockKind } from './LockKind';
-import { handedTo, lockChannel, reentrantKind } from './reentrant';
+import { handedTo, LOCK, lockChannel, reentrantKind } from './reentrant';
+import { acquireLock, handOverLock } from './reentrantScripts';
 
 /** The key of the last token: `redisson_lock_token:{name}`. */
 export function tokenKey(rawName: string): string {
   return prefixName('redisson_lock_token', rawName);
 }
+
+/** The fenced lock. */
+export const FENCED = {
+  ...LOCK,
+  name: 'fenced',
+  noun: 'fenced lock',
+  report: 'fenced',
+  keysOf: (rawName: string) => ({ name: rawName, token: tokenKey(rawName), channel: lockChannel(rawName) }),
+  scripts: () => [
+    acquireFencedLock,
+    handOverFencedLock,
+    ...LOCK.scripts().filter((one) => one !== acquireLock && one !== handOverLock),
+  ],
+  commands: ['hget', 'hlen', 'get'],
+  lockOf: (client, name) => client.getFencedLock(name),
+} as const satisfies Kind;
 
 /**
  * The fenced lock (Redisson: RedissonFencedLock): the lock of `reentrant.ts` with a token for each acquisition,

@@ -16,8 +16,9 @@ import {
   releaseValues,
   renewValues,
 } from './groupScripts';
+import type { Kind } from './Kind';
 import type { LockKind } from './LockKind';
-import { commonKind, UNLOCK_MESSAGE } from './reentrant';
+import { commonKind, LOCK, UNLOCK_MESSAGE } from './reentrant';
 
 /**
  * `0` = some value is free; the message does not say which. All waiters may try, since they wait for different values.
@@ -59,6 +60,26 @@ function fieldOf(value: string): string {
 function keyOf(fields: readonly string[]): string {
   return fields.length === 1 ? fields[0]! : createHash('sha256').update(fields.join(' ')).digest('base64');
 }
+
+/** The lock of several values of a group. */
+export const GROUP = {
+  name: 'group',
+  noun: 'group lock',
+  report: 'group',
+  data: 'values',
+  keysOf: LOCK.keysOf,
+  channelOf: LOCK.channelOf,
+  scripts: () => [
+    acquireValues,
+    releaseValues,
+    forceReleaseValues,
+    renewValues,
+    findValues,
+    areValuesLocked,
+    countValues,
+  ],
+  commands: [],
+} as const satisfies Kind;
 
 /**
  * The lock of several values of one group (Redisson: RedissonFasterMultiLock), all of them by one script. Its data is

@@ -8,10 +8,35 @@ import {
 } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 import type { Renewal } from '../../watchdog/Ownership';
-import { fairAcquireArgs, fairChannelKeys, fairKind, joinsQueue } from './fair';
+import { FAIR, fairAcquireArgs, fairChannelKeys, fairKind, joinsQueue } from './fair';
 import { FAIR_ACQUIRE, oneShotAcquire, queueingAcquire } from './fairQueue';
+import type { Kind } from './Kind';
 import type { AttemptRequest, LockKind, QueueWatch } from './LockKind';
-import { reentrantKind } from './reentrant';
+import { LOCK, reentrantKind } from './reentrant';
+import { acquireLock } from './reentrantScripts';
+
+/** The non-reentrant lock. */
+export const NON_REENTRANT = {
+  ...LOCK,
+  name: 'nonReentrant',
+  noun: 'non-reentrant lock',
+  rights: 'nonReentrant',
+  reentrant: false,
+  scripts: () => [acquireNonReentrantLock, ...LOCK.scripts().filter((one) => one !== acquireLock)],
+  lockOf: (client, name) => client.getNonReentrantLock(name),
+  forRun: false,
+} as const satisfies Kind;
+
+/** The non-reentrant fair lock. */
+export const NON_REENTRANT_FAIR = {
+  ...FAIR,
+  name: 'nonReentrantFair',
+  noun: 'non-reentrant fair lock',
+  reentrant: false,
+  scripts: () => [acquireNonReentrantFairLock, tryAcquireNonReentrantFairLock, ...FAIR.scripts()],
+  lockOf: (client, name) => client.getNonReentrantFairLock(name),
+  forRun: false,
+} as const satisfies Kind;
 
 /**
  * The non-reentrant lock (Redisson: RedissonNonReentrantLock): the lock of `reentrant.ts`, which its holder cannot

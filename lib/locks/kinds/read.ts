@@ -4,17 +4,37 @@ import { defineScript, lua, PUBLISH_COMMAND } from '../../scripts/Script';
 import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
 import { writeOwnerName } from '../../util/names';
 import type { Renewable, Renewal } from '../../watchdog/Ownership';
+import type { Kind } from './Kind';
 import type { LockKind } from './LockKind';
 import {
   defineForceReleaseScript,
   HELD_ASIDE,
   LONGEST_READ,
+  READ_WRITE,
   readKeyPrefix,
   readWriteChannel,
   readWriteKeys,
   timeoutPrefix,
 } from './readWrite';
 import { commonKind, UNLOCK_MESSAGE } from './reentrant';
+import { findHolds, lockTimeToLive } from './reentrantScripts';
+
+/** The read half of the read/write lock. */
+export const READ = {
+  ...READ_WRITE,
+  name: 'read',
+  noun: 'read lock',
+  scripts: () => [
+    acquireReadLock,
+    releaseReadLock,
+    forceReleaseReadLock,
+    isReadLocked,
+    renewReadLocks,
+    findHolds,
+    lockTimeToLive,
+  ],
+  lockOf: (client, name) => client.getReadWriteLock(name).readLock(),
+} as const satisfies Kind;
 
 /**
  * The read half of the read/write lock (Redisson: RedissonReadLock). Each waiter attempts for itself, since any number

@@ -16,6 +16,21 @@ export function readKeyPrefix(rawName: string): string {
   return rawName.includes('{') ? rawName : `{${rawName}}`;
 }
 
+/** What the descriptors of both halves have in common. */
+export const READ_WRITE = {
+  report: 'readWrite',
+  data: 'mode',
+  keysOf: (rawName: string, owner: string) => ({
+    name: rawName,
+    channel: readWriteChannel(rawName),
+    timeoutPrefix: timeoutPrefix(rawName, owner),
+    keyPrefix: readKeyPrefix(rawName),
+  }),
+  channelOf: readWriteChannel,
+  commands: ['hget'],
+  forRun: true,
+} as const;
+
 /** Every key and channel of a read/write lock; one sample owner stands for all owners. */
 export function readWriteKeys(rawName: string): string[] {
   return [rawName, readWriteChannel(rawName), timeoutPrefix(rawName, 'owner'), readKeyPrefix(rawName)];

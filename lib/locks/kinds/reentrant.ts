@@ -5,6 +5,7 @@ import { ownerName, prefixName, remembered } from '../../util/names';
 import type { Search } from '../../wait/Rollback';
 import { lockWakeRule } from '../../waiters/WaitQueue';
 import type { Renewal } from '../../watchdog/Ownership';
+import type { Kind } from './Kind';
 import type { Handover, LockKind } from './LockKind';
 import {
   acquireLock,
@@ -24,6 +25,26 @@ export const UNLOCK_MESSAGE = '0';
 
 /** The holder had lost the lock, so the next waiter got nothing and makes its own attempt. */
 export const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
+
+/** The reentrant lock. */
+export const LOCK = {
+  name: 'lock',
+  noun: 'lock',
+  report: 'lock',
+  data: 'owners',
+  keysOf: (rawName: string) => ({ name: rawName, channel: lockChannel(rawName) }),
+  channelOf: lockChannel,
+  scripts: () => [acquireLock, releaseLock, handOverLock, forceReleaseLock, findHolds, renewLocks, lockTimeToLive],
+  commands: ['hget', 'hlen'],
+  lockOf: (client, name) => client.getLock(name),
+  forRun: true,
+} as const satisfies Kind;
+
+/** Several locks as one: in Redis there are only its members. */
+const COMPOSITION = { report: 'lock', data: 'owners', keysOf: () => ({}), scripts: () => [], commands: [] } as const;
+export const MULTI = { name: 'multi', noun: 'MultiLock', ...COMPOSITION } as const satisfies Kind;
+/** As {@link MULTI}, where the majority counts. */
+export const RED = { name: 'red', noun: 'RedLock', ...COMPOSITION } as const satisfies Kind;
 
 /** The base of all kinds: the lock of {@link reentrantKind} without hand-over. */
 export function commonKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {

@@ -3,8 +3,24 @@ import { decodeFlag, decodeRelease } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 import type { Wait } from '../../wait/acquireWithin';
 import type { Renewal } from '../../watchdog/Ownership';
+import type { Kind } from './Kind';
 import type { LockKind } from './LockKind';
 import { commonKind } from './reentrant';
+import { acquireLock, findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
+
+/** The spin lock. */
+export const SPIN = {
+  name: 'spin',
+  noun: 'spin lock',
+  report: 'lock',
+  rights: 'spin',
+  data: 'owners',
+  keysOf: (rawName: string) => ({ name: rawName }),
+  scripts: () => [acquireLock, releaseSpinLock, forceReleaseSpinLock, findHolds, renewLocks, lockTimeToLive],
+  commands: ['hget', 'hlen'],
+  lockOf: (client, name) => client.getSpinLock(name),
+  forRun: true,
+} as const satisfies Kind;
 
 /**
  * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrant.ts` without messages; waiters retry after pauses.

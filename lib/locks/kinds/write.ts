@@ -4,12 +4,38 @@ import { defineScript, lua, PUBLISH_COMMAND } from '../../scripts/Script';
 import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
 import { writeOwnerName } from '../../util/names';
 import type { Renewal } from '../../watchdog/Ownership';
+import type { Kind } from './Kind';
 import type { LockKind } from './LockKind';
-import { defineForceReleaseScript, LONGEST_READ, readKeyPrefix, readWriteChannel, readWriteKeys } from './readWrite';
+import {
+  defineForceReleaseScript,
+  LONGEST_READ,
+  READ_WRITE,
+  readKeyPrefix,
+  readWriteChannel,
+  readWriteKeys,
+} from './readWrite';
 import { commonKind } from './reentrant';
+import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
 
 /** The message of a write unlock: all waiters may try, including readers. */
 const WRITE_UNLOCK_MESSAGE = '1';
+
+/** The write half of the read/write lock. */
+export const WRITE = {
+  ...READ_WRITE,
+  name: 'write',
+  noun: 'write lock',
+  scripts: () => [
+    acquireWriteLock,
+    releaseWriteLock,
+    forceReleaseWriteLock,
+    isWriteLocked,
+    findHolds,
+    renewLocks,
+    lockTimeToLive,
+  ],
+  lockOf: (client, name) => client.getReadWriteLock(name).writeLock(),
+} as const satisfies Kind;
 
 /**
  * The write half of the read/write lock (Redisson: RedissonWriteLock). Its data is described in `locks/kinds/read.ts`.

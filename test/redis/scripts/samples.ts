@@ -1,7 +1,7 @@
 import { type Script, type ScriptArg, PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
 import * as inspectedPermits from '../../../lib/inspection/describe';
 import * as peek from '../../../lib/inspection/peek';
-import * as countDownLatch from '../../../lib/synchronizers/CountDownLatch';
+import * as countDownLatch from '../../../lib/synchronizers/latchScripts';
 import * as fairLock from '../../../lib/locks/kinds/fairScripts';
 import * as fencedLock from '../../../lib/locks/kinds/fenced';
 import * as groupLock from '../../../lib/locks/kinds/groupScripts';

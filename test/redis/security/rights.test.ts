@@ -4,63 +4,10 @@ import { CommandError, Redisson } from '../../../lib';
 import { Inspector } from '../../../lib/inspection';
 import { RedisServer, sleepUntil, trackClient } from '../../support';
 import { refusals, rulesOf } from '../../support/securityPage';
-import * as countDownLatch from '../../../lib/synchronizers/CountDownLatch';
-import * as fairLock from '../../../lib/locks/kinds/fairScripts';
-import * as fencedLock from '../../../lib/locks/kinds/fenced';
-import * as groupLock from '../../../lib/locks/kinds/groupScripts';
-import * as lock from '../../../lib/locks/kinds/reentrantScripts';
-import { acquireNonReentrantLock } from '../../../lib/locks/kinds/nonReentrant';
-import * as permitCounts from '../../../lib/synchronizers/permitCounts';
-import * as permits from '../../../lib/synchronizers/permitScripts';
-import * as readLock from '../../../lib/locks/kinds/read';
-import * as semaphore from '../../../lib/synchronizers/semaphoreScripts';
-import * as spinLock from '../../../lib/locks/kinds/spin';
-import * as writeLock from '../../../lib/locks/kinds/write';
 import { WORKLOADS } from './workloads';
 
 /** A workload that waits for a message that cannot come is not waited for longer, in ms. */
 const STUCK_MS = 2_500;
-
-const { acquireLock, releaseLock, handOverLock, forceReleaseLock, renewLocks } = lock;
-const SCRIPTS = ['eval', 'evalsha'];
-const LOOKS = ['hget', 'hlen', 'pttl'];
-const CHANNELS = ['publish', 'subscribe', 'unsubscribe'];
-/** The scripts of each kind, and what it sends besides them. */
-const COMMANDS: Readonly<Record<string, readonly [scripts: readonly unknown[], besides: readonly string[]]>> = {
-  lock: [Object.values(lock), [...LOOKS, ...CHANNELS]],
-  fair: [
-    [...Object.values(fairLock), renewLocks],
-    [...LOOKS, ...CHANNELS],
-  ],
-  fenced: [
-    [...Object.values(fencedLock), releaseLock, forceReleaseLock, renewLocks],
-    [...LOOKS, ...CHANNELS, 'get'],
-  ],
-  spin: [[...Object.values(spinLock), acquireLock, renewLocks], LOOKS],
-  nonReentrant: [
-    [acquireNonReentrantLock, releaseLock, handOverLock, forceReleaseLock, renewLocks],
-    [...LOOKS, ...CHANNELS],
-  ],
-  readWrite: [
-    [...Object.values(readLock), ...Object.values(writeLock), renewLocks],
-    [...LOOKS, ...CHANNELS],
-  ],
-  group: [Object.values(groupLock), CHANNELS],
-  semaphore: [Object.values(semaphore), CHANNELS],
-  permitExpirableSemaphore: [
-    [...Object.values(permits), ...Object.values(permitCounts), semaphore.trySetPermits],
-    CHANNELS,
-  ],
-  countDownLatch: [Object.values(countDownLatch), CHANNELS],
-};
-
-/** What the scripts among some exports call, whatever branch they take. */
-function calledBy(exports: readonly unknown[]): string[] {
-  const texts = exports
-    .map((one) => (one as { lua?: unknown } | undefined)?.lua)
-    .filter((lua) => typeof lua === 'string');
-  return texts.flatMap((lua) => [...lua.matchAll(/redis\.p?call\(\s*'([a-z]+)'/g)].map(([, command]) => command!));
-}
 
 describe('docs/security.md: a user with the rights of the page and no others', function () {
   this.timeout(60_000);
@@ -124,14 +71,6 @@ describe('docs/security.md: a user with the rights of the page and no others', f
         const { refused, failure } = await tryOut(kind, rest);
         expect(refused.length > 0 || failure !== undefined, rule).to.equal(true);
       }
-    });
-  }
-
-  for (const [kind, [scripts, besides]] of Object.entries(COMMANDS)) {
-    it(`${kind}: its commands are those that its scripts and its facade have, in whatever branch, and no others`, () => {
-      const wanted = new Set([...SCRIPTS, ...calledBy(scripts), ...besides]);
-      const given = rulesOf(kind).filter((rule) => rule.startsWith('+'));
-      expect(given.map((rule) => rule.slice(1)).sort()).to.deep.equal([...wanted].sort());
     });
   }
 

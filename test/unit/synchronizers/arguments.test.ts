@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { ConfigError } from '../../../lib/errors';
 import { checkChange, checkCount, permitLease, readSignal } from '../../../lib/synchronizers/callArguments';
-import { latchKeys, permitKeys, semaphoreKeys } from '../../../lib/synchronizers/RedisObject';
+import { LATCH } from '../../../lib/synchronizers/latchScripts';
 import { newPermitIds, parsePermitId, permitIdText } from '../../../lib/synchronizers/PermitExpirableSemaphore';
+import { PERMIT } from '../../../lib/synchronizers/permitScripts';
+import { SEMAPHORE } from '../../../lib/synchronizers/semaphoreScripts';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 
 describe('The arguments of synchronizers', () => {
@@ -55,9 +57,9 @@ describe('The arguments of synchronizers', () => {
   });
 
   it('are names, from which the keys are made', () => {
-    expect(semaphoreKeys('a')).to.deep.equal({ name: 'a', channel: 'redisson_sc:{a}' });
-    expect(permitKeys('a')).to.deep.equal({ name: 'a', channel: 'redisson_sc:{a}', permits: '{a}:timeout' });
-    expect(permitKeys('a{b}')).to.deep.equal({ name: 'a{b}', channel: 'redisson_sc:a{b}', permits: 'a{b}:timeout' });
-    expect(latchKeys('a{b}').channel).to.equal('redisson_countdownlatch__channel__{a{b}}');
+    expect(SEMAPHORE.keysOf('a')).to.deep.equal({ name: 'a', channel: 'redisson_sc:{a}' });
+    expect(PERMIT.keysOf('a')).to.deep.equal({ name: 'a', channel: 'redisson_sc:{a}', permits: '{a}:timeout' });
+    expect(PERMIT.keysOf('a{b}')).to.deep.equal({ name: 'a{b}', channel: 'redisson_sc:a{b}', permits: 'a{b}:timeout' });
+    expect(LATCH.keysOf('a{b}').channel).to.equal('redisson_countdownlatch__channel__{a{b}}');
   });
 });

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
+import * as path from 'node:path';
+import { ALL_KINDS } from '../../lib/kinds/allKinds';
+import type { Kind } from '../../lib/locks/kinds/Kind';
+import { projectRoot } from '../../tools/buildOutput';
+import { allScripts } from '../../tools/scripts';
+import { rulesOf } from '../support/securityPage';
+import { withRights } from './securityPage';
+
+const load = createRequire(__filename);
+const read = (file: string): string => fs.readFileSync(path.join(projectRoot, file), 'utf8');
+/** Where the descriptors are. */
+const FOLDERS = ['lib/locks/kinds', 'lib/synchronizers'];
+
+/** The descriptors that the files of those folders export, with their files. */
+function descriptors(): { readonly file: string; readonly kind: Kind }[] {
+  return FOLDERS.flatMap((folder) =>
+    fs.readdirSync(path.join(projectRoot, folder)).flatMap((name) => {
+      const file = `${folder}/${name}`;
+      const exported = Object.values(load(path.join(projectRoot, file)) as Record<string, unknown>);
+      return exported.filter(isKind).map((kind) => ({ file, kind }));
+    }),
+  );
+}
+
+function isKind(value: unknown): value is Kind {
+  return typeof value === 'object' && value !== null && 'noun' in value && 'scripts' in value;
+}
+
+describe('the kinds of objects', () => {
+  it('are all in the list', () => {
+    expect(descriptors()).to.have.lengthOf.at.least(ALL_KINDS.length);
+    const missing = descriptors().filter(({ kind }) => !ALL_KINDS.includes(kind));
+    const advice = missing.map(
+      ({ file, kind }) => `add the '${kind.name}' of ${file} to KINDS in lib/kinds/allKinds.ts`,
+    );
+    expect(advice).to.deep.equal([]);
+  });
+
+  it('have all scripts between them: the rights of a script of no kind would be missing', () => {
+    const known = new Set(ALL_KINDS.flatMap((kind) => kind.scripts().map(({ name }) => name)));
+    const missing = allScripts().filter(({ name }) => !known.has(name) && !name.startsWith('inspection.'));
+    const advice = missing.map(({ name }) => `add the script '${name}' to the scripts of the descriptor that sends it`);
+    expect(advice).to.deep.equal([]);
+  });
+
+  it('use keys that their descriptors name', () => {
+    const advice = ALL_KINDS.flatMap((kind) => {
+      const roles = Object.keys(kind.keysOf('x', 'owner'));
+      const used = new Set(kind.scripts().flatMap(({ realKeys }) => realKeys));
+      const unknown = [...used].filter((role) => !roles.includes(role));
+      return unknown.map((role) => `add '${role}' to keysOf of '${kind.name}': its scripts have a key of that name`);
+    });
+    expect(advice).to.deep.equal([]);
+  });
+
+  it('have their rights in docs/security.md (npm run docs:security)', () => {
+    const page = read('docs/security.md');
+    expect(withRights(page)).to.equal(page);
+  });
+
+  it('have all their keys in the rights of operators: the inspector reads them', () => {
+    const prefixes = ALL_KINDS.flatMap((kind) => {
+      const keys = Object.entries(kind.keysOf('app:', '')).filter(([role]) => !role.startsWith('channel'));
+      return keys.map(([, key]) => `~${key.slice(0, key.indexOf('app:'))}app:*`);
+    });
+    const places = rulesOf('inspection').filter((rule) => rule.startsWith('~'));
+    expect(places, 'the block "inspection" of docs/security.md').to.have.members([...new Set(prefixes)]);
+  });
+
+  it('are in docs/observability.md', () => {
+    const page = read('docs/observability.md');
+    const missing = ALL_KINDS.filter(({ name }) => !page.includes(`\`${name}\``));
+    expect(missing.map(({ name }) => `docs/observability.md does not have the kind \`${name}\``)).to.deep.equal([]);
+  });
+});
