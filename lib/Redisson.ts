@@ -80,7 +80,7 @@ export class Redisson {
     const { clientName = connectionName(this.#id) } = settings;
     const threadStarter = new ThreadStarter(settings, this.#id, clientName);
     this.#connections = open({ ...settings, clientName });
-    const { executor, subscriber, monitor, keyEvents } = this.#connections;
+    const { executor, subscriber, monitor, keyEvents, logins } = this.#connections;
     const ownerships = new OwnershipTable();
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
     const warnUnheard = unheardWarning();
@@ -107,7 +107,7 @@ export class Redisson {
       read: loggingErrors(readRenewal(executor, readKeyPrefix)),
       group: loggingErrors(groupRenewal(executor)),
     };
-    threadStarter.client = { ownerships, watchdog, renewals };
+    threadStarter.client = { ownerships, watchdog, renewals, logins };
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
     const { fairLockWaitTimeout } = settings;
     this.#kinds = allKinds(executor, this.#id, renewals, fairLockWaitTimeout, this.#fairQueues, this.#backOffWaits);

@@ -57,10 +57,15 @@ export type {
 } from './api';
 export { PrefixNameMapper } from './config/NameMapper';
 export type {
+  BasicAuth,
   ClientTopology,
   ClusterServersConfig,
   ClusterTopology,
   CommonSettings,
+  Credentials,
+  CredentialsFunction,
+  CredentialsRequest,
+  IssuedCredentials,
   Logger,
   LogLine,
   MasterSlaveServersConfig,
@@ -81,6 +86,8 @@ export type {
   ShardedSubscriptionMode,
   SingleServerConfig,
   SingleTopology,
+  StreamingCredentialsListener,
+  StreamingCredentialsProvider,
   TlsSettings,
   TlsVersion,
   Topology,

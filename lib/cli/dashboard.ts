@@ -23,7 +23,7 @@ const MAX_CONNECTIONS = 2_500;
 /** `ioredisson dashboard`: serves the page until a signal ends it. @returns the exit code */
 export async function dashboard(options: DashboardCommandOptions): Promise<number> {
   const { host, port, allowUnlock = false } = options;
-  const client = Redisson.create(readClientOptions(options));
+  const client = Redisson.create(await readClientOptions(options));
   let exitCode: number = ExitCode.ok;
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));

@@ -13,7 +13,7 @@ const LABELS: Readonly<Record<FindingStatus, string>> = {
 
 /** `ioredisson doctor`. @returns the exit code: 0 fine, 1 warnings or what could not be checked, 2 errors */
 export async function doctor(name: string | undefined, options: ReportOptions): Promise<number> {
-  const findings = await examine(readClientOptions(options), name);
+  const findings = await examine(await readClientOptions(options), name);
   if (options.json === true) await printJson(findings);
   else await print(`${findings.map(lines).join('\n')}\n`);
   if (findings.some(({ status }) => status === 'error')) return ExitCode.errors;

@@ -9,7 +9,7 @@ export interface ReportOptions extends ClientOptions {
 
 /** Connects, does something, and disconnects, whatever becomes of it. */
 export async function inspecting<T>(options: ClientOptions, act: (inspector: Inspector) => Promise<T>): Promise<T> {
-  const inspector = Inspector.open(readClientOptions(options));
+  const inspector = Inspector.open(await readClientOptions(options));
   try {
     return await act(inspector);
   } finally {

@@ -20,7 +20,7 @@ export async function run(name: string, command: readonly string[], options: Run
   if (process.platform === 'win32') {
     throw new Failure('run needs POSIX signals and process groups: use it within WSL', ExitCode.unavailable);
   }
-  const client = Redisson.create(readClientOptions(options));
+  const client = Redisson.create(await readClientOptions(options));
   try {
     const [file = '', ...args] = command;
     const { lockOf } = ALL_KINDS.find((kind) => kind.name === options.type)!;

@@ -23,7 +23,7 @@ const HEAD_LINES = 3;
  * @returns the exit code
  */
 export async function top(pattern: string | undefined, options: TopOptions): Promise<number> {
-  const inspector = Inspector.open(readClientOptions(options));
+  const inspector = Inspector.open(await readClientOptions(options));
   let exitCode: number = ExitCode.ok;
   const end = new AbortController();
   const inbox = new SignalInbox((signal) => {

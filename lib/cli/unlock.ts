@@ -15,7 +15,7 @@ export interface UnlockOptions extends ReportOptions {
 /** `ioredisson unlock`. @returns the exit code */
 export async function unlock(name: string, options: UnlockOptions): Promise<number> {
   const report = await inspecting(options, (inspector) => inspector.inspect(name));
-  const client = Redisson.create(readClientOptions(options));
+  const client = Redisson.create(await readClientOptions(options));
   let released: boolean;
   try {
     released = await lockOf(client, report).forceUnlock();

@@ -1,3 +1,4 @@
+import type { Credentials } from './Credentials';
 import type { CommonSettings, Logger, TlsSettings, TlsVersion, WatchdogThreadOption } from './Settings';
 import type { NameMapper } from './NameMapper';
 import type { RedisClientLike } from './Topology';
@@ -5,7 +6,7 @@ import type { RedisClientLike } from './Topology';
 /** The common settings whose given value has the same type as the checked one. */
 type PlainSettings = Omit<
   CommonSettings,
-  'nameMapper' | 'password' | 'username' | 'clientName' | 'logger' | 'tls' | 'watchdogThread'
+  'nameMapper' | 'password' | 'username' | 'credentials' | 'clientName' | 'logger' | 'tls' | 'watchdogThread'
 >;
 
 /**
@@ -19,6 +20,12 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
   readonly username?: string | undefined;
   /** The password to authenticate with. Not with `client`. @default none */
   readonly password?: string | undefined;
+  /**
+   * Asked for user and password, where these change while the client lives (tokens of IAM or Entra): a function, or a
+   * provider such as those of `@redis/entraid`. Not with `client`, `username` or `password`.
+   * @default none
+   */
+  readonly credentials?: Credentials | undefined;
   /**
    * Whether a thread of its own renews the locks, for at most `maxStall` ms without a sign of life from the main thread
    * (60000 unless it is given).

@@ -1,3 +1,4 @@
+import type { Credentials } from './Credentials';
 import type { NameMapper } from './NameMapper';
 import type { Secret } from './Secret';
 import type { Topology } from './Topology';
@@ -116,6 +117,11 @@ export interface CommonSettings {
   readonly username: string | undefined;
   /** The password to authenticate with. @default undefined: no authentication */
   readonly password: Secret | undefined;
+  /**
+   * Asked for user and password instead, where these change while the client lives (tokens of IAM or Entra).
+   * @default undefined: `username` and `password`. Redisson: `credentialsResolver`
+   */
+  readonly credentials: Secret<Credentials> | undefined;
   /** The name of the connections in `CLIENT LIST`. @default undefined: `ioredisson:<client id>:<host name>:<pid>` */
   readonly clientName: string | undefined;
   /** The number of the database. @default 0; a cluster has only this one before Valkey 9 */

@@ -1,4 +1,13 @@
 export { Config } from './builder/Config';
+export type {
+  BasicAuth,
+  Credentials,
+  CredentialsFunction,
+  CredentialsRequest,
+  IssuedCredentials,
+  StreamingCredentialsListener,
+  StreamingCredentialsProvider,
+} from './Credentials';
 export { IDENTITY_NAME_MAPPER, type NameMapper, PrefixNameMapper } from './NameMapper';
 export type {
   Logger,

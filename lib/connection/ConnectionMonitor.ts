@@ -1,8 +1,9 @@
 import type { ConnectionChange, ConnectionListener, ConnectionState } from '../api';
-import type { Settings } from '../config/Settings';
 import { runOutside } from '../util/outside';
 import { driverError } from './link/driverError';
+import type { ConnectionSettings } from './link/connectionOptions';
 import type { Link, LinkEvents } from './link/Link';
+import type { LoginSource } from './link/loginSources';
 import type { CommandExecutor } from './pending/CommandExecutor';
 import type { KeyEventSource } from './pubsub/KeyEventSource';
 import type { Subscriber } from './pubsub/Subscriber';
@@ -88,7 +89,7 @@ export class ConnectionMonitor {
 }
 
 /** The settings of the connections to open. */
-export interface ConnectSettings extends Settings {
+export interface ConnectSettings extends ConnectionSettings {
   /** Only the connection for commands is opened, none that listens. @default false */
   readonly commandsOnly?: boolean;
 }
@@ -98,6 +99,8 @@ export interface Connections {
   readonly executor: CommandExecutor;
   readonly subscriber: Subscriber;
   readonly monitor: ConnectionMonitor;
+  /** Where their logins come from, where passwords change; for the watchdog thread. */
+  readonly logins?: LoginSource | undefined;
   /** Opens more connections, for the object listeners. */
   readonly keyEvents: KeyEventSource;
 }

@@ -2,10 +2,12 @@ import { Redis, type Cluster } from 'ioredis';
 import type { NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
 import { ConnectionMonitor, type Connections, type ConnectSettings } from './ConnectionMonitor';
-import { chosenConnector, sentinelConnector } from './link/connectors';
+import { chosenConnector, type LoginPlan, sentinelConnector } from './link/connectors';
 import { connectCluster, connectClusterCopy } from './connectCluster';
 import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword } from './link/connectionOptions';
-import { ConnectionSubscriber, endpointOf } from './pubsub/ConnectionSubscriber';
+import { Logins } from './link/Logins';
+import { loginSource } from './link/loginSources';
+import { ConnectionSubscriber, endpointOf, type ListenOptions } from './pubsub/ConnectionSubscriber';
 import type { KeyEventSource } from './pubsub/KeyEventSource';
 import { Executor } from './Executor';
 import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
@@ -40,7 +42,10 @@ export type { Connections };
  */
 export function connect(settings: ConnectSettings): Connections {
   checkIoredis();
-  return runOutside(() => connectTo(settings));
+  const { credentials, connectTimeout } = settings;
+  const asked = credentials && new Logins(loginSource(credentials.reveal(), connectTimeout), settings);
+  const logins = settings.logins ?? asked;
+  return runOutside(() => ({ ...connectTo({ ...settings, logins }), logins: logins?.source }));
 }
 
 function connectTo(settings: ConnectSettings): Connections {
@@ -51,7 +56,9 @@ function connectTo(settings: ConnectSettings): Connections {
       return connectServer(settings, () => new Redis(options), nodeKey(topology.address), SINGLE);
     }
     case 'sentinel': {
-      const Connector = sentinelConnector(settings.clientName);
+      const { clientName, logins } = settings;
+      const sentinelLogins = topology.sentinelPassword === undefined ? logins : undefined;
+      const Connector = sentinelConnector(clientName, logins, sentinelLogins);
       const options = { ...connectionOptions(settings), ...sentinelOptions(settings, topology), Connector };
       const address = `${topology.masterName} of the sentinels ${topology.sentinels.map(nodeKey).join(', ')}`;
       const open = (): Redis => sharePassword(new Redis(options), settings, topology);
@@ -60,7 +67,9 @@ function connectTo(settings: ConnectSettings): Connections {
     case 'masterSlave': {
       const nodes = [topology.master, ...topology.slaves];
       const deployment = { replicated: true, roleInterval: MASTER_SLAVE_ROLE_MS };
-      return connectFound(settings, nodes, MASTER_SLAVE_SCAN_MS, deployment);
+      const slaves = new Set(topology.slaves.map(nodeKey));
+      const roleOf = (address: NodeAddress) => (slaves.has(nodeKey(address)) ? 'slave' : 'master');
+      return connectFound(settings, nodes, MASTER_SLAVE_SCAN_MS, deployment, roleOf);
     }
     case 'replicated': {
       const { nodes, scanInterval } = topology;
@@ -95,10 +104,13 @@ function connectFound(
   nodes: readonly NodeAddress[],
   pause: number,
   deployment: Deployment,
+  roleOf?: LoginPlan['roleOf'],
 ): Connections {
-  const options = connectionOptions(settings);
+  const options = connectionOptions(settings, roleOf);
   const finder = new MasterFinder(nodes, { connection: options, timeout: settings.timeout, pause });
-  const Connector = chosenConnector((trouble, unwanted) => finder.find(trouble, unwanted), true);
+  const { logins } = settings;
+  const plan: LoginPlan | undefined = logins && { logins, roleOf: () => 'master' };
+  const Connector = chosenConnector((trouble, unwanted) => finder.find(trouble, unwanted), true, plan);
   const open = (): Redis => new Redis({ ...options, Connector });
   return connectServer(settings, open, nodes.map(nodeKey).join(', '), deployment);
 }
@@ -111,9 +123,9 @@ function connectServer(
   deployment: Deployment,
 ): Connections {
   const { replicated, ...more } = deployment;
-  const { timeout, commandsOnly } = settings;
-  const subscriber =
-    commandsOnly === true ? undefined : new ConnectionSubscriber(open(), { timeout, onSilence: () => link.probe() });
+  const { timeout, commandsOnly, logins } = settings;
+  const listening: ListenOptions = { timeout, onSilence: () => link.probe(), ...(logins && { logins, open }) };
+  const subscriber = commandsOnly === true ? undefined : new ConnectionSubscriber(open(), listening);
   const commands = open();
   let events: ConnectionSubscriber | undefined;
   if (replicated) {
@@ -127,14 +139,14 @@ function connectServer(
     ...more,
     address,
     timeout,
+    logins,
     syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
     onSilence: () => subscriber?.probe(),
   });
   const executor = new Executor(link, settings);
   const keyEvents: KeyEventSource = {
     database: commands.options.db ?? 0,
-    open: () =>
-      (events = runOutside(() => new ConnectionSubscriber(open(), { timeout, onSilence: () => link.probe() }))),
+    open: () => (events = runOutside(() => new ConnectionSubscriber(open(), listening))),
   };
   return { executor, subscriber: subscriber ?? NO_SUBSCRIBER, monitor: new ConnectionMonitor(link), keyEvents };
 }

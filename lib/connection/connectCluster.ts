@@ -32,12 +32,17 @@ interface ClusterSource {
   readonly optionsOf: (address: NodeAddress) => OwnRedisOptions;
   readonly translate: (address: NodeAddress) => NodeAddress;
   readonly scanInterval: number;
+  /** Called with the view of it, which is to come to know it. */
+  readonly known?: (view: ClusterView) => void;
 }
 
 /** Connects to a cluster. */
 export function connectCluster(settings: ConnectSettings, topology: ClusterTopology): Connections {
-  const options = connectionOptions(settings);
+  // Who is a replica is known as soon as the cluster is; until then each is taken for a master.
+  let isReplica: (address: NodeAddress) => boolean = () => false;
+  const options = connectionOptions(settings, (address) => (isReplica(address) ? 'slave' : 'master'));
   return join(settings, {
+    known: (view) => (isReplica = (address) => view.isReplica(address)),
     address: topology.nodes.map(nodeKey).join(', '),
     seeds: () => Promise.resolve(topology.nodes),
     optionsOf: () => options,
@@ -74,6 +79,7 @@ export function connectClusterCopy(settings: ConnectSettings, client: Cluster): 
 function join(settings: ConnectSettings, source: ClusterSource): Connections {
   const node: Omit<StandaloneOptions, 'address'> = {
     timeout: settings.timeout,
+    logins: settings.logins,
     syncTimeout: settings.slavesSyncTimeout,
     onSilence: () => subscriber.probe(),
   };
@@ -85,12 +91,16 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
     connect: (address) => new StandaloneLink(open(address), { ...node, address: nodeKey(address) }),
     shardedSubscriptionMode: settings.shardedSubscriptionMode,
   });
+  source.known?.(view);
+  const { logins } = settings;
   const listening = { timeout: settings.timeout, onSilence: () => view.trouble() };
+  /** How another connection takes the place of one to a node. */
+  const again = (address: NodeAddress) => logins && { logins, open: () => open(address) };
   const listen = (sharded: boolean): Subscriber => {
-    if (!sharded) return listenAnywhere(view, open, listening);
+    if (!sharded) return listenAnywhere(view, open, listening, settings);
     return new ShardedSubscriber(
       view,
-      (address, moved) => new ConnectionSubscriber(open(address), { ...listening, moved }),
+      (address, moved) => new ConnectionSubscriber(open(address), { ...listening, ...again(address), moved }),
     );
   };
   const subscriber: Subscriber = settings.commandsOnly
@@ -100,7 +110,11 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
   const executor = new Executor(link, settings);
   const keyEvents: KeyEventSource = {
     database: 0,
-    open: () => new MastersSubscriber(view, (address) => new ConnectionSubscriber(open(address), listening)),
+    open: () =>
+      new MastersSubscriber(
+        view,
+        (address) => new ConnectionSubscriber(open(address), { ...listening, ...again(address) }),
+      ),
   };
   return { executor, subscriber, monitor: new ConnectionMonitor(link), keyEvents };
 }
@@ -115,15 +129,21 @@ function listenAnywhere(
   view: ClusterView,
   open: (address: NodeAddress, more: Pick<RedisOptions, 'Connector'>) => Redis,
   listening: ListenOptions,
+  { logins }: ConnectSettings,
 ): Subscriber {
   const first = view.someNode(undefined)!;
   let last: string | undefined;
-  const Connector = chosenConnector(() => {
-    const node = view.someNode(last) ?? first;
-    last = nodeKey(node);
-    return Promise.resolve(node);
-  }, false);
-  const subscriber = new ConnectionSubscriber(open(first, { Connector }), listening);
+  const Connector = chosenConnector(
+    () => {
+      const node = view.someNode(last) ?? first;
+      last = nodeKey(node);
+      return Promise.resolve(node);
+    },
+    false,
+    logins && { logins, roleOf: (address) => (view.isReplica(address) ? 'slave' : 'master') },
+  );
+  const reopen = (): Redis => open(first, { Connector });
+  const subscriber = new ConnectionSubscriber(reopen(), { ...listening, ...(logins && { logins, open: reopen }) });
   let masters = [...view.masters.keys()];
   view.onChange(() => {
     const isGone = masters.some((key) => !view.masters.has(key));

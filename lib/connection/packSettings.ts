@@ -35,12 +35,13 @@ const UNUSED = new Set([
 ]);
 
 /**
- * Packs the settings of a connection for another thread. Names stay behind: the thread is given keys.
+ * Packs the settings of a connection for another thread. Names stay behind: the thread is given keys. So does what is
+ * asked for credentials: the thread asks this one (`portLogins`).
  *
  * @throws ConfigError if a setting is a function, which no other thread can be given; it names the setting
  */
 export function packSettings(settings: Settings): PackedSettings {
-  const { topology, nameMapper: _names, logger: _logger, ...common } = settings;
+  const { topology, nameMapper: _names, logger: _logger, credentials: _asked, ...common } = settings;
   if (topology.kind !== 'client') {
     return { settings: pack({ ...common, topology }, ''), client: undefined };
   }
@@ -55,7 +56,7 @@ export function unpackSettings({ settings, client }: PackedSettings): Settings {
   const common = unpack(settings) as Settings;
   const topology: Topology =
     client === undefined ? common.topology : { kind: 'client', client: new Secret(unpackClient(client)) };
-  return { ...common, topology, nameMapper: IDENTITY_NAME_MAPPER, logger: undefined };
+  return { ...common, topology, nameMapper: IDENTITY_NAME_MAPPER, logger: undefined, credentials: undefined };
 }
 
 function packClient(client: Redis | Cluster): PackedClient {

@@ -1,5 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { connect } from '../connection/connect';
+import { Logins } from '../connection/link/Logins';
+import { PortLogins } from '../connection/link/portLogins';
 import { unpackSettings } from '../connection/packSettings';
 import type { Settings } from '../config/Settings';
 import type { LockLostError } from '../errors';
@@ -54,11 +56,13 @@ export class RenewalWorker {
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #gone = new WeakSet<Hold>();
 
-  constructor({ port, memory, clientId, settings }: ThreadData) {
+  constructor({ port, memory, clientId, settings, logins: from }: ThreadData) {
     this.#port = port;
     this.#shared = new SharedState(memory);
     this.#settings = unpackSettings(settings);
-    const { executor, monitor } = connect({ ...this.#settings, commandsOnly: true });
+    const { connectTimeout } = this.#settings;
+    const logins = from && new Logins(new PortLogins(from, connectTimeout), this.#settings);
+    const { executor, monitor } = connect({ ...this.#settings, commandsOnly: true, logins });
     const watchdog = (this.#watchdog = new Watchdog(this.#table, this.#settings.lockWatchdogBatchSize, clientId));
     executor.onReply = watchdog.catchUp;
     this.#families = {

@@ -1,3 +1,4 @@
+import type { LoginSource } from '../connection/link/loginSources';
 import { packSettings, type PackedSettings } from '../connection/packSettings';
 import type { Settings } from '../config/Settings';
 import type { Renewal } from '../watchdog/Ownership';
@@ -22,6 +23,8 @@ interface Client {
   readonly watchdog: Watchdog;
   readonly ownerships: OwnershipTable;
   readonly renewals: Readonly<Record<Family, Renewal>>;
+  /** Where its logins come from, where passwords change. */
+  readonly logins: LoginSource | undefined;
 }
 
 /**
@@ -71,12 +74,13 @@ export class ThreadStarter implements ThreadStart {
     this.#running = true;
     this.#startedAt = performance.now();
     this.#warned = false;
-    const { watchdog, ownerships, renewals } = this.client;
+    const { watchdog, ownerships, renewals, logins } = this.client;
     try {
       this.check();
       const thread = new WatchdogThread({
         clientId: this.#clientId,
         settings: this.#packed!,
+        logins,
         watchdog,
         ownerships,
         families: new Map((Object.keys(renewals) as Family[]).map((family) => [renewals[family], family])),

@@ -1,4 +1,6 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
+import type { LoginSource } from '../connection/link/loginSources';
+import { serveLogins } from '../connection/link/portLogins';
 import type { PackedSettings } from '../connection/packSettings';
 import { tellRenewalTook } from '../util/channels';
 import { runOutside } from '../util/outside';
@@ -29,6 +31,7 @@ const BEATS_PER_STALL = 5;
 export interface ThreadOwner {
   readonly clientId: string;
   readonly settings: PackedSettings;
+  readonly logins: LoginSource | undefined;
   readonly watchdog: Watchdog;
   readonly ownerships: OwnershipTable;
   /** The families of the client's renewals. */
@@ -73,6 +76,7 @@ export class WatchdogThread implements RenewalThread {
   #beat: NodeJS.Timeout | undefined;
   #beatMs = Infinity;
   #over = false;
+  #stopServing: (() => void) | undefined;
 
   /** Starts the thread. @throws errors of Node, if it may not or cannot start one */
   constructor(owner: ThreadOwner) {
@@ -83,9 +87,16 @@ export class WatchdogThread implements RenewalThread {
     this.#shared.beat();
     const { port1, port2 } = new MessageChannel();
     const { clientId, settings } = owner;
-    const workerData: ThreadData = { port: port2, memory: this.#shared.memory, clientId, settings };
+    const logins = owner.logins && new MessageChannel();
+    if (logins !== undefined) this.#stopServing = runOutside(() => serveLogins(owner.logins!, logins.port1));
+    const { memory } = this.#shared;
+    const workerData: ThreadData = { port: port2, memory, clientId, settings, logins: logins?.port2 };
     this.#port = port1;
-    const options = { name: 'ioredisson-watchdog', workerData, transferList: [port2] };
+    const options = {
+      name: 'ioredisson-watchdog',
+      workerData,
+      transferList: [port2, ...(logins ? [logins.port2] : [])],
+    };
     this.#worker = runOutside(() => new Worker(workerFile(), options));
     runOutside(() => {
       port1.on('message', (message: FromThread) => this.#handle(message));
@@ -274,6 +285,7 @@ export class WatchdogThread implements RenewalThread {
     this.#over = true;
     clearInterval(this.#beat);
     this.#port.close();
+    this.#stopServing?.();
     for (const resolve of this.#tickets.values()) resolve();
     this.#tickets.clear();
   }

@@ -89,6 +89,8 @@ export interface ThreadData {
   readonly memory: SharedArrayBuffer;
   readonly clientId: string;
   readonly settings: PackedSettings;
+  /** Where to ask for logins, where passwords change. */
+  readonly logins: MessagePort | undefined;
 }
 
 /** The time in ms on a clock that all threads of the process share; `performance.now()` begins anew in each. */

@@ -173,5 +173,5 @@ export const EDGES: Edges = {
     'types:telemetry',
     'util',
   ],
-  watchdogThread: ['connection', 'locks/kinds', 'types:config', 'types:errors', 'util', 'watchdog'],
+  watchdogThread: ['connection', 'connection/link', 'locks/kinds', 'types:config', 'types:errors', 'util', 'watchdog'],
 };

@@ -1,4 +1,5 @@
 import { ConfigError } from '../../errors/usageErrors';
+import type { Credentials } from '../Credentials';
 import { Draft } from './Draft';
 import { Filled, type Hidden, reveal } from '../parse/Filled';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
@@ -178,6 +179,14 @@ export class Config {
   /** @param password - the password to authenticate with. Default none */
   setPassword(password: string | null | undefined): this {
     return this.#set('password', password);
+  }
+
+  /**
+   * @param credentials - asked for user and password, where these change while the client lives; a function, or a
+   *   provider such as those of `@redis/entraid`. Default none
+   */
+  setCredentials(credentials: Credentials | null | undefined): this {
+    return this.#set('credentials', credentials);
   }
 
   /** @param mode - how to verify the server's certificate. Default `STRICT` */

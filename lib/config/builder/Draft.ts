@@ -65,7 +65,9 @@ export class Draft<S extends Schema> {
 
   #unknown(key: string, from: string | undefined): ConfigError {
     if (from !== undefined) return new ConfigError(`Unknown setting '${this.#path(`<${from}>`)}'`);
-    const known = nearest(key, [...Object.keys(this.#schema), ...this.#alsoKnown, ...this.#ignored]);
+    // A word of Redisson's that is refused is no advice.
+    const names = Object.keys(this.#schema).filter((name) => name !== 'credentialsResolver');
+    const known = nearest(key, [...names, ...this.#alsoKnown, ...this.#ignored]);
     return new ConfigError(
       `Unknown setting '${this.#path(key)}'` + (known === undefined ? '' : `; did you mean '${this.#path(known)}'?`),
     );

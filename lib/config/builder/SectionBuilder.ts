@@ -1,3 +1,4 @@
+import type { Credentials } from '../Credentials';
 import { Draft } from './Draft';
 import { IGNORED_SECTION_KEYS } from '../parse/ignoredKeys';
 import type { Hidden } from '../parse/Filled';
@@ -130,6 +131,10 @@ export class SectionBuilder
 
   setPassword(password: string | null | undefined): this {
     return this.set('password', password);
+  }
+
+  setCredentials(credentials: Credentials | null | undefined): this {
+    return this.set('credentials', credentials);
   }
 
   setClientName(clientName: string | null | undefined): this {

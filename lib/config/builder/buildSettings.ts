@@ -30,6 +30,15 @@ export function buildSettings(
     throw new ConfigError('Either all addresses are rediss:// (TLS) or none is');
   }
   const authority = addresses.find(({ password }) => password !== undefined);
+  if (values.credentials !== undefined) {
+    const others = (['username', 'password'] as const).filter((key) => (authority ?? values)[key] !== undefined);
+    if (others.length > 0) {
+      const where = authority === undefined ? '' : ' in the address';
+      throw new ConfigError(
+        `credentials cannot be used together with ${others.join(' and ')}${where}: give one of them`,
+      );
+    }
+  }
   const database = values.database ?? DEFAULTS.database;
   if (topology.kind === 'cluster' && database !== 0) {
     throw new ConfigError(`database ${hidden?.(database) ?? database} cannot be used: a cluster has only database 0`);
@@ -55,6 +64,7 @@ export function buildSettings(
     subscriptionTimeout: pick('subscriptionTimeout'),
     username: authority?.username ?? values.username,
     password: authority?.password ?? values.password,
+    credentials: values.credentials,
     clientName: values.clientName,
     logger: values.logger,
     database,
@@ -156,7 +166,7 @@ function hosts(addresses: readonly ParsedAddress[]): readonly NodeAddress[] {
 }
 
 /** The settings that have a default; each default is explained at its field of `CommonSettings`. */
-type Defaulted = Omit<CommonSettings, 'username' | 'password' | 'clientName' | 'logger' | 'tls'>;
+type Defaulted = Omit<CommonSettings, 'username' | 'password' | 'credentials' | 'clientName' | 'logger' | 'tls'>;
 
 /** Every default, in this one place. */
 export const DEFAULTS: Defaulted = Object.freeze({

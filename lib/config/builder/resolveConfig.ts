@@ -13,8 +13,8 @@ import { Config } from './Config';
 import { Draft } from './Draft';
 
 /** Settings of a connection, which cannot be changed for an existing client. */
-const NOT_WITH_CLIENT = (Object.keys(COMMON) as (keyof typeof COMMON)[]).filter(
-  (key) => key === 'username' || key === 'password' || key === 'database' || key.startsWith('ssl'),
+const NOT_WITH_CLIENT = (Object.keys(COMMON) as (keyof typeof COMMON)[]).filter((key) =>
+  /^(username|password|credentials|database|ssl.*)$/.test(key),
 );
 
 /**
@@ -32,7 +32,7 @@ export function resolveConfig(
 ): Settings {
   if (input === undefined) return fromUrl(undefined, {}, environment);
   if (typeof input === 'string' || isUrl(input)) return fromUrl(input, {}, environment);
-  if (input instanceof Config) return fromConfig(input);
+  if (isConfig(input)) return fromConfig(input);
   if (isClient(input)) throw new ConfigError('An ioredis client is given as an option: Redisson.create({ client })');
   if (!isPlainObject(input)) {
     throw new ConfigError(`The configuration must be a URL, a Config, or an object of options, got ${describe(input)}`);
@@ -53,6 +53,13 @@ export function isPlainObject(value: unknown): value is RedissonOptions {
   const prototype = Object.getPrototypeOf(value) as object | null;
   const isNobodys = prototype === null || Object.getPrototypeOf(prototype) === null;
   return isNobodys && Object.prototype.toString.call(value) === '[object Object]';
+}
+
+/** Whether it is a `Config`, be it of another copy of this package: the command line is a bundle of its own. */
+function isConfig(value: unknown): value is Config {
+  if (value instanceof Config) return true;
+  const isOthers = typeof value === 'object' && value !== null && !isPlainObject(value);
+  return isOthers && 'commonValues' in value && 'servers' in value;
 }
 
 function fromConfig(config: Config): Settings {

@@ -1,3 +1,4 @@
+import type { Credentials } from '../Credentials';
 import type { NameMapper } from '../NameMapper';
 import type { ShardedSubscriptionMode, TlsSettings, TlsVersion } from '../Settings';
 import type { NatMapper } from '../Topology';
@@ -22,6 +23,8 @@ export interface ServersConfig {
   setUsername(username: string | null | undefined): this;
   /** @param password - the password to authenticate with. Default none */
   setPassword(password: string | null | undefined): this;
+  /** @param credentials - asked for user and password, where these change while the client lives. Default none */
+  setCredentials(credentials: Credentials | null | undefined): this;
   /** @param clientName - the name of the connections in `CLIENT LIST`. Default none */
   setClientName(clientName: string | null | undefined): this;
   /** @param database - the number of the database. Default 0 */

@@ -5,7 +5,6 @@
  */
 const EVERYWHERE = [
   'commandMapper',
-  'credentialsResolver',
   'sslKeyManagerFactory',
   'sslKeystoreType',
   'sslProvider',

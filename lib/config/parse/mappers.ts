@@ -1,8 +1,10 @@
 import { ConfigError } from '../../errors/usageErrors';
+import type { Credentials } from '../Credentials';
 import { type Hidden, say } from './Filled';
 import type { Logger } from '../Settings';
 import { IDENTITY_NAME_MAPPER, type NameMapper, PrefixNameMapper } from '../NameMapper';
 import type { Parser } from './parsers';
+import { Secret } from '../Secret';
 import type { NatMapper, NodeAddress } from '../Topology';
 
 /**
@@ -25,6 +27,31 @@ export const nameMapper: Parser<NameMapper> = {
     throw new ConfigError(
       `${key} ${say(java.className, hidden)} is a Java class and cannot be loaded here. ` +
         `Write the same mapping in JavaScript and set it in code: config.setNameMapper({ map, unmap }).`,
+    );
+  },
+};
+
+/** Parses what is asked for user and password. */
+export const credentials: Parser<Secret<Credentials>> = {
+  form: 'other',
+  parse(value, key) {
+    if (typeof value === 'function' || hasMethods(value, 'subscribe')) return new Secret(value as Credentials);
+    throw new ConfigError(
+      `${key} must be a function that returns { username, password, expiresIn }, or an object with the function ` +
+        'subscribe (a StreamingCredentialsProvider); neither can be in a file: set it in code, config.setCredentials(...)',
+    );
+  },
+};
+
+/** Redisson's name for `credentials`, in a file: without it no server lets us in, so it is never ignored. */
+export const credentialsResolver: Parser<undefined> = {
+  form: 'other',
+  parse(value, key) {
+    // What Redisson writes where there is none.
+    if (javaObject(value)?.simpleName === 'DefaultCredentialsResolver') return undefined;
+    throw new ConfigError(
+      `${key} is a Java class and cannot be loaded here. Give the same as 'credentials', in code: ` +
+        'config.setCredentials(({ host, port, role }) => ({ username, password, expiresIn }))',
     );
   },
 };

@@ -1,5 +1,5 @@
 import { DEFAULT_PORT, DEFAULT_SENTINEL_PORT } from './address';
-import { logger, nameMapper, natMapper } from './mappers';
+import { credentials, credentialsResolver, logger, nameMapper, natMapper } from './mappers';
 import {
   address,
   choice,
@@ -25,6 +25,8 @@ const connection = {
   subscriptionTimeout: millis(1),
   username: optionalText,
   password: secret,
+  credentials,
+  credentialsResolver,
   clientName: connectionName,
   nameMapper,
   shardedSubscriptionMode: choice('AUTO', 'ON', 'OFF'),

@@ -110,6 +110,11 @@ export class ClusterView {
     return this.#slots.masters;
   }
 
+  /** Whether a server was a replica when the cluster was last asked. */
+  isReplica(address: NodeAddress): boolean {
+    return this.#slots.isReplica(nodeKey(address));
+  }
+
   /** The key of the master of a slot, if it is known. */
   ownerOf(slot: number): string | undefined {
     return this.#slots.ownerOf(slot);

@@ -30,6 +30,11 @@ export class SlotMap {
     return [...this.#masters.values(), ...this.#replicas.values()];
   }
 
+  /** Whether a server was a replica in the last answer. */
+  isReplica(key: string): boolean {
+    return this.#replicas.has(key) && !this.#masters.has(key);
+  }
+
   /** Whether each slot has an owner. */
   get complete(): boolean {
     return !this.#owners.includes(undefined);

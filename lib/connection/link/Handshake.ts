@@ -4,6 +4,7 @@ import { jittered } from '../../util/timing';
 import { driverError, replyError } from './driverError';
 import { READY_CHECK_TEXT } from './ioredisCompat';
 import { hearRefusal } from './hearRefusal';
+import { LoginError } from './Logins';
 import { isReply, isReset, isTemporary } from './replyErrors';
 
 /** A connection that was refused something is left after so many ms, and made anew. Nothing is sent on it meanwhile. */
@@ -97,6 +98,7 @@ export class Handshake {
   }
 
   #failed(error: Error): void {
+    if (error instanceof LoginError) return this.#tell?.(driverError(error), error.final);
     const reply = replyOf(error);
     if (isReset(error) && this.#silent !== undefined) return this.#hear(this.#silent, error);
     // What follows a refusal (a reset of the connection) says less than it.

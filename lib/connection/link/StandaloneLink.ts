@@ -3,6 +3,7 @@ import { runOutside } from '../../util/outside';
 import { Handshake } from './Handshake';
 import { senderOf, type Send } from './ioredisCompat';
 import type { Link, LinkEvents, ReplicaAck } from './Link';
+import type { Logins } from './Logins';
 import { WriteBatch } from './WriteBatch';
 import { Replicas, type Confirmation } from './Replicas';
 import { isReply, isReset, unsent } from './replyErrors';
@@ -20,6 +21,8 @@ export interface StandaloneOptions {
   readonly syncTimeout: number;
   /** Asks the server so often whether it is the master, in ms, and leaves it when it is not. @default never */
   readonly roleInterval?: number;
+  /** Keeps it logged in, where passwords change. */
+  readonly logins?: Logins | undefined;
   /** Called when a command went unanswered: other connections that lead there may be dead, too. */
   readonly onSilence?: () => void;
 }
@@ -40,6 +43,7 @@ export class StandaloneLink implements Link {
   readonly #options: StandaloneOptions;
   readonly #handshake: Handshake;
   readonly #replicas: Replicas | undefined;
+  readonly #leave: (() => void) | undefined;
   #ready = false;
   /** Whether it was ready before. */
   #again = false;
@@ -67,6 +71,7 @@ export class StandaloneLink implements Link {
       };
       this.#replicas = new Replicas(channel, options.syncTimeout);
     }
+    this.#leave = options.logins?.keep(redis, { auth: (args) => this.#write('auth', args) });
     redis.on('connect', () => (this.#refusal = undefined));
     redis.on('ready', () => this.#opened());
     redis.on('close', () => this.#closed());
@@ -151,6 +156,7 @@ export class StandaloneLink implements Link {
     this.#handshake.done();
     this.#alive();
     clearInterval(this.#roleTimer);
+    this.#leave?.();
     this.#redis.disconnect();
     return Promise.resolve();
   }

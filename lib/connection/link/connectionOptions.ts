@@ -1,14 +1,28 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import type { Settings } from '../../config/Settings';
 import { tlsOptions } from '../../config/tls/tlsOptions';
+import { loginOption, type LoginPlan } from './connectors';
+import type { Logins } from './Logins';
 import type { NatMapper, NodeAddress, SentinelTopology } from '../../config/Topology';
 import { ownOptions, type OwnRedisOptions } from './ownOptions';
 
 /** An idle connection is tested by the operating system after so many ms. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** What all connections of a client have in common. It holds secrets. */
-export function connectionOptions(settings: Settings): OwnRedisOptions {
+/** The settings of connections. */
+export interface ConnectionSettings extends Settings {
+  /** How they are logged in, where passwords change. */
+  readonly logins?: Logins | undefined;
+}
+
+/**
+ * What all connections of a client have in common. It holds secrets.
+ * @param roleOf - what a server is, as far as that is known
+ */
+export function connectionOptions(
+  settings: ConnectionSettings,
+  roleOf: LoginPlan['roleOf'] = () => 'master',
+): OwnRedisOptions {
   return {
     ...ownOptions,
     ...nameOption(settings),
@@ -18,6 +32,7 @@ export function connectionOptions(settings: Settings): OwnRedisOptions {
     keepAlive: KEEP_ALIVE_MS,
     connectTimeout: settings.connectTimeout,
     db: settings.database,
+    ...loginOption(settings.logins, roleOf),
     ...(settings.username !== undefined && { username: settings.username }),
     ...(settings.password !== undefined && { password: settings.password.reveal() }),
     ...(settings.tls !== undefined && { tls: tlsOptions(settings.tls) }),

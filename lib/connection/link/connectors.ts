@@ -3,22 +3,41 @@ import * as net from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as tls from 'node:tls';
+import type { CredentialsRequest } from '../../config/Credentials';
 import type { NodeAddress } from '../../config/Topology';
 import { jittered } from '../../util/timing';
 import { watchSentinels } from './ioredisCompat';
+import type { Logins } from './Logins';
 import { DISCONNECT_MS } from './ownOptions';
 
 /** Chooses a server. @param unwanted - aborts when nobody wants one any more: it ends at once, and leaves nothing */
 export type Choice = (trouble: (error: Error) => void, unwanted: AbortSignal) => Promise<NodeAddress>;
 
+/** How the sockets of a connector are logged in, where passwords change. */
+export interface LoginPlan {
+  readonly logins: Logins;
+  /** What a server is, as far as that is known. */
+  readonly roleOf: (address: NodeAddress) => CredentialsRequest['role'];
+}
+
+/** The option of connections whose servers are as their options say, and which are logged in. */
+export function loginOption(logins: Logins | undefined, roleOf: LoginPlan['roleOf']): Pick<RedisOptions, 'Connector'> {
+  return logins === undefined ? {} : { Connector: chosenConnector(undefined, false, { logins, roleOf }) };
+}
+
 /**
  * An ioredis connector (its option `Connector`) that has its server chosen anew each time it connects.
  *
  * @param choose - must not reject while it is wanted, since ioredis would never connect again: it tells of trouble and
- *   tries on
+ *   tries on; `undefined`: the server of the connection's options
  * @param masterOnly - whether a server that is a replica is left at once
+ * @param login - how its sockets are logged in; `undefined`: by ioredis
  */
-export function chosenConnector(choose: Choice, masterOnly: boolean): NonNullable<RedisOptions['Connector']> {
+export function chosenConnector(
+  choose: Choice | undefined,
+  masterOnly: boolean,
+  login?: LoginPlan,
+): NonNullable<RedisOptions['Connector']> {
   class ChosenConnector {
     firstError: Error | undefined;
     readonly #options: RedisOptions;
@@ -35,14 +54,30 @@ export function chosenConnector(choose: Choice, masterOnly: boolean): NonNullabl
 
     async connect(emit: (type: 'error', error: Error) => void): Promise<net.Socket> {
       const { signal } = (this.#unwanted = new AbortController());
-      const { host, port } = await choose((error) => emit('error', error), signal);
+      const options = this.#options;
+      const address = await (choose?.((error) => emit('error', error), signal) ??
+        Promise.resolve({ host: options.host!, port: options.port! }));
       signal.throwIfAborted();
-      const stream: net.Socket = this.#options.tls
-        ? tls.connect({ host, port, ...this.#options.tls })
-        : net.connect({ host, port });
-      stream.once('error', (error) => (this.firstError = error));
-      this.#stream = stream;
-      return stream;
+      const { host, port } = address;
+      this.#stream = this.firstError = undefined;
+      const open = (): net.Socket => {
+        signal.throwIfAborted();
+        const stream: net.Socket = options.tls
+          ? tls.connect({ host, port, ...options.tls })
+          : net.connect({ host, port });
+        stream.once('error', (error) => (this.firstError = error));
+        return (this.#stream = stream);
+      };
+      if (login === undefined) return open();
+      const request = { host, port, role: login.roleOf(address) };
+      try {
+        return await login.logins.open(request, options.tls !== undefined, open, signal);
+      } catch (error) {
+        // A connection for one question is not opened again: whoever asks gets the error.
+        if (signal.aborted || options.retryStrategy === null) throw error;
+        this.firstError = error as Error;
+        return broken(this.#stream);
+      }
     }
 
     disconnect(): void {
@@ -57,6 +92,11 @@ export function chosenConnector(choose: Choice, masterOnly: boolean): NonNullabl
   return ChosenConnector as never;
 }
 
+/** What ioredis takes for a socket that broke by an error, so that it connects anew. */
+function broken(stream = new net.Socket()): net.Socket {
+  return stream.destroy();
+}
+
 /** Each pause after a round in which no sentinel named a master is longer by so many ms ... */
 const STEP_MS = 50;
 /** ... up to this one. */
@@ -69,17 +109,30 @@ type EmitError = (type: string, error: Error) => void;
  * sentinels after a disconnect(), and keeps the process alive meanwhile (B10).
  *
  * @param connectionName - of the connections to the sentinels
+ * @param logins - how the master is logged in, where passwords change, ...
+ * @param sentinelLogins - ... and how the sentinels are, unless they have a password of their own
  */
-export function sentinelConnector(connectionName: string | undefined): NonNullable<RedisOptions['Connector']> {
-  const options = { disconnectTimeout: DISCONNECT_MS, ...(connectionName !== undefined && { connectionName }) };
+export function sentinelConnector(
+  connectionName: string | undefined,
+  logins?: Logins,
+  sentinelLogins = logins,
+): NonNullable<RedisOptions['Connector']> {
+  const options = {
+    disconnectTimeout: DISCONNECT_MS,
+    ...(connectionName !== undefined && { connectionName }),
+    ...loginOption(sentinelLogins, () => 'sentinel'),
+  };
 
   class EndableConnector {
     readonly #inner: SentinelConnector;
+    readonly #secure: boolean;
+    #loginError: Error | undefined;
     readonly #sentinels = new Set<Redis>();
     #unwanted = new AbortController();
 
     constructor(given: RedisOptions) {
       this.#inner = new SentinelConnector(given);
+      this.#secure = given.enableTLSForSentinelMode === true && given.tls !== undefined;
       const { sentinelCommandTimeout } = given;
       watchSentinels(this.#inner, options, (sentinel) => {
         this.#sentinels.add(sentinel);
@@ -98,7 +151,7 @@ export function sentinelConnector(connectionName: string | undefined): NonNullab
     }
 
     get firstError(): Error | undefined {
-      return (this.#inner as unknown as { firstError?: Error }).firstError;
+      return this.#loginError ?? (this.#inner as unknown as { firstError?: Error }).firstError;
     }
 
     check(info: { readonly role?: string }): boolean {
@@ -109,13 +162,25 @@ export function sentinelConnector(connectionName: string | undefined): NonNullab
       const { signal } = (this.#unwanted = new AbortController());
       for (let round = 1; ; round++) {
         try {
-          return await this.#inner.connect(emit);
+          return await this.#loggedIn(await this.#inner.connect(emit), signal);
         } catch (error) {
           if (signal.aborted) throw error;
           emit('error', withoutAdvice(error as Error));
         }
         await pause(jittered(Math.min(round * STEP_MS, MAX_PAUSE_MS)), undefined, { signal }).catch(() => undefined);
         if (signal.aborted) throw new Error('Connection is closed.');
+      }
+    }
+
+    async #loggedIn(stream: Socket, signal: AbortSignal): Promise<Socket> {
+      this.#loginError = undefined;
+      if (logins === undefined) return stream;
+      try {
+        await logins.logIn(stream, 'master', this.#secure, signal);
+        return stream;
+      } catch (error) {
+        this.#loginError = error as Error;
+        return broken(stream);
       }
     }
 

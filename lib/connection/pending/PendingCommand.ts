@@ -210,6 +210,7 @@ function message(call: Pick<PendingCommand, 'what' | 'sends'>, link: Link, reaso
     return `${where} does not let us in (${call.what}): ${driverError(link.refusal).message}`;
   }
   const why = reason === undefined ? '' : `: ${reason.message}`;
+  if (reason?.name === 'LoginError') return `${where} was not logged in to (${call.what})${why}`;
   // It answers, so it runs: it loads its data, has no room for another client, or runs a long script.
   if (reason !== undefined && isReply(reason)) return `${where} cannot serve us now (${call.what})${why}`;
   return `${where} cannot be reached (${call.what})${why}. Is it running, and is the address right?`;

@@ -1,10 +1,12 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { CommandError, ShutdownError } from '../../errors';
 import { runOutside } from '../../util/outside';
 import { driverError } from '../link/driverError';
 import { Handshake } from '../link/Handshake';
 import { OUT_OF_STEP_TEXT } from '../link/ioredisCompat';
+import type { Logins } from '../link/Logins';
 import { classify, isReply } from '../link/replyErrors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
@@ -27,6 +29,10 @@ export interface ListenOptions {
   readonly onSilence?: () => void;
   /** Set for sharded pub/sub: called with each channel whose slot is on another node, after it is forgotten here. */
   readonly moved?: (channel: string, error: Error) => void;
+  /** Keeps the connection logged in, where passwords change. */
+  readonly logins?: Logins;
+  /** Makes another connection like it; with `logins`. */
+  readonly open?: () => Redis;
 }
 
 /**
@@ -34,14 +40,21 @@ export interface ListenOptions {
  *
  * A channel is: wanted (asked for, not acknowledged) -> live -> (connection lost) wanted -> live ... -> forgotten.
  * While the connection is down channels are only noted; when it is back, all that are wanted are subscribed at once.
+ * With `logins`: a connection that listens may not log in again (on RESP2), so another one takes its place. Both are heard
+ * until the new one has every channel and the old one has told all it had: no message is lost, and some come twice.
+ *
  * Its commands run in no caller's context: many share a subscription, and it is sent again for others than the first.
  */
 export class ConnectionSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
   readonly countsReceivers = true;
-  readonly #redis: Redis;
+  #redis: Redis;
   readonly #options: ListenOptions;
-  readonly #handshake: Handshake;
+  #handshake: Handshake;
+  /** The connection that is to take its place. */
+  #next: Redis | undefined;
+  /** Each ends the care for the login of one of them. */
+  readonly #leaves = new Set<() => void>();
   /** Every channel somebody listens to, and who waits for its acknowledgement. */
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
   #ready: boolean;
@@ -56,18 +69,29 @@ export class ConnectionSubscriber implements Subscriber {
   constructor(redis: Redis, options: ListenOptions) {
     this.#redis = redis;
     this.#options = options;
-    this.#handshake = new Handshake(redis, options.timeout);
     this.#ready = redis.status === 'ready';
+    this.#handshake = this.#attach(redis);
+  }
+
+  /** Listens to what a connection tells. */
+  #attach(redis: Redis): Handshake {
+    const handshake = new Handshake(redis, this.#options.timeout);
+    const leave = this.#options.logins?.keep(redis, { reopen: () => this.#reopen() });
+    if (leave !== undefined) this.#leaves.add(leave);
     redis.on(this.#sharded ? 'smessage' : 'message', (channel: string, message: string) =>
       this.events?.message(channel, message),
     );
     redis.on('ready', () => {
-      if (this.#handshake.refused) return;
-      this.#handshake.done();
+      if (handshake.refused) return;
+      handshake.done();
+      if (redis === this.#next) return void this.#change(redis, handshake);
+      if (redis !== this.#redis) return;
       this.#ready = true;
       this.#restore();
     });
+    redis.once('end', () => leave && this.#leaves.delete(leave));
     redis.on('close', () => {
+      if (redis !== this.#redis) return;
       this.#quiet();
       const isGap = this.#ready && this.#wanted.size > 0;
       this.#ready = false;
@@ -81,6 +105,7 @@ export class ConnectionSubscriber implements Subscriber {
       // The command connection reports everything else to the callers.
       if (error.message.startsWith(OUT_OF_STEP_TEXT)) redis.disconnect(true);
     });
+    return handshake;
   }
 
   subscribe(channel: string): Promise<void> {
@@ -136,7 +161,50 @@ export class ConnectionSubscriber implements Subscriber {
     clearInterval(this.#heartbeat);
     for (const waiting of this.#wanted.values()) waiting?.reject(new ShutdownError());
     this.#wanted.clear();
+    for (const leave of this.#leaves) leave();
     this.#redis.disconnect();
+    this.#next?.disconnect();
+  }
+
+  /** The login of the connection is about to expire. */
+  #reopen(): void {
+    if (this.#closed || this.#next !== undefined) return;
+    const { open } = this.#options;
+    if (open === undefined) return;
+    runOutside(() => {
+      this.#next = open();
+      this.#attach(this.#next);
+    });
+  }
+
+  /** The new connection is of use: it gets every channel, and then takes the place of the old one. */
+  async #change(next: Redis, handshake: Handshake): Promise<void> {
+    const live = new Set<string>();
+    for (;;) {
+      const missing = [...this.#wanted.keys()].filter((channel) => !live.has(channel));
+      if (missing.length === 0) break;
+      const replies = await Promise.allSettled(this.#chunks(missing).map((some) => this.#ask(next, some)));
+      // Closed meanwhile: `ready` comes again. What it was refused is asked for once more when it has taken over.
+      if (next !== this.#next || next.status !== 'ready') return;
+      for (const channel of missing) live.add(channel);
+      if (replies.some(({ status }) => status === 'rejected')) this.#interrupted = true;
+    }
+    const old = this.#redis;
+    const gap = !this.#ready || this.#interrupted;
+    this.#redis = next;
+    this.#handshake = handshake;
+    this.#next = undefined;
+    this.#quiet();
+    this.#ready = true;
+    for (const channel of live) if (!this.#wanted.has(channel)) this.unsubscribe(channel);
+    if (gap) this.#restore();
+    // What the old one was told before the new one listened comes before this answer.
+    const answered = new AbortController();
+    const late = pause(this.#options.timeout, true, { ref: false, signal: answered.signal }).catch(() => true);
+    const missed = await Promise.race([runOutside(() => old.ping()).then(() => false), late]).catch(() => true);
+    answered.abort();
+    old.disconnect();
+    if (missed && !this.#closed) this.#restore();
   }
 
   get #sharded(): boolean {
@@ -176,15 +244,19 @@ export class ConnectionSubscriber implements Subscriber {
 
   /** @returns whether the connection held until all were answered */
   async #send(channels: string[]): Promise<boolean> {
-    const sent: Promise<boolean>[] = [];
-    // Sharded: one command for each, since those of one command must be of one slot.
-    const size = this.#sharded ? 1 : CHANNELS_PER_COMMAND;
-    for (let i = 0; i < channels.length; i += size) {
-      const some = channels.slice(i, i + size);
-      const reply = this.#sharded ? this.#redis.ssubscribe(...some) : this.#redis.subscribe(...some);
-      sent.push(this.#settle(reply, some));
-    }
+    const sent = this.#chunks(channels).map((some) => this.#settle(this.#ask(this.#redis, some), some));
     return (await Promise.all(sent)).every((held) => held);
+  }
+
+  /** As many channels as one command can have: those of one slot, where they are sharded. */
+  #chunks(channels: readonly string[]): string[][] {
+    const size = this.#sharded ? 1 : CHANNELS_PER_COMMAND;
+    const count = Math.ceil(channels.length / size);
+    return Array.from({ length: count }, (_, i) => channels.slice(i * size, (i + 1) * size));
+  }
+
+  #ask(redis: Redis, channels: readonly string[]): Promise<unknown> {
+    return this.#sharded ? redis.ssubscribe(...channels) : redis.subscribe(...channels);
   }
 
   async #settle(sent: Promise<unknown>, channels: readonly string[]): Promise<boolean> {

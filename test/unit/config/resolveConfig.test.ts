@@ -23,6 +23,7 @@ describe('resolveConfig', () => {
       subscriptionTimeout: 7_500,
       username: undefined,
       password: undefined,
+      credentials: undefined,
       clientName: undefined,
       logger: undefined,
       database: 0,

@@ -1,0 +1,190 @@
+import type { Redis } from 'ioredis';
+import type { Socket } from 'node:net';
+import type { CredentialsRequest } from '../../config/Credentials';
+import { MAX_TIMER_MS } from '../../util/duration';
+import { runOutside } from '../../util/outside';
+import { jittered } from '../../util/timing';
+import { authArguments, authenticate, authenticateIfAsked, type AuthenticateOptions, opened } from './authenticate';
+import { driverError } from './driverError';
+import type { LoginSource } from './loginSources';
+
+/** A login is renewed when this part of its time is over. */
+const RENEW_PART = 0.8;
+/** The first and the longest pause before a login that could not be renewed is tried again, in ms. */
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 30_000;
+
+/** A connection was not logged in. */
+export class LoginError extends Error {
+  /** Whether no connection has been logged in for so long that callers need not wait for the next attempt. */
+  readonly final: boolean;
+
+  static {
+    this.prototype.name = 'LoginError';
+  }
+
+  constructor(cause: Error, final: boolean) {
+    super(cause.message);
+    this.final = final;
+  }
+}
+
+/** How a live connection is logged in again: by AUTH, or, where it may not send that, by another one in its place. */
+export type Renew = { readonly auth: (args: string[]) => Promise<unknown> } | { readonly reopen: () => void };
+
+/** What is known of a socket that is logged in. */
+interface LoggedIn {
+  readonly request: CredentialsRequest;
+  /** How long its login is valid, in ms. */
+  readonly expiresIn: number | undefined;
+}
+
+/** How long things may take, in ms. */
+export interface LoginLimits {
+  readonly connectTimeout: number;
+  readonly timeout: number;
+}
+
+/**
+ * Logs the connections of one client in, and again before their logins expire: with passwords that change while it
+ * lives.
+ *
+ * A connection is: asked for a login -> opened -> logged in -> of use -> (most of its time is over) logged in again ...
+ * What fails is tried again: a new connection by ioredis' pauses, a live one by its own.
+ */
+export class Logins {
+  readonly #source: LoginSource;
+  readonly #limits: LoginLimits;
+  readonly #sockets = new WeakMap<Socket, LoggedIn>();
+  readonly #kept = new Map<Redis, () => void>();
+  /** Since when (monotonic) connections fail to be logged in, and none has been. */
+  #failingSince: number | undefined;
+
+  constructor(source: LoginSource, limits: LoginLimits) {
+    this.#source = source;
+    this.#limits = limits;
+    source.listeners.add(() => {
+      for (const renew of [...this.#kept.values()]) renew();
+    });
+  }
+
+  /** For the watchdog thread. */
+  get source(): LoginSource {
+    return this.#source;
+  }
+
+  /**
+   * Opens a socket and logs it in.
+   *
+   * @param open - opens it; called when the login is known
+   * @param unwanted - aborts when nobody wants it any more
+   * @throws LoginError, or the error of the socket
+   */
+  async open(request: CredentialsRequest, secure: boolean, open: () => Socket, unwanted: AbortSignal): Promise<Socket> {
+    const asked = this.#ask(request, unwanted);
+    const login = await asked;
+    const stream = open();
+    await this.#logIn(stream, request, login, secure);
+    return stream;
+  }
+
+  /** As {@link open}, for a socket that is open or about to be. */
+  async logIn(stream: Socket, role: CredentialsRequest['role'], secure: boolean, unwanted: AbortSignal): Promise<void> {
+    const options = this.#options(secure);
+    await opened(stream, options);
+    const request = { host: stream.remoteAddress ?? '', port: stream.remotePort ?? 0, role };
+    await this.#logIn(stream, request, await this.#ask(request, unwanted), secure);
+  }
+
+  /**
+   * Keeps a connection logged in from when it is of use until it has ended.
+   * @param how - how it is done
+   * @returns ends it at once
+   */
+  keep(redis: Redis, how: Renew): () => void {
+    let timer: NodeJS.Timeout | undefined;
+    let failures = 0;
+    const over = new AbortController();
+    /** Counts the connections and the renewals: what belongs to an earlier one is ignored. */
+    let count = 0;
+    const renewIn = (ms: number): void => {
+      clearTimeout(timer);
+      timer = runOutside(() => setTimeout(renew, Math.min(ms, MAX_TIMER_MS))).unref();
+    };
+    const schedule = (expiresIn: number | undefined): void => {
+      failures = 0;
+      clearTimeout(timer);
+      if (expiresIn !== undefined) renewIn(expiresIn * RENEW_PART);
+    };
+    const again = async (current: LoggedIn): Promise<void> => {
+      const number = ++count;
+      try {
+        const login = await this.#source.ask(current.request, over.signal);
+        if (number !== count || !('auth' in how)) return;
+        await how.auth(authArguments(login));
+        if (number === count) schedule(login.expiresIn);
+      } catch (error) {
+        if (number !== count) return;
+        this.#source.refused(driverError(error as Error));
+        renewIn(jittered(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures++, 10), MAX_PAUSE_MS)));
+      }
+    };
+    const renew = (): void => {
+      const current = redis.status === 'ready' ? this.#sockets.get(redis.stream) : undefined;
+      if (current === undefined) return;
+      if ('auth' in how) void again(current);
+      else how.reopen();
+    };
+    this.#kept.set(redis, renew);
+    redis.on('ready', () => this.#kept.has(redis) && schedule(this.#sockets.get(redis.stream)?.expiresIn));
+    redis.on('close', () => {
+      count++;
+      clearTimeout(timer);
+    });
+    const end = (): void => {
+      count++;
+      clearTimeout(timer);
+      over.abort();
+      if (this.#kept.delete(redis) && this.#kept.size === 0) this.#source.rest();
+    };
+    redis.once('end', end);
+    return end;
+  }
+
+  async #ask(request: CredentialsRequest, unwanted: AbortSignal): Promise<Awaited<ReturnType<LoginSource['ask']>>> {
+    try {
+      return await this.#source.ask(request, unwanted);
+    } catch (error) {
+      throw unwanted.aborted ? (error as Error) : this.#failed(error as Error);
+    }
+  }
+
+  async #logIn(
+    stream: Socket,
+    request: CredentialsRequest,
+    login: Awaited<ReturnType<LoginSource['ask']>>,
+    secure: boolean,
+  ): Promise<void> {
+    const options = this.#options(secure);
+    await opened(stream, options);
+    try {
+      await (request.role === 'sentinel' ? authenticateIfAsked : authenticate)(stream, login, options);
+    } catch (error) {
+      if ((error as Error).name !== 'ReplyError') throw error;
+      this.#source.refused(error as Error);
+      throw this.#failed(error as Error);
+    }
+    this.#failingSince = undefined;
+    this.#sockets.set(stream, { request, expiresIn: login.expiresIn });
+  }
+
+  #failed(error: Error): LoginError {
+    const now = performance.now();
+    this.#failingSince ??= now;
+    return new LoginError(error, now - this.#failingSince >= this.#limits.timeout);
+  }
+
+  #options(secure: boolean): AuthenticateOptions {
+    return { secure, ...this.#limits };
+  }
+}

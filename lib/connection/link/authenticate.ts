@@ -1,0 +1,98 @@
+import type { Socket } from 'node:net';
+import { driverError } from './driverError';
+import type { Login } from './loginSources';
+
+/** What an old server, or a sentinel without a password, says to AUTH: it lets everybody in. */
+const NEEDS_NONE = /^ERR (?:AUTH <password> called without any password|Client sent AUTH, but no password is set)/;
+
+/** How a socket is logged in. */
+export interface AuthenticateOptions {
+  /** Whether it is a TLS socket. */
+  readonly secure: boolean;
+  /** How long it may take to open, in ms. */
+  readonly connectTimeout: number;
+  /** How long the server may take to answer, in ms. */
+  readonly timeout: number;
+}
+
+/** Resolves when a socket is open. Rejects with the error that closed it. */
+export async function opened(stream: Socket, { secure, connectTimeout }: AuthenticateOptions): Promise<void> {
+  if (stream.destroyed) throw new Error('Connection is closed.');
+  if (!secure && !stream.connecting) return;
+  await settled(stream, connectTimeout, 'connect ETIMEDOUT', (resolve) => {
+    const event = secure ? 'secureConnect' : 'connect';
+    stream.once(event, resolve);
+    return () => stream.off(event, resolve);
+  });
+}
+
+/**
+ * Logs a socket in before ioredis has it, which knows only passwords that never change. So the password is neither in
+ * the options of ioredis nor in a command that an error of it would carry.
+ */
+export async function authenticate(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
+  const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options.timeout);
+  if (reply.startsWith('-')) throw authError(reply.slice(1), login);
+}
+
+/** As {@link authenticate}, for a sentinel: one that has no password refuses every login, so it is asked first. */
+export async function authenticateIfAsked(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
+  if (!(await exchange(stream, ['PING'], options.timeout)).startsWith('-NOAUTH')) return;
+  const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options.timeout);
+  if (reply.startsWith('-') && !NEEDS_NONE.test(reply.slice(1))) throw authError(reply.slice(1), login);
+}
+
+/** The arguments of AUTH. */
+export function authArguments({ username, password }: Login): string[] {
+  return username === undefined ? [password] : [username, password];
+}
+
+/** What a server said to AUTH, without what was sent. */
+function authError(text: string, login: Login): Error {
+  const error = Object.assign(new Error(text), { command: { name: 'auth', args: authArguments(login) } });
+  error.name = 'ReplyError';
+  return driverError(error);
+}
+
+/** Sends a command. @returns the first line of the reply */
+async function exchange(stream: Socket, words: readonly string[], ms: number): Promise<string> {
+  let text = '';
+  const bulks = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+  await settled(stream, ms, 'the server does not answer', (resolve) => {
+    const read = (data: Buffer): void => {
+      text += data.toString('latin1');
+      if (text.includes('\r\n')) resolve();
+    };
+    stream.on('data', read);
+    stream.write(`*${words.length}\r\n${bulks.join('')}`);
+    return () => stream.off('data', read);
+  });
+  return text.slice(0, text.indexOf('\r\n'));
+}
+
+/** Waits for something of a socket, until it closes or takes too long. */
+function settled(
+  stream: Socket,
+  ms: number,
+  late: string,
+  start: (resolve: () => void) => () => unknown,
+): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      stop();
+      stream.off('error', failed).off('close', closed);
+    };
+    const failed = (error: Error): void => {
+      end();
+      reject(error);
+    };
+    const closed = (): void => failed(new Error('Connection is closed.'));
+    const timer = setTimeout(() => failed(new Error(late)), ms);
+    const stop = start(() => {
+      end();
+      resolve();
+    });
+    stream.once('error', failed).once('close', closed);
+  });
+}

@@ -1,0 +1,240 @@
+import type {
+  BasicAuth,
+  Credentials,
+  CredentialsFunction,
+  CredentialsRequest,
+  StreamingCredentialsProvider,
+} from '../../config/Credentials';
+import { jittered } from '../../util/timing';
+
+/** What a server is given to let us in. */
+export interface Login {
+  readonly username: string | undefined;
+  readonly password: string;
+  /** For how long it is valid from when it was given, in ms; `undefined`: nobody knows. */
+  readonly expiresIn: number | undefined;
+}
+
+/** Where logins come from: the user's `credentials`, or, in the watchdog thread, the main thread. */
+export interface LoginSource {
+  /**
+   * @param unwanted - aborts: rejects at once, and leaves no timer
+   * @returns the login of now; rejects with an error without secrets
+   */
+  ask(request: CredentialsRequest, unwanted: AbortSignal): Promise<Login>;
+  /** Called when there are new logins without being asked. */
+  readonly listeners: Set<() => void>;
+  /** A server has refused what it gave. */
+  refused(error: Error): void;
+  /** Nobody needs it for now. */
+  rest(): void;
+}
+
+/** Passwords that errors must not show: so many of those given last. */
+const REMEMBERED = 8;
+/** The first and the longest pause before a provider that has given up is subscribed to anew, in ms. */
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 30_000;
+
+/** @param limitMs - how long the user's code may take, in ms */
+export function loginSource(credentials: Credentials, limitMs: number): LoginSource {
+  return typeof credentials === 'function'
+    ? new AskedLogins(credentials, limitMs)
+    : new StreamedLogins(credentials, limitMs);
+}
+
+/** Logins of a function of the user. */
+class AskedLogins implements LoginSource {
+  readonly listeners = new Set<() => void>();
+  readonly #give: CredentialsFunction;
+  readonly #limitMs: number;
+  readonly #secrets = new Secrets();
+
+  constructor(give: CredentialsFunction, limitMs: number) {
+    this.#give = give;
+    this.#limitMs = limitMs;
+  }
+
+  async ask(request: CredentialsRequest, unwanted: AbortSignal): Promise<Login> {
+    try {
+      const given = await within(this.#limitMs, unwanted, async () => this.#give(request));
+      return this.#secrets.read(given, 'credentials returned');
+    } catch (error) {
+      throw this.#secrets.hide(error, 'credentials');
+    }
+  }
+
+  refused(): void {
+    // It is asked each time anyway.
+  }
+
+  rest(): void {
+    // It has nothing open.
+  }
+}
+
+/**
+ * Logins of a provider that tells of new ones by itself. One subscription serves all connections.
+ *
+ * States: none -> subscribing -> subscribed -> none (at rest, or the provider has given up: then it is tried again).
+ */
+class StreamedLogins implements LoginSource {
+  readonly listeners = new Set<() => void>();
+  readonly #provider: StreamingCredentialsProvider;
+  readonly #limitMs: number;
+  readonly #secrets = new Secrets();
+  #subscribing: Promise<Login> | undefined;
+  #dispose: (() => void) | undefined;
+  #login: Login | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #failures = 0;
+  /** Counts the subscriptions: what an earlier one tells is ignored. */
+  #subscription = 0;
+
+  constructor(provider: StreamingCredentialsProvider, limitMs: number) {
+    this.#provider = provider;
+    this.#limitMs = limitMs;
+  }
+
+  async ask(_request: CredentialsRequest, unwanted: AbortSignal): Promise<Login> {
+    try {
+      return this.#login ?? (await within(this.#limitMs, unwanted, () => this.#subscribe()));
+    } catch (error) {
+      // One that hangs is not waited for again.
+      if (this.#login === undefined && !unwanted.aborted) this.#end();
+      throw this.#secrets.hide(error, 'credentials.subscribe');
+    }
+  }
+
+  refused(error: Error): void {
+    try {
+      this.#provider.onReAuthenticationError?.(error);
+    } catch {
+      // The user's code; the error is that of the calls anyway.
+    }
+  }
+
+  rest(): void {
+    this.#end();
+    this.#failures = 0;
+  }
+
+  #subscribe(): Promise<Login> {
+    const number = (this.#subscription += this.#subscribing === undefined ? 1 : 0);
+    this.#subscribing ??= this.#start(number).finally(() => {
+      if (number === this.#subscription) this.#subscribing = undefined;
+    });
+    return this.#subscribing;
+  }
+
+  async #start(number: number): Promise<Login> {
+    const isOurs = (): boolean => number === this.#subscription;
+    const onNext = (given: BasicAuth): void => {
+      if (!isOurs()) return;
+      try {
+        this.#login = this.#secrets.read(given, 'credentials told of');
+      } catch (error) {
+        return this.refused(error as Error);
+      }
+      this.#failures = 0;
+      this.#tell();
+    };
+    const onError = (error: Error): void => {
+      if (!isOurs()) return;
+      this.refused(this.#secrets.hide(error, 'credentials'));
+      this.#again();
+    };
+    const reply: unknown = await this.#provider.subscribe({ onNext, onError });
+    const [given, subscription] = Array.isArray(reply) ? (reply as unknown[]) : [];
+    const dispose = (): void => (subscription as { dispose?: () => void } | undefined)?.dispose?.();
+    if (!isOurs()) {
+      dispose();
+      throw new Error('nobody wants it any more');
+    }
+    this.#dispose = dispose;
+    // What came meanwhile is newer.
+    return (this.#login ??= this.#secrets.read(given, 'credentials.subscribe returned'));
+  }
+
+  #tell(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  /** It has ended by itself: live connections need the next login. */
+  #again(): void {
+    this.#end();
+    const pause = jittered(Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, MAX_PAUSE_MS));
+    this.#retry = setTimeout(() => {
+      this.#subscribe().then(
+        () => this.#tell(),
+        (error: unknown) => {
+          this.refused(this.#secrets.hide(error, 'credentials.subscribe'));
+          this.#again();
+        },
+      );
+    }, pause).unref();
+  }
+
+  #end(): void {
+    clearTimeout(this.#retry);
+    this.#subscription++;
+    const dispose = this.#dispose;
+    this.#dispose = this.#login = this.#subscribing = undefined;
+    try {
+      dispose?.();
+    } catch {
+      // The user's code; there is nothing left to end.
+    }
+  }
+}
+
+/** Reads what the user's code gives, and keeps it out of errors. */
+class Secrets {
+  readonly #last: string[] = [];
+
+  /** @throws Error if it is none; without its values */
+  read(given: unknown, where: string): Login {
+    const { username, password, expiresIn } = (given ?? {}) as Record<string, unknown>;
+    if (typeof password !== 'string' || password === '') {
+      throw new Error(`${where} no password (a non-empty string)`);
+    }
+    if (this.#last[0] !== password) this.#last.unshift(password);
+    this.#last.length = Math.min(this.#last.length, REMEMBERED);
+    if (username !== undefined && username !== null && typeof username !== 'string') {
+      throw new Error(`${where} a username that is no string`);
+    }
+    if (expiresIn !== undefined && expiresIn !== null && !(typeof expiresIn === 'number' && expiresIn > 0)) {
+      throw new Error(`${where} an expiresIn that is no positive number of milliseconds`);
+    }
+    const name = username === '' || username === null ? undefined : username;
+    return { username: name, password, expiresIn: expiresIn ?? undefined };
+  }
+
+  /** An error with the message of another one and nothing else of it. */
+  hide(error: unknown, where: string): Error {
+    const said = error instanceof Error ? error.message : typeof error === 'string' ? error : 'it failed';
+    const shown = this.#last.reduce((text, password) => text.replaceAll(password, '[redacted]'), said);
+    return new Error(shown.startsWith('credentials') ? shown : `${where}: ${shown}`);
+  }
+}
+
+/** What the user's code gives in time. */
+async function within<T>(ms: number, unwanted: AbortSignal, act: () => Promise<T>): Promise<T> {
+  unwanted.throwIfAborted();
+  let end: (() => void) | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+    const aborted = (): void => reject(unwanted.reason as Error);
+    unwanted.addEventListener('abort', aborted, { once: true });
+    end = () => {
+      clearTimeout(timer);
+      unwanted.removeEventListener('abort', aborted);
+    };
+  });
+  try {
+    const given = act();
+    return await Promise.race([given, late]);
+  } finally {
+    end?.();
+  }
+}

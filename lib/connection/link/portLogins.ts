@@ -1,0 +1,99 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { CredentialsRequest } from '../../config/Credentials';
+import type { Login, LoginSource } from './loginSources';
+
+/** A main thread that does not answer within so many ms is busy: what it gave before is used, where it is still valid. */
+const BUSY_MS = 500;
+
+/** What the watchdog thread asks. */
+interface Question {
+  readonly ticket: number;
+  readonly request: CredentialsRequest;
+}
+
+/** What the main thread says: an answer, or that there are new logins. */
+type Answer =
+  { readonly ticket: number; readonly login: Login } | { readonly ticket: number; readonly error: string } | 'changed';
+
+/**
+ * Answers the watchdog thread, to which the user's function cannot be given.
+ * @returns stops it
+ */
+export function serveLogins(source: LoginSource, port: MessagePort): () => void {
+  const over = new AbortController();
+  const tell = (answer: Answer): void => port.postMessage(answer);
+  const changed = (): void => tell('changed');
+  source.listeners.add(changed);
+  port.on('message', ({ ticket, request }: Question) => {
+    source.ask(request, over.signal).then(
+      (login) => tell({ ticket, login }),
+      (error: Error) => tell({ ticket, error: error.message }),
+    );
+  });
+  port.unref();
+  return () => {
+    source.listeners.delete(changed);
+    over.abort();
+    port.close();
+  };
+}
+
+/** The logins of the watchdog thread: those of the main thread. */
+export class PortLogins implements LoginSource {
+  readonly listeners = new Set<() => void>();
+  readonly #port: MessagePort;
+  readonly #limitMs: number;
+  readonly #open = new Map<number, (answer: Exclude<Answer, 'changed'>) => void>();
+  #count = 0;
+  #last: { readonly login: Login; readonly at: number } | undefined;
+
+  /** @param limitMs - how long the main thread may take, in ms */
+  constructor(port: MessagePort, limitMs: number) {
+    this.#port = port;
+    this.#limitMs = limitMs;
+    port.on('message', (answer: Answer) => {
+      if (answer === 'changed') return this.listeners.forEach((listener) => listener());
+      this.#open.get(answer.ticket)?.(answer);
+      this.#open.delete(answer.ticket);
+    });
+  }
+
+  ask(request: CredentialsRequest): Promise<Login> {
+    const ticket = ++this.#count;
+    return new Promise<Login>((resolve, reject) => {
+      const busy = setTimeout(() => {
+        const known = this.#known();
+        if (known !== undefined) resolve(known);
+      }, BUSY_MS);
+      const late = setTimeout(() => {
+        this.#open.delete(ticket);
+        reject(new Error(`credentials: no answer within ${this.#limitMs} ms: the event loop is blocked`));
+      }, this.#limitMs);
+      this.#open.set(ticket, (answer) => {
+        clearTimeout(busy);
+        clearTimeout(late);
+        if ('error' in answer) return reject(new Error(answer.error));
+        this.#last = { login: answer.login, at: performance.now() };
+        resolve(answer.login);
+      });
+      this.#port.postMessage({ ticket, request } satisfies Question);
+    });
+  }
+
+  refused(): void {
+    // The main thread sees the same.
+  }
+
+  rest(): void {
+    // The thread is ended as a whole.
+  }
+
+  /** What was given last, if it is still valid. */
+  #known(): Login | undefined {
+    if (this.#last === undefined) return undefined;
+    const { login, at } = this.#last;
+    if (login.expiresIn === undefined) return login;
+    const left = login.expiresIn - (performance.now() - at);
+    return left > 0 ? { ...login, expiresIn: left } : undefined;
+  }
+}

@@ -1,0 +1,147 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { Config, type CredentialsRequest, Redisson } from '../../lib';
+import { RedisCluster, RedisServer, ReplicatedRedis, sleep, sleepUntil, trackClient, uniqueName } from '../support';
+
+const USER = 'app';
+
+/** A password that changes on several servers at once; connections with an older one end. */
+class Rotation {
+  readonly #admins: readonly Redis[];
+  readonly asked: CredentialsRequest[] = [];
+  expiresIn: number | undefined;
+  #password = '';
+  #count = 0;
+
+  constructor(servers: readonly RedisServer[]) {
+    this.#admins = servers.map((server) => trackClient(new Redis(server.url)));
+  }
+
+  readonly give = (request: CredentialsRequest) => {
+    this.asked.push(request);
+    return { username: USER, password: this.#password, expiresIn: this.expiresIn };
+  };
+
+  roles(): string[] {
+    return [...new Set(this.asked.map(({ role }) => role))].sort();
+  }
+
+  async next(kill = false): Promise<void> {
+    const password = `token-${++this.#count}`;
+    // The user of the replication stays as it is.
+    const set = (admin: Redis) =>
+      admin.call('ACL', 'SETUSER', USER, 'on', 'resetpass', `>${password}`, '~*', '&*', '+@all');
+    await Promise.all(this.#admins.map(set));
+    this.#password = password;
+    if (kill) await Promise.all(this.#admins.map((admin) => admin.client('KILL', 'USER', USER)));
+  }
+}
+
+/** Two clients that take turns while passwords change; nothing is lost, and nobody sleeps on. */
+async function underLoad(config: () => Config, rotation: Rotation): Promise<void> {
+  const clients = [1, 2].map(() => trackClient(Redisson.create(config().setCredentials(rotation.give))));
+  const lost: unknown[] = [];
+  for (const client of clients) client.onLockLost((event) => lost.push(event));
+  const names = [uniqueName(), uniqueName(), uniqueName()];
+  let over = false;
+  let done = 0;
+  const work = clients.flatMap((client) =>
+    names.map(async (name) => {
+      while (!over) {
+        await client.getLock(name).withLock(async () => {
+          await sleep(3);
+          done++;
+        });
+      }
+    }),
+  );
+  await sleepUntil(() => done > 10);
+  for (let i = 0; i < 6; i++) {
+    await rotation.next(i % 3 === 2);
+    await sleep(250);
+  }
+  const before = done;
+  await sleepUntil(() => done > before + 10);
+  over = true;
+  await Promise.all(work);
+  expect(lost).to.deep.equal([]);
+}
+
+describe('credentials in deployments (D1)', function () {
+  this.timeout(90_000);
+
+  for (const password of [undefined, 'of-the-sentinels']) {
+    it(`sentinels ${password === undefined ? 'without a password' : 'that ask for one'}, and the master they name`, async () => {
+      const server = trackClient(await RedisServer.start({ password: 'admin' }));
+      const sentinelPassword = password === undefined ? {} : { password };
+      const monitor = [
+        `sentinel monitor mymaster ${server.host} ${server.port} 1`,
+        'sentinel auth-pass mymaster admin',
+      ];
+      const sentinel = trackClient(
+        await RedisServer.start({ args: ['--sentinel'], config: monitor, ...sentinelPassword }),
+      );
+      const rotation = new Rotation(password === undefined ? [server] : [server, sentinel]);
+      rotation.expiresIn = 400;
+      await rotation.next();
+      await underLoad(() => {
+        const config = new Config();
+        config
+          .useSentinelServers()
+          .setMasterName('mymaster')
+          .addSentinelAddress(`redis://${sentinel.host}:${sentinel.port}`);
+        return config;
+      }, rotation);
+      expect(rotation.roles()).to.deep.equal(['master', 'sentinel']);
+      expect(rotation.asked).to.deep.include({ host: sentinel.host, port: sentinel.port, role: 'sentinel' });
+    });
+  }
+
+  for (const mode of ['AUTO', 'OFF'] as const) {
+    it(`the nodes of a cluster, shardedSubscriptionMode ${mode}`, async () => {
+      const cluster = trackClient(await RedisCluster.start({ masters: 3 }));
+      const rotation = new Rotation(cluster.masters);
+      rotation.expiresIn = 400;
+      await rotation.next();
+      // Nobody gets in without.
+      for (const { url } of cluster.masters) {
+        const admin = trackClient(new Redis(url));
+        await admin.call(
+          'ACL',
+          'SETUSER',
+          'default',
+          '-@all',
+          '+@admin',
+          '+client',
+          '+acl',
+          '+ping',
+          '+shutdown',
+          '+info',
+        );
+      }
+      await underLoad(() => {
+        const config = new Config();
+        const servers = config.useClusterServers().setShardedSubscriptionMode(mode);
+        for (const url of cluster.urls) servers.addNodeAddress(url);
+        return config;
+      }, rotation);
+      expect(new Set(rotation.asked.map(({ port }) => port)).size).to.equal(3);
+    });
+  }
+
+  it('a master and its slave', async () => {
+    const { master, replicas } = trackClient(await ReplicatedRedis.start({ replicas: 1, password: 'admin' }));
+    const slave = replicas[0]!;
+    const rotation = new Rotation([master, slave]);
+    await rotation.next();
+    await underLoad(() => {
+      const config = new Config().setCheckLockSyncedSlaves(false);
+      config
+        .useMasterSlaveServers()
+        .setMasterAddress(`redis://${master.host}:${master.port}`)
+        .addSlaveAddress(`redis://${slave.host}:${slave.port}`);
+      return config;
+    }, rotation);
+    expect(rotation.roles()).to.deep.equal(['master', 'slave']);
+  });
+});
