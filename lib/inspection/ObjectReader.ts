@@ -115,7 +115,7 @@ export class ObjectReader {
     const parts: Promise<readonly [key: string, type: string]>[] = [];
     for (const [i, key] of keys.entries()) {
       const type = types[i]!;
-      if (type === 'hash' || (type === 'string' && !isPart(key))) found.set(key, type);
+      if ((type === 'hash' || type === 'string') && !isPart(key)) found.set(key, type);
       const around = type === 'list' ? QUEUE.exec(key) : type === 'zset' ? PERMITS.exec(key) : null;
       if (around !== null) parts.push(this.#owner(around[1]!, type === 'list' ? 'hash' : 'string'));
     }

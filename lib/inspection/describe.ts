@@ -100,15 +100,20 @@ async function tokenOf(redis: KeyReader, key: string): Promise<string | null> {
 
 async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
   const keys = KINDS.fair.keysOf(key);
-  const [queue, scores] = (await Promise.all([
+  const [queue, scores, claims] = (await Promise.all([
     redis.read('lrange', keys.queue, 0, -1).catch(() => []),
     redis.read('zrange', keys.timeouts, 0, -1, 'WITHSCORES').catch(() => []),
-  ])) as [string[], string[]];
+    redis.read('hgetall', keys.claims).catch(() => ({})),
+  ])) as [string[], string[], Record<string, string>];
   const ends = new Map(pairs(scores));
   const now = Date.now();
   return queue.map((owner) => {
     const end = ends.get(owner);
-    return { ...ownerReport(owner), remainingMs: end === undefined ? null : Math.round(Number(end) - now) };
+    // `score:end:probed`; it counts only while the waiter has that score.
+    const [score, claimEnd] = claims[owner]?.split(':') ?? [];
+    const claimed = score === (end ?? '') ? Number(claimEnd) : Infinity;
+    const endsAt = Math.min(Number(end ?? Infinity), claimed);
+    return { ...ownerReport(owner), remainingMs: endsAt === Infinity ? null : Math.round(endsAt - now) };
   });
 }
 

@@ -114,7 +114,12 @@ async function endBadly([first, second]: readonly StalledProcess[], random: Rand
 /** Nobody asks for the lock any more, so the places of those who died in its queue are nobody's business. */
 async function forgetDead(others: readonly StalledProcess[], name: string, direct: Redis): Promise<void> {
   await Promise.all(others.map((other) => other.kill()));
-  await direct.del(name, `redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`);
+  await direct.del(
+    name,
+    `redisson_lock_queue:{${name}}`,
+    `redisson_lock_timeout:{${name}}`,
+    `redisson_lock_claim:{${name}}`,
+  );
 }
 
 /** The last that Redis was told about the objects that the violations name, for whoever looks for the cause. */

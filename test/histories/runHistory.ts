@@ -47,7 +47,7 @@ const PROGRESS_MS = 10_000;
 /** No lease is longer, and what was not given back is over then; the rest is for a busy machine. */
 const LEFT_MS = 12_000;
 /** What stays on purpose: counters of tokens, the places of dead waiters, and what has no owner. */
-const STAYS = /redisson_lock_(token|queue|timeout)|redisson_(sem|ttl|queue)|:(semaphore|permits|latch)\b/;
+const STAYS = /redisson_lock_(token|queue|timeout|claim)|redisson_(sem|ttl|queue)|:(semaphore|permits|latch)\b/;
 
 /** Runs processes on a server of their own while somebody makes trouble, and has their history judged. */
 export async function runHistory(options: RunOptions): Promise<RunResult> {

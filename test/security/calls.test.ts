@@ -157,6 +157,7 @@ describe('fuzzing names and arguments', function () {
       'p',
       'redisson_lock_queue:{p}',
       'redisson_lock_timeout:{p}',
+      'redisson_lock_claim:{p}',
       '{p}:rwlock_timeout:1',
       '{p}:timeout',
       '{p}:redisson_lock_token',

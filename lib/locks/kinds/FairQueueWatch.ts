@@ -9,7 +9,7 @@ import { PUBLISH_COMMAND } from '../../scripts/Script';
 import type { Waiter } from '../../waiters/Waiter';
 import type { Subscriptions } from '../../waiters/Subscriptions';
 import { lockWakeRule } from '../../waiters/WaitQueue';
-import { fairChannelKeys } from './fair';
+import { fairKeys } from './fair';
 import { checkFairTurn, type FairTurn } from './fairScripts';
 import type { Heir, QueueWatch } from './LockKind';
 import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
@@ -190,7 +190,7 @@ export class FairQueueWatch implements QueueWatch {
     const client = waiting > 0 ? this.#clientId : '';
     return this.#executor.run(
       checkFairTurn,
-      fairChannelKeys(rawName),
+      fairKeys(rawName),
       { message: UNLOCK_MESSAGE, told: sinceMs, client, publish: PUBLISH_COMMAND },
       { what: 'look whether the queue of a fair lock goes on', sendRecord },
     );

@@ -17,19 +17,14 @@ import type { AttemptRequest, LockKind, QueueWatch } from './LockKind';
 import { commonKind, lockChannel, UNLOCK_MESSAGE } from './reentrant';
 import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
 
-/** The keys of a fair lock. */
-export interface FairKeys {
-  readonly name: string;
-  readonly queue: string;
-  readonly timeouts: string;
-}
-
-/** `name`, `redisson_lock_queue:{name}`, `redisson_lock_timeout:{name}`. */
-export function fairKeys(rawName: string): FairKeys {
+/** `name`; `redisson_lock_queue`, `_timeout` and `_claim` with `:{name}`; the prefix of the waiters' channels. */
+export function fairKeys(rawName: string): Readonly<Record<(typeof FAIR_ACQUIRE.keys)[number], string>> {
   return {
     name: rawName,
     queue: prefixName('redisson_lock_queue', rawName),
     timeouts: prefixName('redisson_lock_timeout', rawName),
+    claims: prefixName('redisson_lock_claim', rawName),
+    channelBase: lockChannel(rawName),
   };
 }
 
@@ -44,13 +39,8 @@ export function joinsQueue(request: AttemptRequest): boolean {
  * @param unlimitedMs - the number for a waiter without limit (`fairLockWaitTimeout`)
  */
 export function waitOnWire({ waitMs }: AttemptRequest, unlimitedMs: number): number {
-  // A whole number: a fraction in a score marks a probed waiter.
+  // A whole number: Java's scores are.
   return waitMs > 0 && waitMs !== Infinity ? Math.ceil(waitMs) : unlimitedMs;
-}
-
-/** {@link fairKeys}, and the prefix of the waiters' channels. */
-export function fairChannelKeys(rawName: string): FairKeys & { readonly channelBase: string } {
-  return { ...fairKeys(rawName), channelBase: lockChannel(rawName) };
 }
 
 type FairAcquireArgs = Readonly<Record<(typeof FAIR_ACQUIRE.args)[number], ScriptArg>>;
@@ -74,7 +64,7 @@ export const FAIR = {
   noun: 'fair lock',
   report: 'fair',
   data: 'owners',
-  keysOf: (rawName: string) => ({ ...fairChannelKeys(rawName) }),
+  keysOf: (rawName: string) => ({ ...fairKeys(rawName) }),
   channelOf: (rawName: string, owner: string) => `${lockChannel(rawName)}:${owner}`,
   scripts: () => [
     acquireFairLock,
@@ -112,22 +102,19 @@ export function fairKind(
     name: 'fair',
     waitOrder: 'shared',
     watch,
-    keysOf: (rawName) => {
-      const { name, queue, timeouts } = fairKeys(rawName);
-      return [name, queue, timeouts, lockChannel(rawName)];
-    },
+    keysOf: (rawName) => Object.values(fairKeys(rawName)),
     channelOf: (rawName, owner) => `${lockChannel(rawName)}:${owner}`,
     attempt: (request) =>
       executor.run(
         joinsQueue(request) ? acquireFairLock : tryAcquireFairLock,
-        fairChannelKeys(request.rawName),
+        fairKeys(request.rawName),
         fairAcquireArgs(request, waitTimeoutMs),
         { what: 'acquire fair lock', name: request.name, sendRecord: request.sendRecord },
       ),
     release: async ({ rawName, owner, left, remainingMs, name, sendRecord }) => {
       const reply = await executor.run(
         releaseFairLock,
-        fairChannelKeys(rawName),
+        fairKeys(rawName),
         {
           message: UNLOCK_MESSAGE,
           owner,
@@ -143,7 +130,7 @@ export function fairKind(
     abandon: async (request, sendRecord) => {
       const left = await executor.run(
         abandonFairLock,
-        fairChannelKeys(request.rawName),
+        fairKeys(request.rawName),
         {
           message: UNLOCK_MESSAGE,
           owner: request.owner,
@@ -157,7 +144,7 @@ export function fairKind(
     forceRelease: async (rawName, name) => {
       const there = await executor.run(
         forceReleaseFairLock,
-        fairChannelKeys(rawName),
+        fairKeys(rawName),
         { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
         { what: 'force the release of fair lock', name },
       );

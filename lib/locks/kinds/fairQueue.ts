@@ -1,28 +1,269 @@
-import { NOTICE_MS } from '../../scripts/shortenLease';
-import {
-  AHEAD_OF,
-  CLAIM,
-  END_CLAIMS,
-  FAIR_CLAIM_MS,
-  PURGE_QUEUE,
-  QUEUE,
-  SCORE_OF,
-  SCORES,
-  SHIFT,
-  TELL_WAITER,
-  UNKNOWN_WAIT_MS,
-  WAKE,
-} from './fairFunctions';
-import { lua } from '../../scripts/Script';
+import { lua, SERVER_TIME } from '../../scripts/Script';
+import { NOTICE_MS, TELL } from '../../scripts/shortenLease';
+import { FIRST_AUTOMATIC_THREAD_ID } from '../../thread/threadScope';
 
 /*
- * The acquisitions of the fair locks: two scripts, and their shared functions. A kind of fair lock adds its `reenter`,
- * see {@link REENTER}.
+ * The queue of a fair lock, as Lua functions that its scripts share, and the acquisitions of the fair locks. Most
+ * functions take the queue `q` first ({@link QUEUE}).
+ *
+ * The zset `timeouts` is Redisson's. It gives each waiter a score: the time (epoch ms) at which it counts as dead. That
+ * is the end of the lease, plus the waits of all waiters ahead, plus its own wait. Java sets a score once. When a waiter
+ * leaves or gets the lock, Java subtracts that waiter's wait from the scores behind it, or from all of them.
+ *
+ * A free lock is kept for the head of the queue, but only for a few seconds: the head may be dead, or frozen with its
+ * subscription open. The hash `claims` is ours. It says until when a waiter may still come: its claim. Java knows
+ * nothing of claims, and scores know nothing of them. These steps follow, counted from when the head was notified (by an
+ * unlock) or was found absent (by an attempt of another caller):
+ *
+ * | after              | step                                                                                        |
+ * |--------------------|---------------------------------------------------------------------------------------------|
+ * | 0                  | the head gets a claim of 3 s                                                                |
+ * | 0.5 s              | the next caller probes all waiters ahead of it: each is notified, and gets a claim of 2.5 s |
+ * |                    | and a little more the further back it stands                                                |
+ * | milliseconds later | live waiters answer with an attempt, which deletes their claim                              |
+ * | 3 s to 3.75 s      | claims without an answer end; the first live waiter removes those ahead and gets the lock   |
+ *
+ * So dead and frozen waiters cost 3.75 s once, however many there are. All claims end when an owner gets the lock. A
+ * Java waiter cannot answer a probe: it retries until it is its turn.
  */
+
+/**
+ * How long (ms) a free lock is kept for the head of the queue, from when the head was notified or found absent. A live
+ * head attempts within milliseconds; a client that must reconnect needs up to 2 s.
+ */
+const CLAIM_MS = 3000;
+
+/** If the head has not attempted for this long (ms), the waiters behind it are probed, too. */
+const PROBE_AFTER_MS = 500;
+
+/**
+ * The claims of probed waiters end one after the other within this time (ms), at most {@link LONGEST_TURN_MS} apart. So
+ * a Java waiter, which cannot answer a probe, gets its turn: it is the head for a while before its own claim ends.
+ */
+const TURNS_MS = 750;
+const LONGEST_TURN_MS = 100;
+
+/** The hash of the claims expires after this time (ms), longer than any claim: nobody may come to delete it. */
+const CLAIMS_EXPIRE_MS = 10_000;
+
+/** A waiter behind a live one retries this long (ms) after the live one should have got the lock. */
+const FALLBACK_MS = 2000;
+
+/**
+ * What a Java waiter by default subtracts (ms) from the scores behind it, also where it has added less: after a repeat
+ * of its clean-up, or when a waiter behind it has set a new score meanwhile.
+ */
+const JAVA_WAIT_MS = 300_000;
+
+/** The most waiters that an unlock notifies: the head, and the next ones as long as a message has no subscriber. */
+const WAKE_LIMIT = 3;
+
+/**
+ * The most waiters whose channels one process subscribes to. A message goes to the head, so more would matter only if
+ * so many left the queue unnoticed between two checks.
+ */
+const AHEAD_LIMIT = 1000;
+
+/**
+ * The queue as one value, `q`: its keys, what is needed to notify its waiters, and the time. All scripts of a fair lock
+ * have keys and arguments with these names.
+ *
+ * `open(q, held)`: looks at the queue. Returns its head, false if none waits. Claims are made while the lock is free, so
+ * those that are left when it is `held` end. (A key of another type causes an error before the first write.)
+ */
+export const QUEUE = lua`${SERVER_TIME}
+local q = {list = queue, timeouts = timeouts, claims = claims, channelBase = channelBase, message = message,
+  publish = publish, now = now}
+local function open(q, held)
+  local head = redis.call('lindex', q.list, 0)
+  redis.call('zcard', q.timeouts)
+  q.claimed = head and redis.call('hlen', q.claims) > 0
+  if q.claimed and held then
+    redis.call('del', q.claims)
+    q.claimed = false
+  end
+  return head
+end
+`;
+
+/** `tellWaiter(q, waiter)`. Returns the number of subscribers, -1 if the user may not publish. Includes `TELL`. */
+const TELL_WAITER = lua`${TELL}
+local function tellWaiter(q, waiter)
+  return tell(q.publish, q.channelBase .. ':' .. waiter, q.message)
+end
+`;
+
+/**
+ * `wake(q)`: notifies the head that it is its turn. If the head has no subscription, the next waiter is notified, too,
+ * and finds out that the head is gone. Returns the number of subscribers.
+ */
+export const WAKE = lua`${TELL_WAITER}
+local function wake(q)
+  for _, waiter in ipairs(redis.call('lrange', q.list, 0, ${WAKE_LIMIT - 1})) do
+    local receivers = tellWaiter(q, waiter)
+    if receivers > 0 then return receivers end
+  end
+  return 0
+end
+`;
+
+/**
+ * `scoreOf(q, waiter)`: as text, empty without a score. `waiters(q)`: all of them, in order.
+ *
+ * `claimOf(q, waiter, score)`: when the claim of the waiter ends (epoch ms; nil: it has none), and whether it was
+ * probed. A claim is `score:end:probed`, and counts only while the waiter has that score: when Java gets the lock it
+ * changes all scores, which ends all claims. `setClaim(q, waiter, score, ends, probed)`.
+ */
+const SCORES_AND_CLAIMS = lua`
+local function scoreOf(q, waiter)
+  return redis.call('zscore', q.timeouts, waiter) or ''
+end
+local function waiters(q)
+  return redis.call('lrange', q.list, 0, -1)
+end
+local function claimOf(q, waiter, score)
+  local claim = q.claimed and redis.call('hget', q.claims, waiter)
+  local length = #score + 1
+  if not claim or string.sub(claim, 1, length) ~= score .. ':' then return nil end
+  return tonumber(string.sub(claim, length + 1, -3)), string.sub(claim, -1) == '1'
+end
+local function setClaim(q, waiter, score, ends, probed)
+  redis.call('hset', q.claims, waiter, score .. ':' .. ends .. ':' .. (probed and 1 or 0))
+  q.claimed = true
+end
+`;
+
+/**
+ * `purge(q, head)`: removes heads whose score or claim has passed; every script of Redisson first removes those whose
+ * score has. Returns the head, false if none waits.
+ */
+export const PURGE = lua`${SCORES_AND_CLAIMS}
+local function purge(q, head)
+  while head do
+    local score = scoreOf(q, head)
+    local due = tonumber(score)
+    local ends = claimOf(q, head, score)
+    if not (due and due <= q.now) and not (ends and ends <= q.now) then return head end
+    redis.call('zrem', q.timeouts, head)
+    redis.call('lpop', q.list)
+    if q.claimed then redis.call('hdel', q.claims, head) end
+    head = redis.call('lindex', q.list, 0)
+  end
+  if q.claimed then redis.call('del', q.claims) end
+  return head
+end
+`;
+
+/**
+ * `shift(q, from, by)`: moves the scores of a waiter and of all behind it. Their claims stay.
+ *
+ * `recount(q, waiter, own, base, by)`: the one ahead of the waiter, with the score `own`, goes: the waiter and all behind
+ * it count from `base` (epoch ms) on, or move `by` ms if that leaves the waiter at least half of its own wait. Their
+ * distances stay. Both need {@link PURGE}.
+ */
+export const SHIFT = lua`
+local function shift(q, from, by)
+  local reached = false
+  for _, waiter in ipairs(by == 0 and {} or waiters(q)) do
+    reached = reached or waiter == from
+    local score = reached and scoreOf(q, waiter) or ''
+    if score ~= '' then
+      local ends, probed = claimOf(q, waiter, score)
+      redis.call('zadd', q.timeouts, tonumber(score) + by, waiter)
+      if ends then setClaim(q, waiter, scoreOf(q, waiter), ends, probed) end
+    end
+  end
+end
+local function recount(q, waiter, own, base, by)
+  local due = waiter and tonumber(scoreOf(q, waiter))
+  if not due then return end
+  local distance = math.max(own and due - own or 0, ${CLAIM_MS})
+  if not by or due + by < base + distance / 2 then by = base + distance - due end
+  shift(q, waiter, by)
+end
+`;
+
+/**
+ * `claim(q, head, asker, told)`: the lock is free, and the head, which was notified `told` ms ago, has not attempted.
+ * The asker is another waiter, or false if it is not queued. Takes the step of the table above that is due. Returns
+ * after how many ms the asker should retry, at the latest.
+ *
+ * `probe(q, asker)`: its second step. The claims of all waiters ahead of the asker (false: of all waiters) run at the
+ * same time, and end in the order of the queue. Both need {@link PURGE} and {@link WAKE}.
+ */
+export const CLAIM = lua`
+local function probe(q, asker)
+  local ahead = {}
+  for _, waiter in ipairs(waiters(q)) do
+    if waiter == asker then break end
+    ahead[#ahead + 1] = waiter
+  end
+  local turn = math.min(${TURNS_MS} / #ahead, ${LONGEST_TURN_MS})
+  for i, waiter in ipairs(ahead) do
+    local score = scoreOf(q, waiter)
+    local ends = math.floor(q.now + ${CLAIM_MS - PROBE_AFTER_MS} + turn * (i - 1))
+    setClaim(q, waiter, score, math.min(claimOf(q, waiter, score) or ends, ends), true)
+    tellWaiter(q, waiter)
+  end
+end
+local function claim(q, head, asker, told)
+  local score = scoreOf(q, head)
+  local ends, probed = claimOf(q, head, score)
+  if not ends then
+    ends = q.now + ${CLAIM_MS} - told
+    setClaim(q, head, score, ends, false)
+  end
+  local rest = ends - q.now - ${CLAIM_MS - PROBE_AFTER_MS}
+  if not probed and rest <= 0 then probe(q, asker) end
+  redis.call('pexpire', q.claims, ${CLAIMS_EXPIRE_MS})
+  if not probed and rest > 0 then
+    tellWaiter(q, head)
+    return rest
+  end
+  local last
+  for _, waiter in ipairs(waiters(q)) do
+    if waiter == asker then break end
+    local due = scoreOf(q, waiter)
+    ends, probed = claimOf(q, waiter, due)
+    if not probed then return last - q.now + ${FALLBACK_MS} end
+    last = math.max(last or 0, math.min(ends, tonumber(due) or ends))
+  end
+  return last - q.now
+end
+`;
+
+/**
+ * `mayBeJava(owner)`: its thread id is none that only this package makes. `isOf(client, owner)`.
+ *
+ * `aheadOf(q, name, client)`: the waiters ahead of the first one of that client, to whose channels it must subscribe:
+ * Java notifies only the head, which may be dead. Empty if none of them, and not the holder, may be Java's: our clients
+ * check by themselves that the head attempts.
+ */
+export const AHEAD_OF = lua`
+local function mayBeJava(owner)
+  local threadId = tonumber(string.match(owner, ':(%d+)$'))
+  return not threadId or threadId < ${FIRST_AUTOMATIC_THREAD_ID} or threadId > ${Number.MAX_SAFE_INTEGER}
+end
+local function isOf(client, owner)
+  return string.sub(owner, 1, #client + 1) == client .. ':'
+end
+local function aheadOf(q, name, client)
+  local first = redis.call('lindex', q.list, 0)
+  if not first or isOf(client, first) then return {} end
+  local holder = redis.call('hkeys', name)[1]
+  local ahead, java = {}, holder and not isOf(client, holder) and mayBeJava(holder)
+  for _, waiter in ipairs(redis.call('lrange', q.list, 0, ${AHEAD_LIMIT - 1})) do
+    if isOf(client, waiter) then break end
+    ahead[#ahead + 1] = waiter
+    java = java or mayBeJava(waiter)
+  end
+  return java and ahead or {}
+end
+`;
 
 /** The keys, channels and arguments of the scripts that acquire a fair lock. */
 export const FAIR_ACQUIRE = {
-  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  keys: ['name', 'queue', 'timeouts', 'claims', 'channelBase'],
   channels: ['channelBase'],
   args: ['lease', 'owner', 'wait', 'count', 'slept', 'message', 'publish'],
 } as const;
@@ -42,22 +283,20 @@ end
 `;
 
 /**
- * `leaveAsHead(q, owner, waitMs, lease, slept, moment)`: removes the head from the queue, since it gets the lock.
- * `enter` removes its score.
+ * `leaveAsHead(q, owner, lease, slept)`: removes the head from the queue, since it gets the lock. `enter` removes its
+ * score.
  *
- * The waiters behind it may sleep until this lease ends. They must not count as dead before then, nor at the moment at
- * which they attempt. The next one sleeps for about as long as this one did, while another owner had the lock. If this
- * lease is shorter than that, the next one is notified, so that it attempts again.
+ * The scores behind it count from the end of this lease; their distances stay. But those waiters sleep until the end of
+ * the lease that they saw, and must not count as dead before. The next one has slept for about as long as this one. If
+ * this lease is shorter than that, the next one is notified, so that it attempts again.
  */
 const LEAVE_AS_HEAD = lua`
-local function leaveAsHead(q, owner, waitMs, lease, slept, moment)
-  shift(q, owner, -waitMs)
+local function leaveAsHead(q, owner, lease, slept)
+  local own = tonumber(scoreOf(q, owner))
   redis.call('lpop', q.list)
-  local floor = moment + math.ceil(tonumber(lease)) + ${FAIR_CLAIM_MS}
-  endClaims(q, floor)
-  local nextHead = redis.call('lindex', q.list, 0)
-  local due = nextHead and scoreOf(q, nextHead)
-  if due and due < floor then shift(q, nextHead, floor - due) end
+  if q.claimed then redis.call('del', q.claims) end
+  q.claimed = false
+  recount(q, redis.call('lindex', q.list, 0), own, q.now + math.ceil(math.max(lease, slept)))
   if slept - lease > ${NOTICE_MS} then wake(q) end
 end
 `;
@@ -74,60 +313,63 @@ end
 `;
 
 /**
- * `refresh(q, waiter, score, free, waitMs)`: a waiter that attempts again is alive. It keeps its place, even if its
- * score has passed. `free` is the latest time at which the lock becomes free (epoch ms). Returns its new score.
+ * `slackOf(q, client, owner, head)`: what Java may subtract from the score of the owner before it attempts again: a wait
+ * for each waiter ahead that may be Java's. A waiter of ours keeps that much more, and must attempt as if it had not.
  */
-const REFRESH = lua`
-local function refresh(q, waiter, score, free, waitMs)
-  if not isProbed(score) then
-    -- The holder goes on for longer than its lease. Order and distances stay.
-    local late = free + waitMs - score
-    if late <= waitMs / 2 then return score end
-    shift(q, waiter, late)
-    return score + late
+const SLACK_OF = lua`
+local function slackOf(q, client, owner, head)
+  local slack = 0
+  if not head or head == owner then return slack end
+  for _, waiter in ipairs(redis.call('lrange', q.list, 0, ${AHEAD_LIMIT - 1})) do
+    if waiter == owner then break end
+    if not isOf(client, waiter) and mayBeJava(waiter) then slack = slack + ${JAVA_WAIT_MS} end
   end
-  local scores, due = allScores(q), free
-  for _, ahead in ipairs(waiters(q)) do
-    if ahead == waiter then break end
-    local before = scores[ahead]
-    if isProbed(before) then due = due + ${UNKNOWN_WAIT_MS} elseif before and before > due then due = before end
-  end
-  setScore(q, waiter, due + waitMs)
-  return due + waitMs
+  return slack
 end
 `;
 
 /**
- * `join(q, owner, ttl, waitMs, moment)`: puts the owner at the end of the queue. Returns its score, and for how many ms
+ * `refresh(q, waiter, score, free, waitMs)`: a waiter that attempts again is alive. It keeps its place, even if its
+ * score or its claim has passed. `free` is the latest time at which the lock becomes free (epoch ms), and the slack of
+ * the waiter. Returns its new score.
+ */
+const REFRESH = lua`
+local function refresh(q, waiter, score, free, waitMs)
+  if q.claimed then redis.call('hdel', q.claims, waiter) end
+  -- The holder goes on for longer than its lease. Order and distances stay.
+  local late = free + waitMs - score
+  if late <= waitMs / 2 then return score end
+  shift(q, waiter, late)
+  return score + late
+end
+`;
+
+/**
+ * `join(q, owner, ttl, waitMs, slack)`: puts the owner at the end of the queue. Returns its score, and for how many ms
  * those ahead may delay it.
  */
 const JOIN = lua`
-local function join(q, owner, ttl, waitMs, moment)
+local function join(q, owner, ttl, waitMs, slack)
   local last = redis.call('lindex', q.list, -1)
-  local lastScore = last and scoreOf(q, last)
-  if isProbed(lastScore) then lastScore = math.floor(lastScore) + ${UNKNOWN_WAIT_MS} end
-  local ahead = math.max(lastScore and lastScore - moment or 0, ttl, 0)
-  local score = moment + ahead + waitMs
-  setScore(q, owner, score)
+  local lastScore = last and tonumber(scoreOf(q, last))
+  local ahead = math.max(lastScore and lastScore - q.now or 0, ttl, 0)
+  local score = q.now + math.max(ahead, math.max(ttl, 0) + slack) + waitMs
+  redis.call('zadd', q.timeouts, score, owner)
   redis.call('rpush', q.list, owner)
   return score, ahead
 end
 `;
 
-const FUNCTIONS =
-  TELL_WAITER + WAKE + SCORE_OF + PURGE_QUEUE + SCORES + SHIFT + END_CLAIMS + CLAIM + LEAVE_AS_HEAD + ENTER;
+const FUNCTIONS = WAKE + PURGE + SHIFT + CLAIM + LEAVE_AS_HEAD + ENTER;
 
 /**
  * The state: `held` (the owner's holds, nil: none), `ttl` (-2: the lock is free), `score` (nil: the owner is not
  * queued). It reads every key before the first write, so that a key of another type causes an error and is not changed.
  */
 const LOOK = lua`
-local waitMs = tonumber(wait)
 local held = tonumber(redis.call('hget', name, owner))
-local first = redis.call('lindex', queue, 0)
 local ttl = redis.call('pttl', name)
-if ttl ~= -2 then endOldClaims(q, first, ttl, now) end
-local score = scoreOf(q, owner)
+local head = open(q, ttl ~= -2)
 `;
 
 /**
@@ -135,9 +377,9 @@ local score = scoreOf(q, owner)
  * head.
  */
 const ENTER_OR_REENTER = lua`
-local head = purge(q, now)
+head = purge(q, head)
 if ttl == -2 and (not head or head == owner) then
-  if head then leaveAsHead(q, owner, waitMs, lease, slept, now) end
+  if head then leaveAsHead(q, owner, tonumber(lease), tonumber(slept)) end
   return enter(q, name, owner, lease, count)
 end
 if held then return reenter(name, owner, held, ttl, lease, count) end
@@ -152,17 +394,19 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
  * @param reenter - defines `reenter`, see {@link REENTER}
  */
 export function queueingAcquire(reenter: string): string {
-  return lua`${FUNCTIONS}${REFRESH}${JOIN}${AHEAD_OF}${reenter}${QUEUE}${LOOK}
-if score and not held then score = refresh(q, owner, score, now + math.max(ttl, 0), waitMs) end
+  return lua`${FUNCTIONS}${REFRESH}${JOIN}${AHEAD_OF}${SLACK_OF}${reenter}${QUEUE}${LOOK}
+local score, waitMs, client = tonumber(scoreOf(q, owner)), tonumber(wait), string.match(owner, '^[^:]*')
+local slack = held and 0 or slackOf(q, client, owner, head)
+if score and not held then score = refresh(q, owner, score, now + math.max(ttl, 0) + slack, waitMs) end
 ${ENTER_OR_REENTER}
 local ahead = 0
-if not score then score, ahead = join(q, owner, ttl, waitMs, now) end
-local left = score - now
+if not score then score, ahead = join(q, owner, ttl, waitMs, slack) end
+local left = score - slack - now
 local retry = math.max(left - 1000, left / 2)
-if ahead > 0 then retry = ahead elseif ttl >= 0 then retry = math.min(retry, ttl) end
-if ttl == -2 then retry = math.min(retry, claim(q, head, owner, now, 0)) end
+if ahead > 0 then retry = math.min(ahead, left) elseif ttl >= 0 then retry = math.min(retry, ttl) end
+if ttl == -2 then retry = math.min(retry, claim(q, head, owner, 0)) end
 local answer = math.max(math.ceil(retry), 1)
-return #aheadOf(q, name, string.match(owner, '^[^:]*')) > 0 and -answer or answer
+return #aheadOf(q, name, client) > 0 and -answer or answer
 `;
 }
 
@@ -175,6 +419,6 @@ return #aheadOf(q, name, string.match(owner, '^[^:]*')) > 0 and -answer or answe
 export function oneShotAcquire(reenter: string): string {
   return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}${ENTER_OR_REENTER}
 if ttl ~= -2 then return ttl end
-return math.max(math.ceil(claim(q, head, false, now, 0)), 1)
+return math.max(math.ceil(claim(q, head, false, 0)), 1)
 `;
 }

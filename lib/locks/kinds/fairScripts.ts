@@ -2,37 +2,38 @@ import { SHORTEN_LEASE } from '../../scripts/shortenLease';
 import {
   AHEAD_OF,
   CLAIM,
-  END_CLAIMS,
-  FAIR_CLAIM_MS,
-  PURGE_QUEUE,
+  FAIR_ACQUIRE,
+  oneShotAcquire,
+  PURGE,
   QUEUE,
-  SCORE_OF,
-  SCORES,
+  queueingAcquire,
+  REENTER,
   SHIFT,
-  TELL_WAITER,
   WAKE,
-} from './fairFunctions';
-import { FAIR_ACQUIRE, REENTER, oneShotAcquire, queueingAcquire } from './fairQueue';
+} from './fairQueue';
 import { decodeAcquire, decodeCount, decodeFairAcquire, decodeFairRelease, decodeFlag } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 
 /*
  * The fair lock (Redisson: RedissonFairLock).
  *
- * | Redis data                              | type    | holds                                             |
- * |-----------------------------------------|---------|---------------------------------------------------|
- * | `name`                                  | hash    | owner -> hold count, expires with the lease       |
- * | `redisson_lock_queue:{name}`            | list    | waiting owners, the head is next; gone when empty |
- * | `redisson_lock_timeout:{name}`          | zset    | waiting owner -> when it counts as dead           |
+ * | Redis data                              | type    | holds                                               |
+ * |-----------------------------------------|---------|-----------------------------------------------------|
+ * | `name`                                  | hash    | owner -> hold count, expires with the lease         |
+ * | `redisson_lock_queue:{name}`            | list    | waiting owners, the head is next; gone when empty   |
+ * | `redisson_lock_timeout:{name}`          | zset    | waiting owner -> when it counts as dead             |
  * |                                         |         | (epoch ms, by the server's clock; Java: by its own) |
- * | `redisson_lock__channel:{name}:<owner>` | channel | `0`: it is this waiter's turn, or may be soon     |
+ * | `redisson_lock_claim:{name}`            | hash    | waiting owner -> until when the free lock is kept   |
+ * |                                         |         | for it: `score:end:probed`, see `fairQueue.ts`;     |
+ * |                                         |         | not of Redisson, expires after 10 s                 |
+ * | `redisson_lock__channel:{name}:<owner>` | channel | `0`: it is this waiter's turn, or may be soon       |
  *
  * It differs from Redisson in these points. None of them harms a Java client in the same queue.
  *
  * - A live waiter is never removed because it waits for long. When it attempts again, its score becomes what it would
  *   be if it queued now, and the scores behind it move as well. A Java waiter behind it counts as live for that much
- *   longer.
- * - A free lock is kept for its head for 3 s. All waiters that do not attempt share these 3 s (`fairFunctions.ts`).
+ *   longer. Where waiters of Java may be ahead, it keeps 300 s more for each of them, which Java may subtract.
+ * - A free lock is kept for its head for 3 s. All waiters that do not attempt share these 3 s (`fairQueue.ts`).
  *   Redisson's script returns 0 (retry at once) or -2 until the head's score passes, minutes later.
  * - A waiter that leaves the queue while it is its turn notifies the next one.
  * - The head is also notified when the lease may end earlier than it knows, since the holder may die: when a hold with
@@ -44,13 +45,12 @@ import { defineScript, lua } from '../../scripts/Script';
 /**
  * One attempt that queues, for every call that waits.
  *
- * KEYS: name, queue, timeouts. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms), owner,
- * wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout),
- * count (the holds that the owner is to have afterwards: known holds + 1), slept (the longest time in ms that this
+ * KEYS: name, queue, timeouts, claims. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms), owner,
+ * wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout), count (the holds that the owner is to have afterwards: known holds + 1), slept (the longest time in ms that this
  * waiter went to sleep for; 0: never), message, publish.
  * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
  * queued, to be retried after so many ms at the latest; negative: the same, and only the channels of waiters ahead may
- * say that the lock is free (Java), see `aheadOf` in `fairFunctions.ts`.
+ * say that the lock is free (Java), see `aheadOf` in `fairQueue.ts`.
  */
 export const acquireFairLock = defineScript({
   name: 'fairLock.acquire',
@@ -80,22 +80,23 @@ export const tryAcquireFairLock = defineScript({
 /**
  * Releases holds and notifies the head of the queue.
  *
- * KEYS: name, queue, timeouts, channelBase (the channels are `channelBase:<owner>`). ARGV: message, owner, left (holds
+ * KEYS: as {@link acquireFairLock}. ARGV: message, owner, left (holds
  * to leave), remaining (ms of lease those have; 0 leaves the expiry unchanged), publish.
  * Output: nil = the owner holds nothing; 0 = it holds `left`; `{n, m}` = free, n subscribers were notified, m waiters
  * are queued.
  */
 export const releaseFairLock = defineScript({
   name: 'fairLock.release',
-  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  keys: FAIR_ACQUIRE.keys,
   args: ['message', 'owner', 'left', 'remaining', 'publish'],
   resend: 'always',
   synced: true,
-  lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${PURGE_QUEUE}${SHORTEN_LEASE}${QUEUE}
+  lua: lua`${WAKE}${PURGE}${SHORTEN_LEASE}${QUEUE}
 local held = tonumber(redis.call('hget', name, owner))
-purge(q, now)
+local free = not held and redis.call('exists', name) == 0
+purge(q, open(q, not free))
 if not held then
-  if redis.call('exists', name) == 0 then wake(q) end
+  if free then wake(q) end
   return nil
 end
 local keep = tonumber(left)
@@ -116,31 +117,40 @@ export const LEFT_FREE_LOCK = 2;
 
 /**
  * Leaves the queue (Redisson: acquireFailed): for a waiter whose time is up, which was aborted, or whose attempt got no
- * reply. Its wait is subtracted from the scores behind it. `wait` must be the one with which it queued. Those who came
- * when its score was cut by a claim were placed by that, so the whole wait is too much for them. The next head of a free
- * lock has a claim of its own, as those ahead of it had.
+ * reply. Its wait is subtracted from the scores behind it; `wait` must be the one with which it queued. But the next
+ * waiter may have counted from elsewhere, since the leaver was late: if too little is left of its own wait, it counts
+ * anew from the waiter ahead, or from the end of the lease.
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, owner, wait (ms), publish.
+ * KEYS: as {@link acquireFairLock}. ARGV: message, owner, wait (ms), publish.
  * Output: 0 = it was not queued, 1 = it was, 2 = it was the head of a free lock, and the next one was notified.
  */
 export const abandonFairLock = defineScript({
   name: 'fairLock.abandon',
-  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  keys: FAIR_ACQUIRE.keys,
   args: ['message', 'owner', 'wait', 'publish'],
   resend: 'always',
   synced: true,
-  lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${SCORES}${SHIFT}${QUEUE}
-local held = redis.call('hlen', name)
-local head = redis.call('lindex', queue, 0)
-redis.call('zcard', timeouts)
+  lua: lua`${WAKE}${PURGE}${SHIFT}${QUEUE}
+local held = redis.call('hlen', name) > 0
+local head = open(q, held)
+local own, found, before, behind = tonumber(scoreOf(q, owner)), false, nil, nil
+for _, waiter in ipairs(waiters(q)) do
+  if found then
+    behind = waiter
+    break
+  end
+  found = waiter == owner
+  if not found then before = waiter end
+end
+if not found then return 0 end
 -- it leaves before the others move up: a server without memory refuses ZADD, but not behind a write that it has allowed
 redis.call('zrem', timeouts, owner)
-shift(q, owner, -tonumber(wait))
-local found = redis.call('lrem', queue, 0, owner)
-if held > 0 or head ~= owner then return math.min(found, 1) end
-local nextHead = redis.call('lindex', queue, 0)
-local due, floor = nextHead and scoreOf(q, nextHead), now + ${FAIR_CLAIM_MS}
-if due and due < floor and not isProbed(due) then shift(q, nextHead, floor - due) end
+if q.claimed then redis.call('hdel', claims, owner) end
+local base = math.max(now + math.max(redis.call('pttl', name), 0), before and tonumber(scoreOf(q, before)) or 0)
+recount(q, behind, own, base, -tonumber(wait))
+redis.call('lrem', queue, 0, owner)
+if q.claimed and redis.call('llen', queue) == 0 then redis.call('del', claims) end
+if held or head ~= owner then return 1 end
 -- the message of the unlock may have gone to the one that leaves
 wake(q)
 return ${LEFT_FREE_LOCK}
@@ -151,18 +161,18 @@ return ${LEFT_FREE_LOCK}
 /**
  * Deletes the lock, whoever holds it, and notifies the head; the queue stays (Redisson: forceUnlock).
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, publish.
+ * KEYS: as {@link acquireFairLock}. ARGV: message, publish.
  * Output: 1 = there was a lock, 0 = there was none.
  */
 export const forceReleaseFairLock = defineScript({
   name: 'fairLock.forceRelease',
-  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  keys: FAIR_ACQUIRE.keys,
   args: ['message', 'publish'],
   resend: 'always',
   synced: true,
-  lua: lua`${TELL_WAITER}${WAKE}${SCORE_OF}${PURGE_QUEUE}${QUEUE}
+  lua: lua`${WAKE}${PURGE}${QUEUE}
 local held = redis.call('hlen', name)
-purge(q, now)
+purge(q, open(q, held > 0))
 if held == 0 then return 0 end
 redis.call('del', name)
 wake(q)
@@ -175,35 +185,30 @@ return 1
 export interface FairTurn {
   /** The time until the next check, in ms; 0: the lock is held, or no one waits. */
   readonly againMs: number;
-  /** The waiters ahead of the first one of the client: see `aheadOf` in `fairFunctions.ts`. */
+  /** The waiters ahead of the first one of the client: see `aheadOf` in `fairQueue.ts`. */
   readonly ahead: readonly string[];
 }
 
 /**
  * Checks whether the head of the queue has acquired the lock of which it was notified. If not, takes the next step of
- * the table in `fairFunctions.ts`. For the client that released the lock, since every waiter may be asleep, and for a
+ * the table in `fairQueue.ts`. For the client that released the lock, since every waiter may be asleep, and for a
  * client that waits, since Java notifies only the head.
  *
- * KEYS: name, queue, timeouts, channelBase. ARGV: message, told (ms since the head was notified),
+ * KEYS: as {@link acquireFairLock}. ARGV: message, told (ms since the head was notified),
  * client (the id of a client with waiters; empty: none), publish.
  * Output: `{again, owners}`: see {@link FairTurn}.
  */
 export const checkFairTurn = defineScript({
   name: 'fairLock.checkTurn',
-  keys: ['name', 'queue', 'timeouts', 'channelBase'],
+  keys: FAIR_ACQUIRE.keys,
   args: ['message', 'told', 'client', 'publish'],
   resend: 'always',
-  lua: lua`${TELL_WAITER}${SCORE_OF}${PURGE_QUEUE}${SCORES}${END_CLAIMS}${CLAIM}${AHEAD_OF}${QUEUE}
-local held = redis.call('hlen', name)
-local first = redis.call('lindex', queue, 0)
-redis.call('zcard', timeouts)
+  lua: lua`${WAKE}${PURGE}${CLAIM}${AHEAD_OF}${QUEUE}
+local held = redis.call('hlen', name) > 0
+local head = open(q, held)
+if not held then head = purge(q, head) end
 local again = 0
-if held > 0 then
-  endOldClaims(q, first, redis.call('pttl', name), now)
-else
-  local head = purge(q, now)
-  if head then again = math.max(math.ceil(claim(q, head, false, now, tonumber(told))), 1) end
-end
+if head and not held then again = math.max(math.ceil(claim(q, head, false, tonumber(told))), 1) end
 if client == '' then return {again, {}} end
 return {again, aheadOf(q, name, client)}
 `,

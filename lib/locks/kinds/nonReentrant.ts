@@ -8,7 +8,7 @@ import {
 } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 import type { Renewal } from '../../watchdog/Ownership';
-import { FAIR, fairAcquireArgs, fairChannelKeys, fairKind, joinsQueue } from './fair';
+import { FAIR, fairAcquireArgs, fairKeys, fairKind, joinsQueue } from './fair';
 import { FAIR_ACQUIRE, oneShotAcquire, queueingAcquire } from './fairQueue';
 import type { Kind } from './Kind';
 import type { AttemptRequest, LockKind, QueueWatch } from './LockKind';
@@ -87,7 +87,7 @@ export function nonReentrantFairKind(
     attempt: async (request) => {
       const reply = await executor.run(
         joinsQueue(request) ? acquireNonReentrantFairLock : tryAcquireNonReentrantFairLock,
-        fairChannelKeys(request.rawName),
+        fairKeys(request.rawName),
         fairAcquireArgs(request, waitTimeoutMs),
         { what: 'acquire non-reentrant fair lock', name: request.name, sendRecord: request.sendRecord },
       );

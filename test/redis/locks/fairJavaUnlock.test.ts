@@ -156,13 +156,13 @@ describe('A2: an unlock by Java, and a head that does not come', function () {
     entered.catch(() => undefined);
     await listening(direct, scene.name, 3);
     // A check that has to write is refused, and the waiter, which sleeps, is told nothing.
-    await direct.call('ACL', 'SETUSER', 'ours', '-zadd');
+    await direct.call('ACL', 'SETUSER', 'ours', '-hset');
     await direct.config('RESETSTAT');
     await jvm.unlock(1);
     await sleepUntil(async () => /errorstat_(ERR|NOPERM)/.test(await direct.info('errorstats')), {
       message: 'a refusal',
     });
-    await direct.call('ACL', 'SETUSER', 'ours', '+zadd');
+    await direct.call('ACL', 'SETUSER', 'ours', '+hset');
     const freeAt = monotonicNow();
     expect((await within(HANG_MS, 'the live waiter gets in', entered)) - freeAt).to.be.within(0, BOUND_MS);
     await lock.unlock();

@@ -83,7 +83,7 @@ describe('fair lock: the order', () => {
     await lock.unlock(1);
     expect(await lock.tryLock({ threadId: 2 })).to.equal(false);
     expect(await queue.owners()).to.deep.equal(['somebody:1']);
-    await redis.del(`redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`);
+    await redis.del(...['queue', 'timeout', 'claim'].map((part) => `redisson_lock_${part}:{${name}}`));
   });
 
   it('the holder re-enters while others wait', async () => {

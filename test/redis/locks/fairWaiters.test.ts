@@ -17,7 +17,14 @@ describe('fair lock: waiters that go, and waiters that stay', () => {
     ({ name, redis, queue, one } = openFairScene());
   });
 
-  afterEach(() => redis.del(name, `redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`));
+  afterEach(() =>
+    redis.del(
+      name,
+      `redisson_lock_queue:{${name}}`,
+      `redisson_lock_timeout:{${name}}`,
+      `redisson_lock_claim:{${name}}`,
+    ),
+  );
 
   it('G-01: a waiter whose time is up takes exactly its own wait off those behind it', async () => {
     const lock = one.getFairLock(name);
@@ -185,7 +192,7 @@ describe('fair lock: waiters that go, and waiters that stay', () => {
     );
     await sleepUntil(() => queue.isEmpty(), { message: 'an empty queue' });
     await lock.lock(3_000, undefined, 1);
-    await queue.addDead('dead:1', 3_000 + 500);
+    await queue.addDead(`dead:${2 ** 32}`, 3_000 + 500);
     const last = lock.tryLock(2_000, -1, undefined, 2);
     await queue.untilLength(2);
     // The lease, the wait of the dead one, the own wait.

@@ -41,7 +41,14 @@ for (const { title, ids, of } of KINDS) {
       lock = of(one, name);
     });
 
-    afterEach(() => redis.del(name, `redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`));
+    afterEach(() =>
+      redis.del(
+        name,
+        `redisson_lock_queue:{${name}}`,
+        `redisson_lock_timeout:{${name}}`,
+        `redisson_lock_claim:{${name}}`,
+      ),
+    );
 
     it(`${ids[0]}: another owner waits and gets it by the release`, async () => {
       await lock.lock();

@@ -100,6 +100,10 @@ describe('A2: random contenders at a fair lock', function () {
     const gaps = stays.map(({ enteredAt }, i) => enteredAt - (stays[i - 1]?.releasedAt ?? releasedAt));
     expect(Math.max(...gaps), 'longest time that a free lock was kept from a live waiter').to.be.below(BOUND_MS);
     await redis.del(...['', ':order', ':stays'].map((suffix) => name + suffix));
-    await redis.del(`redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`);
+    await redis.del(
+      `redisson_lock_queue:{${name}}`,
+      `redisson_lock_timeout:{${name}}`,
+      `redisson_lock_claim:{${name}}`,
+    );
   });
 });

@@ -10,7 +10,7 @@ import {
 import type { AcquireReply } from '../../../lib/scripts/replies';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { prefixName } from '../../../lib/util/names';
-import type { ScriptBench } from './ScriptBench';
+import { ownerOf, type ScriptBench, shortened } from './ScriptBench';
 
 /** Numbers that stand for ms may be off by what the machine takes between two commands. */
 const TOLERANCE_MS = 250;
@@ -45,6 +45,10 @@ export class FairBench {
     return prefixName('redisson_lock_timeout', this.#bench.name);
   }
 
+  get claims(): string {
+    return prefixName('redisson_lock_claim', this.#bench.name);
+  }
+
   get channelBase(): string {
     return prefixName('redisson_lock__channel', this.#bench.name);
   }
@@ -58,12 +62,17 @@ export class FairBench {
   }
 
   release(owner: string, left = 0, remaining = 0) {
-    const args = { message: '0', owner, left, remaining, publish: PUBLISH_COMMAND } as const;
+    const args = { message: '0', owner: ownerOf(owner), left, remaining, publish: PUBLISH_COMMAND } as const;
     return this.#bench.run(releaseFairLock, this.keys(), args);
   }
 
   abandon(owner: string, wait = this.wait) {
-    return this.#bench.run(abandonFairLock, this.keys(), { message: '0', owner, wait, publish: PUBLISH_COMMAND });
+    return this.#bench.run(abandonFairLock, this.keys(), {
+      message: '0',
+      owner: ownerOf(owner),
+      wait,
+      publish: PUBLISH_COMMAND,
+    });
   }
 
   force() {
@@ -79,12 +88,12 @@ export class FairBench {
 
   args(owner: string, count = 1) {
     const { lease, wait, slept } = this;
-    return { lease, owner, wait, count, slept, message: '0', publish: PUBLISH_COMMAND } as const;
+    return { lease, owner: ownerOf(owner), wait, count, slept, message: '0', publish: PUBLISH_COMMAND } as const;
   }
 
   keys() {
-    const { queue, timeouts, channelBase } = this;
-    return { name: this.#bench.name, queue, timeouts, channelBase };
+    const { queue, timeouts, claims, channelBase } = this;
+    return { name: this.#bench.name, queue, timeouts, claims, channelBase };
   }
 
   /** The lock is acquired, or the answer says so many ms. */
@@ -101,11 +110,44 @@ export class FairBench {
   /** The queue holds these, in order, with scores so many ms after the clock's time. */
   async expectQueue(expected: Readonly<Record<string, number>>): Promise<void> {
     const { redis } = this.#bench;
-    expect(await redis.lrange(this.queue, 0, -1)).to.deep.equal(Object.keys(expected));
+    expect(await this.order()).to.deep.equal(Object.keys(expected));
     expect(await redis.zcard(this.timeouts)).to.equal(Object.keys(expected).length);
     for (const [owner, ahead] of Object.entries(expected)) {
-      const score = Number(await redis.zscore(this.timeouts, owner));
+      const score = await this.scoreOf(owner);
       expect(score - this.now, `score of ${owner}`).to.be.closeTo(ahead, TOLERANCE_MS);
     }
+  }
+
+  /** Those who wait, in their order. */
+  async order(): Promise<string[]> {
+    return shortened(await this.#bench.redis.lrange(this.queue, 0, -1));
+  }
+
+  /** Epoch ms. */
+  async scoreOf(owner: string): Promise<number> {
+    return Number(await this.#bench.redis.zscore(this.timeouts, ownerOf(owner)));
+  }
+
+  /** Who holds the lock, and how often. */
+  async holders(): Promise<Record<string, string>> {
+    return shortened(await this.#bench.redis.hgetall(this.#bench.name));
+  }
+
+  /** Those who were told since the last call, in this order. */
+  async told(): Promise<string[]> {
+    const messages = await this.#bench.messages();
+    return messages.map((message) => message.replace('redisson_lock__channel:{x}:', '').replace(/ 0$/, ''));
+  }
+
+  /** The claims that count: owner -> ms until its end, and whether it was probed. */
+  async expectClaims(expected: Readonly<Record<string, readonly [ms: number, probed: boolean]>>): Promise<void> {
+    const claims = await this.#bench.redis.hgetall(this.claims);
+    const found: Record<string, readonly [number, boolean]> = {};
+    for (const [owner, claim] of Object.entries(claims)) {
+      const [score, end, probed] = claim.split(':');
+      if (score !== ((await this.#bench.redis.zscore(this.timeouts, owner)) ?? '')) continue;
+      found[shortened(owner)] = [Number(end) - this.now, probed === '1'];
+    }
+    expect(found).to.deep.equal(expected);
   }
 }

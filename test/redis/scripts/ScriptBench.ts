@@ -13,6 +13,19 @@ export interface BenchOptions {
 /** A key as it stands in Redis: lists in order, sets of pairs as objects; zset members are read as latin1. */
 export type Content = string | string[] | Record<string, string>;
 
+/** A thread id that only this package makes: an owner with it can be none of Java. */
+const OURS = 2 ** 32;
+
+/** The owner `A` of a test in Redis: a thread of ours, unless its name has a thread id of its own (`J:1`: of Java). */
+export function ownerOf(name: string): string {
+  return name.includes(':') ? name : `${name}:${OURS}`;
+}
+
+/** The reverse of {@link ownerOf}, wherever the owner stands. */
+export function shortened<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value).replaceAll(`:${OURS}`, '')) as T;
+}
+
 /** A name of its own on the shared server, on which scripts are run bare: no executor, no client of ours. */
 export class ScriptBench {
   readonly name: string;
@@ -27,7 +40,7 @@ export class ScriptBench {
     this.redis = redis;
     this.#listener = listener;
     listener.on('pmessage', (_pattern: string, channel: string, message: string) => {
-      this.#messages.push(`${channel.replaceAll(name, 'x')} ${message}`);
+      this.#messages.push(`${shortened(channel).replaceAll(name, 'x')} ${message}`);
     });
   }
 
@@ -78,7 +91,7 @@ export class ScriptBench {
   async contents(): Promise<Record<string, Content>> {
     const contents: Record<string, Content> = {};
     for (const key of (await this.keys()).sort()) {
-      contents[key.replaceAll(this.name, 'x')] = await this.#read(key);
+      contents[key.replaceAll(this.name, 'x')] = shortened(await this.#read(key));
     }
     return contents;
   }

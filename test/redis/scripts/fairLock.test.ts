@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { LEFT_FREE_LOCK } from '../../../lib/locks/kinds/fairScripts';
 import { FairBench } from './FairBench';
-import { useBench } from './ScriptBench';
+import { ownerOf, useBench } from './ScriptBench';
 
 describe('fair lock scripts', () => {
   const bench = useBench();
@@ -46,7 +46,7 @@ describe('fair lock scripts', () => {
       await fair.expectAcquired(fair.acquire('B'));
       await fair.expectQueue({ C: 35_000 });
       await fair.expectAcquired(fair.acquire('B'));
-      expect(await bench().redis.hgetall(bench().name)).to.deep.equal({ B: '1' });
+      expect(await fair.holders()).to.deep.equal({ B: '1' });
       await fair.expectQueue({ C: 35_000 });
     });
 
@@ -76,14 +76,14 @@ describe('fair lock scripts', () => {
       await fair.acquire('B');
       await fair.acquire('C');
       await fair.release('A');
-      await bench().messages();
+      await fair.told();
       Object.assign(fair, { slept: 30_000, lease });
       await fair.expectAcquired(fair.acquire('B'));
-      return bench().messages();
+      return fair.told();
     }
 
     it('tells the next one when it has the lock for less time than that one may sleep for', async () => {
-      expect(await enter(5_000)).to.deep.equal(['redisson_lock__channel:{x}:C 0']);
+      expect(await enter(5_000)).to.deep.equal(['C']);
       await fair.expectTtl(fair.acquire('C'), 5_000);
       expect(await bench().messages()).to.deep.equal([]);
     });
@@ -105,10 +105,15 @@ describe('fair lock scripts', () => {
       await fair.acquire('B');
       await bench().redis.del(bench().name);
       await fair.expectTtl(fair.tryAcquire('C'), 500);
-      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
+      expect(await fair.told()).to.deep.equal(['B']);
       expect(await bench().redis.exists(bench().name)).to.equal(0);
       // B has 3 s from now on, whoever asks, and those who never queue get in then
-      await fair.expectQueue({ B: 3_000 });
+      await fair.expectQueue({ B: 35_000 });
+      await fair.expectClaims({ B: [3_000, false] });
+      expect(await bench().redis.pttl(fair.claims)).to.be.within(9_000, 10_000);
+      fair.now += 3_001;
+      await fair.expectAcquired(fair.tryAcquire('C'));
+      expect(await bench().contents()).to.deep.equal({ x: { C: '1' } });
     });
 
     it('shifts the others only when it leaves the queue', async () => {
@@ -121,7 +126,7 @@ describe('fair lock scripts', () => {
       await fair.expectAcquired(fair.tryAcquire('B'));
       await fair.expectAcquired(fair.tryAcquire('B', 2));
       await fair.expectQueue({ C: 35_000 });
-      expect(await bench().redis.hgetall(bench().name)).to.deep.equal({ B: '2' });
+      expect(await fair.holders()).to.deep.equal({ B: '2' });
     });
   });
 
@@ -131,7 +136,7 @@ describe('fair lock scripts', () => {
       await fair.acquire('B');
       await fair.acquire('C');
       expect(await fair.release('A', 0)).to.deep.equal({ kind: 'released', receivers: 1, queued: 2 });
-      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
+      expect(await fair.told()).to.deep.equal(['B']);
       await fair.expectQueue({ B: 35_000, C: 40_000 });
       expect(await bench().redis.exists(bench().name)).to.equal(0);
     });
@@ -141,9 +146,9 @@ describe('fair lock scripts', () => {
       await fair.acquire('B');
       await fair.acquire('C');
       await fair.acquire('D');
-      await bench().listen(`*{${bench().name}}:C`);
+      await bench().listen(`*{${bench().name}}:C:*`);
       expect(await fair.release('A', 0)).to.deep.equal({ kind: 'released', receivers: 1, queued: 3 });
-      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:C 0']);
+      expect(await fair.told()).to.deep.equal(['C']);
     });
 
     it('tells nobody while holds are left, and nobody where nobody waits', async () => {
@@ -166,7 +171,7 @@ describe('fair lock scripts', () => {
       expect(await bench().messages()).to.deep.equal([]);
       expect(await fair.release('A', 1, 5_000)).to.deep.equal({ kind: 'kept' });
       expect(await fair.release('A', 1, 5_000)).to.deep.equal({ kind: 'kept' });
-      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
+      expect(await fair.told()).to.deep.equal(['B']);
     });
 
     it('sets the lease alone where all holds are left, on the lock only', async () => {
@@ -196,14 +201,14 @@ describe('fair lock scripts', () => {
       await fair.acquire('B');
       await bench().redis.del(bench().name);
       expect(await fair.release('A')).to.deep.equal({ kind: 'notHeld' });
-      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
+      expect(await fair.told()).to.deep.equal(['B']);
     });
 
     it('by somebody else changes nothing', async () => {
       await fair.acquire('A');
       await fair.acquire('B');
       expect(await fair.release('B')).to.deep.equal({ kind: 'notHeld' });
-      expect(await bench().redis.hgetall(bench().name)).to.deep.equal({ A: '1' });
+      expect(await fair.holders()).to.deep.equal({ A: '1' });
       expect(await bench().messages()).to.deep.equal([]);
     });
 
@@ -213,7 +218,7 @@ describe('fair lock scripts', () => {
       await fair.acquire('C');
       fair.now += 36_000;
       await fair.release('A');
-      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:C 0']);
+      expect(await fair.told()).to.deep.equal(['C']);
     });
   });
 
@@ -237,7 +242,7 @@ describe('fair lock scripts', () => {
       await fair.release('A');
       await bench().messages();
       expect(await fair.abandon('B')).to.equal(LEFT_FREE_LOCK);
-      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:C 0']);
+      expect(await fair.told()).to.deep.equal(['C']);
       await fair.expectAcquired(fair.acquire('C'));
     });
 
@@ -246,15 +251,43 @@ describe('fair lock scripts', () => {
       await fair.acquire('B');
       await fair.release('A');
       fair.wait = 1_000;
-      // The score of B is cut to the end of its claim, and the next ones are placed by that.
       await fair.expectTtl(fair.tryAcquire('X'), 500);
       await fair.acquire('C');
       await fair.acquire('D');
-      await fair.expectQueue({ B: 3_000, C: 4_000, D: 5_000 });
+      await fair.expectQueue({ B: 35_000, C: 36_000, D: 37_000 });
+      fair.now += 2_000;
       expect(await fair.abandon('B', 5_000)).to.equal(LEFT_FREE_LOCK);
-      await fair.expectQueue({ C: 3_000, D: 4_000 });
+      await fair.expectQueue({ C: 29_000, D: 30_000 });
+      await fair.expectClaims({});
       await fair.expectTtl(fair.acquire('E'), 500);
       await fair.expectAcquired(fair.acquire('C'));
+    });
+
+    it('leaves to those behind a late one what is left of their own waits', async () => {
+      await fair.acquire('A');
+      fair.wait = 300_000;
+      await fair.acquire('B');
+      // B has not come back in its time; C came when it should have gone long since.
+      fair.now += 331_000;
+      fair.wait = 4_000;
+      await bench().redis.pexpire(bench().name, 1_000);
+      await bench().redis.zadd(fair.timeouts, fair.now + 5_000, ownerOf('C'));
+      await bench().redis.rpush(fair.queue, ownerOf('C'));
+      expect(await fair.abandon('B', 300_000)).to.equal(1);
+      await fair.expectQueue({ C: 7_000 });
+    });
+
+    it('keeps the claims of those behind', async () => {
+      await fair.acquire('A');
+      for (const owner of ['B', 'C', 'D', 'E']) await fair.acquire(owner);
+      await fair.release('A');
+      await fair.acquire('E');
+      fair.now += 500;
+      await fair.acquire('E');
+      await fair.expectClaims({ B: [2_500, true], C: [2_600, true], D: [2_700, true] });
+      await fair.abandon('C');
+      await fair.expectQueue({ B: 34_500, D: 39_500, E: 44_500 });
+      await fair.expectClaims({ B: [2_500, true], D: [2_700, true] });
     });
 
     it('leaves no keys behind when the last one leaves', async () => {
@@ -270,7 +303,7 @@ describe('fair lock scripts', () => {
     await fair.acquire('A');
     await fair.acquire('B');
     expect(await fair.force()).to.equal(true);
-    expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
+    expect(await fair.told()).to.deep.equal(['B']);
     await fair.expectQueue({ B: 35_000 });
     expect(await fair.force()).to.equal(false);
     expect(await bench().messages()).to.deep.equal([]);

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { sleep } from '../../support';
 import { FairBench } from './FairBench';
-import { useBench } from './ScriptBench';
+import { ownerOf, useBench } from './ScriptBench';
 
 describe('fair lock scripts: the queue', () => {
   const bench = useBench();
@@ -28,7 +28,7 @@ describe('fair lock scripts: the queue', () => {
       await fair.acquire('C');
       await bench().redis.del(bench().name);
       await fair.expectTtl(fair.acquire('C'), 500);
-      expect(await bench().messages()).to.deep.equal(['redisson_lock__channel:{x}:B 0']);
+      expect(await fair.told()).to.deep.equal(['B']);
       await bench().listen(`*{${bench().name}}:C`);
       await fair.expectTtl(fair.acquire('C'), 500);
       // C would but find the same again, and be told again
@@ -77,22 +77,17 @@ describe('fair lock scripts: the queue', () => {
       await fair.release('holder');
       await bench().messages();
     }
-    const told = async (): Promise<string[]> => {
-      const messages = await bench().messages();
-      return messages.map((message) => /:([^:]+) 0$/.exec(message)![1]!);
-    };
-
     it('have 3 s together, however many, from the first one who notices', async () => {
       const dead = Array.from({ length: 30 }, (_, i) => `dead${i}`);
       await queueUp(...dead, 'L', 'M');
       await fair.expectTtl(fair.acquire('L'), 500);
-      expect(await told()).to.deep.equal(['dead0']);
+      expect(await fair.told()).to.deep.equal(['dead0']);
       fair.now += 500;
       await fair.expectTtl(fair.acquire('L'), 2_500 + 725);
-      expect(await told(), 'each once, and nobody behind L').to.deep.equal(dead);
+      expect(await fair.told(), 'each once, and nobody behind L').to.deep.equal(dead);
       fair.now += 3_226;
       await fair.expectAcquired(fair.acquire('L'));
-      expect(await bench().redis.lrange(fair.queue, 0, -1)).to.deep.equal(['M']);
+      expect(await fair.order()).to.deep.equal(['M']);
     });
 
     it('are called once, whoever asks how often', async () => {
@@ -100,11 +95,11 @@ describe('fair lock scripts: the queue', () => {
       await fair.acquire('L');
       fair.now += 500;
       await fair.acquire('M');
-      expect(await told()).to.deep.equal(['F', 'F', 'L']);
+      expect(await fair.told()).to.deep.equal(['F', 'F', 'L']);
       for (const owner of ['L', 'M', 'L']) await fair.acquire(owner);
       await fair.tryAcquire('T');
       await fair.check(0);
-      expect(await told()).to.deep.equal([]);
+      expect(await fair.told()).to.deep.equal([]);
     });
 
     it('and a waiter that answers the call keeps its place, as do those behind it, answered or not', async () => {
@@ -114,7 +109,7 @@ describe('fair lock scripts: the queue', () => {
       await fair.acquire('C');
       fair.now += 10;
       for (const owner of ['B', 'A']) await fair.acquire(owner);
-      expect(await told()).to.deep.equal(['F', 'F', 'A', 'G', 'B']);
+      expect(await fair.told()).to.deep.equal(['F', 'F', 'A', 'G', 'B']);
       fair.now += 2_600;
       // F's claim has ended. B and C are behind A, which is there.
       for (const owner of ['C', 'B']) expect(await fair.acquire(owner)).to.include({ acquired: false });
@@ -124,39 +119,40 @@ describe('fair lock scripts: the queue', () => {
       fair.now += 20_000;
       await bench().redis.pexpire(bench().name, 30_000);
       await fair.acquire('C');
-      expect(await bench().redis.lrange(fair.queue, 0, -1)).to.deep.equal(['G', 'B', 'C']);
+      expect(await fair.order()).to.deep.equal(['G', 'B', 'C']);
     });
 
     it('a waiter of Java behind them gets in while it is the head, told by the call', async () => {
-      await queueUp('F', 'J', 'L');
+      await queueUp('F', 'J:1', 'L');
       await fair.acquire('L');
       fair.now += 500;
       await fair.expectTtl(fair.acquire('L'), 2_600);
       fair.now += 2_550;
-      // It has tried on since it was told, and what it does first is to drop F.
+      // It has tried on since it was told, and is in as soon as somebody of ours has dropped F.
       await fair.acquire('L');
-      expect(await bench().redis.lrange(fair.queue, 0, -1)).to.deep.equal(['J', 'L']);
-      await fair.expectAcquired(fair.tryAcquire('J'));
+      expect(await fair.order()).to.deep.equal(['J:1', 'L']);
+      await fair.expectAcquired(fair.tryAcquire('J:1'));
     });
 
-    it('when Java has got in, waiters of Java behind it have their time again', async () => {
-      await queueUp('F', 'J', 'K', 'L');
+    it('when Java has got in, no claim counts any more: those behind it have their time again', async () => {
+      await queueUp('F', 'J:1', 'K:1', 'L');
       await fair.acquire('L');
       fair.now += 500;
       await fair.acquire('L');
+      await fair.expectClaims({ F: [2_500, true], 'J:1': [2_600, true], 'K:1': [2_700, true] });
       const { redis } = bench();
       // As Java acquires: the head goes, everybody moves up by its wait.
       await redis.lpop(fair.queue, 2);
-      await redis.zrem(fair.timeouts, 'F', 'J');
-      for (const owner of ['K', 'L']) await redis.zincrby(fair.timeouts, -300_000, owner);
-      await redis.hset(bench().name, 'J', 1);
+      await redis.zrem(fair.timeouts, ownerOf('F'), 'J:1');
+      for (const owner of ['K:1', 'L']) await redis.zincrby(fair.timeouts, -300_000, ownerOf(owner));
+      await fair.expectClaims({});
+      await redis.hset(bench().name, 'J:1', 1);
       await redis.pexpire(bench().name, 30_000);
-      await fair.check(0);
+      fair.now += 20_000;
       await fair.acquire('L');
-      expect(await redis.lrange(fair.queue, 0, -1)).to.deep.equal(['K', 'L']);
-      for (const owner of ['K', 'L']) {
-        expect(Number(await redis.zscore(fair.timeouts, owner)) - fair.now, owner).to.be.above(30_000);
-      }
+      expect(await fair.order()).to.deep.equal(['K:1', 'L']);
+      for (const owner of ['K:1', 'L']) expect((await fair.scoreOf(owner)) - fair.now, owner).to.be.above(30_000);
+      expect(await redis.exists(fair.claims), 'they are deleted by the first of ours that comes').to.equal(0);
     });
 
     it('a waiter of Java that came behind a probed one and died costs as much again, not its whole wait', async () => {
@@ -165,11 +161,9 @@ describe('fair lock scripts: the queue', () => {
       fair.now += 500;
       await fair.tryAcquire('T');
       const { redis } = bench();
-      const mark = Number(await redis.zscore(fair.timeouts, 'G'));
-      expect(mark % 1, 'G is probed').to.equal(0.5);
-      // As Java queues: its score is that of the one ahead and its own wait, so that it ends in .5, too.
-      await redis.rpush(fair.queue, 'J');
-      await redis.zadd(fair.timeouts, mark + 300_000, 'J');
+      // As Java queues: its score is that of the one ahead and its own wait.
+      await redis.rpush(fair.queue, 'J:1');
+      await redis.zadd(fair.timeouts, (await fair.scoreOf('G')) + 300_000, 'J:1');
       await fair.acquire('L');
       fair.now += 2_601;
       await fair.expectTtl(fair.acquire('L'), 500);
@@ -177,6 +171,25 @@ describe('fair lock scripts: the queue', () => {
       await fair.expectTtl(fair.acquire('L'), 2_500);
       fair.now += 2_501;
       await fair.expectAcquired(fair.acquire('L'));
+    });
+
+    it('a score that Java set with a fraction, or beyond all clocks, is a score like any other', async () => {
+      await queueUp('F', 'G');
+      await bench().redis.zadd(fair.timeouts, fair.now + 1_000.5, ownerOf('F'), 1e15, ownerOf('G'));
+      await fair.expectTtl(fair.tryAcquire('T'), 500);
+      await fair.expectClaims({ F: [3_000, false] });
+      fair.now += 1_001;
+      await fair.expectTtl(fair.tryAcquire('T'), 500);
+      expect(await fair.order()).to.deep.equal(['G']);
+      await fair.expectClaims({ G: [3_000, false] });
+    });
+
+    it('C6: who queues behind a claim is placed by the score, not by the claim', async () => {
+      await queueUp('F');
+      await fair.tryAcquire('T');
+      fair.wait = 1_000;
+      await fair.acquire('L');
+      await fair.expectQueue({ F: 330_000, L: 331_000 });
     });
 
     it('end for single attempts alone, too, which queue nowhere', async () => {
@@ -192,10 +205,10 @@ describe('fair lock scripts: the queue', () => {
     it('are looked for by the one who gave the lock back, while all others sleep', async () => {
       await queueUp('F', 'G', 'L');
       expect(await fair.check(300)).to.be.closeTo(200, 1);
-      expect(await told()).to.deep.equal(['F']);
+      expect(await fair.told()).to.deep.equal(['F']);
       fair.now += 200;
       expect(await fair.check(0)).to.be.closeTo(2_700, 1);
-      expect(await told()).to.deep.equal(['F', 'G', 'L']);
+      expect(await fair.told()).to.deep.equal(['F', 'G', 'L']);
       await fair.acquire('L');
       fair.now += 2_601;
       await fair.expectAcquired(fair.acquire('L'));
@@ -238,12 +251,12 @@ describe('fair lock scripts: the queue', () => {
         for (let round = 0; round < 5; round++) {
           const reply = await fair.acquire('B');
           if (reply.acquired) throw new Error('B got in');
-          const left = Number(await redis.zscore(fair.timeouts, 'B')) - fair.now;
+          const left = (await fair.scoreOf('B')) - fair.now;
           expect(left - reply.ttl, `wait ${wait}`).to.be.at.least(Math.min(999, left / 2 - 1));
           fair.now += reply.ttl;
           await redis.pexpire(bench().name, 1_000);
         }
-        expect(await redis.lrange(fair.queue, 0, -1)).to.deep.equal(['B']);
+        expect(await fair.order()).to.deep.equal(['B']);
       }
     });
 
@@ -268,7 +281,7 @@ describe('fair lock scripts: the queue', () => {
         await bench().redis.pexpire(bench().name, fair.lease);
         await sleep(100);
       }
-      expect(await bench().redis.lrange(fair.queue, 0, -1)).to.deep.equal(owners);
+      expect(await fair.order()).to.deep.equal(owners);
       fair.now = Date.now();
       await fair.release('A');
       await inside;
@@ -281,9 +294,8 @@ describe('fair lock scripts: the queue', () => {
       // the holder went on for a while, but not for half a wait
       fair.now += 600;
       await fair.release('A');
-      await fair.expectTtl(fair.acquire('C'), 1_200);
-      // C is there, and comes before D
-      await fair.expectTtl(fair.acquire('D'), 3_200);
+      await fair.expectTtl(fair.acquire('C'), 500);
+      await fair.expectTtl(fair.acquire('D'), 500);
       fair.now += 100;
       await fair.expectAcquired(fair.acquire('B'));
       await fair.expectQueue({ C: 3_300, D: 4_800 });
@@ -298,10 +310,53 @@ describe('fair lock scripts: the queue', () => {
     it('does not move its score while the prediction is good', async () => {
       await fair.acquire('A');
       await fair.acquire('B');
-      const score = await bench().redis.zscore(fair.timeouts, 'B');
+      const score = await fair.scoreOf('B');
       fair.now += 2_000;
       await fair.acquire('B');
-      expect(await bench().redis.zscore(fair.timeouts, 'B')).to.equal(score);
+      expect(await fair.scoreOf('B')).to.equal(score);
+    });
+
+    describe('C6: behind waiters that may be of Java', () => {
+      /** As Java subtracts its wait from the scores behind it, whatever it has added. */
+      async function javaGoes(leaver: string, waitMs: number, behind: readonly string[]): Promise<void> {
+        const { redis } = bench();
+        await redis.lrem(fair.queue, 0, leaver);
+        await redis.zrem(fair.timeouts, leaver);
+        for (const owner of behind) await redis.zincrby(fair.timeouts, -waitMs, ownerOf(owner));
+      }
+
+      it('keeps 300 s more for each, and looks again as if it had not', async () => {
+        await fair.acquire('A');
+        await fair.acquire('J:1');
+        await fair.acquire('K:1');
+        await fair.acquire('L');
+        await fair.expectQueue({ 'J:1': 35_000, 'K:1': 335_000, L: 635_000 });
+        await fair.expectTtl(fair.acquire('L'), 30_000);
+        fair.lease = 300_000;
+        await bench().redis.pexpire(bench().name, 300_000);
+        const reply = await fair.acquire('L');
+        expect(reply).to.have.property('ttl').closeTo(300_000, 1_000);
+        await fair.expectQueue({ 'J:1': 35_000, 'K:1': 340_000, L: 905_000 });
+      });
+
+      it('stays in the queue, although Java takes 300 s off for 5 s that it had put on', async () => {
+        await fair.acquire('A');
+        await fair.acquire('J:1');
+        await fair.acquire('L');
+        await javaGoes('J:1', 300_000, ['L']);
+        await fair.expectQueue({ L: 35_000 });
+        fair.now += 30_000;
+        expect(await fair.tryAcquire('T')).to.include({ acquired: false });
+        expect(await fair.order()).to.deep.equal(['L']);
+      });
+
+      it('counts nobody of its own client, and nobody whose thread id only this package makes', async () => {
+        await fair.acquire('A');
+        await fair.acquire('uuid:7');
+        await fair.acquire('other');
+        await fair.acquire('uuid:8');
+        await fair.expectQueue({ 'uuid:7': 35_000, other: 335_000, 'uuid:8': 340_000 });
+      });
     });
 
     it('behind a dead one is not lifted by it', async () => {
@@ -313,7 +368,7 @@ describe('fair lock scripts: the queue', () => {
       await fair.expectQueue({ dead: 1_000, C: 35_000 });
       fair.now += 1_300;
       await fair.acquire('C');
-      expect(await bench().redis.lrange(fair.queue, 0, -1)).to.deep.equal(['C']);
+      expect(await fair.order()).to.deep.equal(['C']);
     });
   });
 
@@ -382,7 +437,7 @@ describe('fair lock scripts: the queue', () => {
       fair.now = right + skew;
       expect(await fair.acquire('C')).to.include({ acquired: false });
       expect(await fair.tryAcquire('C')).to.include({ acquired: false });
-      expect(await bench().redis.hgetall(bench().name)).to.deep.equal({ A: '1' });
+      expect(await fair.holders()).to.deep.equal({ A: '1' });
     }
     fair.now = right;
     expect(await fair.release('A')).to.include({ kind: 'released' });

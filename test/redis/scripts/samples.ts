@@ -70,6 +70,8 @@ export function keyOf(role: string, name: string): string {
       return prefixName('redisson_lock_queue', name);
     case 'timeouts':
       return prefixName('redisson_lock_timeout', name);
+    case 'claims':
+      return prefixName('redisson_lock_claim', name);
     case 'channel':
     case 'channelBase':
       return prefixName('redisson_lock__channel', name);
@@ -92,10 +94,12 @@ const none = () => [];
 const held = (name: string): Layout[] => [['hset', name, OWNER, 1]];
 const number = (name: string): Layout[] => [['set', name, 3]];
 const fenced = (name: string): Layout[] => [...held(name), ['set', keyOf('token', name), 5]];
-/** A dead head, a patient waiter, one behind. */
+/** A dead head, one whose claim is over, a patient waiter, one behind that may be of Java and has a claim. */
 const queue = (name: string): Layout[] => [
-  ['rpush', keyOf('queue', name), 'dead', OWNER, 'uuid:2'],
-  ['zadd', keyOf('timeouts', name), NOW - 1, 'dead', NOW, OWNER, NOW + 1, 'uuid:2'],
+  ['rpush', keyOf('queue', name), 'dead', 'gone', OWNER, 'uuid:2'],
+  ['zadd', keyOf('timeouts', name), NOW - 1, 'dead', NOW + 9, 'gone', NOW, OWNER, NOW + 1, 'uuid:2'],
+  ['hset', keyOf('claims', name), 'gone', `${NOW + 9}:${NOW}:1`, 'uuid:2', `${NOW + 1}:${NOW + 2}:1`],
+  ['pexpire', keyOf('claims', name), 10_000],
 ];
 const fair = (name: string): Layout[] => [...held(name), ...queue(name)];
 const fairOfOther = (name: string): Layout[] => [['hset', name, 'uuid:3', 1], ...queue(name)];
@@ -143,7 +147,7 @@ const WRITER = { args: { owner: `${OWNER}:write` } };
 /** Of groups. */
 const WANTED = { moreArgs: [3, 1, 'a', 3, 1, 'b', 1, 1, 'c'] };
 const IDS = { moreArgs: [ID] };
-const QUEUE = 'name queue timeouts';
+const QUEUE = 'name queue timeouts claims';
 
 /** At least one for every script of the library. */
 export const SAMPLES: readonly Sample[] = [

@@ -372,8 +372,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/kinds/fairScripts.ts',
-        search: "local found = redis.call('lrem', queue, 0, owner)",
-        replace: 'local found = 1',
+        search: "redis.call('lrem', queue, 0, owner)\nif q.claimed",
+        replace: 'if q.claimed',
       },
     ],
   },
