@@ -14,7 +14,7 @@ export interface PolledQueue {
   /**
    * Rejects those without a limit whose time to become subscribed is up.
    * @param since - monotonic time from which on it counts at the earliest
-   * @returns when the time of the next of them is up; `Infinity` when there is none
+   * @returns when the time of the next may be up, be it one who joins from now on
    */
   expire(since: number): number;
 }
@@ -43,13 +43,7 @@ export class Polling {
     this.#subscribed = subscribed;
     this.#pause = subscribed ? queue.longestPause : Math.min(FIRST_PAUSE_MS, queue.longestPause);
     this.#retryAt = this.#since + this.#pause;
-    this.#alarm.set(this.#retryAt);
-    this.joined();
-  }
-
-  /** A waiter joins the queue. */
-  joined(): void {
-    if (!this.#subscribed) this.#alarm.setBy(performance.now() + this.#queue.subscriptionTimeout);
+    this.#due();
   }
 
   /** Frees the timer. */

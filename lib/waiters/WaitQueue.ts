@@ -143,7 +143,6 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
       this.#head = waiter;
       if (this.readersSleep) this.turns.giveWayToReaders();
     } else (this.#followers ??= new Set()).add(waiter);
-    this.#polling?.joined();
     return waiter;
   }
 
@@ -214,7 +213,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
 
   expire(since: number): number {
     const now = performance.now();
-    let next = Infinity;
+    let next = now + this.subscriptionTimeout;
     for (const waiter of this.#all()) {
       if (waiter.timed) continue;
       const due = Math.max(since, waiter.joinedAt) + this.subscriptionTimeout;

@@ -31,6 +31,33 @@ export function lockWaits(kind: LockKind): void {
       await stage().lock().unlock(1);
     });
 
+    it('hands its wake-up on when it is aborted in the moment in which it is woken', async () => {
+      await stage().blocker().lock(30_000, undefined, 1);
+      const reason = new Error('no longer');
+      // Aborted when it wakes, before it attempts: nobody calls its listeners, and it asks.
+      const signal = {
+        aborted: false,
+        reason,
+        addEventListener: () => undefined,
+        removeEventListener: () => undefined,
+      };
+      const goes = rejection(
+        stage()
+          .lock()
+          .lock(-1, undefined, { threadId: 1, signal: signal as unknown as AbortSignal }),
+      );
+      await stage().untilWaiting();
+      const stays = stage().lock().lock(-1, undefined, 2);
+      await sleep(50);
+      signal.aborted = true;
+      const unlockedAt = monotonicNow();
+      await stage().blocker().unlock(1);
+      expect(await goes).to.equal(reason);
+      await stays;
+      expect(monotonicNow() - unlockedAt).to.be.lessThan(2_000);
+      await stage().lock().unlock(2);
+    });
+
     onServer('one attempt does not wait, and does not subscribe', async () => {
       await stage().blocker().lock(30_000, undefined, 1);
       const startedAt = monotonicNow();

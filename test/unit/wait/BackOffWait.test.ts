@@ -31,29 +31,31 @@ describe('waiting by back-off', () => {
     };
   }
 
+  afterEach(() => {
+    // However it ended: the client, which lives longer, keeps none of its waits.
+    expect([waits.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
+
   it('attempts once, then after each pause of the policy, whatever the ttl', async () => {
     const taking = acquireWithin(acquirable(4, [10, 20, 40]), new WaitLimit(Infinity, undefined));
     await clock.tickAsync(200);
     expect(await taking).to.equal('taken');
     expect(attempts).to.deep.equal([0, 10, 30, 70]);
-    expect(clock.countTimers()).to.equal(0);
   });
 
-  it('ends at the deadline, and leaves no timer', async () => {
+  it('ends at the deadline', async () => {
     const taking = acquireWithin(acquirable(Infinity, [10, 500]), new WaitLimit(100, undefined));
     await clock.tickAsync(100);
     expect(await taking).to.equal(undefined);
     expect(attempts).to.deep.equal([0, 10]);
-    expect(clock.countTimers()).to.equal(0);
   });
 
-  it('ends with the signal, and leaves no timer', async () => {
+  it('ends with the signal', async () => {
     const stop = new AbortController();
     const taking = acquireWithin(acquirable(Infinity, []), new WaitLimit(Infinity, stop.signal)).catch((e: Error) => e);
     await clock.tickAsync(500);
     stop.abort(new Error('stop'));
     expect(await taking).to.have.property('message', 'stop');
-    expect(clock.countTimers()).to.equal(0);
   });
 
   it('rejects when the policy gives no number', async () => {
@@ -61,6 +63,5 @@ describe('waiting by back-off', () => {
       (e: Error) => e,
     );
     expect(await taking).to.be.instanceOf(RangeError);
-    expect(clock.countTimers()).to.equal(0);
   });
 });

@@ -325,6 +325,24 @@ describe('Subscriptions', () => {
     expect(later.error).to.be.instanceOf(SubscriptionTimeoutError);
   });
 
+  it('A7: one who joins late is rejected when its own time is up, be it the only one without a limit', async () => {
+    subscriber.manual = true;
+    const first = join('a', 'fifo');
+    first.timed = true;
+    listen(first);
+    asleep(first);
+    for (const joinsAt of [300, 1_500, 3_700, 6_600]) {
+      await clock.tickAsync(joinsAt - clock.now);
+      const late = join('a', 'fifo');
+      const end = asleep(late);
+      await clock.tickAsync(999);
+      expect(end.state, `joined at ${joinsAt}`).to.equal('pending');
+      await clock.tickAsync(1);
+      expect(end.error, `joined at ${joinsAt}`).to.be.instanceOf(SubscriptionTimeoutError);
+      late.leave();
+    }
+  });
+
   it('A7: some of the shared waiters that hear nothing look at a time, each in its turn', async () => {
     subscriber.manual = true;
     const contenders = Array.from({ length: 25 }, () => join());
