@@ -56,3 +56,16 @@ export const SHORTEN_LEASE = shortenLease(String(NOTICE_MS));
  * it saw in its last attempt.
  */
 export const SHORTEN_RW_LEASE = shortenLease(`ttl / 2 + ${NOTICE_MS}`);
+
+/**
+ * `leaveHolds(name, owner, held, left, remaining)`: of an owner's holds, leaves so many, with a lease of `remaining` ms;
+ * '0' leaves the lease unchanged. Returns whether waiters must be notified. Needs one of the two functions above.
+ */
+export const LEAVE_HOLDS = lua`
+local function leaveHolds(name, owner, held, left, remaining)
+  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+  local isNotice = tonumber(remaining) > 0 and shortenLease(name, remaining)
+  if held > tonumber(left) then redis.call('hset', name, owner, left) end
+  return isNotice
+end
+`;

@@ -1,4 +1,4 @@
-import { SHORTEN_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
+import { LEAVE_HOLDS, SHORTEN_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
 import { defineScript, lua } from '../../scripts/Script';
 import { decodeAcquire, decodeFlags, decodeRelease, RELEASED_HANDED } from '../../scripts/replies';
 
@@ -64,14 +64,11 @@ export const releaseLock = defineScript({
   resend: 'always',
   synced: true,
   lua: lua`
-${TELL}${TELL_RELEASED}${SHORTEN_LEASE}
+${TELL}${TELL_RELEASED}${SHORTEN_LEASE}${LEAVE_HOLDS}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
-local keep = tonumber(left)
-if keep > 0 then
-  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
-  if remaining ~= '0' and shortenLease(name, remaining) then tell(publish, channel, message) end
-  if held > keep then redis.call('hset', name, owner, keep) end
+if left ~= '0' then
+  if leaveHolds(name, owner, held, left, remaining) then tell(publish, channel, message) end
   return 0
 end
 redis.call('del', name)

@@ -1,6 +1,7 @@
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { decodeFlag, decodeRelease } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
+import { LEAVE_HOLDS, SHORTEN_LEASE } from '../../scripts/shortenLease';
 import type { Wait } from '../../wait/acquireWithin';
 import type { Renewal } from '../../watchdog/Ownership';
 import type { Kind } from './Kind';
@@ -75,13 +76,11 @@ export const releaseSpinLock = defineScript({
   resend: 'always',
   synced: true,
   lua: lua`
+${SHORTEN_LEASE}${LEAVE_HOLDS}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
-local keep = tonumber(left)
-if keep > 0 then
-  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
-  if remaining ~= '0' then redis.call('pexpire', name, remaining) end
-  if held > keep then redis.call('hset', name, owner, keep) end
+if left ~= '0' then
+  leaveHolds(name, owner, held, left, remaining)
   return 0
 end
 redis.call('del', name)

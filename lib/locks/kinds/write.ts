@@ -1,7 +1,7 @@
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { decodeAcquire, decodeFlag, decodeRelease } from '../../scripts/replies';
 import { defineScript, lua, PUBLISH_COMMAND } from '../../scripts/Script';
-import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
+import { LEAVE_HOLDS, SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
 import { writeOwnerName } from '../../util/names';
 import type { Renewal } from '../../watchdog/Ownership';
 import type { Kind } from './Kind';
@@ -135,22 +135,18 @@ export const releaseWriteLock = defineScript({
   resend: 'always',
   synced: true,
   lua: lua`
-${LONGEST_READ}${TELL}${TELL_RELEASED}${SHORTEN_RW_LEASE}
+${LONGEST_READ}${TELL}${TELL_RELEASED}${SHORTEN_RW_LEASE}${LEAVE_HOLDS}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then
   if redis.call('exists', name) == 0 then tell(publish, channel, message) end
   return nil
 end
-local keep = tonumber(left)
-if keep > 0 then
-  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
-  if remaining ~= '0' and shortenLease(name, math.max(tonumber(remaining), longestRead(name, keyPrefix))) then
-    tell(publish, channel, message)
-  end
-  if held > keep then redis.call('hset', name, owner, keep) end
+local longest = longestRead(name, keyPrefix)
+if left ~= '0' then
+  local rest = remaining == '0' and 0 or math.max(tonumber(remaining), longest)
+  if leaveHolds(name, owner, held, left, rest) then tell(publish, channel, message) end
   return 0
 end
-local longest = longestRead(name, keyPrefix)
 if longest > 0 then
   redis.call('pexpire', name, longest)
   redis.call('hset', name, 'mode', 'read')

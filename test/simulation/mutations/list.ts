@@ -138,8 +138,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/kinds/reentrantScripts.ts',
-        search: 'if not held then return nil end\nlocal keep',
-        replace: 'if not held then held = 1 end\nlocal keep',
+        search: 'if not held then return nil end\nif left',
+        replace: 'if not held then held = 1 end\nif left',
       },
     ],
   },
@@ -151,8 +151,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/kinds/reentrantScripts.ts',
-        search: 'local keep = tonumber(left)',
-        replace: 'local keep = held - 1',
+        search: "if left ~= '0' then",
+        replace: 'left = held - 1\nif left > 0 then',
       },
     ],
   },
