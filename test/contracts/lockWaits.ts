@@ -6,7 +6,7 @@ import { rejection } from '../redis/synchronizers/support';
 import { monitor, redisUrl, trackClient } from '../support';
 import { titled, type LockKind } from './lockContract';
 import { useStage } from './LockStage';
-import { monotonicNow, onServer, sleep } from './world';
+import { abortedOnWaking, monotonicNow, onServer, sleep } from './world';
 
 /** Waiting: bounds, wake-ups, and who is told what. */
 export function lockWaits(kind: LockKind): void {
@@ -34,22 +34,12 @@ export function lockWaits(kind: LockKind): void {
     it('hands its wake-up on when it is aborted in the moment in which it is woken', async () => {
       await stage().blocker().lock(30_000, undefined, 1);
       const reason = new Error('no longer');
-      // Aborted when it wakes, before it attempts: nobody calls its listeners, and it asks.
-      const signal = {
-        aborted: false,
-        reason,
-        addEventListener: () => undefined,
-        removeEventListener: () => undefined,
-      };
-      const goes = rejection(
-        stage()
-          .lock()
-          .lock(-1, undefined, { threadId: 1, signal: signal as unknown as AbortSignal }),
-      );
+      const { signal, abort } = abortedOnWaking(reason);
+      const goes = rejection(stage().lock().lock(-1, undefined, { threadId: 1, signal }));
       await stage().untilWaiting();
       const stays = stage().lock().lock(-1, undefined, 2);
       await sleep(50);
-      signal.aborted = true;
+      abort();
       const unlockedAt = monotonicNow();
       await stage().blocker().unlock(1);
       expect(await goes).to.equal(reason);
@@ -57,6 +47,26 @@ export function lockWaits(kind: LockKind): void {
       expect(monotonicNow() - unlockedAt).to.be.lessThan(2_000);
       await stage().lock().unlock(2);
     });
+
+    // The others have no order.
+    if (traits.pubsub && traits.shared !== true) {
+      it('gets in when the lease of one ends who waited before it in the same client', async () => {
+        const [holder, waiter] = [stage().blocker(stage().client), stage().lock()];
+        await stage().blocker().lock(30_000, undefined, 1);
+        const held = holder.lock(500, undefined, 1);
+        await stage().untilWaiting();
+        const waiting = waiter.lock(-1, undefined, 2);
+        await sleep(50);
+        const unlockedAt = monotonicNow();
+        await stage().blocker().unlock(1);
+        await held;
+        await waiting;
+        // Nobody unlocks, so no message is sent.
+        expect(monotonicNow() - unlockedAt).to.be.within(490, 2_500);
+        await waiter.unlock(2);
+        await stage().expectNotOwner(holder.unlock(1));
+      });
+    }
 
     onServer('one attempt does not wait, and does not subscribe', async () => {
       await stage().blocker().lock(30_000, undefined, 1);

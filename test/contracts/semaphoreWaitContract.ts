@@ -4,7 +4,7 @@ import { monitor, redisUrl, RedisServer, TcpProxy, trackClient } from '../suppor
 import { bareClient, newClient, rejection, untilListening } from '../redis/synchronizers/support';
 import type { SemaphoreStage } from './SemaphoreStage';
 import type { SemaphoreFactory } from './SemaphoreUnderTest';
-import { monotonicNow, onServer, sleep, sleepUntil } from './world';
+import { abortedOnWaking, monotonicNow, onServer, sleep, sleepUntil } from './world';
 
 /** How waits for permits of either kind of semaphore end. */
 export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => SemaphoreStage): void {
@@ -104,6 +104,23 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       controller.abort(new Error('no longer'));
       await first;
       await second;
+      expect(await semaphore.availablePermits()).to.equal(0);
+    });
+
+    it('hands its wake-up on when it is aborted in the moment in which it is woken', async () => {
+      const { redis, semaphore, channel } = stage();
+      await semaphore.trySetPermits(1);
+      const taken = await semaphore.acquire();
+      const reason = new Error('no longer');
+      const { signal, abort } = abortedOnWaking(reason);
+      const goes = rejection(semaphore.acquire(1, signal));
+      await untilListening(redis, channel);
+      const stays = semaphore.acquire();
+      await sleep(30);
+      abort();
+      await semaphore.release(taken);
+      expect(await goes).to.equal(reason);
+      await stays;
       expect(await semaphore.availablePermits()).to.equal(0);
     });
 

@@ -82,3 +82,12 @@ export async function turn(): Promise<void> {
 export function definesForServer(): boolean {
   return !defining;
 }
+
+/**
+ * A signal that calls no listeners: who looks at `aborted` when it wakes finds it aborted, before anything else happens.
+ * No real one can be aborted at exactly that moment.
+ */
+export function abortedOnWaking(reason: Error): { readonly signal: AbortSignal; abort(): void } {
+  const signal = { aborted: false, reason, addEventListener: () => undefined, removeEventListener: () => undefined };
+  return { signal: signal as unknown as AbortSignal, abort: () => (signal.aborted = true) };
+}
