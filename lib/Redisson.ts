@@ -3,6 +3,7 @@ import type {
   BackOff,
   ConnectionListener,
   ConnectionState,
+  LockHold,
   LockLostListener,
   RCountDownLatch,
   RFencedLock,
@@ -10,7 +11,9 @@ import type {
   RPermitExpirableSemaphore,
   RReadWriteLock,
   RSemaphore,
+  RunOptions,
   ShutdownOptions,
+  TryResult,
 } from './api';
 import type { Config } from './config/builder/Config';
 import type { RedissonOptions } from './config/RedissonOptions';
@@ -226,6 +229,15 @@ export class Redisson {
   /** The latch of that name (Redisson: RCountDownLatch). */
   getCountDownLatch(name: string): RCountDownLatch {
     return new CountDownLatch(this.#object(LATCH, name));
+  }
+
+  /** Runs `fn` under the lock of that name, unless another process runs it. @returns whether it ran, and its value */
+  runOnce<T>(name: string, fn: (hold: LockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<TryResult<T>> {
+    try {
+      return this.getLock(name).tryWithLock(fn, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /** The client id: a lower-case v4 UUID, the first part of every owner name. */

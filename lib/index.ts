@@ -52,8 +52,10 @@ export type {
   RSemaphore,
   RedissonClient,
   RenewalMessage,
+  RunOptions,
   ShutdownOptions,
   ThreadOptions,
+  TryResult,
 } from './api';
 export { PrefixNameMapper } from './config/NameMapper';
 export type {

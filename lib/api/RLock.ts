@@ -1,6 +1,6 @@
 import type { TimeUnit } from '../util/TimeUnit';
 import type { LockHold } from './LockHold';
-import type { AcquireOptions, LockOptions, ThreadOptions } from './options';
+import type { AcquireOptions, LockOptions, RunOptions, ThreadOptions, TryResult } from './options';
 import type { RObject } from './RObject';
 
 /**
@@ -230,7 +230,7 @@ export interface RLock extends RObject {
    *
    * @param fn - the protected work; locks it uses belong to the same logical thread. It should stop when `hold.signal`
    *   aborts
-   * @param options - times, unit, thread id, signal
+   * @param options - times, unit, thread id, signal, and how long the lock stays at least (`atLeast`, in ms)
    * @returns what `fn` resolves to
    * @throws LockTimeoutError when `waitTime` passes; `fn` has not run then
    * @throws what `fn` throws, even if the release fails, too
@@ -247,7 +247,23 @@ export interface RLock extends RObject {
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
-  withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;
+  withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<T>;
+
+  /**
+   * As {@link withLock}, but resolves to `{ acquired: false }` instead of rejecting with `LockTimeoutError`, and without
+   * running `fn`; without `waitTime` it makes one attempt.
+   *
+   * ```ts
+   * const report = await lock.tryWithLock(() => sendReport(), { atLeast: 30_000 });
+   * if (!report.acquired) return; // another process runs it
+   * ```
+   *
+   * @param fn - as for {@link withLock}
+   * @param options - as for {@link withLock}
+   * @returns whether the lock was acquired, and what `fn` resolved to
+   * @throws as {@link withLock}, but for the LockTimeoutError
+   */
+  tryWithLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<TryResult<T>>;
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
 import type { ConnectionListener, ConnectionState, LockLostListener } from './events';
 import type { RFencedLock, RLock, RReadWriteLock } from './RLock';
-import type { ShutdownOptions } from './options';
+import type { LockHold } from './LockHold';
+import type { RunOptions, ShutdownOptions, TryResult } from './options';
 import type { RCountDownLatch } from './RCountDownLatch';
 import type { RPermitExpirableSemaphore } from './RPermitExpirableSemaphore';
 import type { RSemaphore } from './RSemaphore';
@@ -86,6 +87,18 @@ export interface RedissonClient {
 
   /** @param name - any text @returns the latch of that name */
   getCountDownLatch(name: string): RCountDownLatch;
+
+  /**
+   * For what must run once in a fleet of processes: runs `fn` under the lock of that name, or not at all where another
+   * process runs it. The same as `getLock(name).tryWithLock(fn, options)`.
+   *
+   * @param name - any text
+   * @param fn - the work
+   * @param options - as for `tryWithLock`; without `waitTime` it does not wait
+   * @returns whether it ran here, and what `fn` resolved to
+   * @throws as `RLock.tryWithLock`
+   */
+  runOnce<T>(name: string, fn: (hold: LockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<TryResult<T>>;
 
   /** @returns the id of this client, which is part of every owner name that it writes: a lower-case v4 UUID */
   getId(): string;

@@ -14,7 +14,7 @@ export type {
   RenewalMessage,
 } from './events';
 export type { LockHold } from './LockHold';
-export type { AcquireOptions, LockOptions, ShutdownOptions, ThreadOptions } from './options';
+export type { AcquireOptions, LockOptions, RunOptions, ShutdownOptions, ThreadOptions, TryResult } from './options';
 export type { RCountDownLatch } from './RCountDownLatch';
 export type { RedissonClient } from './RedissonClient';
 export type { RFencedLock, RLock, RReadWriteLock } from './RLock';

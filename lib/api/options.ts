@@ -62,6 +62,19 @@ export interface AcquireOptions extends ThreadOptions {
   readonly watchdogThread?: WatchdogThreadOption | undefined;
 }
 
+/** Options of `withLock`, `tryWithLock` and `runOnce`. */
+export interface RunOptions extends AcquireOptions {
+  /**
+   * How long the lock stays at least, in ms from when it was acquired, although `fn` has ended or thrown: it is then not
+   * released, but left to expire, and no longer renewed. For jobs that several machines start a little apart.
+   * @default 0: it is released when `fn` has ended
+   */
+  readonly atLeast?: number | undefined;
+}
+
+/** What `tryWithLock` resolves to: whether the lock was acquired, and what `fn` then resolved to. */
+export type TryResult<T> = { readonly acquired: true; readonly value: T } | { readonly acquired: false };
+
 /** How a client is shut down. */
 export interface ShutdownOptions {
   /**

@@ -14,6 +14,9 @@ export const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set([
   'watchdogThread',
 ]);
 
+/** The options of `withLock`, `tryWithLock` and `runOnce`: see `RunOptions`. */
+export const RUN_OPTIONS: ReadonlySet<string> = new Set([...ACQUIRE_OPTIONS, 'atLeast']);
+
 /** The options of `shutdown`. */
 export const SHUTDOWN_OPTIONS: ReadonlySet<string> = new Set(['drain']);
 

@@ -1,3 +1,39 @@
+/** The name of a lock: always the same, or made of the arguments of the decorated method. */
+export type LockKey = string | ((...args: never[]) => string);
+
+/** An async method. */
+export type Method<This, Args extends unknown[], R> = (this: This, ...args: Args) => Promise<R>;
+
+/**
+ * Whether a key can be made of such arguments. Parameters without a type annotation are not compared: they have none
+ * that could be.
+ */
+export type Fits<K extends LockKey, Args extends unknown[]> = K extends string | ((...args: Args) => string)
+  ? true
+  : K extends (...args: infer P) => string
+    ? [P[number]] extends [never]
+      ? true
+      : false
+    : false;
+
+/** What the compiler then says that the method is not. */
+export type WrongKey = 'The key function of this decorator takes other parameters than the method';
+
+/** The name of the lock for a call with these arguments. */
+export function nameFor(key: LockKey, args: readonly unknown[]): string {
+  return typeof key === 'function' ? key(...(args as never[])) : key;
+}
+
+/** A legacy decorator (`experimentalDecorators`), for methods that the key function can be called with. */
+export interface LegacyLockDecorator<K extends LockKey> {
+  <Args extends unknown[], R>(
+    target: object,
+    propertyKey: string | symbol,
+    descriptor: TypedPropertyDescriptor<(...args: Args) => Promise<R>> &
+      (Fits<K, Args> extends true ? unknown : WrongKey),
+  ): void;
+}
+
 /** An async method, or whatever else is to be decorated. */
 type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
 

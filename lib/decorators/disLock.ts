@@ -1,46 +1,29 @@
-import type { RedissonClient, RLock } from '../api';
+import type { RedissonClient, RLock, RunOptions, TryResult } from '../api';
 import { flag, integer, millis } from '../config/parse/parsers';
 import { validateName } from '../config/validateName';
 import { ConfigError } from '../errors';
 import { describe, nearest } from '../util/describe';
 import { leaseMillis, NO_LEASE, toMillis } from '../util/duration';
-import { decorateMethod } from './decorateMethod';
-
-/** An async method. */
-type Method<This, Args extends unknown[], R> = (this: This, ...args: Args) => Promise<R>;
-
-/**
- * Whether a key can be made of such arguments. Parameters without a type annotation are not compared: they have none
- * that could be.
- */
-type Fits<K extends DisLockKey, Args extends unknown[]> = K extends string | ((...args: Args) => string)
-  ? true
-  : K extends (...args: infer P) => string
-    ? [P[number]] extends [never]
-      ? true
-      : false
-    : false;
-
-/** What the compiler then says that the method's context is not. */
-type WrongKey = 'The key function of this @DisLock takes other parameters than the method';
+import {
+  decorateMethod,
+  type Fits,
+  type LegacyLockDecorator,
+  type LockKey,
+  type Method,
+  nameFor,
+  type WrongKey,
+} from './decorateMethod';
 
 /**
  * What `DisLock()` returns: a method decorator of either flavour, for methods that return a promise and that the key
  * function can be called with.
  */
-export interface DisLockDecorator<K extends DisLockKey> {
+export interface DisLockDecorator<K extends DisLockKey> extends LegacyLockDecorator<K> {
   /** As a standard decorator. */
   <This, Args extends unknown[], R>(
     method: Method<This, Args, R>,
     context: Fits<K, Args> extends true ? ClassMethodDecoratorContext<This, Method<This, Args, R>> : WrongKey,
   ): Method<This, Args, R>;
-  /** As a legacy one: with `experimentalDecorators`. */
-  <Args extends unknown[], R>(
-    target: object,
-    propertyKey: string | symbol,
-    descriptor: TypedPropertyDescriptor<(...args: Args) => Promise<R>> &
-      (Fits<K, Args> extends true ? unknown : WrongKey),
-  ): void;
 }
 
 let shared: RedissonClient | undefined;
@@ -55,7 +38,8 @@ let shared: RedissonClient | undefined;
  * noted at the method (`reflect-metadata`) stays.
  *
  * The decorated method rejects with what the method rejects with, and besides with
- * - `LockTimeoutError` when the lock was not to be had within `waitTime`; the method did not run then;
+ * - `LockTimeoutError` when the lock was not to be had within `waitTime`; the method did not run then (with `skip` it
+ *   resolves to `undefined` instead);
  * - `LockLostError` when the lock was lost before the method ended: what it did may not have been alone;
  * - `ConfigError` without a client, when the key is not a non-empty string, or for `lockWatchdogTimeout` and
  *   `ifExpireWhenFinish` with a client that this package did not make; errors of the connection.
@@ -69,9 +53,7 @@ export function DisLock<K extends DisLockKey>(options: DisLockOptions<K>): DisLo
     if (redisson === undefined) {
       throw new ConfigError('@DisLock has no client: call DisLock.use(client) first, or give it as an option');
     }
-    const { key } = settings;
-    const name = typeof key === 'function' ? key(...(args as never[])) : key;
-    return runUnder(redisson.getLock(name), call, settings);
+    return runUnder(redisson.getLock(nameFor(settings.key, args)), call, settings);
   }) as DisLockDecorator<K>;
 }
 
@@ -87,24 +69,29 @@ DisLock.use = (client: RedissonClient | undefined): void => {
 interface DecoratedLock extends RLock {
   runDecorated<T>(
     fn: () => T | PromiseLike<T>,
-    options: { readonly waitTime: number | undefined; readonly leaseTime: number; readonly maxRenewTimes: number },
+    options: RunOptions & { readonly skip: boolean },
     inner: { readonly watchdogMs: number | undefined; readonly letsExpire: boolean },
-  ): Promise<T>;
+  ): Promise<TryResult<T>>;
 }
 
-function runUnder(lock: RLock | DecoratedLock, fn: () => unknown, settings: DisLockSettings): Promise<unknown> {
-  const { waitTime, leaseTime, maxRenewTimes, watchdogMs, letsExpire } = settings;
-  const options = { waitTime, leaseTime, maxRenewTimes };
-  if ('runDecorated' in lock) return lock.runDecorated(fn, options, { watchdogMs, letsExpire });
+async function runUnder(lock: RLock | DecoratedLock, fn: () => unknown, settings: DisLockSettings): Promise<unknown> {
+  const { waitTime, leaseTime, maxRenewTimes, watchdogMs, letsExpire, atLeast, skip } = settings;
+  const options = { waitTime, leaseTime, maxRenewTimes, atLeast };
+  if ('runDecorated' in lock) {
+    const result = await lock.runDecorated(fn, { ...options, skip }, { watchdogMs, letsExpire });
+    return result.acquired ? result.value : undefined;
+  }
   if (watchdogMs !== undefined || letsExpire) {
     const what = watchdogMs === undefined ? 'ifExpireWhenFinish: false' : 'lockWatchdogTimeout';
     throw new ConfigError(`${what} of @DisLock needs a client that this package has made`);
   }
-  return lock.withLock(fn, options);
+  if (!skip) return lock.withLock(fn, options);
+  const result = await lock.tryWithLock(fn, options);
+  return result.acquired ? result.value : undefined;
 }
 
 /** The name of the lock: always the same, or made of the arguments of the call. */
-export type DisLockKey = string | ((...args: never[]) => string);
+export type DisLockKey = LockKey;
 
 /**
  * Options of `@DisLock`. Times in ms.
@@ -117,7 +104,7 @@ export interface DisLockOptions<K extends DisLockKey = DisLockKey> {
   /**
    * How long a call waits for the lock; zero or less: one attempt. Past it the call rejects with `LockTimeoutError`,
    * and the method does not run.
-   * @default without limit, as `RLock.acquire`
+   * @default without limit, as `RLock.acquire`; one attempt with `skip`
    */
   readonly waitTime?: number | undefined;
   /**
@@ -138,6 +125,18 @@ export interface DisLockOptions<K extends DisLockKey = DisLockKey> {
    * @default true
    */
   readonly ifExpireWhenFinish?: boolean | undefined;
+  /**
+   * How long the lock stays at least, in ms from when it was acquired, although the method has ended: it is then left to
+   * expire, so that a second machine a little later does not run the method again.
+   * @default 0
+   */
+  readonly atLeast?: number | undefined;
+  /**
+   * Whether a call that does not acquire the lock within `waitTime` resolves to `undefined` instead of rejecting with
+   * `LockTimeoutError`; without `waitTime` it then makes one attempt. For jobs that run once in a fleet.
+   * @default false
+   */
+  readonly skip?: boolean | undefined;
   /** The client to take the lock with. @default the one given to `DisLock.use` */
   readonly client?: RedissonClient | undefined;
 }
@@ -151,13 +150,25 @@ export interface DisLockSettings {
   readonly watchdogMs: number | undefined;
   readonly maxRenewTimes: number;
   readonly letsExpire: boolean;
+  readonly atLeast: number;
+  readonly skip: boolean;
   readonly client: RedissonClient | undefined;
 }
 
 /** One hour with the usual watchdog time-out. */
 const MAX_RENEW_TIMES = 360;
 
-const KNOWN = ['key', 'waitTime', 'expire', 'lockWatchdogTimeout', 'maxRenewTimes', 'ifExpireWhenFinish', 'client'];
+const KNOWN = [
+  'key',
+  'waitTime',
+  'expire',
+  'lockWatchdogTimeout',
+  'maxRenewTimes',
+  'ifExpireWhenFinish',
+  'atLeast',
+  'skip',
+  'client',
+];
 
 /**
  * Checks the options where they are written.
@@ -171,7 +182,8 @@ export function readDisLockOptions(options: DisLockOptions): DisLockSettings {
     if (KNOWN.includes(name)) continue;
     throw new ConfigError(`@DisLock has no option '${name}'; did you mean '${nearest(name, KNOWN)}'?`);
   }
-  const { key, waitTime, expire, lockWatchdogTimeout, maxRenewTimes, ifExpireWhenFinish, client } = options;
+  const { key, waitTime, expire, lockWatchdogTimeout, maxRenewTimes, ifExpireWhenFinish, atLeast, skip, client } =
+    options;
   if (typeof key !== 'function') validateName(key, 'lock (the key of @DisLock)');
   return {
     key,
@@ -181,6 +193,8 @@ export function readDisLockOptions(options: DisLockOptions): DisLockSettings {
       lockWatchdogTimeout === undefined ? undefined : millis(3).parse(lockWatchdogTimeout, 'lockWatchdogTimeout'),
     maxRenewTimes: maxRenewTimes === undefined ? MAX_RENEW_TIMES : integer(0).parse(maxRenewTimes, 'maxRenewTimes'),
     letsExpire: ifExpireWhenFinish !== undefined && !flag.parse(ifExpireWhenFinish, 'ifExpireWhenFinish'),
+    atLeast: atLeast === undefined ? 0 : millis(0).parse(atLeast, 'atLeast'),
+    skip: skip !== undefined && flag.parse(skip, 'skip'),
     client: client === undefined ? undefined : checkClient(client),
   };
 }

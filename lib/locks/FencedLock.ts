@@ -1,7 +1,17 @@
-import type { AcquireOptions, LockHold, LockOptions, ObjectListener, RFencedLock, ThreadOptions } from '../api';
+import type {
+  AcquireOptions,
+  LockHold,
+  LockOptions,
+  ObjectListener,
+  RFencedLock,
+  RunOptions,
+  ThreadOptions,
+  TryResult,
+} from '../api';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { readTryLock } from './core/calls';
+import type { Work } from './core/holdOperations';
 import type { Lock } from './Lock';
 import { readToken } from './kinds/fenced';
 import type { InternalOptions, MemberHold, MemberLock, TakenHold } from './core/MemberLock';
@@ -128,8 +138,12 @@ export class FencedLock implements RFencedLock, MemberLock {
     return this.#lock.tryAcquireHold(options);
   }
 
-  withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+  withLock<T>(fn: Work<T>, options?: RunOptions): Promise<T> {
     return this.#lock.withLock(fn, options);
+  }
+
+  tryWithLock<T>(fn: Work<T>, options?: RunOptions): Promise<TryResult<T>> {
+    return this.#lock.tryWithLock(fn, options);
   }
 
   takeHold(

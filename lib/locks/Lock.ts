@@ -2,7 +2,15 @@ import { ACQUIRE_OPTIONS } from '../config/optionNames';
 import { watchdogThread } from '../config/parse/watchdogThread';
 import type { WatchdogThreadOption } from '../config/Settings';
 import { serverIdentity } from '../config/serverIdentity';
-import type { AcquireOptions, LockHold as LockHoldApi, LockOptions, ObjectListener, ThreadOptions } from '../api';
+import type {
+  AcquireOptions,
+  LockHold as LockHoldApi,
+  LockOptions,
+  ObjectListener,
+  RunOptions,
+  ThreadOptions,
+  TryResult,
+} from '../api';
 import type { Scope } from '../thread/threadScope';
 import { isTraced } from '../util/channels';
 import { leaseMillis } from '../util/duration';
@@ -18,7 +26,14 @@ import {
 } from './core/calls';
 import type { AcquireRequest, AcquireResult, LockEngine } from './core/LockEngine';
 import { holdToRelease, threadThatLetsIn } from './core/chooseThread';
-import { acquireHold, tryAcquireHold, withHold } from './core/holdOperations';
+import {
+  acquireHold,
+  tryAcquireHold,
+  type SectionOptions,
+  tryWithHold,
+  withHold,
+  type Work,
+} from './core/holdOperations';
 import { LockHold } from './LockHold';
 import type { InternalOptions, MemberLock, TakenHold } from './core/MemberLock';
 import { acquireInScope } from './core/acquireInScope';
@@ -143,32 +158,29 @@ export class Lock implements MemberLock {
   }
 
   acquire(options?: AcquireOptions): Promise<LockHoldApi> {
-    return acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options));
+    return acquireHold(this, options);
   }
 
   tryAcquireHold(options?: AcquireOptions): Promise<LockHoldApi | null> {
-    return tryAcquireHold(options, (waitMs) => this.takeHold(waitMs, options));
+    return tryAcquireHold(this, options);
   }
 
-  withLock<T>(fn: (hold: LockHoldApi) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    return withHold(fn, options, (call) =>
-      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { call })),
-    );
+  withLock<T>(fn: Work<T>, options?: RunOptions): Promise<T> {
+    return withHold(this, fn, options);
   }
 
-  /**
-   * `withLock` with options for this package only.
-   * @param inner - `letsExpire`: whether the lock is left to expire at the end instead of being released
-   */
+  tryWithLock<T>(fn: Work<T>, options?: RunOptions): Promise<TryResult<T>> {
+    return tryWithHold(this, fn, options);
+  }
+
+  /** `withLock` and `tryWithLock` with options for this package only. */
   runDecorated<T>(
-    fn: () => T | PromiseLike<T>,
-    options: AcquireOptions,
-    inner: InternalOptions & { readonly letsExpire: boolean },
-  ): Promise<T> {
-    const { letsExpire, ...internal } = inner;
-    const acquire = (call: CallingThread): Promise<LockHold> =>
-      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { ...internal, call }));
-    return withHold(fn, options, acquire, letsExpire ? (hold) => hold.letExpire() : undefined);
+    fn: Work<T>,
+    { skip, ...options }: RunOptions & { readonly skip?: boolean },
+    inner: SectionOptions,
+  ): Promise<TryResult<T>> {
+    if (skip === true) return tryWithHold(this, fn, options, inner);
+    return withHold(this, fn, options, inner).then((value) => ({ acquired: true, value }));
   }
 
   /**

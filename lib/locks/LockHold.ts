@@ -67,17 +67,17 @@ export class LockHold implements MemberHold {
     return this.#released;
   }
 
-  /**
-   * Leaves the hold to expire: it is neither renewed nor released, and its end is not reported as a loss. `unlock` then
-   * does nothing.
-   * @throws LockLostError if it was lost before
-   */
-  async letExpire(): Promise<void> {
-    if (this.isHeld) {
-      const ownership = this.#engine.ownershipOf(this.threadId);
-      if (ownership !== undefined) this.#engine.context.ownerships.letExpire(ownership, this.#hold);
-      this.#released = Promise.resolve();
-    } else if (this.#lost !== undefined) throw this.#lost;
+  async letExpire(leaseMs?: number): Promise<void> {
+    try {
+      if (leaseMs !== undefined) await this.setLease(leaseMs);
+    } finally {
+      if (this.isHeld) {
+        const ownership = this.#engine.ownershipOf(this.threadId);
+        if (ownership !== undefined) this.#engine.context.ownerships.letExpire(ownership, this.#hold);
+        this.#released = Promise.resolve();
+      }
+    }
+    if (this.#lost !== undefined) throw this.#lost;
   }
 
   async setLease(leaseMs: number): Promise<boolean> {

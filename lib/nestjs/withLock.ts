@@ -1,14 +1,20 @@
 import { ConflictException, Inject } from '@nestjs/common';
-import type { AcquireOptions, RedissonClient } from '../api';
-import { decorateMethod } from '../decorators/decorateMethod';
+import type { RedissonClient, RunOptions } from '../api';
+import { decorateMethod, type LegacyLockDecorator, type LockKey, nameFor } from '../decorators/decorateMethod';
 import { ConfigError, LockTimeoutError } from '../errors';
 import { REDISSON } from './RedissonModule';
 
 /** The name of the lock: always the same, or made of the arguments of the call. */
-export type WithLockKey<Args extends unknown[] = never[]> = string | ((...args: Args) => string);
+export type WithLockKey = LockKey;
 
-/** Options of `@WithLock`: those of `RLock.withLock`, and `http`. */
-export interface WithLockOptions extends AcquireOptions {
+/** Options of `@WithLock`: those of `RLock.withLock`, `http` and `skip`. */
+export interface WithLockOptions extends RunOptions {
+  /**
+   * Whether a call that does not acquire the lock within `waitTime` resolves to `undefined` instead of rejecting;
+   * without `waitTime` it then makes one attempt. For `@Cron` methods that run once in a fleet.
+   * @default false
+   */
+  readonly skip?: boolean | undefined;
   /**
    * The method answers a request: when the lock is not acquired within `waitTime`, it rejects with `ConflictException`
    * (409), whose `cause` is the `LockTimeoutError`.
@@ -27,35 +33,32 @@ const CLIENT = Symbol('the client for @WithLock');
  * and its errors pass through. Other decorators of the method may stand above and below.
  *
  * The method then also rejects with
- * - `LockTimeoutError` when the lock was not to be had within `waitTime` (`ConflictException` with `http`);
+ * - `LockTimeoutError` when the lock was not to be had within `waitTime` (`ConflictException` with `http`; with `skip` it resolves
+ *   to `undefined` instead);
  * - `LockLostError` when the lock was lost before it ended: what it did may not have been alone;
  * - `ConfigError` for a key that is not a non-empty string, and where NestJS did not make the instance.
  *
  * @param key - the name, or how to make it of the arguments of a call
- * @param options - as those of `RLock.withLock`, and `http`
+ * @param options - as those of `RLock.withLock`, `http` and `skip`
  */
-export function WithLock<Args extends unknown[]>(
-  key: WithLockKey<Args>,
-  options: WithLockOptions = {},
-): <A extends Args, R>(
-  target: object,
-  propertyKey: string | symbol,
-  descriptor: TypedPropertyDescriptor<(...args: A) => Promise<R>>,
-) => void {
-  const { http = false, ...acquire } = options;
+export function WithLock<K extends WithLockKey>(key: K, options: WithLockOptions = {}): LegacyLockDecorator<K> {
+  const { http = false, skip = false, ...acquire } = options;
   const decorate = decorateMethod('@WithLock', async (call, args, self) => {
     const redisson = (self as { [CLIENT]?: RedissonClient } | undefined)?.[CLIENT];
     if (redisson === undefined) {
       throw new ConfigError('@WithLock has no client: NestJS must make the instance, with RedissonModule imported');
     }
-    const name = typeof key === 'function' ? key(...(args as Args)) : key;
+    const name = nameFor(key, args);
     let acquired = false;
     const run = (): unknown => {
       acquired = true;
       return call();
     };
+    const lock = redisson.getLock(name);
     try {
-      return await redisson.getLock(name).withLock(run, acquire);
+      if (!skip) return await lock.withLock(run, acquire);
+      const result = await lock.tryWithLock(run, acquire);
+      return result.acquired ? result.value : undefined;
     } catch (error) {
       // An error of the method itself is its own.
       if (!http || acquired || !(error instanceof LockTimeoutError)) throw error;

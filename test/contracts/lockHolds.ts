@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LockLostError, LockTimeoutError, TimeUnit } from '../../lib';
+import { ConfigError, LockLostError, LockTimeoutError, TimeUnit } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 
 import type { LockKind } from './lockContract';
@@ -63,6 +63,48 @@ export function lockHolds(kind: LockKind): void {
       expect(result).to.equal('done');
       expect(await stage().isLocked()).to.equal(false);
       expect(client.currentThreadId()).to.equal(undefined);
+    });
+
+    it('tryWithLock runs the work, or says that it was not acquired, without a wait unless waitTime says so', async () => {
+      const lock = stage().lock();
+      expect(await lock.tryWithLock(async ({ isHeld }) => isHeld)).to.deep.equal({ acquired: true, value: true });
+      await stage().blocker().lock(30_000, undefined, 1);
+      let ran = false;
+      const work = (): void => {
+        ran = true;
+      };
+      expect(await lock.tryWithLock(work)).to.deep.equal({ acquired: false });
+      expect(await lock.tryWithLock(work, { waitTime: 50 })).to.deep.equal({ acquired: false });
+      expect(ran).to.equal(false);
+      const waiting = lock.tryWithLock(work, { waitTime: 10_000 });
+      await stage().blocker().unlock(1);
+      expect(await waiting).to.deep.equal({ acquired: true, value: undefined });
+      expect(await stage().isLocked()).to.equal(false);
+      const error = await rejection(lock.tryWithLock(() => Promise.reject(new Error('work'))));
+      expect(error.message).to.equal('work');
+    });
+
+    it('atLeast: the lock stays so long after it was acquired, although the work has ended or thrown', async () => {
+      const lock = stage().lock();
+      const fails = (): Promise<never> => Promise.reject(new Error('work'));
+      for (const work of [() => 'done', fails]) {
+        const outcome = await lock.withLock(work, { atLeast: 20_000 }).catch((error: Error) => error.message);
+        expect(outcome).to.equal(work === fails ? 'work' : 'done');
+        expect(await stage().blocker().tryLock({ threadId: 1 })).to.equal(false);
+        expect(await stage().redis.pttl(stage().keys[0]!)).to.be.within(1, 20_000);
+        await stage().redis.del(...(await stage().leftKeys()));
+      }
+      // A waiter is told of the shorter lease, and gets in when it ends.
+      await lock.withLock(() => 'done', { atLeast: 300 });
+      expect(await stage().blocker().tryLock(10_000, 5_000, undefined, 1)).to.equal(true);
+      await stage().blocker().unlock(1);
+      expect(await lock.tryWithLock(() => sleep(20), { waitTime: 10_000, atLeast: 10 })).to.include({ acquired: true });
+      expect(await stage().isLocked()).to.equal(false);
+      for (const atLeast of [-1, NaN, Infinity, 1e300]) {
+        expect(await rejection(lock.withLock(() => 1, { atLeast }))).to.be.instanceOf(RangeError);
+      }
+      expect(await rejection(lock.acquire({ atLeast: 1 } as never))).to.be.instanceOf(ConfigError);
+      expect(await stage().isLocked()).to.equal(false);
     });
 
     it('withLock rejects with the error of the work, whatever became of the lock', async () => {

@@ -134,6 +134,7 @@ describe('ioredisson/nestjs', function () {
             params: 1,
             most: 1,
             sold: 10,
+            cron: ['monday', 'skipped', 'skipped'],
             ok: [201, 201],
             conflict: 409,
             service: 'LOCK_TIMEOUT',

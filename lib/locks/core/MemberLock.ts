@@ -45,6 +45,13 @@ export interface MemberHold extends LockHold {
    * @returns whether it is still held
    */
   setLease(leaseMs: number): Promise<boolean>;
+  /**
+   * Leaves the hold to expire: it is neither renewed nor released, and its end is not reported as a loss. `unlock` then
+   * does nothing.
+   * @param leaseMs - how long it stays, in ms from now. @default the rest of its lease
+   * @throws LockLostError if it was lost before; errors of the connection
+   */
+  letExpire(leaseMs?: number): Promise<void>;
   /** Registers a callback object for its end. One of its methods is called, once. */
   onEnd(end: HoldEnd): void;
 }

@@ -66,6 +66,14 @@ export class MultiHold implements MemberHold {
     return false;
   }
 
+  letExpire(leaseMs?: number): Promise<void> {
+    this.#released ??= settleQuorum(
+      this.#holds.map((hold) => hold.letExpire(leaseMs)),
+      this.#needed,
+    );
+    return this.#released;
+  }
+
   /** The hold ends when too few of its members are left, or when all of them have ended. */
   onEnd(end: HoldEnd): void {
     let open = this.#holds.length;

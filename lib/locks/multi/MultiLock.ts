@@ -1,5 +1,5 @@
 import { ACQUIRE_OPTIONS } from '../../config/optionNames';
-import type { AcquireOptions, LockHold, LockOptions, ThreadOptions } from '../../api';
+import type { AcquireOptions, LockHold, LockOptions, RunOptions, ThreadOptions, TryResult } from '../../api';
 import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError } from '../../errors';
 import { isTraced } from '../../util/channels';
 import { type AcquireTrace, HoldTrace, traceAcquire } from '../../telemetry/tracing';
@@ -9,7 +9,7 @@ import type { TimeUnit } from '../../util/TimeUnit';
 import { checkThreadId, HandleThread, readCaller, readTryLock, threadForHold } from '../core/calls';
 import { ALL, isHung, majorityOf, type Quorum, settleQuorum } from './quorum';
 import { MultiAcquisition, type MultiRequest, type MultiFailure } from './MultiAcquisition';
-import { acquireHold, tryAcquireHold, withHold } from '../core/holdOperations';
+import { acquireHold, tryAcquireHold, tryWithHold, withHold, type Work } from '../core/holdOperations';
 import { isMemberLock, type InternalOptions, type MemberLock, type TakenHold } from '../core/MemberLock';
 import { MultiHold } from './MultiHold';
 
@@ -150,17 +150,19 @@ export class MultiLock implements MemberLock {
   }
 
   acquire(options?: AcquireOptions): Promise<LockHold> {
-    return acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options));
+    return acquireHold(this, options);
   }
 
   tryAcquireHold(options?: AcquireOptions): Promise<LockHold | null> {
-    return tryAcquireHold(options, (waitMs) => this.takeHold(waitMs, options));
+    return tryAcquireHold(this, options);
   }
 
-  withLock<T>(fn: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    return withHold(fn, options, (call) =>
-      acquireHold(this.name, options, (waitMs) => this.takeHold(waitMs, options, { call })),
-    );
+  withLock<T>(fn: Work<T>, options?: RunOptions): Promise<T> {
+    return withHold(this, fn, options);
+  }
+
+  tryWithLock<T>(fn: Work<T>, options?: RunOptions): Promise<TryResult<T>> {
+    return tryWithHold(this, fn, options);
   }
 
   async takeHold(

@@ -44,6 +44,12 @@ class Stock {
 
   @WithLock(lockName)
   async waits(): Promise<void> {}
+
+  // The key function takes fewer parameters than the method.
+  @WithLock((day: string) => `${lockName}:cron:${day}`, { skip: true, atLeast: 60_000 })
+  async cron(day: string, _at: Date): Promise<string> {
+    return day;
+  }
 }
 
 @Controller('stock')
@@ -104,6 +110,11 @@ async function main(): Promise<void> {
   await Promise.all(Array.from({ length: 10 }, () => stock.sell('apple')));
   report['most'] = stock.most;
   report['sold'] = stock.sold;
+  const now = new Date();
+  report['cron'] = await Promise.all([1, 2].map(() => stock.cron('monday', now)));
+  report['cron'] = [...(report['cron'] as (string | undefined)[]), await stock.cron('monday', now)]
+    .map((day) => day ?? 'skipped')
+    .sort();
   report['ok'] = [await post('sell/apple'), await post('own/pear')];
   await other.getLock(`${lockName}:http`).withLock(async () => {
     report['conflict'] = await post('sell/apple');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ConfigError, DisLock, LockTimeoutError, type Redisson } from '../../../lib';
-import { monotonicNow, sleep } from '../../support';
+import { monotonicNow, sleep, sleepUntil } from '../../support';
 import { Inside, newClient, rejection } from '../synchronizers/support';
 import { openDisLock } from './support';
 
@@ -43,6 +43,26 @@ describe('@DisLock', () => {
     const job = new Job();
     await Promise.all([job.run('a', 1), job.run('a', 2), job.run('b', 1)]);
     expect(inside.most).to.equal(3);
+  });
+
+  it('skip: the job runs once in a fleet, and those that do not get the lock resolve undefined, as long as atLeast', async () => {
+    let runs = 0;
+    class Job {
+      @DisLock({ key: name, skip: true, atLeast: 400 })
+      async run(): Promise<string> {
+        await sleep(5);
+        return `run ${++runs}`;
+      }
+    }
+    const fleet = [new Job(), new Job(), new Job()];
+    const results = await Promise.all(fleet.map((job) => job.run()));
+    expect(results.filter((one) => one !== undefined)).to.deep.equal(['run 1']);
+    expect(await fleet[0]!.run()).to.equal(undefined);
+    await sleepUntil(async () => !(await client.getLock(name).isLocked()));
+    expect(await fleet[1]!.run()).to.equal('run 2');
+    for (const wrong of [{ atLeast: -1 }, { atLeast: NaN }, { skip: 'yes' }]) {
+      expect(() => DisLock({ key: name, ...(wrong as object) })).to.throw();
+    }
   });
 
   it('passes this, the arguments and the value through, and keeps the name of the method', async () => {

@@ -11,6 +11,8 @@ describe('the options of @DisLock', () => {
       watchdogMs: undefined,
       maxRenewTimes: 360,
       letsExpire: false,
+      atLeast: 0,
+      skip: false,
       client: undefined,
     });
   });
