@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { IllegalMonitorStateError, type Redisson, type RedissonOptions, type RLock } from '../../lib';
 import { bareClient, newClient } from '../redis/synchronizers/support';
 import { allowLeftovers, uniqueName } from '../support';
-import type { LockKind } from './lockContract';
+import type { LockUnderTest } from './lockContract';
 import { sleepUntil } from './world';
 
 /** The watchdog time-out of the clients of the contract, in ms: long enough for a busy machine, short enough to wait for. */
@@ -11,7 +11,7 @@ export const WATCHDOG_MS = 900;
 
 /** What a test of the contract works with: one lock name, a client, another client, a bare connection. */
 export class LockStage {
-  readonly kind: LockKind;
+  readonly kind: LockUnderTest;
   readonly name: string;
   readonly client: Redisson;
   readonly other: Redisson;
@@ -21,7 +21,7 @@ export class LockStage {
   /** Whether the test leaves keys behind on purpose. */
   leavesKeys = false;
 
-  constructor(kind: LockKind) {
+  constructor(kind: LockUnderTest) {
     this.kind = kind;
     this.name = uniqueName('contract');
     this.redis = bareClient();
@@ -113,7 +113,7 @@ export class LockStage {
 }
 
 /** A stage for each test of a `describe`. */
-export function useStage(kind: LockKind): () => LockStage {
+export function useStage(kind: LockUnderTest): () => LockStage {
   let stage: LockStage | undefined;
   beforeEach(() => {
     stage = new LockStage(kind);
@@ -128,7 +128,7 @@ export function useStage(kind: LockKind): () => LockStage {
 export type Scenario = (stage: LockStage) => Promise<void>;
 
 /** Scenarios that mostly wait, by the names of their tests: they begin together, and each test waits for its own. */
-export function together(kind: LockKind, scenarios: Readonly<Record<string, Scenario>>): void {
+export function together(kind: LockUnderTest, scenarios: Readonly<Record<string, Scenario>>): void {
   const running = new Map<string, Promise<void>>();
   const stages: LockStage[] = [];
 

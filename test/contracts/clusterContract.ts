@@ -3,10 +3,10 @@ import { Redisson } from '../../lib';
 import { RedisCluster, trackClient, uniqueName } from '../support';
 import { bareClient } from '../redis/synchronizers/support';
 import { clusterConfig } from '../support/topologyConfigs';
-import type { LockKind } from './lockContract';
+import type { LockUnderTest } from './lockContract';
 
 /** A kind of lock on a cluster, and its ids (test/README.md): B-CLUSTER first. */
-export interface ClusterKind extends Pick<LockKind, 'make'> {
+export interface ClusterKind extends Pick<LockUnderTest, 'make'> {
   /** Begin the name of the test, e.g. `L-11`. */
   readonly ids?: string;
 }

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { rejection } from '../redis/synchronizers/support';
 import { monitor, redisUrl, trackClient } from '../support';
-import type { LockKind } from './lockContract';
+import type { LockUnderTest } from './lockContract';
 import { useStage } from './LockStage';
 import { onServer, sleep, sleepUntil, turn } from './world';
 
 /** An AbortSignal ends the wait and leaves nothing. */
-export function lockAborts(kind: LockKind): void {
+export function lockAborts(kind: LockUnderTest): void {
   const stage = useStage(kind);
   const { traits } = kind;
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { CommandError, ConfigError, type RLock, type TimeUnit } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 import { monitor, redisUrl, trackClient } from '../support';
-import type { LockKind } from './lockContract';
+import type { LockUnderTest } from './lockContract';
 import { useStage } from './LockStage';
 import { onServer } from './world';
 
@@ -69,7 +69,7 @@ const MISSPELT: readonly (readonly [call: Call, suggestion: string])[] = [
 ];
 
 /** Bad input is refused before anything is sent; a key of another type is left alone. */
-export function lockBadInput(kind: LockKind): void {
+export function lockBadInput(kind: LockUnderTest): void {
   const stage = useStage(kind);
   const single = kind.traits.single !== false;
 

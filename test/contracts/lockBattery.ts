@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { ConnectionError, IllegalMonitorStateError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 import { RedisServer, trackClient } from '../support';
-import { titled, type LockKind } from './lockContract';
+import { titled, type LockUnderTest } from './lockContract';
 import { useStage } from './LockStage';
 import { monotonicNow, onServer, sleep } from './world';
 
 /** The state of a lock as its owner and others see it (test/README.md). */
-export function lockBattery(kind: LockKind): void {
+export function lockBattery(kind: LockUnderTest): void {
   const stage = useStage(kind);
   const { traits } = kind;
   const single = traits.single !== false;

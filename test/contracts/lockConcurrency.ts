@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { RLock } from '../../lib';
 import { uniqueName } from '../support';
-import { titled, type LockKind } from './lockContract';
+import { titled, type LockUnderTest } from './lockContract';
 import { useStage, type LockStage } from './LockStage';
 import { sleep, turn } from './world';
 
@@ -39,7 +39,7 @@ class Section {
 }
 
 /** Many owners, of one client and of many: never two inside, nobody is forgotten. */
-export function lockConcurrency(kind: LockKind): void {
+export function lockConcurrency(kind: LockUnderTest): void {
   const stage = useStage(kind);
 
   function contender(client = stage().client, i = 0): { readonly lock: RLock; readonly exclusive: boolean } {

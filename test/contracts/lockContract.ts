@@ -35,7 +35,7 @@ export type Battery =
 export interface LockTraits {
   /** Its holder may take it once more. */
   readonly reentrant: boolean;
-  /** Several owners hold it at once; what excludes it is {@link LockKind.blocker}. Default: false. */
+  /** Several owners hold it at once; what excludes it is {@link LockUnderTest.blocker}. Default: false. */
   readonly shared?: boolean;
   /** Waiters are served in the order of asking. Default: false. */
   readonly fair?: boolean;
@@ -53,7 +53,7 @@ export interface LockTraits {
 }
 
 /** A kind of lock under test. */
-export interface LockKind {
+export interface LockUnderTest {
   /** A fresh handle. */
   make(client: Redisson, name: string): RLock;
   readonly traits: LockTraits;
@@ -70,13 +70,13 @@ export interface LockKind {
 }
 
 /** Begins a test's name with its id. */
-export function titled(kind: LockKind, battery: Battery, text: string): string {
+export function titled(kind: LockUnderTest, battery: Battery, text: string): string {
   const id = kind.ids?.[battery];
   return `${id === undefined ? '' : `${id} `}${battery}: ${text}`;
 }
 
 /** What every lock of the package has to keep, whatever its kind. Needs the shared server. */
-export function lockContract(name: string, kind: LockKind): void {
+export function lockContract(name: string, kind: LockUnderTest): void {
   describe(name, () => {
     lockBattery(kind);
     lockWaits(kind);

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { ConfigError, LockLostError, LockTimeoutError, TimeUnit } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 
-import type { LockKind } from './lockContract';
+import type { LockUnderTest } from './lockContract';
 import { useStage } from './LockStage';
 import { monotonicNow, sleep } from './world';
 
 /** acquire, tryAcquireHold, withLock, LockHold, await using. */
-export function lockHolds(kind: LockKind): void {
+export function lockHolds(kind: LockUnderTest): void {
   const stage = useStage(kind);
   const { traits } = kind;
 

@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import { IllegalMonitorStateError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 
-import type { LockKind } from './lockContract';
+import type { LockUnderTest } from './lockContract';
 import { useStage } from './LockStage';
 import { sleepUntil, turn } from './world';
 
 /** Parallel branches and nested callbacks (A10): docs/threads.md. */
-export function lockThreads(kind: LockKind): void {
+export function lockThreads(kind: LockUnderTest): void {
   const stage = useStage(kind);
   const { traits } = kind;
 

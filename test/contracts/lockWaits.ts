@@ -4,12 +4,12 @@ import { stub } from 'sinon';
 import { ShutdownError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 import { monitor, redisUrl, trackClient } from '../support';
-import { titled, type LockKind } from './lockContract';
+import { titled, type LockUnderTest } from './lockContract';
 import { useStage } from './LockStage';
 import { abortedOnWaking, monotonicNow, onServer, sleep } from './world';
 
 /** Waiting: bounds, wake-ups, and who is told what. */
-export function lockWaits(kind: LockKind): void {
+export function lockWaits(kind: LockUnderTest): void {
   const stage = useStage(kind);
   const { traits } = kind;
   const single = traits.single !== false;

@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import { LockLostError, type LockLostEvent } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 import { type Monitor, monitor, redisUrl } from '../support';
-import { titled, type LockKind } from './lockContract';
+import { titled, type LockUnderTest } from './lockContract';
 import { type LockStage, type Scenario, together, WATCHDOG_MS } from './LockStage';
 import { definesForServer, monotonicNow, sleep, sleepUntil, turn } from './world';
 
 /** The watchdog: who is kept and who is not, and what a lost lock looks like to its owner. */
-export function lockWatchdog(kind: LockKind): void {
+export function lockWatchdog(kind: LockUnderTest): void {
   const scenarios: Record<string, Scenario> = {
     [titled(kind, 'B-AUTOEXPIRE', 'a living owner keeps it, a dead one for no longer than the watchdog time-out')]:
       livesAndDies,

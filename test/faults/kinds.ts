@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Redisson, RLock } from '../../lib';
+import { EVERY_LOCK, isComposed, makeLock, membersOf } from '../support/kinds';
 
 /** A kind of lock, as the tests of all kinds need it. */
-export interface LockKind {
+export interface FaultyLock {
   readonly title: string;
   /** The lock under test. */
   of(client: Redisson, name: string): RLock;
@@ -18,37 +19,22 @@ export interface LockKind {
   readonly counter?: RegExp;
 }
 
-function plain(title: string, of: LockKind['of'], more?: Partial<LockKind>): LockKind {
-  return { title, of, rival: of, keys: (name) => [name], reentrant: true, ...more };
-}
-
-function members(name: string, count: number): string[] {
-  return Array.from({ length: count }, (_, i) => `${name}:${i}`);
-}
-
 /** Every kind of lock there is. */
-export const LOCK_KINDS: readonly LockKind[] = [
-  plain('lock', (client, name) => client.getLock(name)),
-  plain('fair lock', (client, name) => client.getFairLock(name)),
-  plain('fenced lock', (client, name) => client.getFencedLock(name), { fenced: true }),
-  plain('spin lock', (client, name) => client.getSpinLock(name)),
-  plain('non-reentrant lock', (client, name) => client.getNonReentrantLock(name), { reentrant: false }),
-  plain('non-reentrant fair lock', (client, name) => client.getNonReentrantFairLock(name), { reentrant: false }),
-  plain('read lock', (client, name) => client.getReadWriteLock(name).readLock(), {
-    rival: (client, name) => client.getReadWriteLock(name).writeLock(),
-  }),
-  plain('write lock', (client, name) => client.getReadWriteLock(name).writeLock()),
-  plain('group lock', (client, name) => client.getMultiLock(name, ['a']), { counter: /:lock_count$/ }),
-  plain('multi-lock', (client, name) => client.getMultiLock(...members(name, 2).map((one) => client.getLock(one))), {
-    keys: (name) => members(name, 2),
-  }),
-  plain('red lock', (client, name) => client.getRedLock(...members(name, 3).map((one) => client.getLock(one))), {
-    keys: (name) => members(name, 3),
-  }),
-];
+export const LOCK_KINDS: readonly FaultyLock[] = EVERY_LOCK.map((kind) => {
+  const of = (client: Redisson, name: string): RLock => makeLock(kind, client, name);
+  return {
+    title: kind.noun,
+    of,
+    rival: kind.name === 'read' ? (client, name) => client.getReadWriteLock(name).writeLock() : of,
+    keys: isComposed(kind) ? membersOf : (name) => [name],
+    reentrant: kind.reentrant !== false,
+    ...('token' in kind.keysOf('', '') && { fenced: true }),
+    ...(kind.data === 'values' && { counter: /:lock_count$/ }),
+  };
+});
 
 /** The hold counts of a lock, of each of its keys: all owners together. */
-export function holdCounts(direct: Redis, kind: LockKind, name: string): Promise<number[]> {
+export function holdCounts(direct: Redis, kind: FaultyLock, name: string): Promise<number[]> {
   return Promise.all(
     kind.keys(name).map(async (key) => {
       const fields = Object.entries(await direct.hgetall(key));

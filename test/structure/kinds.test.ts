@@ -6,6 +6,7 @@ import { ALL_KINDS } from '../../lib/kinds/allKinds';
 import type { Kind } from '../../lib/locks/kinds/Kind';
 import { projectRoot } from '../../tools/buildOutput';
 import { allScripts } from '../../tools/scripts';
+import { EVERY_LOCK } from '../support/kinds';
 import { rulesOf } from '../support/securityPage';
 import { withRights } from './securityPage';
 
@@ -68,6 +69,16 @@ describe('the kinds of objects', () => {
     });
     const places = rulesOf('inspection').filter((rule) => rule.startsWith('~'));
     expect(places, 'the block "inspection" of docs/security.md').to.have.members([...new Set(prefixes)]);
+  });
+
+  it('run the contract on a server', () => {
+    const folder = 'test/redis/locks';
+    const texts = fs.readdirSync(path.join(projectRoot, folder)).map((file) => read(`${folder}/${file}`));
+    const missing = EVERY_LOCK.filter(({ name }) => !texts.some((text) => text.includes(`underTest('${name}')`)));
+    const advice = missing.map(
+      ({ name, noun }) => `add lockContract('${noun}', underTest('${name}')) to a test file of ${folder}`,
+    );
+    expect(advice).to.deep.equal([]);
   });
 
   it('are in docs/observability.md', () => {

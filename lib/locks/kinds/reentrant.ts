@@ -42,9 +42,9 @@ export const LOCK = {
 
 /** Several locks as one: in Redis there are only its members. */
 const COMPOSITION = { report: 'lock', data: 'owners', keysOf: () => ({}), scripts: () => [], commands: [] } as const;
-export const MULTI = { name: 'multi', noun: 'MultiLock', ...COMPOSITION } as const satisfies Kind;
+export const MULTI = { name: 'multi', noun: 'multi-lock', ...COMPOSITION } as const satisfies Kind;
 /** As {@link MULTI}, where the majority counts. */
-export const RED = { name: 'red', noun: 'RedLock', ...COMPOSITION } as const satisfies Kind;
+export const RED = { name: 'red', noun: 'red lock', ...COMPOSITION } as const satisfies Kind;
 
 /** The base of all kinds: the lock of {@link reentrantKind} without hand-over. */
 export function commonKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {

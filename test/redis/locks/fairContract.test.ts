@@ -1,9 +1,9 @@
 // Ids in titles: test/README.md
 import { lockContract } from '../../contracts/lockContract';
+import { underTest } from '../../support/kinds';
 
 lockContract('RLock (fair)', {
-  make: (client, name) => client.getFairLock(name),
-  traits: { reentrant: true, pubsub: true, fair: true },
+  ...underTest('fair'),
   ids: {
     'B-TRYWAIT': 'FL-11',
     'B-FORCE': 'FL-12',

@@ -1,8 +1,4 @@
-import { tokenKey } from '../../../lib/locks/kinds/fenced';
 import { lockContract } from '../../contracts/lockContract';
+import { underTest } from '../../support/kinds';
 
-lockContract('RFencedLock', {
-  make: (client, name) => client.getFencedLock(name),
-  traits: { reentrant: true, pubsub: true, fenced: true },
-  persistentKeys: (name) => [tokenKey(name)],
-});
+lockContract('RFencedLock', underTest('fenced'));

@@ -1,9 +1,9 @@
 // Ids in titles: test/README.md
 import { lockContract } from '../../contracts/lockContract';
+import { underTest } from '../../support/kinds';
 
 lockContract('RLock (group)', {
-  make: (client, name) => client.getMultiLock(name, ['test1', 'test2']),
-  traits: { reentrant: true, pubsub: true, counted: false },
+  ...underTest('group'),
   ids: {
     'B-SUBS': 'FM-08',
     'B-ONESUB': 'FM-09',

@@ -1,11 +1,5 @@
 import { lockContract } from '../../contracts/lockContract';
+import { underTest } from '../../support/kinds';
 
-lockContract('RLock (non-reentrant)', {
-  make: (client, name) => client.getNonReentrantLock(name),
-  traits: { reentrant: false, pubsub: true },
-});
-
-lockContract('RLock (non-reentrant, fair)', {
-  make: (client, name) => client.getNonReentrantFairLock(name),
-  traits: { reentrant: false, pubsub: true, fair: true },
-});
+lockContract('RLock (non-reentrant)', underTest('nonReentrant'));
+lockContract('RLock (non-reentrant, fair)', underTest('nonReentrantFair'));

@@ -1,14 +1,9 @@
 // Ids in titles: test/README.md
 import { lockContract } from '../../contracts/lockContract';
+import { underTest } from '../../support/kinds';
 
 lockContract('RReadWriteLock.readLock()', {
-  make: (client, name) => client.getReadWriteLock(name).readLock(),
-  blocker: (client, name) => client.getReadWriteLock(name).writeLock(),
-  contender: (client, name, i) => {
-    const both = client.getReadWriteLock(name);
-    return i % 3 === 0 ? { lock: both.writeLock(), exclusive: true } : { lock: both.readLock(), exclusive: false };
-  },
-  traits: { reentrant: true, pubsub: true, shared: true },
+  ...underTest('read'),
   ids: {
     'B-HOLDCOUNT': 'RW-20',
     'B-HELD-OTHER': 'RW-21',
@@ -25,7 +20,6 @@ lockContract('RReadWriteLock.readLock()', {
 });
 
 lockContract('RReadWriteLock.writeLock()', {
-  make: (client, name) => client.getReadWriteLock(name).writeLock(),
-  traits: { reentrant: true, pubsub: true },
+  ...underTest('write'),
   ids: { 'B-HOLDCOUNT': 'RW-20', 'B-EXPIRE': 'RW-18', 'B-AUTOEXPIRE': 'RW-19' },
 });

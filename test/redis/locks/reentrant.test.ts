@@ -1,9 +1,9 @@
 // Ids in titles: test/README.md
 import { lockContract } from '../../contracts/lockContract';
+import { underTest } from '../../support/kinds';
 
 lockContract('RLock (plain)', {
-  make: (client, name) => client.getLock(name),
-  traits: { reentrant: true, pubsub: true },
+  ...underTest('lock'),
   ids: {
     'B-SUBS': 'L-01',
     'B-ONESUB': 'L-02',

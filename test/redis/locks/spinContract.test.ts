@@ -1,9 +1,9 @@
 // Ids in titles: test/README.md
 import { lockContract } from '../../contracts/lockContract';
+import { underTest } from '../../support/kinds';
 
 lockContract('RLock (spin)', {
-  make: (client, name) => client.getSpinLock(name),
-  traits: { reentrant: true, pubsub: false },
+  ...underTest('spin'),
   ids: {
     'B-REDISFAIL': 'SP-01',
     'B-TRYWAIT': 'SP-02',

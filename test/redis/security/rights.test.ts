@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { CommandError, Redisson } from '../../../lib';
+import { blockOf } from '../../../lib/doctor/neededRights';
 import { Inspector } from '../../../lib/inspection';
+import { ALL_KINDS, KINDS } from '../../../lib/kinds/allKinds';
 import { RedisServer, sleepUntil, trackClient } from '../../support';
 import { refusals, rulesOf } from '../../support/securityPage';
 import { WORKLOADS } from './workloads';
@@ -25,7 +27,10 @@ describe('docs/security.md: a user with the rights of the page and no others', f
   after(() => server.stop());
 
   /** Runs what a kind is for. @returns what Redis refused to do, and what failed */
-  async function tryOut(kind: string, rules: readonly string[]): Promise<{ refused: string[]; failure?: unknown }> {
+  async function tryOut(
+    kind: keyof typeof WORKLOADS,
+    rules: readonly string[],
+  ): Promise<{ refused: string[]; failure?: unknown }> {
     await admin.call('acl', 'setuser', 'service', 'reset', 'on', '>secret', ...rules);
     await admin.call('acl', 'log', 'reset');
     const url = `redis://service:secret@127.0.0.1:${server.port}`;
@@ -39,7 +44,7 @@ describe('docs/security.md: a user with the rights of the page and no others', f
     const stuck = new Promise((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error(`${kind} is stuck`)), 2 * STUCK_MS);
     });
-    const work = WORKLOADS[kind]!({ a, b, url, untilWaiting });
+    const work = WORKLOADS[kind]({ a, b, url, untilWaiting });
     try {
       await Promise.race([work, stuck]);
     } catch (error) {
@@ -54,15 +59,15 @@ describe('docs/security.md: a user with the rights of the page and no others', f
     return { refused, ...(failure !== undefined && { failure }) };
   }
 
-  for (const kind of Object.keys(WORKLOADS)) {
-    const block = kind === 'multi' ? 'lock' : kind;
+  for (const kind of ['inspection', ...ALL_KINDS.map(({ name }) => name)] as const) {
+    const block = kind === 'inspection' ? kind : blockOf(KINDS[kind]);
 
     it(`${kind}: they are enough`, async () => {
       if (kind === 'inspection') await populate();
       expect(await tryOut(kind, [...rulesOf('connection'), ...rulesOf(block)])).to.deep.equal({ refused: [] });
     });
 
-    if (kind === 'multi') continue;
+    if (kind === 'multi' || kind === 'red') continue;
     it(`${kind}: none is too many of its keys and channels`, async () => {
       const rules = rulesOf(block);
       for (const rule of rules.filter((one) => !one.startsWith('+'))) {

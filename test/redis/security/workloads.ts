@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RedissonClient, type RLock, TimeUnit } from '../../../lib';
+import { type ObjectKind, type RedissonClient, type RLock, TimeUnit } from '../../../lib';
 import { Inspector } from '../../../lib/inspection';
 
 /** Two clients of a user that has the rights of the page and no more, and a look at what others cannot do. */
@@ -97,8 +97,28 @@ const readWrite: Workload = async (stage) => {
   });
 };
 
-/** By the name of the block in docs/security.md. */
-export const WORKLOADS: Readonly<Record<string, Workload>> = {
+function nonReentrant(lockOf: LockOf): Workload {
+  return async (stage) => {
+    const hold = await lockOf(stage.a).acquire();
+    await sleep(250);
+    const waiting = quiet(lockOf(stage.b).acquire());
+    await stage.untilWaiting();
+    await hold.unlock();
+    await (await waiting).unlock();
+    await observed(lockOf)(stage);
+  };
+}
+
+const members: Workload = async ({ a }) => {
+  for (const lock of [a.getMultiLock(a.getLock('app:x'), a.getLock('app:y')), a.getRedLock(a.getLock('app:z'))]) {
+    const hold = await lock.acquire();
+    await sleep(250);
+    await hold.unlock();
+  }
+};
+
+/** What each kind is for. The test runs it with the rights of the kind's block in docs/security.md. */
+export const WORKLOADS: Readonly<Record<ObjectKind | 'inspection', Workload>> = {
   lock: both((client) => client.getLock('app:x')),
   fair: both((client) => client.getFairLock('app:x')),
   fenced: async (stage) => {
@@ -120,24 +140,12 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     await (await waiting).unlock();
     await observed((client) => client.getSpinLock('app:x'))(stage);
   },
-  nonReentrant: async (stage) => {
-    const lock = stage.a.getNonReentrantLock('app:x');
-    const hold = await lock.acquire();
-    await sleep(250);
-    const waiting = quiet(stage.b.getNonReentrantLock('app:x').acquire());
-    await stage.untilWaiting();
-    await hold.unlock();
-    await (await waiting).unlock();
-    await observed((client) => client.getNonReentrantLock('app:x'))(stage);
-  },
-  readWrite,
-  multi: async ({ a }) => {
-    for (const lock of [a.getMultiLock(a.getLock('app:x'), a.getLock('app:y')), a.getRedLock(a.getLock('app:z'))]) {
-      const hold = await lock.acquire();
-      await sleep(250);
-      await hold.unlock();
-    }
-  },
+  nonReentrant: nonReentrant((client) => client.getNonReentrantLock('app:x')),
+  nonReentrantFair: nonReentrant((client) => client.getNonReentrantFairLock('app:x')),
+  read: readWrite,
+  write: readWrite,
+  multi: members,
+  red: members,
   group: async (stage) => {
     await lockWorkload((client) => client.getMultiLock('app:x', ['a', 'b']))(stage);
     const lock = stage.a.getMultiLock('app:x', ['a', 'b']);
@@ -163,7 +171,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     await a.trySetPermits(1, 10, TimeUnit.SECONDS);
     await a.delete();
   },
-  permitExpirableSemaphore: async (stage) => {
+  permit: async (stage) => {
     const [a, b] = [stage.a, stage.b].map((client) => client.getPermitExpirableSemaphore('app:x')) as [
       ReturnType<RedissonClient['getPermitExpirableSemaphore']>,
       ReturnType<RedissonClient['getPermitExpirableSemaphore']>,
@@ -186,7 +194,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     await a.setPermits(5);
     await a.delete();
   },
-  countDownLatch: async (stage) => {
+  latch: async (stage) => {
     const latch = stage.a.getCountDownLatch('app:x');
     await latch.trySetCount(2);
     const waiting = quiet(stage.b.getCountDownLatch('app:x').await());

@@ -1,8 +1,10 @@
 import { enter } from '../engine/install';
 import { createHash } from 'node:crypto';
-import type { RLock } from '../../../lib/api';
+import type { ObjectKind, RLock } from '../../../lib/api';
+import { KINDS } from '../../../lib/kinds/allKinds';
 import type { Redisson } from '../../../lib/Redisson';
 import { SAMPLES } from '../../redis/scripts/samples';
+import { EVERY_LOCK, makeLock } from '../../support/kinds';
 import { Loop, Phase, type SimProcess } from '../engine/Loop';
 import { Random } from '../engine/Random';
 import { JAVA_SCRIPTS } from '../java/javaScripts';
@@ -63,17 +65,9 @@ export interface LockPlace extends Wanted {
 /** How many permits the semaphores of a world have. */
 export const PERMITS = 3;
 
-export const LOCK_KINDS = [
-  'lock',
-  'fair',
-  'fenced',
-  'spin',
-  'nonReentrant',
-  'nonReentrantFair',
-  'read',
-  'write',
-] as const;
-export type LockKindName = (typeof LOCK_KINDS)[number];
+/** The locks that need no more than a name. Their order is part of what a seed says. */
+export const LOCK_KINDS: readonly LockKindName[] = EVERY_LOCK.filter(({ lockOf }) => lockOf).map(({ name }) => name);
+export type LockKindName = ObjectKind;
 
 /** What a seed decides about its world. */
 export interface Profile {
@@ -322,24 +316,7 @@ export class World {
   }
 
   lockOf(client: Redisson, kind: LockKindName, name: string): RLock {
-    switch (kind) {
-      case 'lock':
-        return client.getLock(name);
-      case 'fair':
-        return client.getFairLock(name);
-      case 'fenced':
-        return client.getFencedLock(name);
-      case 'spin':
-        return client.getSpinLock(name);
-      case 'nonReentrant':
-        return client.getNonReentrantLock(name);
-      case 'nonReentrantFair':
-        return client.getNonReentrantFairLock(name);
-      case 'read':
-        return client.getReadWriteLock(name).readLock();
-      case 'write':
-        return client.getReadWriteLock(name).writeLock();
-    }
+    return makeLock(KINDS[kind], client, name);
   }
 
   /** A permit is free, or somebody has it: never more than there are. */
