@@ -135,6 +135,8 @@ async function live(
   loop.watch = undefined;
   if (broken()) return;
   for (const { app, what, since } of world.operations) {
+    // It was killed in the middle of its turn.
+    if (!app.process.alive) continue;
     oracle.violate(`does not settle: ${app.process.id} ${what}, since ${since.toFixed(3)}`);
   }
   if (broken()) return;

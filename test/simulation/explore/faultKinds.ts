@@ -81,11 +81,9 @@ function callers(act: (stage: Stage, app: App) => void): Pick<FaultKind, 'strike
   };
 }
 
-function stepClock(ms: number): Pick<FaultKind, 'at' | 'where' | 'strike'> {
+function stepClock(ms: number): Pick<FaultKind, 'at' | 'strike'> {
   return {
     at: 'written',
-    // Their leases still go by the clocks of clients.
-    where: ({ name }) => !name.startsWith('group'),
     strike({ app }) {
       app.process.wallOffset += ms;
       return 0;

@@ -1,5 +1,6 @@
 import type { Mutation } from '../bundle';
 import { CLUSTER_MUTATIONS } from './clusterList';
+import { EXPLORED_MUTATIONS } from './exploredList';
 import type { GivenProfile } from '../workload/clusterWorlds';
 import type { Profile } from '../workload/World';
 
@@ -18,15 +19,28 @@ export interface SimulatedMutation extends Mutation {
   /** What the worlds of these seeds have in common. @default nothing: they are those of the simulation itself */
   readonly profile?: GivenProfile;
   readonly by?: undefined;
+  readonly exploring?: undefined;
+}
+
+/** A mutation that an exploration notices: one fault at each step of a scenario. */
+export interface ExploredMutation extends Mutation {
+  readonly exploring: {
+    /** The scenarios whose names begin so. */
+    readonly scenario: string;
+    /** The faults whose names contain this. */
+    readonly kind: string;
+  };
+  readonly by?: undefined;
 }
 
 /** A mutation that worlds do not show, or too rarely: a test notices it. */
 export interface TestedMutation extends Mutation {
   readonly by: NoticingTest;
+  readonly exploring?: undefined;
 }
 
 /** A mutation, and what it takes to notice it. */
-export type ListedMutation = SimulatedMutation | TestedMutation;
+export type ListedMutation = SimulatedMutation | TestedMutation | ExploredMutation;
 
 /** Few callers and far away: whoever is not woken by a message is not woken by the next one either. */
 const QUIET: Partial<Profile> = {
@@ -599,4 +613,5 @@ export const MUTATIONS: readonly ListedMutation[] = [
     ],
   },
   ...CLUSTER_MUTATIONS,
+  ...EXPLORED_MUTATIONS,
 ];

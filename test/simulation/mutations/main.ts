@@ -4,14 +4,21 @@ import * as path from 'node:path';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bundle } from '../bundle';
-import { MUTATIONS, type ListedMutation, type SimulatedMutation, type TestedMutation } from './list';
+import {
+  type ExploredMutation,
+  type ListedMutation,
+  MUTATIONS,
+  type SimulatedMutation,
+  type TestedMutation,
+} from './list';
 import { runTest } from './testRun';
 
 /*
  * npm run test:mutations -- [--seeds N] [--first N] [--only TEXT] [--jobs N] [--table]
  *
  * Breaks a copy of lib in each of the ways of `list.ts`, and runs the simulation until a seed notices. The seed that
- * does must pass with the lib as it is. Where the list names a test of mocha, that must fail with the mutation, and pass
+ * does must pass with the lib as it is. Where the list names an exploration, that must fail with the mutation, and pass
+ * without. Where the list names a test of mocha, that must fail with the mutation, and pass
  * without. Exit code 1, and the names, when a mutation survives.
  */
 
@@ -42,6 +49,7 @@ interface Outcome {
 
 /** @param intact - the simulation with the lib as it is */
 function tryOne(mutation: ListedMutation, intact: string): Promise<Outcome> {
+  if (mutation.exploring !== undefined) return exploreOne(mutation);
   return mutation.by === undefined ? simulateOne(mutation, intact) : testOne(mutation);
 }
 
@@ -52,6 +60,27 @@ async function testOne({ name, edits, by }: TestedMutation): Promise<Outcome> {
   const { passes, failures } = await runTest(by, [], LIMIT_MS);
   if (passes === 0 || failures > 0) return { name, caughtBy: undefined, bound, how: 'fails without it, too' };
   return { name, caughtBy: 'test', bound, how: `\`${path.basename(by.file)}\` fails` };
+}
+
+const EXPLORATION = path.join(__dirname, '..', 'explore', 'main.ts');
+
+async function exploreOne(mutation: ExploredMutation): Promise<Outcome> {
+  const { name, exploring } = mutation;
+  const bound = '-';
+  const args = ['--scenario', exploring.scenario, '--kind', exploring.kind, '--jobs', '1'];
+  const file = await bundle(mutation, EXPLORATION);
+  const intact = await bundle(undefined, EXPLORATION);
+  try {
+    const { output } = await run(file, args);
+    const [, where] = /^FAILED (.*)$/m.exec(output) ?? [];
+    const [, what = ''] = /^ {2}[\d.]+ (.*)$/m.exec(output) ?? [];
+    if (where === undefined) return { name, caughtBy: undefined, bound, how: '' };
+    const { status } = await run(intact, args);
+    if (status !== 0) return { name, caughtBy: undefined, bound, how: 'fails without it, too' };
+    return { name, caughtBy: 'explored', bound, how: `${plain(what)} (${where})` };
+  } finally {
+    for (const one of [file, intact]) fs.rmSync(one, { force: true });
+  }
 }
 
 async function simulateOne(mutation: SimulatedMutation, intact: string): Promise<Outcome> {
@@ -110,7 +139,7 @@ async function main(): Promise<void> {
       const outcome = await tryOne(mutation, intact);
       outcomes.push(outcome);
       const { name, caughtBy, bound, how } = outcome;
-      const by = caughtBy === 'test' ? 'test' : `seed ${caughtBy} of ${bound}`;
+      const by = caughtBy === 'test' || caughtBy === 'explored' ? caughtBy : `seed ${caughtBy} of ${bound}`;
       const what = caughtBy === undefined ? `SURVIVED ${bound}` : by;
       console.log(`${name.padEnd(62)} ${what.padEnd(14)} ${how}`);
     }

@@ -227,8 +227,6 @@ export class World {
     const app = new App(id, this.loop, this.nodes, latency, settings, java, replicated, this.cluster);
     app.process.rate = 1 + random.between(-0.0004, 0.0004);
     app.process.wallOffset = random.chance(30) ? random.between(-2_000, 2_000) : random.between(-5, 5);
-    // The leases of values go by the wall clocks of clients: those must agree, as docs/differences.md says.
-    if (this.profile.groups > 0) Object.assign(app.process, { rate: 1, wallOffset: 0 });
     if (this.sentinels !== undefined) app.sentinels = shuffled(random, this.sentinels.sentinels.addresses);
     this.apps.push(app);
     this.spawn(app.process, () => {
