@@ -150,7 +150,7 @@ const CLOCK_WARNING_MS = 500;
 const CLOCK_ERROR_MS = 5_000;
 
 export const clock: ServerCheck = {
-  why: 'Places in a fair queue and leases of permits end by the clocks of the clients.',
+  why: 'Java clients compare places in a fair queue, and leases of permits and values of a group, with their own clocks.',
   examine(server) {
     if ('refusal' in server.clock) {
       return unknown(`TIME: ${server.clock.refusal}`, 'allow the user TIME, or compare the clocks yourself');

@@ -37,8 +37,8 @@ const CLAIM_MS = 3000;
 const PROBE_AFTER_MS = 500;
 
 /**
- * The claims of probed waiters end one after the other within this time (ms), at most {@link LONGEST_TURN_MS} apart. So
- * a Java waiter, which cannot answer a probe, gets its turn: it is the head for a while before its own claim ends.
+ * The claims of probed waiters end one after the other within this time (ms), at most {@link LONGEST_TURN_MS} apart. A
+ * Java waiter, which cannot answer a probe, gets as much as its turn: it retries without a pause until it is the head.
  */
 const TURNS_MS = 750;
 const LONGEST_TURN_MS = 100;
@@ -111,8 +111,10 @@ end
  * `scoreOf(q, waiter)`: as text, empty without a score. `waiters(q)`: all of them, in order.
  *
  * `claimOf(q, waiter, score)`: when the claim of the waiter ends (epoch ms; nil: it has none), and whether it was
- * probed. A claim is `score:end:probed`, and counts only while the waiter has that score: when Java gets the lock it
+ * probed: 0 = no, 1 = yes, 2 = yes, and it has had its turn as the head. A claim is `score:end:probed`, and counts only while the waiter has that score: when Java gets the lock it
  * changes all scores, which ends all claims. `setClaim(q, waiter, score, ends, probed)`.
+ *
+ * `mayBeJava(owner)`: its thread id is none that only this package makes.
  */
 const SCORES_AND_CLAIMS = lua`
 local function scoreOf(q, waiter)
@@ -125,25 +127,38 @@ local function claimOf(q, waiter, score)
   local claim = q.claimed and redis.call('hget', q.claims, waiter)
   local length = #score + 1
   if not claim or string.sub(claim, 1, length) ~= score .. ':' then return nil end
-  return tonumber(string.sub(claim, length + 1, -3)), string.sub(claim, -1) == '1'
+  return tonumber(string.sub(claim, length + 1, -3)), tonumber(string.sub(claim, -1))
 end
 local function setClaim(q, waiter, score, ends, probed)
-  redis.call('hset', q.claims, waiter, score .. ':' .. ends .. ':' .. (probed and 1 or 0))
+  redis.call('hset', q.claims, waiter, score .. ':' .. ends .. ':' .. probed)
   q.claimed = true
+end
+local function mayBeJava(owner)
+  local threadId = tonumber(string.match(owner, ':(%d+)$'))
+  return not threadId or threadId < ${FIRST_AUTOMATIC_THREAD_ID} or threadId > ${Number.MAX_SAFE_INTEGER}
 end
 `;
 
 /**
  * `purge(q, head)`: removes heads whose score or claim has passed; every script of Redisson first removes those whose
- * score has. Returns the head, false if none waits.
+ * score has. A waiter that may be of Java could not answer a probe: once it is the head it gets its turn. Returns the
+ * head, false if none waits. Needs {@link WAKE}.
  */
 export const PURGE = lua`${SCORES_AND_CLAIMS}
 local function purge(q, head)
   while head do
     local score = scoreOf(q, head)
     local due = tonumber(score)
-    local ends = claimOf(q, head, score)
-    if not (due and due <= q.now) and not (ends and ends <= q.now) then return head end
+    local ends, probed = claimOf(q, head, score)
+    if not (due and due <= q.now) then
+      if not ends or ends > q.now then return head end
+      if probed == 1 and mayBeJava(head) then
+        local turn = math.min(${TURNS_MS} / redis.call('llen', q.list), ${LONGEST_TURN_MS})
+        setClaim(q, head, score, math.ceil(q.now + turn), 2)
+        tellWaiter(q, head)
+        return head
+      end
+    end
     redis.call('zrem', q.timeouts, head)
     redis.call('lpop', q.list)
     if q.claimed then redis.call('hdel', q.claims, head) end
@@ -202,7 +217,7 @@ local function probe(q, asker)
   for i, waiter in ipairs(ahead) do
     local score = scoreOf(q, waiter)
     local ends = math.floor(q.now + ${CLAIM_MS - PROBE_AFTER_MS} + turn * (i - 1))
-    setClaim(q, waiter, score, math.min(claimOf(q, waiter, score) or ends, ends), true)
+    setClaim(q, waiter, score, math.min(claimOf(q, waiter, score) or ends, ends), i == 1 and 2 or 1)
     tellWaiter(q, waiter)
   end
 end
@@ -211,12 +226,13 @@ local function claim(q, head, asker, told)
   local ends, probed = claimOf(q, head, score)
   if not ends then
     ends = q.now + ${CLAIM_MS} - told
-    setClaim(q, head, score, ends, false)
+    setClaim(q, head, score, ends, 0)
+    probed = 0
   end
   local rest = ends - q.now - ${CLAIM_MS - PROBE_AFTER_MS}
-  if not probed and rest <= 0 then probe(q, asker) end
+  if probed == 0 and rest <= 0 then probe(q, asker) end
   redis.call('pexpire', q.claims, ${CLAIMS_EXPIRE_MS})
-  if not probed and rest > 0 then
+  if probed == 0 and rest > 0 then
     tellWaiter(q, head)
     return rest
   end
@@ -225,7 +241,7 @@ local function claim(q, head, asker, told)
     if waiter == asker then break end
     local due = scoreOf(q, waiter)
     ends, probed = claimOf(q, waiter, due)
-    if not probed then return last - q.now + ${FALLBACK_MS} end
+    if not ends or probed == 0 then return last - q.now + ${FALLBACK_MS} end
     last = math.max(last or 0, math.min(ends, tonumber(due) or ends))
   end
   return last - q.now
@@ -233,17 +249,11 @@ end
 `;
 
 /**
- * `mayBeJava(owner)`: its thread id is none that only this package makes. `isOf(client, owner)`.
- *
  * `aheadOf(q, name, client)`: the waiters ahead of the first one of that client, to whose channels it must subscribe:
  * Java notifies only the head, which may be dead. Empty if none of them, and not the holder, may be Java's: our clients
  * check by themselves that the head attempts.
  */
 export const AHEAD_OF = lua`
-local function mayBeJava(owner)
-  local threadId = tonumber(string.match(owner, ':(%d+)$'))
-  return not threadId or threadId < ${FIRST_AUTOMATIC_THREAD_ID} or threadId > ${Number.MAX_SAFE_INTEGER}
-end
 local function isOf(client, owner)
   return string.sub(owner, 1, #client + 1) == client .. ':'
 end

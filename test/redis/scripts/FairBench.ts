@@ -139,14 +139,14 @@ export class FairBench {
     return messages.map((message) => message.replace('redisson_lock__channel:{x}:', '').replace(/ 0$/, ''));
   }
 
-  /** The claims that count: owner -> ms until its end, and whether it was probed. */
-  async expectClaims(expected: Readonly<Record<string, readonly [ms: number, probed: boolean]>>): Promise<void> {
+  /** The claims that count: owner -> ms until its end, and whether it was probed (2: and has had its turn). */
+  async expectClaims(expected: Readonly<Record<string, readonly [ms: number, probed: number]>>): Promise<void> {
     const claims = await this.#bench.redis.hgetall(this.claims);
-    const found: Record<string, readonly [number, boolean]> = {};
+    const found: Record<string, readonly [number, number]> = {};
     for (const [owner, claim] of Object.entries(claims)) {
       const [score, end, probed] = claim.split(':');
       if (score !== ((await this.#bench.redis.zscore(this.timeouts, owner)) ?? '')) continue;
-      found[shortened(owner)] = [Number(end) - this.now, probed === '1'];
+      found[shortened(owner)] = [Number(end) - this.now, Number(probed)];
     }
     expect(found).to.deep.equal(expected);
   }

@@ -34,8 +34,6 @@ export class JavaOracle {
   readonly #lives = new Map<string, Life>();
   /** When a script has taken a waiter out of a fair queue since its score has passed, by lock and owner, in ms of the world. */
   readonly #purgedAt = new Map<string, number>();
-  /** When a script of ours has set an earlier score, as for a head that does not come. */
-  readonly #claimedAt = new Map<string, number>();
   readonly #now: () => number;
 
   /** @param names - of the locks of the world @param now - the time of the world, in ms */
@@ -57,9 +55,7 @@ export class JavaOracle {
     const [name = '', , times = ''] = keys;
     const waiting = scoresOf(server, times);
     return () => {
-      const free = before[0] === undefined && endOf(server, name) === undefined;
-      if (waiting.size > 0)
-        this.#followQueue(server, `${server.name}/${name}`, waiting, scoresOf(server, times), args, free && !java);
+      if (waiting.size > 0) this.#followQueue(server, `${server.name}/${name}`, waiting, scoresOf(server, times), args);
       if (java)
         for (const { client } of this.#ownersIn(args)) client.commands.ran(script.slice('java.'.length), keys, args);
       for (const [i, name] of names.entries())
@@ -146,20 +142,12 @@ export class JavaOracle {
     life.released = false;
   }
 
-  /** @param args - of the script: among them whoever leaves by itself @param claims - whether it may be a claim of ours */
-  #followQueue(
-    { clock }: SimServer,
-    key: string,
-    before: Scores,
-    after: Scores,
-    args: readonly string[],
-    claims: boolean,
-  ): void {
+  /** @param args - of the script: among them whoever leaves by itself */
+  #followQueue({ clock }: SimServer, key: string, before: Scores, after: Scores, args: readonly string[]): void {
     for (const [owner, score] of before) {
       const left = after.get(owner);
       const passed = left === undefined && !args.includes(owner) && score <= clock + MAX_SKEW_MS;
       if (passed) this.#purgedAt.set(`${key} ${owner}`, this.#now());
-      if (left !== undefined && left < score && claims) this.#claimedAt.set(`${key} ${owner}`, this.#now());
     }
   }
 
@@ -168,10 +156,8 @@ export class JavaOracle {
    * Java set scores once, and take other waits off them than were put on.
    */
   #isPurged(server: Served, name: string, { owner, askedAt }: JavaSleep): boolean {
-    const since = (times: ReadonlyMap<string, number>): boolean =>
-      (times.get(`${server.name}/${name} ${owner}`) ?? -1) >= askedAt;
-    const { store } = server;
-    return since(this.#purgedAt) && !since(this.#claimedAt) && !scoresIn(store.value(timesOf(name))).has(owner);
+    const purgedAt = this.#purgedAt.get(`${server.name}/${name} ${owner}`) ?? -1;
+    return purgedAt >= askedAt && !scoresIn(server.store.value(timesOf(name))).has(owner);
   }
 
   /** A lock that is free because its lease is over. */
