@@ -63,9 +63,10 @@ export class ClusterLink implements Link {
   ): Promise<unknown> {
     const node = this.#nodeOf(key);
     if (node === undefined) return Promise.reject(unsent());
+    const { connection } = node.link;
     const sent = node.link.send(command, args, key, replicaAck);
     return sent.catch((error: Error) =>
-      this.#redirect(error, node, (target) => target.link.ask(command, args, replicaAck)),
+      this.#redirect(error, node, connection, (target) => target.link.ask(command, args, replicaAck)),
     );
   }
 
@@ -87,15 +88,24 @@ export class ClusterLink implements Link {
     return this.#view.nodeOf(key === undefined ? 0 : slotOf(key));
   }
 
-  #redirect(error: Error, from: ClusterNode, ask: (target: ClusterNode) => Promise<unknown>): Promise<unknown> {
+  /** @param connection - that of the node which answered */
+  #redirect(
+    error: Error,
+    from: ClusterNode,
+    connection: number,
+    ask: (target: ClusterNode) => Promise<unknown>,
+  ): Promise<unknown> {
     if (!isReply(error)) throw error;
     const [code] = error.message.split(' ', 1);
     if (code === 'CLUSTERDOWN') this.#view.trouble();
     if (code !== 'MOVED' && code !== 'ASK') throw error;
     const target = this.#view.redirect(error.message, from.address);
+    // An endpoint whose servers were exchanged behind it: the old socket still leads to the old one.
+    if (code === 'MOVED' && target === from) from.link.replace(connection);
     if (code === 'MOVED' || target === undefined) throw redirected();
     if (!target.link.ready) throw unsent();
+    const asked = target.link.connection;
     // It may have given the slot away by now, before the first one has heard of that.
-    return ask(target).catch((late: Error) => this.#redirect(late, target, () => Promise.reject(redirected())));
+    return ask(target).catch((late: Error) => this.#redirect(late, target, asked, () => Promise.reject(redirected())));
   }
 }

@@ -82,6 +82,16 @@ export class StandaloneLink implements Link {
     return this.#ready && this.#redis.status === 'ready' && this.#redis.stream.writable;
   }
 
+  /** The number of its connection, counted up when that is lost. */
+  get connection(): number {
+    return this.#connection;
+  }
+
+  /** Opens a new connection in the place of this one, unless that has been done. */
+  replace(connection: number): void {
+    if (connection === this.#connection && this.ready) this.#reconnect();
+  }
+
   get usable(): boolean {
     return this.ready;
   }

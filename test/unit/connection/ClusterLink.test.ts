@@ -18,6 +18,7 @@ class FakeNode {
     },
     send: (command: string) => this.#take(command),
     ask: (command: string) => this.#take(`asking ${command}`),
+    replace: () => undefined,
     unanswered: (_key: unknown, sentAt: number) => this.log.push(`unanswered ${sentAt}`),
   };
 
