@@ -311,6 +311,7 @@ export class Redisson {
     const { subscriptions, ownerships, watchdog } = this.#context;
     if (drainMs > 0) {
       this.#closing.begin('draining');
+      this.#connections.executor.drain?.();
       subscriptions.wakeEach();
       this.#wakeOthers();
       this.#drain = new Drain(ownerships, this.#connections.executor);

@@ -76,10 +76,24 @@ export class Executor implements CommandExecutor {
   }
 
   get busy(): boolean {
-    if (this.#written.size > 0) return true;
-    for (const pending of this.#waiting) if (!pending.cancelled) return true;
-    for (const pending of this.#pausing.keys()) if (!pending.cancelled) return true;
-    return false;
+    return this.#written.size > 0 || this.#unsent().some(({ givesBack }) => givesBack);
+  }
+
+  drain(): void {
+    for (const pending of this.#unsent()) {
+      const acquirer = pending.sendRecord?.acquirer;
+      if (acquirer === undefined) continue;
+      try {
+        pending.context.runInAsyncScope(() => acquirer.mayBegin?.());
+      } catch (error) {
+        this.#leave(pending);
+        pending.fail(error as Error);
+      }
+    }
+  }
+
+  #unsent(): PendingCommand[] {
+    return [...this.#waiting, ...this.#pausing.keys()];
   }
 
   get connectionNumber(): number {
@@ -139,7 +153,7 @@ export class Executor implements CommandExecutor {
 
   #end(): void {
     for (const timer of this.#pausing.values()) clearTimeout(timer);
-    const open = [...this.#pausing.keys(), ...this.#waiting, ...this.#written];
+    const open = [...this.#unsent(), ...this.#written];
     for (const calls of [this.#pausing, this.#waiting, this.#written]) calls.clear();
     for (const pending of open) pending.fail(new ShutdownError(pending.what));
   }

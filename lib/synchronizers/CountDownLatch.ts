@@ -1,4 +1,5 @@
 import type { LockOptions, ObjectListener, RCountDownLatch } from '../api';
+import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
@@ -71,10 +72,10 @@ export class CountDownLatch implements RCountDownLatch {
   /** The condition of a wait. It takes nothing, so there is nothing to undo. @param waits - `false`: one check */
   #opening(waits: boolean): Acquirable<true> {
     let wait: Waiter<true> | undefined;
-    return {
+    const opening: Acquirable<true> = {
       mustQueue: false,
       attempt: async () => {
-        if ((await this.getCount()) > 0) return SHUT;
+        if ((await this.#object.run(getLatchCount, {}, 'look at', { sendRecord })) > 0) return SHUT;
         wait?.acquiredFor(0);
         return OPEN;
       },
@@ -83,8 +84,11 @@ export class CountDownLatch implements RCountDownLatch {
         return wait;
       },
       giveUp: (pending) => {
+        sendRecord.cancelled = true;
         pending?.catch(() => undefined);
       },
     };
+    const sendRecord = newSendRecord(opening);
+    return opening;
   }
 }

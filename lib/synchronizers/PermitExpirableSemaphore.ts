@@ -163,10 +163,11 @@ const PUBLISH = { publish: PUBLISH_COMMAND } as const;
 export class PermitAcquisition implements Acquirable<string[]> {
   readonly mustQueue = false;
   trace: Acquirable<string[]>['trace'];
+  mayBegin: Acquirable<string[]>['mayBegin'];
   readonly #object: RedisObject<PermitKeys>;
   readonly #leaseMs: number;
   readonly #waits: boolean;
-  #sendRecord = newSendRecord();
+  #sendRecord = newSendRecord(this);
   #ids: readonly Buffer[];
   /** Ids whose permits the next attempt gives back. */
   #old: readonly Buffer[] = [];
@@ -204,7 +205,7 @@ export class PermitAcquisition implements Acquirable<string[]> {
       rollBackPermits(this.#object, this.#ids, sendRecord, this.#leaseMs);
       this.#old = this.#ids;
       this.#ids = newPermitIds(this.#ids.length);
-      this.#sendRecord = newSendRecord();
+      this.#sendRecord = newSendRecord(this);
       this.#unanswered = undefined;
       return this.attempt();
     }

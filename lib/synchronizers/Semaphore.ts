@@ -124,10 +124,11 @@ export class SemaphoreAcquisition implements Acquirable<true> {
   readonly mustQueue = false;
   repeatable = false;
   trace: Acquirable<true>['trace'];
+  mayBegin: Acquirable<true>['mayBegin'];
   readonly #object: RedisObject;
   readonly #permits: number;
   readonly #waits: boolean;
-  readonly #sendRecord = newSendRecord();
+  readonly #sendRecord = newSendRecord(this);
   #wait: Waiter<true> | undefined;
 
   /**

@@ -99,7 +99,7 @@ export interface Acquirable<T> {
    * Called in the context of the caller, before the first attempt and before each further one.
    * @throws ShutdownError if the client shuts down, and the call may not begin or go on
    */
-  mayBegin?(): void;
+  mayBegin?: (() => void) | undefined;
   /** Called for each attempt, while acquisitions have a telemetry subscriber. */
   trace?: { attempted(handedOver: boolean): void } | undefined;
   /** One try. A rejection ends the wait, unless it is a command time-out and the wait has time left. */

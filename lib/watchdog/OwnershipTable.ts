@@ -47,10 +47,13 @@ export class OwnershipTable {
     return (this.#sectionQueues ??= new SectionQueues());
   }
 
-  /** Whether a lock is held, being acquired or being released. Holds that are left to expire do not count. */
+  /**
+   * Whether a lock is held, or its holder waits for the release. Holds that are left to expire do not count, nor do
+   * rollbacks: no caller waits for those.
+   */
   get busy(): boolean {
-    for (const { acquiring, releasing, holds } of this.#ownerships.values()) {
-      if (acquiring || releasing || holds.some(({ expires }) => expires !== true)) return true;
+    for (const { releasing, rollbacks, holds } of this.#ownerships.values()) {
+      if ((releasing && rollbacks === 0) || holds.some(({ expires }) => expires !== true)) return true;
     }
     return false;
   }

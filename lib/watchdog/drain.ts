@@ -11,8 +11,8 @@ const LOOK_MS = 10;
 export type DrainedExecutor = Pick<CommandExecutor, 'busy' | 'laterTurn'>;
 
 /**
- * The time that a client gives its holders when it shuts down. It is over as soon as no lock is held, being acquired or
- * being released and every command has ended; at the latest when the shortest of the requested limits has passed.
+ * The time that a client gives its holders when it shuts down. It is over as soon as no lock is held or being released,
+ * and no command is under way, see `CommandExecutor.busy`; at the latest when the shortest of the requested limits has passed.
  *
  * States: waiting (once there is a limit) -> over.
  */

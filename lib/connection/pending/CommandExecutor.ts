@@ -20,11 +20,16 @@ export interface SendRecord {
    * the script's text, as nobody may be left to send that when the server does not know the hash. @default false
    */
   readonly cleanup?: boolean;
+  /**
+   * The acquisition that it is an attempt of: asked whether it may go on when its client begins to shut down.
+   * @default it is none
+   */
+  readonly acquirer?: { readonly mayBegin?: (() => void) | undefined } | undefined;
 }
 
 /** A fresh record. */
-export function newSendRecord(): SendRecord {
-  return { cancelled: false, sends: 0, connectionNumber: -1, onManyConnections: false, sentAt: undefined };
+export function newSendRecord(acquirer?: SendRecord['acquirer']): SendRecord {
+  return { cancelled: false, sends: 0, connectionNumber: -1, onManyConnections: false, sentAt: undefined, acquirer };
 }
 
 /** A fresh record of a cleanup: a command that takes back what somebody left behind. */
@@ -86,8 +91,16 @@ export interface CommandExecutor {
   /** Counted up each time a connection is lost. */
   readonly connectionNumber: number;
 
-  /** Whether commands are under way, or wait for a connection and somebody still waits for them. */
+  /**
+   * Whether a client that drains waits for commands: those that are sent and unanswered, and those not sent yet by which
+   * a caller gives something back. Not those of a caller who has been told the outcome already.
+   */
   readonly busy: boolean;
+
+  /**
+   * The client begins to drain: rejects the attempts of acquisitions that are not sent and may not begin any more.
+   */
+  drain?(): void;
 
   /** Called after each reply, before its caller goes on. */
   onReply: (() => void) | undefined;

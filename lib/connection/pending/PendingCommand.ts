@@ -86,6 +86,12 @@ export class PendingCommand implements ReplicaAck {
     return this.#options?.late !== undefined;
   }
 
+  /** Whether its caller waits for a change that it makes, which is no acquisition. */
+  get givesBack(): boolean {
+    const changes = this.#script !== undefined && this.name !== undefined;
+    return changes && !this.cancelled && !this.cleanup && this.sendRecord?.acquirer === undefined;
+  }
+
   get sendRecord(): SendRecord | undefined {
     return this.#options?.sendRecord;
   }

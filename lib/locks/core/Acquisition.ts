@@ -48,7 +48,7 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
   readonly queues: boolean;
   readonly count: number;
   /** What the executor records of its attempts; one record for all of them. */
-  readonly sendRecord = newSendRecord();
+  readonly sendRecord = newSendRecord(this);
   readonly ownership: Ownership;
   /** The call for which it acquires, if that call is in a scope. */
   call: CallingThread | undefined;

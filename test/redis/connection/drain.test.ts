@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pDefer from 'p-defer';
-import { type BackOff, ConfigError, Redisson, ShutdownError } from '../../../lib';
-import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
+import { type BackOff, ConfigError, ConnectionError, Redisson, ShutdownError } from '../../../lib';
+import { redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
 
 /** Long compared with everything that is done here; nothing may take that long. */
 const DRAIN_MS = 20_000;
@@ -152,6 +152,35 @@ describe('shutdown({ drain })', function () {
     await closing;
     expect(done.toSorted()).to.deep.equal(['in a thread', 'inner', 'multi', 're-entered', 'spun', 'waited']);
     await other.getPermitExpirableSemaphore(names.permits).delete();
+  });
+
+  it('C10: nothing held and nothing in flight ends it at once, also without a connection', async () => {
+    const proxy = trackClient(await TcpProxy.start(redisUrl()));
+    const one = trackClient(Redisson.create({ url: proxy.url, timeout: 1_000, retryAttempts: 1 }));
+    const hold = await one.getLock(uniqueName()).acquire();
+    const semaphore = one.getPermitExpirableSemaphore(uniqueName());
+    proxy.refuse();
+    proxy.cut();
+    await sleepUntil(() => one.state === 'reconnecting');
+    // Its rollback goes on, for which nobody waits.
+    expect(await errorOf(hold.unlock())).to.be.instanceOf(ConnectionError);
+    const told = one
+      .getLock(uniqueName())
+      .tryLock(50, -1)
+      .catch((error: unknown) => error);
+    expect(await told).to.be.instanceOf(ConnectionError);
+    const pending = [
+      one.getLock(uniqueName()).lock(),
+      semaphore.acquire(),
+      one.getCountDownLatch(uniqueName()).await(),
+    ];
+    const outcomes = pending.map(errorOf);
+    const reads = errorOf(one.getLock(uniqueName()).isLocked());
+    const startedAt = performance.now();
+    await one.shutdown({ drain: DRAIN_MS });
+    expect(performance.now() - startedAt).to.be.lessThan(1_000);
+    for (const error of await Promise.all([...outcomes, reads])) expect(error).to.be.instanceOf(ShutdownError);
+    await other.getLock(hold.name).forceUnlock();
   });
 
   it('what is held after the time is left to expire, and its signal aborts', async () => {
