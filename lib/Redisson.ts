@@ -22,7 +22,7 @@ import type { Settings } from './config/Settings';
 import { validateName } from './config/validateName';
 import { connect, type Connections } from './connection/connect';
 import { checkSlots, HandleThread } from './locks/core/calls';
-import { reentryWarning, unheardWarning, warnSelfWait } from './locks/core/warnings';
+import { once, unheardWarning, warnAbandonedHold, warnHandleReentry, warnSelfWait } from './locks/core/warnings';
 import { type AllKinds, allKinds } from './locks/kinds/allKinds';
 import { FairQueueWatch } from './locks/kinds/FairQueueWatch';
 import { readRenewal } from './locks/kinds/read';
@@ -101,7 +101,8 @@ export class Redisson {
       objectListeners: new ObjectListeners(keyEvents, executor, settings),
       closing: this.#closing,
       selfWaits: new SelfWaits(ownerships, warnSelfWait),
-      warnReentry: reentryWarning(),
+      warnReentry: once(warnHandleReentry),
+      warnAbandoned: once(warnAbandonedHold),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
     const loggingErrors = logClient(settings.logger, this.#id, monitor, ownerships);

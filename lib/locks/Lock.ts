@@ -209,7 +209,10 @@ export class Lock implements MemberLock {
     request.watchdogMs = inner?.watchdogMs;
     if (options?.watchdogThread !== undefined) request.maxStallMs = readMaxStall(options.watchdogThread, this.engine);
     const taken = await this.#acquire(call, request, inner?.member);
-    return taken.ok ? new LockHold(this.engine, request.threadId, taken.hold, taken.token) : taken.timeoutError;
+    if (!taken.ok) return taken.timeoutError;
+    const hold = new LockHold(this.engine, request.threadId, taken.hold, taken.token);
+    // A section always releases its own, and `lock()` of a multi-lock gives its caller no object.
+    return call.origin === 'acquire' ? hold.watchForAbandonment() : hold;
   }
 
   /** @param member - whether the lock is a member of a multi-lock */

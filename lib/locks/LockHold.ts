@@ -1,6 +1,7 @@
 import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
+import { NO_LEASE } from '../util/duration';
 import { confirmedUntil, type Hold } from '../watchdog/Ownership';
 import type { LockEngine } from './core/LockEngine';
 import type { MemberHold } from './core/MemberLock';
@@ -17,7 +18,6 @@ export class LockHold implements MemberHold {
   readonly #engine: LockEngine;
   readonly #hold: Hold;
   #controller: AbortController | undefined;
-  #lost: Error | undefined;
   #released: Promise<void> | undefined;
 
   /** @param hold - the hold that this object releases */
@@ -27,27 +27,33 @@ export class LockHold implements MemberHold {
     if (token !== undefined) this.token = token;
     this.#engine = engine;
     this.#hold = hold;
-    this.#lost = hold.lost;
-    hold.onLost = (cause) => {
-      this.#lost = cause;
-      this.#controller?.abort(cause);
-    };
+  }
+
+  /** Has the hold left to expire, with a warning, when nobody can reach this object any more. */
+  watchForAbandonment(): this {
+    abandonment.register(this, { engine: this.#engine, threadId: this.threadId, hold: this.#hold });
+    return this;
   }
 
   /** Made when it is first read: most holds are short, and their signal is not used. */
   get signal(): AbortSignal {
     this.#engine.context.watchdog.catchUp();
     if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#lost !== undefined) this.#controller.abort(this.#lost);
+      // The hold must not keep this object reachable.
+      const controller = (this.#controller = new AbortController());
+      if (this.#lost === undefined) this.#hold.onLost = (cause) => controller.abort(cause);
+      else controller.abort(this.#lost);
     }
     return this.#controller.signal;
   }
 
   get isHeld(): boolean {
     this.#engine.context.watchdog.catchUp();
-    const { lost, released } = this.#hold;
-    return this.#released === undefined && this.#lost === undefined && lost === undefined && released !== true;
+    return this.#released === undefined && this.#lost === undefined && !this.#hold.released;
+  }
+
+  get #lost(): Error | undefined {
+    return this.#hold.lost;
   }
 
   get remainingLeaseMs(): number {
@@ -98,8 +104,7 @@ export class LockHold implements MemberHold {
     if (this.#lost === undefined) await this.#release();
     else this.#engine.releaseLost(this.threadId, this.#hold);
     // It may have been lost while the release waited for a re-entry of its thread.
-    const lost = this.#lostCause();
-    if (lost !== undefined) throw lost;
+    if (this.#lost !== undefined) throw this.#lost;
   }
 
   async #release(): Promise<void> {
@@ -108,16 +113,26 @@ export class LockHold implements MemberHold {
     } catch (error) {
       // If the release found the lock gone, `#lost` is set by now.
       if (!(error instanceof IllegalMonitorStateError)) throw error;
-      throw (
-        this.#lostCause() ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error })
-      );
+      throw this.#lost ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error });
     }
   }
-
-  #lostCause(): Error | undefined {
-    return this.#lost;
-  }
 }
+
+/** What is left of a `LockHold` that was dropped. */
+interface Abandoned {
+  readonly engine: LockEngine;
+  readonly threadId: number;
+  readonly hold: Hold;
+}
+
+/** A hold of `acquire()` whose object was dropped without `unlock()`: nobody can release it, so it is renewed no longer. */
+const abandonment = new FinalizationRegistry<Abandoned>(({ engine, threadId, hold }) => {
+  const ownership = engine.ownershipOf(threadId);
+  if (hold.leaseMs !== NO_LEASE || ownership?.holds.includes(hold) !== true) return;
+  const { ownerships, warnAbandoned } = engine.context;
+  ownerships.letExpire(ownership, hold);
+  warnAbandoned(engine.name);
+});
 
 /**
  * Sets another lease for a hold, counted from now, with or without one before.

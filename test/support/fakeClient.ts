@@ -81,6 +81,7 @@ export class FakeClient {
       selfWaits: new SelfWaits(this.ownerships, (name) => this.selfWaits.push(name)),
       warnReentry: (name) => this.reentries.push(name),
       warnUnheard: () => undefined,
+      warnAbandoned: () => undefined,
     };
     this.kind = reentrantKind(this.executor, this.id, hashRenewal(this.executor));
   }

@@ -8,13 +8,22 @@ export function warnHandleReentry(name: string): void {
   );
 }
 
-/** {@link warnHandleReentry}, once. @returns a function that is called with the lock's name each time */
-export function reentryWarning(): (name: string) => void {
+/** Makes a warning one that is given once per client. @returns a function that is called each time */
+export function once(warn: (name: string) => void): (name: string) => void {
   let warned = false;
   return (name) => {
-    if (!warned) warnHandleReentry(name);
+    if (!warned) warn(name);
     warned = true;
   };
+}
+
+/** Warns of a hold that nobody can release: its `LockHold` was garbage collected. */
+export function warnAbandonedHold(name: string): void {
+  process.emitWarning(
+    `A hold of lock '${name}', taken by acquire() or tryAcquireHold(), was dropped without unlock(). It is renewed no ` +
+      'longer, and ends with its lease. Use withLock(), or keep the hold and call its unlock().',
+    { code: 'IOREDISSON_ABANDONED_HOLD' },
+  );
 }
 
 /** Warns of a call that may wait for its own scope, and so for ever. */
@@ -34,15 +43,12 @@ export function warnSelfWait(name: string): void {
  * @returns a function that is called with what was done, e.g. `release lock 'a'`
  */
 export function unheardWarning(): (what: string) => void {
-  let warned = false;
-  return (what) => {
-    if (warned) return;
-    warned = true;
+  return once((what) =>
     process.emitWarning(
       `This was done, but Redis does not let this user publish: ${what}. Nobody was told: those who wait for a lock in other ` +
         'clients come only when the lease they saw would have ended, and those of semaphores and latches not at all. Give the ' +
         'user the right to PUBLISH (SPUBLISH on a cluster) on the channels of its objects, see docs/security.md.',
       { code: 'IOREDISSON_NO_PUBLISH' },
-    );
-  };
+    ),
+  );
 }
