@@ -6,7 +6,7 @@ import { AwaitedReplies, DeadlineQueue } from './pending/DeadlineQueue';
 import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
 import type { CommandExecutor, RunOptions } from './pending/CommandExecutor';
 import type { Link } from './link/Link';
-import { classify } from './link/replyErrors';
+import { classify, replyText } from './link/replyErrors';
 import { CleanupTexts, scriptArguments, travelling } from './pending/scriptArguments';
 
 /** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
@@ -224,6 +224,7 @@ export class Executor implements CommandExecutor {
         return pending.refusals < FREE_REDIRECTS ? this.#again(pending) : this.#later(pending, error);
       case 'unsent':
       case 'unavailable':
+        if (replyText(error).startsWith('READONLY')) this.#link.demoted?.(pending.key);
         pending.unsend();
         return this.#later(pending, error);
       case 'lost':

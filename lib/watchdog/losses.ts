@@ -9,10 +9,16 @@ export interface Loss {
   readonly gone?: readonly string[] | undefined;
 }
 
+/** The code of a renewal's error: the watchdog thread renews no more, since the event loop was blocked too long. */
+export const STALLED = 'IOREDISSON_STALLED';
+
 /** The loss of an ownership whose deadline has passed. */
 export function lossOf(ownership: Ownership): Loss {
   const failure = ownership.renewalFailed;
   if (ownership.watchdogMs === 0) return { ownership, why: 'its lease has ended' };
+  if ((failure as { readonly code?: unknown } | undefined)?.code === STALLED) {
+    return { ownership, why: failure!.message, options: { cause: failure } };
+  }
   if (failure !== undefined) {
     return { ownership, why: 'its lease ran out because every renewal failed', options: { cause: failure } };
   }

@@ -10,6 +10,7 @@ import { readRenewal } from '../locks/kinds/read';
 import { readKeyPrefix } from '../locks/kinds/readWrite';
 import { hashRenewal } from '../locks/kinds/reentrant';
 import { type Hold, Ownership, type Renewable, type Renewal, type Renewed } from '../watchdog/Ownership';
+import { STALLED } from '../watchdog/losses';
 import { OwnershipTable } from '../watchdog/OwnershipTable';
 import { OVERDUE_PART, Watchdog } from '../watchdog/Watchdog';
 import {
@@ -187,10 +188,10 @@ export class RenewalWorker {
     const { stalledMs } = this.#shared;
     const maxStallMs = Math.min(...live.map((ownership) => this.#byOwnership.get(ownership)!.maxStallMs));
     if (stalledMs > maxStallMs) {
-      const error = new Error(
-        `the event loop was blocked for ${Math.round(stalledMs)} ms, longer than maxStall (${maxStallMs} ms): the ` +
-          'watchdog thread has stopped the renewals',
-      );
+      const text =
+        `its lease ran out because the event loop was blocked for longer than maxStall (${maxStallMs} ms): the watchdog ` +
+        'thread stopped the renewals';
+      const error = Object.assign(new Error(text), { code: STALLED });
       this.#report({ kind: 'failed', ids, ms: 0, error: copyError(error), stalledMs });
       throw error;
     }

@@ -79,6 +79,11 @@ export class ClusterLink implements Link {
     this.#view.trouble();
   }
 
+  demoted(key: string | undefined): void {
+    this.#nodeOf(key)?.link.demoted();
+    this.#view.trouble();
+  }
+
   close(): Promise<void> {
     return this.#view.close();
   }

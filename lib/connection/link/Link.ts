@@ -55,6 +55,8 @@ export interface Link {
   slotOf(key: string): number;
   /** A command was not answered in time. @param sentAt - monotonic time at which it was sent */
   unanswered(key: string | undefined, sentAt: number): void;
+  /** The server of a key answered READONLY: it is the master no more. */
+  demoted?(key: string | undefined): void;
   /** See {@link CommandExecutor.laterTurn}, where there are no sockets. */
   laterTurn?(): Promise<void>;
   /** Closes for good. */

@@ -148,6 +148,10 @@ export class StandaloneLink implements Link {
     this.#reconnect();
   }
 
+  demoted(): void {
+    this.replace(this.#connection);
+  }
+
   /** Finds out whether the server is still there: another connection to it is not answered. */
   probe(): void {
     if (!this.ready || this.#probe !== undefined) return;

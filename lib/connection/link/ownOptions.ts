@@ -1,6 +1,5 @@
 import type { RedisOptions } from 'ioredis';
 import { jittered } from '../../util/timing';
-import { replyText } from './replyErrors';
 
 /** The longest pause between two attempts to connect, in ms. */
 const MAX_RECONNECT_PAUSE_MS = 1_000;
@@ -23,8 +22,8 @@ export type OwnRedisOptions = RedisOptions & { readonly replyMapping: 'legacy' }
  * - no resubscription by ioredis: ours tells the waiters when it is done;
  * - no second round of the sentinels by ioredis: its pause cannot be ended; ours follows (`sentinelConnector`);
  * - no `keyPrefix`: scripts publish to prefixed channels that SUBSCRIBE does not prefix;
- * - the master, also where the user's own client reads from a replica; `READONLY` means that it is the master no more:
- *   connect again.
+ * - the master, also where the user's own client reads from a replica;
+ * - no reconnect by ioredis after an error: it would begin one for each `READONLY` of many callers. The link does it.
  */
 export const ownOptions = Object.freeze({
   autoResendUnfulfilledCommands: false,
@@ -46,5 +45,5 @@ export const ownOptions = Object.freeze({
   keyPrefix: '',
   retryStrategy: (times: number): number => jittered(Math.min(25 * 2 ** Math.min(times, 10), MAX_RECONNECT_PAUSE_MS)),
   sentinelRetryStrategy: () => null,
-  reconnectOnError: (error: Error): boolean => replyText(error).startsWith('READONLY'),
+  reconnectOnError: null,
 } as const) satisfies RedisOptions;

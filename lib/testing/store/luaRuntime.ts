@@ -237,6 +237,7 @@ export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
     floor: (value) => Math.floor(operand(value)),
     abs: (value) => Math.abs(operand(value)),
     ceil: (value) => Math.ceil(operand(value)),
+    huge: Infinity,
   }),
   string: module({
     sub(text, from, to) {
@@ -255,7 +256,7 @@ export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
     },
     match(text, what) {
       const found = pattern(textOf(what)).exec(textOf(text));
-      return found === null ? undefined : (found[1] ?? found[0]);
+      return found === null ? undefined : operators.returned(found.length > 1 ? found.slice(1) : [found[0]]);
     },
     len: (text) => textOf(text).length,
     lower: (text) => textOf(text).toLowerCase(),
@@ -268,8 +269,8 @@ export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
   }),
 };
 
-function module(functions: Readonly<Record<string, LuaFunction>>): LuaTable {
+function module(members: Readonly<Record<string, LuaFunction | number>>): LuaTable {
   const table = new LuaTable();
-  for (const [name, fn] of Object.entries(functions)) table.set(name, fn);
+  for (const [name, member] of Object.entries(members)) table.set(name, member);
   return table;
 }

@@ -81,6 +81,8 @@ describe('the watchdog thread', function () {
     expect([one.isHeld, two.isHeld]).to.deep.equal([false, false]);
     expect(toldThreaded).to.have.length(1);
     expect(toldPlain).to.have.length(1);
+    // C17: it says what happened.
+    expect((one.signal.reason as LockLostError).why).to.match(/the event loop was blocked for longer than maxStall/);
     expect((one.signal.reason as LockLostError).cause)
       .to.be.instanceOf(Error)
       .with.property('message')

@@ -41,11 +41,7 @@ describe('connectionOptions', () => {
     expect(options).to.include({ autoResendUnfulfilledCommands: false, enableOfflineQueue: false, keyPrefix: '' });
     expect(options.commandTimeout).to.equal(undefined);
     expect(options.tls).to.equal(undefined);
-    expect(options.reconnectOnError?.(new Error('READONLY You'))).to.equal(true);
-    expect(options.reconnectOnError?.(new Error('ERR Error running script: @user_script:1: -READONLY You'))).to.equal(
-      true,
-    );
-    expect(options.reconnectOnError?.(new Error('WRONGTYPE'))).to.equal(false);
+    expect(options.reconnectOnError).to.equal(null);
   });
 
   it('reconnect soon, then at most once a second, for ever', () => {
