@@ -222,7 +222,7 @@ export class OwnershipTable {
       const cause = new LockLostError(ownership.name, ownership.threadId, why, options);
       this.#leftovers.add(ownership, holds);
       for (const hold of holds) {
-        hold.lost = cause;
+        if (hold.expires !== true) hold.lost = cause;
         this.#parted(ownership.threadId, hold);
       }
       this.update(ownership);
