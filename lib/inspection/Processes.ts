@@ -19,6 +19,17 @@ const NAME = /^ioredisson:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+):(\d
 /** Connections that cannot be an owner's: our own of other kinds, and those of sentinels. */
 const NO_OWNER = /^ioredisson:|^sentinel-[0-9a-f]{8}-(?:cmd|pubsub)$/;
 
+/**
+ * The last command of a connection of an owner is one of these. Whose it is, a connection without a name does not tell:
+ * its user may not be allowed to set one (`CLIENT SETNAME`).
+ */
+const OWNER_COMMANDS = new Set([
+  ...['evalsha', 'eval', 'script', 'ping', 'wait', 'publish', 'spublish', 'asking', 'cluster', 'pubsub', 'role'],
+  ...['subscribe', 'unsubscribe', 'ssubscribe', 'sunsubscribe'],
+  // The last of the handshake.
+  'info',
+]);
+
 /** What is known of a client of this package. */
 interface Seen {
   readonly host: string;
@@ -36,7 +47,9 @@ interface Snapshot {
   readonly clients: ReadonlyMap<string, Seen>;
   /** Whether there is a connection with a name of the user's own that may be an owner's. */
   readonly otherNames: boolean;
-  /** Whether there is a connection that may be Java's: Redisson gives them no name, unless the user does. */
+  /** Whether there is a connection without a name that may be an owner's. */
+  readonly unnamed: boolean;
+  /** Whether there is one that may be Java's, or of another language: they give them no name, unless the user does. */
   readonly mayHaveJava: boolean;
   /** Whether every server has answered. */
   readonly complete: boolean;
@@ -93,6 +106,7 @@ export class Processes {
     this.#restUntil = performance.now() + rested;
     const clients = new Map<string, Seen>();
     let otherNames = false;
+    let unnamed = false;
     let mayHaveJava = false;
     for (const text of texts) {
       for await (const line of linesOf(text)) {
@@ -101,13 +115,16 @@ export class Processes {
         if (clientId !== undefined) {
           note(clients, clientId, host!, Number(pid), line);
         } else if (line !== '' && !NO_OWNER.test(name ?? '')) {
-          if (name !== undefined && mayBeOurs(line)) otherNames = true;
+          if (mayBeOurs(line)) {
+            if (name !== undefined) otherNames = true;
+            else if (OWNER_COMMANDS.has(lastCommand(line))) unnamed = true;
+          }
           if (mayBeJava(line)) mayHaveJava = true;
         }
       }
     }
     for (const [clientId, seen] of clients) this.#remember(clientId, seen);
-    this.#last = { askedAt, clients, otherNames, mayHaveJava, complete, isDenied: texts.length === 0 };
+    this.#last = { askedAt, clients, otherNames, unnamed, mayHaveJava, complete, isDenied: texts.length === 0 };
     return this.#last;
   }
 
@@ -135,7 +152,8 @@ export class Processes {
     if (client !== 'node') {
       return snapshot.mayHaveJava ? { ...unknown('java'), java: true } : { connected: false, java: true };
     }
-    return snapshot.otherNames ? unknown('other-names') : { connected: false, java: false };
+    if (snapshot.otherNames) return unknown('other-names');
+    return snapshot.unnamed ? unknown('unnamed') : { connected: false, java: false };
   }
 }
 
@@ -165,9 +183,17 @@ function mayBeOurs(line: string): boolean {
   return library === undefined || library.startsWith('ioredis');
 }
 
-/** Whether a connection can be Redisson's: it does not say what library it is. Links of replicas are none. */
+/**
+ * Whether a connection can be that of Redisson, or of its likes in Go or Rust: it is not ioredis', as far as it says.
+ * Links of replicas are none.
+ */
 function mayBeJava(line: string): boolean {
-  return !/ lib-name=[^ ]/.test(line) && !/ flags=[^ ]*[SM]/.test(line);
+  return !/ lib-name=ioredis/.test(line) && !/ flags=[^ ]*[SM]/.test(line);
+}
+
+/** The last command, without its subcommand. */
+function lastCommand(line: string): string {
+  return (/ cmd=([^ |]+)/.exec(line)?.[1] ?? 'null').toLowerCase();
 }
 
 /** The lines of a text, with a pause for others every now and then: a list of 10 000 connections is 4 MB. */

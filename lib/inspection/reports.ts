@@ -28,6 +28,8 @@ export type UnknownReason =
   | 'java'
   /** No connection has its client id, but some have a name of the user's own (`clientName`): they may be it. */
   | 'other-names'
+  /** No connection has its client id, but some have no name: one of them may be it, if its user may not set names. */
+  | 'unnamed'
   /** Connections of several processes claim its client id. */
   | 'ambiguous'
   /** The lock changed hands while we looked. */

@@ -116,6 +116,8 @@ function reasonText(reason: UnknownReason): string {
       return 'a thread id as Java has them, and no connection of this package: Redisson for Java, or an explicit id';
     case 'other-names':
       return 'it may be one of the connections whose name is set by clientName';
+    case 'unnamed':
+      return 'it may be one of the connections without a name: may its user run CLIENT SETNAME?';
     case 'ambiguous':
       return 'several processes claim its client id';
     case 'just-changed':

@@ -40,4 +40,17 @@ describe('TLS', () => {
     expect(error.message).to.contain('does not let us in').and.contain('certificate');
     expect(performance.now() - startedAt).to.be.lessThan(2_000);
   });
+
+  it('D13: TLS on one side only is told, in both directions', async () => {
+    const plain = trackClient(await RedisServer.start());
+    for (const [url, hint] of [
+      [server.url.replace('rediss:', 'redis:'), 'use a rediss:// address'],
+      [plain.url.replace('redis:', 'rediss:'), 'use a redis:// address'],
+    ] as const) {
+      const client = trackClient(Redisson.create({ url, timeout: 500, retryAttempts: 1 }));
+      const error = await failure(client.getLock(uniqueName()).lock());
+      expect(error.code).to.equal('CONNECTION');
+      expect(error.message).to.contain(hint);
+    }
+  });
 });

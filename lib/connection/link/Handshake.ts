@@ -20,6 +20,20 @@ const TURNED_AWAY =
 /** ioredis asks again by itself, and says nothing about it. */
 const LOADING = /^loading:1\r?$/m;
 
+/** How a server that speaks TLS answers one who does not: an alert. */
+const TLS_ALERT = /^\x15\x03/;
+/** What ioredis says of an answer that is none of Redis'. */
+const NO_RESP = /^Unknown RESP type|^Protocol error, got/;
+/** How it ends where TLS was expected of a server that does not speak it. */
+const NO_TLS = /ETIMEDOUT|wrong version number|packet length too long|before secure TLS/;
+
+/** What is said of TLS on one side only. */
+export const TLS_HINTS = {
+  theirs: 'the server speaks TLS: use a rediss:// address',
+  maybeTheirs: 'it ended the connection before it said anything; if it speaks TLS, use a rediss:// address',
+  maybeNotTheirs: 'no TLS handshake; if the server does not speak TLS, use a redis:// address',
+} as const;
+
 /** Called when something went wrong. @param refused - the server turned us away for good */
 export type TellTrouble = (error: Error, refused: boolean) => void;
 
@@ -90,6 +104,11 @@ export class Handshake {
   }
 
   #read(text: string): void {
+    if (TLS_ALERT.test(text)) {
+      this.#refused = true;
+      this.#leaveIn(jittered(REFUSED_MS));
+      return this.#tell?.(driverError(new Error(TLS_HINTS.theirs)), true);
+    }
     const [, reply] = TURNED_AWAY.exec(text) ?? [];
     if (reply !== undefined) return this.#failed(replyError(reply));
     if (!LOADING.test(text)) return;
@@ -99,6 +118,13 @@ export class Handshake {
 
   #failed(error: Error): void {
     if (error instanceof LoginError) return this.#tell?.(driverError(error), error.final);
+    const { tls } = this.#redis.options;
+    if (tls && NO_TLS.test(error.message)) return this.#tell?.(hinted(error, TLS_HINTS.maybeNotTheirs), false);
+    if (NO_RESP.test(error.message)) {
+      return this.#refused
+        ? undefined
+        : this.#tell?.(hinted(new Error('no Redis answers there'), 'what came is not its protocol'), false);
+    }
     const reply = replyOf(error);
     if (isReset(error) && this.#silent !== undefined) return this.#hear(this.#silent, error);
     // What follows a refusal (a reset of the connection) says less than it.
@@ -116,7 +142,7 @@ export class Handshake {
     this.#stopHearing = hearRefusal(address, (text) => {
       this.#stopHearing = undefined;
       const [, said] = TURNED_AWAY.exec(text) ?? [];
-      if (said === undefined) return this.#tell?.(driverError(error), false);
+      if (said === undefined) return this.#tell?.(hinted(error, TLS_HINTS.maybeTheirs), false);
       const reply = replyError(said);
       this.#tell?.(reply, !isTemporary(reply));
     });
@@ -137,6 +163,12 @@ function addressOf({ options, stream }: Redis): NetConnectOpts | undefined {
   if (port !== undefined) return { host, port };
   const asked = !options.Connector && !options.sentinels && options.port !== undefined;
   return asked ? { host: options.host, port: options.port! } : undefined;
+}
+
+/** An error with an explanation. */
+function hinted(error: Error, hint: string): Error {
+  const { code } = error as NodeJS.ErrnoException;
+  return driverError(Object.assign(new Error(`${error.message} (${hint})`), code !== undefined && { code }));
 }
 
 /** What the server said, where the error is that. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { runOutside } from '../../util/outside';
-import { Handshake } from './Handshake';
+import { Handshake, TLS_HINTS } from './Handshake';
 import { senderOf, type Send } from './ioredisCompat';
 import type { Link, LinkEvents, ReplicaAck } from './Link';
 import type { Logins } from './Logins';
@@ -52,6 +52,8 @@ export class StandaloneLink implements Link {
   /** Counts the connections: what belonged to an earlier one is ignored. */
   #connection = 0;
   #lastError: Error | undefined;
+  /** Since when (monotonic) there is no connection. */
+  #closedAt = performance.now();
   #refusal: Error | undefined;
   /** Since when (monotonic) commands have been sent and nothing at all has come back after these bytes. */
   #silence: { readonly since: number; readonly bytes: number } | undefined;
@@ -101,7 +103,10 @@ export class StandaloneLink implements Link {
   }
 
   get lastError(): Error | undefined {
-    return this.#lastError;
+    if (this.#lastError !== undefined || this.#redis.status !== 'connecting' || !this.#redis.options.tls)
+      return this.#lastError;
+    const isLate = performance.now() - this.#closedAt > this.#options.timeout / 2;
+    return isLate ? new Error(TLS_HINTS.maybeNotTheirs) : undefined;
   }
 
   canSend(): boolean {
@@ -211,6 +216,7 @@ export class StandaloneLink implements Link {
   #closed(): void {
     clearInterval(this.#roleTimer);
     this.#alive();
+    this.#closedAt = performance.now();
     this.#connection++;
     this.#replicas?.lost();
     this.#silence = undefined;

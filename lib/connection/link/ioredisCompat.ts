@@ -55,7 +55,8 @@ let checked = false;
  */
 export function checkIoredis(): void {
   if (checked) return;
-  refuseUnfit(installedVersion(), Redis);
+  const { name, version } = installed();
+  refuseUnfit(version, Redis, name);
   checked = true;
 }
 
@@ -85,19 +86,21 @@ export function checkClientsIoredis(client: Redis): void {
  *
  * @param version - of that ioredis; `undefined` where it is not known
  * @param Type - its class `Redis`
+ * @param name - of the package that is installed as ioredis: `iovalkey` has versions of its own
  * @throws ConfigError
  */
-export function refuseUnfit(version: string | undefined, Type: typeof Redis): void {
-  const which = version === undefined ? 'the ioredis at hand' : `ioredis ${version}`;
+export function refuseUnfit(version: string | undefined, Type: typeof Redis, name = 'ioredis'): void {
+  const which = version === undefined ? 'the ioredis at hand' : `${name} ${version}`;
+  const isIoredis = name === 'ioredis';
   const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
-  if (version !== undefined && (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))) {
+  if (isIoredis && version !== undefined && (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))) {
     throw new ConfigError(`ioredisson needs ioredis ${SUPPORTED}, but found ${which}. Install one of those.`);
   }
   const lacks = missing(Type);
   if (lacks !== undefined) {
     throw new ConfigError(`${which} has no ${lacks}, which ioredisson needs. Install ioredis ${SUPPORTED}.`);
   }
-  if (major > NEWEST_MAJOR) {
+  if (isIoredis && major > NEWEST_MAJOR) {
     process.emitWarning(`${which} is newer than what ioredisson is tested with (${SUPPORTED}).`, {
       code: 'IOREDISSON_IOREDIS_VERSION',
     });
@@ -218,13 +221,13 @@ function missing(Type: typeof Redis): string | undefined {
   return undefined;
 }
 
-/** The version of the ioredis that this package loads; `undefined` in a bundle, for example. */
-function installedVersion(): string | undefined {
+/** What this package loads as ioredis, which may be an alias of iovalkey; nothing is known in a bundle, for example. */
+function installed(): { readonly name?: string; readonly version?: string } {
   try {
     // eslint-disable-next-line @typescript-eslint/no-require-imports
-    return (require('ioredis/package.json') as { version?: string }).version;
+    return require('ioredis/package.json') as { name?: string; version?: string };
   } catch {
-    return undefined;
+    return {};
   }
 }
 

@@ -48,6 +48,16 @@ describe('the Inspector', function () {
     if (ttl > 0) await redis.pexpire(name, ttl);
   }
 
+  it('D4: a living holder whose user may not name its connections is never called gone', async () => {
+    const rights = ['on', '>pw', '~*', '&*', '+@all', '-client|setname'];
+    await redis.call('ACL', 'SETUSER', 'nameless', ...rights);
+    const holder = trackClient(Redisson.create(server.url.replace('redis://', 'redis://nameless:pw@')));
+    await holder.getLock('a').lock();
+    const { holders, verdict } = await inspector.inspect('a');
+    expect(holders[0]!.process).to.deep.equal({ connected: 'unknown', java: false, unknownBecause: 'unnamed' });
+    expect(verdict.kind).to.equal('held');
+  });
+
   it('a group of values: each owner with how many values it has, not those whose time is over; it is released whole', async () => {
     const other = trackClient(Redisson.create(server.url));
     const mine = client.getMultiLock('g', ['a', 'b']);

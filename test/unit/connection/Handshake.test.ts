@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import * as net from 'node:net';
-import { Handshake } from '../../../lib/connection/link/Handshake';
+import { Handshake, TLS_HINTS } from '../../../lib/connection/link/Handshake';
 import { sleepUntil } from '../../support';
 import { FakeConnection } from './fakeConnection';
 
@@ -65,10 +65,10 @@ describe('Handshake', () => {
     });
 
     it('is told as that where the server says nothing', async () => {
-      expect(await toldBy((socket) => socket.end())).to.deep.equal(['trouble: write EPIPE']);
+      expect(await toldBy((socket) => socket.end())).to.deep.equal([`trouble: write EPIPE (${TLS_HINTS.maybeTheirs})`]);
       // One that waits for us to begin is not waited for.
       expect(await toldBy((socket) => socket.on('error', () => undefined).resume())).to.deep.equal([
-        'trouble: write EPIPE',
+        `trouble: write EPIPE (${TLS_HINTS.maybeTheirs})`,
       ]);
     });
 

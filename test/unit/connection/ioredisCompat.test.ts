@@ -141,6 +141,10 @@ describe('the ioredis at hand (B14)', () => {
     });
   }
 
+  it('D13: is taken as iovalkey, whose versions are others', () => {
+    refuseUnfit('0.4.0', Redis, 'iovalkey');
+  });
+
   it('is refused by its version where it lacks what cannot be replaced', () => {
     class NoSending {
       static readonly Command = Command;

@@ -196,6 +196,7 @@ function More({ shown, all }: { shown: number; all: number }): JSX.Element | nul
 const UNKNOWN = {
   denied: 'Whether it is connected is not known: this user of Redis may not ask for CLIENT LIST.',
   java: 'Probably a Java client: its connections do not tell which they are.',
+  unnamed: 'Whether it is connected is not known: some connections have no name.',
   'other-names': 'Whether it is connected is not known: some connections have names of their own.',
   ambiguous: 'Several processes claim this client id.',
   'just-changed': 'It has only just changed: looking again.',
