@@ -1,5 +1,5 @@
 import { CommandError, ConnectionError, CommandTimeoutError, ShutdownError } from '../errors';
-import { clampTimer } from '../util/duration';
+import { Alarm } from '../util/Alarm';
 import { runOutside } from '../util/outside';
 
 /** First pause between two tries of an undo, in ms; it doubles after each try. */
@@ -103,8 +103,7 @@ export function endsUndo(error: unknown): boolean {
  */
 export class Rollback {
   readonly #entries = new Set<Entry>();
-  #timer: NodeJS.Timeout | undefined;
-  #dueAt = Infinity;
+  readonly #alarm = new Alarm(() => this.#due());
   /** When the last portion was sent. */
   #portionAt = -Infinity;
   #closed = false;
@@ -128,8 +127,7 @@ export class Rollback {
   /** Drops all leftovers: the client is shut down. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#alarm.off();
     for (const entry of this.#entries) if (entry.dueAt !== Infinity) this.#end(entry);
   }
 
@@ -172,17 +170,11 @@ export class Rollback {
     const dueAt = performance.now() + ms;
     if (this.#closed || dueAt >= entry.startedAt + entry.leftover.livesMs) return this.#end(entry);
     entry.dueAt = dueAt;
-    if (dueAt < this.#dueAt) this.#arm(dueAt);
+    this.#alarm.setBy(this.#nextPortion(dueAt));
   }
 
-  #arm(dueAt: number): void {
-    clearTimeout(this.#timer);
-    this.#dueAt = dueAt;
-    this.#timer = undefined;
-    if (dueAt === Infinity) return;
-    const ms = clampTimer(Math.ceil(Math.max(dueAt, this.#portionAt + PORTION_MS) - performance.now()));
-    this.#timer = runOutside(() => setTimeout(() => this.#due(), ms));
-    this.#timer.unref();
+  #nextPortion(dueAt: number): number {
+    return Math.max(dueAt, this.#portionAt + PORTION_MS);
   }
 
   #due(): void {
@@ -191,7 +183,6 @@ export class Rollback {
     const batches: Entry[][] = [];
     const open = new Map<Search, Map<string | number, Entry[]>>();
     this.#portionAt = now;
-    this.#dueAt = Infinity;
     for (const entry of this.#entries) {
       if (entry.dueAt > now) continue;
       const { leftover } = entry;
@@ -212,7 +203,7 @@ export class Rollback {
   #rearm(): void {
     let dueAt = Infinity;
     for (const entry of this.#entries) dueAt = Math.min(dueAt, entry.dueAt);
-    this.#arm(dueAt);
+    this.#alarm.set(this.#nextPortion(dueAt));
   }
 }
 

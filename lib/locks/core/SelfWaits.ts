@@ -1,8 +1,7 @@
 import type { Ownership } from '../../watchdog/Ownership';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
 import { enclosingScopes, liveScope, type Scope } from '../../thread/threadScope';
-import { clampTimer } from '../../util/duration';
-import { runOutside } from '../../util/outside';
+import { Alarm } from '../../util/Alarm';
 
 /** A call in a scope that has waited this long (ms) is checked: the scope itself may hold the lock. */
 const SUSPICIOUS_MS = 5_000;
@@ -30,8 +29,7 @@ export class SelfWaits {
   readonly #ownerships: OwnershipTable;
   readonly #warn: (name: string) => void;
   readonly #waits = new Set<SelfWait>();
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Infinity;
+  readonly #alarm = new Alarm(() => this.#look());
   #told = false;
 
   /** @param warn - called once, with the name of the lock */
@@ -55,23 +53,13 @@ export class SelfWaits {
     if (this.#told) return undefined;
     const wait = { name, rawName, around, own, dueAt: since + SUSPICIOUS_MS };
     this.#waits.add(wait);
-    if (wait.dueAt < this.#timerAt) this.#arm(wait.dueAt);
+    this.#alarm.setBy(wait.dueAt);
     return wait;
   }
 
   /** Ends the wait of a call. */
   end(wait: SelfWait): void {
-    if (this.#waits.delete(wait) && this.#waits.size === 0) this.#arm(Infinity);
-  }
-
-  #arm(at: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#timerAt = at;
-    if (at === Infinity) return;
-    const pause = clampTimer(Math.max(0, Math.ceil(at - performance.now())));
-    this.#timer = runOutside(() => setTimeout(() => this.#look(), pause));
-    this.#timer.unref();
+    if (this.#waits.delete(wait) && this.#waits.size === 0) this.#alarm.off();
   }
 
   #look(): void {
@@ -91,13 +79,13 @@ export class SelfWaits {
     }
     let next = Infinity;
     for (const { dueAt } of this.#waits) if (dueAt < next) next = dueAt;
-    this.#arm(next === Infinity ? next : Math.max(next, now + PAUSE_MS));
+    this.#alarm.set(Math.max(next, now + PAUSE_MS));
   }
 
   #tell({ name }: SelfWait): void {
     this.#told = true;
     this.#waits.clear();
-    this.#arm(Infinity);
+    this.#alarm.off();
     this.#warn(name);
   }
 }
