@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { sleep } from '../harness/clock';
 import { freshKey } from '../harness/scenario';
 import { ascending, percentile } from '../harness/statistics';
-import { type NamesLog, type PassLog } from '../scenarios/growth';
+import { type NamesLog, type PassLog, type ValuesLog } from '../scenarios/growth';
 import { type Column, cpuMs, type Curve, type Field } from './curve';
 
 const COMMANDS: Column = { id: 'commands', label: 'commands per acquisition', growth: 'flat' };
@@ -184,6 +184,75 @@ const readHolds: Curve = {
   },
 };
 
+/** Sets of values of a group that one thread holds: how many values a set has, how many sets, and how they differ. */
+interface Sets {
+  readonly values: number;
+  readonly holds: number;
+  readonly step: number;
+}
+
+function groupCurve(
+  about: Pick<Curve, 'id' | 'title' | 'about' | 'of' | 'points'>,
+  setsOf: (point: number) => Sets,
+): Curve {
+  return {
+    ...about,
+    columns: [
+      { id: 'cpu', label: 'client CPU per value and hold (us)', growth: 'flat' },
+      { id: 'server', label: 'server CPU per value and hold / raw lock and unlock', growth: 'flat' },
+      { id: 'blocked', label: 'longest block of the event loop (ms)', growth: 'work' },
+    ],
+    async measure(field, point) {
+      const group = await field.open(1, 6_000);
+      try {
+        const sets = setsOf(point);
+        // The first use compiles the code.
+        const parameters = { name: freshKey('growth'), ...sets, renewalMs: 2_500 };
+        await group.call(0, 'growth', 'cycleValues', { ...parameters, renewalMs: 0 });
+        const before = await cpuMs(field.server);
+        const { cpuUs, blockedMs } = (await group.call(0, 'growth', 'cycleValues', parameters)) as ValuesLog;
+        const server = ((await cpuMs(field.server)) - before) / sets.values / sets.holds / field.floorCpuMs;
+        return { cpu: cpuUs, server, blocked: blockedMs };
+      } finally {
+        group.kill();
+      }
+    },
+  };
+}
+
+const groupValues = groupCurve(
+  {
+    id: 'groupValues',
+    title: 'Values of a group in one lock',
+    about: 'One lock of so many values of a group is acquired, renewed once and released.',
+    of: 'values',
+    points: [1_000, 4_000, 10_000, 40_000],
+  },
+  (values) => ({ values, holds: 1, step: 0 }),
+);
+
+const groupNested: Curve = groupCurve(
+  {
+    id: 'groupNested',
+    title: 'Sets of a group inside each other',
+    about: 'Sets of 2000 values, each with one value that the set around it does not have.',
+    of: 'sets',
+    points: [1, 2, 5, 10],
+  },
+  (holds) => ({ values: 2_000, holds, step: 1 }),
+);
+
+const groupReentered: Curve = groupCurve(
+  {
+    id: 'groupReentered',
+    title: 'Holds of the same values of a group',
+    about: 'A lock of 100 values, re-entered. A renewal covers all holds, so many of them cost less each.',
+    of: 'holds',
+    points: [1, 10, 100],
+  },
+  (holds) => ({ values: 100, holds, step: 0 }),
+);
+
 const masters: Curve = {
   id: 'masters',
   title: 'Masters of a cluster',
@@ -238,5 +307,8 @@ export const curves: readonly Curve[] = [
   clients,
   fairQueue,
   readHolds,
+  groupValues,
+  groupNested,
+  groupReentered,
   masters,
 ];

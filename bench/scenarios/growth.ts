@@ -28,6 +28,14 @@ export interface NamesLog {
   readonly cycles: number;
 }
 
+/** What `cycleValues` did. */
+export interface ValuesLog {
+  /** CPU time of the process for each value of each hold: acquired, renewed once and released, in us. */
+  readonly cpuUs: number;
+  /** The longest time for which the event loop was blocked, in ms. */
+  readonly blockedMs: number;
+}
+
 async function clientOf({ options, memory }: TaskContext, parameters: TaskParameters = {}): Promise<Redisson> {
   const nodes = parameters['nodes'];
   const settings: RedissonOptions = { lockWatchdogTimeout: options.watchdogMs };
@@ -154,6 +162,35 @@ export const tasks: Record<string, Task> = {
     await forAll(count, open);
     await sleep(500);
     return ((await settledHeap()) - before) / count;
+  },
+
+  /**
+   * One thread acquires `holds` sets of `values` values of a group, one inside the other, lets the watchdog renew them
+   * and releases them. Each set begins `step` values after the one around it; 0: always the same set.
+   */
+  cycleValues: async (context, parameters) => {
+    const client = await clientOf(context);
+    const group = textOf(parameters, 'name');
+    const count = numberOf(parameters, 'values');
+    const holds = numberOf(parameters, 'holds');
+    const step = numberOf(parameters, 'step');
+    const all = Array.from({ length: count + holds * step }, (_, i) => `value ${i}`);
+    const locks = Array.from({ length: holds }, (_, i) =>
+      client.getMultiLock(group, all.slice(i * step, i * step + count)),
+    );
+    let last = monotonicMs();
+    let blockedMs = 0;
+    const beat = setInterval(() => {
+      blockedMs = Math.max(blockedMs, monotonicMs() - last);
+      last = monotonicMs();
+    }, 1);
+    const before = process.cpuUsage();
+    for (const lock of locks) await lock.lock(-1, undefined, 1);
+    await sleep(numberOf(parameters, 'renewalMs'));
+    for (const lock of locks.reverse()) await lock.unlock(1);
+    const { user, system } = process.cpuUsage(before);
+    clearInterval(beat);
+    return { cpuUs: (user + system) / (count * holds), blockedMs } satisfies ValuesLog;
   },
 
   /** Locks and unlocks so many names of a cluster. */

@@ -22,36 +22,37 @@ const INITIAL_1 = halves([0x3bd39e10cb0ef593n, 0xc0acf169b5f18a8cn, 0xbe5466cf34
 const PACKET = 32;
 const ROUNDS_128 = 6;
 
-function halves(values: readonly bigint[]): Uint32Array {
-  return Uint32Array.from(values.flatMap((value) => [Number(value & 0xffffffffn), Number(value >> 32n)]));
+function halves(values: readonly bigint[]): Int32Array {
+  return Int32Array.from(values.flatMap((value) => [Number(value & 0xffffffffn), Number(value >> 32n)]));
 }
 
 /** The state before the first packet. */
-const FRESH = Uint32Array.from([
+const FRESH = Int32Array.from([
   ...INITIAL_0.map((initial, i) => initial ^ KEY[i]!),
   ...INITIAL_1.map((initial, i) => initial ^ KEY[i ^ 1]!),
   ...INITIAL_0,
   ...INITIAL_1,
 ]);
 
-/** The state and the packet of the one hash that is computed at a time. */
-const state = new Uint32Array(4 * LANES);
-const packet = new Uint32Array(LANES);
+/** The state, the packet, and the last packet of the one hash that is computed at a time. */
+const state = new Int32Array(4 * LANES);
+const packet = new Int32Array(LANES);
+const padded = Buffer.alloc(PACKET);
 
 /** `state[to] += low + high * 2^32`, 64 bits. */
 function add(to: number, low: number, high: number): void {
-  const sum = state[to]! + (low >>> 0);
+  const sum = (state[to]! + low) | 0;
   state[to] = sum;
-  state[to + 1] = state[to + 1]! + high + (sum > 0xffffffff ? 1 : 0);
+  state[to + 1] = (state[to + 1]! + high + (sum >>> 0 < low >>> 0 ? 1 : 0)) | 0;
 }
 
 /** `state[to] ^= a * b`, 32 bits each. */
 function xorProduct(to: number, a: number, b: number): void {
-  const low = (a & 0xffff) * (b & 0xffff);
-  const middle = (a >>> 16) * (b & 0xffff) + (low >>> 16);
-  const cross = (a & 0xffff) * (b >>> 16) + (middle & 0xffff);
-  state[to]! ^= (cross << 16) | (low & 0xffff);
-  state[to + 1]! ^= (a >>> 16) * (b >>> 16) + (middle >>> 16) + (cross >>> 16);
+  const left = Math.imul(a >>> 16, b & 0xffff);
+  const right = Math.imul(a & 0xffff, b >>> 16);
+  const middle = (Math.imul(a & 0xffff, b & 0xffff) >>> 16) + (left & 0xffff) + (right & 0xffff);
+  state[to]! ^= Math.imul(a, b);
+  state[to + 1]! ^= (Math.imul(a >>> 16, b >>> 16) + (left >>> 16) + (right >>> 16) + (middle >>> 16)) | 0;
 }
 
 /** Mixes in {@link packet}. */
@@ -87,7 +88,7 @@ function zipperMerge(from: number, to: number): void {
 
 /** Takes in a packet of 32 bytes. */
 function read(bytes: Buffer): void {
-  for (let i = 0; i < LANES; i++) packet[i] = bytes.readUInt32LE(4 * i);
+  for (let i = 0; i < LANES; i++) packet[i] = bytes.readInt32LE(4 * i);
   mix();
 }
 
@@ -96,7 +97,7 @@ function readRest(rest: Buffer): void {
   const size = rest.length;
   for (let i = 0; i < LANES; i += 2) add(V0 + i, size, size);
   for (let i = 0; i < LANES; i++) state[V1 + i] = (state[V1 + i]! << size) | (state[V1 + i]! >>> (32 - size));
-  const padded = Buffer.alloc(PACKET);
+  padded.fill(0);
   const whole = size & ~3;
   const odd = size & 3;
   rest.copy(padded, 0, 0, whole);
@@ -125,8 +126,8 @@ export function highwayHash128(bytes: Buffer): Buffer {
     add(V0 + lane, state[MUL0 + lane]!, state[MUL0 + lane + 1]!);
     add(V0 + lane, state[V1 + 4 + lane]!, state[V1 + 5 + lane]!);
     add(V0 + lane, state[MUL1 + 4 + lane]!, state[MUL1 + 5 + lane]!);
-    digest.writeUInt32BE(state[V0 + lane + 1]!, 4 * lane);
-    digest.writeUInt32BE(state[V0 + lane]!, 4 * lane + 4);
+    digest.writeInt32BE(state[V0 + lane + 1]!, 4 * lane);
+    digest.writeInt32BE(state[V0 + lane]!, 4 * lane + 4);
   }
   return digest;
 }

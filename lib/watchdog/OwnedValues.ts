@@ -1,24 +1,24 @@
 import type { GroupValues, Ownership } from './Ownership';
 
-/** The sets of values of one group that one owner holds or acquires, by their values. */
+/**
+ * The sets of values of one group that one owner holds or acquires, by their values. A single set, which is the usual
+ * case, needs no index: it may have tens of thousands of values.
+ */
 export class OwnedValues {
+  readonly #all = new Set<Ownership>();
   readonly #byField = new Map<string, Ownership[]>();
 
   /** Whether there are none. */
   get isEmpty(): boolean {
-    return this.#byField.size === 0;
+    return this.#all.size === 0;
   }
 
   /** Adds an ownership, and connects it with those that share a value with it. */
   add(ownership: Ownership): void {
-    const { fields } = ownership.values!;
-    ownership.overlapping = this.sharing(fields);
+    ownership.overlapping = this.sharing(ownership.values!.fields);
     for (const other of ownership.overlapping) other.overlapping = [...other.overlapping, ownership];
-    for (const field of fields) {
-      const covering = this.#byField.get(field);
-      if (covering === undefined) this.#byField.set(field, [ownership]);
-      else covering.push(ownership);
-    }
+    this.#all.add(ownership);
+    if (this.#byField.size > 0) this.#index(ownership);
   }
 
   /** Removes an ownership; those that wait for it check again. */
@@ -28,6 +28,8 @@ export class OwnedValues {
     }
     ownership.overlapping = [];
     ownership.recheck();
+    this.#all.delete(ownership);
+    if (this.#byField.size === 0) return;
     for (const field of ownership.values!.fields) {
       const rest = this.#byField.get(field)!.filter((one) => one !== ownership);
       if (rest.length === 0) this.#byField.delete(field);
@@ -38,6 +40,7 @@ export class OwnedValues {
   /** The ownerships that cover one of these values, each once. */
   sharing(fields: readonly string[]): Ownership[] {
     const found = new Set<Ownership>();
+    if (this.#byField.size === 0) for (const ownership of this.#all) this.#index(ownership);
     if (!this.isEmpty) for (const field of fields) for (const one of this.#byField.get(field) ?? []) found.add(one);
     return [...found];
   }
@@ -51,5 +54,13 @@ export class OwnedValues {
       if (last < first) first = last;
     }
     return first;
+  }
+
+  #index(ownership: Ownership): void {
+    for (const field of ownership.values!.fields) {
+      const covering = this.#byField.get(field);
+      if (covering === undefined) this.#byField.set(field, [ownership]);
+      else covering.push(ownership);
+    }
   }
 }

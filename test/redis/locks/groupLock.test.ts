@@ -1,6 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import sinon from 'sinon';
 import {
   ConfigError,
   IllegalMonitorStateError,
@@ -356,6 +357,82 @@ describe('the lock of values of a group', () => {
       await of('b').unlock(1);
       await waiter;
       await of('b', other).unlock(1);
+    });
+  });
+
+  describe('clocks', () => {
+    for (const minutes of [-10, 10]) {
+      it(`a client whose clock is ${minutes} minutes off neither takes a held value nor loses its own`, async () => {
+        await of('a b').lock(60_000, undefined, 1);
+        sinon.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000, shouldClearNativeTimers: true });
+        expect(await of('b c', other).tryLock({ threadId: 2 })).to.equal(false);
+        expect(await of('b').isLocked()).to.equal(true);
+        expect(await of('a b').isHeldByThread(1)).to.equal(true);
+        await of('c', other).lock(60_000, undefined, 2);
+        const renewed = await of('d', other).acquire({ threadId: 2 });
+        await sleep(WATCHDOG_MS);
+        sinon.restore();
+        expect(renewed.isHeld).to.equal(true);
+        expect(await of('c').tryLock({ threadId: 3 })).to.equal(false);
+        expect(await of('d').tryLock({ threadId: 3 })).to.equal(false);
+        await renewed.unlock();
+        await of('c', other).unlock(2);
+        await of('a b').unlock(1);
+        expect(await redis.exists(group)).to.equal(0);
+      });
+    }
+  });
+
+  describe('many values', () => {
+    /** CPU time of this process for sets inside each other, each with one value more, in ms: the best of three. */
+    async function cpuOf(values: number, sets: number, step: number): Promise<number> {
+      const all = Array.from({ length: values + sets * step }, (_, i) => `value ${i}`);
+      const locks = Array.from({ length: sets }, (_, i) => client.getMultiLock(group, all.slice(0, values + i * step)));
+      let best = Infinity;
+      for (let i = 0; i < 3; i++) {
+        const before = process.cpuUsage();
+        for (const lock of locks) await lock.lock(-1, undefined, 1);
+        for (const lock of locks) await lock.unlock(1);
+        const { user, system } = process.cpuUsage(before);
+        best = Math.min(best, (user + system) / 1_000);
+      }
+      return best;
+    }
+
+    it('C8: 40 000 values are locked, renewed and unlocked, and a lock beside them lives', async function () {
+      this.timeout(60_000);
+      const client = newClient({ lockWatchdogTimeout: 6_000 });
+      const beside = await client.getLock(`${group}-beside`).acquire();
+      const hold = await client
+        .getMultiLock(
+          group,
+          Array.from({ length: 40_000 }, (_, i) => `value ${i}`),
+        )
+        .acquire();
+      let least = hold.remainingLeaseMs;
+      // Its lease gets longer: it was renewed.
+      await sleepUntil(() => {
+        const left = hold.remainingLeaseMs;
+        if (left > least) return true;
+        least = left;
+        return false;
+      });
+      await hold.unlock();
+      expect(await redis.exists(group)).to.equal(0);
+      expect(beside.isHeld).to.equal(true);
+      await beside.unlock();
+    });
+
+    it('C8: the CPU time grows in proportion to values and holds', async function () {
+      this.timeout(60_000);
+      await cpuOf(1_000, 4, 0);
+      // Four times the work; with the square of it 16 times the time.
+      expect((await cpuOf(4_000, 4, 0)) / (await cpuOf(1_000, 4, 0)), 'more values').to.be.lessThan(9);
+      expect((await cpuOf(500, 64, 0)) / (await cpuOf(500, 16, 0)), 're-entered').to.be.lessThan(9);
+      expect(
+        (await cpuOf(2_000, 8, 1)) / (await cpuOf(500, 8, 1)),
+        'more values in sets inside each other',
+      ).to.be.lessThan(9);
     });
   });
 

@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import { threadForHold } from '../../../lib/locks/core/calls';
+import type { MemberLock } from '../../../lib/locks/core/MemberLock';
+import { MultiAcquisition } from '../../../lib/locks/multi/MultiAcquisition';
+import { MAJORITY } from '../../../lib/locks/multi/quorum';
+
+class FakeHold {
+  isHeld = true;
+  isReleased = false;
+  /** Called when its lease is set. */
+  onLease: () => void = () => undefined;
+
+  setLease(): Promise<boolean> {
+    this.onLease();
+    return Promise.resolve(this.isHeld);
+  }
+
+  unlock(): Promise<void> {
+    this.isReleased = true;
+    return Promise.resolve();
+  }
+}
+
+/** A member that gives these answers, one per call, and keeps how long it was waited for. */
+class FakeMember {
+  readonly waits: number[] = [];
+  readonly client = {};
+  readonly #answers: (FakeHold | undefined)[];
+
+  constructor(...answers: (FakeHold | undefined)[]) {
+    this.#answers = answers;
+  }
+
+  takeHold(waitMs: number): Promise<FakeHold | undefined> {
+    this.waits.push(waitMs);
+    return Promise.resolve(this.#answers.shift());
+  }
+}
+
+function acquire(members: FakeMember[], needed: number, waitMs: number): Promise<unknown> {
+  const request = { call: threadForHold(undefined, false), leaseMs: 10_000, waitMs, signal: undefined };
+  return new MultiAcquisition(members as unknown as MemberLock[], needed, request).run();
+}
+
+describe('the acquisition of several locks', () => {
+  it('a majority of four is three', () => {
+    expect([1, 2, 3, 4, 5, 6, 7].map((count) => MAJORITY.needed(count))).to.deep.equal([1, 2, 2, 3, 3, 4, 4]);
+  });
+
+  it('two of four are not enough for a red lock, and are given back', async () => {
+    const holds = [new FakeHold(), new FakeHold()];
+    const members = [new FakeMember(holds[0]), new FakeMember(holds[1]), new FakeMember(), new FakeMember()];
+    expect(await acquire(members, MAJORITY.needed(4), 0)).to.have.property('member', members[2]);
+    expect(holds.map(({ isReleased }) => isReleased)).to.deep.equal([true, true]);
+  });
+
+  it('a member that is lost while the others get their lease does not count, and is given back', async () => {
+    const [first, lost, last] = [new FakeHold(), new FakeHold(), new FakeHold()];
+    last.onLease = () => (lost.isHeld = false);
+    const members = [first, lost, last].map((hold) => new FakeMember(hold));
+    expect(await acquire(members, 2, 0)).to.deep.equal([first, last]);
+    expect(lost.isReleased).to.equal(true);
+  });
+
+  it('a majority that is no more when the leases are set is none', async () => {
+    const [first, lost] = [new FakeHold(), new FakeHold()];
+    first.onLease = () => (lost.isHeld = false);
+    lost.setLease = () => Promise.resolve(true);
+    const members = [new FakeMember(first), new FakeMember(lost), new FakeMember()];
+    expect(await acquire(members, 2, 0)).to.have.property('member', members[1]);
+    expect([first.isReleased, lost.isReleased]).to.deep.equal([true, true]);
+  });
+
+  it('waits long for what is next in order, and not for what is before a member that it holds', async () => {
+    const members = [
+      new FakeMember(new FakeHold(), undefined, new FakeHold()),
+      new FakeMember(undefined, new FakeHold(), new FakeHold()),
+    ];
+    const holds = await acquire(members, 2, 60_000);
+    expect(holds).to.have.length(2);
+    const [first, second] = members.map(({ waits }) => waits);
+    // In order; then the busy second one with empty hands, the first one in its shadow; at last the first one again.
+    expect(second![0]).to.equal(3_000);
+    expect(second![1]).to.be.greaterThan(50_000);
+    expect(first![1]).to.be.within(50, 150);
+    expect(first![2]).to.be.greaterThan(50_000);
+  });
+});
