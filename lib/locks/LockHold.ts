@@ -157,13 +157,13 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
   try {
     const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
     const left = ownership.holds.length;
-    const { owner, overlapping } = ownership;
+    const { owner } = ownership;
     const reply = await kind.release({
       name,
       rawName,
       threadId,
       owner,
-      overlapping,
+      ownership,
       left,
       remainingMs,
       sendRecord: newSendRecord(),

@@ -26,6 +26,20 @@ export interface GroupValues {
   readonly key: string;
 }
 
+/** Values of an ownership that the same other ownerships cover, too. */
+export interface Portion {
+  readonly others: readonly Ownership[];
+  readonly fields: readonly string[];
+}
+
+/** All sets of values of one group that one owner has. */
+export interface ValueIndex {
+  /** Monotonic time until which Redis certainly keeps all these values, each for the last of those that cover it. */
+  keptUntil(fields: readonly string[]): number;
+  /** The values of an ownership in portions. */
+  portionsOf(ownership: Ownership): readonly Portion[];
+}
+
 /** One acquisition: what one `unlock` releases, and what the public `LockHold` stands for. */
 export interface Hold {
   /** Its explicit lease in ms; -1 = the watchdog renews it. */
@@ -108,6 +122,8 @@ export class Ownership implements OwnershipIdentity {
   readonly owner: string;
   readonly values: GroupValues | undefined;
   readonly renewal: Renewal;
+  /** For a group lock: all sets of values of its owner, while it is in the table. */
+  owned: ValueIndex | undefined;
   /** For a group lock: the other ownerships of its owner that share a value with it. The table keeps this. */
   overlapping = NOBODY;
   /** Its holds, in the order in which they were acquired. */

@@ -82,6 +82,7 @@ export class OwnershipTable {
       let values = this.#values.get(key);
       if (values === undefined) this.#values.set(key, (values = new OwnedValues()));
       values.add(ownership);
+      ownership.owned = values;
     }
     return ownership;
   }
@@ -186,9 +187,8 @@ export class OwnershipTable {
    * @returns whether it is held on
    */
   isCovered(ownership: Ownership, now: number): boolean {
-    const { values, overlapping, rawName, owner } = ownership;
-    if (values === undefined || overlapping.length === 0) return false;
-    const until = this.#values.get(ownershipKey(rawName, owner))!.keptUntil(values);
+    if (ownership.overlapping.length === 0) return false;
+    const until = ownership.owned!.keptUntil(ownership.values!.fields);
     if (until <= now) return false;
     ownership.deadline = until;
     return true;

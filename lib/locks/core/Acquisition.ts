@@ -140,10 +140,6 @@ export class Acquisition implements Acquirable<Acquired>, Heir {
     return this.ownership.releasing;
   }
 
-  get overlapping(): readonly Ownership[] {
-    return this.ownership.overlapping;
-  }
-
   /** Why it was not acquired, if Redis did not reply to the last attempt; else `undefined`. */
   get timeoutError(): CommandTimeoutError | undefined {
     if (!this.#open && this.#handOver === undefined) return undefined;

@@ -132,8 +132,7 @@ export class LockEngine {
     let reply: ReleaseReply;
     try {
       const { left, remainingMs } = ownership.remainder();
-      const { overlapping } = ownership;
-      const request = { name, rawName, threadId, owner, overlapping, left, remainingMs, sendRecord };
+      const request = { name, rawName, threadId, owner, ownership, left, remainingMs, sendRecord };
       const releasing = releaseOrHandOver(kind, subscriptions, request, ownership.deadline, settings.maxHandOvers);
       // In the same turn as the send: the hold must not be renewed any more, whatever happens to the command. After the
       // send, so that the server works meanwhile.
@@ -238,8 +237,7 @@ export class LockEngine {
     const { context, kind, name, rawName } = this;
     const { threadId, owner, key } = identity;
     const ownership = context.ownerships.get(key) ?? context.ownerships.open(identity);
-    const { overlapping } = ownership;
-    if (overlapping.some(({ holds }) => holds.length > 0)) {
+    if (ownership.overlapping.some(({ holds }) => holds.length > 0)) {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
     }
@@ -254,7 +252,7 @@ export class LockEngine {
     try {
       const held = await kind.holdCount(rawName, owner, name);
       const left = Math.max(0, held - 1);
-      const request = { name, rawName, threadId, owner, overlapping, left, remainingMs: 0, sendRecord };
+      const request = { name, rawName, threadId, owner, ownership, left, remainingMs: 0, sendRecord };
       const { subscriptions, settings } = context;
       const reply = await releaseOrHandOver(kind, subscriptions, request, Infinity, settings.maxHandOvers);
       given = reply.kind !== 'notHeld' || (held > 0 && sendRecord.sends > 1);

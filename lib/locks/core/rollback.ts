@@ -197,10 +197,10 @@ class LockLeftover implements Leftover {
     try {
       if (waiter !== undefined) commands.push(kind.abandon!(waiter, newRecord()));
       if (doubtful) {
-        const { name, rawName, threadId, owner, overlapping } = ownership;
+        const { name, rawName, threadId, owner } = ownership;
         // Sets the lease as well: a late re-entry may have set a longer one.
         const rest = ownership.remainder();
-        commands.push(kind.release({ name, rawName, threadId, owner, overlapping, ...rest, sendRecord: newRecord() }));
+        commands.push(kind.release({ name, rawName, threadId, owner, ownership, ...rest, sendRecord: newRecord() }));
       }
       await Promise.all(commands);
     } finally {

@@ -16,8 +16,8 @@ export interface LockSubject {
   readonly threadId: number;
   /** The owner's field in the lock's hash. */
   readonly owner: string;
-  /** For a group lock: the other ownerships of the owner that share a value with this one. */
-  readonly overlapping: readonly Ownership[];
+  /** What this client knows of the owner's holds. */
+  readonly ownership: Ownership;
 }
 
 /** One attempt. */

@@ -105,7 +105,7 @@ export function groupKind(
     waitOrder: 'shared',
     wakeRule: groupWakeRule,
     search: valueSearch(executor, fields),
-    attempt: ({ rawName, owner, leaseMs, count, overlapping, name, sendRecord }) =>
+    attempt: ({ rawName, owner, leaseMs, count, ownership, name, sendRecord }) =>
       executor.run(
         acquireValues,
         { name: rawName },
@@ -114,22 +114,19 @@ export function groupKind(
           what: 'acquire group lock',
           name,
           sendRecord,
-          moreArgs: portions(fields, overlapping, (others) => [
-            others.reduce((sum, { holds }) => sum + holds.length, count),
-          ]),
+          moreArgs: portions(ownership, (others) => [others.reduce((sum, { holds }) => sum + holds.length, count)]),
         },
       ),
-    release: ({ rawName, owner, left, remainingMs, overlapping, name, sendRecord }) => {
-      const rests = new Map(overlapping.map((other) => [other, other.remainder()]));
+    release: ({ rawName, owner, left, remainingMs, ownership, name, sendRecord }) => {
       const leave = (others: readonly Ownership[]): number[] => {
-        const all = [{ left, remainingMs }, ...others.map((other) => rests.get(other)!)];
+        const all = [{ left, remainingMs }, ...others.map((other) => other.remainder())];
         return [all.reduce((sum, one) => sum + one.left, 0), Math.max(...all.map((one) => one.remainingMs))];
       };
       return executor.run(
         releaseValues,
         { name: rawName, channel: common.channelOf(rawName, owner) },
         { message: UNLOCK_MESSAGE, owner, publish: PUBLISH_COMMAND },
-        { what: 'release group lock', name, sendRecord, moreArgs: portions(fields, overlapping, leave) },
+        { what: 'release group lock', name, sendRecord, moreArgs: portions(ownership, leave) },
       );
     },
     forceRelease: (rawName, name) =>
@@ -188,26 +185,17 @@ export function groupRenewal(executor: CommandExecutor): Renewal {
 }
 
 /**
- * Script arguments for values of which some belong to other sets of the owner as well: the same numbers for each value
- * of a portion, then the length of the portion, then its values.
+ * The values of an ownership as script arguments: for each portion the numbers, its length and its values.
  * @param numbers - of values that these other ownerships cover, too
  */
 function portions(
-  fields: readonly string[],
-  overlapping: readonly Ownership[],
+  ownership: Ownership,
   numbers: (others: readonly Ownership[]) => readonly number[],
-): ScriptArg[] {
-  const alone = numbers([]);
-  if (overlapping.length === 0) return [...alone, fields.length, ...fields];
-  const covering = new Map<string, Ownership[]>();
-  for (const other of overlapping) {
-    for (const field of other.values!.fields) {
-      const others = covering.get(field);
-      if (others === undefined) covering.set(field, [other]);
-      else others.push(other);
-    }
-  }
+): readonly ScriptArg[] {
   const args: ScriptArg[] = [];
-  for (const field of fields) args.push(...numbers(covering.get(field) ?? []), 1, field);
+  for (const { others, fields } of ownership.owned!.portionsOf(ownership)) {
+    args.push(...numbers(others), fields.length);
+    for (const field of fields) args.push(field);
+  }
   return args;
 }
