@@ -1,6 +1,5 @@
 import { CommandTimeoutError, ConnectionError, type LockHold, LockTimeoutError, type RLock } from '../index';
 import { ExitCode, Failure, messageOf } from './exit';
-import { CLEANUP_MS, within } from './output';
 
 /** How the lock is wanted. Times in ms. */
 interface Wish {
@@ -40,8 +39,8 @@ async function acquireOnce(lock: RLock, wish: Wish, signal: AbortSignal): Promis
     return await lock.acquire(wish.waitMs === undefined ? options : { ...options, waitTime: wish.waitMs });
   } catch (error) {
     if (!(error instanceof LockTimeoutError)) throw error;
-    await askForLife(lock);
-    return undefined;
+    if (error.reason === 'held') return undefined;
+    throw new Failure(messageOf(error.cause), ExitCode.unavailable, { cause: error });
   }
 }
 
@@ -49,15 +48,4 @@ async function acquireOnce(lock: RLock, wish: Wish, signal: AbortSignal): Promis
 function isSlow(error: unknown): boolean {
   if (error instanceof ConnectionError) return !error.mayHaveRun && error.cause === undefined;
   return error instanceof CommandTimeoutError;
-}
-
-/** Who waits for a limited time is not told whether there was anybody to wait for. */
-async function askForLife(lock: RLock): Promise<void> {
-  let answer: { readonly value: boolean } | undefined;
-  try {
-    answer = await within(lock.isLocked(), CLEANUP_MS);
-  } catch (error) {
-    throw new Failure(messageOf(error), ExitCode.unavailable, { cause: error });
-  }
-  if (answer === undefined) throw new Failure('Redis cannot be reached, or does not answer', ExitCode.unavailable);
 }

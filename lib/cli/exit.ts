@@ -16,9 +16,9 @@ export const ExitCode = {
   errors: 2,
   /** Wrong usage or configuration. */
   usage: 64,
-  /** The name belongs to data of another type, or Redis refuses the command. */
+  /** The name belongs to data of another type, or the user may not use it. */
   data: 65,
-  /** Redis is unreachable, does not answer, or does not let us in. */
+  /** Redis is unreachable, does not answer, refuses to write, or does not let us in. */
   unavailable: 69,
   /** A defect of ours. */
   internal: 70,
@@ -47,11 +47,16 @@ export class Failure extends Error {
   }
 }
 
+/** Replies of a server that cannot serve now, whatever the name. */
+const REFUSES_WRITES = new Set([
+  ...['NOREPLICAS', 'READONLY', 'MISCONF', 'OOM', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN'],
+]);
+
 /** The exit code for an error that ended the command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof Failure) return error.exitCode;
   if (error instanceof ConfigError) return ExitCode.usage;
-  if (error instanceof CommandError) return ExitCode.data;
+  if (error instanceof CommandError) return REFUSES_WRITES.has(error.reply) ? ExitCode.unavailable : ExitCode.data;
   const unavailable = [ConnectionError, CommandTimeoutError, SubscriptionTimeoutError, NoSyncedReplicasError];
   return unavailable.some((kind) => error instanceof kind) ? ExitCode.unavailable : ExitCode.internal;
 }

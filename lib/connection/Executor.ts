@@ -259,6 +259,7 @@ export class Executor implements CommandExecutor {
   #later(pending: PendingCommand, error: Error): void {
     const now = performance.now();
     pending.refusedAt ??= now;
+    pending.refused(error);
     if (pending.cancelled || now - pending.refusedAt >= this.#longestWaitMs)
       return pending.fail(denial(pending, this.#link, error));
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(pending.refusals, 10), MAX_PAUSE_MS);

@@ -1,4 +1,4 @@
-import { CommandTimeoutError } from './connectionErrors';
+import { CommandError } from './connectionErrors';
 import { RedissonError } from './RedissonError';
 
 /**
@@ -139,9 +139,8 @@ export class LockLostError extends RedissonError {
 }
 
 /**
- * `acquire` or `withLock` did not get the lock within its `waitTime`: another owner held it, or Redis did not reply
- * (the `cause` is then a `CommandTimeoutError`). Nothing is held and nothing is left behind. (`tryLock` returns `false`
- * instead, `tryAcquireHold` `null`.)
+ * `acquire` or `withLock` did not get the lock within its `waitTime`; `reason` says why. Nothing is held and nothing is
+ * left behind. (`tryLock` returns `false` instead, `tryAcquireHold` `null`.)
  */
 export class LockTimeoutError extends RedissonError {
   readonly code = 'LOCK_TIMEOUT';
@@ -149,6 +148,13 @@ export class LockTimeoutError extends RedissonError {
   readonly lockName: string;
   /** The time waited, in ms. */
   readonly waitTime: number;
+  /**
+   * - `held`: Redis answered that another owner has it.
+   * - `refused`: Redis answered, and refuses (`NOREPLICAS`, `READONLY`, `CLUSTERDOWN`, `LOADING`, ...). The `cause` is the
+   *   `CommandError` with its last reply.
+   * - `unanswered`: Redis did not answer. The `cause` is a `CommandTimeoutError` or a `ConnectionError`.
+   */
+  readonly reason: 'held' | 'refused' | 'unanswered';
 
   static {
     this.prototype.name = 'LockTimeoutError';
@@ -157,16 +163,21 @@ export class LockTimeoutError extends RedissonError {
   /**
    * @param lockName - the lock's name as given by the user
    * @param waitTime - the time waited, in ms
-   * @param options - `cause`: a `CommandTimeoutError` if Redis did not reply to the last attempt
+   * @param options - `cause`: the last refusal, or that Redis did not answer; none if another owner has it
    */
   constructor(lockName: string, waitTime: number, options?: ErrorOptions) {
-    const why =
-      options?.cause instanceof CommandTimeoutError
-        ? 'Redis did not answer. Check the load of the server and the network.'
-        : 'somebody else holds it. Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.';
-    super(`Lock '${lockName}' was not acquired within ${waitTime} ms: ${why}`, options);
+    const cause = options?.cause;
+    const refusal = cause instanceof CommandError ? cause : undefined;
+    const reason = refusal !== undefined ? 'refused' : cause === undefined ? 'held' : 'unanswered';
+    const why = {
+      held: 'somebody else holds it. Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.',
+      refused: `Redis refuses it (${refusal?.reply}). The cause has its reply.`,
+      unanswered: 'Redis did not answer. Check the load of the server and the network.',
+    };
+    super(`Lock '${lockName}' was not acquired within ${waitTime} ms: ${why[reason]}`, options);
     this.lockName = lockName;
     this.waitTime = waitTime;
+    this.reason = reason;
   }
 }
 

@@ -17,6 +17,7 @@ import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { IllegalMonitorStateError, UnsupportedOperationError } from '../errors';
 import {
+  type AcquireRequest,
   type CallingThread,
   checkThreadId,
   type HandleThread,
@@ -24,7 +25,7 @@ import {
   readTryLock,
   threadForHold,
 } from './core/calls';
-import type { AcquireRequest, AcquireResult, LockEngine } from './core/LockEngine';
+import type { AcquireResult, LockEngine } from './core/LockEngine';
 import { holdToRelease, threadThatLetsIn } from './core/chooseThread';
 import {
   acquireHold,
@@ -209,7 +210,7 @@ export class Lock implements MemberLock {
     request.watchdogMs = inner?.watchdogMs;
     if (options?.watchdogThread !== undefined) request.maxStallMs = readMaxStall(options.watchdogThread, this.engine);
     const taken = await this.#acquire(call, request, inner?.member);
-    if (!taken.ok) return taken.timeoutError;
+    if (!taken.ok) return taken.failure;
     const hold = new LockHold(this.engine, request.threadId, taken.hold, taken.token);
     // A section always releases its own, and `lock()` of a multi-lock gives its caller no object.
     return call.origin === 'acquire' ? hold.watchForAbandonment() : hold;

@@ -45,6 +45,9 @@ export const UNHEARD_MARK = 'ioredisson:unheard';
 /** The usual reply of an acquisition, one shared object: this is the hot path. */
 export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
 
+/** Others have it, for nobody knows how long. */
+export const REFUSED: AcquireReply = Object.freeze({ acquired: false, ttl: -1 });
+
 const NOT_HELD: ReleaseReply = Object.freeze({ kind: 'notHeld' });
 const KEPT: ReleaseReply = Object.freeze({ kind: 'kept' });
 const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });

@@ -1,10 +1,9 @@
 import type { LockOptions, ObjectListener, RCountDownLatch } from '../api';
-import { newSendRecord } from '../connection/pending/CommandExecutor';
+import { ACQUIRED, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
-import type { Waiter } from '../waiters/Waiter';
+import type { Target } from '../wait/Acquisition';
 import { latchWakeRule } from '../waiters/WaitQueue';
 import { checkCount, readSignal } from './callArguments';
 import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from './latchScripts';
@@ -14,9 +13,6 @@ import type { RedisObject } from './RedisObject';
 const ZERO_MESSAGE = '0';
 /** The message of a new count, and of a deletion. */
 const CHANGED_MESSAGE = '1';
-
-const OPEN: Attempt<true> = Object.freeze({ ok: true, value: true });
-const SHUT: Attempt<true> = Object.freeze({ ok: false, retryInMs: Infinity });
 
 /**
  * The count-down latch (Redisson: RedissonCountDownLatch). Its data is described below.
@@ -49,7 +45,7 @@ export class CountDownLatch implements RCountDownLatch {
   async await(timeout?: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean> {
     const signal = readSignal(options);
     const waitMs = timeout === undefined ? Infinity : toMillis(timeout, unit, 'timeout');
-    return (await this.#object.wait(this.#opening(waitMs > 0), waitMs, signal, options)) ?? false;
+    return (await this.#object.acquire(this.#opening(), waitMs, signal, options)) ?? false;
   }
 
   async countDown(): Promise<void> {
@@ -69,26 +65,16 @@ export class CountDownLatch implements RCountDownLatch {
     return this.#object.run(deleteLatch, { message: CHANGED_MESSAGE, publish: PUBLISH_COMMAND }, 'delete');
   }
 
-  /** The condition of a wait. It takes nothing, so there is nothing to undo. @param waits - `false`: one check */
-  #opening(waits: boolean): Acquirable<true> {
-    let wait: Waiter<true> | undefined;
-    const opening: Acquirable<true> = {
-      mustQueue: false,
-      attempt: async () => {
-        if ((await this.#object.run(getLatchCount, {}, 'look at', { sendRecord })) > 0) return SHUT;
-        wait?.acquiredFor(0);
-        return OPEN;
-      },
-      join: (): Wait<true> | undefined => {
-        if (waits) wait = this.#object.join<true>(latchWakeRule);
-        return wait;
-      },
-      giveUp: (pending) => {
-        sendRecord.cancelled = true;
-        pending?.catch(() => undefined);
-      },
+  /** An open latch, to be waited for. Nothing is taken, so there is nothing to undo. */
+  #opening(): Target<true> {
+    const object = this.#object;
+    return {
+      what: object.doing('wait for'),
+      key: object.keys.name,
+      send: async (sendRecord) =>
+        (await object.run(getLatchCount, {}, 'look at', { sendRecord })) > 0 ? REFUSED : ACQUIRED,
+      take: () => true,
+      join: () => object.join<true>(latchWakeRule),
     };
-    const sendRecord = newSendRecord(opening);
-    return opening;
   }
 }

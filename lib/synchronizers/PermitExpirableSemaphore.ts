@@ -1,25 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import type { LockOptions, ObjectListener, RPermitExpirableSemaphore } from '../api';
-import { newSendRecord } from '../connection/pending/CommandExecutor';
-import { CommandTimeoutError, PermitNotFoundError } from '../errors';
+import type { CommandExecutor, SendRecord } from '../connection/pending/CommandExecutor';
+import { PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
-import type { Waiter } from '../waiters/Waiter';
+import type { AcquireReply } from '../scripts/replies';
+import type { Target } from '../wait/Acquisition';
+import type { Wait } from '../wait/acquireWithin';
+import type { Leftover, LeftoverPlace, Search, Why } from '../wait/Rollback';
 import { permitWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
 import { acquiredPermits, addPermits, availableLeasedPermits, getPermits, setPermits } from './permitCounts';
 import {
   acquirePermits,
   deletePermitSemaphore,
+  findPermits,
   getPermitLease,
   releasePermit,
   releasePermits,
   updatePermitLease,
 } from './permitScripts';
 import type { PermitKeys, RedisObject } from './RedisObject';
-import { rollBackPermits } from './rollback';
 import { trySetPermits } from './semaphoreScripts';
 
 /**
@@ -146,106 +148,118 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
     const signal = readSignal(options);
     const ids = newPermitIds(checkCount(permits));
     if (ids.length === 0) return [];
-    const acquisition = new PermitAcquisition(this.#object, ids, leaseMs, waitMs > 0);
-    return (await this.#object.wait(acquisition, waitMs, signal, options, leaseMs)) ?? [];
+    const target = new PermitIds(this.#object, ids, leaseMs);
+    return (await this.#object.acquire(target, waitMs, signal, options, leaseMs)) ?? [];
   }
 }
 
 const PUBLISH = { publish: PUBLISH_COMMAND } as const;
 
+/** Permits without a lease are looked for as long as those of this lease, in ms. */
+const ENDLESS_MS = 30_000;
+
 /**
- * One wait for permits with ids. Every attempt asks for the same ids. So an attempt after a lost reply finds the
+ * Permits with ids, to be acquired. Every attempt asks for the same ids. So an attempt after a lost reply finds the
  * permits that the first one took, and permits that no caller owns are released by their ids.
  *
  * Ids that were asked for on two connections are never handed out: the first connection may still deliver, after the
  * caller has released them, and would take permits for ever. They are exchanged for new ones.
  */
-export class PermitAcquisition implements Acquirable<string[]> {
-  readonly mustQueue = false;
-  trace: Acquirable<string[]>['trace'];
-  mayBegin: Acquirable<string[]>['mayBegin'];
+class PermitIds implements Target<string[]> {
+  readonly what: string;
+  readonly key: string;
   readonly #object: RedisObject<PermitKeys>;
   readonly #leaseMs: number;
-  readonly #waits: boolean;
-  #sendRecord = newSendRecord(this);
   #ids: readonly Buffer[];
   /** Ids whose permits the next attempt gives back. */
   #old: readonly Buffer[] = [];
-  /** The number of the connection on which an attempt got no reply. */
-  #unanswered: number | undefined;
-  #wait: Waiter<string[]> | undefined;
-  /** Whether a reply came after the lease of its permits had ended. */
-  #cameLate = false;
+  #sent: SendRecord | undefined;
 
   /**
    * @param ids - new ids, at least one
    * @param leaseMs - in ms, or {@link NO_LEASE}
-   * @param waits - `false`: one attempt
    */
-  constructor(object: RedisObject<PermitKeys>, ids: readonly Buffer[], leaseMs: number, waits: boolean) {
+  constructor(object: RedisObject<PermitKeys>, ids: readonly Buffer[], leaseMs: number) {
     this.#object = object;
     this.#ids = ids;
     this.#leaseMs = leaseMs;
-    this.#waits = waits;
+    this.what = object.doing('acquire permits of');
+    this.key = object.keys.name;
   }
 
-  async attempt(): Promise<Attempt<string[]>> {
-    const sentAt = performance.now();
-    const old = this.#old;
-    const args = { lease: this.#leaseMs, old: old.length, ...PUBLISH };
-    const sendRecord = this.#sendRecord;
-    const moreArgs = [...this.#ids, ...old];
-    const sent = this.#object.run(acquirePermits, args, 'acquire permits of', { sendRecord, moreArgs });
-    const reply = await sent.catch((error: unknown) => {
-      if (error instanceof CommandTimeoutError && !this.#onManyConnections())
-        this.#unanswered = sendRecord.connectionNumber;
-      throw error;
-    });
-    if (reply.acquired && this.#onManyConnections() && !sendRecord.cancelled) {
-      rollBackPermits(this.#object, this.#ids, sendRecord, this.#leaseMs);
-      this.#old = this.#ids;
-      this.#ids = newPermitIds(this.#ids.length);
-      this.#sendRecord = newSendRecord(this);
-      this.#unanswered = undefined;
-      return this.attempt();
-    }
-    if (!this.#onManyConnections()) this.#unanswered = undefined;
+  async send(sendRecord: SendRecord): Promise<AcquireReply> {
+    const args = { lease: this.#leaseMs, old: this.#old.length, ...PUBLISH };
+    const options = { sendRecord, moreArgs: [...this.#ids, ...this.#old] };
+    this.#sent = sendRecord;
+    const reply = await this.#object.run(acquirePermits, args, 'acquire permits of', options);
     this.#old = [];
-    if (!reply.acquired) return { ok: false, retryInMs: reply.ttl < 0 ? Infinity : Math.max(1, reply.ttl) };
-    if (!this.#cameLate && this.#leaseMs > 0 && performance.now() - sentAt >= this.#leaseMs) {
-      // The request waited for a connection, and its lease has ended, so it is retried. Only once: a caller may ask for
-      // a lease that is shorter than a round trip.
-      this.#cameLate = true;
-      this.#ids = newPermitIds(this.#ids.length);
-      return { ok: false, retryInMs: 1 };
-    }
-    this.#wait?.acquiredFor(0);
-    return { ok: true, value: this.#ids.map(permitIdText) };
+    return reply;
   }
 
-  outage(): Error | undefined {
-    return this.#object.outage('acquire permits of');
+  exchanges(): boolean {
+    this.undo('twice', true);
+    this.#old = this.#ids;
+    this.#ids = newPermitIds(this.#old.length);
+    return true;
   }
 
-  join(): Wait<string[]> | undefined {
-    if (!this.#waits) return undefined;
-    this.#wait = this.#object.join<string[]>(permitWakeRule, this.#ids.length);
-    return this.#wait;
+  deadline(sentAt: number): number {
+    return this.#leaseMs > 0 ? sentAt + this.#leaseMs : Infinity;
   }
 
-  giveUp(pending: Promise<Attempt<string[]>> | undefined, doubtful: boolean): void {
-    this.#sendRecord.cancelled = true;
-    pending?.catch(() => undefined);
-    const mayBeTaken = pending !== undefined || doubtful || this.#onManyConnections();
-    if (this.#sendRecord.sends === 0 || !mayBeTaken) return;
-    rollBackPermits(this.#object, this.#ids, this.#sendRecord, this.#leaseMs);
+  late(times: number): boolean {
+    // Only once: a caller may ask for a lease that is shorter than a round trip.
+    if (times > 1) return false;
+    this.#ids = newPermitIds(this.#ids.length);
+    return true;
   }
 
-  /** Whether its ids were asked for on more than one connection. */
-  #onManyConnections(): boolean {
-    const { onManyConnections, connectionNumber } = this.#sendRecord;
-    return onManyConnections || (this.#unanswered !== undefined && this.#unanswered !== connectionNumber);
+  take(): string[] {
+    return this.#ids.map(permitIdText);
   }
+
+  join(): Wait<string[]> {
+    return this.#object.join<string[]>(permitWakeRule, this.#ids.length);
+  }
+
+  undo(why: Why, taken: boolean): void {
+    if (!taken) return;
+    const object = this.#object;
+    const ids = this.#ids;
+    const sent = this.#sent!;
+    // Always `0`: a repeat that finds nothing must not count as a release.
+    const args = { ...PUBLISH, repeated: '0' } as const;
+    const leftover: Leftover = {
+      sent,
+      leaseMs: this.#leaseMs === NO_LEASE ? ENDLESS_MS : this.#leaseMs,
+      place: { key: object.keys.permits, member: ids[0]! },
+      search: permitSearch(object.context.executor),
+      undo: async (newRecord) => {
+        const options = { moreArgs: ids, sendRecord: newRecord() };
+        const released = await object.run(releasePermits, args, 'give back permits of', options);
+        // A command that was sent twice may still take them once more.
+        return released > 0 && sent.sends === 1;
+      },
+    };
+    object.context.rollback.undo(leftover, why);
+  }
+}
+
+/** One search for all semaphores of a client, so that one command looks for permits of several. */
+const searches = new WeakMap<CommandExecutor, Search>();
+
+function permitSearch(executor: CommandExecutor): Search {
+  let search = searches.get(executor);
+  if (search === undefined) {
+    const find = (places: readonly LeftoverPlace[]): Promise<boolean[]> => {
+      const moreKeys = places.map(({ key }) => key);
+      const moreArgs = places.map(({ member }) => member);
+      return executor.run(findPermits, {}, {}, { what: 'look for permits', moreKeys, moreArgs });
+    };
+    search = { batchOf: (key) => executor.slotOf(key), find };
+    searches.set(executor, search);
+  }
+  return search;
 }
 
 /** Bytes of an id in Redis; in the API it has twice as many hex digits. */

@@ -8,7 +8,8 @@ import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
 import { currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
-import { type Acquirable, acquireWithin, type Closing, waitLimit } from '../wait/acquireWithin';
+import { Acquisition, type Target } from '../wait/Acquisition';
+import { acquireWithin, type Closing, waitLimit } from '../wait/acquireWithin';
 import type { Rollback } from '../wait/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import type { ObjectListeners } from '../listeners/ObjectListeners';
@@ -73,11 +74,6 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     return this.context.objectListeners.remove({ name: this.name, rawName: this.keys.name }, id);
   }
 
-  /** Why its commands cannot be sent now. @param what - as for {@link run} @returns `undefined` if they can */
-  outage(what: string): Error | undefined {
-    return this.context.executor.outage(this.allKeys[0]!, `${what} ${this.#kind.noun} '${this.name}'`);
-  }
-
   /**
    * Joins its waiters, each of which attempts for itself.
    * @param need - how many permits it waits for
@@ -87,23 +83,33 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     return this.context.subscriptions.join<T>(this.keys.channel, this.keys.name, rule, 'shared', undefined, need);
   }
 
+  /** What is being done, for errors. @param what - as for {@link run} */
+  doing(what: string): string {
+    return `${what} ${this.#kind.noun} '${this.name}'`;
+  }
+
   /**
-   * Runs a wait.
+   * Acquires.
    *
-   * @param waitMs - how long, in ms; `Infinity` without limit; 0 or less: one attempt
+   * @param waitMs - how long to wait, in ms; `Infinity` without limit; 0 or less: one attempt
    * @param options - the options of the call; only its thread is read, for telemetry
    * @param leaseMs - the lease, for telemetry
    * @returns what was acquired, or `undefined` if the time was up
    * @throws the signal's reason; errors of the executor and of the subscription
    */
-  wait<T>(
-    acquirable: Acquirable<T>,
+  acquire<T>(
+    target: Target<T>,
     waitMs: number,
     signal: AbortSignal | undefined,
     options?: LockOptions,
     leaseMs = NO_LEASE,
   ): Promise<T | undefined> {
-    if (!isTraced()) return this.#wait(acquirable, waitMs, signal);
+    const acquisition = new Acquisition(this.context, target, waitMs);
+    const take = (trace?: AcquireTrace): Promise<T | undefined> => {
+      acquisition.trace = trace;
+      return acquireWithin(acquisition, waitLimit(waitMs, signal));
+    };
+    if (!isTraced()) return take();
     const given = typeof options === 'number' ? options : options?.threadId;
     const subject = {
       clientId: this.context.clientId,
@@ -113,16 +119,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
       waitTime: Math.max(0, waitMs),
       leaseTime: leaseMs,
     };
-    const take = (trace: AcquireTrace): Promise<T | undefined> => {
-      acquirable.trace = trace;
-      return this.#wait(acquirable, waitMs, signal);
-    };
     return traceAcquire(subject, signal, take, (taken) => taken !== undefined);
-  }
-
-  #wait<T>(acquirable: Acquirable<T>, waitMs: number, signal: AbortSignal | undefined): Promise<T | undefined> {
-    acquirable.mayBegin = () => this.context.closing.mayBegin(`wait for ${this.#kind.noun} '${this.name}'`);
-    return acquireWithin(acquirable, waitLimit(waitMs, signal));
   }
 }
 

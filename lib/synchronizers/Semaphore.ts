@@ -1,15 +1,17 @@
 import type { LockOptions, ObjectListener, RSemaphore } from '../api';
-import { newSendRecord } from '../connection/pending/CommandExecutor';
-import { ConnectionError } from '../errors';
+import type { SendRecord } from '../connection/pending/CommandExecutor';
+import { CommandTimeoutError, ConnectionError } from '../errors';
+import { ACQUIRED, type AcquireReply, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Acquirable, Attempt, Wait } from '../wait/acquireWithin';
+import type { Target } from '../wait/Acquisition';
+import type { Attempt, Wait } from '../wait/acquireWithin';
+import type { Why } from '../wait/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import { semaphoreWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, readSignal } from './callArguments';
 import type { RedisObject } from './RedisObject';
-import { rollBackSemaphore } from './rollback';
 import {
   acquireSemaphore,
   addSemaphorePermits,
@@ -95,8 +97,8 @@ export class Semaphore implements RSemaphore {
   async #take(permits: number, waitMs: number, options: LockOptions | undefined): Promise<boolean> {
     const signal = readSignal(options);
     if (checkCount(permits) === 0) return true;
-    const acquisition = new SemaphoreAcquisition(this.#object, permits, waitMs > 0);
-    return (await this.#object.wait(acquisition, waitMs, signal, options)) !== undefined;
+    const target = new PermitCount(this.#object, permits);
+    return (await this.#object.acquire(target, waitMs, signal, options)) !== undefined;
   }
 }
 
@@ -108,11 +110,8 @@ function readTtl(ttl: number | undefined, unit: TimeUnit | undefined): number {
   return ms;
 }
 
-const NOT_ENOUGH: Attempt<true> = Object.freeze({ ok: false, retryInMs: Infinity });
-const TAKEN: Attempt<true> = Object.freeze({ ok: true, value: true });
-
 /**
- * One wait for permits of a semaphore.
+ * A number of permits of a semaphore, to be acquired.
  *
  * Nothing in Redis shows later whether an attempt took permits. So no attempt follows one without a reply. The reply is
  * awaited in the background, and permits that it brings are released.
@@ -120,75 +119,83 @@ const TAKEN: Attempt<true> = Object.freeze({ ok: true, value: true });
  * Therefore a waiter that no message told of permits first looks whether there are enough. A look can be repeated, so a
  * connection that breaks does not end the wait: not while it subscribes, and not when Redis is back.
  */
-export class SemaphoreAcquisition implements Acquirable<true> {
-  readonly mustQueue = false;
+class PermitCount implements Target<true> {
+  readonly what: string;
+  readonly key: string;
   repeatable = false;
-  trace: Acquirable<true>['trace'];
-  mayBegin: Acquirable<true>['mayBegin'];
   readonly #object: RedisObject;
   readonly #permits: number;
-  readonly #waits: boolean;
-  readonly #sendRecord = newSendRecord(this);
   #wait: Waiter<true> | undefined;
 
-  /**
-   * @param permits - how many, at least 1
-   * @param waits - `false`: one attempt
-   */
-  constructor(object: RedisObject, permits: number, waits: boolean) {
+  /** @param permits - how many, at least 1 */
+  constructor(object: RedisObject, permits: number) {
     this.#object = object;
     this.#permits = permits;
-    this.#waits = waits;
+    this.what = object.doing('acquire permits of');
+    this.key = object.keys.name;
   }
 
-  async attempt(): Promise<Attempt<true>> {
+  async send(sendRecord: SendRecord): Promise<AcquireReply> {
     this.repeatable = this.#wait?.told === false;
     if (this.repeatable) {
-      if (!(await this.#look()) || this.#sendRecord.cancelled) return NOT_ENOUGH;
+      if (!(await this.#look(sendRecord)) || sendRecord.cancelled) return REFUSED;
       this.repeatable = false;
     }
     const late = (taken: boolean): void => {
-      if (taken) rollBackSemaphore(this.#object, this.#permits);
+      if (taken) this.#giveBack();
     };
+    const options = { sendRecord, late };
     const args = { permits: this.#permits };
-    const isTaken = await this.#object.run(acquireSemaphore, args, 'acquire permits of', {
-      sendRecord: this.#sendRecord,
-      late,
-    });
-    if (!isTaken) return NOT_ENOUGH;
-    this.#wait?.acquiredFor(0);
-    return TAKEN;
+    return (await this.#object.run(acquireSemaphore, args, 'acquire permits of', options)) ? ACQUIRED : REFUSED;
   }
 
-  outage(): Error | undefined {
-    return this.#object.outage('acquire permits of');
+  take(): true {
+    return true;
   }
 
-  join(): Wait<true> | undefined {
-    if (!this.#waits) return undefined;
+  join(): Wait<true> {
     this.#wait = this.#object.join<true>(semaphoreWakeRule, this.#permits);
     return this.#wait;
   }
 
-  giveUp(pending: Promise<Attempt<true>> | undefined): void {
-    this.#sendRecord.cancelled = true;
+  undo(_why: Why, _taken: boolean, pending?: Promise<Attempt<true>>): void {
     pending?.then(
       ({ ok }) => {
-        if (ok) rollBackSemaphore(this.#object, this.#permits);
+        if (ok) this.#giveBack();
       },
       () => undefined,
     );
   }
 
   /** Whether there are enough permits. The error of a look says that nothing was taken. */
-  async #look(): Promise<boolean> {
+  async #look(sendRecord: SendRecord): Promise<boolean> {
     try {
-      const options = { sendRecord: this.#sendRecord };
-      return (await this.#object.run(availablePermits, {}, 'acquire permits of', options)) >= this.#permits;
+      return (await this.#object.run(availablePermits, {}, 'acquire permits of', { sendRecord })) >= this.#permits;
     } catch (error) {
       if (!(error instanceof ConnectionError) || !error.mayHaveRun) throw error;
       const message = `The connection to Redis was lost while waiting for permits of semaphore '${this.#object.name}'; none was taken.`;
       throw new ConnectionError(message, false, { cause: error.cause });
     }
+  }
+
+  /**
+   * Releases permits that were taken too late. If the semaphore is gone, nothing is released, since that would create it
+   * again. If the first try may have run, there is no second one: one permit too few is better than one too many.
+   * Permits have no lease, so a try that Redis refuses is repeated for as long as the client lives.
+   */
+  #giveBack(): void {
+    const object = this.#object;
+    const args = { permits: this.#permits, publish: PUBLISH_COMMAND } as const;
+    const undo = async (newRecord: () => SendRecord): Promise<boolean> => {
+      try {
+        await object.run(releaseSemaphoreIfExists, args, 'give back permits of', { sendRecord: newRecord() });
+      } catch (error) {
+        const answered = !(error instanceof ConnectionError || error instanceof CommandTimeoutError);
+        if (answered || !error.mayHaveRun) throw error;
+      }
+      return true;
+    };
+    const place = { key: this.key, member: '' };
+    object.context.rollback.undo({ sent: undefined, leaseMs: Infinity, place, undo }, 'doubtful');
   }
 }

@@ -1,3 +1,4 @@
+import { type CommandExecutor, newCleanupRecord, type SendRecord } from '../connection/pending/CommandExecutor';
 import { CommandError, ConnectionError, CommandTimeoutError, ShutdownError } from '../errors';
 import { Alarm } from '../util/Alarm';
 import { runOutside } from '../util/outside';
@@ -35,24 +36,45 @@ export interface LeftoverPlace {
 
 /** What a command may have left in Redis, or may still leave there, although no caller owns it. */
 export interface Leftover {
-  /** Whether it is to be undone now: `false` while its thread has acquired the lock again, or is acquiring it. */
-  readonly unwanted: boolean;
-  /** For how long it is looked for, in ms: as long as Redis keeps it without an undo, see also {@link lateMs}. */
-  readonly livesMs: number;
+  /**
+   * The record of the command that may have left it. Without one nothing can come later: it is there already, or it is
+   * not.
+   */
+  readonly sent: SendRecord | undefined;
+  /** How long Redis keeps it without an undo, in ms. */
+  readonly leaseMs: number;
+  /** It is tried for so long at least, in ms. @default 0 */
+  readonly atLeastMs?: number;
   readonly place: LeftoverPlace;
   /** Looks for it together with others. Without a search, each try is an {@link undo}. */
   readonly search?: Search | undefined;
+  /** Whether it is to be undone now: `false` while its thread has, acquires or releases the lock. @default true */
+  readonly unwanted?: boolean;
+  /** Whether the first try is made at once, although no command can be sent behind the one that left it. */
+  readonly urgent?: boolean;
   /**
    * Sends the commands that remove it, in this turn of the event loop.
-   * @returns whether it is done: nothing is left, and nothing can arrive later
+   * @param newRecord - makes the record of each of them
+   * @returns `true` if it was there, or nobody can tell: then it is done. Otherwise it is done if all of them came behind
+   *   the command that left it
    */
-  undo(): Promise<boolean>;
+  undo(newRecord: () => SendRecord): Promise<boolean>;
   /** Called once: it is undone, it has expired in Redis, or the client is shut down. */
-  ended(): void;
+  ended?(): void;
 }
+
+/**
+ * Why there may be a leftover.
+ * - `doubtful`: the command ended without a reply that its caller could use.
+ * - `twice`: the command succeeded, and was written to another connection before, where it may run once more.
+ * - `released`: a release that may not have run. What it was to remove was there before, so its lease has begun.
+ * - `unconfirmed`: a release that no replica has confirmed. A failover may bring back what it has removed.
+ */
+export type Why = 'doubtful' | 'twice' | 'released' | 'unconfirmed';
 
 interface Entry {
   readonly leftover: Leftover;
+  readonly why: Why;
   readonly startedAt: number;
   pauseMs: number;
   /** Monotonic time of the next try; `Infinity` while one is under way. */
@@ -64,7 +86,7 @@ interface Entry {
  * be long after the connection broke. What lives no longer than the longest pause of a rollback is not looked for: it
  * would end before it is found.
  */
-export function lateMs(leaseMs: number): number {
+function lateMs(leaseMs: number): number {
   return leaseMs <= MAX_PAUSE_MS ? leaseMs : leaseMs + LATE_MS;
 }
 
@@ -87,14 +109,19 @@ export function endsUndo(error: unknown): boolean {
 /**
  * The only mechanism that removes from Redis what no caller owns: holds, places in queues, and permits.
  *
- * What happens depends on how a command ended:
- * - A reply, or a refusal before its first write: nothing is left to undo, and nothing is done.
- * - A refusal in the middle, a time-out, a broken connection, or too few replicas: it may have left everything, now or
- *   later. The first try is made at once, behind the command on its connection.
- * - The same, and its connection is gone: it may leave everything as long as the old socket may still deliver it. The
- *   tries go on for its lease and a minute ({@link lateMs}). So a hold that runs late has nobody inside for 5 s, the
- *   longest pause, or until Redis answers again. If it runs even later, it lasts for its lease.
- * - For an undo, any error but a shut-down or a key of another type: it is retried, after growing pauses.
+ * | how the command ended                              | what is undone, and when                                      |
+ * | -------------------------------------------------- | ------------------------------------------------------------- |
+ * | a reply; a refusal before its first write          | nothing                                                       |
+ * | no usable reply: a refusal in the middle, time-out, | `doubtful`: at once, behind it on its connection. If that is |
+ * | lost connection, abort, too few replicas, late     | gone: for its lease and a minute, with others ({@link lateMs}) |
+ * | success, but written to two connections            | `twice`: for its lease and a minute                           |
+ * | a release without a reply                          | `released`: as `doubtful`, for what is left of the lease      |
+ * | a release that no replica has confirmed            | `unconfirmed`: for its lease and a minute                     |
+ * | an undo: shut-down, key of another type            | that was the last try                                         |
+ * | an undo: any other error                           | it is retried, after growing pauses                           |
+ *
+ * So a hold that runs late has nobody inside for 5 s, the longest pause, or until Redis answers again. If it runs even
+ * later, it lasts for its lease. While a release is under way, what it releases is wanted: an undo must not overtake it.
  *
  * Tries after the first one are cheap: one command looks for a hundred leftovers, pauses grow to 5 s, and a client
  * sends at most 200 such commands per second. Nothing of this keeps the process alive.
@@ -102,26 +129,43 @@ export function endsUndo(error: unknown): boolean {
  * States of a leftover: trying <-> waiting -> ended.
  */
 export class Rollback {
+  readonly #executor: Pick<CommandExecutor, 'connectionNumber'>;
   readonly #entries = new Set<Entry>();
   readonly #alarm = new Alarm(() => this.#due());
   /** When the last portion was sent. */
   #portionAt = -Infinity;
   #closed = false;
 
+  constructor(executor: Pick<CommandExecutor, 'connectionNumber'>) {
+    this.#executor = executor;
+  }
+
   /** The number of leftovers. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /**
-   * Adds a leftover.
-   * @param now - whether the first try is made in this turn of the event loop; otherwise it follows soon
-   */
-  add(leftover: Leftover, now: boolean): void {
-    const entry = { leftover, startedAt: performance.now(), pauseMs: FIRST_PAUSE_MS, dueAt: Infinity };
+  /** Removes a leftover, in the background. The first try is made in this turn of the event loop, or soon. */
+  undo(leftover: Leftover, why: Why): void {
+    const entry = { leftover, why, startedAt: performance.now(), pauseMs: FIRST_PAUSE_MS, dueAt: Infinity };
     this.#entries.add(entry);
-    if (now) runOutside(() => void this.#undo(entry));
-    else this.#schedule(entry, 0);
+    const isFuture = why === 'twice' || why === 'unconfirmed';
+    if (isFuture || (leftover.urgent !== true && this.#mayComeLate(entry))) this.#schedule(entry, 0);
+    else runOutside(() => void this.#undo(entry));
+  }
+
+  /** Whether its command may still arrive by a connection that is gone, or a failover may bring it back. */
+  #mayComeLate({ leftover: { sent }, why }: Entry): boolean {
+    if (why === 'twice' || why === 'unconfirmed') return true;
+    if (sent === undefined) return false;
+    return sent.onManyConnections || sent.connectionNumber !== this.#executor.connectionNumber;
+  }
+
+  #livesUntil(entry: Entry): number {
+    const { leftover, why, startedAt } = entry;
+    const { leaseMs, atLeastMs = 0 } = leftover;
+    const late = why !== 'released' && this.#mayComeLate(entry);
+    return startedAt + Math.max(late ? lateMs(leaseMs) : leaseMs, atLeastMs);
   }
 
   /** Drops all leftovers: the client is shut down. */
@@ -132,10 +176,17 @@ export class Rollback {
   }
 
   async #undo(entry: Entry): Promise<void> {
-    const { leftover } = entry;
+    const { leftover, why } = entry;
+    const { sent } = leftover;
+    const records: SendRecord[] = [];
     entry.dueAt = Infinity;
     try {
-      if (await leftover.undo()) return this.#end(entry);
+      const found = await leftover.undo(() => {
+        const sendRecord = newCleanupRecord();
+        records.push(sendRecord);
+        return sendRecord;
+      });
+      if (found || this.#isBehind(sent, why, records)) return this.#end(entry);
     } catch (error) {
       if (endsUndo(error)) return this.#end(entry);
     }
@@ -151,9 +202,16 @@ export class Rollback {
       if (endsUndo(error)) return entries.forEach((entry) => this.#end(entry));
     }
     entries.forEach((entry, i) => {
-      if (found[i] === true && entry.leftover.unwanted) void this.#undo(entry);
+      if (found[i] === true && entry.leftover.unwanted !== false) void this.#undo(entry);
       else this.#again(entry);
     });
+  }
+
+  /** Whether these commands have run behind the one that left it, so that nothing can come later. */
+  #isBehind(sent: SendRecord | undefined, why: Why, records: readonly SendRecord[]): boolean {
+    if (why === 'twice' || why === 'unconfirmed') return false;
+    if (sent === undefined) return true;
+    return !sent.onManyConnections && records.every((one) => one.connectionNumber === sent.connectionNumber);
   }
 
   #again(entry: Entry): void {
@@ -163,18 +221,14 @@ export class Rollback {
   }
 
   #end(entry: Entry): void {
-    if (this.#entries.delete(entry)) entry.leftover.ended();
+    if (this.#entries.delete(entry)) entry.leftover.ended?.();
   }
 
   #schedule(entry: Entry, ms: number): void {
     const dueAt = performance.now() + ms;
-    if (this.#closed || dueAt >= entry.startedAt + entry.leftover.livesMs) return this.#end(entry);
+    if (this.#closed || dueAt >= this.#livesUntil(entry)) return this.#end(entry);
     entry.dueAt = dueAt;
-    this.#alarm.setBy(this.#nextPortion(dueAt));
-  }
-
-  #nextPortion(dueAt: number): number {
-    return Math.max(dueAt, this.#portionAt + PORTION_MS);
+    this.#alarm.setBy(Math.max(dueAt, this.#portionAt + PORTION_MS));
   }
 
   #due(): void {
@@ -186,8 +240,8 @@ export class Rollback {
     for (const entry of this.#entries) {
       if (entry.dueAt > now) continue;
       const { leftover } = entry;
-      if (now >= entry.startedAt + leftover.livesMs) this.#end(entry);
-      else if (!leftover.unwanted) this.#schedule(entry, entry.pauseMs);
+      if (now >= this.#livesUntil(entry)) this.#end(entry);
+      else if (leftover.unwanted === false) this.#schedule(entry, entry.pauseMs);
       else if (leftover.search !== undefined && joinBatch(open, leftover.search, entry)) continue;
       else if (commands < MAX_COMMANDS) {
         commands++;
@@ -203,7 +257,8 @@ export class Rollback {
   #rearm(): void {
     let dueAt = Infinity;
     for (const entry of this.#entries) dueAt = Math.min(dueAt, entry.dueAt);
-    this.#alarm.set(this.#nextPortion(dueAt));
+    if (dueAt === Infinity) this.#alarm.off();
+    else this.#alarm.set(Math.max(dueAt, this.#portionAt + PORTION_MS));
   }
 }
 
@@ -223,4 +278,38 @@ function openBatch(open: OpenBatches, search: Search, entry: Entry): Entry[] {
   const batch = [entry];
   slots.set(search.batchOf(entry.leftover.place.key), batch);
   return batch;
+}
+
+/** The number of keys at which expired ones are removed for the first time. */
+const MIN_SWEEP = 64;
+
+/**
+ * What Redis may still have although this client has given it up: keys, each with a monotonic end time. Nobody looks for
+ * it; the next acquisition under the same key must know.
+ */
+export class Leftovers {
+  readonly #until = new Map<string, number>();
+  /** The number of keys at which expired ones are removed next. */
+  #sweepAt = MIN_SWEEP;
+
+  /** The number of keys, including expired ones that have not been removed yet. */
+  get size(): number {
+    return this.#until.size;
+  }
+
+  /** How long Redis may still have it, in ms; 0 if it does not. */
+  remainingMs(key: string): number {
+    return this.#until.size === 0 ? 0 : Math.max(0, (this.#until.get(key) ?? 0) - performance.now());
+  }
+
+  /** Redis may have it for that lease. A renewal in a slow or broken connection may still run a minute later. */
+  add(key: string, leaseMs: number): void {
+    const now = performance.now();
+    this.#until.set(key, now + leaseMs + LATE_MS);
+    if (this.#until.size < this.#sweepAt) return;
+    // Checks every entry, because leases differ and insertion order is not expiry order. This is rare, so it costs
+    // little.
+    for (const [one, until] of this.#until) if (until <= now) this.#until.delete(one);
+    this.#sweepAt = Math.max(MIN_SWEEP, 2 * this.#until.size);
+  }
 }

@@ -36,6 +36,10 @@ export interface Wait<T> {
   sleep(retryInMs: number, inDoubt?: boolean): Promise<Wake<T>>;
   /** Redis cannot be reached: all waiters for the same object attempt now, so that each gets its error now. */
   connectionLost?(): void;
+  /** It has acquired, for so many ms; `undefined`: it has not. */
+  acquiredFor?(leaseMs: number | undefined): void;
+  /** It has acquired by an attempt of its own, not by a hand-over. @param now - monotonic */
+  beginTurn?(now: number): void;
   /** Ends the wait; a wake-up that it received and did not use goes to the next waiter. */
   leave(): void;
 }

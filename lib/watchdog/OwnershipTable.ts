@@ -4,7 +4,7 @@ import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { Leftovers } from './Leftovers';
+import { Leftovers } from '../wait/Rollback';
 import type { Loss } from './losses';
 import { OwnedValues } from './OwnedValues';
 import {
@@ -196,12 +196,12 @@ export class OwnershipTable {
 
   /** Whether Redis may still have a hold of this owner that this client has reported as lost, or has given up. */
   isLeftover(ownership: Ownership): boolean {
-    return this.#leftovers.size > 0 && this.#leftovers.remainingMs(ownership) > 0;
+    return this.#leftovers.remainingMs(ownership.key) > 0;
   }
 
   /** How long Redis may still have such a hold, in ms; 0 if it has none. */
   leftoverMs(ownership: Ownership): number {
-    return this.#leftovers.remainingMs(ownership);
+    return this.#leftovers.remainingMs(ownership.key);
   }
 
   /** The lock turned out to be gone: aborts every hold, calls each listener once and removes the ownership. */
@@ -220,7 +220,7 @@ export class OwnershipTable {
       const holds = ownership.removeAll();
       if (holds.length === 0) return;
       const cause = new LockLostError(ownership.name, ownership.threadId, why, options);
-      this.#leftovers.add(ownership, holds);
+      this.mayRemain(ownership, ...holds);
       for (const hold of holds) {
         if (hold.expires !== true) hold.lost = cause;
         this.#parted(ownership.threadId, hold);
@@ -238,7 +238,7 @@ export class OwnershipTable {
   /** Gives up one hold although Redis still has the lock (its renewals are used up). */
   giveUp(ownership: Ownership, hold: Hold, why: string): void {
     if (this.release(ownership, hold) === undefined) return;
-    this.#leftovers.add(ownership, [hold]);
+    this.mayRemain(ownership, hold);
     this.#tell(
       ownership,
       [hold],
@@ -328,9 +328,9 @@ export class OwnershipTable {
     }
   }
 
-  /** A release got no reply, or was refused: Redis may still have this hold. */
-  mayRemain(ownership: Ownership, hold: Hold): void {
-    this.#leftovers.add(ownership, [hold]);
+  /** Redis may still have these holds: they were lost or given up, or their release got no reply or was refused. */
+  mayRemain({ key }: Ownership, ...holds: readonly Hold[]): void {
+    this.#leftovers.add(key, Math.max(...holds.flatMap(({ leaseMs, watchdogMs }) => [leaseMs, watchdogMs])));
   }
 
   /** A hold is no longer part of its ownership. */

@@ -130,12 +130,12 @@ export const EDGES: Edges = {
   scripts: [],
   synchronizers: [
     'config',
-    'connection/pending',
     'errors',
     'scripts',
     'telemetry',
     'thread',
     'types:api',
+    'types:connection/pending',
     'types:listeners',
     'types:locks/kinds',
     'util',
@@ -161,7 +161,7 @@ export const EDGES: Edges = {
   'testing/store': [],
   thread: [],
   util: ['types:api'],
-  wait: ['errors', 'thread', 'types:api', 'util'],
+  wait: ['connection/pending', 'errors', 'thread', 'types:api', 'types:scripts', 'util'],
   waiters: ['errors', 'types:connection/pubsub', 'types:wait', 'util'],
   watchdog: [
     'config',
@@ -172,6 +172,7 @@ export const EDGES: Edges = {
     'types:connection/pending',
     'types:telemetry',
     'util',
+    'wait',
   ],
   watchdogThread: ['connection', 'connection/link', 'locks/kinds', 'types:config', 'types:errors', 'util', 'watchdog'],
 };

@@ -1,5 +1,5 @@
 import type { SinonFakeTimers } from 'sinon';
-import { CommandTimeoutError } from '../../lib/errors';
+
 import { resolveConfig } from '../../lib/config/builder/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
 import type { Heir, LockKind } from '../../lib/locks/kinds/LockKind';
@@ -74,7 +74,8 @@ export class FakeClient {
       settings: full,
       ownerships: this.ownerships,
       watchdog: this.watchdog,
-      rollback: new Rollback(),
+      rollback: new Rollback(this.executor),
+      executor: this.executor,
       subscriptions: this.subscriptions,
       objectListeners: new ObjectListeners({ database: 0, open: () => this.subscriber }, this.executor, full),
       closing: this.closing,
@@ -108,9 +109,9 @@ export class FakeClient {
 }
 
 /** A hold that must have been taken. */
-export function mustHold<H extends object>(taken: H | CommandTimeoutError | undefined): H {
-  if (taken === undefined || taken instanceof CommandTimeoutError) throw taken ?? new Error('not taken');
-  return taken;
+export function mustHold<T>(taken: T): Exclude<T, Error | undefined> {
+  if (taken === undefined || taken instanceof Error) throw taken instanceof Error ? taken : new Error('not taken');
+  return taken as Exclude<T, Error | undefined>;
 }
 
 /** Follows a promise without waiting for it. */

@@ -1,4 +1,4 @@
-import type { ConnectionError } from '../../errors';
+import type { CommandError, ConnectionError } from '../../errors';
 import type { Script, ScriptArg } from '../../scripts/Script';
 
 /** What a caller keeps of one command to learn how it fared, and to stop it from being sent again. */
@@ -13,6 +13,8 @@ export interface SendRecord {
   onManyConnections: boolean;
   /** Whether it was done, and no replica has confirmed it: a failover may take it back. @default false */
   unconfirmed?: boolean;
+  /** What the server said when it last refused it for the time being, since the caller last forgot it. */
+  refusal?: CommandError | undefined;
   /** When it was first written (monotonic), since the caller last forgot it. */
   sentAt: number | undefined;
   /**
@@ -29,7 +31,15 @@ export interface SendRecord {
 
 /** A fresh record. */
 export function newSendRecord(acquirer?: SendRecord['acquirer']): SendRecord {
-  return { cancelled: false, sends: 0, connectionNumber: -1, onManyConnections: false, sentAt: undefined, acquirer };
+  return {
+    cancelled: false,
+    sends: 0,
+    connectionNumber: -1,
+    onManyConnections: false,
+    refusal: undefined,
+    sentAt: undefined,
+    acquirer,
+  };
 }
 
 /** A fresh record of a cleanup: a command that takes back what somebody left behind. */

@@ -148,6 +148,13 @@ export class PendingCommand implements ReplicaAck {
     if (this.sends === 0) this.sendRecord.sentAt = undefined;
   }
 
+  /** The server cannot serve it now: remembers what it said. */
+  refused(error: Error): void {
+    if (this.sendRecord !== undefined && isReply(error)) {
+      this.sendRecord.refusal = new CommandError(this.what, driverError(error));
+    }
+  }
+
   /**
    * The reply has come; succeeds unless a replica should have it and none does.
    * @param checked - whether that matters

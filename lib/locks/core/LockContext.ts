@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/Settings';
+import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import type { ObjectListeners } from '../../listeners/ObjectListeners';
 import type { Subscriptions } from '../../waiters/Subscriptions';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
@@ -13,6 +14,7 @@ import type { SelfWaits } from './SelfWaits';
 export interface LockContext {
   readonly clientId: string;
   readonly settings: Settings;
+  readonly executor: CommandExecutor;
   readonly ownerships: OwnershipTable;
   readonly subscriptions: Subscriptions<Heir>;
   readonly objectListeners: ObjectListeners;

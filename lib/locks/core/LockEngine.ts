@@ -1,50 +1,25 @@
 import { mapName } from '../../config/validateName';
-import { newSendRecord } from '../../connection/pending/CommandExecutor';
-import { type CommandTimeoutError, IllegalMonitorStateError } from '../../errors';
+import { newSendRecord, type SendRecord } from '../../connection/pending/CommandExecutor';
+import { IllegalMonitorStateError } from '../../errors';
 import type { ReleaseReply } from '../../scripts/replies';
-import type { AcquireTrace } from '../../telemetry/tracing';
-import { type LogicalThread, type Scope, tookIn } from '../../thread/threadScope';
+import { type Scope, tookIn } from '../../thread/threadScope';
 import { NO_LEASE } from '../../util/duration';
 import { acquireWithin, waitLimit } from '../../wait/acquireWithin';
-import { endsUndo } from '../../wait/Rollback';
+import { endsUndo, type Why } from '../../wait/Rollback';
 import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
 import type { LockKind } from '../kinds/LockKind';
-import { type Acquired, Acquisition } from './Acquisition';
-import type { CallingThread } from './calls';
+import { type Acquired, LockTarget } from './LockTarget';
+import type { AcquireRequest } from './calls';
+import type { AcquireFailure } from './MemberLock';
 import { releaseOrHandOver } from './handOver';
 import type { LockContext } from './LockContext';
-import { rollBackHold, rollBackRelease, rollBackUnconfirmed } from './rollback';
-
-/** One request of a thread to acquire a lock. */
-export interface AcquireRequest {
-  threadId: number;
-  /** The thread with that id, if `chooseThread` has chosen it. */
-  thread?: LogicalThread | undefined;
-  readonly call: CallingThread;
-  /** In ms; -1 = the watchdog renews it. */
-  readonly leaseMs: number;
-  /** In ms; `Infinity` = no limit; 0 or less: a single attempt. */
-  waitMs: number;
-  /** `false`: a single attempt that joins no queue; a positive `waitMs` then limits the wait for its reply. */
-  readonly queues: boolean;
-  readonly signal: AbortSignal | undefined;
-  /** Whether a re-entry is suspicious: the thread is a handle's, or its hold was acquired by `acquire`. */
-  viaHandle: boolean;
-  /** Set while acquisitions have a telemetry subscriber. */
-  trace?: AcquireTrace | undefined;
-  /** @default the client's setting */
-  maxRenewals?: number | undefined;
-  /** The lease that each renewal of the watchdog sets, in ms. @default the client's setting */
-  watchdogMs?: number | undefined;
-  /** How long the watchdog thread renews it, see `Hold.maxStallMs`. @default the client's setting */
-  maxStallMs?: number | undefined;
-}
+import { undo } from './undo';
 
 /** The result of an acquire request. */
 export type AcquireResult =
   | { readonly ok: true; readonly hold: Hold; readonly token: bigint | undefined }
-  /** Not acquired. `ttl`: as the last attempt read it, in ms; `timeoutError`: set if that attempt got no reply. */
-  | { readonly ok: false; readonly ttl: number; readonly timeoutError: CommandTimeoutError | undefined };
+  /** Not acquired. `ttl`: as the last attempt read it, in ms; `failure`: why, unless another owner has it. */
+  | { readonly ok: false; readonly ttl: number; readonly failure: AcquireFailure | undefined };
 
 /** Acquires and releases one lock, for all threads. The facades read the thread and the options, and call it. */
 export class LockEngine {
@@ -80,23 +55,21 @@ export class LockEngine {
     if (request.viaHandle && kind.reentrant) this.#checkReentry(ownership);
     const watchdogMs = request.watchdogMs ?? context.settings.lockWatchdogTimeout;
     const leaseMs = request.leaseMs === NO_LEASE ? watchdogMs : request.leaseMs;
-    const acquisition = new Acquisition(context, kind, ownership, leaseMs, request.waitMs, request.queues);
-    const { call } = request;
-    const { section } = call;
-    if (call.around !== undefined) acquisition.call = call;
-    if (request.trace !== undefined) acquisition.trace = request.trace;
+    const target = new LockTarget(context, kind, ownership, request, leaseMs);
+    const { acquisition } = target;
+    const { section } = request.call;
     ownership.acquiring = true;
     // Parallel readers wait only for each other's acquisition, not for each other's section.
     if (section !== undefined && !this.shared) ownership.acquirer = section;
     let ok = false;
     try {
       const acquired = await acquireWithin(acquisition, waitLimit(request.waitMs, request.signal));
-      if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, timeoutError: acquisition.timeoutError };
+      if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, failure: acquisition.failure };
       acquisition.succeeded();
       ok = true;
-      return { ok: true, hold: this.#addHold(acquisition, acquired, request, watchdogMs), token: acquired.token };
+      return { ok: true, hold: this.#addHold(target, acquired, request, watchdogMs), token: acquired.token };
     } finally {
-      if (acquisition.selfWait !== undefined) context.selfWaits.end(acquisition.selfWait);
+      if (target.selfWait !== undefined) context.selfWaits.end(target.selfWait);
       context.ownerships.ended(ownership, ok ? undefined : section);
     }
   }
@@ -139,10 +112,10 @@ export class LockEngine {
       ownerships.update(ownership);
       reply = await releasing;
       this.keepLease(ownership);
-      if (sendRecord.unconfirmed === true) rollBackUnconfirmed(context, kind, ownership, given, sendRecord);
+      if (sendRecord.unconfirmed === true) this.#undo(ownership, leaseOf(given), sendRecord, 'unconfirmed');
     } catch (error) {
       // No caller owns this hold any more, whatever the error.
-      if (!endsUndo(error)) rollBackRelease(context, kind, ownership, given, sendRecord);
+      if (!endsUndo(error)) this.#undoRelease(ownership, given, sendRecord);
       given.trace?.released(error);
       throw error;
     } finally {
@@ -172,7 +145,7 @@ export class LockEngine {
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
     // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     if (ownership.acquiring || ownership.holds.length > 0) return;
-    if (!ownership.unsettled) rollBackRelease(this.context, this.kind, ownership, hold);
+    if (!ownership.unsettled) this.#undoRelease(ownership, hold);
     // An undo must not overtake the acquisition of values that both have.
     else void ownership.whenIdle().then(() => this.releaseLost(threadId, hold));
   }
@@ -189,7 +162,7 @@ export class LockEngine {
       // Another acquisition would set a lease of its own.
       while (ownership.unsettled) await ownership.whenIdle();
       if (ownership.holds.length === 0 || ownership.watchdogMs > 0) return;
-      rollBackHold(this.context, this.kind, ownership, ownership.remainder().remainingMs);
+      this.#undo(ownership, ownership.remainder().remainingMs);
     });
   }
 
@@ -259,7 +232,7 @@ export class LockEngine {
     } catch (error) {
       if (!endsUndo(error)) {
         const leaseMs = Math.max(context.settings.lockWatchdogTimeout, context.ownerships.leftoverMs(ownership));
-        rollBackHold(context, kind, ownership, leaseMs, sendRecord);
+        this.#undo(ownership, leaseMs, sendRecord);
       }
       throw error;
     } finally {
@@ -267,6 +240,19 @@ export class LockEngine {
       context.ownerships.tidy(ownership);
     }
     if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+  }
+
+  /** Undoes a hold that no caller owns, although its release may not have run. @param sendRecord - of that release */
+  #undoRelease(ownership: Ownership, hold: Hold, sendRecord?: SendRecord): void {
+    this.context.ownerships.mayRemain(ownership, hold);
+    this.#undo(ownership, leaseOf(hold), sendRecord);
+  }
+
+  /** @param leaseMs - for which Redis may have the hold */
+  #undo(ownership: Ownership, leaseMs: number, sendRecord?: SendRecord, why: Why = 'released'): void {
+    // A release that was never sent will not run later: only the hold is left, and the undo may use any connection.
+    const sent = sendRecord?.sends === 0 ? undefined : sendRecord;
+    undo({ ownership, kind: this.kind, sent, leaseMs }, why, this.context);
   }
 
   /**
@@ -303,11 +289,11 @@ export class LockEngine {
     return this.#lastOwnership;
   }
 
-  #addHold(acquisition: Acquisition, acquired: Acquired, request: AcquireRequest, watchdogMs: number): Hold {
+  #addHold(target: LockTarget, acquired: Acquired, request: AcquireRequest, watchdogMs: number): Hold {
     const { ownerships, settings } = this.context;
-    const { ownership } = acquisition;
+    const { ownership } = target;
     const { around, section, origin, given } = request.call;
-    if (acquired.holds !== undefined && acquired.holds < acquisition.count) {
+    if (acquired.holds !== undefined && acquired.holds < target.count) {
       ownerships.lose(ownership, 'a re-entry found it gone (expired or deleted)');
     }
     if (acquired.gone !== undefined) {
@@ -335,8 +321,13 @@ export class LockEngine {
     if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
     // More than this thread has: leftovers of holds that this client has reported lost.
     if (acquired.holds !== undefined && acquired.holds > ownership.holds.length) {
-      rollBackRelease(this.context, this.kind, ownership, hold);
+      this.#undoRelease(ownership, hold);
     }
     return hold;
   }
+}
+
+/** How long Redis keeps a hold, in ms. */
+function leaseOf({ leaseMs, watchdogMs }: Hold): number {
+  return Math.max(leaseMs, watchdogMs);
 }

@@ -1,8 +1,7 @@
 import type { AcquireOptions, LockHold, RLock } from '../../api';
-import type { CommandTimeoutError } from '../../errors';
+import type { CommandError, CommandTimeoutError } from '../../errors';
 import type { HoldEnd } from '../../telemetry/tracing';
-import type { CallingThread } from './calls';
-import type { AcquireRequest } from './LockEngine';
+import type { AcquireRequest, CallingThread } from './calls';
 
 /** Options for calls within this package only. */
 export interface InternalOptions extends Partial<Pick<AcquireRequest, 'queues' | 'watchdogMs'>> {
@@ -25,7 +24,7 @@ export interface MemberLock extends RLock {
   /**
    * Like `tryAcquireHold`.
    * @param waitMs - in ms; `Infinity` without limit
-   * @returns the hold; else `undefined`, or the time-out error if Redis did not reply to the last attempt
+   * @returns the hold; else `undefined` if another owner has it, or why it was not acquired
    */
   takeHold(
     waitMs: number,
@@ -35,7 +34,10 @@ export interface MemberLock extends RLock {
 }
 
 /** See {@link MemberLock.takeHold}. */
-export type TakenHold<H extends LockHold> = H | CommandTimeoutError | undefined;
+export type TakenHold<H extends LockHold> = H | AcquireFailure | undefined;
+
+/** Why a lock was not acquired, unless another owner has it: the last refusal, or that Redis did not reply. */
+export type AcquireFailure = CommandError | CommandTimeoutError;
 
 /** A hold of a member. */
 export interface MemberHold extends LockHold {

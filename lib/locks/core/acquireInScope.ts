@@ -1,16 +1,16 @@
 import { moveSection, type Scope } from '../../thread/threadScope';
 import type { SectionWaiter } from '../../thread/SectionQueues';
 import { type Acquirable, acquireWithin, type Attempt, type Wait, waitLimit } from '../../wait/acquireWithin';
-import { type AcquireRequest, type AcquireResult, type LockEngine } from './LockEngine';
+import type { AcquireResult, LockEngine } from './LockEngine';
 import { chooseThread, chosenThread, threadThatLetsIn, type ThreadChoice } from './chooseThread';
-import type { CallingThread } from './calls';
+import type { AcquireRequest, CallingThread } from './calls';
 
 /** An acquisition that has begun. The object keeps the waiting loop from awaiting the promise. */
 interface Begun {
   readonly taking: Promise<AcquireResult>;
 }
 
-const NOT_ACQUIRED: AcquireResult = Object.freeze({ ok: false, ttl: -1, timeoutError: undefined });
+const NOT_ACQUIRED: AcquireResult = Object.freeze({ ok: false, ttl: -1, failure: undefined });
 const NOT_YET: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
 
 /**

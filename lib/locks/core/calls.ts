@@ -16,6 +16,7 @@ import {
 } from '../../thread/threadScope';
 import { isTimeUnit, toMillis } from '../../util/duration';
 import type { TimeUnit } from '../../util/TimeUnit';
+import type { AcquireTrace } from '../../telemetry/tracing';
 import type { Origin } from '../../watchdog/Ownership';
 import { isAbortSignal } from '../../wait/WaitLimit';
 
@@ -106,6 +107,31 @@ export interface CallingThread {
   spare: LogicalThread | undefined;
   /** For a multi-lock: monotonic time at which it began to wait for its members, one after the other. */
   since: number | undefined;
+}
+
+/** One request of a thread to acquire a lock. */
+export interface AcquireRequest {
+  threadId: number;
+  /** The thread with that id, if `chooseThread` has chosen it. */
+  thread?: LogicalThread | undefined;
+  readonly call: CallingThread;
+  /** In ms; -1 = the watchdog renews it. */
+  readonly leaseMs: number;
+  /** In ms; `Infinity` = no limit; 0 or less: a single attempt. */
+  waitMs: number;
+  /** `false`: a single attempt that joins no queue; a positive `waitMs` then limits the wait for its reply. */
+  readonly queues: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** Whether a re-entry is suspicious: the thread is a handle's, or its hold was acquired by `acquire`. */
+  viaHandle: boolean;
+  /** Set while acquisitions have a telemetry subscriber. */
+  trace?: AcquireTrace | undefined;
+  /** @default the client's setting */
+  maxRenewals?: number | undefined;
+  /** The lease that each renewal of the watchdog sets, in ms. @default the client's setting */
+  watchdogMs?: number | undefined;
+  /** How long the watchdog thread renews it, see `Hold.maxStallMs`. @default the client's setting */
+  maxStallMs?: number | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { AcquireOptions, LockHold, RunOptions, TryResult } from '../../api';
 import { RUN_OPTIONS } from '../../config/optionNames';
-import { CommandTimeoutError, LockTimeoutError } from '../../errors';
+import { LockTimeoutError } from '../../errors';
 import { endSection, runInSection } from '../../thread/threadScope';
 import { toMillis } from '../../util/duration';
 import { readCaller, threadForHold } from './calls';
@@ -24,7 +24,7 @@ export async function acquireHold(
   const waitMs = waitMillis(options, Infinity);
   const hold = await lock.takeHold(waitMs, options, inner);
   if (hold === undefined) throw new LockTimeoutError(lock.name, waitMs);
-  if (hold instanceof CommandTimeoutError) throw new LockTimeoutError(lock.name, waitMs, { cause: hold });
+  if (hold instanceof Error) throw new LockTimeoutError(lock.name, waitMs, { cause: hold });
   return hold;
 }
 
@@ -35,7 +35,7 @@ export async function tryAcquireHold(
   inner?: InternalOptions,
 ): Promise<MemberHold | null> {
   const hold = await lock.takeHold(waitMillis(options, 0), options, inner);
-  return hold === undefined || hold instanceof CommandTimeoutError ? null : hold;
+  return hold === undefined || hold instanceof Error ? null : hold;
 }
 
 /** `withLock` of every lock. */

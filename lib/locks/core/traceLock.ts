@@ -1,5 +1,6 @@
 import { type AcquireTrace, HoldTrace, traceAcquire } from '../../telemetry/tracing';
-import type { AcquireRequest, AcquireResult, LockEngine } from './LockEngine';
+import type { AcquireRequest } from './calls';
+import type { AcquireResult, LockEngine } from './LockEngine';
 
 /**
  * Acquires a lock, and publishes the acquisition and the hold to telemetry subscribers.

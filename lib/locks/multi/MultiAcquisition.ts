@@ -2,9 +2,8 @@ import type { AcquireOptions } from '../../api';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../../errors';
 import { NO_LEASE } from '../../util/duration';
 import { INTERRUPTED, WaitLimit } from '../../wait/WaitLimit';
-import type { CallingThread } from '../core/calls';
-import type { AcquireRequest } from '../core/LockEngine';
-import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
+import type { AcquireRequest, CallingThread } from '../core/calls';
+import type { AcquireFailure, InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
 import { isBack, isHung, settleQuorum, suspect } from './quorum';
 
 /**
@@ -45,8 +44,8 @@ export interface MultiRequest
 export interface MultiFailure {
   /** A member that could not be acquired in time; `undefined` if no member was busy. */
   readonly member: MemberLock | undefined;
-  /** Set if Redis did not reply to the last attempt. */
-  readonly timeoutError: CommandTimeoutError | undefined;
+  /** Set if a member's server refused the last attempt, or did not reply to it. */
+  readonly failure: AcquireFailure | undefined;
 }
 
 /**
@@ -73,8 +72,8 @@ export class MultiAcquisition {
   /** The members it has: index -> hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
-  /** In the current try: the error of a member whose server did not reply. */
-  #timeoutError: CommandTimeoutError | undefined;
+  /** In the current try: why a member was not acquired that no other owner has. */
+  #failure: AcquireFailure | undefined;
   /** Whether the next try includes servers that hang: without them, no member was busy that could be waited for. */
   #asksAll = false;
 
@@ -107,7 +106,7 @@ export class MultiAcquisition {
         if (missing === undefined) return [...this.#taken.values()];
         first = missing.busy;
         if (this.#request.waitMs <= 0 || performance.now() >= this.#deadline) {
-          return { member: first === undefined ? undefined : this.#members[first], timeoutError: this.#timeoutError };
+          return { member: first === undefined ? undefined : this.#members[first], failure: this.#failure };
         }
       }
     } finally {
@@ -122,7 +121,7 @@ export class MultiAcquisition {
    */
   async #attemptOnce(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
-    this.#timeoutError = undefined;
+    this.#failure = undefined;
     try {
       const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
       const begun = short ?? (await this.#limit.orInterrupted(this.#beginLease()));
@@ -211,12 +210,12 @@ export class MultiAcquisition {
     try {
       const taken = await member.takeHold(waitMs, this.#options, inner);
       if (taken === undefined) return false;
-      if (!(taken instanceof CommandTimeoutError)) {
+      if (!(taken instanceof Error)) {
         this.#taken.set(index, taken);
         return true;
       }
-      this.#timeoutError = taken;
-      if (this.#dispensable) suspect(member);
+      this.#failure = taken;
+      if (this.#dispensable && taken instanceof CommandTimeoutError) suspect(member);
     } catch (error) {
       if (signal?.aborted === true || error instanceof IllegalMonitorStateError) throw error;
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;

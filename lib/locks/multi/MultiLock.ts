@@ -181,7 +181,7 @@ export class MultiLock implements MemberLock {
       watchdogThread: options?.watchdogThread,
     };
     const taken = await (inner?.member === true ? this.#acquireOnce(request) : this.#acquire(request));
-    return taken instanceof MultiHold ? taken : taken.timeoutError;
+    return taken instanceof MultiHold ? taken : taken.failure;
   }
 
   get #needed(): number {

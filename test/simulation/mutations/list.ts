@@ -173,7 +173,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'no undo',
     within: 40,
-    edits: [{ file: 'wait/Rollback.ts', search: 'this.#entries.add(entry);', replace: 'leftover.ended(); return;' }],
+    edits: [{ file: 'wait/Rollback.ts', search: 'this.#entries.add(entry);', replace: 'leftover.ended?.(); return;' }],
   },
   {
     name: 'an undo on another connection counts as done',
@@ -181,16 +181,16 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BROKEN, kinds: ['fair'] },
     edits: [
       {
-        file: 'locks/core/rollback.ts',
-        search: 'if (!doubtful || behind) return true;',
-        replace: 'if (sent) return true;',
+        file: 'wait/Rollback.ts',
+        search: 'if (found || this.#isBehind(sent, why, records)) return',
+        replace: 'if (sent) return',
       },
     ],
   },
   {
     name: 'a wait that ends forgets the attempt under way',
     within: 10,
-    edits: [{ file: 'locks/core/Acquisition.ts', search: 'if (!this.repeated) return;', replace: 'return;' }],
+    edits: [{ file: 'wait/Acquisition.ts', search: 'if (this.repeated) {', replace: 'if (false) {' }],
   },
   {
     name: 'a hand-over does not compare names',
@@ -216,9 +216,9 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 10,
     edits: [
       {
-        file: 'locks/core/Acquisition.ts',
+        file: 'locks/core/LockTarget.ts',
         search: 'confirmedUntil(sentAt, this.leaseMs)',
-        replace: 'confirmedUntil(now, this.leaseMs)',
+        replace: 'confirmedUntil(performance.now(), this.leaseMs)',
       },
     ],
   },
@@ -547,8 +547,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { javaApps: 0, kinds: ['lock'], synchronizers: 0, multis: 0, faults: ['disk'], settings: LONG_LEASES },
     edits: [
       {
-        file: 'locks/core/rollback.ts',
-        search: 'context.ownerships.mayRemain(ownership, hold);\n',
+        file: 'locks/core/LockEngine.ts',
+        search: 'this.context.ownerships.mayRemain(ownership, hold);\n',
         replace: 'return;\n',
       },
     ],
@@ -606,8 +606,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BESIDE_JAVA, kinds: ['read', 'write'], faults: ['disk'] },
     edits: [
       {
-        file: 'locks/core/rollback.ts',
-        search: 'context.ownerships.mayRemain(ownership, hold);\n',
+        file: 'locks/core/LockEngine.ts',
+        search: 'this.context.ownerships.mayRemain(ownership, hold);\n',
         replace: 'return;\n',
       },
     ],

@@ -5,7 +5,7 @@ import type { SinonFakeTimers } from 'sinon';
 import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
 import type { AttemptRequest } from '../../../lib/locks/kinds/LockKind';
-import { rollBack } from '../../../lib/locks/core/rollback';
+import { undo } from '../../../lib/locks/core/undo';
 import { Drain } from '../../../lib/watchdog/drain';
 import { Ownership, ownershipKey } from '../../../lib/watchdog/Ownership';
 import type { ReleaseReply } from '../../../lib/scripts/replies';
@@ -125,8 +125,7 @@ describe('undoing what nobody saw the end of', () => {
         connectionNumber: client.executor.connectionNumber,
         onManyConnections: onManyConnections,
       };
-      const unwanted = { ownership, kind: client.kind, sendRecord, doubtful: true, waiter: undefined, leaseMs: 30_000 };
-      rollBack({ ...unwanted, queuedMs: 0 }, client.context);
+      undo({ ownership, kind: client.kind, sent: sendRecord, leaseMs: 30_000 }, 'doubtful', client.context);
       await clock.tickAsync(1_000);
       // What the broken connection had taken runs behind what came on the next one.
       client.redis.seize(NAME, client.owner(1));
@@ -164,7 +163,8 @@ describe('undoing what nobody saw the end of', () => {
     const kind = { ...client.kind, abandon: () => Promise.resolve((left += 1)) };
     const sendRecord = { ...newSendRecord(), sends: 2, onManyConnections: true };
     const waiter = {} as AttemptRequest;
-    rollBack({ ownership, kind, sendRecord, doubtful: true, waiter, leaseMs: 150, queuedMs: 300_000 }, client.context);
+    const unwanted = { ownership, kind, sent: sendRecord, waiter, leaseMs: 150, queuedMs: 300_000 };
+    undo(unwanted, 'doubtful', client.context);
     await clock.tickAsync(4_900);
     const soon = left;
     expect(soon).to.be.greaterThan(4);
@@ -184,7 +184,8 @@ describe('undoing what nobody saw the end of', () => {
     const kind = { ...client.kind, abandon };
     const sendRecord = { ...newSendRecord(), sends: 1, connectionNumber: client.executor.connectionNumber };
     const waiter = {} as AttemptRequest;
-    rollBack({ ownership, kind, sendRecord, doubtful: false, waiter, leaseMs: 150, queuedMs: 200 }, client.context);
+    const unwanted = { ownership, kind, sent: sendRecord, waiter, waiterOnly: true, leaseMs: 150, queuedMs: 200 };
+    undo(unwanted, 'doubtful', client.context);
     await clock.tickAsync(40_000);
     refused = false;
     await clock.tickAsync(5_000);
@@ -199,7 +200,7 @@ describe('undoing what nobody saw the end of', () => {
     const kind = { ...client.kind, abandon: () => Promise.resolve(), release: () => release.promise };
     const sendRecord = { ...newSendRecord(), sends: 2, onManyConnections: true };
     const waiter = {} as AttemptRequest;
-    rollBack({ ownership, kind, sendRecord, doubtful: true, waiter, leaseMs: 30_000, queuedMs: 0 }, client.context);
+    undo({ ownership, kind, sent: sendRecord, waiter, leaseMs: 30_000 }, 'doubtful', client.context);
     const drained = new Outcome(new Drain(client.ownerships, { busy: false, laterTurn }).within(60_000));
     await new Promise(setImmediate);
     expect(drained.state).to.equal('resolved');

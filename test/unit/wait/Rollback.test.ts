@@ -1,6 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
+import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandError } from '../../../lib/errors';
 import { Rollback, type Leftover, type LeftoverPlace } from '../../../lib/wait/Rollback';
 import { fakeClock } from '../../support';
@@ -22,7 +23,7 @@ describe('Rollback', () => {
 
   beforeEach(() => {
     clock = fakeClock();
-    rollback = new Rollback();
+    rollback = new Rollback({ connectionNumber: 0 });
     searches = undos = ended = 0;
     there.clear();
   });
@@ -30,10 +31,13 @@ describe('Rollback', () => {
   function leftover(key: string, more: Partial<Leftover> = {}): Leftover {
     return {
       unwanted: true,
-      livesMs: 30_000,
+      // Its connection is gone.
+      sent: { ...newSendRecord(), sends: 1, connectionNumber: 5 },
+      leaseMs: 30_000,
       place: { key, member: 'me' },
       search,
-      undo: () => {
+      undo: (newRecord) => {
+        newRecord();
         undos++;
         there.delete(key);
         return Promise.resolve(false);
@@ -44,7 +48,7 @@ describe('Rollback', () => {
   }
 
   it('A12: looks for 3000 leftovers by a few hundred commands in all, finds what comes late, and ends', async () => {
-    for (let i = 0; i < 3_000; i++) rollback.add(leftover(`${i}`), false);
+    for (let i = 0; i < 3_000; i++) rollback.undo(leftover(`${i}`), 'released');
     await clock.tickAsync(1_000);
     there.add('17').add('2999');
     await clock.tickAsync(1_500);
@@ -55,7 +59,7 @@ describe('Rollback', () => {
   });
 
   it('A12: sends at most 200 commands per second, whatever there is to undo', async () => {
-    for (let i = 0; i < 3_000; i++) rollback.add(leftover(`${i}`, { search: undefined }), false);
+    for (let i = 0; i < 3_000; i++) rollback.undo(leftover(`${i}`, { search: undefined }), 'released');
     for (let second = 0; second < 20; second++) {
       const before = undos;
       await clock.tickAsync(1_000);
@@ -76,7 +80,7 @@ describe('Rollback', () => {
         undos++;
         return Promise.reject(new CommandError('release', new Error(`${code} no`)));
       };
-      rollback.add(leftover('a', { search: undefined, undo }), true);
+      rollback.undo(leftover('a', { search: undefined, undo, urgent: true }), 'released');
       await clock.tickAsync(1_000);
       expect(undos).to.equal(times);
       await clock.tickAsync(30_000);
@@ -87,14 +91,14 @@ describe('Rollback', () => {
   it('leaves alone what is wanted again', async () => {
     let unwanted = false;
     there.add('a');
-    rollback.add(
+    rollback.undo(
       {
         ...leftover('a'),
         get unwanted() {
           return unwanted;
         },
       },
-      false,
+      'released',
     );
     await clock.tickAsync(10_000);
     expect([searches, undos]).to.deep.equal([0, 0]);
