@@ -117,6 +117,7 @@ export class LockEngine {
       // No caller owns this hold any more, whatever the error.
       if (!endsUndo(error)) this.#undoRelease(ownership, given, sendRecord);
       given.trace?.released(error);
+      this.#wakeOwn(owner);
       throw error;
     } finally {
       ownership.endRelease();
@@ -131,6 +132,7 @@ export class LockEngine {
     }
     // If it was sent twice, "not held" means that the first send released it.
     if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return given.trace?.released();
+    this.#wakeOwn(owner);
     ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)', reply.gone);
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
   }
@@ -143,6 +145,7 @@ export class LockEngine {
     const { ownerships } = this.context;
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
+    this.#wakeOwn(identity.owner);
     // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     if (ownership.acquiring || ownership.holds.length > 0) return;
     if (!ownership.unsettled) this.#undoRelease(ownership, hold);
@@ -169,6 +172,12 @@ export class LockEngine {
   /** Whether several threads can hold it at the same time: the read half of a read/write lock. */
   get shared(): boolean {
     return this.kind.name === 'read';
+  }
+
+  /** The lock may be free, and no message says so: the waiters of this process attempt. */
+  #wakeOwn(owner: string): void {
+    const { kind, rawName, context } = this;
+    context.subscriptions.queue(kind.channelOf(rawName, owner), rawName)?.wakeAll();
   }
 
   /** The ownership of a thread, if this client knows of one. */

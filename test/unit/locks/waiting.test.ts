@@ -49,6 +49,40 @@ describe('waiting for a lock', () => {
     expect(lock.state).to.equal('resolved');
   });
 
+  it('C9: counts the ttl from the sending of the attempt, although its reply is read late', async () => {
+    redis.seize(NAME, 'other', 6_000);
+    client.subscriber.manual = true;
+    const lock = new Outcome(client.lock().lock(-1, undefined, 1));
+    await turn();
+    client.executor.mute();
+    client.subscriber.acknowledge(CHANNEL);
+    await turn();
+    await clock.tickAsync(5_500);
+    client.executor.resume();
+    await turn();
+    expect(lock.state).to.equal('pending');
+    await clock.tickAsync(600);
+    expect(lock.state).to.equal('resolved');
+  });
+
+  for (const [how, error] of [
+    ['finds the lock gone', undefined],
+    ['fails', new ConnectionError('lost', true)],
+  ] as const) {
+    it(`C9: an unlock that ${how} wakes the waiters of its own process`, async () => {
+      await client.lock().lock(-1, undefined, 1);
+      const waiter = new Outcome(client.lock().lock(-1, undefined, 2));
+      await turn();
+      expect(waiter.state).to.equal('pending');
+      redis.delete(NAME);
+      if (error !== undefined) client.executor.fail('lock.handOver', error, { breaks: true });
+      const unlock = new Outcome(client.lock().unlock(1));
+      await turn();
+      await turn();
+      expect([unlock.state, waiter.state]).to.deep.equal(['rejected', 'resolved']);
+    });
+  }
+
   it('gets in when the ttl has passed without a message', async () => {
     redis.seize(NAME, 'other', 2_000);
     const lock = new Outcome(client.lock().lock(-1, undefined, 1));
