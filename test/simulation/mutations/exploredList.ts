@@ -7,7 +7,7 @@ export const EXPLORED_MUTATIONS: readonly ExploredMutation[] = [
     exploring: { scenario: 'unlock-NOREPLICAS', kind: 'cut-before-write' },
     edits: [
       {
-        file: 'locks/core/rollback.ts',
+        file: 'locks/core/undo.ts',
         search: 'return !ownership.unsettled && !ownership.releasing && ownership.holds.length === 0;',
         replace: 'return !ownership.unsettled && ownership.holds.length === 0;',
       },
@@ -18,9 +18,9 @@ export const EXPLORED_MUTATIONS: readonly ExploredMutation[] = [
     exploring: { scenario: 'permits', kind: 'late' },
     edits: [
       {
-        file: 'synchronizers/PermitExpirableSemaphore.ts',
-        search: 'if (reply.acquired && this.#onManyConnections() && !sendRecord.cancelled) {',
-        replace: 'if (reply.acquired && this.#onManyConnections() && sendRecord.sends < 0) {',
+        file: 'wait/Acquisition.ts',
+        search: 'if (target.exchanges !== undefined && this.#isOnManyConnections() && !sendRecord.cancelled) {',
+        replace: 'if (target.exchanges !== undefined && sendRecord.sends < 0) {',
       },
     ],
   },
@@ -29,9 +29,9 @@ export const EXPLORED_MUTATIONS: readonly ExploredMutation[] = [
     exploring: { scenario: 'permits', kind: 'late' },
     edits: [
       {
-        file: 'synchronizers/rollback.ts',
-        search: 'rollback.add(leftover, !elsewhere());',
-        replace: 'if (!elsewhere()) rollback.add(leftover, true);',
+        file: 'synchronizers/PermitExpirableSemaphore.ts',
+        search: 'object.context.rollback.undo(leftover, why);',
+        replace: "if (why === 'doubtful' && !sent.onManyConnections) object.context.rollback.undo(leftover, why);",
       },
     ],
   },
