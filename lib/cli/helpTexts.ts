@@ -130,6 +130,7 @@ Every master is looked at:
                 clients run
   buffers       output buffer limits of subscribers
   timeouts      of server and client
+  provider      commands that a managed service refuses, and what that costs
 
 Each line is ok, WARNING, ERROR, or UNKNOWN where it could not be checked, with
 why it matters and what to do. Passwords are never shown.

@@ -13,6 +13,7 @@ export const CHECKS = [
   'clock',
   'buffers',
   'timeouts',
+  'provider',
 ] as const;
 
 /** One of {@link CHECKS}. */

@@ -7,6 +7,7 @@ import { connectionName } from '../util/connectionName';
 import { RedisView } from '../inspection/RedisView';
 import { answer, gatherFacts, type Patient, type ServerFacts } from './facts';
 import { type CheckName, CHECKS, error, type Finding, unknown } from './findings';
+import { provider } from './provider';
 import { rights } from './rights';
 import {
   buffers,
@@ -34,6 +35,7 @@ const ALL: Readonly<Record<CheckName, ServerCheck>> = {
   clock,
   buffers,
   timeouts,
+  provider,
 };
 
 /**

@@ -42,6 +42,7 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
     pages: [
       'differences',
       'compatibility',
+      'managed',
       'interop',
       'conformance',
       'benchmarks',

@@ -132,7 +132,11 @@ export class Replicas {
       if (acked < asked) void this.read();
       return acked;
     } catch (error) {
-      if (!isReply(error as Error) || !/unknown command|NOPERM/i.test((error as Error).message)) return error as Error;
+      if (
+        !isReply(error as Error) ||
+        !/unknown command|NOPERM|not (?:available|supported|allowed)/i.test((error as Error).message)
+      )
+        return error as Error;
       this.#off = true;
       return undefined;
     }

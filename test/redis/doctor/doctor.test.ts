@@ -60,7 +60,7 @@ describe('the doctor', function () {
     expect(findings.filter(({ check, status }) => status !== 'ok' && check !== 'reachable')).to.deep.equal([]);
     expect(findings.map(({ check }) => check)).to.deep.equal([
       ...['reachable', 'version', 'memory', 'persistence', 'replicas'],
-      ...['pubsub', 'rights', 'clock', 'buffers', 'timeouts'],
+      ...['pubsub', 'rights', 'clock', 'buffers', 'timeouts', 'provider'],
     ]);
     for (const { why } of findings) expect(why).not.to.equal('');
   });

@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { Config, Redisson, TimeUnit } from '../../lib';
+import { examine } from '../../lib/doctor';
+import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { FakeProvider } from '../support/FakeProvider';
+import { PROVIDERS, type ProviderProfile } from '../support/providers';
+
+/** A waiter that is told wakes within this, in ms; one that sleeps on sleeps for its lease. */
+const WOKEN_MS = 5_000;
+
+function configOf(provider: FakeProvider): Config {
+  const config = new Config().setLockWatchdogTimeout(3_000);
+  if (provider.profile.isVirtualCluster) config.useClusterServers().addNodeAddress(provider.url);
+  else config.useSingleServer().setAddress(provider.url);
+  return config;
+}
+
+describe('managed services, as they are documented (docs/managed.md)', function () {
+  this.timeout(60_000);
+
+  for (const profile of PROVIDERS) {
+    describe(profile.name, () => {
+      let provider: FakeProvider;
+      let clients: readonly [Redisson, Redisson];
+
+      let redis: Redis;
+
+      beforeEach(async () => {
+        redis = trackClient(new Redis(redisUrl()));
+        provider = trackClient(await FakeProvider.start(profile, redisUrl()));
+        clients = [trackClient(Redisson.create(configOf(provider))), trackClient(Redisson.create(configOf(provider)))];
+      });
+
+      for (const kind of ['getLock', 'getFairLock', 'getFencedLock', 'getSpinLock'] as const) {
+        it(`${kind}: never two inside; a waiter is woken`, async () => {
+          const name = uniqueName();
+          let inside = 0;
+          const work = [0, 1, 2, 3, 4, 5].map((i) =>
+            clients[i % 2]![kind](name).withLock(
+              async () => {
+                expect(++inside).to.equal(1);
+                await sleep(5);
+                inside--;
+              },
+              { leaseTime: 60_000 },
+            ),
+          );
+          const startedAt = performance.now();
+          await Promise.all(work);
+          expect(performance.now() - startedAt).to.be.lessThan(WOKEN_MS);
+          await redis.del(`redisson_lock_token:{${name}}`);
+        });
+      }
+
+      it('a read/write lock, a semaphore, permits with a lease, a latch, a group', async () => {
+        const [one, other] = clients;
+        const name = uniqueName();
+        const pair = one.getReadWriteLock(name);
+        await pair.readLock().lock();
+        const writing = other.getReadWriteLock(name).writeLock().acquire();
+        await pair.readLock().unlock();
+        await (await writing).unlock();
+        const semaphore = one.getSemaphore(`${name}:s`);
+        await semaphore.trySetPermits(1);
+        await semaphore.acquire();
+        const waiting = other.getSemaphore(`${name}:s`).tryAcquire(1, WOKEN_MS, TimeUnit.MILLISECONDS);
+        await semaphore.release();
+        expect(await waiting).to.equal(true);
+        await semaphore.delete();
+        const permits = one.getPermitExpirableSemaphore(`${name}:p`);
+        await permits.trySetPermits(1);
+        await permits.release(await permits.acquire());
+        await permits.delete();
+        const latch = one.getCountDownLatch(`${name}:l`);
+        await latch.trySetCount(1);
+        const opened = other.getCountDownLatch(`${name}:l`).await(WOKEN_MS, TimeUnit.MILLISECONDS);
+        await latch.countDown();
+        expect(await opened).to.equal(true);
+        await one.getMultiLock(`${name}:g`, ['a', 'b']).withLock(() => undefined);
+      });
+
+      it('a lock is kept over connections that are cut since they are silent, and a waiter is woken', async () => {
+        const [one, other] = clients;
+        const name = uniqueName();
+        const hold = await one.getLock(name).acquire();
+        const waiting = other.getLock(name).acquire();
+        await sleep(provider.profile.idleMs === undefined ? 1_200 : 3_500);
+        expect(hold.isHeld).to.equal(true);
+        const startedAt = performance.now();
+        await hold.unlock();
+        await (await waiting).unlock();
+        expect(performance.now() - startedAt).to.be.lessThan(1_500);
+        if (provider.profile.idleMs !== undefined) expect(provider.idleCuts).to.be.greaterThan(0);
+      });
+
+      it('the doctor names what is refused, and what that costs', async () => {
+        const [finding] = (await examine(configOf(provider))).filter(({ check }) => check === 'provider');
+        const unknown = Object.entries(profile.refuses).filter(([, words]) => !words.startsWith('NOPERM'));
+        for (const command of ['WAIT', 'CONFIG', 'CLIENT LIST', 'PUBSUB NUMSUB']) {
+          const isRefused = unknown.some(([refused]) => refused === command.toLowerCase());
+          if (isRefused) expect(finding!.found).to.contain(command);
+          else expect(finding!.found).to.not.contain(command);
+        }
+        expect(finding!.status).to.equal(
+          unknown.some(([name]) => /^(wait|config|client|pubsub)/.test(name)) ? 'warning' : 'ok',
+        );
+      });
+    });
+  }
+
+  it('C13: an endpoint whose old connections are sent in a circle is connected to anew', async () => {
+    const profile: ProviderProfile = { ...PROVIDERS[0]!, refuses: {} };
+    const provider = trackClient(await FakeProvider.start(profile, redisUrl()));
+    const client = trackClient(Redisson.create(configOf(provider)));
+    const lock = client.getLock(uniqueName());
+    await lock.withLock(() => undefined);
+    provider.swap();
+    const startedAt = performance.now();
+    await lock.withLock(() => undefined);
+    expect(performance.now() - startedAt).to.be.lessThan(2_000);
+    await sleepUntil(() => provider.circles > 0);
+  });
+});
