@@ -43,6 +43,9 @@ const PROBE_AFTER_MS = 500;
 const TURNS_MS = 750;
 const LONGEST_TURN_MS = 100;
 
+/** A Java waiter gets no turn later than this (ms) after the end of its claim: dead ones must not add up. */
+const LATE_TURN_MS = 500;
+
 /** The hash of the claims expires after this time (ms), longer than any claim: nobody may come to delete it. */
 const CLAIMS_EXPIRE_MS = 10_000;
 
@@ -152,7 +155,7 @@ local function purge(q, head)
     local ends, probed = claimOf(q, head, score)
     if not (due and due <= q.now) then
       if not ends or ends > q.now then return head end
-      if probed == 1 and mayBeJava(head) then
+      if probed == 1 and q.now - ends < ${LATE_TURN_MS} and mayBeJava(head) then
         local turn = math.min(${TURNS_MS} / redis.call('llen', q.list), ${LONGEST_TURN_MS})
         setClaim(q, head, score, math.ceil(q.now + turn), 2)
         tellWaiter(q, head)
@@ -236,13 +239,16 @@ local function claim(q, head, asker, told)
     tellWaiter(q, head)
     return rest
   end
-  local last
+  -- one that may be of Java gets its turn when its claim ends, so the asker comes at each of these ends
+  local last, java = nil, false
   for _, waiter in ipairs(waiters(q)) do
     if waiter == asker then break end
     local due = scoreOf(q, waiter)
     ends, probed = claimOf(q, waiter, due)
     if not ends or probed == 0 then return last - q.now + ${FALLBACK_MS} end
-    last = math.max(last or 0, math.min(ends, tonumber(due) or ends))
+    ends = math.min(ends, tonumber(due) or ends)
+    java = java or (last and mayBeJava(waiter))
+    if not java then last = math.max(last or 0, ends) end
   end
   return last - q.now
 end
