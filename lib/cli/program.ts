@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { ALL_KINDS } from '../kinds/allKinds';
+import { ALL_KINDS } from '../kinds';
 import { addClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
 import {
