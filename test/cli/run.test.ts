@@ -60,6 +60,22 @@ describe('ioredisson run', function () {
     });
   }
 
+  it('D1: takes a module as --config, which can hold credentials', async () => {
+    const yaml = configFile(redisUrl());
+    const module = yaml.replace('redisson.yaml', 'redisson.mjs');
+    const { host } = new URL(redisUrl());
+    const text = `export default { url: 'redis://${host}', credentials: () => { throw new Error('no token today'); } };`;
+    fs.writeFileSync(module, text);
+    const refused = await cli(['run', '--config', module, uniqueName(), '--', 'echo', 'in']);
+    expect(refused.stderr).to.contain('no token today');
+    expect(refused.stdout).to.equal('');
+    fs.writeFileSync(module.replace('.mjs', '.cjs'), `module.exports = { url: 'redis://${host}' };`);
+    const inside = await cli(['run', '-c', module.replace('.mjs', '.cjs'), uniqueName(), '--', 'echo', 'in']);
+    expect(inside.stdout).to.equal('in\n');
+    const none = await cli(['run', '-c', `${module}x.mjs`, uniqueName(), '--', 'echo', 'in']);
+    expect(none.stderr).to.contain('cannot be loaded');
+  });
+
   it('applies the name mapper of the configuration', async () => {
     const mapper = 'nameMapper: !<org.redisson.config.PrefixNameMapper> {prefix: "app:"}';
     const config = configFile(redisUrl(), mapper);

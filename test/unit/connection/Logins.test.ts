@@ -1,0 +1,161 @@
+// Ids in titles: test/README.md
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import type { SinonFakeTimers } from 'sinon';
+import type { Credentials, StreamingCredentialsListener } from '../../../lib';
+import { LoginError, Logins } from '../../../lib/connection/link/Logins';
+import { loginSource } from '../../../lib/connection/link/loginSources';
+import { fakeClock } from '../../support';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const REQUEST = { host: 'h', port: 1, role: 'master' } as const;
+
+/** A socket whose server answers AUTH with `says`. */
+class FakeSocket extends EventEmitter {
+  readonly connecting = false;
+  readonly destroyed = false;
+  readonly written: string[] = [];
+  readonly #says: string;
+
+  constructor(says = '+OK\r\n') {
+    super();
+    this.#says = says;
+  }
+
+  get socket(): Socket {
+    return this as unknown as Socket;
+  }
+
+  write(text: string): void {
+    this.written.push(text);
+    queueMicrotask(() => this.emit('data', Buffer.from(this.#says)));
+  }
+}
+
+describe('Logins (D1)', () => {
+  let clock: SinonFakeTimers;
+  const never = new AbortController().signal;
+
+  beforeEach(() => {
+    clock = fakeClock();
+  });
+
+  const loginsOf = (credentials: Credentials): Logins =>
+    new Logins(loginSource(credentials, 10_000), { connectTimeout: 10_000, timeout: 3_000 });
+
+  /** A connection that is logged in, and of use. */
+  async function connected(logins: Logins): Promise<{ redis: EventEmitter & { status: string }; sent: string[] }> {
+    const socket = new FakeSocket();
+    const stream = await logins.open(REQUEST, false, () => socket.socket, never);
+    expect(socket.written).to.have.length(1);
+    expect(socket.written[0]).to.match(/^\*[23]\r\n\$4\r\nAUTH\r\n/);
+    // What it has added to the socket is gone: ioredis gets it as it was.
+    expect(socket.eventNames()).to.deep.equal([]);
+    const redis = Object.assign(new EventEmitter(), { status: 'ready', stream });
+    const sent: string[] = [];
+    const auth = (args: string[]): Promise<string> => {
+      sent.push(args.join(' '));
+      return Promise.resolve('OK');
+    };
+    logins.keep(redis as unknown as Redis, { auth });
+    redis.emit('ready');
+    return { redis, sent };
+  }
+
+  it('a day of tokens that live 15 minutes: each is sent before the one before it is over', async () => {
+    const issuedAt: number[] = [];
+    const logins = loginsOf(() => {
+      issuedAt.push(clock.now);
+      return { username: 'app', password: `token-${issuedAt.length}`, expiresIn: 15 * MINUTE };
+    });
+    const { redis, sent } = await connected(logins);
+    await clock.tickAsync(24 * HOUR);
+    expect(sent).to.have.length(24 * 5);
+    expect(sent[0]).to.equal('app token-2');
+    issuedAt.reduce((before, at) => {
+      expect(at - before).to.be.lessThan(15 * MINUTE);
+      return at;
+    });
+    redis.status = 'end';
+    redis.emit('end');
+    await clock.tickAsync(HOUR);
+    expect(sent).to.have.length(24 * 5);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('a provider that fails for two minutes of each token is asked again until it gives the next in time', async () => {
+    let until = 0;
+    const logins = loginsOf(() => {
+      if (clock.now >= 12 * MINUTE && clock.now < until) throw new Error('down');
+      until = clock.now + 14 * MINUTE;
+      return { password: 'token', expiresIn: 15 * MINUTE };
+    });
+    const { redis, sent } = await connected(logins);
+    let before = 0;
+    for (let hour = 0; hour < 6 * 60; hour++) {
+      const count = sent.length;
+      await clock.tickAsync(MINUTE);
+      if (sent.length === count) continue;
+      expect(clock.now - before).to.be.lessThan(16 * MINUTE);
+      before = clock.now;
+    }
+    expect(sent.length).to.be.greaterThan(20);
+    redis.emit('end');
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('a function that hangs is given up after the time-out, and asked again', async () => {
+    let calls = 0;
+    const logins = loginsOf(() =>
+      ++calls === 2 ? new Promise(() => undefined) : { password: 'p', expiresIn: MINUTE },
+    );
+    const { redis, sent } = await connected(logins);
+    await clock.tickAsync(MINUTE);
+    expect([calls, sent.length]).to.deep.equal([3, 1]);
+    redis.emit('end');
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('a provider that hangs in subscribe is given up, disposed of when it answers, and subscribed to anew', async () => {
+    let subscriptions = 0;
+    let disposed = 0;
+    let answer!: () => void;
+    const subscription = { dispose: () => void disposed++ };
+    const logins = loginsOf({
+      subscribe: async (_listener: StreamingCredentialsListener) => {
+        if (++subscriptions === 1) await new Promise<void>((resolve) => (answer = resolve));
+        return [{ password: `token-${subscriptions}` }, subscription] as const;
+      },
+    });
+    const first = logins.open(REQUEST, false, () => new FakeSocket().socket, never).catch((error: unknown) => error);
+    await clock.tickAsync(10_000);
+    expect(await first).to.be.instanceOf(LoginError);
+    const { redis } = await connected(logins);
+    expect([subscriptions, disposed]).to.deep.equal([2, 0]);
+    answer();
+    await clock.tickAsync(0);
+    expect(disposed).to.equal(1);
+    redis.emit('end');
+    expect(disposed).to.equal(2);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('a refusal is final after the command time-out without a success, and shows no token', async () => {
+    const logins = loginsOf(() => ({ username: 'app', password: 'geheim' }));
+    const attempt = async (): Promise<LoginError> => {
+      const socket = new FakeSocket("-ERR the words 'app' 'geheim' are wrong\r\n");
+      return (await logins.open(REQUEST, false, () => socket.socket, never).catch((e: unknown) => e)) as LoginError;
+    };
+    const first = await attempt();
+    expect(first).to.be.instanceOf(LoginError);
+    expect(first.final).to.equal(false);
+    expect(first.message).to.not.contain('geheim');
+    await clock.tickAsync(3_000);
+    expect((await attempt()).final).to.equal(true);
+    await connected(logins);
+    expect((await attempt()).final).to.equal(false);
+  });
+});
