@@ -88,6 +88,10 @@ describe('errors', () => {
     const error = new LockTimeoutError('orders', 500, { cause });
     expect(error).to.include({ lockName: 'orders', waitTime: 500, cause });
     expect(error.message).to.match(/'orders'.*500 ms/);
+    expect(new LockTimeoutError('orders', 500).reason).to.equal('held');
+    expect(error.reason).to.equal('unanswered');
+    const refusal = new CommandError('acquire', new Error('NOREPLICAS Not enough good replicas to write.'));
+    expect(new LockTimeoutError('orders', 500, { cause: refusal }).reason).to.equal('refused');
   });
 
   it('LockLostError carries lock, thread and cause', () => {

@@ -88,6 +88,26 @@ describe('Rollback', () => {
     expect([ended, rollback.size, clock.countTimers()]).to.deep.equal([2, 0, 0]);
   });
 
+  it('tries on after one that found nothing, until what comes late has been undone', async () => {
+    rollback.undo(leftover('late'), 'doubtful');
+    await clock.tickAsync(20_000);
+    expect([undos, rollback.size]).to.deep.equal([0, 1]);
+    there.add('late');
+    await clock.tickAsync(5_100);
+    expect([undos, there.size]).to.deep.equal([1, 0]);
+    rollback.close();
+  });
+
+  it('keeps no process alive', () => {
+    clock.restore();
+    const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
+    const before = timers();
+    rollback.undo(leftover('a'), 'doubtful');
+    // Node lists only the timers that keep it alive.
+    expect(timers()).to.equal(before);
+    rollback.close();
+  });
+
   it('leaves alone what is wanted again', async () => {
     let unwanted = false;
     there.add('a');
