@@ -110,7 +110,7 @@ async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
   return queue.map((owner) => {
     const end = ends.get(owner);
     // `score:end:probed`; it counts only while the waiter has that score.
-    const [score, claimEnd] = claims[owner]?.split(':') ?? [];
+    const [score, claimEnd] = Object.hasOwn(claims, owner) ? (claims[owner]?.split(':') ?? []) : [];
     const claimed = score === (end ?? '') ? Number(claimEnd) : Infinity;
     const endsAt = Math.min(Number(end ?? Infinity), claimed);
     return { ...ownerReport(owner), remainingMs: endsAt === Infinity ? null : Math.round(endsAt - now) };

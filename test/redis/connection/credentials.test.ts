@@ -209,11 +209,17 @@ describe('credentials (D1)', function () {
   });
 
   it('serve the watchdog thread, which cannot be given a function', async () => {
-    const client = open({ credentials: issue({ expiresIn: 400 }), watchdogThread: true, lockWatchdogTimeout: 900 });
+    const client = open({ credentials: issue({ expiresIn: 400 }), watchdogThread: true, lockWatchdogTimeout: 3_000 });
     const hold = await client.getLock(uniqueName()).acquire();
-    for (let i = 0; i < 6; i++) {
-      await sleep(300);
-      await rotation.next(true);
+    const threads = async (): Promise<number> => {
+      const lines = String(await admin.client('LIST')).split('\n');
+      return lines.filter((line) => line.includes(':watchdog ') && line.includes(`user=${rotation.user} `)).length;
+    };
+    // For longer than a lease.
+    for (let i = 0; i < 8; i++) {
+      await sleepUntil(async () => (await threads()) === 1);
+      await sleep(500);
+      await rotation.next(i % 2 === 1);
     }
     expect(hold.isHeld).to.equal(true);
     await hold.unlock();
