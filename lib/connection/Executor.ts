@@ -7,7 +7,7 @@ import { connectionError, denial, PendingCommand } from './pending/PendingComman
 import type { CommandExecutor, RunOptions } from './pending/CommandExecutor';
 import type { Link } from './link/Link';
 import { classify, replyText } from './link/replyErrors';
-import { CleanupTexts, scriptArguments, travelling } from './pending/scriptArguments';
+import { KnownScripts, scriptArguments, travelling } from './pending/scriptArguments';
 
 /** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
 const FIRST_PAUSE_MS = 25;
@@ -58,7 +58,7 @@ export class Executor implements CommandExecutor {
   );
   readonly #pausing = new Map<PendingCommand, NodeJS.Timeout>();
   readonly #awaited = new AwaitedReplies<PendingCommand>();
-  readonly #texts = new CleanupTexts();
+  readonly #scripts = new KnownScripts();
   #connectionNumber = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
 
@@ -111,10 +111,8 @@ export class Executor implements CommandExecutor {
     const key = count === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
       const pending = new PendingCommand('evalsha', flat, key, script, options, resolve as never, reject);
-      if (!pending.cleanup) return this.#start(pending);
-      const slot = key === undefined ? 0 : this.#link.slotOf(key);
-      if (this.#texts.needed(script.sha, slot, this.#connectionNumber, this.#state !== 'open')) pending.useText();
-      this.#resume(pending);
+      if (pending.cleanup) this.#resume(pending);
+      else this.#start(pending);
     });
   }
 
@@ -174,6 +172,12 @@ export class Executor implements CommandExecutor {
     const now = performance.now();
     const writing = pending.beginWriting(now, this.#connectionNumber);
     this.#written.add(pending, now + this.#settings.timeout + this.#link.syncTimeout);
+    if (pending.commandName === 'evalsha') {
+      const server = this.#link.serverOf(pending.key);
+      const known = this.#scripts.learn(pending.args[0] as string, server, this.#connectionNumber);
+      // When the client closes, nobody will be left to send the text of a cleanup.
+      if (!known || (pending.cleanup && this.#state !== 'open')) pending.useText();
+    }
     const args = travelling(pending, this.#link.publishCommand);
     const alone = this.#written.size === 1;
     this.#link.send(pending.commandName, args, pending.key, pending.replicaAck, alone).then(

@@ -57,6 +57,10 @@ class MemoryLink implements Link {
       : Promise.resolve(plain(reply));
   }
 
+  serverOf(): string {
+    return '';
+  }
+
   slotOf(): number {
     return 0;
   }

@@ -74,6 +74,10 @@ export class ClusterLink implements Link {
     return slotOf(key);
   }
 
+  serverOf(key: string | undefined): string {
+    return this.#nodeOf(key)?.key ?? '';
+  }
+
   unanswered(key: string | undefined, sentAt: number): void {
     this.#nodeOf(key)?.link.unanswered(key, sentAt);
     this.#view.trouble();

@@ -53,6 +53,8 @@ export interface Link {
   ): Promise<unknown>;
   /** See {@link CommandExecutor.slotOf}. */
   slotOf(key: string): number;
+  /** The server that serves a key: the same text for all keys of one. */
+  serverOf(key: string | undefined): string;
   /** A command was not answered in time. @param sentAt - monotonic time at which it was sent */
   unanswered(key: string | undefined, sentAt: number): void;
   /** The server of a key answered READONLY: it is the master no more. */

@@ -137,6 +137,10 @@ export class StandaloneLink implements Link {
     return this.#options.syncTimeout;
   }
 
+  serverOf(): string {
+    return '';
+  }
+
   slotOf(): number {
     return 0;
   }

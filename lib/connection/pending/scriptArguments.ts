@@ -38,21 +38,25 @@ export function travelling(pending: PendingCommand, publishCommand: string): (st
 }
 
 /**
- * Which cleanups (`SendRecord.cleanup`) bring the text of their script. When the client closes all of them do, since
- * nobody will be left to send it; before that the first one of each script does, for each slot (the nodes of a cluster
- * cache their scripts each for itself) and on each connection.
+ * The scripts that each server knows from this connection. The first command of a script brings its text, which the
+ * server then caches: no second round trip, and no NOSCRIPT that instruments would show as an error.
  */
-export class CleanupTexts {
-  readonly #brought = new Set<string>();
+export class KnownScripts {
+  readonly #servers = new Map<string, Set<string>>();
   #connectionNumber = -1;
 
-  /** Whether the next one has to. @param slot - see `Link.slotOf` @param closing - the client closes */
-  needed(sha: string, slot: number, connectionNumber: number, closing: boolean): boolean {
-    if (connectionNumber !== this.#connectionNumber) this.#brought.clear();
+  /**
+   * A command is about to be sent; from then on the server knows its script.
+   * @param server - see `Link.serverOf`
+   * @returns whether it knew the script before
+   */
+  learn(sha: string, server: string, connectionNumber: number): boolean {
+    if (connectionNumber !== this.#connectionNumber) this.#servers.clear();
     this.#connectionNumber = connectionNumber;
-    const script = `${sha}:${slot}`;
-    if (!closing && this.#brought.has(script)) return false;
-    this.#brought.add(script);
-    return true;
+    let scripts = this.#servers.get(server);
+    if (scripts === undefined) this.#servers.set(server, (scripts = new Set()));
+    if (scripts.has(sha)) return true;
+    scripts.add(sha);
+    return false;
   }
 }

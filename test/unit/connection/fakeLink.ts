@@ -68,6 +68,10 @@ export class FakeLink implements Link {
     for (const { reject } of this.sent) reject(new Error('Connection is closed.'));
   }
 
+  serverOf(): string {
+    return '';
+  }
+
   slotOf(): number {
     return 0;
   }
