@@ -23,19 +23,23 @@ import { validateName } from './config/validateName';
 import { connect, type Connections } from './connection/connect';
 import { checkSlots, HandleThread } from './locks/core/calls';
 import { once, unheardWarning, warnAbandonedHold, warnHandleReentry, warnSelfWait } from './locks/core/warnings';
-import { type AllKinds, allKinds } from './locks/kinds/allKinds';
+import { clientKind, kindsOf, type KindsClient, renewalsOf } from './locks/kinds/clientKind';
+import { FAIR } from './locks/kinds/fair';
 import { FairQueueWatch } from './locks/kinds/FairQueueWatch';
-import { readRenewal } from './locks/kinds/read';
-import { groupRenewal } from './locks/kinds/group';
-import { hashRenewal } from './locks/kinds/reentrant';
+import { FENCED } from './locks/kinds/fenced';
+import { GROUP, groupValues } from './locks/kinds/group';
+import { NON_REENTRANT, NON_REENTRANT_FAIR } from './locks/kinds/nonReentrant';
+import { READ } from './locks/kinds/read';
+import { LOCK } from './locks/kinds/reentrant';
+import { SPIN } from './locks/kinds/spin';
+import { WRITE } from './locks/kinds/write';
 import { LATCH } from './synchronizers/latchScripts';
 import { PERMIT } from './synchronizers/permitScripts';
 import { type ObjectKeys, RedisObject } from './synchronizers/RedisObject';
 import { SEMAPHORE } from './synchronizers/semaphoreScripts';
 import { Lock } from './locks/Lock';
-import type { Kind } from './locks/kinds/Kind';
+import type { Kind, LockDescriptor } from './locks/kinds/Kind';
 import type { Heir, LockKind } from './locks/kinds/LockKind';
-import { readKeyPrefix } from './locks/kinds/readWrite';
 import { FencedLock } from './locks/FencedLock';
 import type { ClientInternals, LockContext } from './locks/core/LockContext';
 import { LockEngine } from './locks/core/LockEngine';
@@ -71,7 +75,8 @@ export class Redisson {
   readonly #connections: Connections;
   readonly #context: LockContext;
   readonly #fairQueues: FairQueueWatch;
-  readonly #kinds: AllKinds;
+  readonly #kindsClient: KindsClient;
+  readonly #kind: (kind: LockDescriptor) => LockKind;
   #shutdown: Promise<void> | undefined;
   readonly #closing = new Closing();
   /** The waits of spin locks. */
@@ -107,15 +112,12 @@ export class Redisson {
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
     const loggingErrors = logClient(settings.logger, this.#id, monitor, ownerships);
-    const renewals = {
-      plain: loggingErrors(hashRenewal(executor)),
-      read: loggingErrors(readRenewal(executor, readKeyPrefix)),
-      group: loggingErrors(groupRenewal(executor)),
-    };
+    const renewals = renewalsOf(executor, loggingErrors);
     threadStarter.client = { ownerships, watchdog, renewals, logins };
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
     const { fairLockWaitTimeout } = settings;
-    this.#kinds = allKinds(executor, this.#id, renewals, fairLockWaitTimeout, this.#fairQueues, this.#backOffWaits);
+    this.#kindsClient = { id: this.#id, executor, renewals, fairLockWaitTimeout, fairQueues: this.#fairQueues };
+    this.#kind = kindsOf(this.#kindsClient);
   }
 
   /**
@@ -155,17 +157,17 @@ export class Redisson {
 
   /** The re-entrant lock of that name (Redisson: RLock). @throws ConfigError unless the name is a non-empty string */
   getLock(name: string): RLock {
-    return this.#lock(name, this.#kinds.lock);
+    return this.#lock(name, this.#kind(LOCK));
   }
 
   /** As {@link getLock}, first come first served. */
   getFairLock(name: string): RLock {
-    return this.#lock(name, this.#kinds.fair);
+    return this.#lock(name, this.#kind(FAIR));
   }
 
   /** As {@link getLock}, with a growing token for each hold (Redisson: RFencedLock). */
   getFencedLock(name: string): RFencedLock {
-    return new FencedLock(this.#lock(name, this.#kinds.fenced));
+    return new FencedLock(this.#lock(name, this.#kind(FENCED)));
   }
 
   /**
@@ -174,22 +176,23 @@ export class Redisson {
    * @default exponential, 1 to 128 ms
    */
   getSpinLock(name: string, backOff: BackOff = new ExponentialBackOff()): RLock {
-    return this.#lock(name, this.#kinds.spin(backOff));
+    return this.#lock(name, { ...this.#kind(SPIN), newWait: () => this.#backOffWaits.begin(backOff) });
   }
 
   /** The lock of that name, which its holder cannot acquire again. */
   getNonReentrantLock(name: string): RLock {
-    return this.#lock(name, this.#kinds.nonReentrant);
+    return this.#lock(name, this.#kind(NON_REENTRANT));
   }
 
   /** As {@link getNonReentrantLock}, first come first served. */
   getNonReentrantFairLock(name: string): RLock {
-    return this.#lock(name, this.#kinds.nonReentrantFair);
+    return this.#lock(name, this.#kind(NON_REENTRANT_FAIR));
   }
 
   /** The pair of a read and a write lock of that name (Redisson: RReadWriteLock). */
   getReadWriteLock(name: string): RReadWriteLock {
-    const { read, write } = this.#kinds;
+    const read = this.#kind(READ);
+    const write = this.#kind(WRITE);
     return new ReadWriteLock(this.#engine(name, read, write), this.#engine(name, write, read));
   }
 
@@ -207,7 +210,7 @@ export class Redisson {
   getMultiLock(...args: readonly RLock[] | [string, readonly string[]]): RLock {
     const [group, values] = args;
     if (typeof group !== 'string') return new MultiLock(args, ALL);
-    return this.#lock(group, this.#kinds.group(values as readonly string[]));
+    return this.#lock(group, clientKind(GROUP, this.#kindsClient, groupValues(values as readonly string[])));
   }
 
   /**

@@ -65,7 +65,7 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
    * that at least one replica must have confirmed: acquisitions, which a failover must not lose.
    * @default false
    */
-  readonly synced?: boolean | ((value: NoInfer<R>) => boolean);
+  readonly synced?: boolean | { selects(value: NoInfer<R>): boolean }['selects'];
   /** Turns Redis' reply into the value of the script. It must not throw. */
   readonly decode: (reply: unknown) => R;
 }

@@ -5,10 +5,7 @@ import { PortLogins } from '../connection/link/portLogins';
 import { unpackSettings } from '../connection/packSettings';
 import type { Settings } from '../config/Settings';
 import type { LockLostError } from '../errors';
-import { groupRenewal } from '../locks/kinds/group';
-import { readRenewal } from '../locks/kinds/read';
-import { readKeyPrefix } from '../locks/kinds/readWrite';
-import { hashRenewal } from '../locks/kinds/reentrant';
+import { renewalsOf } from '../locks/kinds/clientKind';
 import { type Hold, Ownership, type Renewable, type Renewal, type Renewed } from '../watchdog/Ownership';
 import { STALLED } from '../watchdog/losses';
 import { OwnershipTable } from '../watchdog/OwnershipTable';
@@ -66,11 +63,7 @@ export class RenewalWorker {
     const { executor, monitor } = connect({ ...this.#settings, commandsOnly: true, logins });
     const watchdog = (this.#watchdog = new Watchdog(this.#table, this.#settings.lockWatchdogBatchSize, clientId));
     executor.onReply = watchdog.catchUp;
-    this.#families = {
-      plain: this.#reporting(hashRenewal(executor)),
-      read: this.#reporting(readRenewal(executor, readKeyPrefix)),
-      group: this.#reporting(groupRenewal(executor)),
-    };
+    this.#families = renewalsOf(executor, (renewal) => this.#reporting(renewal));
     const tell = (): void => {
       const { lastError } = monitor;
       this.#report({ kind: 'unreached', error: lastError && copyError(lastError) });

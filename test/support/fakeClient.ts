@@ -3,7 +3,8 @@ import type { SinonFakeTimers } from 'sinon';
 import { resolveConfig } from '../../lib/config/builder/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
 import type { Heir, LockKind } from '../../lib/locks/kinds/LockKind';
-import { hashRenewal, lockChannel, reentrantKind } from '../../lib/locks/kinds/reentrant';
+import { clientKind, renewalsOf } from '../../lib/locks/kinds/clientKind';
+import { LOCK, lockChannel } from '../../lib/locks/kinds/reentrant';
 import { Lock } from '../../lib/locks/Lock';
 import { HandleThread } from '../../lib/locks/core/calls';
 import type { LockContext } from '../../lib/locks/core/LockContext';
@@ -84,7 +85,18 @@ export class FakeClient {
       warnUnheard: () => undefined,
       warnAbandoned: () => undefined,
     };
-    this.kind = reentrantKind(this.executor, this.id, hashRenewal(this.executor));
+    this.kind = clientKind(LOCK, {
+      id: this.id,
+      executor: this.executor,
+      renewals: renewalsOf(this.executor, (renewal) => renewal),
+      fairLockWaitTimeout: full.fairLockWaitTimeout,
+      fairQueues: {
+        notified: () => undefined,
+        joined: () => undefined,
+        unheard: () => undefined,
+        left: () => undefined,
+      },
+    });
   }
 
   /** A fresh handle. */

@@ -58,8 +58,8 @@ export interface RunOptions<R = unknown> {
   /** KEYS beyond the named ones. */
   readonly moreKeys?: readonly string[];
   /** ARGV beyond the named ones. */
-  readonly moreArgs?: readonly ScriptArg[];
-  readonly sendRecord?: SendRecord;
+  readonly moreArgs?: readonly ScriptArg[] | undefined;
+  readonly sendRecord?: SendRecord | undefined;
   /**
    * Given the value of a script whose caller has been told an error: the reply came after the command time-out, or no
    * replica confirmed it.

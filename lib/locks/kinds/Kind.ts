@@ -1,5 +1,10 @@
 import type { ObjectKind, RedissonClient, RLock } from '../../api';
-import type { Script } from '../../scripts/Script';
+import type { NonReentrantReply, ReleaseReply } from '../../scripts/replies';
+import type { Script, ScriptArg } from '../../scripts/Script';
+import type { WaitOrder } from '../../waiters/Waiter';
+import type { WakeRule } from '../../waiters/WaitQueue';
+import type { AttemptRequest, ReleaseRequest } from './LockKind';
+import { lockTimeToLive } from './reentrantScripts';
 
 /** What the inspector calls an object by its data: kinds that look alike in Redis have one name there. */
 export type ReportedKind =
@@ -7,6 +12,9 @@ export type ReportedKind =
 
 /** Keys and channels, by the names that scripts have for them. */
 export type KeysByRole = Readonly<Record<string, string>>;
+
+/** What the tables need of a script. */
+type KindScript = Pick<Script<string, string, never>, 'name' | 'lua' | 'realKeys'>;
 
 /**
  * What there is to know of a kind of object without a client. Each kind has one, beside its Lua, and `kinds/allKinds.ts`
@@ -35,11 +43,70 @@ export interface Kind<Keys extends KeysByRole = KeysByRole> {
   /** The channel to which a waiter subscribes. Absent: no message is sent. */
   readonly channelOf?: (rawName: string, owner: string) => string;
   /** All scripts that its client sends. */
-  readonly scripts: () => readonly Pick<Script<string, string, never>, 'name' | 'lua' | 'realKeys'>[];
+  readonly scripts: () => readonly KindScript[];
   /** The commands that its client sends besides. */
   readonly commands: readonly string[];
   /** Makes one with a default back-off; absent for what needs more than a name, and for synchronizers. */
   readonly lockOf?: (client: RedissonClient, name: string) => RLock;
   /** Whether `ioredisson run --type` takes it. */
   readonly forRun?: boolean;
+}
+
+/** The watchdog renews the holds of a family in common batches. */
+export type RenewalFamily = 'plain' | 'read' | 'group';
+
+/** What a script that releases may ask for. */
+type ReleaseArg = 'message' | 'owner' | 'left' | 'remaining' | 'publish';
+
+/**
+ * A kind with one key, which `clientKind.ts` makes work: its scripts, named by what they are for, and how its waiters
+ * wait. A script takes of the keys and arguments what it names.
+ */
+export interface LockDescriptor extends Kind {
+  /** How the waiters of this process wait: in a FIFO queue, or each for itself. */
+  readonly waitOrder: WaitOrder;
+  /** Which waiters a message wakes. @default one for `0`, all for `1` */
+  readonly wakeRule?: WakeRule;
+  /** The message of an unlock. @default `0` */
+  readonly message?: string;
+  readonly renewal: RenewalFamily;
+  readonly renew: KindScript;
+  /** The owner's field in the lock's hash. @default `ownerName` */
+  readonly ownerOf?: (clientId: string, threadId: number) => string;
+  readonly acquire: Script<
+    string,
+    Exclude<ReleaseArg, 'left' | 'remaining'> | 'lease' | 'writer' | 'count' | 'repeated' | 'wait' | 'slept',
+    NonReentrantReply
+  >;
+  /** An attempt that joins no queue in Redis. @default {@link acquire}: there is no such queue */
+  readonly tryAcquire?: LockDescriptor['acquire'];
+  readonly release: Script<string, ReleaseArg, ReleaseReply>;
+  /** Absent if the kind is never handed over. */
+  readonly handOver?: Script<string, 'owner' | 'heir' | 'lease' | 'repeated', ReleaseReply>;
+  /** Leaves the queue in Redis. Absent without such a queue. */
+  readonly abandon?: Script<string, 'message' | 'owner' | 'wait' | 'publish', number>;
+  /** Yields how the queue in Redis stands. Absent without one. */
+  readonly checkTurn?: KindScript;
+  readonly forceRelease: Script<string, 'message' | 'publish', boolean>;
+  /** Looks for holds that no caller owns. @default `findHolds` */
+  readonly find: Script<never, never, boolean[]>;
+  /** @default HLEN */
+  readonly isLocked?: Script<string, never, boolean>;
+  /** @default HGET */
+  readonly holdCount?: Script<string, 'owner', number>;
+  /** For group locks: the values of a command, as arguments behind the others. */
+  readonly portions?: {
+    readonly toAcquire: (request: AttemptRequest) => readonly ScriptArg[];
+    readonly toRelease: (request: ReleaseRequest) => readonly ScriptArg[];
+  };
+}
+
+/** Adds the list of its scripts to a descriptor. */
+export function lockDescriptor<const L extends Omit<LockDescriptor, 'scripts'>>(lock: L): L & Pick<Kind, 'scripts'> {
+  const { acquire, tryAcquire, release, handOver, abandon, checkTurn, forceRelease, find, renew }: typeof lock = lock;
+  const { isLocked, holdCount, data } = lock;
+  const timeToLive = data === 'values' ? undefined : lockTimeToLive;
+  const given = [acquire, tryAcquire, release, handOver, abandon, checkTurn, forceRelease, find, renew];
+  const scripts = [...given, isLocked, holdCount, timeToLive].filter((one) => one !== undefined);
+  return { ...lock, scripts: () => scripts };
 }

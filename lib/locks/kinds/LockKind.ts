@@ -69,7 +69,7 @@ export interface LockKind {
   /** Whether its holder may acquire it again. */
   readonly reentrant: boolean;
   /** For a group lock: the values of the group that it covers. @default the whole lock */
-  readonly values?: GroupValues;
+  readonly values?: GroupValues | undefined;
   /** Sends the commands. */
   readonly executor: CommandExecutor;
   /** How the waiters of this process wait: in a FIFO queue, or each for itself. */
@@ -87,7 +87,7 @@ export interface LockKind {
   /** The channel to which a waiter subscribes. */
   channelOf(rawName: string, owner: string): string;
   /** Keeps a queue in Redis moving. Absent if the kind has no queue in Redis. */
-  readonly watch?: QueueWatch;
+  readonly watch?: QueueWatch | undefined;
   /** How one acquisition waits, for a kind without messages. @default a waiter in the queue of its name */
   newWait?(): Wait<never>;
   attempt(request: AttemptRequest): Promise<AcquireReply>;
@@ -96,13 +96,13 @@ export interface LockKind {
    * Hands the last hold of `from` to the acquisition `request`. Absent if the kind is never handed over. The command is
    * the release of `from` and has its send record: the heir cannot cancel it.
    */
-  handOver?(from: ReleaseRequest, request: AttemptRequest): Handover;
+  readonly handOver?: ((from: ReleaseRequest, request: AttemptRequest) => Handover) | undefined;
   /**
    * Removes a waiter that did not get the lock (Redisson: acquireFailed). Absent if the waiters are not stored in
    * Redis.
    * @param sendRecord - the record of this command, not of the attempts
    */
-  abandon?(request: AttemptRequest, sendRecord: SendRecord): Promise<unknown>;
+  readonly abandon?: ((request: AttemptRequest, sendRecord: SendRecord) => Promise<unknown>) | undefined;
   forceRelease(rawName: string, name: string): Promise<boolean>;
   isLocked(rawName: string, name: string): Promise<boolean>;
   /** The hold count of an owner. @returns 0 for none */

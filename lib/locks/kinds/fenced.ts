@@ -1,72 +1,13 @@
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { decodeFencedAcquire, decodeFencedHandOver } from '../../scripts/replies';
-import { defineScript, lua, RESEND_FLAG } from '../../scripts/Script';
+import { defineScript, lua } from '../../scripts/Script';
 import { prefixName } from '../../util/names';
-import type { Renewal } from '../../watchdog/Ownership';
-import type { Kind } from './Kind';
-import type { AttemptRequest, LockKind } from './LockKind';
-import { handedTo, LOCK, lockChannel, reentrantKind } from './reentrant';
-import { acquireLock, handOverLock } from './reentrantScripts';
+import { lockDescriptor } from './Kind';
+import { LOCK, lockChannel } from './reentrant';
 
 /** The key of the last token: `redisson_lock_token:{name}`. */
 export function tokenKey(rawName: string): string {
   return prefixName('redisson_lock_token', rawName);
-}
-
-/** The fenced lock. */
-export const FENCED = {
-  ...LOCK,
-  name: 'fenced',
-  noun: 'fenced lock',
-  report: 'fenced',
-  keysOf: (rawName: string) => ({ name: rawName, token: tokenKey(rawName), channel: lockChannel(rawName) }),
-  scripts: () => [
-    acquireFencedLock,
-    handOverFencedLock,
-    ...LOCK.scripts().filter((one) => one !== acquireLock && one !== handOverLock),
-  ],
-  commands: ['hget', 'hlen', 'get'],
-  lockOf: (client, name) => client.getFencedLock(name),
-} as const satisfies Kind;
-
-/**
- * The fenced lock (Redisson: RedissonFencedLock): the lock of `reentrant.ts` with a token for each acquisition,
- * hand-overs included. Its data is described below.
- */
-export function fencedKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
-  return {
-    ...reentrantKind(executor, clientId, renewal),
-    name: 'fenced',
-    keysOf: (rawName) => [rawName, tokenKey(rawName), lockChannel(rawName)],
-    attempt: (request) => {
-      const { rawName, owner, leaseMs, count, name, sendRecord } = request;
-      return executor.run(
-        acquireFencedLock,
-        { name: rawName, token: tokenKey(rawName) },
-        { lease: leaseMs, owner, count, repeated: repeatFlag(request) },
-        { what: 'acquire fenced lock', name, sendRecord },
-      );
-    },
-    handOver: (from, heir) => {
-      const { rawName, owner, leaseMs, name } = heir;
-      const released = executor.run(
-        handOverFencedLock,
-        { name: rawName, token: tokenKey(rawName) },
-        { owner: from.owner, heir: owner, lease: leaseMs, repeated: heir.leftover ? '0' : RESEND_FLAG },
-        { what: 'hand over fenced lock', name, sendRecord: from.sendRecord },
-      );
-      return handedTo(released);
-    },
-  };
-}
-
-/**
- * Whether a hold that the script finds can only come from this acquisition: only then does the current token belong to
- * it.
- */
-function repeatFlag({ repeated, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
-  if (leftover) return '0';
-  return repeated ? '1' : RESEND_FLAG;
 }
 
 /** GET of the last token. @returns 0n if there never was one */
@@ -154,4 +95,17 @@ redis.call('pexpire', name, lease)
 return redis.call('get', token)
 `,
   decode: decodeFencedHandOver,
+});
+
+/** The fenced lock (Redisson: RedissonFencedLock): a token for each acquisition, hand-overs included. */
+export const FENCED = lockDescriptor({
+  ...LOCK,
+  name: 'fenced',
+  noun: 'fenced lock',
+  report: 'fenced',
+  keysOf: (rawName: string) => ({ name: rawName, token: tokenKey(rawName), channel: lockChannel(rawName) }),
+  acquire: acquireFencedLock,
+  handOver: handOverFencedLock,
+  commands: ['hget', 'hlen', 'get'],
+  lockOf: (client, name) => client.getFencedLock(name),
 });

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { ConfigError } from '../../errors';
-import { PUBLISH_COMMAND, type ScriptArg } from '../../scripts/Script';
+import type { ScriptArg } from '../../scripts/Script';
 import { describe } from '../../util/describe';
 import { highwayHash128 } from '../../util/highwayHash';
-import type { Search } from '../../wait/Rollback';
 import type { WakeRule } from '../../waiters/WaitQueue';
 import type { GroupValues, Ownership, Renewal } from '../../watchdog/Ownership';
 import {
@@ -16,9 +15,8 @@ import {
   releaseValues,
   renewValues,
 } from './groupScripts';
-import type { Kind } from './Kind';
-import type { LockKind } from './LockKind';
-import { commonKind, LOCK, UNLOCK_MESSAGE } from './reentrant';
+import { lockDescriptor } from './Kind';
+import { LOCK } from './reentrant';
 
 /**
  * `0` = some value is free; the message does not say which. All waiters may try, since they wait for different values.
@@ -61,106 +59,6 @@ function keyOf(fields: readonly string[]): string {
   return fields.length === 1 ? fields[0]! : createHash('sha256').update(fields.join(' ')).digest('base64');
 }
 
-/** The lock of several values of a group. */
-export const GROUP = {
-  name: 'group',
-  noun: 'group lock',
-  report: 'group',
-  data: 'values',
-  keysOf: LOCK.keysOf,
-  channelOf: LOCK.channelOf,
-  scripts: () => [
-    acquireValues,
-    releaseValues,
-    forceReleaseValues,
-    renewValues,
-    findValues,
-    areValuesLocked,
-    countValues,
-  ],
-  commands: [],
-} as const satisfies Kind;
-
-/**
- * The lock of several values of one group (Redisson: RedissonFasterMultiLock), all of them by one script. Its data is
- * described in `groupScripts.ts`.
- *
- * Each waiter attempts for itself, since they may wait for different values. There is no hand-over: a waiter may need
- * only some of the released values, or others as well.
- *
- * @param renewal - `groupRenewal`, one for all group locks of the client
- */
-export function groupKind(
-  executor: CommandExecutor,
-  clientId: string,
-  renewal: Renewal,
-  values: GroupValues,
-): LockKind {
-  const { fields } = values;
-  const common = commonKind(executor, clientId, renewal);
-  return {
-    ...common,
-    name: 'group',
-    values,
-    waitOrder: 'shared',
-    wakeRule: groupWakeRule,
-    search: valueSearch(executor, fields),
-    attempt: ({ rawName, owner, leaseMs, count, ownership, name, sendRecord }) =>
-      executor.run(
-        acquireValues,
-        { name: rawName },
-        { lease: leaseMs, owner },
-        {
-          what: 'acquire group lock',
-          name,
-          sendRecord,
-          moreArgs: portions(ownership, (others) => [others.reduce((sum, { holds }) => sum + holds.length, count)]),
-        },
-      ),
-    release: ({ rawName, owner, left, remainingMs, ownership, name, sendRecord }) => {
-      const leave = (others: readonly Ownership[]): number[] => {
-        const all = [{ left, remainingMs }, ...others.map((other) => other.remainder())];
-        return [all.reduce((sum, one) => sum + one.left, 0), Math.max(...all.map((one) => one.remainingMs))];
-      };
-      return executor.run(
-        releaseValues,
-        { name: rawName, channel: common.channelOf(rawName, owner) },
-        { message: UNLOCK_MESSAGE, owner, publish: PUBLISH_COMMAND },
-        { what: 'release group lock', name, sendRecord, moreArgs: portions(ownership, leave) },
-      );
-    },
-    forceRelease: (rawName, name) =>
-      executor.run(
-        forceReleaseValues,
-        { name: rawName, channel: common.channelOf(rawName, '') },
-        { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
-        { what: 'force the release of group lock', name, moreArgs: fields },
-      ),
-    isLocked: (rawName, name) =>
-      executor.run(areValuesLocked, { name: rawName }, {}, { what: 'look at group lock', name, moreArgs: fields }),
-    holdCount: (rawName, owner, name) =>
-      executor.run(countValues, { name: rawName }, { owner }, { what: 'look at group lock', name, moreArgs: fields }),
-  };
-}
-
-/** Looks for values that Redis has for an owner although no caller owns them. */
-function valueSearch(executor: CommandExecutor, fields: readonly string[]): Search {
-  return {
-    batchOf: (key) => executor.slotOf(key),
-    find: (places) =>
-      executor.run(
-        findValues,
-        {},
-        {},
-        {
-          what: 'look for group locks',
-          moreKeys: places.map(({ key }) => key),
-          moreArgs: [...places.map(({ member }) => member), ...fields],
-        },
-      ),
-  };
-}
-
 /**
  * Renews the holds of group locks without a lease: all sets of values of each owner (Redisson renews only the first
  * set).
@@ -199,3 +97,39 @@ function portions(
   }
   return args;
 }
+
+/**
+ * The lock of several values of one group (Redisson: RedissonFasterMultiLock), all of them by one script. Its data is
+ * described in `groupScripts.ts`.
+ *
+ * Each waiter attempts for itself, since they may wait for different values. There is no hand-over: a waiter may need
+ * only some of the released values, or others as well.
+ */
+export const GROUP = lockDescriptor({
+  name: 'group',
+  noun: 'group lock',
+  report: 'group',
+  data: 'values',
+  keysOf: LOCK.keysOf,
+  channelOf: LOCK.channelOf,
+  waitOrder: 'shared',
+  wakeRule: groupWakeRule,
+  renewal: 'group',
+  acquire: acquireValues,
+  release: releaseValues,
+  forceRelease: forceReleaseValues,
+  isLocked: areValuesLocked,
+  holdCount: countValues,
+  find: findValues,
+  renew: renewValues,
+  portions: {
+    toAcquire: ({ ownership, count }) =>
+      portions(ownership, (others) => [others.reduce((sum, { holds }) => sum + holds.length, count)]),
+    toRelease: ({ ownership, left, remainingMs }) =>
+      portions(ownership, (others) => {
+        const all = [{ left, remainingMs }, ...others.map((other) => other.remainder())];
+        return [all.reduce((sum, one) => sum + one.left, 0), Math.max(...all.map((one) => one.remainingMs))];
+      }),
+  },
+  commands: [],
+});

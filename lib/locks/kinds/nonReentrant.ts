@@ -1,100 +1,9 @@
-import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
-import { IllegalMonitorStateError } from '../../errors';
-import {
-  type AcquireReply,
-  decodeNonReentrant,
-  decodeNonReentrantFair,
-  type NonReentrantReply,
-} from '../../scripts/replies';
+import { decodeNonReentrant, decodeNonReentrantFair } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
-import type { Renewal } from '../../watchdog/Ownership';
-import { FAIR, fairAcquireArgs, fairKeys, fairKind, joinsQueue } from './fair';
+import { FAIR } from './fair';
 import { FAIR_ACQUIRE, oneShotAcquire, queueingAcquire } from './fairQueue';
-import type { Kind } from './Kind';
-import type { AttemptRequest, LockKind, QueueWatch } from './LockKind';
-import { LOCK, reentrantKind } from './reentrant';
-import { acquireLock } from './reentrantScripts';
-
-/** The non-reentrant lock. */
-export const NON_REENTRANT = {
-  ...LOCK,
-  name: 'nonReentrant',
-  noun: 'non-reentrant lock',
-  rights: 'nonReentrant',
-  reentrant: false,
-  scripts: () => [acquireNonReentrantLock, ...LOCK.scripts().filter((one) => one !== acquireLock)],
-  lockOf: (client, name) => client.getNonReentrantLock(name),
-  forRun: false,
-} as const satisfies Kind;
-
-/** The non-reentrant fair lock. */
-export const NON_REENTRANT_FAIR = {
-  ...FAIR,
-  name: 'nonReentrantFair',
-  noun: 'non-reentrant fair lock',
-  reentrant: false,
-  scripts: () => [acquireNonReentrantFairLock, tryAcquireNonReentrantFairLock, ...FAIR.scripts()],
-  lockOf: (client, name) => client.getNonReentrantFairLock(name),
-  forRun: false,
-} as const satisfies Kind;
-
-/**
- * The non-reentrant lock (Redisson: RedissonNonReentrantLock): the lock of `reentrant.ts`, which its holder cannot
- * acquire again. Data and messages are the same.
- */
-export function nonReentrantKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
-  return {
-    ...reentrantKind(executor, clientId, renewal),
-    name: 'nonReentrant',
-    reentrant: false,
-    attempt: async (request) => {
-      const { rawName, owner, leaseMs, count, name, sendRecord } = request;
-      const reply = await executor.run(
-        acquireNonReentrantLock,
-        { name: rawName },
-        { lease: leaseMs, owner, count },
-        { what: 'acquire non-reentrant lock', name, sendRecord },
-      );
-      return refuseReentry(reply, request);
-    },
-  };
-}
-
-/** @throws IllegalMonitorStateError if the script found that the thread holds the lock already */
-export function refuseReentry(reply: NonReentrantReply, { rawName, threadId, name }: AttemptRequest): AcquireReply {
-  if ('reentry' in reply) throw IllegalMonitorStateError.nonReentrant(rawName, threadId, name);
-  return reply;
-}
-
-/**
- * The non-reentrant fair lock (Redisson: RedissonNonReentrantFairLock): the lock of `fair.ts`, which its holder cannot
- * acquire again. Data and messages are the same.
- *
- * @param waitTimeoutMs - `fairLockWaitTimeout`
- * @param watch - as for `fairKind`
- */
-export function nonReentrantFairKind(
-  executor: CommandExecutor,
-  clientId: string,
-  renewal: Renewal,
-  waitTimeoutMs: number,
-  watch: QueueWatch,
-): LockKind {
-  return {
-    ...fairKind(executor, clientId, renewal, waitTimeoutMs, watch),
-    name: 'nonReentrantFair',
-    reentrant: false,
-    attempt: async (request) => {
-      const reply = await executor.run(
-        joinsQueue(request) ? acquireNonReentrantFairLock : tryAcquireNonReentrantFairLock,
-        fairKeys(request.rawName),
-        fairAcquireArgs(request, waitTimeoutMs),
-        { what: 'acquire non-reentrant fair lock', name: request.name, sendRecord: request.sendRecord },
-      );
-      return refuseReentry(reply, request);
-    },
-  };
-}
+import { lockDescriptor } from './Kind';
+import { LOCK } from './reentrant';
 
 /*
  * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced
@@ -173,4 +82,28 @@ export const tryAcquireNonReentrantFairLock = defineScript({
   synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(REFUSE_REENTRY),
   decode: decodeNonReentrant,
+});
+
+/** The non-reentrant lock (Redisson: RedissonNonReentrantLock). */
+export const NON_REENTRANT = lockDescriptor({
+  ...LOCK,
+  name: 'nonReentrant',
+  noun: 'non-reentrant lock',
+  rights: 'nonReentrant',
+  reentrant: false,
+  acquire: acquireNonReentrantLock,
+  lockOf: (client, name) => client.getNonReentrantLock(name),
+  forRun: false,
+});
+
+/** The non-reentrant fair lock (Redisson: RedissonNonReentrantFairLock). */
+export const NON_REENTRANT_FAIR = lockDescriptor({
+  ...FAIR,
+  name: 'nonReentrantFair',
+  noun: 'non-reentrant fair lock',
+  reentrant: false,
+  acquire: acquireNonReentrantFairLock,
+  tryAcquire: tryAcquireNonReentrantFairLock,
+  lockOf: (client, name) => client.getNonReentrantFairLock(name),
+  forRun: false,
 });

@@ -1,93 +1,19 @@
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from '../../scripts/replies';
-import { defineScript, lua, PUBLISH_COMMAND } from '../../scripts/Script';
+import { defineScript, lua } from '../../scripts/Script';
 import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
-import { writeOwnerName } from '../../util/names';
 import type { Renewable, Renewal } from '../../watchdog/Ownership';
-import type { Kind } from './Kind';
-import type { LockKind } from './LockKind';
-import {
-  defineForceReleaseScript,
-  HELD_ASIDE,
-  LONGEST_READ,
-  READ_WRITE,
-  readKeyPrefix,
-  readWriteChannel,
-  readWriteKeys,
-  timeoutPrefix,
-} from './readWrite';
-import { commonKind, UNLOCK_MESSAGE } from './reentrant';
-import { findHolds, lockTimeToLive } from './reentrantScripts';
-
-/** The read half of the read/write lock. */
-export const READ = {
-  ...READ_WRITE,
-  name: 'read',
-  noun: 'read lock',
-  scripts: () => [
-    acquireReadLock,
-    releaseReadLock,
-    forceReleaseReadLock,
-    isReadLocked,
-    renewReadLocks,
-    findHolds,
-    lockTimeToLive,
-  ],
-  lockOf: (client, name) => client.getReadWriteLock(name).readLock(),
-} as const satisfies Kind;
-
-/**
- * The read half of the read/write lock (Redisson: RedissonReadLock). Each waiter attempts for itself, since any number
- * of readers may hold the lock. Its data is described below.
- *
- * @param renewal - renews the owner's hold keys as well (`readRenewal`)
- */
-export function readKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
-  return {
-    // There is no hand-over: only writers wait until the last reader releases the lock.
-    ...commonKind(executor, clientId, renewal),
-    name: 'read',
-    waitOrder: 'shared',
-    keysOf: readWriteKeys,
-    channelOf: readWriteChannel,
-    attempt: ({ rawName, owner, threadId, leaseMs, count, name, sendRecord }) =>
-      executor.run(
-        acquireReadLock,
-        { name: rawName, timeoutPrefix: timeoutPrefix(rawName, owner) },
-        { lease: leaseMs, owner, writer: writeOwnerName(clientId, threadId), count },
-        { what: 'acquire read lock', name, sendRecord },
-      ),
-    release: ({ rawName, owner, left, remainingMs, name, sendRecord }) =>
-      executor.run(
-        releaseReadLock,
-        {
-          name: rawName,
-          channel: readWriteChannel(rawName),
-          timeoutPrefix: timeoutPrefix(rawName, owner),
-          keyPrefix: readKeyPrefix(rawName),
-        },
-        { message: UNLOCK_MESSAGE, owner, left, remaining: remainingMs, publish: PUBLISH_COMMAND },
-        { what: 'release read lock', name, sendRecord },
-      ),
-    forceRelease: (rawName, name) =>
-      executor.run(
-        forceReleaseReadLock,
-        { name: rawName, channel: readWriteChannel(rawName) },
-        { message: UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
-        { what: 'force the release of read lock', name },
-      ),
-    isLocked: (rawName, name) => executor.run(isReadLocked, { name: rawName }, {}, { what: 'look at read lock', name }),
-  };
-}
+import { lockDescriptor } from './Kind';
+import { defineForceReleaseScript, HELD_ASIDE, LONGEST_READ, READ_WRITE, readKeyPrefix } from './readWrite';
+import { findHolds } from './reentrantScripts';
 
 /**
  * Renews read locks: the hash and the keys of the owners' own holds (Redisson: ReadLockTask). The holds of other
  * readers are not renewed, so that those of dead readers expire.
  *
  * @param executor - sends the commands
- * @param keyPrefixOf - the prefix of the keys of the holds on a lock
  */
-export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: string) => string): Renewal {
+export function readRenewal(executor: CommandExecutor): Renewal {
   return {
     async renew(batch, leaseMs) {
       const byName = new Map<string, Renewable[]>();
@@ -102,7 +28,7 @@ export function readRenewal(executor: CommandExecutor, keyPrefixOf: (rawName: st
         { lease: leaseMs },
         {
           what: 'renew read locks',
-          moreKeys: [...byName.keys()].flatMap((rawName) => [rawName, keyPrefixOf(rawName)]),
+          moreKeys: [...byName.keys()].flatMap((rawName) => [rawName, readKeyPrefix(rawName)]),
           moreArgs: [...byName.values()].flatMap((readers) => [readers.length, ...readers.map(({ owner }) => owner)]),
         },
       );
@@ -293,4 +219,23 @@ end
 return result
 `,
   decode: decodeFlags,
+});
+
+/**
+ * The read half of the read/write lock. Each waiter attempts for itself, since any number of readers may hold the lock.
+ * There is no hand-over: only writers wait until the last reader releases the lock.
+ */
+export const READ = lockDescriptor({
+  ...READ_WRITE,
+  name: 'read',
+  noun: 'read lock',
+  waitOrder: 'shared',
+  renewal: 'read',
+  acquire: acquireReadLock,
+  release: releaseReadLock,
+  forceRelease: forceReleaseReadLock,
+  isLocked: isReadLocked,
+  find: findHolds,
+  renew: renewReadLocks,
+  lockOf: (client, name) => client.getReadWriteLock(name).readLock(),
 });

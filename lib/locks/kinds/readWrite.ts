@@ -4,10 +4,10 @@ import { TELL } from '../../scripts/shortenLease';
 import { prefixName, remembered, suffixName } from '../../util/names';
 
 /** The channel of both halves: `redisson_rwlock:{name}`. */
-export const readWriteChannel = remembered((rawName) => prefixName('redisson_rwlock', rawName));
+const readWriteChannel = remembered((rawName) => prefixName('redisson_rwlock', rawName));
 
 /** The prefix of the keys of an owner's read holds: `{name}:<owner>:rwlock_timeout`. */
-export function timeoutPrefix(rawName: string, owner: string): string {
+function timeoutPrefix(rawName: string, owner: string): string {
   return `${suffixName(rawName, owner)}:rwlock_timeout`;
 }
 
@@ -30,11 +30,6 @@ export const READ_WRITE = {
   commands: ['hget'],
   forRun: true,
 } as const;
-
-/** Every key and channel of a read/write lock; one sample owner stands for all owners. */
-export function readWriteKeys(rawName: string): string[] {
-  return [rawName, readWriteChannel(rawName), timeoutPrefix(rawName, 'owner'), readKeyPrefix(rawName)];
-}
 
 /* Lua functions that both halves of the read/write lock use: which read holds there are, and how long they live. */
 

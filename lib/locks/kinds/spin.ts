@@ -1,58 +1,8 @@
-import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { decodeFlag, decodeRelease } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 import { LEAVE_HOLDS, SHORTEN_LEASE } from '../../scripts/shortenLease';
-import type { Wait } from '../../wait/acquireWithin';
-import type { Renewal } from '../../watchdog/Ownership';
-import type { Kind } from './Kind';
-import type { LockKind } from './LockKind';
-import { commonKind } from './reentrant';
-import { acquireLock, findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
-
-/** The spin lock. */
-export const SPIN = {
-  name: 'spin',
-  noun: 'spin lock',
-  report: 'lock',
-  rights: 'spin',
-  data: 'owners',
-  keysOf: (rawName: string) => ({ name: rawName }),
-  scripts: () => [acquireLock, releaseSpinLock, forceReleaseSpinLock, findHolds, renewLocks, lockTimeToLive],
-  commands: ['hget', 'hlen'],
-  lockOf: (client, name) => client.getSpinLock(name),
-  forRun: true,
-} as const satisfies Kind;
-
-/**
- * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrant.ts` without messages; waiters retry after pauses.
- * It publishes nothing, so a waiter for a plain lock of the same name learns of its release only by the ttl.
- *
- * @param newWait - makes the wait of one acquisition (`BackOffWait`)
- */
-export function spinKind(
-  executor: CommandExecutor,
-  clientId: string,
-  renewal: Renewal,
-  newWait: () => Wait<never>,
-): LockKind {
-  return {
-    // There is no queue in this process, so there is no hand-over.
-    ...commonKind(executor, clientId, renewal),
-    name: 'spin',
-    waitOrder: 'shared',
-    keysOf: (rawName) => [rawName],
-    newWait,
-    release: ({ rawName, owner, left, remainingMs, name, sendRecord }) =>
-      executor.run(
-        releaseSpinLock,
-        { name: rawName },
-        { owner, left, remaining: remainingMs },
-        { what: 'release spin lock', name, sendRecord },
-      ),
-    forceRelease: (rawName, name) =>
-      executor.run(forceReleaseSpinLock, { name: rawName }, {}, { what: 'force the release of spin lock', name }),
-  };
-}
+import { lockDescriptor } from './Kind';
+import { acquireLock, findHolds, renewLocks } from './reentrantScripts';
 
 /*
  * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrantScripts.ts` without its channel. Acquisition and
@@ -106,4 +56,27 @@ if redis.call('hlen', name) == 0 then return 0 end
 return redis.call('del', name)
 `,
   decode: decodeFlag,
+});
+
+/**
+ * The spin lock (Redisson: RedissonSpinLock): it publishes nothing, so a waiter for a plain lock of the same name learns
+ * of its release only by the ttl. There is no queue in this process, so there is no hand-over.
+ */
+export const SPIN = lockDescriptor({
+  name: 'spin',
+  noun: 'spin lock',
+  report: 'lock',
+  rights: 'spin',
+  data: 'owners',
+  keysOf: (rawName: string) => ({ name: rawName }),
+  waitOrder: 'shared',
+  renewal: 'plain',
+  acquire: acquireLock,
+  release: releaseSpinLock,
+  forceRelease: forceReleaseSpinLock,
+  find: findHolds,
+  renew: renewLocks,
+  commands: ['hget', 'hlen'],
+  lockOf: (client, name) => client.getSpinLock(name),
+  forRun: true,
 });

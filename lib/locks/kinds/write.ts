@@ -1,78 +1,10 @@
-import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { decodeAcquire, decodeFlag, decodeRelease } from '../../scripts/replies';
-import { defineScript, lua, PUBLISH_COMMAND } from '../../scripts/Script';
+import { defineScript, lua } from '../../scripts/Script';
 import { LEAVE_HOLDS, SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
 import { writeOwnerName } from '../../util/names';
-import type { Renewal } from '../../watchdog/Ownership';
-import type { Kind } from './Kind';
-import type { LockKind } from './LockKind';
-import {
-  defineForceReleaseScript,
-  LONGEST_READ,
-  READ_WRITE,
-  readKeyPrefix,
-  readWriteChannel,
-  readWriteKeys,
-} from './readWrite';
-import { commonKind } from './reentrant';
-import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
-
-/** The message of a write unlock: all waiters may try, including readers. */
-const WRITE_UNLOCK_MESSAGE = '1';
-
-/** The write half of the read/write lock. */
-export const WRITE = {
-  ...READ_WRITE,
-  name: 'write',
-  noun: 'write lock',
-  scripts: () => [
-    acquireWriteLock,
-    releaseWriteLock,
-    forceReleaseWriteLock,
-    isWriteLocked,
-    findHolds,
-    renewLocks,
-    lockTimeToLive,
-  ],
-  lockOf: (client, name) => client.getReadWriteLock(name).writeLock(),
-} as const satisfies Kind;
-
-/**
- * The write half of the read/write lock (Redisson: RedissonWriteLock). Its data is described in `locks/kinds/read.ts`.
- */
-export function writeKind(executor: CommandExecutor, clientId: string, renewal: Renewal): LockKind {
-  return {
-    // No hand-over from writer to writer: readers would never get the lock.
-    ...commonKind(executor, clientId, renewal),
-    name: 'write',
-    ownerOf: (threadId) => writeOwnerName(clientId, threadId),
-    keysOf: readWriteKeys,
-    channelOf: readWriteChannel,
-    attempt: ({ rawName, owner, leaseMs, count, name, sendRecord }) =>
-      executor.run(
-        acquireWriteLock,
-        { name: rawName },
-        { lease: leaseMs, owner, count },
-        { what: 'acquire write lock', name, sendRecord },
-      ),
-    release: ({ rawName, owner, left, remainingMs, name, sendRecord }) =>
-      executor.run(
-        releaseWriteLock,
-        { name: rawName, channel: readWriteChannel(rawName), keyPrefix: readKeyPrefix(rawName) },
-        { message: WRITE_UNLOCK_MESSAGE, owner, left, remaining: remainingMs, publish: PUBLISH_COMMAND },
-        { what: 'release write lock', name, sendRecord },
-      ),
-    forceRelease: (rawName, name) =>
-      executor.run(
-        forceReleaseWriteLock,
-        { name: rawName, channel: readWriteChannel(rawName) },
-        { message: WRITE_UNLOCK_MESSAGE, publish: PUBLISH_COMMAND },
-        { what: 'force the release of write lock', name },
-      ),
-    isLocked: (rawName, name) =>
-      executor.run(isWriteLocked, { name: rawName }, {}, { what: 'look at write lock', name }),
-  };
-}
+import { lockDescriptor } from './Kind';
+import { defineForceReleaseScript, LONGEST_READ, READ_WRITE } from './readWrite';
+import { findHolds, renewLocks } from './reentrantScripts';
 
 /*
  * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is described in `read.ts`; the field of
@@ -177,4 +109,23 @@ if redis.call('hget', name, 'mode') == 'write' then return 1 end
 return 0
 `,
   decode: decodeFlag,
+});
+
+/** The write half of the read/write lock. No hand-over from writer to writer: readers would never get the lock. */
+export const WRITE = lockDescriptor({
+  ...READ_WRITE,
+  name: 'write',
+  noun: 'write lock',
+  ownerOf: writeOwnerName,
+  waitOrder: 'fifo',
+  // All waiters may try, including readers.
+  message: '1',
+  renewal: 'plain',
+  acquire: acquireWriteLock,
+  release: releaseWriteLock,
+  forceRelease: forceReleaseWriteLock,
+  isLocked: isWriteLocked,
+  find: findHolds,
+  renew: renewLocks,
+  lockOf: (client, name) => client.getReadWriteLock(name).writeLock(),
 });

@@ -2,31 +2,31 @@ import { expect } from 'chai';
 import type { CommandExecutor } from '../../../lib/connection/pending/CommandExecutor';
 import { ConfigError } from '../../../lib/errors';
 import { checkSlots } from '../../../lib/locks/core/calls';
-import { fairKind } from '../../../lib/locks/kinds/fair';
-import { fencedKind } from '../../../lib/locks/kinds/fenced';
-import { groupKind, groupValues } from '../../../lib/locks/kinds/group';
+import { clientKind, type KindsClient, renewalsOf } from '../../../lib/locks/kinds/clientKind';
+import { FAIR } from '../../../lib/locks/kinds/fair';
+import { FENCED } from '../../../lib/locks/kinds/fenced';
+import { GROUP, groupValues } from '../../../lib/locks/kinds/group';
 import type { LockKind } from '../../../lib/locks/kinds/LockKind';
-import { readKind } from '../../../lib/locks/kinds/read';
-import { reentrantKind } from '../../../lib/locks/kinds/reentrant';
-import { spinKind } from '../../../lib/locks/kinds/spin';
-import { writeKind } from '../../../lib/locks/kinds/write';
+import { READ } from '../../../lib/locks/kinds/read';
+import { LOCK } from '../../../lib/locks/kinds/reentrant';
+import { SPIN } from '../../../lib/locks/kinds/spin';
+import { WRITE } from '../../../lib/locks/kinds/write';
 import { slotOf } from '../../../lib/util/names';
 
 const noop = (): undefined => undefined;
 const cluster = { slotOf } as CommandExecutor;
 const single = { slotOf: () => 0 } as unknown as CommandExecutor;
 const NO_WATCH = { notified: noop, joined: noop, unheard: noop, left: noop };
-const renewal = { renew: () => Promise.resolve([]), batchOf: () => 0 };
+
+function clientOf(executor: CommandExecutor): KindsClient {
+  const renewals = renewalsOf(executor, (renewal) => renewal);
+  return { id: 'id', executor, renewals, fairLockWaitTimeout: 1_000, fairQueues: NO_WATCH };
+}
 
 function kindsOf(executor: CommandExecutor): LockKind[] {
-  return [
-    reentrantKind(executor, 'id', renewal),
-    fairKind(executor, 'id', renewal, 1_000, NO_WATCH),
-    fencedKind(executor, 'id', renewal),
-    readKind(executor, 'id', renewal),
-    writeKind(executor, 'id', renewal),
-    groupKind(executor, 'id', renewal, groupValues(['a'])),
-  ];
+  const client = clientOf(executor);
+  const named = [LOCK, FAIR, FENCED, READ, WRITE].map((kind) => clientKind(kind, client));
+  return [...named, clientKind(GROUP, client, groupValues(['a']))];
 }
 
 describe('names on a cluster', () => {
@@ -46,9 +46,7 @@ describe('names on a cluster', () => {
   }
 
   it('a spin lock has one key, and takes any name', () => {
-    const kind = spinKind(cluster, 'id', renewal, () => {
-      throw new Error('not asked for');
-    });
+    const kind = clientKind(SPIN, clientOf(cluster));
     for (const name of ['x{y', 'x}y', '{}']) checkSlots(cluster, name, kind.keysOf(name));
   });
 });
