@@ -40,7 +40,7 @@ import { SEMAPHORE } from './synchronizers/semaphoreScripts';
 import { Lock } from './locks/Lock';
 import type { Kind, LockDescriptor } from './locks/kinds/Kind';
 import type { Heir, LockKind } from './locks/kinds/LockKind';
-import { FencedLock } from './locks/FencedLock';
+import { withTokens } from './locks/withTokens';
 import type { ClientInternals, LockContext } from './locks/core/LockContext';
 import { LockEngine } from './locks/core/LockEngine';
 import { ObjectListeners } from './listeners/ObjectListeners';
@@ -167,7 +167,7 @@ export class Redisson {
 
   /** As {@link getLock}, with a growing token for each hold (Redisson: RFencedLock). */
   getFencedLock(name: string): RFencedLock {
-    return new FencedLock(this.#lock(name, this.#kind(FENCED)));
+    return withTokens(this.#lock(name, this.#kind(FENCED)));
   }
 
   /**

@@ -47,9 +47,9 @@ import { traceLock } from './core/traceLock';
  * Re-entrant for its thread; every other thread waits. The differences are in the kinds.
  */
 export class Lock implements MemberLock {
-  /** For the facades composed around this one. */
+  /** For what is composed around it. */
   readonly engine: LockEngine;
-  /** For the facades composed around this one. */
+  /** For what is composed around it. */
   readonly thread: HandleThread;
 
   constructor(engine: LockEngine, thread: HandleThread) {
