@@ -140,6 +140,16 @@ performance.now = () => world?.monotonic ?? real.now();
 Date.now = () => world?.wall ?? real.wall();
 Math.random = () => world?.random.next() ?? real.random();
 
+// When rubbish is collected no seed decides.
+class NoRegistry {
+  register(): void {}
+
+  unregister(): boolean {
+    return false;
+  }
+}
+Object.assign(globalThis, { FinalizationRegistry: NoRegistry });
+
 const realBytes = crypto.randomBytes;
 const realUuid = crypto.randomUUID;
 const bytes = (loop: Loop, count: number): Buffer =>

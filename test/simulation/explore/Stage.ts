@@ -3,7 +3,7 @@ import * as errors from '../../../lib/errors';
 import { groupValues } from '../../../lib/locks/kinds/group';
 import type { SimServer } from '../server/SimServer';
 import type { App } from '../workload/App';
-import { pause } from '../workload/lockTasks';
+import { isDraining, pause } from '../workload/lockTasks';
 import type { LockKindName, Wanted, World } from '../workload/World';
 
 /** The reason of our own aborts. */
@@ -58,8 +58,8 @@ interface Use {
   readonly leaseMs: number;
   readonly renewed: boolean;
   readonly waits: boolean;
-  /** Whether a section is live around it, so that a drain lets it go on. */
-  readonly isInSection: boolean;
+  /** The hold of the section around it, which a drain lets go on while it is live. */
+  readonly section: LockHold | undefined;
 }
 
 /** What is guarded: names of locks and how they are known in Redis. */
@@ -350,7 +350,7 @@ export class Stage {
       leaseMs: lease === -1 ? this.watchdogMs : lease,
       renewed: lease === -1,
       waits,
-      isInSection: around !== undefined && this.#sections.has(around) && around.isHeld && !around.signal.aborted,
+      section: around !== undefined && this.#sections.has(around) && around.isHeld ? around : undefined,
     };
     this.#uses.add(use);
     return use;
@@ -393,7 +393,7 @@ export class Stage {
     if (error instanceof errors.LockTimeoutError && use.waits) return;
     if (error instanceof errors.ShutdownError && app.leaving && !this.#goesOn(use)) return;
     if (error instanceof errors.LockLostError || error instanceof errors.IllegalMonitorStateError) {
-      if (this.#mayBeLost(use) || (app.leaving && !this.#isDraining(app))) return;
+      if (this.#mayBeLost(use) || (app.leaving && !isDraining(this.world, app))) return;
     }
     if (error instanceof errors.PermitNotFoundError && this.#mayBeLost(use)) return;
     if (
@@ -410,12 +410,8 @@ export class Stage {
     world.oracle.violate(`${app.process.id} ${use.what}: ${text}`);
   }
 
-  #isDraining(app: App): boolean {
-    return this.world.loop.now < app.drainsUntil;
-  }
-
   /** Whether a drain lets a call go on: work under a lock finishes. */
-  #goesOn({ app, isInSection }: Use): boolean {
-    return isInSection && this.#isDraining(app);
+  #goesOn({ app, section }: Use): boolean {
+    return section?.isHeld === true && !section.signal.aborted && isDraining(this.world, app);
   }
 }

@@ -128,9 +128,14 @@ export async function useLock(
   }
 }
 
-/** Whether a drain lets calls go on: those of a client that has a section around them which is still live. */
-function goesOn(sections: readonly Section[], wanted: number): boolean {
-  return sections.some(({ hold, index }) => index === wanted && hold.isHeld && !hold.signal.aborted);
+/**
+ * Whether a drain lets calls go on: those of a client that has a section around them which is still live.
+ * @returns tells whether one was live now, and is live still
+ */
+function goesOn(sections: readonly Section[], wanted: number): () => boolean {
+  const isLive = ({ hold }: Section): boolean => hold.isHeld && !hold.signal.aborted;
+  const live = sections.filter((section) => section.index === wanted && isLive(section));
+  return () => live.some(isLive);
 }
 
 /** What is done with a lock. */
@@ -249,15 +254,15 @@ function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, sin
 
 /**
  * Whether an error has a cause.
- * @param mayGoOn - whether the call began in a section, so that a drain lets it go on
+ * @param mayGoOn - whether the call is in a live section, so that a drain lets it go on
  */
-export function judge(world: World, app: App, error: unknown, what: string, wish: Wish, mayGoOn = false): void {
+export function judge(world: World, app: App, error: unknown, what: string, wish: Wish, mayGoOn?: () => boolean): void {
   const explained = world.troubled && world.loop.now - world.troubleEnds < ERROR_MS;
   // Nobody who takes a lock of a cluster has to know where it is.
   const astray = error instanceof errors.CommandError && /^(MOVED|ASK|CROSSSLOT)$/.test(error.reply ?? '');
   if (error === ABORTED && wish.signal?.aborted) return;
   if (error instanceof errors.LockTimeoutError && wish.waitTime !== undefined) return;
-  if (error instanceof errors.ShutdownError && app.leaving && !(mayGoOn && world.loop.now < app.drainsUntil)) return;
+  if (error instanceof errors.ShutdownError && app.leaving && !(mayGoOn?.() === true && isDraining(world, app))) return;
   if (error instanceof errors.LockLostError || error instanceof errors.IllegalMonitorStateError) {
     if (explained || app.leaving || wish.leaseTime !== -1) return;
   }
@@ -274,4 +279,12 @@ export function judge(world: World, app: App, error: unknown, what: string, wish
   }
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   world.oracle.violate(`${app.process.id} ${what}: ${text}`);
+}
+
+/** Timers of Node fire up to a millisecond early, and clocks run at different speeds, in ms. */
+const EARLY_MS = 2;
+
+/** Whether a process that ends still lets work under locks go on. */
+export function isDraining({ loop }: World, { drainsUntil }: App): boolean {
+  return loop.now < drainsUntil - EARLY_MS;
 }
