@@ -221,8 +221,6 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   { name: 'NOREPLICAS-200ms', ...refuse('NOREPLICAS Not enough good replicas to write.', 200) },
   {
     name: 'READONLY-200ms',
-    // With more than ten callers of one connection Node warns of a leak (C17).
-    where: ({ name }) => name !== 'lock-43-waiters',
     ...refuse("READONLY You can't write against a read only replica.", 200),
   },
   { name: 'BUSY-200ms', ...refuse('BUSY Redis is busy running a script.', 200) },
