@@ -75,26 +75,6 @@ export interface Hold {
   onLost?: (cause: Error) => void;
 }
 
-/** Ownerships with the same watchdog time-out, renewed together. */
-export interface RenewalSchedule {
-  readonly watchdogMs: number;
-  readonly ownerships: Set<Ownership>;
-  /** Monotonic time of the next renewal; not used while the schedule is empty. */
-  nextAt: number;
-  /** Those whose last renewal failed. */
-  readonly failed: Set<Ownership>;
-  /**
-   * Monotonic time at which {@link failed} ones are retried; `Infinity` while there are none, or while a retry is under
-   * way.
-   */
-  retryAt: number;
-}
-
-/** A schedule without ownerships. */
-export function newSchedule(watchdogMs: number): RenewalSchedule {
-  return { watchdogMs, ownerships: new Set(), nextAt: 0, failed: new Set(), retryAt: Infinity };
-}
-
 /** What identifies an ownership and how it is renewed. */
 export interface OwnershipIdentity extends Renewable {
   /** Its key in the table: {@link ownershipKey}. */
@@ -138,14 +118,6 @@ export class Ownership implements OwnershipIdentity {
   acquirer: Scope | undefined;
   /** The number of rollbacks under way. The table keeps this ownership until they have ended. */
   rollbacks = 0;
-  /** Why the last renewal failed, if it did; it is then retried before the next regular one. */
-  renewalFailed: Error | undefined;
-  /** Whether a renewal is under way. */
-  renewing = false;
-  /** The schedule that renews it; managed by the watchdog. */
-  schedule: RenewalSchedule | undefined;
-  /** Its index in the watchdog's heap; -1 if it is not there. */
-  heapIndex = -1;
   #idle: DeferredPromise<void> | undefined;
   #releases = 0;
   #released: DeferredPromise<void> | undefined;

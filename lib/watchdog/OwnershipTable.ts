@@ -141,7 +141,6 @@ export class OwnershipTable {
       return;
     }
     ownership.deadline = 0;
-    ownership.renewalFailed = undefined;
     ownership.recheck();
     this.watcher?.ended(ownership);
     this.#shortenOthers(ownership);

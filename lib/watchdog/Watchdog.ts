@@ -1,17 +1,10 @@
+import { Alarm } from '../util/Alarm';
 import { tellRenewal } from '../util/channels';
-import { DeadlineHeap } from '../util/DeadlineHeap';
-import { clampTimer } from '../util/duration';
+import { DeadlineHeap, type Due } from '../util/DeadlineHeap';
 import { runOutside } from '../util/outside';
 import { afterCallers, laterTurn, settledWithin } from '../util/timing';
 import { type Loss, lossOf } from './losses';
-import {
-  confirmedUntil,
-  type Hold,
-  newSchedule,
-  type Ownership,
-  type Renewal,
-  type RenewalSchedule,
-} from './Ownership';
+import { confirmedUntil, type Hold, type Ownership, type Renewable, type Renewal, type Renewed } from './Ownership';
 import type { OwnershipTable } from './OwnershipTable';
 import type { RenewalThread } from './RenewalThread';
 
@@ -22,13 +15,37 @@ const RETRIES_PER_PERIOD = 4;
 /** The longest pause before a failed renewal is retried, in ms. */
 const MAX_RETRY_PAUSE_MS = 1_000;
 /** The most ownerships that one turn of the event loop checks, sends or reads: a few milliseconds of work. */
-const OWNERSHIPS_PER_TURN = 1_000;
+const PER_TURN = 1_000;
+/** The next ownerships are sent when the replies to those before them are there, or after this long, in ms. */
+const MAX_ANSWER_MS = 50;
 /** The shortest time between two checks of all holds, in ms: a connection may be lost many times in a second. */
 const CHECK_PAUSE_MS = 1_000;
 /** A lock whose lease has less than this part left was not renewed by the watchdog thread as it should be. */
 export const OVERDUE_PART = 0.6;
-/** The next ownerships are sent when the replies to those before them are there, or after this long, in ms. */
-const MAX_ANSWER_MS = 50;
+const FOUND_GONE = 'the renewal found it gone';
+
+/** An ownership with holds, as the watchdog sees it. */
+class Watched implements Charge, Due {
+  readonly target: Ownership;
+  watchdogMs = 0;
+  failure: Error | undefined;
+  renewing = false;
+  heapIndex = -1;
+
+  constructor(ownership: Ownership) {
+    this.target = ownership;
+  }
+
+  get deadline(): number {
+    return this.target.deadline;
+  }
+}
+
+/** An ownership that a command was sent for, with the holds that it had then. */
+export interface Asked {
+  readonly ownership: Ownership;
+  readonly holds: readonly Hold[];
+}
 
 /**
  * The watchdog: one unref'd timer for all locks of a client. It renews locks without a lease in batches, three times
@@ -36,7 +53,7 @@ const MAX_ANSWER_MS = 50;
  *
  * Invariants: 1. a failed renewal is retried within the lease, whatever the error; 2. an ownership past its deadline is
  * lost, even if Redis still has it: only what Redis has confirmed counts; 3. without holds there is no timer; 4.
- * renewals never send or read all ownerships in one turn of the event loop: {@link OWNERSHIPS_PER_TURN}; 5. what a
+ * renewals never send or read all ownerships in one turn of the event loop: {@link inPortions}; 5. what a
  * {@link RenewalThread} renews is renewed here, too, as soon as the thread is late with it or has failed.
  *
  * States: idle -> armed -> (due: losing, renewing) -> armed | idle; closed.
@@ -45,16 +62,17 @@ export class Watchdog {
   readonly #table: OwnershipTable;
   readonly #batchSize: number;
   readonly #clientId: string;
-  readonly #schedules = new Map<number, RenewalSchedule>();
-  readonly #owned = new DeadlineHeap<Ownership>();
+  readonly #watched = new Map<Ownership, Watched>();
+  readonly #renewals: Renewals<Watched>;
+  readonly #deadlines = new DeadlineHeap<Watched>();
   /** Ownerships that Redis may have lost, and when they are checked. */
-  readonly #doubted = new Set<Ownership>();
+  readonly #doubted = new Set<Watched>();
   #checkAt = Infinity;
   #checkedAt = -Infinity;
-  #timer: NodeJS.Timeout | undefined;
-  /** When the timer is due; nothing is due before. */
+  readonly #alarm = new Alarm(() => this.#due());
+  /** When the next work is due; nothing is due before. */
   #dueAt = Infinity;
-  /** Whether the timer is about to be set. */
+  /** Whether the alarm is about to be set. */
   #arming = false;
   #thread: RenewalThread | undefined;
 
@@ -66,6 +84,12 @@ export class Watchdog {
     this.#table = table;
     this.#batchSize = batchSize;
     this.#clientId = clientId;
+    this.#renewals = new Renewals({
+      batchSize,
+      wanted: (one) => !this.#renewedElsewhere(one) && this.giveUpUsed(one.target),
+      send: (batch, watchdogMs) => this.#renewBatch(batch, watchdogMs),
+      rearm: () => this.#rearm(),
+    });
     table.watcher = { changed: (ownership) => this.#changed(ownership), ended: (ownership) => this.#ended(ownership) };
   }
 
@@ -81,7 +105,7 @@ export class Watchdog {
   /** The thread that renews ownerships with `maxStallMs`; `undefined`: this thread renews all, at once. */
   set thread(thread: RenewalThread | undefined) {
     this.#thread = thread;
-    if (thread === undefined && this.#owned.size > 0) this.renewNow();
+    if (thread === undefined && this.#watched.size > 0) this.renewNow();
   }
 
   get thread(): RenewalThread | undefined {
@@ -90,8 +114,7 @@ export class Watchdog {
 
   /** Renews all ownerships as soon as possible, and not when it is their time. */
   renewNow(): void {
-    for (const schedule of this.#schedules.values()) schedule.nextAt = 0;
-    this.#rearm();
+    this.#renewals.renewNow();
   }
 
   /**
@@ -99,9 +122,7 @@ export class Watchdog {
    * still there, also those with a lease. It prolongs none. It looks at once, but not more than once a second.
    */
   readonly check = (concerns: (key: string) => boolean): void => {
-    for (const ownership of this.#table.all()) {
-      if (ownership.holds.length > 0 && concerns(ownership.rawName)) this.#doubted.add(ownership);
-    }
+    for (const one of this.#watched.values()) if (concerns(one.target.rawName)) this.#doubted.add(one);
     this.#checkBy(this.#checkedAt + CHECK_PAUSE_MS);
   };
 
@@ -117,80 +138,42 @@ export class Watchdog {
     this.#doubted.clear();
     this.#checkAt = Infinity;
     this.#checkedAt = performance.now();
-    void this.#inPortions(doubted, MAX_ANSWER_MS, isHeld, (batch) => this.#checkBatch(batch));
-  }
-
-  async #checkBatch(batch: readonly Ownership[]): Promise<void> {
-    try {
-      await this.#ask(batch, 0, 'a check after the connection was lost, or a failover, found it gone');
-    } catch {
-      // Whatever the reason: a lease still ends at its deadline.
-      for (const ownership of batch) if (ownership.holds.length > 0) this.#doubted.add(ownership);
-      this.#checkBy(performance.now() + CHECK_PAUSE_MS);
-    }
-  }
-
-  /**
-   * The thread has renewed an ownership.
-   * @param holds - those it knew of
-   * @param deadline - monotonic time until which Redis keeps the lock at least
-   */
-  renewedByThread(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
-    this.#renewed(ownership, holds, deadline);
+    const isHeld = ({ target }: Watched): boolean => target.holds.length > 0;
+    void inPortions(doubted, this.#batchSize, isHeld, async (batch) => {
+      try {
+        await this.#ask(batch, 0, 'a check after the connection was lost, or a failover, found it gone');
+      } catch {
+        // Whatever the reason: a lease still ends at its deadline.
+        for (const one of batch) if (isHeld(one)) this.#doubted.add(one);
+        this.#checkBy(performance.now() + CHECK_PAUSE_MS);
+      }
+    });
   }
 
   /** The thread could not renew some ownerships: they are renewed here. */
   failedInThread(ownerships: readonly Ownership[], failure: Error): void {
-    for (const ownership of ownerships) {
-      const { schedule } = ownership;
-      ownership.renewalFailed = failure;
-      if (schedule === undefined) continue;
-      schedule.failed.add(ownership);
-      schedule.retryAt = Math.min(schedule.retryAt, performance.now());
-    }
-    this.#rearm();
+    const failed = ownerships.flatMap((ownership) => this.#watched.get(ownership) ?? []);
+    this.#renewals.failed(failed, failure, 0);
   }
 
   #changed(ownership: Ownership): void {
     this.#thread?.changed(ownership);
-    this.#owned.place(ownership);
-    const watchdogMs = ownership.watchdogMs;
-    let dueAt = ownership.deadline;
-    if (ownership.schedule !== undefined && ownership.schedule.watchdogMs !== watchdogMs) this.#quit(ownership);
-    if (watchdogMs > 0) {
-      const schedule = ownership.schedule ?? this.#enter(ownership, watchdogMs);
-      if (schedule.nextAt < dueAt) dueAt = schedule.nextAt;
-    }
+    let one = this.#watched.get(ownership);
+    if (one === undefined) this.#watched.set(ownership, (one = new Watched(ownership)));
+    this.#deadlines.place(one);
+    const dueAt = Math.min(ownership.deadline, this.#renewals.place(one, ownership.watchdogMs));
     if (dueAt < this.#dueAt) this.#arm(dueAt);
   }
 
   #ended(ownership: Ownership): void {
     this.#thread?.ended(ownership);
-    this.#owned.delete(ownership);
-    if (this.#doubted.size > 0) this.#doubted.delete(ownership);
-    this.#quit(ownership);
-    if (this.#owned.size === 0) this.#arm(Infinity);
-  }
-
-  #enter(ownership: Ownership, watchdogMs: number): RenewalSchedule {
-    let schedule = this.#schedules.get(watchdogMs);
-    if (schedule === undefined) this.#schedules.set(watchdogMs, (schedule = newSchedule(watchdogMs)));
-    // The first ownership starts the schedule; an empty schedule stays idle.
-    if (schedule.ownerships.size === 0) {
-      schedule.nextAt = performance.now() + watchdogMs / RENEWALS_PER_TIMEOUT;
-      schedule.retryAt = Infinity;
-    }
-    schedule.ownerships.add(ownership);
-    ownership.schedule = schedule;
-    return schedule;
-  }
-
-  #quit(ownership: Ownership): void {
-    const { schedule } = ownership;
-    if (schedule === undefined) return;
-    schedule.ownerships.delete(ownership);
-    if (schedule.failed.size > 0) schedule.failed.delete(ownership);
-    ownership.schedule = undefined;
+    const one = this.#watched.get(ownership);
+    if (one === undefined) return;
+    this.#watched.delete(ownership);
+    this.#deadlines.delete(one);
+    this.#doubted.delete(one);
+    this.#renewals.place(one, 0);
+    if (this.#watched.size === 0) this.#arm(Infinity);
   }
 
   /**
@@ -199,19 +182,15 @@ export class Watchdog {
    */
   #arm(dueAt: number): void {
     this.#dueAt = dueAt;
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (dueAt === Infinity || this.#arming) return;
+    if (dueAt === Infinity) return this.#alarm.off();
+    if (this.#arming) return;
     this.#arming = true;
-    afterCallers(this.#setTimer);
+    afterCallers(this.#setAlarm);
   }
 
-  readonly #setTimer = (): void => {
+  readonly #setAlarm = (): void => {
     this.#arming = false;
-    if (this.#dueAt === Infinity) return;
-    const pause = clampTimer(this.#dueAt - performance.now());
-    this.#timer = setTimeout(() => this.#due(), pause);
-    this.#timer.unref();
+    if (this.#dueAt < Infinity) this.#alarm.set(this.#dueAt);
   };
 
   #due(): void {
@@ -221,101 +200,36 @@ export class Watchdog {
     this.#thread?.receive();
     this.#expire(now);
     if (this.#checkAt <= now) this.#check();
-    for (const schedule of this.#schedules.values()) {
-      if (schedule.ownerships.size === 0) continue;
-      if (schedule.nextAt <= now) {
-        schedule.nextAt = now + schedule.watchdogMs / RENEWALS_PER_TIMEOUT;
-        schedule.retryAt = Infinity;
-        void this.#renew(schedule, [...schedule.ownerships]);
-      } else if (schedule.retryAt <= now) {
-        schedule.retryAt = Infinity;
-        void this.#renew(schedule, [...schedule.failed]);
-      }
-    }
+    this.#renewals.run(now);
     this.#rearm();
   }
 
   #rearm(): void {
-    let dueAt = Math.min(this.#checkAt, this.#owned.first?.deadline ?? Infinity);
-    for (const schedule of this.#schedules.values()) {
-      if (schedule.ownerships.size > 0) dueAt = Math.min(dueAt, schedule.nextAt, schedule.retryAt);
-    }
-    this.#arm(dueAt);
+    if (this.#watched.size === 0) return this.#arm(Infinity);
+    this.#arm(Math.min(this.#checkAt, this.#deadlines.first?.deadline ?? Infinity, this.#renewals.nextAt));
   }
 
   /** Marks every ownership whose deadline has passed as lost. */
   #expire(now: number): void {
-    let ownership = this.#owned.first;
-    if (ownership === undefined || ownership.deadline > now) return;
+    let one = this.#deadlines.first;
+    if (one === undefined || one.deadline > now) return;
     const losses: Loss[] = [];
-    for (; ownership !== undefined && ownership.deadline <= now; ownership = this.#owned.first) {
-      this.#owned.delete(ownership);
-      if (this.#table.isCovered(ownership, now)) this.#owned.place(ownership);
-      else losses.push(lossOf(ownership));
+    for (; one !== undefined && one.deadline <= now; one = this.#deadlines.first) {
+      this.#deadlines.delete(one);
+      if (this.#table.isCovered(one.target, now)) this.#deadlines.place(one);
+      else losses.push(lossOf(one.target, one.failure));
     }
     this.#table.loseEach(losses);
   }
 
-  #renew(schedule: RenewalSchedule, ownerships: readonly Ownership[]): Promise<void> {
-    // The longest wait for the replies before the next batches are sent: a server that hangs must not delay the others.
-    const pauseMs = Math.min(MAX_ANSWER_MS, (schedule.watchdogMs * OWNERSHIPS_PER_TURN) / (12 * ownerships.length));
-    const due = (ownership: Ownership): boolean =>
-      !ownership.renewing &&
-      ownership.schedule === schedule &&
-      !this.#renewedElsewhere(ownership) &&
-      this.#mayRenew(ownership);
-    return this.#inPortions(ownerships, pauseMs, due, (batch) => this.#renewBatch(schedule, batch));
-  }
-
-  /**
-   * Sends ownerships in batches, a part at a time: writing or reading all of them at once would block the event loop.
-   * @param pauseMs - the longest wait for the replies to one part, in ms
-   * @param wanted - whether to send one; asked again just before
-   */
-  async #inPortions(
-    ownerships: readonly Ownership[],
-    pauseMs: number,
-    wanted: (ownership: Ownership) => boolean,
-    send: (batch: readonly Ownership[]) => Promise<void>,
-  ): Promise<void> {
-    const batches = new Map<Renewal, Map<string | number, Ownership[]>>();
-    for (let i = 0; i < ownerships.length; i++) {
-      if (i > 0 && i % OWNERSHIPS_PER_TURN === 0) await laterTurn();
-      const ownership = ownerships[i]!;
-      if (!wanted(ownership)) continue;
-      let slots = batches.get(ownership.renewal);
-      if (slots === undefined) batches.set(ownership.renewal, (slots = new Map<string | number, Ownership[]>()));
-      const slot = ownership.renewal.batchOf(ownership);
-      const batch = slots.get(slot);
-      if (batch === undefined) slots.set(slot, [ownership]);
-      else batch.push(ownership);
-    }
-    let sent: Promise<void>[] = [];
-    let count = 0;
-    for (const slots of batches.values()) {
-      for (const all of slots.values()) {
-        for (const part of inBatches(all, this.#batchSize)) {
-          if (count >= OWNERSHIPS_PER_TURN) {
-            await settledWithin(sent, pauseMs);
-            sent = [];
-            count = 0;
-          }
-          const batch = part.filter(wanted);
-          if (batch.length > 0) sent.push(send(batch));
-          for (const ownership of batch) count += sizeOf(ownership);
-        }
-      }
-    }
-  }
-
   /** Whether the watchdog thread renews it, and is not late. */
-  #renewedElsewhere({ maxStallMs, renewalFailed, deadline, watchdogMs }: Ownership): boolean {
-    if (this.#thread === undefined || maxStallMs === 0 || renewalFailed !== undefined) return false;
-    return deadline - performance.now() > watchdogMs * OVERDUE_PART;
+  #renewedElsewhere({ target, failure, deadline }: Watched): boolean {
+    if (this.#thread === undefined || failure !== undefined || target.maxStallMs === 0) return false;
+    return deadline - performance.now() > target.watchdogMs * OVERDUE_PART;
   }
 
   /** Gives up the holds whose renewals are used up. @returns whether there is a hold left to renew */
-  #mayRenew(ownership: Ownership): boolean {
+  giveUpUsed(ownership: Ownership): boolean {
     for (const hold of ownership.holds) {
       if (hold.leaseMs !== -1 || hold.maxRenewals === 0 || hold.renewals < hold.maxRenewals) continue;
       this.#table.giveUp(ownership, hold, `it was renewed ${hold.renewals} times, which is its limit (maxRenewTimes)`);
@@ -323,24 +237,18 @@ export class Watchdog {
     return ownership.watchdogMs > 0;
   }
 
-  async #renewBatch(schedule: RenewalSchedule, batch: readonly Ownership[]): Promise<void> {
-    const { watchdogMs } = schedule;
+  async #renewBatch(batch: readonly Watched[], watchdogMs: number): Promise<void> {
     const sentAt = performance.now();
-    for (const ownership of batch) ownership.renewing = true;
+    let failure: Error | undefined;
     try {
-      await this.#ask(batch, watchdogMs, 'the renewal found it gone');
-      tellRenewal(this.#clientId, batch.length, sentAt);
+      await this.#ask(batch, watchdogMs, FOUND_GONE);
+      for (const { target } of batch) this.#thread?.changed(target);
     } catch (error) {
-      const failure = error instanceof Error ? error : new Error(String(error));
+      failure = error instanceof Error ? error : new Error(String(error));
+      throw failure;
+    } finally {
       tellRenewal(this.#clientId, batch.length, sentAt, failure);
-      for (const ownership of batch) {
-        ownership.renewalFailed = failure;
-        ownership.schedule?.failed.add(ownership);
-      }
-      if (schedule.retryAt === Infinity) schedule.retryAt = performance.now() + retryPause(watchdogMs);
     }
-    for (const ownership of batch) ownership.renewing = false;
-    if (this.#owned.size > 0) this.#rearm();
   }
 
   /**
@@ -348,60 +256,229 @@ export class Watchdog {
    * @param leaseMs - 0: a check
    * @param why - what is gone is lost
    */
-  async #ask(batch: readonly Ownership[], leaseMs: number, why: string): Promise<void> {
+  async #ask(batch: readonly Watched[], leaseMs: number, why: string): Promise<void> {
     const sentAt = performance.now();
-    const holds: (readonly Hold[])[] = batch.map((ownership) => ownership.holds);
-    const alive = await batch[0]!.renewal.renew(batch, leaseMs);
+    const ownerships = batch.map(({ target }) => target);
+    const asked: Asked[] = ownerships.map((ownership) => ({ ownership, holds: ownership.holds }));
+    const alive = await ownerships[0]!.renewal.renew(ownerships, leaseMs);
+    this.answered(asked, alive, leaseMs > 0 ? confirmedUntil(sentAt, leaseMs) : 0, why);
+  }
+
+  /**
+   * Redis has answered a renewal, be it one of the thread, or a check.
+   * @param deadline - monotonic time until which Redis keeps what is still held; 0: a check, which sets no lease
+   */
+  answered(asked: readonly Asked[], alive: readonly Renewed[], deadline: number, why = FOUND_GONE): void {
     const losses: Loss[] = [];
-    batch.forEach((ownership, i) => {
+    asked.forEach(({ ownership, holds }, i) => {
       // Released meanwhile, and perhaps acquired again: the reply concerns holds that no longer exist.
-      if (ownership.holds.length === 0 || !holds[i]!.includes(ownership.holds[0]!)) return;
+      if (ownership.holds.length === 0 || !holds.includes(ownership.holds[0]!)) return;
       const found = alive[i];
       if (found !== true) {
         const gone = typeof found === 'object' ? found : undefined;
         losses.push({ ownership, why: `${why} (expired, deleted, or Redis lost it)`, gone });
-      } else if (leaseMs > 0) {
-        this.#renewed(ownership, holds[i]!, confirmedUntil(sentAt, leaseMs));
-        this.#thread?.changed(ownership);
-      }
+      } else if (deadline > 0) this.#renewed(ownership, holds, deadline);
     });
     this.#table.loseEach(losses);
   }
 
   #renewed(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
-    ownership.renewalFailed = undefined;
-    ownership.schedule?.failed.delete(ownership);
+    const one = this.#watched.get(ownership)!;
+    one.failure = undefined;
     // Otherwise the last hold without a lease was released meanwhile, and that release set a shorter lease after this
     // renewal.
     if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {
       ownership.deadline = deadline;
-      this.#owned.place(ownership);
+      this.#deadlines.place(one);
     }
     for (const hold of holds) hold.renewals++;
   }
 }
 
-function isHeld({ holds }: Ownership): boolean {
-  return holds.length > 0;
+/** One entry of {@link Renewals}: what is renewed, and where it stands. */
+export interface Charge {
+  readonly target: Renewable & { readonly renewal: Renewal };
+  /** The lease that its renewals set, in ms; 0: it is not renewed. */
+  watchdogMs: number;
+  /** Why its last renewal failed, if it did; it is then retried before the next regular one. */
+  failure: Error | undefined;
+  /** Whether a renewal of it is under way. */
+  renewing: boolean;
+}
+
+/** Charges with the same watchdog time-out, renewed together. */
+interface Schedule<T> {
+  readonly charges: Set<T>;
+  /** Monotonic time of the next renewal; not used while the schedule is empty. */
+  nextAt: number;
+  /** Monotonic time at which failed ones are retried; `Infinity` while there are none, or while a retry is under way. */
+  retryAt: number;
+}
+
+/** Who renews. */
+export interface Renewer<T> {
+  /** The most ownerships of one renewal command (`lockWatchdogBatchSize`). */
+  readonly batchSize: number;
+  /** Whether to renew one now; asked again just before it is sent. */
+  wanted(charge: T): boolean;
+  /** Sends one command. It rejects if the batch is to be retried. */
+  send(batch: readonly T[], watchdogMs: number): Promise<void>;
+  /** {@link Renewals.nextAt} may have changed. */
+  rearm(): void;
+}
+
+/**
+ * When what is renewed, in which batches: three times per watchdog time-out, and sooner where a renewal failed. The
+ * watchdog has one, and so has its thread; each has a timer of its own.
+ */
+export class Renewals<T extends Charge> {
+  readonly #renewer: Renewer<T>;
+  readonly #schedules = new Map<number, Schedule<T>>();
+
+  constructor(renewer: Renewer<T>) {
+    this.#renewer = renewer;
+  }
+
+  /** Monotonic time at which {@link run} has work; `Infinity`: never. */
+  get nextAt(): number {
+    let at = Infinity;
+    for (const { charges, nextAt, retryAt } of this.#schedules.values()) {
+      if (charges.size > 0) at = Math.min(at, nextAt, retryAt);
+    }
+    return at;
+  }
+
+  /** Renews it every third of this time; 0: not any more. @returns monotonic time of its next regular renewal */
+  place(charge: T, watchdogMs: number): number {
+    if (charge.watchdogMs !== watchdogMs) {
+      this.#schedules.get(charge.watchdogMs)?.charges.delete(charge);
+      charge.watchdogMs = watchdogMs;
+    }
+    if (watchdogMs === 0) return Infinity;
+    let schedule = this.#schedules.get(watchdogMs);
+    if (schedule === undefined) {
+      schedule = { charges: new Set(), nextAt: 0, retryAt: Infinity };
+      this.#schedules.set(watchdogMs, schedule);
+    }
+    // The first one starts the schedule; an empty schedule stays idle.
+    if (schedule.charges.size === 0) {
+      schedule.nextAt = performance.now() + watchdogMs / RENEWALS_PER_TIMEOUT;
+      schedule.retryAt = Infinity;
+    }
+    schedule.charges.add(charge);
+    return schedule.nextAt;
+  }
+
+  /** Renews all as soon as possible, and not when it is their time. */
+  renewNow(): void {
+    for (const schedule of this.#schedules.values()) schedule.nextAt = 0;
+    this.#renewer.rearm();
+  }
+
+  /** Their renewal failed: they are retried after the usual pause, or after this one, in ms. */
+  failed(charges: readonly T[], failure: Error, pauseMs?: number): void {
+    for (const charge of charges) {
+      charge.failure = failure;
+      const schedule = this.#schedules.get(charge.watchdogMs);
+      if (schedule === undefined) continue;
+      const at = performance.now() + (pauseMs ?? retryPause(charge.watchdogMs));
+      schedule.retryAt = Math.min(schedule.retryAt, at);
+    }
+    this.#renewer.rearm();
+  }
+
+  /** Sends what is due. */
+  run(now: number): void {
+    for (const [watchdogMs, schedule] of this.#schedules) {
+      const { charges, nextAt, retryAt } = schedule;
+      if (charges.size === 0 || (nextAt > now && retryAt > now)) continue;
+      const all = [...charges];
+      schedule.retryAt = Infinity;
+      if (nextAt <= now) schedule.nextAt = now + watchdogMs / RENEWALS_PER_TIMEOUT;
+      void this.#renew(watchdogMs, nextAt <= now ? all : all.filter(({ failure }) => failure !== undefined));
+    }
+  }
+
+  #renew(watchdogMs: number, charges: readonly T[]): Promise<void> {
+    const { batchSize } = this.#renewer;
+    // The longest wait for the replies before the next batches are sent: a server that hangs must not delay the others.
+    const pauseMs = Math.min(MAX_ANSWER_MS, (watchdogMs * PER_TURN) / (12 * charges.length));
+    const due = (one: T): boolean => !one.renewing && one.watchdogMs === watchdogMs && this.#renewer.wanted(one);
+    return inPortions(charges, batchSize, due, (batch) => this.#renewBatch(batch, watchdogMs), pauseMs);
+  }
+
+  async #renewBatch(batch: readonly T[], watchdogMs: number): Promise<void> {
+    for (const charge of batch) charge.renewing = true;
+    try {
+      await this.#renewer.send(batch, watchdogMs);
+    } catch (error) {
+      this.failed(batch, error as Error);
+    }
+    for (const charge of batch) charge.renewing = false;
+    this.#renewer.rearm();
+  }
+}
+
+/**
+ * Sends charges in batches, a part at a time: writing or reading all of them at once would block the event loop.
+ * @param wanted - whether to send one; asked again just before
+ * @param pauseMs - the longest wait for the replies to one part, in ms
+ */
+export async function inPortions<T extends Pick<Charge, 'target'>>(
+  charges: readonly T[],
+  batchSize: number,
+  wanted: (charge: T) => boolean,
+  send: (batch: readonly T[]) => Promise<void>,
+  pauseMs = MAX_ANSWER_MS,
+): Promise<void> {
+  const batches = new Map<Renewal, Map<string | number, T[]>>();
+  for (let i = 0; i < charges.length; i++) {
+    if (i > 0 && i % PER_TURN === 0) await laterTurn();
+    const charge = charges[i]!;
+    if (!wanted(charge)) continue;
+    const { target } = charge;
+    let slots = batches.get(target.renewal);
+    if (slots === undefined) batches.set(target.renewal, (slots = new Map<string | number, T[]>()));
+    const slot = target.renewal.batchOf(target);
+    const batch = slots.get(slot);
+    if (batch === undefined) slots.set(slot, [charge]);
+    else batch.push(charge);
+  }
+  let sent: Promise<void>[] = [];
+  let count = 0;
+  for (const slots of batches.values()) {
+    for (const all of slots.values()) {
+      for (const part of inBatches(all, batchSize)) {
+        if (count >= PER_TURN) {
+          await settledWithin(sent, pauseMs);
+          sent = [];
+          count = 0;
+        }
+        const batch = part.filter(wanted);
+        if (batch.length > 0) sent.push(send(batch));
+        for (const charge of batch) count += sizeOf(charge);
+      }
+    }
+  }
 }
 
 /** How much a renewal of it sends: each value of a group counts like a lock. */
-function sizeOf({ values }: Ownership): number {
-  return values?.fields.length ?? 1;
+function sizeOf({ target }: Pick<Charge, 'target'>): number {
+  return target.values?.fields.length ?? 1;
 }
 
-/** Ownerships in batches of at most this size. One that is larger has a batch of its own. */
-function* inBatches(all: readonly Ownership[], size: number): Generator<readonly Ownership[]> {
-  let batch: Ownership[] = [];
+/** Charges in batches of at most this size. One that is larger has a batch of its own. */
+function* inBatches<T extends Pick<Charge, 'target'>>(all: readonly T[], size: number): Generator<readonly T[]> {
+  let batch: T[] = [];
   let room = size;
-  for (const ownership of all) {
-    if (batch.length > 0 && sizeOf(ownership) > room) {
+  for (const charge of all) {
+    if (batch.length > 0 && sizeOf(charge) > room) {
       yield batch;
       batch = [];
       room = size;
     }
-    batch.push(ownership);
-    room -= sizeOf(ownership);
+    batch.push(charge);
+    room -= sizeOf(charge);
   }
   if (batch.length > 0) yield batch;
 }

@@ -9,18 +9,27 @@ export interface Loss {
   readonly gone?: readonly string[] | undefined;
 }
 
-/** The code of a renewal's error: the watchdog thread renews no more, since the event loop was blocked too long. */
-export const STALLED = 'IOREDISSON_STALLED';
+/** The code of a {@link stallFailure}. */
+const STALLED = 'IOREDISSON_STALLED';
 
-/** The loss of an ownership whose deadline has passed. */
-export function lossOf(ownership: Ownership): Loss {
-  const failure = ownership.renewalFailed;
+/** Why the watchdog thread renews no more: the event loop was blocked too long. */
+export function stallFailure(maxStallMs: number): Error {
+  const text =
+    `its lease ran out because the event loop was blocked for longer than maxStall (${maxStallMs} ms): the watchdog ` +
+    'thread stopped the renewals';
+  return Object.assign(new Error(text), { code: STALLED });
+}
+
+/**
+ * The loss of an ownership whose deadline has passed.
+ * @param failure - of its last renewal
+ */
+export function lossOf(ownership: Ownership, failure: Error | undefined): Loss {
+  const options = { cause: failure };
   if (ownership.watchdogMs === 0) return { ownership, why: 'its lease has ended' };
-  if ((failure as { readonly code?: unknown } | undefined)?.code === STALLED) {
-    return { ownership, why: failure!.message, options: { cause: failure } };
+  if (failure === undefined) {
+    return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
   }
-  if (failure !== undefined) {
-    return { ownership, why: 'its lease ran out because every renewal failed', options: { cause: failure } };
-  }
-  return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
+  if ('code' in failure && failure.code === STALLED) return { ownership, why: failure.message, options };
+  return { ownership, why: 'its lease ran out because every renewal failed', options };
 }

@@ -3,20 +3,16 @@ import { connect } from '../connection/connect';
 import { Logins } from '../connection/link/Logins';
 import { PortLogins } from '../connection/link/portLogins';
 import { unpackSettings } from '../connection/packSettings';
-import type { Settings } from '../config/Settings';
-import type { LockLostError } from '../errors';
 import { renewalsOf } from '../locks/kinds/clientKind';
-import { type Hold, Ownership, type Renewable, type Renewal, type Renewed } from '../watchdog/Ownership';
-import { STALLED } from '../watchdog/losses';
-import { OwnershipTable } from '../watchdog/OwnershipTable';
-import { OVERDUE_PART, Watchdog } from '../watchdog/Watchdog';
+import { Alarm } from '../util/Alarm';
+import { confirmedUntil, type Renewal, type Renewed } from '../watchdog/Ownership';
+import { type Charge, OVERDUE_PART, Renewals } from '../watchdog/Watchdog';
 import {
   copyError,
+  type EntryCopy,
   type Family,
   type FromThread,
   fromShared,
-  type HoldCopy,
-  type OwnershipCopy,
   SharedState,
   type ThreadData,
   toShared,
@@ -26,44 +22,45 @@ import {
 /** Time without a connection after which the main thread is told, in ms. */
 const UNREACHED_MS = 5_000;
 
-/** What the thread has of an ownership. */
-interface Entry {
-  readonly id: number;
-  readonly ownership: Ownership;
-  maxStallMs: number;
-  /** Its holds by their numbers. */
-  readonly holds: Map<number, Hold>;
+/** One entry of the list. */
+interface Entry extends Charge {
+  copy: EntryCopy;
+  /** Monotonic time until which Redis keeps the lock at least. It is not renewed after that. */
+  deadline: number;
+  /** How often it was renewed. */
+  renewals: number;
 }
 
 /**
- * The thread that renews the locks of a client: a watchdog like that of the main thread, with a connection of its own,
- * whose ownerships are copies. It reports each renewal and each loss to the main thread.
+ * The thread that renews the locks of a client: a flat list of what to renew, and a connection of its own. It reports
+ * the answer to each batch to the main thread, which decides what they mean.
  *
  * Invariants: 1. it renews nothing once the main thread has given no sign of life for longer than `maxStallMs`; 2. it
- * sends no renewal of an ownership whose end the main thread had sent before `SharedState.begin`.
+ * sends no renewal of an ownership whose end the main thread had sent before `SharedState.begin`; 3. it renews nothing
+ * past its deadline, and nothing whose renewals are used up, whatever the main thread does.
  */
 export class RenewalWorker {
   readonly #port: MessagePort;
   readonly #shared: SharedState;
-  readonly #settings: Settings;
-  readonly #watchdog: Watchdog;
-  readonly #table = new OwnershipTable();
   readonly #families: Readonly<Record<Family, Renewal>>;
   readonly #entries = new Map<number, Entry>();
-  readonly #byOwnership = new Map<Renewable, Entry>();
+  readonly #alarm: Alarm = new Alarm(() => this.#due());
+  readonly #renewals: Renewals<Entry>;
   readonly #underWay = new Set<Promise<unknown>>();
-  readonly #gone = new WeakSet<Hold>();
 
-  constructor({ port, memory, clientId, settings, logins: from }: ThreadData) {
+  constructor({ port, memory, settings: packed, logins: from }: ThreadData) {
     this.#port = port;
     this.#shared = new SharedState(memory);
-    this.#settings = unpackSettings(settings);
-    const { connectTimeout } = this.#settings;
-    const logins = from && new Logins(new PortLogins(from, connectTimeout), this.#settings);
-    const { executor, monitor } = connect({ ...this.#settings, commandsOnly: true, logins });
-    const watchdog = (this.#watchdog = new Watchdog(this.#table, this.#settings.lockWatchdogBatchSize, clientId));
-    executor.onReply = watchdog.catchUp;
-    this.#families = renewalsOf(executor, (renewal) => this.#reporting(renewal));
+    const settings = unpackSettings(packed);
+    const logins = from && new Logins(new PortLogins(from, settings.connectTimeout), settings);
+    const { executor, monitor } = connect({ ...settings, commandsOnly: true, logins });
+    this.#families = renewalsOf(executor, (renewal) => renewal);
+    this.#renewals = new Renewals({
+      batchSize: settings.lockWatchdogBatchSize,
+      wanted: (entry) => this.#mayRenew(entry),
+      send: (batch, watchdogMs) => this.#send(batch, watchdogMs),
+      rearm: () => this.#alarm.set(this.#renewals.nextAt),
+    });
     const tell = (): void => {
       const { lastError } = monitor;
       this.#report({ kind: 'unreached', error: lastError && copyError(lastError) });
@@ -71,8 +68,7 @@ export class RenewalWorker {
     let unreached = setTimeout(tell, UNREACHED_MS);
     monitor.onChange(({ state }) => {
       clearTimeout(unreached);
-      if (state === 'ready') this.#report({ kind: 'ready' });
-      else unreached = setTimeout(tell, UNREACHED_MS);
+      if (state !== 'ready') unreached = setTimeout(tell, UNREACHED_MS);
     });
   }
 
@@ -86,131 +82,89 @@ export class RenewalWorker {
   }
 
   #handle({ ended, changed, settle }: ToThread): void {
-    for (const id of ended) this.#end(id);
+    for (const id of ended) {
+      const entry = this.#entries.get(id);
+      if (entry === undefined) continue;
+      this.#entries.delete(id);
+      this.#renewals.place(entry, 0);
+    }
     for (const copy of changed) this.#change(copy);
     if (settle === undefined) return;
     void Promise.allSettled([...this.#underWay]).then(() => this.#report({ kind: 'settled', ticket: settle }));
   }
 
-  #end(id: number): void {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return;
-    this.#entries.delete(id);
-    this.#byOwnership.delete(entry.ownership);
-    entry.ownership.removeAll();
-    this.#table.update(entry.ownership);
-  }
-
-  #change(copy: OwnershipCopy): void {
-    const { id, name, rawName, threadId, owner, values, maxStallMs } = copy;
+  #change(copy: EntryCopy): void {
+    const { id, rawName, owner, values, family, watchdogMs } = copy;
+    const deadline = fromShared(copy.deadline);
     let entry = this.#entries.get(id);
     const isNew = entry === undefined;
     if (entry === undefined) {
-      const renewal = this.#families[copy.family];
-      const ownership = this.#table.open(
-        new Ownership({ key: String(id), name, rawName, threadId, owner, values, renewal }),
-      );
-      entry = { id, ownership, maxStallMs, holds: new Map<number, Hold>() };
+      const target = { rawName, owner, values, renewal: this.#families[family] };
+      entry = { target, copy, deadline, renewals: 0, watchdogMs: 0, failure: undefined, renewing: false };
       this.#entries.set(id, entry);
-      this.#byOwnership.set(ownership, entry);
     }
-    const { ownership, holds } = entry;
-    entry.maxStallMs = maxStallMs;
-    const deadline = fromShared(copy.deadline);
-    const numbers = new Set(copy.holds.map(({ number }) => number));
-    for (const number of holds.keys()) if (!numbers.has(number)) holds.delete(number);
-    for (const one of copy.holds) holds.set(one.number, this.#holdOf(entry, one));
-    ownership.holds = [...holds.values()];
-    ownership.deadline = Math.max(ownership.deadline, deadline);
-    this.#table.update(ownership);
+    entry.copy = copy;
+    entry.deadline = Math.max(entry.deadline, deadline);
+    this.#alarm.setBy(this.#renewals.place(entry, watchdogMs));
     // The thread has needed time to start.
-    if (isNew && deadline - performance.now() < ownership.watchdogMs * OVERDUE_PART) this.#watchdog.renewNow();
+    if (isNew && deadline - performance.now() < watchdogMs * OVERDUE_PART) this.#renewals.renewNow();
   }
 
-  /** The hold of that number, as it is now. */
-  #holdOf(entry: Entry, copy: HoldCopy): Hold {
-    const { number, leaseMs, watchdogMs, maxRenewals, renewals } = copy;
-    const leaseEnd = fromShared(copy.leaseEnd);
-    const known = entry.holds.get(number);
-    if (known !== undefined) {
-      known.leaseMs = leaseMs;
-      known.leaseEnd = leaseEnd;
-      known.renewals = Math.max(known.renewals, renewals);
-      return known;
-    }
-    const hold: Hold = { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals, released: false };
-    hold.onLost = (cause) => this.#lost(entry, number, hold, cause as LockLostError);
-    return hold;
+  #due(): void {
+    this.#renewals.run(performance.now());
+    this.#alarm.set(this.#renewals.nextAt);
   }
 
-  #lost(entry: Entry, number: number, hold: Hold, { why }: LockLostError): void {
-    const { id, ownership } = entry;
-    const usedUp = hold.maxRenewals > 0 && hold.renewals >= hold.maxRenewals;
-    const how = this.#gone.has(hold) ? 'gone' : usedUp ? 'usedUp' : 'overdue';
-    this.#report({ kind: 'lost', id, number, how, why });
-    entry.holds.delete(number);
-    if (ownership.holds.length > 0 || this.#entries.get(id) !== entry) return;
-    this.#entries.delete(id);
-    this.#byOwnership.delete(ownership);
+  #mayRenew({ copy, deadline, renewals }: Entry): boolean {
+    if (deadline <= performance.now()) return false;
+    if (renewals >= copy.firstLimit) this.#report({ kind: 'usedUp', id: copy.id });
+    return renewals < copy.lastLimit;
   }
 
-  /** A renewal that reports to the main thread, and does nothing for one that does not live. */
-  #reporting(renewal: Renewal): Renewal {
-    return {
-      // Those of a batch share the limit as well.
-      batchOf: (one) => `${renewal.batchOf(one)} ${this.#byOwnership.get(one)?.maxStallMs}`,
-      renew: (batch, leaseMs) => {
-        this.#shared.begin();
-        const renewed = this.#renew(renewal, batch as readonly Ownership[], leaseMs).finally(() => this.#shared.end());
-        this.#underWay.add(renewed);
-        const settled = (): unknown => this.#underWay.delete(renewed);
-        renewed.then(settled, settled);
-        return renewed;
-      },
-    };
+  #send(batch: readonly Entry[], watchdogMs: number): Promise<void> {
+    this.#shared.begin();
+    const sent = this.#renew(batch, watchdogMs).finally(() => this.#shared.end());
+    this.#underWay.add(sent);
+    const settled = (): unknown => this.#underWay.delete(sent);
+    sent.then(settled, settled);
+    return sent;
   }
 
-  async #renew(renewal: Renewal, batch: readonly Ownership[], leaseMs: number): Promise<readonly Renewed[]> {
+  async #renew(batch: readonly Entry[], watchdogMs: number): Promise<void> {
     for (let one = this.#next(); one !== undefined; one = this.#next()) this.#handle(one);
-    const live = batch.filter((ownership) => this.#byOwnership.has(ownership));
-    if (live.length === 0) return batch.map(() => true);
-    const ids = live.map((ownership) => this.#byOwnership.get(ownership)!.id);
-    const numbers = live.map((ownership) => Math.max(...this.#byOwnership.get(ownership)!.holds.keys()));
-    const sentAt = performance.now();
-    const ms = (): number => performance.now() - sentAt;
     const { stalledMs } = this.#shared;
-    const maxStallMs = Math.min(...live.map((ownership) => this.#byOwnership.get(ownership)!.maxStallMs));
-    if (stalledMs > maxStallMs) {
-      const text =
-        `its lease ran out because the event loop was blocked for longer than maxStall (${maxStallMs} ms): the watchdog ` +
-        'thread stopped the renewals';
-      const error = Object.assign(new Error(text), { code: STALLED });
-      this.#report({ kind: 'failed', ids, ms: 0, error: copyError(error), stalledMs });
-      throw error;
+    const known = batch.filter((entry) => this.#entries.get(entry.copy.id) === entry);
+    const stalled = known.filter(({ copy }) => stalledMs > copy.maxStallMs);
+    if (stalled.length > 0) {
+      this.#report({ kind: 'stalled', ids: stalled.map(({ copy }) => copy.id) });
+      this.#renewals.failed(stalled, new Error('stalled'));
     }
+    const live = known.filter(({ copy }) => stalledMs <= copy.maxStallMs);
+    if (live.length === 0) return;
+    const ids = live.map(({ copy }) => copy.id);
+    const lasts = live.map(({ copy }) => copy.last);
+    const sentAt = performance.now();
     let found: readonly Renewed[];
     try {
-      found = await renewal.renew(live, leaseMs);
+      found = await live[0]!.target.renewal.renew(
+        live.map(({ target }) => target),
+        watchdogMs,
+      );
     } catch (error) {
-      this.#report({ kind: 'failed', ids, ms: ms(), error: copyError(error as Error) });
+      this.#report({ kind: 'failed', ids, ms: performance.now() - sentAt, error: copyError(error as Error) });
       throw error;
     }
-    const alive = live.flatMap((_, i) => (found[i] === true ? [i] : []));
-    this.#report({
-      kind: 'renewed',
-      ids: alive.map((i) => ids[i]!),
-      numbers: alive.map((i) => numbers[i]!),
-      sentAt: toShared(sentAt),
-      watchdogMs: leaseMs,
-      ms: ms(),
+    const ms = performance.now() - sentAt;
+    this.#report({ kind: 'answered', ids, lasts, found, sentAt: toShared(sentAt), watchdogMs, ms });
+    live.forEach((entry, i) => {
+      entry.failure = undefined;
+      if (found[i] === true) {
+        entry.renewals++;
+        entry.deadline = Math.max(entry.deadline, confirmedUntil(sentAt, watchdogMs));
+      }
+      // Gone, unless it was acquired again since. The main thread ends it, or sets another deadline.
+      else if (entry.copy.last === lasts[i]) entry.deadline = -Infinity;
     });
-    live.forEach((ownership, i) => {
-      const one = found[i];
-      if (one === true) return;
-      for (const hold of ownership.holds) this.#gone.add(hold);
-    });
-    const answers = new Map(live.map((ownership, i) => [ownership, found[i]]));
-    return batch.map((ownership) => answers.get(ownership) ?? true);
   }
 
   #next(): ToThread | undefined {

@@ -82,7 +82,6 @@ export class ThreadStarter implements ThreadStart {
         settings: this.#packed!,
         logins,
         watchdog,
-        ownerships,
         families: new Map((Object.keys(renewals) as Family[]).map((family) => [renewals[family], family])),
         warn: (why, error) => this.#warn(why, error),
         failed: (why, error) => this.#failed(why, error),

@@ -3,18 +3,18 @@ import type { LoginSource } from '../connection/link/loginSources';
 import { serveLogins } from '../connection/link/portLogins';
 import type { PackedSettings } from '../connection/packSettings';
 import { tellRenewalTook } from '../util/channels';
+import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { confirmedUntil, type Hold, type Ownership, type Renewal } from '../watchdog/Ownership';
-import type { OwnershipTable } from '../watchdog/OwnershipTable';
+import { stallFailure } from '../watchdog/losses';
+import { confirmedUntil, type Hold, type Ownership, type Renewal, type Renewed } from '../watchdog/Ownership';
 import type { RenewalThread } from '../watchdog/RenewalThread';
-import type { Watchdog } from '../watchdog/Watchdog';
+import type { Asked, Watchdog } from '../watchdog/Watchdog';
 import {
+  type EntryCopy,
   errorOf,
   type Family,
   type FromThread,
   fromShared,
-  type HoldCopy,
-  type OwnershipCopy,
   SharedState,
   type ThreadData,
   toShared,
@@ -33,7 +33,6 @@ export interface ThreadOwner {
   readonly settings: PackedSettings;
   readonly logins: LoginSource | undefined;
   readonly watchdog: Watchdog;
-  readonly ownerships: OwnershipTable;
   /** The families of the client's renewals. */
   readonly families: ReadonlyMap<Renewal, Family>;
   /** Tells the user that the thread does not work, and why. */
@@ -46,6 +45,8 @@ export interface ThreadOwner {
 interface Entry {
   readonly id: number;
   readonly ownership: Ownership;
+  /** How many of the thread's renewals of it have been handled. */
+  renewals: number;
 }
 
 /**
@@ -145,7 +146,7 @@ export class WatchdogThread implements RenewalThread {
   readonly #flush = (): void => {
     this.#flushing = false;
     if (this.#over || (this.#dirty.size === 0 && this.#ended.length === 0)) return;
-    const changed: OwnershipCopy[] = [];
+    const changed: EntryCopy[] = [];
     for (const ownership of this.#dirty) {
       const { maxStallMs } = ownership;
       if (maxStallMs > 0) changed.push(this.#copy(ownership, maxStallMs));
@@ -173,35 +174,40 @@ export class WatchdogThread implements RenewalThread {
     });
   }
 
-  #copy(ownership: Ownership, maxStallMs: number): OwnershipCopy {
+  #copy(ownership: Ownership, maxStallMs: number): EntryCopy {
     let entry = this.#entries.get(ownership);
     if (entry === undefined) {
-      entry = { id: ++this.#count, ownership };
+      entry = { id: ++this.#count, ownership, renewals: 0 };
       this.#entries.set(ownership, entry);
       this.#byId.set(entry.id, entry);
     }
     const beatMs = Math.max(MIN_BEAT_MS, Math.min(MAX_BEAT_MS, maxStallMs / BEATS_PER_STALL));
     if (this.#beat === undefined || beatMs < this.#beatMs) this.#beatEvery(beatMs);
-    const { name, rawName, threadId, owner, values, renewal, deadline, holds } = ownership;
+    const { rawName, owner, values, renewal, deadline, watchdogMs, holds } = ownership;
+    let last = 0;
+    let firstLimit = Infinity;
+    let lastLimit = 0;
+    for (const hold of holds) {
+      if (!this.#numbers.has(hold)) this.#numbers.set(hold, ++this.#count);
+      last = Math.max(last, this.#numberOf(hold));
+      if (hold.leaseMs !== NO_LEASE) continue;
+      const limit = hold.maxRenewals === 0 ? Infinity : entry.renewals + hold.maxRenewals - hold.renewals;
+      firstLimit = Math.min(firstLimit, limit);
+      lastLimit = Math.max(lastLimit, limit);
+    }
     return {
       id: entry.id,
-      name,
       rawName,
-      threadId,
       owner,
       values,
       family: this.#owner.families.get(renewal)!,
+      watchdogMs,
       maxStallMs,
       deadline: toShared(deadline),
-      holds: holds.map((hold) => this.#copyHold(hold)),
+      last,
+      firstLimit,
+      lastLimit,
     };
-  }
-
-  #copyHold(hold: Hold): HoldCopy {
-    const { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals } = hold;
-    let number = this.#numbers.get(hold);
-    if (number === undefined) this.#numbers.set(hold, (number = ++this.#count));
-    return { number, leaseMs, leaseEnd: toShared(leaseEnd), watchdogMs, maxRenewals, renewals };
   }
 
   #send(message: ToThread): void {
@@ -226,51 +232,52 @@ export class WatchdogThread implements RenewalThread {
     if (this.#over) return;
     const { watchdog, clientId } = this.#owner;
     switch (message.kind) {
-      case 'ready':
-        return;
       case 'unreached':
         return this.#owner.warn('it has no connection to Redis', message.error && errorOf(message.error));
       case 'settled':
         this.#tickets.get(message.ticket)?.();
         this.#tickets.delete(message.ticket);
         return;
-      case 'renewed': {
-        const deadline = confirmedUntil(fromShared(message.sentAt), message.watchdogMs);
-        message.ids.forEach((id, i) => this.#renewed(id, message.numbers[i]!, deadline));
-        return tellRenewalTook(clientId, message.ids.length, message.ms);
-      }
+      case 'answered':
+        return this.#answered(message);
       case 'failed': {
         const failure = errorOf(message.error);
-        const failed = message.ids.flatMap((id) => this.#byId.get(id)?.ownership ?? []);
-        if (message.stalledMs === undefined) tellRenewalTook(clientId, message.ids.length, message.ms, failure);
-        return watchdog.failedInThread(failed, failure);
+        tellRenewalTook(clientId, message.ids.length, message.ms, failure);
+        return watchdog.failedInThread(this.#ownershipsOf(message.ids), failure);
       }
-      case 'lost':
-        return this.#lost(message);
+      case 'stalled':
+        for (const one of this.#ownershipsOf(message.ids)) watchdog.failedInThread([one], stallFailure(one.maxStallMs));
+        return;
+      case 'usedUp':
+        for (const one of this.#ownershipsOf([message.id])) if (watchdog.giveUpUsed(one)) this.changed(one);
+        return;
     }
   }
 
-  #renewed(id: number, number: number, deadline: number): void {
-    const ownership = this.#byId.get(id)?.ownership;
-    // Released meanwhile, and perhaps acquired again.
-    if (ownership === undefined) return;
-    const holds = ownership.holds.filter((hold) => this.#numberOf(hold) <= number);
-    this.#owner.watchdog.renewedByThread(ownership, holds, deadline);
+  #answered({ ids, lasts, found, sentAt, watchdogMs, ms }: FromThread & { readonly kind: 'answered' }): void {
+    const { watchdog, clientId } = this.#owner;
+    const asked: Asked[] = [];
+    const answers: Renewed[] = [];
+    ids.forEach((id, i) => {
+      const entry = this.#byId.get(id);
+      // Released meanwhile, and perhaps acquired again.
+      if (entry === undefined) return;
+      const { ownership } = entry;
+      if (found[i] === true) entry.renewals++;
+      asked.push({ ownership, holds: ownership.holds.filter((hold) => this.#numberOf(hold) <= lasts[i]!) });
+      answers.push(found[i]!);
+    });
+    tellRenewalTook(clientId, ids.length, ms);
+    watchdog.answered(asked, answers, confirmedUntil(fromShared(sentAt), watchdogMs));
   }
 
   #numberOf(hold: Hold): number {
     return this.#numbers.get(hold) ?? Infinity;
   }
 
-  #lost({ id, number, how, why }: FromThread & { readonly kind: 'lost' }): void {
-    const ownership = this.#byId.get(id)?.ownership;
-    const hold = ownership?.holds.find((one) => this.#numbers.get(one) === number);
-    if (ownership === undefined || hold === undefined) return;
-    const { ownerships } = this.#owner;
-    if (how === 'usedUp') return ownerships.giveUp(ownership, hold, why);
-    if (how === 'gone') return ownerships.lose(ownership, why);
-    // The thread could not renew it in time. The main thread has renewed it since, or will see the same.
-    if (ownership.deadline > performance.now()) this.changed(ownership);
+  /** Those that have not been released meanwhile. */
+  #ownershipsOf(ids: readonly number[]): readonly Ownership[] {
+    return ids.flatMap((id) => this.#byId.get(id)?.ownership ?? []);
   }
 
   /** The thread has ended by itself. */

@@ -1,34 +1,27 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { PackedSettings } from '../connection/packSettings';
-import type { GroupValues } from '../watchdog/Ownership';
+import type { GroupValues, Renewed } from '../watchdog/Ownership';
 
 /** How an ownership is renewed: the scripts for plain locks, for read locks or for group locks. */
 export type Family = 'plain' | 'read' | 'group';
 
-/** A hold, as the thread knows it. Times are those of {@link sharedTime}. */
-export interface HoldCopy {
-  /** Counted up in the order in which the thread was told of them. */
-  readonly number: number;
-  readonly leaseMs: number;
-  readonly leaseEnd: number;
-  readonly watchdogMs: number;
-  readonly maxRenewals: number;
-  readonly renewals: number;
-}
-
-/** An ownership, as the thread knows it. */
-export interface OwnershipCopy {
+/** One entry of the thread's list. Times are those of {@link sharedTime}. */
+export interface EntryCopy {
   /** A new one each time a thread that held nothing acquires the lock. */
   readonly id: number;
-  readonly name: string;
   readonly rawName: string;
-  readonly threadId: number;
   readonly owner: string;
   readonly values: GroupValues | undefined;
   readonly family: Family;
+  readonly watchdogMs: number;
   readonly maxStallMs: number;
   readonly deadline: number;
-  readonly holds: readonly HoldCopy[];
+  /** The number of its last hold; they are counted up in the order in which the thread was told of them. */
+  readonly last: number;
+  /** After so many renewals of the thread, counted from the first, those of a hold are used up, ... */
+  readonly firstLimit: number;
+  /** ... and after so many those of all. */
+  readonly lastLimit: number;
 }
 
 /** What the main thread sends. */
@@ -36,7 +29,7 @@ export interface ToThread {
   /** Ownerships that are not renewed any more. */
   readonly ended: readonly number[];
   /** Ownerships to renew: new ones, and those whose holds or deadline have changed. */
-  readonly changed: readonly OwnershipCopy[];
+  readonly changed: readonly EntryCopy[];
   /** Answer with this number when the renewals that are under way now have ended. */
   readonly settle?: number;
 }
@@ -50,36 +43,26 @@ export interface ErrorCopy {
 
 /** What the thread reports. */
 export type FromThread =
-  /** It is connected for the first time. */
-  | { readonly kind: 'ready' }
   /** It has had no connection for a while. */
   | { readonly kind: 'unreached'; readonly error: ErrorCopy | undefined }
-  /** A batch was renewed. `numbers`: of each ownership the last hold that it knew of. */
+  /** The answer to a batch. */
   | {
-      readonly kind: 'renewed';
+      readonly kind: 'answered';
       readonly ids: readonly number[];
-      readonly numbers: readonly number[];
+      /** Of each the last hold that the thread knew of when it sent the batch. */
+      readonly lasts: readonly number[];
+      readonly found: readonly Renewed[];
       /** Time before it was sent. */
       readonly sentAt: number;
       readonly watchdogMs: number;
       readonly ms: number;
     }
-  /** A batch was not renewed. `stalledMs`: since the main thread gave no sign of life for so long. */
-  | {
-      readonly kind: 'failed';
-      readonly ids: readonly number[];
-      readonly ms: number;
-      readonly error: ErrorCopy;
-      readonly stalledMs?: number;
-    }
-  /** A hold is gone in Redis, its deadline has passed, or its renewals are used up. */
-  | {
-      readonly kind: 'lost';
-      readonly id: number;
-      readonly number: number;
-      readonly how: 'gone' | 'overdue' | 'usedUp';
-      readonly why: string;
-    }
+  /** A batch was not renewed. */
+  | { readonly kind: 'failed'; readonly ids: readonly number[]; readonly ms: number; readonly error: ErrorCopy }
+  /** These were not sent: the main thread has given no sign of life for longer than their `maxStall`. */
+  | { readonly kind: 'stalled'; readonly ids: readonly number[] }
+  /** The renewals of a hold of it are used up. */
+  | { readonly kind: 'usedUp'; readonly id: number }
   /** See {@link ToThread.settle}. */
   | { readonly kind: 'settled'; readonly ticket: number };
 

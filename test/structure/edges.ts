@@ -174,5 +174,5 @@ export const EDGES: Edges = {
     'util',
     'wait',
   ],
-  watchdogThread: ['connection', 'connection/link', 'locks/kinds', 'types:config', 'types:errors', 'util', 'watchdog'],
+  watchdogThread: ['connection', 'connection/link', 'locks/kinds', 'types:config', 'util', 'watchdog'],
 };

@@ -301,7 +301,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'await batch[0]!.renewal.renew(batch, leaseMs);',
+        search: 'await ownerships[0]!.renewal.renew(ownerships, leaseMs);',
         replace: 'await Promise.resolve(batch.map(() => true));',
       },
     ],
@@ -312,7 +312,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'this.#quit(ownership);\n    if (this.#owned.size === 0) this.#arm(Infinity);',
+        search: 'this.#renewals.place(one, 0);\n    if (this.#watched.size === 0) this.#arm(Infinity);',
         replace: '',
       },
       { file: 'watchdog/Watchdog.ts', search: 'return ownership.watchdogMs > 0;', replace: 'return true;' },
@@ -325,9 +325,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'ownership.renewalFailed = failure;\n        ownership.schedule?',
-        replace:
-          'ownership.deadline = sentAt + watchdogMs; this.#owned.place(ownership); if (watchdogMs < 0) ownership.schedule?',
+        search: 'throw failure;',
+        replace: 'for (const one of batch) { one.target.deadline = sentAt + watchdogMs; this.#deadlines.place(one); }',
       },
     ],
   },
@@ -349,8 +348,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'if (ownership === undefined || ownership.deadline > now) return;',
-        replace: 'now -= 400; if (ownership === undefined || ownership.deadline > now) return;',
+        search: 'if (one === undefined || one.deadline > now) return;',
+        replace: 'now -= 400; if (one === undefined || one.deadline > now) return;',
       },
     ],
   },

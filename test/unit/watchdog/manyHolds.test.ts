@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { DeadlineHeap } from '../../../lib/util/DeadlineHeap';
-import { Ownership } from '../../../lib/watchdog/Ownership';
 import { fakeClock, stallClock, turn } from '../../support';
 import { FakeClient } from '../../support/fakeClient';
 import { FakeOwnerships, settled } from './fakeOwnerships';
@@ -103,25 +102,18 @@ describe('Watchdog: 40 000 holds (A13)', () => {
 });
 
 describe('DeadlineHeap', () => {
-  function newOwnership(deadline: number): Ownership {
-    const renewal = { renew: () => Promise.resolve([]), batchOf: () => 0 };
-    const ownership = new Ownership({ key: '', name: '', rawName: '', threadId: 1, owner: '', renewal });
-    ownership.deadline = deadline;
-    return ownership;
-  }
-
-  it('has the ownership on top whose deadline comes first, whatever is added, moved and taken out', () => {
-    const heap = new DeadlineHeap<Ownership>();
-    const all: Ownership[] = [];
+  it('has the one on top whose deadline comes first, whatever is added, moved and taken out', () => {
+    const heap = new DeadlineHeap();
+    const all: { deadline: number; heapIndex: number }[] = [];
     let seed = 1;
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
     for (let step = 0; step < 5_000; step++) {
       const some = all[random(Math.max(1, all.length))];
       const what = random(3);
       if (some === undefined || what === 0) {
-        const ownership = newOwnership(random(1_000));
-        all.push(ownership);
-        heap.place(ownership);
+        const one = { deadline: random(1_000), heapIndex: -1 };
+        all.push(one);
+        heap.place(one);
       } else if (what === 1) {
         some.deadline = random(1_000);
         heap.place(some);
