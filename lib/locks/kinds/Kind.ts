@@ -4,7 +4,7 @@ import type { Script, ScriptArg } from '../../scripts/Script';
 import type { WaitOrder } from '../../waiters/Waiter';
 import type { WakeRule } from '../../waiters/WaitQueue';
 import type { AttemptRequest, ReleaseRequest } from './LockKind';
-import { lockTimeToLive } from './reentrantScripts';
+import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
 
 /** What the inspector calls an object by its data: kinds that look alike in Redis have one name there. */
 export type ReportedKind =
@@ -69,8 +69,10 @@ export interface LockDescriptor extends Kind {
   readonly wakeRule?: WakeRule;
   /** The message of an unlock. @default `0` */
   readonly message?: string;
-  readonly renewal: RenewalFamily;
-  readonly renew: KindScript;
+  /** @default `plain` */
+  readonly renewal?: RenewalFamily;
+  /** The script of that family. @default `renewLocks` */
+  readonly renew?: KindScript;
   /** The owner's field in the lock's hash. @default `ownerName` */
   readonly ownerOf?: (clientId: string, threadId: number) => string;
   readonly acquire: Script<
@@ -89,7 +91,7 @@ export interface LockDescriptor extends Kind {
   readonly checkTurn?: KindScript;
   readonly forceRelease: Script<string, 'message' | 'publish', boolean>;
   /** Looks for holds that no caller owns. @default `findHolds` */
-  readonly find: Script<never, never, boolean[]>;
+  readonly find?: Script<never, never, boolean[]>;
   /** @default HLEN */
   readonly isLocked?: Script<string, never, boolean>;
   /** @default HGET */
@@ -103,10 +105,11 @@ export interface LockDescriptor extends Kind {
 
 /** Adds the list of its scripts to a descriptor. */
 export function lockDescriptor<const L extends Omit<LockDescriptor, 'scripts'>>(lock: L): L & Pick<Kind, 'scripts'> {
-  const { acquire, tryAcquire, release, handOver, abandon, checkTurn, forceRelease, find, renew }: typeof lock = lock;
-  const { isLocked, holdCount, data } = lock;
+  const { acquire, tryAcquire, release, handOver, abandon, checkTurn, forceRelease, isLocked, holdCount } = lock;
+  const { data, find = findHolds, renew = renewLocks } = lock;
   const timeToLive = data === 'values' ? undefined : lockTimeToLive;
-  const given = [acquire, tryAcquire, release, handOver, abandon, checkTurn, forceRelease, find, renew];
-  const scripts = [...given, isLocked, holdCount, timeToLive].filter((one) => one !== undefined);
+  const ofAll = [acquire, release, forceRelease, find, renew];
+  const ofSome = [tryAcquire, handOver, abandon, checkTurn, isLocked, holdCount, timeToLive];
+  const scripts = [...ofAll, ...ofSome.filter((one) => one !== undefined)];
   return { ...lock, scripts: () => scripts };
 }

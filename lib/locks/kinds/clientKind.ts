@@ -4,14 +4,15 @@ import { ACQUIRED, type AcquireReply, type NonReentrantReply, type ReleaseReply 
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../../scripts/Script';
 import { ownerName } from '../../util/names';
 import { lockWakeRule } from '../../waiters/WaitQueue';
-import type { GroupValues, Renewal } from '../../watchdog/Ownership';
+import type { GroupValues, Renewable, Renewal, Renewed } from '../../watchdog/Ownership';
 import { LEFT_FREE_LOCK } from './fairScripts';
-import { groupRenewal } from './group';
+import { renewValues } from './groupScripts';
 import type { LockDescriptor, RenewalFamily } from './Kind';
 import type { AttemptRequest, Handover, LockKind, QueueWatch } from './LockKind';
-import { readRenewal } from './read';
-import { hashRenewal, lockChannel, UNLOCK_MESSAGE } from './reentrant';
-import { findHolds, lockTimeToLive } from './reentrantScripts';
+import { renewReadLocks } from './read';
+import { readKeyPrefix } from './readWrite';
+import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
+import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
 
 /** How the holds of a client are renewed. */
 export type Renewals = Readonly<Record<RenewalFamily, Renewal>>;
@@ -38,13 +39,56 @@ interface Subject {
 /** The holder had lost the lock, so the next waiter got nothing and makes its own attempt. */
 const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
 
-/** All families of renewals. @param around - what the client does around each of them */
+/**
+ * All families of renewals: of locks with one owner field in one hash (Redisson: LockTask); of read locks, whose owners
+ * have keys of their holds besides (ReadLockTask); of group locks, all sets of values of each owner (Redisson renews
+ * only the first set).
+ *
+ * @param around - what the client does around each of them
+ */
 export function renewalsOf(executor: CommandExecutor, around: (renewal: Renewal) => Renewal): Renewals {
+  const batchOf = ({ rawName }: Renewable): number => executor.slotOf(rawName);
+  const renewal = (renew: Renewal['renew']): Renewal => around({ renew, batchOf });
+  function run<R>(
+    script: Script<never, 'lease', R>,
+    what: string,
+    lease: number,
+    moreKeys: readonly string[],
+    moreArgs: readonly ScriptArg[],
+  ): Promise<R> {
+    return executor.run(script, {}, { lease }, { what, moreKeys, moreArgs });
+  }
   return {
-    plain: around(hashRenewal(executor)),
-    read: around(readRenewal(executor)),
-    group: around(groupRenewal(executor)),
+    plain: renewal((batch, leaseMs) => run(renewLocks, 'renew locks', leaseMs, batch.map(keyOf), batch.map(fieldOf))),
+    read: renewal(async (batch, leaseMs) => {
+      // The script wants the readers by name, but the caller needs the replies in the order of the batch.
+      const readersOf = new Map<string, Renewable[]>();
+      for (const one of batch) {
+        const readers = readersOf.get(one.rawName);
+        if (readers === undefined) readersOf.set(one.rawName, [one]);
+        else readers.push(one);
+      }
+      const byName = [...readersOf];
+      const keys = byName.flatMap(([rawName]) => [rawName, readKeyPrefix(rawName)]);
+      const owners = byName.flatMap(([, readers]) => [readers.length, ...readers.map(fieldOf)]);
+      const alive = await run(renewReadLocks, 'renew read locks', leaseMs, keys, owners);
+      const answers = new Map(byName.flatMap(([, readers]) => readers).map((one, i) => [one, alive[i] === true]));
+      return batch.map((one) => answers.get(one) === true);
+    }),
+    group: renewal(async (batch, leaseMs) => {
+      const sets = batch.flatMap(({ owner, values }) => [owner, values!.fields.length, ...values!.fields]);
+      const gone = await run(renewValues, 'renew group locks', leaseMs, batch.map(keyOf), sets);
+      return gone.map((values): Renewed => values.length === 0 || values);
+    }),
   };
+}
+
+function keyOf({ rawName }: Renewable): string {
+  return rawName;
+}
+
+function fieldOf({ owner }: Renewable): string {
+  return owner;
 }
 
 /** Makes the kinds of lock of one client, each once. */
@@ -99,7 +143,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
     executor,
     waitOrder: kind.waitOrder,
     wakeRule: kind.wakeRule ?? lockWakeRule,
-    renewal: client.renewals[kind.renewal],
+    renewal: client.renewals[kind.renewal ?? 'plain'],
     search: {
       batchOf: (key) => executor.slotOf(key),
       find: (places) => {

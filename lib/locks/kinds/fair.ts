@@ -10,7 +10,6 @@ import {
 } from './fairScripts';
 import { lockDescriptor } from './Kind';
 import { lockChannel } from './reentrant';
-import { findHolds, renewLocks } from './reentrantScripts';
 
 /** `name`; `redisson_lock_queue`, `_timeout` and `_claim` with `:{name}`; the prefix of the waiters' channels. */
 export function fairKeys(rawName: string): Readonly<Record<(typeof FAIR_ACQUIRE.keys)[number], string>> {
@@ -35,15 +34,12 @@ export const FAIR = lockDescriptor({
   keysOf: fairKeys,
   channelOf: (rawName: string, owner: string) => `${lockChannel(rawName)}:${owner}`,
   waitOrder: 'shared',
-  renewal: 'plain',
   acquire: acquireFairLock,
   tryAcquire: tryAcquireFairLock,
   release: releaseFairLock,
   abandon: abandonFairLock,
   checkTurn: checkFairTurn,
   forceRelease: forceReleaseFairLock,
-  find: findHolds,
-  renew: renewLocks,
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getFairLock(name),
   forRun: true,

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { ConfigError } from '../../errors';
 import type { ScriptArg } from '../../scripts/Script';
 import { describe } from '../../util/describe';
 import { highwayHash128 } from '../../util/highwayHash';
 import type { WakeRule } from '../../waiters/WaitQueue';
-import type { GroupValues, Ownership, Renewal } from '../../watchdog/Ownership';
+import type { GroupValues, Ownership } from '../../watchdog/Ownership';
 import {
   acquireValues,
   areValuesLocked,
@@ -57,29 +56,6 @@ function fieldOf(value: string): string {
 /** The field of one value; a hash of the fields of several. */
 function keyOf(fields: readonly string[]): string {
   return fields.length === 1 ? fields[0]! : createHash('sha256').update(fields.join(' ')).digest('base64');
-}
-
-/**
- * Renews the holds of group locks without a lease: all sets of values of each owner (Redisson renews only the first
- * set).
- */
-export function groupRenewal(executor: CommandExecutor): Renewal {
-  return {
-    async renew(batch, leaseMs) {
-      const gone = await executor.run(
-        renewValues,
-        {},
-        { lease: leaseMs },
-        {
-          what: 'renew group locks',
-          moreKeys: batch.map(({ rawName }) => rawName),
-          moreArgs: batch.flatMap(({ owner, values }) => [owner, values!.fields.length, ...values!.fields]),
-        },
-      );
-      return gone.map((values) => values.length === 0 || values);
-    },
-    batchOf: (one) => executor.slotOf(one.rawName),
-  };
 }
 
 /**

@@ -1,44 +1,8 @@
-import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
-import type { Renewable, Renewal } from '../../watchdog/Ownership';
 import { lockDescriptor } from './Kind';
-import { defineForceReleaseScript, HELD_ASIDE, LONGEST_READ, READ_WRITE, readKeyPrefix } from './readWrite';
-import { findHolds } from './reentrantScripts';
-
-/**
- * Renews read locks: the hash and the keys of the owners' own holds (Redisson: ReadLockTask). The holds of other
- * readers are not renewed, so that those of dead readers expire.
- *
- * @param executor - sends the commands
- */
-export function readRenewal(executor: CommandExecutor): Renewal {
-  return {
-    async renew(batch, leaseMs) {
-      const byName = new Map<string, Renewable[]>();
-      for (const one of batch) {
-        const readers = byName.get(one.rawName);
-        if (readers === undefined) byName.set(one.rawName, [one]);
-        else readers.push(one);
-      }
-      const alive = await executor.run(
-        renewReadLocks,
-        {},
-        { lease: leaseMs },
-        {
-          what: 'renew read locks',
-          moreKeys: [...byName.keys()].flatMap((rawName) => [rawName, readKeyPrefix(rawName)]),
-          moreArgs: [...byName.values()].flatMap((readers) => [readers.length, ...readers.map(({ owner }) => owner)]),
-        },
-      );
-      // The replies are ordered by name, but the caller needs them in the order of the batch.
-      const answers = new Map([...byName.values()].flat().map((one, i) => [one, alive[i] === true]));
-      return batch.map((one) => answers.get(one) === true);
-    },
-    batchOf: (one) => executor.slotOf(one.rawName),
-  };
-}
+import { defineForceReleaseScript, HELD_ASIDE, LONGEST_READ, READ_WRITE } from './readWrite';
 
 /*
  * The read half of the read/write lock (Redisson: RedissonReadLock); the write half is `write.ts`.
@@ -235,7 +199,6 @@ export const READ = lockDescriptor({
   release: releaseReadLock,
   forceRelease: forceReleaseReadLock,
   isLocked: isReadLocked,
-  find: findHolds,
   renew: renewReadLocks,
   lockOf: (client, name) => client.getReadWriteLock(name).readLock(),
 });

@@ -1,8 +1,6 @@
-import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { prefixName, remembered } from '../../util/names';
-import type { Renewal } from '../../watchdog/Ownership';
 import { type Kind, lockDescriptor } from './Kind';
-import { acquireLock, findHolds, forceReleaseLock, handOverLock, releaseLock, renewLocks } from './reentrantScripts';
+import { acquireLock, forceReleaseLock, handOverLock, releaseLock } from './reentrantScripts';
 
 /** The channel of plain, fenced and non-reentrant locks: `redisson_lock__channel:{name}`. */
 export const lockChannel = remembered((rawName) => prefixName('redisson_lock__channel', rawName));
@@ -19,13 +17,10 @@ export const LOCK = lockDescriptor({
   keysOf: (rawName: string) => ({ name: rawName, channel: lockChannel(rawName) }),
   channelOf: lockChannel,
   waitOrder: 'fifo',
-  renewal: 'plain',
   acquire: acquireLock,
   release: releaseLock,
   handOver: handOverLock,
   forceRelease: forceReleaseLock,
-  find: findHolds,
-  renew: renewLocks,
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getLock(name),
   forRun: true,
@@ -36,25 +31,3 @@ const COMPOSITION = { report: 'lock', data: 'owners', keysOf: () => ({}), script
 export const MULTI = { name: 'multi', noun: 'multi-lock', ...COMPOSITION } as const satisfies Kind;
 /** As {@link MULTI}, where the majority counts. */
 export const RED = { name: 'red', noun: 'red lock', ...COMPOSITION } as const satisfies Kind;
-
-/**
- * Renews every kind of lock that has one owner field in one hash: all but read locks and group locks (Redisson:
- * LockTask).
- * @param executor - sends the commands
- */
-export function hashRenewal(executor: CommandExecutor): Renewal {
-  return {
-    renew: (batch, leaseMs) =>
-      executor.run(
-        renewLocks,
-        {},
-        { lease: leaseMs },
-        {
-          what: 'renew locks',
-          moreKeys: batch.map(({ rawName }) => rawName),
-          moreArgs: batch.map(({ owner }) => owner),
-        },
-      ),
-    batchOf: (one) => executor.slotOf(one.rawName),
-  };
-}

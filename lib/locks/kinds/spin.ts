@@ -2,7 +2,7 @@ import { decodeFlag, decodeRelease } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 import { LEAVE_HOLDS, SHORTEN_LEASE } from '../../scripts/shortenLease';
 import { lockDescriptor } from './Kind';
-import { acquireLock, findHolds, renewLocks } from './reentrantScripts';
+import { acquireLock } from './reentrantScripts';
 
 /*
  * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrantScripts.ts` without its channel. Acquisition and
@@ -70,12 +70,9 @@ export const SPIN = lockDescriptor({
   data: 'owners',
   keysOf: (rawName: string) => ({ name: rawName }),
   waitOrder: 'shared',
-  renewal: 'plain',
   acquire: acquireLock,
   release: releaseSpinLock,
   forceRelease: forceReleaseSpinLock,
-  find: findHolds,
-  renew: renewLocks,
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getSpinLock(name),
   forRun: true,

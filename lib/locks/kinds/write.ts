@@ -4,7 +4,6 @@ import { LEAVE_HOLDS, SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../script
 import { writeOwnerName } from '../../util/names';
 import { lockDescriptor } from './Kind';
 import { defineForceReleaseScript, LONGEST_READ, READ_WRITE } from './readWrite';
-import { findHolds, renewLocks } from './reentrantScripts';
 
 /*
  * The write half of the read/write lock (Redisson: RedissonWriteLock). The data is described in `read.ts`; the field of
@@ -120,12 +119,9 @@ export const WRITE = lockDescriptor({
   waitOrder: 'fifo',
   // All waiters may try, including readers.
   message: '1',
-  renewal: 'plain',
   acquire: acquireWriteLock,
   release: releaseWriteLock,
   forceRelease: forceReleaseWriteLock,
   isLocked: isWriteLocked,
-  find: findHolds,
-  renew: renewLocks,
   lockOf: (client, name) => client.getReadWriteLock(name).writeLock(),
 });
