@@ -173,7 +173,7 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
       ownerships.confirm(ownership, Math.min(ownership.leaseEnd, confirmedUntil(sentAt, remainingMs)));
     } else {
       const why = 'it was gone when its lease was set (expired or deleted)';
-      ownerships.loseEach([{ ownership, why, gone: reply.gone }]);
+      ownerships.lose([{ ownership, why, gone: reply.gone }]);
     }
   } finally {
     ownership.endRelease();

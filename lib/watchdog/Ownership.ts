@@ -137,16 +137,10 @@ export class Ownership implements OwnershipIdentity {
     this.holds = this.holds.length === 0 ? [hold] : [...this.holds, hold];
   }
 
-  /** Removes a hold. */
-  remove(hold: Hold): void {
-    this.holds = this.holds.length === 1 ? NO_HOLDS : this.holds.filter((one) => one !== hold);
-  }
-
-  /** Removes all holds. @returns the removed holds */
-  removeAll(): readonly Hold[] {
-    const { holds } = this;
-    this.holds = NO_HOLDS;
-    return holds;
+  /** Removes these holds. */
+  remove(gone: readonly Hold[]): void {
+    const left = this.holds.filter((hold) => !gone.includes(hold));
+    this.holds = left.length === 0 ? NO_HOLDS : left;
   }
 
   /** The longest `watchdogMs` of its holds without a lease, in ms; 0 if every hold has a lease. */

@@ -27,6 +27,10 @@ export interface LockLost {
  * Who holds what in this client: (key, owner) -> {@link Ownership}. This is the only mutable state of ownership;
  * facades and the watchdog share it. An entry exists while it has holds, or an acquisition, a release or a rollback
  * under way.
+ *
+ * States of a hold: held ({@link add}) -> released ({@link release}) | lost ({@link lose}: gone, past its deadline, its
+ * renewals used up, released by force, or the client closed) | left to expire ({@link letExpire}), and then over at its
+ * deadline.
  */
 export class OwnershipTable {
   readonly #ownerships = new Map<string, Ownership>();
@@ -111,26 +115,11 @@ export class OwnershipTable {
     this.watcher?.changed(ownership);
   }
 
-  /**
-   * Removes one hold: the given one, else the last one. A hold that is left to expire is removed only if there is no
-   * other. {@link update} must follow.
-   * @returns the hold, or `undefined` if there was none
-   */
-  remove(ownership: Ownership, hold?: Hold): Hold | undefined {
-    const { holds } = ownership;
-    const index = hold === undefined ? lastHeld(holds) : holds.lastIndexOf(hold);
-    if (index < 0) return undefined;
-    const gone = holds[index]!;
-    ownership.remove(gone);
-    this.#parted(ownership.threadId, gone);
-    return gone;
-  }
-
-  /** {@link remove} and {@link update} in one. */
-  release(ownership: Ownership, hold?: Hold): Hold | undefined {
-    const gone = this.remove(ownership, hold);
-    if (gone !== undefined) this.update(ownership);
-    return gone;
+  /** A hold is released by its owner. {@link update} must follow. @returns whether it was held */
+  release(ownership: Ownership, hold: Hold): boolean {
+    const held = ownership.holds.includes(hold);
+    if (held) this.#part(ownership, [hold]);
+    return held;
   }
 
   /** The holds of an ownership have changed: limits its deadline to the longest of them, and notifies the watchdog. */
@@ -203,58 +192,29 @@ export class OwnershipTable {
     return this.#leftovers.remainingMs(ownership.key);
   }
 
-  /** The lock turned out to be gone: aborts every hold, calls each listener once and removes the ownership. */
-  lose(ownership: Ownership, why: string, options?: ErrorOptions): void {
-    this.loseEach([{ ownership, why, options }]);
-  }
-
   /**
-   * {@link lose} for several ownerships. All are marked as lost before the first listener is called, since a listener
-   * may check the others.
-   * @param losses - each ownership once
+   * Holds are lost: aborts each, calls each listener once, and removes ownerships without holds. All are marked before
+   * the first listener is called, since a listener may check the others.
    */
-  loseEach(losses: Iterable<Loss>): void {
+  lose(losses: Iterable<Loss>): void {
     const tell: (() => void)[] = [];
-    const lose = (ownership: Ownership, { why, options }: Loss): void => {
-      const holds = ownership.removeAll();
+    const lose = (ownership: Ownership, { holds = ownership.holds, why, options, how }: Loss): void => {
       if (holds.length === 0) return;
       const cause = new LockLostError(ownership.name, ownership.threadId, why, options);
-      this.mayRemain(ownership, ...holds);
-      for (const hold of holds) {
-        if (hold.expires !== true) hold.lost = cause;
-        this.#parted(ownership.threadId, hold);
-      }
+      if (how === undefined) this.mayRemain(ownership, ...holds);
+      this.#part(ownership, holds);
+      const lost = holds.filter(({ expires }) => expires !== true);
+      for (const hold of lost) hold.lost = cause;
       this.update(ownership);
-      tell.push(() => this.#tell(ownership, holds, cause));
+      if (lost.length > 0) tell.push(() => this.#tell(lost, cause, how === 'closed' ? undefined : ownership));
     };
     for (const loss of losses) {
       lose(loss.ownership, loss);
-      if (loss.gone !== undefined) for (const other of this.sharing(loss.ownership, loss.gone)) lose(other, loss);
+      const { why, options, gone } = loss;
+      if (gone === undefined) continue;
+      for (const ownership of this.sharing(loss.ownership, gone)) lose(ownership, { ownership, why, options });
     }
     for (const one of tell) one();
-  }
-
-  /** Gives up one hold although Redis still has the lock (its renewals are used up). */
-  giveUp(ownership: Ownership, hold: Hold, why: string): void {
-    if (this.release(ownership, hold) === undefined) return;
-    this.mayRemain(ownership, hold);
-    this.#tell(
-      ownership,
-      [hold],
-      new LockLostError(ownership.name, ownership.threadId, why, { cause: new Error(why) }),
-    );
-  }
-
-  /**
-   * A release found the lock gone: the hold just released is lost, and so are the others.
-   * @param gone - for a group lock: the values that are gone
-   */
-  foundGone(ownership: Ownership, hold: Hold, why: string, gone?: readonly string[]): void {
-    const others = ownership.removeAll();
-    for (const other of others) this.#parted(ownership.threadId, other);
-    this.#tell(ownership, [...others, hold], new LockLostError(ownership.name, ownership.threadId, why));
-    this.update(ownership);
-    this.loseEach([{ ownership, why, gone }]);
   }
 
   /**
@@ -263,10 +223,10 @@ export class OwnershipTable {
    */
   loseAll(rawName: string, why: string, values?: GroupValues): void {
     const fields = values && new Set(values.fields);
-    const all = [...this.#ownerships.values()].filter((one) => one.rawName === rawName);
-    const lost =
-      fields === undefined ? all : all.filter((one) => one.values?.fields.some((field) => fields.has(field)));
-    this.loseEach(lost.map((ownership) => ({ ownership, why })));
+    const lost = [...this.#ownerships.values()].filter(
+      (one) => one.rawName === rawName && (!fields || one.values?.fields.some((field) => fields.has(field))),
+    );
+    this.lose(lost.map((ownership) => ({ ownership, why })));
   }
 
   /** An acquisition has ended. @param failed - the section for which it was made, if it did not acquire the lock */
@@ -305,26 +265,13 @@ export class OwnershipTable {
    * each is marked as lost. The client's listeners are not called, because the shutdown was requested.
    *
    * @param why - they are lost
-   * @param reason - becomes the `cause` of the losses
+   * @param cause - becomes the `cause` of the losses
    */
-  clear(why = 'its client was shut down, and nothing renews it', reason: Error = new ShutdownError()): void {
+  clear(why = 'its client was shut down, and nothing renews it', cause: Error = new ShutdownError()): void {
     const ownerships = [...this.#ownerships.values()];
     this.#ownerships.clear();
     this.#values.clear();
-    for (const ownership of ownerships) {
-      const holds = ownership.removeAll();
-      for (const hold of holds) this.#parted(ownership.threadId, hold);
-      this.watcher?.ended(ownership);
-      if (holds.length === 0) continue;
-      const cause = new LockLostError(ownership.name, ownership.threadId, why, { cause: reason });
-      runOutside(() => {
-        for (const hold of holds) {
-          hold.lost = cause;
-          hold.onLost?.(cause);
-          hold.trace?.lost(cause);
-        }
-      });
-    }
+    this.lose(ownerships.map((ownership) => ({ ownership, why, options: { cause }, how: 'closed' })));
   }
 
   /** Redis may still have these holds: they were lost or given up, or their release got no reply or was refused. */
@@ -332,12 +279,15 @@ export class OwnershipTable {
     this.#leftovers.add(key, Math.max(...holds.flatMap(({ leaseMs, watchdogMs }) => [leaseMs, watchdogMs])));
   }
 
-  /** A hold is no longer part of its ownership. */
-  #parted(threadId: number, hold: Hold): void {
-    const { origin, scope, given } = hold;
-    if (scope === undefined) return;
-    if (origin === 'section') this.#freeSection(hold);
-    else if (given !== true) gaveBack(scope, threadId);
+  /** These holds are no longer part of their ownership. Those that were released before are not either. */
+  #part(ownership: Ownership, holds: readonly Hold[]): void {
+    const gone = ownership.holds.filter((hold) => holds.includes(hold));
+    ownership.remove(gone);
+    for (const hold of gone) {
+      const { origin, scope, given } = hold;
+      if (origin === 'section') this.#freeSection(hold);
+      else if (scope !== undefined && given !== true) gaveBack(scope, ownership.threadId);
+    }
   }
 
   /** A section has released its lock: the calls that waited for it continue. */
@@ -361,17 +311,18 @@ export class OwnershipTable {
     }
   }
 
-  /** Calls the listeners outside any async context: the context in which a loss is found is not the holder's. */
-  #tell(ownership: Ownership, holds: readonly Hold[], cause: LockLostError): void {
-    const lost = holds.filter(({ expires }) => expires !== true);
-    if (lost.length === 0) return;
-    for (const hold of lost) hold.lost = cause;
+  /**
+   * Calls the listeners outside any async context: the context in which a loss is found is not the holder's.
+   * @param of - `undefined`: the client's listeners are not called
+   */
+  #tell(lost: readonly Hold[], cause: LockLostError, of: Ownership | undefined): void {
     runOutside(() => {
       for (const hold of lost) {
         hold.onLost?.(cause);
         hold.trace?.lost(cause);
       }
-      const { name, threadId } = ownership;
+      if (of === undefined) return;
+      const { name, threadId } = of;
       if (lostChannel.hasSubscribers) lostChannel.publish({ name, threadId, cause });
       for (const listener of [...this.#listeners]) {
         try {
@@ -384,10 +335,4 @@ export class OwnershipTable {
       }
     });
   }
-}
-
-/** The index of the last hold that is not left to expire; otherwise the index of the last one. */
-function lastHeld(holds: readonly Hold[]): number {
-  const index = holds.findLastIndex(({ expires }) => expires !== true);
-  return index < 0 ? holds.length - 1 : index;
 }

@@ -1,6 +1,7 @@
 import { Alarm } from '../util/Alarm';
 import { tellRenewal } from '../util/channels';
 import { DeadlineHeap, type Due } from '../util/DeadlineHeap';
+import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { afterCallers, laterTurn, settledWithin } from '../util/timing';
 import { type Loss, lossOf } from './losses';
@@ -219,7 +220,7 @@ export class Watchdog {
       if (this.#table.isCovered(one.target, now)) this.#deadlines.place(one);
       else losses.push(lossOf(one.target, one.failure));
     }
-    this.#table.loseEach(losses);
+    this.#table.lose(losses);
   }
 
   /** Whether the watchdog thread renews it, and is not late. */
@@ -231,8 +232,10 @@ export class Watchdog {
   /** Gives up the holds whose renewals are used up. @returns whether there is a hold left to renew */
   giveUpUsed(ownership: Ownership): boolean {
     for (const hold of ownership.holds) {
-      if (hold.leaseMs !== -1 || hold.maxRenewals === 0 || hold.renewals < hold.maxRenewals) continue;
-      this.#table.giveUp(ownership, hold, `it was renewed ${hold.renewals} times, which is its limit (maxRenewTimes)`);
+      const { leaseMs, maxRenewals, renewals } = hold;
+      if (leaseMs !== NO_LEASE || maxRenewals === 0 || renewals < maxRenewals) continue;
+      const why = `it was renewed ${renewals} times, which is its limit (maxRenewTimes)`;
+      this.#table.lose([{ ownership, holds: [hold], why, options: { cause: new Error(why) } }]);
     }
     return ownership.watchdogMs > 0;
   }
@@ -279,7 +282,7 @@ export class Watchdog {
         losses.push({ ownership, why: `${why} (expired, deleted, or Redis lost it)`, gone });
       } else if (deadline > 0) this.#renewed(ownership, holds, deadline);
     });
-    this.#table.loseEach(losses);
+    this.#table.lose(losses);
   }
 
   #renewed(ownership: Ownership, holds: readonly Hold[], deadline: number): void {

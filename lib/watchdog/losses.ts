@@ -1,12 +1,19 @@
-import type { Ownership } from './Ownership';
+import type { Hold, Ownership } from './Ownership';
 
-/** An ownership that turned out to be gone, and why. */
+/** Holds that are lost, and why. */
 export interface Loss {
   readonly ownership: Ownership;
+  /** Those of them that are lost. @default all */
+  readonly holds?: readonly Hold[];
   readonly why: string;
   readonly options?: ErrorOptions | undefined;
   /** For a group lock: the values that are gone. Then every ownership of that owner that covers one of them is lost. */
   readonly gone?: readonly string[] | undefined;
+  /**
+   * `released`: a release found them gone, so nothing of them is left in Redis. `closed`: the client was shut down, as
+   * requested, so only the holds themselves are told. By default Redis may still have them.
+   */
+  readonly how?: 'released' | 'closed' | undefined;
 }
 
 /** The code of a {@link stallFailure}. */

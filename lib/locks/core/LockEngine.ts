@@ -100,8 +100,8 @@ export class LockEngine {
     // Called before the hold is removed: the next acquisition of this thread waits for the release of this ownership.
     ownership.beginRelease();
     const sendRecord = newSendRecord();
-    const given = ownerships.remove(ownership, chosen)!;
-    given.released = true;
+    ownerships.release(ownership, chosen);
+    chosen.released = true;
     let reply: ReleaseReply;
     try {
       const { left, remainingMs } = ownership.remainder();
@@ -112,11 +112,11 @@ export class LockEngine {
       ownerships.update(ownership);
       reply = await releasing;
       this.keepLease(ownership);
-      if (sendRecord.unconfirmed === true) this.#undo(ownership, leaseOf(given), sendRecord, 'unconfirmed');
+      if (sendRecord.unconfirmed === true) this.#undo(ownership, leaseOf(chosen), sendRecord, 'unconfirmed');
     } catch (error) {
       // No caller owns this hold any more, whatever the error.
-      if (!endsUndo(error)) this.#undoRelease(ownership, given, sendRecord);
-      given.trace?.released(error);
+      if (!endsUndo(error)) this.#undoRelease(ownership, chosen, sendRecord);
+      chosen.trace?.released(error);
       this.#wakeOwn(owner);
       throw error;
     } finally {
@@ -131,9 +131,10 @@ export class LockEngine {
       }
     }
     // If it was sent twice, "not held" means that the first send released it.
-    if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return given.trace?.released();
+    if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return chosen.trace?.released();
     this.#wakeOwn(owner);
-    ownerships.foundGone(ownership, given, 'the release found it gone (expired or deleted)', reply.gone);
+    const why = 'the release found it gone (expired or deleted)';
+    ownerships.lose([{ ownership, holds: [...ownership.holds, chosen], why, gone: reply.gone, how: 'released' }]);
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
   }
 
@@ -303,11 +304,11 @@ export class LockEngine {
     const { ownership } = target;
     const { around, section, origin, given } = request.call;
     if (acquired.holds !== undefined && acquired.holds < target.count) {
-      ownerships.lose(ownership, 'a re-entry found it gone (expired or deleted)');
+      ownerships.lose([{ ownership, why: 'a re-entry found it gone (expired or deleted)' }]);
     }
     if (acquired.gone !== undefined) {
       const why = 'a re-entry found values of it gone (expired or deleted)';
-      ownerships.loseEach([{ ownership, why, gone: acquired.gone }]);
+      ownerships.lose([{ ownership, why, gone: acquired.gone }]);
     }
     const hold: Hold = {
       leaseMs: request.leaseMs,

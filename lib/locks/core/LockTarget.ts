@@ -132,7 +132,8 @@ export class LockTarget implements Target<Acquired>, Heir {
       if (reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
       if (reply.unheard === true) this.kind.watch?.unheard(this.rawName);
     }
-    if (this.count > 1) this.#context.ownerships.lose(this.ownership, 'a re-entry found it with another owner');
+    const why = 'a re-entry found it with another owner';
+    if (this.count > 1) this.#context.ownerships.lose([{ ownership: this.ownership, why }]);
   }
 
   deadline(sentAt: number): number {

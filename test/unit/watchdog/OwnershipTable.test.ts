@@ -16,8 +16,8 @@ describe('OwnershipTable', () => {
     const told: string[] = [];
     owned.take('a').onLost = () => told.push('outer');
     owned.take('a').onLost = () => told.push('inner');
-    owned.table.lose(owned.ownership('a'), 'gone');
-    owned.table.lose(owned.ownership('a'), 'gone');
+    owned.lose('a');
+    owned.lose('a');
     expect(told).to.deep.equal(['outer', 'inner']);
     expect(owned.lost).to.have.length(1);
     expect(owned.lost[0]!.cause).to.be.instanceOf(LockLostError);
@@ -30,20 +30,21 @@ describe('OwnershipTable', () => {
     inner.onLost = () => told.push('inner');
     const ownership = owned.ownership('a');
     owned.table.release(ownership, inner);
-    owned.table.foundGone(ownership, inner, 'gone');
+    owned.table.lose([{ ownership, holds: [...ownership.holds, inner], why: 'gone', how: 'released' }]);
     expect(told).to.have.members(['outer', 'inner']);
     expect(owned.lost).to.have.length(1);
     expect(owned.table.size).to.equal(0);
   });
 
-  it('gives back the hold that is named, else the last one, and nothing twice', () => {
-    const [outer, middle] = [owned.take('a'), owned.take('a'), owned.take('a')];
+  it('gives back the hold that is named, and nothing twice', () => {
+    const [outer, middle, inner] = [owned.take('a'), owned.take('a'), owned.take('a')];
     const ownership = owned.ownership('a');
-    expect(owned.table.release(ownership, middle)).to.equal(middle);
-    expect(owned.table.release(ownership, middle)).to.equal(undefined);
-    expect(owned.table.release(ownership)).not.to.equal(outer);
-    expect(owned.table.release(ownership)).to.equal(outer);
-    expect(owned.table.release(ownership)).to.equal(undefined);
+    expect(owned.table.release(ownership, middle)).to.equal(true);
+    expect(owned.table.release(ownership, middle)).to.equal(false);
+    expect(ownership.holds).to.deep.equal([outer, inner]);
+    expect(owned.table.release(ownership, inner)).to.equal(true);
+    expect(owned.table.release(ownership, outer)).to.equal(true);
+    owned.table.update(ownership);
     expect(owned.table.size).to.equal(0);
   });
 
@@ -59,7 +60,7 @@ describe('OwnershipTable', () => {
   it('keeps nothing of ownerships that were lost long ago, also behind one whose lease goes on', async () => {
     const lose = (name: string, leaseMs: number): void => {
       owned.take(name, { leaseMs });
-      owned.table.lose(owned.ownership(name), 'gone');
+      owned.lose(name);
     };
     lose('long', 86_400_000);
     for (let i = 0; i < 5_000; i++) {
@@ -105,7 +106,7 @@ describe('OwnershipTable', () => {
       let told = 0;
       owned.table.onLost(() => (told += 1));
       owned.take('a');
-      owned.table.lose(owned.ownership('a'), 'gone');
+      owned.lose('a');
       expect(told).to.equal(1);
     } finally {
       process.emitWarning = original;
@@ -120,12 +121,12 @@ describe('OwnershipTable', () => {
     const remove = owned.table.onLost(listener);
     owned.table.onLost(listener);
     owned.take('a');
-    owned.table.lose(owned.ownership('a'), 'gone');
+    owned.lose('a');
     expect(told).to.equal(2);
     remove();
     remove();
     owned.take('a');
-    owned.table.lose(owned.ownership('a'), 'gone');
+    owned.lose('a');
     expect(told).to.equal(3);
   });
 

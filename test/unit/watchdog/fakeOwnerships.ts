@@ -55,7 +55,14 @@ export class FakeOwnerships {
 
   /** The thread gives a hold back, or the last one. */
   giveBack(name: string, hold?: Hold, thread = 1): void {
-    this.table.release(this.ownership(name, thread), hold);
+    const ownership = this.ownership(name, thread);
+    const given = hold ?? ownership.holds.at(-1);
+    if (given !== undefined && this.table.release(ownership, given)) this.table.update(ownership);
+  }
+
+  /** Its holds turn out to be gone. */
+  lose(name: string): void {
+    this.table.lose([{ ownership: this.ownership(name), why: 'gone' }]);
   }
 
   /** When renewal commands were sent. */
