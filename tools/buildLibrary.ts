@@ -25,7 +25,7 @@ const COMMON = {
 const WATCHDOG_THREAD = 'watchdogThread';
 
 /** Not exported, but loaded by the command line, or run by a thread: they share the library's modules. */
-const INTERNAL_ENTRIES = ['doctor', 'kinds', WATCHDOG_THREAD];
+const INTERNAL_ENTRIES = ['doctor', WATCHDOG_THREAD];
 
 /** The entry points of lib/ that are files of their own in dist/: '' and the folders of the subpaths. */
 export function libraryEntries(): string[] {

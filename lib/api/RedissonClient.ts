@@ -96,7 +96,17 @@ export interface RedissonClient {
    * @param fn - the work
    * @param options - as for `tryWithLock`; without `waitTime` it does not wait
    * @returns whether it ran here, and what `fn` resolved to
-   * @throws as `RLock.tryWithLock`
+   * @throws what `fn` throws, even if the release fails, too
+   * @throws LockLostError if the lock was lost before `fn` ended, and `fn` did not throw; other errors of the release
+   *   if only the release fails
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `fn` did not run: the
+   *   acquisition is then undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   runOnce<T>(name: string, fn: (hold: LockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<TryResult<T>>;
 

@@ -1,5 +1,6 @@
 import { CommandTimeoutError, ConnectionError, type LockHold, LockTimeoutError, type RLock } from '../index';
 import { ExitCode, Failure, messageOf } from './exit';
+import { CLEANUP_MS, within } from './output';
 
 /** How the lock is wanted. Times in ms. */
 interface Wish {
@@ -40,8 +41,14 @@ async function acquireOnce(lock: RLock, wish: Wish, signal: AbortSignal): Promis
   } catch (error) {
     if (!(error instanceof LockTimeoutError)) throw error;
     if (error.reason === 'held') return undefined;
+    if (error.reason === 'unanswered' && (await answers(lock))) return undefined;
     throw new Failure(messageOf(error.cause), ExitCode.unavailable, { cause: error });
   }
+}
+
+/** Whether Redis answers at all: the wait may have been shorter than a new process needs to connect. */
+async function answers(lock: RLock): Promise<boolean> {
+  return (await within(lock.isLocked(), CLEANUP_MS).catch(() => undefined)) !== undefined;
 }
 
 /** Whether nothing says that Redis is not there, only that it takes its time. */

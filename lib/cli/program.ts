@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { ALL_KINDS } from '../kinds';
+import { ALL_KINDS } from '../doctor';
 import { addClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
 import {

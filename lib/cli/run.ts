@@ -1,5 +1,5 @@
 import { type ObjectKind, Redisson } from '../index';
-import { ALL_KINDS } from '../kinds';
+import { ALL_KINDS } from '../doctor';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { LockedRun } from './LockedRun';

@@ -1,6 +1,6 @@
 import { Redisson, type RLock } from '../index';
 import type { ObjectReport } from '../inspection';
-import { lockToRelease } from '../kinds';
+import { lockToRelease } from '../doctor';
 import { readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';

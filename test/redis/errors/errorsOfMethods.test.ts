@@ -31,6 +31,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
     acquire: ({ redisson, name }) => redisson.getLock(name).acquire(),
     tryAcquireHold: ({ redisson, name }) => redisson.getLock(name).tryAcquireHold(),
     withLock: ({ redisson, name }) => redisson.getLock(name).withLock(() => undefined),
+    tryWithLock: ({ redisson, name }) => redisson.getLock(name).tryWithLock(() => undefined),
   },
   LockHold: { unlock: ({ hold }) => hold.unlock() },
   RFencedLock: {
@@ -77,7 +78,10 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
     delete: ({ redisson, name }) => redisson.getCountDownLatch(name).delete(),
   },
   RObject: { addListener: ({ redisson, name }) => redisson.getLock(name).addListener({ onDeleted: () => undefined }) },
-  RedissonClient: { ping: ({ redisson }) => redisson.ping() },
+  RedissonClient: {
+    ping: ({ redisson }) => redisson.ping(),
+    runOnce: ({ redisson, name }) => redisson.runOnce(name, () => undefined),
+  },
 };
 
 /** Methods that ask Redis for nothing. */
