@@ -212,8 +212,10 @@ export class Lock implements MemberLock {
     const taken = await this.#acquire(call, request, inner?.member);
     if (!taken.ok) return taken.failure;
     const hold = new LockHold(this.engine, request.threadId, taken.hold, taken.token);
-    // A section always releases its own, and `lock()` of a multi-lock gives its caller no object.
-    return call.origin === 'acquire' ? hold.watchForAbandonment() : hold;
+    // A section always releases its own, and `lock()` of a multi-lock gives its caller no object. In a scope, and by the
+    // `threadId` that the caller has named, `unlock()` of the lock reaches the hold as well.
+    const onlyByObject = call.origin === 'acquire' && !call.given && call.around === undefined;
+    return onlyByObject ? hold.watchForAbandonment() : hold;
   }
 
   /** @param member - whether the lock is a member of a multi-lock */

@@ -74,16 +74,19 @@ export class LockHold implements MemberHold {
   }
 
   async letExpire(leaseMs?: number): Promise<void> {
-    try {
-      if (leaseMs !== undefined) await this.setLease(leaseMs);
-    } finally {
-      if (this.isHeld) {
-        const ownership = this.#engine.ownershipOf(this.threadId);
-        if (ownership !== undefined) this.#engine.context.ownerships.letExpire(ownership, this.#hold);
-        this.#released = Promise.resolve();
-      }
+    const ownership = this.isHeld ? this.#engine.ownershipOf(this.threadId) : undefined;
+    if (ownership === undefined) {
+      if (this.#lost !== undefined) throw this.#lost;
+      return;
     }
-    if (this.#lost !== undefined) throw this.#lost;
+    const heldUntil = ownership.deadline;
+    // First: from now on its end is no loss, however long Redis refuses the other lease.
+    this.#engine.context.ownerships.letExpire(ownership, this.#hold);
+    this.#released = Promise.resolve();
+    if (leaseMs === undefined) return;
+    const held = await setHoldLease(this.#engine, this.threadId, this.#hold, leaseMs);
+    if (held || performance.now() >= heldUntil) return;
+    throw new LockLostError(this.name, this.threadId, 'it was gone when its last lease was set (expired or deleted)');
   }
 
   async setLease(leaseMs: number): Promise<boolean> {

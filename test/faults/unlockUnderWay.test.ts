@@ -36,4 +36,25 @@ describe('an unlock under way', function () {
       await gone(direct, lock.name);
     });
   }
+
+  for (const options of [{ leaseTime: 600 }, { atLeast: 1_000 }]) {
+    it(`that is refused until the lease has ended tells of no loss: nobody worked under it (${JSON.stringify(options)})`, async () => {
+      const { direct } = scene;
+      const redisson = client(scene.url, { lockWatchdogTimeout: 600 });
+      const lost: LockLost[] = [];
+      redisson.onLockLost((event) => lost.push(event));
+      const lock = redisson.getLock(uniqueName('lock'));
+      await warmUp(lock);
+
+      const result = await lock.withLock(async () => {
+        await direct.config('SET', 'min-replicas-to-write', '1');
+        setTimeout(() => void direct.config('SET', 'min-replicas-to-write', '0'), 1_500);
+        return 'done';
+      }, options);
+
+      expect(result).to.equal('done');
+      expect(lost).to.deep.equal([]);
+      await gone(direct, lock.name);
+    });
+  }
 });

@@ -21,7 +21,7 @@ export const EDGES: Edges = {
     'watchdogThread',
   ],
   api: ['types:config', 'types:errors', 'types:util'],
-  cli: ['dashboard', 'doctor', 'index.ts', 'inspection', 'kinds'],
+  cli: ['dashboard', 'doctor', 'index.ts', 'inspection'],
   config: ['errors', 'util'],
   'config/builder': ['config', 'config/parse', 'config/tls', 'errors', 'util'],
   'config/index.ts': ['config', 'config/builder', 'config/tls'],

@@ -129,6 +129,8 @@ export class PendingCommand implements ReplicaAck {
    */
   beginWriting(now: number, connectionNumber: number): number {
     this.writtenAt = now;
+    // What replicas confirmed of an earlier writing says nothing of this one.
+    this.acked = undefined;
     this.sends++;
     const { sendRecord } = this;
     if (sendRecord !== undefined) {

@@ -100,6 +100,7 @@ export class LockEngine {
     // Called before the hold is removed: the next acquisition of this thread waits for the release of this ownership.
     ownership.beginRelease();
     const sendRecord = newSendRecord();
+    const heldUntil = ownership.deadline > performance.now() ? ownership.deadline : Infinity;
     ownerships.release(ownership, chosen);
     chosen.released = true;
     let reply: ReleaseReply;
@@ -133,6 +134,8 @@ export class LockEngine {
     // If it was sent twice, "not held" means that the first send released it.
     if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return chosen.trace?.released();
     this.#wakeOwn(owner);
+    // Its lease ended while Redis refused the release, or did not get it: nobody worked under it any more.
+    if (performance.now() >= heldUntil && ownership.holds.length === 0) return chosen.trace?.released();
     const why = 'the release found it gone (expired or deleted)';
     ownerships.lose([{ ownership, holds: [...ownership.holds, chosen], why, gone: reply.gone, how: 'released' }]);
     throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);

@@ -72,8 +72,10 @@ export class MultiAcquisition {
   /** The members it has: index -> hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
-  /** In the current try: why a member was not acquired that no other owner has. */
+  /** Why a member was not acquired the last time that no other owner had it. */
   #failure: AcquireFailure | undefined;
+  /** Whether in the current try another owner had a member. */
+  #isHeld = false;
   /** Whether the next try includes servers that hang: without them, no member was busy that could be waited for. */
   #asksAll = false;
 
@@ -106,7 +108,10 @@ export class MultiAcquisition {
         if (missing === undefined) return [...this.#taken.values()];
         first = missing.busy;
         if (this.#request.waitMs <= 0 || performance.now() >= this.#deadline) {
-          return { member: first === undefined ? undefined : this.#members[first], failure: this.#failure };
+          return {
+            member: first === undefined ? undefined : this.#members[first],
+            failure: this.#isHeld ? undefined : this.#failure,
+          };
         }
       }
     } finally {
@@ -121,7 +126,7 @@ export class MultiAcquisition {
    */
   async #attemptOnce(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
-    this.#failure = undefined;
+    this.#isHeld = false;
     try {
       const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
       const begun = short ?? (await this.#limit.orInterrupted(this.#beginLease()));
@@ -209,7 +214,10 @@ export class MultiAcquisition {
     const member = this.#members[index]!;
     try {
       const taken = await member.takeHold(waitMs, this.#options, inner);
-      if (taken === undefined) return false;
+      if (taken === undefined) {
+        this.#isHeld = true;
+        return false;
+      }
       if (!(taken instanceof Error)) {
         this.#taken.set(index, taken);
         return true;
@@ -220,6 +228,7 @@ export class MultiAcquisition {
       if (signal?.aborted === true || error instanceof IllegalMonitorStateError) throw error;
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
       if (this.#dispensable && unanswered) suspect(member);
+      if (error instanceof CommandTimeoutError) this.#failure = error;
       this.#errors.push(error);
     }
     onFailure?.();

@@ -48,4 +48,34 @@ describe('a hold of acquire() whose object is dropped', () => {
     expect(names.some((name) => warnings[0]!.message.includes(`'${name}'`))).to.equal(true);
     expect(lost).to.deep.equal([]);
   });
+
+  it('C16: is kept where unlock() of the lock reaches it: in a thread, in a section, and by the threadId that was given', async () => {
+    const client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 1_500 }));
+    const other = trackClient(Redisson.create(redisUrl()));
+    const locks = Array.from({ length: 3 }, () => client.getLock(uniqueName()));
+    const outlive = async (index: number): Promise<void> => {
+      for (let i = 0; i < 40; i++) {
+        collect();
+        await sleep(50);
+      }
+      expect(await other.getLock(locks[index]!.name).tryLock()).to.equal(false);
+    };
+    await Promise.all([
+      client.runInThread(async () => {
+        await locks[0]!.acquire();
+        await outlive(0);
+        await locks[0]!.unlock();
+      }),
+      client.getLock(uniqueName()).withLock(async () => {
+        await locks[1]!.tryAcquireHold();
+        await outlive(1);
+        await locks[1]!.unlock();
+      }),
+      (async () => {
+        await locks[2]!.acquire({ threadId: 7 });
+        await outlive(2);
+        await locks[2]!.unlock(7);
+      })(),
+    ]);
+  });
 });
