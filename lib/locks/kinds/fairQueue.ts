@@ -90,7 +90,7 @@ end
 `;
 
 /** `tellWaiter(q, waiter)`. Returns the number of subscribers, -1 if the user may not publish. Includes `TELL`. */
-const TELL_WAITER = lua`${TELL}
+export const TELL_WAITER = lua`${TELL}
 local function tellWaiter(q, waiter)
   return tell(q.publish, q.channelBase .. ':' .. waiter, q.message)
 end
@@ -111,20 +111,16 @@ end
 `;
 
 /**
- * `scoreOf(q, waiter)`: as text, empty without a score. `waiters(q)`: all of them, in order.
+ * `scoreOf(q, waiter)`: as text, empty without a score.
  *
  * `claimOf(q, waiter, score)`: when the claim of the waiter ends (epoch ms; nil: it has none), and whether it was
- * probed: 0 = no, 1 = yes, 2 = yes, and it has had its turn as the head. A claim is `score:end:probed`, and counts only while the waiter has that score: when Java gets the lock it
- * changes all scores, which ends all claims. `setClaim(q, waiter, score, ends, probed)`.
- *
- * `mayBeJava(owner)`: its thread id is none that only this package makes.
+ * probed: 0 = no, 1 = yes, 2 = yes, and it has had its turn as the head. A claim is `score:end:probed`, and counts only
+ * while the waiter has that score: when Java gets the lock it changes all scores, which ends all claims.
+ * `setClaim(q, waiter, score, ends, probed)`.
  */
-const SCORES_AND_CLAIMS = lua`
+export const SCORES_AND_CLAIMS = lua`
 local function scoreOf(q, waiter)
   return redis.call('zscore', q.timeouts, waiter) or ''
-end
-local function waiters(q)
-  return redis.call('lrange', q.list, 0, -1)
 end
 local function claimOf(q, waiter, score)
   local claim = q.claimed and redis.call('hget', q.claims, waiter)
@@ -136,6 +132,17 @@ local function setClaim(q, waiter, score, ends, probed)
   redis.call('hset', q.claims, waiter, score .. ':' .. ends .. ':' .. probed)
   q.claimed = true
 end
+`;
+
+/** `waiters(q)`: all of them, in order. */
+export const WAITERS = lua`
+local function waiters(q)
+  return redis.call('lrange', q.list, 0, -1)
+end
+`;
+
+/** `mayBeJava(owner)`: its thread id is none that only this package makes. */
+const MAY_BE_JAVA = lua`
 local function mayBeJava(owner)
   local threadId = tonumber(string.match(owner, ':(%d+)$'))
   return not threadId or threadId < ${FIRST_AUTOMATIC_THREAD_ID} or threadId > ${Number.MAX_SAFE_INTEGER}
@@ -145,9 +152,9 @@ end
 /**
  * `purge(q, head)`: removes heads whose score or claim has passed; every script of Redisson first removes those whose
  * score has. A waiter that may be of Java could not answer a probe: once it is the head it gets its turn. Returns the
- * head, false if none waits. Needs {@link WAKE}.
+ * head, false if none waits. Needs {@link TELL_WAITER}.
  */
-export const PURGE = lua`${SCORES_AND_CLAIMS}
+export const PURGE = lua`${SCORES_AND_CLAIMS}${MAY_BE_JAVA}
 local function purge(q, head)
   while head do
     local score = scoreOf(q, head)
@@ -177,7 +184,7 @@ end
  *
  * `recount(q, waiter, own, base, by)`: the one ahead of the waiter, with the score `own`, goes: the waiter and all behind
  * it count from `base` (epoch ms) on, or move `by` ms if that leaves the waiter at least half of its own wait. Their
- * distances stay. Both need {@link PURGE}.
+ * distances stay. Both need {@link SCORES_AND_CLAIMS} and {@link WAITERS}.
  */
 export const SHIFT = lua`
 local function shift(q, from, by)
@@ -207,7 +214,7 @@ end
  * after how many ms the asker should retry, at the latest.
  *
  * `probe(q, asker)`: its second step. The claims of all waiters ahead of the asker (false: of all waiters) run at the
- * same time, and end in the order of the queue. Both need {@link PURGE} and {@link WAKE}.
+ * same time, and end in the order of the queue. Both need {@link PURGE}, {@link WAITERS} and {@link TELL_WAITER}.
  */
 export const CLAIM = lua`
 local function probe(q, asker)
@@ -283,6 +290,9 @@ export const FAIR_ACQUIRE = {
   channels: ['channelBase'],
   args: ['lease', 'owner', 'wait', 'count', 'slept', 'message', 'publish'],
 } as const;
+
+/** The same for a caller that does not queue. */
+export const FAIR_TRY = { ...FAIR_ACQUIRE, args: ['lease', 'owner', 'count', 'slept', 'message', 'publish'] } as const;
 
 /**
  * `reenter(name, owner, held, ttl, lease, count)`: the owner holds the lock `held` times, for `ttl` ms more, and wants
@@ -376,7 +386,7 @@ local function join(q, owner, ttl, waitMs, slack)
 end
 `;
 
-const FUNCTIONS = WAKE + PURGE + SHIFT + CLAIM + LEAVE_AS_HEAD + ENTER;
+const FUNCTIONS = WAKE + PURGE + WAITERS + SHIFT + CLAIM + LEAVE_AS_HEAD + ENTER;
 
 /**
  * The state: `held` (the owner's holds, nil: none), `ttl` (-2: the lock is free), `score` (nil: the owner is not

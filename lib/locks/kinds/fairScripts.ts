@@ -3,12 +3,16 @@ import {
   AHEAD_OF,
   CLAIM,
   FAIR_ACQUIRE,
+  FAIR_TRY,
   oneShotAcquire,
   PURGE,
   QUEUE,
   queueingAcquire,
   REENTER,
+  SCORES_AND_CLAIMS,
   SHIFT,
+  TELL_WAITER,
+  WAITERS,
   WAKE,
 } from './fairQueue';
 import { decodeAcquire, decodeCount, decodeFairAcquire, decodeFairRelease, decodeFlag } from '../../scripts/replies';
@@ -45,9 +49,10 @@ import { defineScript, lua } from '../../scripts/Script';
 /**
  * One attempt that queues, for every call that waits.
  *
- * KEYS: name, queue, timeouts, claims. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms), owner,
- * wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout), count (the holds that the owner is to have afterwards: known holds + 1), slept (the longest time in ms that this
- * waiter went to sleep for; 0: never), message, publish.
+ * KEYS: name, queue, timeouts, claims. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms),
+ * owner, wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout), count (the
+ * holds that the owner is to have afterwards: known holds + 1), slept (the longest time in ms that this waiter went to
+ * sleep for; 0: never), message, publish.
  * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
  * queued, to be retried after so many ms at the latest; negative: the same, and only the channels of waiters ahead may
  * say that the lock is free (Java), see `aheadOf` in `fairQueue.ts`.
@@ -64,13 +69,13 @@ export const acquireFairLock = defineScript({
 /**
  * One attempt that never queues: `tryLock()`, `tryAcquire()`. It overtakes no waiter.
  *
- * KEYS and ARGV: as {@link acquireFairLock}.
+ * KEYS and ARGV: as {@link acquireFairLock}, without `wait`.
  * Output: nil and `{n}` as there; integer = not acquired: the lock's PTTL in ms (-1: no expiry), or how long (ms) the
  * free lock is kept for the head of the queue.
  */
 export const tryAcquireFairLock = defineScript({
   name: 'fairLock.tryAcquire',
-  ...FAIR_ACQUIRE,
+  ...FAIR_TRY,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(REENTER),
@@ -130,7 +135,7 @@ export const abandonFairLock = defineScript({
   args: ['message', 'owner', 'wait', 'publish'],
   resend: 'always',
   synced: true,
-  lua: lua`${WAKE}${PURGE}${SHIFT}${QUEUE}
+  lua: lua`${WAKE}${SCORES_AND_CLAIMS}${WAITERS}${SHIFT}${QUEUE}
 local held = redis.call('hlen', name) > 0
 local head = open(q, held)
 local own, found, before, behind = tonumber(scoreOf(q, owner)), false, nil, nil
@@ -203,7 +208,7 @@ export const checkFairTurn = defineScript({
   keys: FAIR_ACQUIRE.keys,
   args: ['message', 'told', 'client', 'publish'],
   resend: 'always',
-  lua: lua`${WAKE}${PURGE}${CLAIM}${AHEAD_OF}${QUEUE}
+  lua: lua`${TELL_WAITER}${PURGE}${WAITERS}${CLAIM}${AHEAD_OF}${QUEUE}
 local held = redis.call('hlen', name) > 0
 local head = open(q, held)
 if not held then head = purge(q, head) end

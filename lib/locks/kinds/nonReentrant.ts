@@ -1,7 +1,7 @@
 import { decodeNonReentrant, decodeNonReentrantFair } from '../../scripts/replies';
 import { defineScript, lua } from '../../scripts/Script';
 import { FAIR } from './fair';
-import { FAIR_ACQUIRE, oneShotAcquire, queueingAcquire } from './fairQueue';
+import { FAIR_ACQUIRE, FAIR_TRY, oneShotAcquire, queueingAcquire } from './fairQueue';
 import { lockDescriptor } from './Kind';
 import { LOCK } from './reentrant';
 
@@ -77,7 +77,7 @@ export const acquireNonReentrantFairLock = defineScript({
  */
 export const tryAcquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.tryAcquire',
-  ...FAIR_ACQUIRE,
+  ...FAIR_TRY,
   resend: 'connection',
   synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(REFUSE_REENTRY),
