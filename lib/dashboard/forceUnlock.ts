@@ -1,6 +1,6 @@
 import type { RedissonClient, RLock } from '../api';
 import type { ObjectReport } from '../inspection';
-import { lockToRelease } from '../kinds/lockToRelease';
+import { lockToRelease } from '../inspection/lockToRelease';
 import { Refusal } from './requests';
 
 /** What a page asks for. */

@@ -1,5 +1,5 @@
 import { ALL_KINDS } from '../kinds/allKinds';
-import type { Kind } from '../locks/kinds/Kind';
+import type { Kind } from '../kinds/Kind';
 
 /** What a kind of object needs of its user. */
 export interface NeededRights {

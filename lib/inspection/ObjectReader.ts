@@ -10,7 +10,7 @@ import {
   type WaiterDraft,
 } from './describe';
 import { ALL_KINDS, KINDS } from '../kinds/allKinds';
-import type { Kind } from '../locks/kinds/Kind';
+import type { Kind } from '../kinds/Kind';
 import { globTest, scanFilter } from './glob';
 import { peek } from './peek';
 import type { KeyReader, RedisView } from './RedisView';

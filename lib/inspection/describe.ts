@@ -1,6 +1,6 @@
 import { KINDS } from '../kinds/allKinds';
 import { defineScript, lua } from '../scripts/Script';
-import { PERMIT_WITHOUT_LEASE } from '../synchronizers/permitCounts';
+import { PERMIT_WITHOUT_LEASE } from '../kinds/permitCounts';
 import type { KeyReader } from './RedisView';
 import type { HolderReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 

@@ -1,16 +1,16 @@
 import type { ObjectKind } from '../api';
-import { FAIR } from '../locks/kinds/fair';
-import { FENCED } from '../locks/kinds/fenced';
-import { GROUP } from '../locks/kinds/group';
-import type { Kind } from '../locks/kinds/Kind';
-import { NON_REENTRANT, NON_REENTRANT_FAIR } from '../locks/kinds/nonReentrant';
-import { READ } from '../locks/kinds/read';
-import { LOCK, MULTI, RED } from '../locks/kinds/reentrant';
-import { SPIN } from '../locks/kinds/spin';
-import { WRITE } from '../locks/kinds/write';
-import { LATCH } from '../synchronizers/latchScripts';
-import { PERMIT } from '../synchronizers/permitScripts';
-import { SEMAPHORE } from '../synchronizers/semaphoreScripts';
+import { FAIR } from './fair';
+import { FENCED } from './fenced';
+import { GROUP } from './group';
+import type { Kind } from './Kind';
+import { NON_REENTRANT, NON_REENTRANT_FAIR } from './nonReentrant';
+import { READ } from './read';
+import { LOCK, MULTI, RED } from './reentrant';
+import { SPIN } from './spin';
+import { WRITE } from './write';
+import { LATCH } from './latchScripts';
+import { PERMIT } from './permitScripts';
+import { SEMAPHORE } from './semaphoreScripts';
 
 /**
  * Every kind of object by its name. A kind that is missing here does not compile once `ObjectKind` has its name, and a

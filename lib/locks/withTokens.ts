@@ -2,7 +2,7 @@ import type { LockOptions, RFencedLock, ThreadOptions } from '../api';
 import { leaseMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { readTryLock } from './core/calls';
-import { readToken } from './kinds/fenced';
+import { readToken } from '../kinds/fenced';
 import type { Lock } from './Lock';
 
 /**

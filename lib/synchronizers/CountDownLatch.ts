@@ -3,10 +3,10 @@ import { ACQUIRED, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Target } from '../wait/Acquisition';
+import type { Target } from '../acquire/Acquisition';
 import { latchWakeRule } from '../waiters/WaitQueue';
 import { checkCount, readSignal } from './callArguments';
-import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from './latchScripts';
+import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../kinds/latchScripts';
 import type { RedisObject } from './RedisObject';
 
 /** The message at zero. */

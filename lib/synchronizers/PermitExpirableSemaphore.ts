@@ -6,12 +6,12 @@ import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { AcquireReply } from '../scripts/replies';
-import type { Target } from '../wait/Acquisition';
-import type { Wait } from '../wait/acquireWithin';
-import type { Leftover, LeftoverPlace, Search, Why } from '../wait/Rollback';
+import type { Target } from '../acquire/Acquisition';
+import type { Wait } from '../acquire/acquireWithin';
+import type { Leftover, LeftoverPlace, Search, Why } from '../acquire/Rollback';
 import { permitWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
-import { acquiredPermits, addPermits, availableLeasedPermits, getPermits, setPermits } from './permitCounts';
+import { acquiredPermits, addPermits, availableLeasedPermits, getPermits, setPermits } from '../kinds/permitCounts';
 import {
   acquirePermits,
   deletePermitSemaphore,
@@ -20,13 +20,14 @@ import {
   releasePermit,
   releasePermits,
   updatePermitLease,
-} from './permitScripts';
-import type { PermitKeys, RedisObject } from './RedisObject';
-import { trySetPermits } from './semaphoreScripts';
+} from '../kinds/permitScripts';
+import type { PermitKeys } from '../kinds/Kind';
+import type { RedisObject } from './RedisObject';
+import { trySetPermits } from '../kinds/semaphoreScripts';
 
 /**
  * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is described
- * in `synchronizers/permitScripts.ts`.
+ * in `kinds/permitScripts.ts`.
  */
 export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   readonly #object: RedisObject<PermitKeys>;

@@ -2,15 +2,15 @@ import type { LockOptions, ObjectListener } from '../api';
 import type { Settings } from '../config/Settings';
 import { mapName } from '../config/validateName';
 import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
-import type { Kind } from '../locks/kinds/Kind';
+import type { Kind, ObjectKeys } from '../kinds/Kind';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
 import { currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
-import { Acquisition, type Target } from '../wait/Acquisition';
-import { acquireWithin, type Closing, waitLimit } from '../wait/acquireWithin';
-import type { Rollback } from '../wait/Rollback';
+import { Acquisition, type Target } from '../acquire/Acquisition';
+import { acquireWithin, type Closing, waitLimit } from '../acquire/acquireWithin';
+import type { Rollback } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import type { ObjectListeners } from '../listeners/ObjectListeners';
 import type { Subscriptions } from '../waiters/Subscriptions';
@@ -137,9 +137,3 @@ export interface SynchronizerContext {
   /** Removes from Redis what no caller owns. */
   readonly rollback: Rollback;
 }
-
-/** The keys of a synchronizer by their names in its scripts, and the channel to which its waiters subscribe. */
-export type ObjectKeys = Readonly<Record<'name' | 'channel', string>>;
-
-/** The keys of a semaphore with leased permits; `permits` is the zset of those that are taken. */
-export type PermitKeys = Readonly<Record<'name' | 'channel' | 'permits', string>>;

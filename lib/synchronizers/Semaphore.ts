@@ -5,9 +5,9 @@ import { ACQUIRED, type AcquireReply, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Target } from '../wait/Acquisition';
-import type { Attempt, Wait } from '../wait/acquireWithin';
-import type { Why } from '../wait/Rollback';
+import type { Target } from '../acquire/Acquisition';
+import type { Attempt, Wait } from '../acquire/acquireWithin';
+import type { Why } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import { semaphoreWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, readSignal } from './callArguments';
@@ -21,10 +21,10 @@ import {
   releaseSemaphore,
   releaseSemaphoreIfExists,
   trySetPermits,
-} from './semaphoreScripts';
+} from '../kinds/semaphoreScripts';
 
 /**
- * The semaphore (Redisson: RedissonSemaphore). Its data is described in `synchronizers/semaphoreScripts.ts`.
+ * The semaphore (Redisson: RedissonSemaphore). Its data is described in `kinds/semaphoreScripts.ts`.
  *
  * Redis does not store who has a permit, so a command whose reply is lost can be neither repeated nor undone. Every
  * method that changes something then rejects with `CommandTimeoutError` or `ConnectionError`, whose `mayHaveRun` says

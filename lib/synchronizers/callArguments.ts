@@ -5,7 +5,7 @@ import { ConfigError } from '../errors';
 import { describe } from '../util/describe';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import { isAbortSignal } from '../wait/WaitLimit';
+import { isAbortSignal } from '../acquire/WaitLimit';
 
 /**
  * Checks a number of permits, or a count.

@@ -1,5 +1,5 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
-import type { Attempt, Wait, Wake } from '../wait/acquireWithin';
+import type { Attempt, Wait, Wake } from '../acquire/acquireWithin';
 import { clampTimer } from '../util/duration';
 import { GIVE_WAY_MS } from './Turns';
 

@@ -4,7 +4,7 @@ import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { Leftovers } from '../wait/Rollback';
+import { Leftovers } from '../acquire/Rollback';
 import type { Loss } from './losses';
 import { OwnedValues } from './OwnedValues';
 import {

@@ -3,7 +3,7 @@ import { connect } from '../connection/connect';
 import { Logins } from '../connection/link/Logins';
 import { PortLogins } from '../connection/link/portLogins';
 import { unpackSettings } from '../connection/packSettings';
-import { renewalsOf } from '../locks/kinds/clientKind';
+import { renewalsOf } from '../kinds/clientKind';
 import { Alarm } from '../util/Alarm';
 import { confirmedUntil, type Renewal, type Renewed } from '../watchdog/Ownership';
 import { type Charge, OVERDUE_PART, Renewals } from '../watchdog/Watchdog';

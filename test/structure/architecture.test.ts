@@ -16,11 +16,7 @@ const JOURNEYS: readonly (readonly [heading: string, most: number])[] = [
 ];
 
 /** Interfaces that stand between a caller and what it does not know. */
-const CONTRACTS = [
-  'locks/kinds/LockKind.ts',
-  'connection/pending/CommandExecutor.ts',
-  'connection/pubsub/Subscriber.ts',
-];
+const CONTRACTS = ['kinds/LockKind.ts', 'connection/pending/CommandExecutor.ts', 'connection/pubsub/Subscriber.ts'];
 
 const TERMS =
   'Lock Kind Script Acquisition Attempt WaitLimit WaitQueue Waiter Subscriptions Hold Ownership Watchdog Rollback Executor Link';

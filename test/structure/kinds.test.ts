@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import * as path from 'node:path';
 import { ALL_KINDS } from '../../lib/kinds/allKinds';
-import type { Kind } from '../../lib/locks/kinds/Kind';
+import type { Kind } from '../../lib/kinds/Kind';
 import { projectRoot } from '../../tools/buildOutput';
 import { allScripts } from '../../tools/scripts';
 import { EVERY_LOCK } from '../support/kinds';
@@ -13,7 +13,7 @@ import { withRights } from './securityPage';
 const load = createRequire(__filename);
 const read = (file: string): string => fs.readFileSync(path.join(projectRoot, file), 'utf8');
 /** Where the descriptors are. */
-const FOLDERS = ['lib/locks/kinds', 'lib/synchronizers'];
+const FOLDERS = ['lib/kinds'];
 
 /** The descriptors that the files of those folders export, with their files. */
 function descriptors(): { readonly file: string; readonly kind: Kind }[] {

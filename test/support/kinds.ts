@@ -1,6 +1,6 @@
 import type { Redisson, RedissonClient, RLock } from '../../lib';
 import { ALL_KINDS } from '../../lib/kinds/allKinds';
-import type { Kind } from '../../lib/locks/kinds/Kind';
+import type { Kind } from '../../lib/kinds/Kind';
 import type { LockUnderTest } from '../contracts/lockContract';
 
 type Make = (client: RedissonClient, name: string) => RLock;

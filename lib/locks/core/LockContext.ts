@@ -5,9 +5,9 @@ import type { Subscriptions } from '../../waiters/Subscriptions';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
 import type { ThreadStart } from '../../watchdog/RenewalThread';
 import type { Watchdog } from '../../watchdog/Watchdog';
-import type { Closing } from '../../wait/acquireWithin';
-import type { Rollback } from '../../wait/Rollback';
-import type { Heir } from '../kinds/LockKind';
+import type { Closing } from '../../acquire/acquireWithin';
+import type { Rollback } from '../../acquire/Rollback';
+import type { Heir } from '../../kinds/LockKind';
 import type { SelfWaits } from './SelfWaits';
 
 /** What the locks of one client share. */

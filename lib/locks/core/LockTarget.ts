@@ -1,12 +1,12 @@
 import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import { LockLostError } from '../../errors';
 import type { AcquireReply } from '../../scripts/replies';
-import { Acquisition, type Target } from '../../wait/Acquisition';
-import type { Attempt, Wait } from '../../wait/acquireWithin';
-import type { Why } from '../../wait/Rollback';
+import { Acquisition, type Target } from '../../acquire/Acquisition';
+import type { Attempt, Wait } from '../../acquire/acquireWithin';
+import type { Why } from '../../acquire/Rollback';
 import type { Waiter } from '../../waiters/Waiter';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
-import type { Heir, LockKind } from '../kinds/LockKind';
+import type { Heir, LockKind } from '../../kinds/LockKind';
 import type { AcquireRequest, CallingThread } from './calls';
 import type { LockContext } from './LockContext';
 import type { SelfWait } from './SelfWaits';

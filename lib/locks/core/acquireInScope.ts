@@ -1,6 +1,6 @@
 import { moveSection, type Scope } from '../../thread/threadScope';
 import type { SectionWaiter } from '../../thread/SectionQueues';
-import { type Acquirable, acquireWithin, type Attempt, type Wait, waitLimit } from '../../wait/acquireWithin';
+import { type Acquirable, acquireWithin, type Attempt, type Wait, waitLimit } from '../../acquire/acquireWithin';
 import type { AcquireResult, LockEngine } from './LockEngine';
 import { chooseThread, chosenThread, threadThatLetsIn, type ThreadChoice } from './chooseThread';
 import type { AcquireRequest, CallingThread } from './calls';

@@ -18,7 +18,7 @@ import { isTimeUnit, toMillis } from '../../util/duration';
 import type { TimeUnit } from '../../util/TimeUnit';
 import type { AcquireTrace } from '../../telemetry/tracing';
 import type { Origin } from '../../watchdog/Ownership';
-import { isAbortSignal } from '../../wait/WaitLimit';
+import { isAbortSignal } from '../../acquire/WaitLimit';
 
 /** The thread and the signal a caller named. */
 export interface Caller {

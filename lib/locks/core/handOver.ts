@@ -4,7 +4,7 @@ import type { Turns } from '../../waiters/Turns';
 import type { WaitQueue } from '../../waiters/WaitQueue';
 import { NOTICE_MS } from '../../scripts/shortenLease';
 import type { ReleaseReply } from '../../scripts/replies';
-import type { Heir, LockKind, ReleaseRequest } from '../kinds/LockKind';
+import type { Heir, LockKind, ReleaseRequest } from '../../kinds/LockKind';
 
 /**
  * Releases with one command: a plain unlock, or a hand-over to the next waiter of this process, the heir.

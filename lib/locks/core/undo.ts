@@ -1,7 +1,7 @@
 import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import type { Ownership } from '../../watchdog/Ownership';
-import { LATE_MS, type Leftover, type LeftoverPlace, type Search, type Why } from '../../wait/Rollback';
-import type { AttemptRequest, LockKind } from '../kinds/LockKind';
+import { LATE_MS, type Leftover, type LeftoverPlace, type Search, type Why } from '../../acquire/Rollback';
+import type { AttemptRequest, LockKind } from '../../kinds/LockKind';
 import type { LockContext } from './LockContext';
 
 /** How long the undo is repeated for a waiter that has left its queue, in ms: a broken socket may add it again late. */

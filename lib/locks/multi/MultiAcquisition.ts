@@ -1,7 +1,7 @@
 import type { AcquireOptions } from '../../api';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../../errors';
 import { NO_LEASE } from '../../util/duration';
-import { INTERRUPTED, WaitLimit } from '../../wait/WaitLimit';
+import { INTERRUPTED, WaitLimit } from '../../acquire/WaitLimit';
 import type { AcquireRequest, CallingThread } from '../core/calls';
 import type { AcquireFailure, InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
 import { isBack, isHung, settleQuorum, suspect } from './quorum';

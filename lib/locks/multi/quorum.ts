@@ -1,6 +1,6 @@
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError, LockLostError } from '../../errors';
 import { runOutside } from '../../util/outside';
-import { WaitLimit } from '../../wait/WaitLimit';
+import { WaitLimit } from '../../acquire/WaitLimit';
 import type { MemberLock } from '../core/MemberLock';
 
 /** How many members of a multi-lock are needed to hold it. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { LockHold, Redisson } from '../../../lib';
-import { groupValues } from '../../../lib/locks/kinds/group';
+import { groupValues } from '../../../lib/kinds/group';
 import { uniqueName } from '../../support';
 import { Random } from '../../faults/Random';
 import { bareClient, newClient } from '../synchronizers/support';

@@ -5,7 +5,7 @@ import {
   availableLeasedPermits,
   getPermits,
   setPermits,
-} from '../../../lib/synchronizers/permitCounts';
+} from '../../../lib/kinds/permitCounts';
 import {
   acquirePermits,
   deletePermitSemaphore,
@@ -13,9 +13,9 @@ import {
   releasePermit,
   releasePermits,
   updatePermitLease,
-} from '../../../lib/synchronizers/permitScripts';
+} from '../../../lib/kinds/permitScripts';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
-import { trySetPermits } from '../../../lib/synchronizers/semaphoreScripts';
+import { trySetPermits } from '../../../lib/kinds/semaphoreScripts';
 import { prefixName, suffixName } from '../../../lib/util/names';
 import type { ScriptBench } from './ScriptBench';
 

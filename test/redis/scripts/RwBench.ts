@@ -4,15 +4,10 @@ import {
   isReadLocked,
   releaseReadLock,
   renewReadLocks,
-} from '../../../lib/locks/kinds/read';
+} from '../../../lib/kinds/read';
 import type { ReleaseReply } from '../../../lib/scripts/replies';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
-import {
-  acquireWriteLock,
-  forceReleaseWriteLock,
-  isWriteLocked,
-  releaseWriteLock,
-} from '../../../lib/locks/kinds/write';
+import { acquireWriteLock, forceReleaseWriteLock, isWriteLocked, releaseWriteLock } from '../../../lib/kinds/write';
 import { prefixName, suffixName } from '../../../lib/util/names';
 import type { ScriptBench } from './ScriptBench';
 

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../../../lib/synchronizers/latchScripts';
+import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../../../lib/kinds/latchScripts';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 

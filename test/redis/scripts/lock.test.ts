@@ -6,7 +6,7 @@ import {
   handOverLock,
   releaseLock,
   renewLocks,
-} from '../../../lib/locks/kinds/reentrantScripts';
+} from '../../../lib/kinds/reentrantScripts';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 

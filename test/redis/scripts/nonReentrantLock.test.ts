@@ -4,7 +4,7 @@ import {
   acquireNonReentrantFairLock,
   acquireNonReentrantLock,
   tryAcquireNonReentrantFairLock,
-} from '../../../lib/locks/kinds/nonReentrant';
+} from '../../../lib/kinds/nonReentrant';
 import type { NonReentrantReply } from '../../../lib/scripts/replies';
 import { FairBench } from './FairBench';
 import { useBench } from './ScriptBench';

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { renewReadLocks } from '../../../lib/locks/kinds/read';
+import { renewReadLocks } from '../../../lib/kinds/read';
 import { sleep } from '../../support';
 import { RwBench } from './RwBench';
 import { useBench } from './ScriptBench';

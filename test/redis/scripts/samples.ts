@@ -1,18 +1,18 @@
 import { type Script, type ScriptArg, PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
 import * as inspectedPermits from '../../../lib/inspection/describe';
 import * as peek from '../../../lib/inspection/peek';
-import * as countDownLatch from '../../../lib/synchronizers/latchScripts';
-import * as fairLock from '../../../lib/locks/kinds/fairScripts';
-import * as fencedLock from '../../../lib/locks/kinds/fenced';
-import * as groupLock from '../../../lib/locks/kinds/groupScripts';
-import * as lock from '../../../lib/locks/kinds/reentrantScripts';
-import * as nonReentrantLock from '../../../lib/locks/kinds/nonReentrant';
-import * as permitCounts from '../../../lib/synchronizers/permitCounts';
-import * as permits from '../../../lib/synchronizers/permitScripts';
-import * as readLock from '../../../lib/locks/kinds/read';
-import * as semaphore from '../../../lib/synchronizers/semaphoreScripts';
-import * as spinLock from '../../../lib/locks/kinds/spin';
-import * as writeLock from '../../../lib/locks/kinds/write';
+import * as countDownLatch from '../../../lib/kinds/latchScripts';
+import * as fairLock from '../../../lib/kinds/fairScripts';
+import * as fencedLock from '../../../lib/kinds/fenced';
+import * as groupLock from '../../../lib/kinds/groupScripts';
+import * as lock from '../../../lib/kinds/reentrantScripts';
+import * as nonReentrantLock from '../../../lib/kinds/nonReentrant';
+import * as permitCounts from '../../../lib/kinds/permitCounts';
+import * as permits from '../../../lib/kinds/permitScripts';
+import * as readLock from '../../../lib/kinds/read';
+import * as semaphore from '../../../lib/kinds/semaphoreScripts';
+import * as spinLock from '../../../lib/kinds/spin';
+import * as writeLock from '../../../lib/kinds/write';
 import { prefixName, suffixName } from '../../../lib/util/names';
 
 /** A write command that lays data out. */

@@ -9,7 +9,7 @@ import {
   releaseSemaphore,
   releaseSemaphoreIfExists,
   trySetPermits,
-} from '../../../lib/synchronizers/semaphoreScripts';
+} from '../../../lib/kinds/semaphoreScripts';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 

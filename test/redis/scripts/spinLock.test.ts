@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { acquireLock } from '../../../lib/locks/kinds/reentrantScripts';
-import { forceReleaseSpinLock, releaseSpinLock } from '../../../lib/locks/kinds/spin';
+import { acquireLock } from '../../../lib/kinds/reentrantScripts';
+import { forceReleaseSpinLock, releaseSpinLock } from '../../../lib/kinds/spin';
 import { useBench } from './ScriptBench';
 
 describe('spin lock scripts', () => {

@@ -1,6 +1,6 @@
 import type { LockHold, RLock } from '../../../lib/api';
 import * as errors from '../../../lib/errors';
-import { groupValues } from '../../../lib/locks/kinds/group';
+import { groupValues } from '../../../lib/kinds/group';
 import type { SimServer } from '../server/SimServer';
 import type { App } from '../workload/App';
 import { isDraining, pause } from '../workload/lockTasks';

@@ -18,7 +18,7 @@ export const EXPLORED_MUTATIONS: readonly ExploredMutation[] = [
     exploring: { scenario: 'permits', kind: 'late' },
     edits: [
       {
-        file: 'wait/Acquisition.ts',
+        file: 'acquire/Acquisition.ts',
         search: 'if (target.exchanges !== undefined && this.#isOnManyConnections() && !sendRecord.cancelled) {',
         replace: 'if (target.exchanges !== undefined && sendRecord.sends < 0) {',
       },
@@ -40,7 +40,7 @@ export const EXPLORED_MUTATIONS: readonly ExploredMutation[] = [
     exploring: { scenario: 'sections', kind: 'drain' },
     edits: [
       {
-        file: 'wait/acquireWithin.ts',
+        file: 'acquire/acquireWithin.ts',
         search: "(this.#state === 'draining' && this.#isInSection())",
         replace: "(this.#state === 'draining' && !this.#isInSection() && this.#sections.size < 0)",
       },

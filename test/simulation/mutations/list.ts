@@ -140,7 +140,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 40,
     edits: [
       {
-        file: 'locks/kinds/reentrantScripts.ts',
+        file: 'kinds/reentrantScripts.ts',
         search: "if not held then return redis.call('pttl', name) end",
         replace: "if not held then redis.call('hset', name, owner, 1) return nil end",
       },
@@ -151,7 +151,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 10,
     edits: [
       {
-        file: 'locks/kinds/reentrantScripts.ts',
+        file: 'kinds/reentrantScripts.ts',
         search: 'if not held then return nil end\nif left',
         replace: 'if not held then held = 1 end\nif left',
       },
@@ -164,7 +164,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 40,
     edits: [
       {
-        file: 'locks/kinds/reentrantScripts.ts',
+        file: 'kinds/reentrantScripts.ts',
         search: "if left ~= '0' then",
         replace: 'left = held - 1\nif left > 0 then',
       },
@@ -173,7 +173,9 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'no undo',
     within: 40,
-    edits: [{ file: 'wait/Rollback.ts', search: 'this.#entries.add(entry);', replace: 'leftover.ended?.(); return;' }],
+    edits: [
+      { file: 'acquire/Rollback.ts', search: 'this.#entries.add(entry);', replace: 'leftover.ended?.(); return;' },
+    ],
   },
   {
     name: 'an undo on another connection counts as done',
@@ -181,7 +183,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BROKEN, kinds: ['fair'] },
     edits: [
       {
-        file: 'wait/Rollback.ts',
+        file: 'acquire/Rollback.ts',
         search: 'if (found || this.#isBehind(sent, why, records)) return',
         replace: 'if (sent) return',
       },
@@ -190,7 +192,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a wait that ends forgets the attempt under way',
     within: 10,
-    edits: [{ file: 'wait/Acquisition.ts', search: 'if (this.repeated) {', replace: 'if (false) {' }],
+    edits: [{ file: 'acquire/Acquisition.ts', search: 'if (this.repeated) {', replace: 'if (false) {' }],
   },
   {
     name: 'a hand-over does not compare names',
@@ -228,7 +230,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...QUIET, kinds: ['lock'] },
     edits: [
       {
-        file: 'wait/acquireWithin.ts',
+        file: 'acquire/acquireWithin.ts',
         search: 'if (listening !== undefined) await orInterrupted(listening, limit);',
         replace: `if (listening !== undefined) {
           await orInterrupted(listening, limit);
@@ -359,7 +361,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: FORGETFUL,
     edits: [
       {
-        file: 'locks/kinds/reentrantScripts.ts',
+        file: 'kinds/reentrantScripts.ts',
         search: "if redis.pcall('hexists', KEYS[i], ARGV[moreArgs + i]) == 1 then",
         replace: "if redis.call('exists', KEYS[i]) == 1 then",
       },
@@ -372,7 +374,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...QUIET, kinds: ['fair'] },
     edits: [
       {
-        file: 'locks/kinds/fairScripts.ts',
+        file: 'kinds/fairScripts.ts',
         search: "return {wake(q), redis.call('llen', queue)}",
         replace: 'return {1, 0}',
       },
@@ -384,7 +386,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { javaApps: 0, kinds: ['fair'], synchronizers: 0, multis: 0, faults: [] },
     edits: [
       {
-        file: 'locks/kinds/fairScripts.ts',
+        file: 'kinds/fairScripts.ts',
         search: "redis.call('lrem', queue, 0, owner)\nif q.claimed",
         replace: 'if q.claimed',
       },
@@ -396,7 +398,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: QUEUED,
     edits: [
       {
-        file: 'locks/kinds/fairQueue.ts',
+        file: 'kinds/fairQueue.ts',
         search: 'if ttl == -2 and (not head or head == owner) then',
         replace: 'if ttl == -2 then',
       },
@@ -408,7 +410,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: QUEUED,
     edits: [
       {
-        file: 'locks/kinds/fairQueue.ts',
+        file: 'kinds/fairQueue.ts',
         search: '  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}${ENTER_OR_REENTER}',
         replace:
           '  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}\n' +
@@ -422,7 +424,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: QUEUED,
     edits: [
       {
-        file: 'locks/kinds/fairQueue.ts',
+        file: 'kinds/fairQueue.ts',
         search: 'if score and not held then score = refresh',
         replace:
           "if score and not held then redis.call('lrem', queue, 0, owner) redis.call('rpush', queue, owner) score = refresh",
@@ -435,7 +437,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...QUEUED, longHolds: 50, settings: { ...SHORT_LEASES, fairLockWaitTimeout: 5_000 } },
     edits: [
       {
-        file: 'locks/kinds/fairQueue.ts',
+        file: 'kinds/fairQueue.ts',
         search: 'if late <= waitMs / 2 then return score end',
         replace: 'if late < 1e9 then return score end',
       },
@@ -447,7 +449,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...QUIET, kinds: ['read', 'write'] },
     edits: [
       {
-        file: 'locks/kinds/read.ts',
+        file: 'kinds/read.ts',
         search: "redis.call('del', name)\nreturn tellReleased(publish, channel, message)",
         replace: "redis.call('del', name)\nreturn 1",
       },
@@ -459,7 +461,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...QUIET, apps: 3, tasks: 2, kinds: ['read', 'write'], longHolds: 60, settings: LONG_LEASES },
     edits: [
       {
-        file: 'locks/kinds/read.ts',
+        file: 'kinds/read.ts',
         search: 'if shortenLease(name, longest) then tell(publish, channel, message) end',
         replace: 'shortenLease(name, longest)',
       },
@@ -471,7 +473,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BROKEN, synchronizers: 100, thinkMs: 20, calmMs: 2_000 },
     edits: [
       {
-        file: 'synchronizers/semaphoreScripts.ts',
+        file: 'kinds/semaphoreScripts.ts',
         search: "resend: 'never',\n  synced: true,\n  lua: lua`${GIVE_BACK}\nlocal available",
         replace: "resend: 'connection',\n  synced: true,\n  lua: lua`${GIVE_BACK}\nlocal available",
       },
@@ -482,7 +484,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 40,
     edits: [
       {
-        file: 'locks/kinds/read.ts',
+        file: 'kinds/read.ts',
         search: "if mode == 'write' and redis.call('hexists', name, writer) == 0 then return ttl end",
         replace: '',
       },
@@ -491,7 +493,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a reader that leaves takes the lock away from the others',
     within: 40,
-    edits: [{ file: 'locks/kinds/read.ts', search: "if redis.call('hlen', name) > 1 then", replace: 'if false then' }],
+    edits: [{ file: 'kinds/read.ts', search: "if redis.call('hlen', name) > 1 then", replace: 'if false then' }],
   },
   {
     name: 'of the values of a group only the first is looked at',
@@ -499,7 +501,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: GROUPS,
     edits: [
       {
-        file: 'locks/kinds/groupScripts.ts',
+        file: 'kinds/groupScripts.ts',
         search: 'if holders[i] and holders[i] ~= owner and times[i]',
         replace: 'if i == at + 2 and holders[i] and holders[i] ~= owner and times[i]',
       },
@@ -511,7 +513,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: GROUPS,
     edits: [
       {
-        file: 'locks/kinds/groupScripts.ts',
+        file: 'kinds/groupScripts.ts',
         search: 'if freed or shorter then receivers',
         replace: 'if shorter then receivers',
       },
@@ -534,7 +536,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 10,
     edits: [
       {
-        file: 'locks/kinds/fenced.ts',
+        file: 'kinds/fenced.ts',
         search: "redis.call('incr', token)\n-- the heir",
         replace: '-- the heir',
       },
@@ -569,7 +571,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BESIDE_JAVA, kinds: ['lock'] },
     edits: [
       {
-        file: 'locks/kinds/reentrantScripts.ts',
+        file: 'kinds/reentrantScripts.ts',
         search: "redis.call('del', name)\nreturn tellReleased(publish, channel, message)",
         replace: "redis.call('del', name)\nreturn 1",
       },
@@ -581,7 +583,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BESIDE_JAVA, tasks: 4, kinds: ['read', 'write'] },
     edits: [
       {
-        file: 'locks/kinds/write.ts',
+        file: 'kinds/write.ts',
         search: "redis.call('del', name)\nend\nreturn tellReleased(publish, channel, message)",
         replace: "redis.call('del', name)\nend\nreturn 1",
       },
@@ -593,7 +595,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BESIDE_JAVA, kinds: ['fair'] },
     edits: [
       {
-        file: 'locks/kinds/fairScripts.ts',
+        file: 'kinds/fairScripts.ts',
         search: "return {wake(q), redis.call('llen', queue)}",
         replace: 'return {1, 0}',
       },

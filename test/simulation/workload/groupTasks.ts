@@ -1,5 +1,5 @@
 import type { LockHold } from '../../../lib/api';
-import { groupValues } from '../../../lib/locks/kinds/group';
+import { groupValues } from '../../../lib/kinds/group';
 import type { Served } from '../server/SimServer';
 import type { App } from './App';
 import type { HoldRecord } from './Oracle';

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { CommandExecutor } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandError, CommandTimeoutError } from '../../../lib/errors';
-import { FairQueueWatch } from '../../../lib/locks/kinds/FairQueueWatch';
-import type { FairTurn } from '../../../lib/locks/kinds/fairScripts';
+import { FairQueueWatch } from '../../../lib/kinds/FairQueueWatch';
+import type { FairTurn } from '../../../lib/kinds/fairScripts';
 import { fakeClock } from '../../support';
 import { FakeClient, NAME } from '../../support/fakeClient';
 

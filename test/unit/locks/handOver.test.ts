@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { CommandError, ConnectionError } from '../../../lib/errors';
-import type { AttemptRequest, Handover, LockKind, ReleaseRequest } from '../../../lib/locks/kinds/LockKind';
+import type { AttemptRequest, Handover, LockKind, ReleaseRequest } from '../../../lib/kinds/LockKind';
 import type { AcquireReply } from '../../../lib/scripts/replies';
 import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';

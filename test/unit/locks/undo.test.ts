@@ -4,7 +4,7 @@ import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
-import type { AttemptRequest } from '../../../lib/locks/kinds/LockKind';
+import type { AttemptRequest } from '../../../lib/kinds/LockKind';
 import { undo } from '../../../lib/locks/core/undo';
 import { Drain } from '../../../lib/watchdog/drain';
 import { Ownership, ownershipKey } from '../../../lib/watchdog/Ownership';
@@ -13,7 +13,7 @@ import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
 const LOST = { breaks: true } as const;
-/** As in `wait/Rollback`, in ms. */
+/** As in `acquire/Rollback`, in ms. */
 const LATE_MS = 60_000;
 
 describe('undoing what nobody saw the end of', () => {

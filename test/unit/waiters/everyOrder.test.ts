@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { acquireWithin, type Acquirable, type Attempt } from '../../../lib/wait/acquireWithin';
-import { WaitLimit } from '../../../lib/wait/WaitLimit';
+import { acquireWithin, type Acquirable, type Attempt } from '../../../lib/acquire/acquireWithin';
+import { WaitLimit } from '../../../lib/acquire/WaitLimit';
 import { lockWakeRule, semaphoreWakeRule } from '../../../lib/waiters/WaitQueue';
 import type { WaitOrder } from '../../../lib/waiters/Waiter';
 import { turn } from '../../support';

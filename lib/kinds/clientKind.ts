@@ -1,10 +1,10 @@
-import type { CommandExecutor, SendRecord } from '../../connection/pending/CommandExecutor';
-import { IllegalMonitorStateError } from '../../errors';
-import { ACQUIRED, type AcquireReply, type NonReentrantReply, type ReleaseReply } from '../../scripts/replies';
-import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../../scripts/Script';
-import { ownerName } from '../../util/names';
-import { lockWakeRule } from '../../waiters/WaitQueue';
-import type { GroupValues, Renewable, Renewal, Renewed } from '../../watchdog/Ownership';
+import type { CommandExecutor, SendRecord } from '../connection/pending/CommandExecutor';
+import { IllegalMonitorStateError } from '../errors';
+import { ACQUIRED, type AcquireReply, type NonReentrantReply, type ReleaseReply } from '../scripts/replies';
+import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
+import { ownerName } from '../util/names';
+import { lockWakeRule } from '../waiters/WaitQueue';
+import type { GroupValues, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
 import { LEFT_FREE_LOCK } from './fairScripts';
 import { renewValues } from './groupScripts';
 import type { LockDescriptor, RenewalFamily } from './Kind';

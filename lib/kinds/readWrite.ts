@@ -1,7 +1,7 @@
-import { decodeFlag } from '../../scripts/replies';
-import { defineScript, lua, type Script } from '../../scripts/Script';
-import { TELL } from '../../scripts/shortenLease';
-import { prefixName, remembered, suffixName } from '../../util/names';
+import { decodeFlag } from '../scripts/replies';
+import { defineScript, lua, type Script } from '../scripts/Script';
+import { TELL } from '../scripts/shortenLease';
+import { prefixName, remembered, suffixName } from '../util/names';
 
 /** The channel of both halves: `redisson_rwlock:{name}`. */
 const readWriteChannel = remembered((rawName) => prefixName('redisson_rwlock', rawName));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import type { SinonFakeTimers } from 'sinon';
-import { INTERRUPTED, WaitLimit } from '../../../lib/wait/WaitLimit';
+import { INTERRUPTED, WaitLimit } from '../../../lib/acquire/WaitLimit';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { acquireWithin, type Acquirable } from '../../../lib/wait/acquireWithin';
-import { BackOffWait } from '../../../lib/wait/BackOffWait';
-import { WaitLimit } from '../../../lib/wait/WaitLimit';
+import { acquireWithin, type Acquirable } from '../../../lib/acquire/acquireWithin';
+import { BackOffWait } from '../../../lib/acquire/BackOffWait';
+import { WaitLimit } from '../../../lib/acquire/WaitLimit';
 import { fakeClock } from '../../support';
 
 describe('waiting by back-off', () => {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandError } from '../../../lib/errors';
-import { Rollback, type Leftover, type LeftoverPlace } from '../../../lib/wait/Rollback';
+import { Rollback, type Leftover, type LeftoverPlace } from '../../../lib/acquire/Rollback';
 import { fakeClock } from '../../support';
 
 describe('Rollback', () => {

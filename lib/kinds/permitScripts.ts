@@ -1,4 +1,4 @@
-import type { Kind } from '../locks/kinds/Kind';
+import type { Kind, PermitKeys } from './Kind';
 import { NOTICE_MS } from '../scripts/shortenLease';
 import {
   acquiredPermits,
@@ -22,7 +22,6 @@ import {
 } from '../scripts/replies';
 import { defineScript, lua, SERVER_TIME } from '../scripts/Script';
 import { suffixName } from '../util/names';
-import type { PermitKeys } from './RedisObject';
 import { semaphoreChannel, trySetPermits } from './semaphoreScripts';
 
 /*

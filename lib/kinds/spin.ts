@@ -1,6 +1,6 @@
-import { decodeFlag, decodeRelease } from '../../scripts/replies';
-import { defineScript, lua } from '../../scripts/Script';
-import { LEAVE_HOLDS, SHORTEN_LEASE } from '../../scripts/shortenLease';
+import { decodeFlag, decodeRelease } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
+import { LEAVE_HOLDS, SHORTEN_LEASE } from '../scripts/shortenLease';
 import { lockDescriptor } from './Kind';
 import { acquireLock } from './reentrantScripts';
 

@@ -1,9 +1,8 @@
-import type { Kind } from '../locks/kinds/Kind';
+import type { Kind, ObjectKeys } from './Kind';
 import { defineIntegerScript } from '../scripts/integerScript';
 import { decodeCount, decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
-import type { ObjectKeys } from './RedisObject';
 
 /*
  * The semaphore (Redisson: RedissonSemaphore).

@@ -1,5 +1,5 @@
-import { decodeNonReentrant, decodeNonReentrantFair } from '../../scripts/replies';
-import { defineScript, lua } from '../../scripts/Script';
+import { decodeNonReentrant, decodeNonReentrantFair } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
 import { FAIR } from './fair';
 import { FAIR_ACQUIRE, FAIR_TRY, oneShotAcquire, queueingAcquire } from './fairQueue';
 import { lockDescriptor } from './Kind';

@@ -1,8 +1,8 @@
-import type { ObjectKind, RedissonClient, RLock } from '../../api';
-import type { NonReentrantReply, ReleaseReply } from '../../scripts/replies';
-import type { Script, ScriptArg } from '../../scripts/Script';
-import type { WaitOrder } from '../../waiters/Waiter';
-import type { WakeRule } from '../../waiters/WaitQueue';
+import type { ObjectKind, RedissonClient, RLock } from '../api';
+import type { NonReentrantReply, ReleaseReply } from '../scripts/replies';
+import type { Script, ScriptArg } from '../scripts/Script';
+import type { WaitOrder } from '../waiters/Waiter';
+import type { WakeRule } from '../waiters/WaitQueue';
 import type { AttemptRequest, ReleaseRequest } from './LockKind';
 import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
 
@@ -113,3 +113,9 @@ export function lockDescriptor<const L extends Omit<LockDescriptor, 'scripts'>>(
   const scripts = [...ofAll, ...ofSome.filter((one) => one !== undefined)];
   return { ...lock, scripts: () => scripts };
 }
+
+/** The keys of a synchronizer by their names in its scripts, and the channel to which its waiters subscribe. */
+export type ObjectKeys = Readonly<Record<'name' | 'channel', string>>;
+
+/** The keys of a semaphore with leased permits; `permits` is the zset of those that are taken. */
+export type PermitKeys = Readonly<Record<'name' | 'channel' | 'permits', string>>;

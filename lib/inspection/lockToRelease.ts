@@ -1,5 +1,5 @@
 import type { RedissonClient, RLock } from '../api';
-import { ALL_KINDS, KINDS } from './allKinds';
+import { ALL_KINDS, KINDS } from '../kinds/allKinds';
 
 /** An object as the inspector reports it. */
 interface Reported {

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { CommandError, CommandTimeoutError, ConnectionError } from '../../../lib/errors';
-import { type Acquirable, acquireWithin, type Attempt, type Wait, type Wake } from '../../../lib/wait/acquireWithin';
-import { WaitLimit } from '../../../lib/wait/WaitLimit';
+import { type Acquirable, acquireWithin, type Attempt, type Wait, type Wake } from '../../../lib/acquire/acquireWithin';
+import { WaitLimit } from '../../../lib/acquire/WaitLimit';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 

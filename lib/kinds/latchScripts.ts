@@ -1,8 +1,7 @@
-import type { Kind } from '../locks/kinds/Kind';
+import type { Kind, ObjectKeys } from './Kind';
 import { defineIntegerScript } from '../scripts/integerScript';
 import { decodeCount, decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
-import type { ObjectKeys } from './RedisObject';
 
 /*
  * The count-down latch (Redisson: RedissonCountDownLatch).

@@ -1,7 +1,7 @@
-import { decodeAcquire, decodeFlag, decodeRelease } from '../../scripts/replies';
-import { defineScript, lua } from '../../scripts/Script';
-import { LEAVE_HOLDS, SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
-import { writeOwnerName } from '../../util/names';
+import { decodeAcquire, decodeFlag, decodeRelease } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
+import { LEAVE_HOLDS, SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../scripts/shortenLease';
+import { writeOwnerName } from '../util/names';
 import { lockDescriptor } from './Kind';
 import { defineForceReleaseScript, LONGEST_READ, READ_WRITE } from './readWrite';
 

@@ -1,7 +1,7 @@
-import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
-import { decodeFencedAcquire, decodeFencedHandOver } from '../../scripts/replies';
-import { defineScript, lua } from '../../scripts/Script';
-import { prefixName } from '../../util/names';
+import type { CommandExecutor } from '../connection/pending/CommandExecutor';
+import { decodeFencedAcquire, decodeFencedHandOver } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
+import { prefixName } from '../util/names';
 import { lockDescriptor } from './Kind';
 import { LOCK, lockChannel } from './reentrant';
 

@@ -1,6 +1,6 @@
-import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from '../../scripts/replies';
-import { defineScript, lua } from '../../scripts/Script';
-import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
+import { decodeAcquire, decodeFlag, decodeFlags, decodeRelease } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
+import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../scripts/shortenLease';
 import { lockDescriptor } from './Kind';
 import { defineForceReleaseScript, HELD_ASIDE, LONGEST_READ, READ_WRITE } from './readWrite';
 

@@ -1,6 +1,6 @@
-import { decodeFlag, decodeFlags, decodeGone, decodeGroupAcquire, decodeGroupRelease } from '../../scripts/replies';
-import { defineScript, lua, SERVER_TIME } from '../../scripts/Script';
-import { NOTICE_MS, TELL } from '../../scripts/shortenLease';
+import { decodeFlag, decodeFlags, decodeGone, decodeGroupAcquire, decodeGroupRelease } from '../scripts/replies';
+import { defineScript, lua, SERVER_TIME } from '../scripts/Script';
+import { NOTICE_MS, TELL } from '../scripts/shortenLease';
 
 /*
  * The lock of several values of one group (Redisson: RedissonFasterMultiLock).

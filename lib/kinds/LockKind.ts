@@ -1,11 +1,11 @@
-import type { ObjectKind } from '../../api';
-import type { SendRecord, CommandExecutor } from '../../connection/pending/CommandExecutor';
-import type { WaitOrder } from '../../waiters/Waiter';
-import type { WakeRule } from '../../waiters/WaitQueue';
-import type { GroupValues, Ownership, Renewal } from '../../watchdog/Ownership';
-import type { AcquireReply, ReleaseReply } from '../../scripts/replies';
-import type { Search } from '../../wait/Rollback';
-import type { Wait } from '../../wait/acquireWithin';
+import type { ObjectKind } from '../api';
+import type { SendRecord, CommandExecutor } from '../connection/pending/CommandExecutor';
+import type { WaitOrder } from '../waiters/Waiter';
+import type { WakeRule } from '../waiters/WaitQueue';
+import type { GroupValues, Ownership, Renewal } from '../watchdog/Ownership';
+import type { AcquireReply, ReleaseReply } from '../scripts/replies';
+import type { Search } from '../acquire/Rollback';
+import type { Wait } from '../acquire/acquireWithin';
 
 /** The owner and the lock that a command concerns. */
 export interface LockSubject {

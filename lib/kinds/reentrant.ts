@@ -1,4 +1,4 @@
-import { prefixName, remembered } from '../../util/names';
+import { prefixName, remembered } from '../util/names';
 import { type Kind, lockDescriptor } from './Kind';
 import { acquireLock, forceReleaseLock, handOverLock, releaseLock } from './reentrantScripts';
 
@@ -8,7 +8,7 @@ export const lockChannel = remembered((rawName) => prefixName('redisson_lock__ch
 /** The message of an unlock. */
 export const UNLOCK_MESSAGE = '0';
 
-/** The reentrant lock (Redisson: RedissonLock). Its data is described in `locks/kinds/reentrantScripts.ts`. */
+/** The reentrant lock (Redisson: RedissonLock). Its data is described in `kinds/reentrantScripts.ts`. */
 export const LOCK = lockDescriptor({
   name: 'lock',
   noun: 'lock',

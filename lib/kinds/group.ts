@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { ConfigError } from '../../errors';
-import type { ScriptArg } from '../../scripts/Script';
-import { describe } from '../../util/describe';
-import { highwayHash128 } from '../../util/highwayHash';
-import type { WakeRule } from '../../waiters/WaitQueue';
-import type { GroupValues, Ownership } from '../../watchdog/Ownership';
+import { ConfigError } from '../errors';
+import type { ScriptArg } from '../scripts/Script';
+import { describe } from '../util/describe';
+import { highwayHash128 } from '../util/highwayHash';
+import type { WakeRule } from '../waiters/WaitQueue';
+import type { GroupValues, Ownership } from '../watchdog/Ownership';
 import {
   acquireValues,
   areValuesLocked,

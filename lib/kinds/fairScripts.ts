@@ -1,4 +1,4 @@
-import { SHORTEN_LEASE } from '../../scripts/shortenLease';
+import { SHORTEN_LEASE } from '../scripts/shortenLease';
 import {
   AHEAD_OF,
   CLAIM,
@@ -15,8 +15,8 @@ import {
   WAITERS,
   WAKE,
 } from './fairQueue';
-import { decodeAcquire, decodeCount, decodeFairAcquire, decodeFairRelease, decodeFlag } from '../../scripts/replies';
-import { defineScript, lua } from '../../scripts/Script';
+import { decodeAcquire, decodeCount, decodeFairAcquire, decodeFairRelease, decodeFlag } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
 
 /*
  * The fair lock (Redisson: RedissonFairLock).

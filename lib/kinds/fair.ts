@@ -1,4 +1,4 @@
-import { prefixName } from '../../util/names';
+import { prefixName } from '../util/names';
 import type { FAIR_ACQUIRE } from './fairQueue';
 import {
   abandonFairLock,
@@ -24,7 +24,7 @@ export function fairKeys(rawName: string): Readonly<Record<(typeof FAIR_ACQUIRE.
 
 /**
  * The fair lock (Redisson: RedissonFairLock): a queue in Redis, in which each waiter has its own channel. Redis decides
- * the order, so there is no hand-over within the process. Its data is described in `locks/kinds/fairScripts.ts`.
+ * the order, so there is no hand-over within the process. Its data is described in `kinds/fairScripts.ts`.
  */
 export const FAIR = lockDescriptor({
   name: 'fair',

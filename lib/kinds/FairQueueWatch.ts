@@ -3,12 +3,12 @@ import {
   newCleanupRecord,
   newSendRecord,
   type SendRecord,
-} from '../../connection/pending/CommandExecutor';
-import { CommandError } from '../../errors';
-import { PUBLISH_COMMAND } from '../../scripts/Script';
-import type { Waiter } from '../../waiters/Waiter';
-import type { Subscriptions } from '../../waiters/Subscriptions';
-import { lockWakeRule } from '../../waiters/WaitQueue';
+} from '../connection/pending/CommandExecutor';
+import { CommandError } from '../errors';
+import { PUBLISH_COMMAND } from '../scripts/Script';
+import type { Waiter } from '../waiters/Waiter';
+import type { Subscriptions } from '../waiters/Subscriptions';
+import { lockWakeRule } from '../waiters/WaitQueue';
 import { fairKeys } from './fair';
 import { checkFairTurn, type FairTurn } from './fairScripts';
 import type { Heir, QueueWatch } from './LockKind';

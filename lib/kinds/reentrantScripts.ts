@@ -1,6 +1,6 @@
-import { LEAVE_HOLDS, SHORTEN_LEASE, TELL, TELL_RELEASED } from '../../scripts/shortenLease';
-import { defineScript, lua } from '../../scripts/Script';
-import { decodeAcquire, decodeFlags, decodeRelease, RELEASED_HANDED } from '../../scripts/replies';
+import { LEAVE_HOLDS, SHORTEN_LEASE, TELL, TELL_RELEASED } from '../scripts/shortenLease';
+import { defineScript, lua } from '../scripts/Script';
+import { decodeAcquire, decodeFlags, decodeRelease, RELEASED_HANDED } from '../scripts/replies';
 
 /*
  * The reentrant lock (Redisson: RedissonLock).

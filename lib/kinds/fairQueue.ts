@@ -1,6 +1,6 @@
-import { lua, SERVER_TIME } from '../../scripts/Script';
-import { NOTICE_MS, TELL } from '../../scripts/shortenLease';
-import { FIRST_AUTOMATIC_THREAD_ID } from '../../thread/threadScope';
+import { lua, SERVER_TIME } from '../scripts/Script';
+import { NOTICE_MS, TELL } from '../scripts/shortenLease';
+import { FIRST_AUTOMATIC_THREAD_ID } from '../thread/threadScope';
 
 /*
  * The queue of a fair lock, as Lua functions that its scripts share, and the acquisitions of the fair locks. Most
