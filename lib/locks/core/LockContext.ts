@@ -25,7 +25,7 @@ export interface LockContext {
   /** Warns once per client that its user may not publish, so that no waiter was notified of a release. */
   warnUnheard(name: string): void;
   /** Warns once per client that a hold of `acquire()` was dropped without `unlock()`. */
-  warnAbandoned(name: string): void;
+  readonly warnAbandoned: (name: string) => void;
   /** Whether an acquisition may still begin. */
   readonly closing: Closing;
   /** Waiting calls in scopes, which may wait for their own scope. */
