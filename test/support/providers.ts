@@ -1,8 +1,8 @@
-/** How a managed service differs from a server of one's own, as far as it is documented. */
+/** How a managed service differs from a server of one's own, as we understand it. */
 export interface ProviderProfile {
   /** Its name in docs/managed.md. */
   readonly name: string;
-  /** Where this is from. */
+  /** Pages that say more; their words were not compared with ours. */
   readonly sources: readonly string[];
   /**
    * Commands that it refuses (`config`, or with a subcommand, `client list`), and its words for it; `%s`: the command as
@@ -23,8 +23,8 @@ const NO_RIGHT = "NOPERM this user has no permissions to run the '%s' command";
 const REDIS_ERRORS = 'https://redis.io/docs/latest/develop/reference/errors/common/err-unknown-command/';
 
 /**
- * The profiles. A refusal whose source does not quote it has Redis' own words. Each refuses at least what is documented;
- * where the documentation leaves it open, the stricter reading is taken, so that what works here works there.
+ * The profiles. Most refusals have Redis' own words. Which commands a service refuses is a strict guess: a profile shows
+ * that the locks do without them, and not that the service refuses them.
  */
 export const PROVIDERS: readonly ProviderProfile[] = [
   {
