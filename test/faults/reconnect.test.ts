@@ -7,7 +7,7 @@ const STEPS = [
   ['the choice of the database', /\bselect\b/i],
   ['its name', /\bsetname\b/i],
   ['the ready check', /\binfo\b/i],
-  ['the release', /\bevalsha\b/i],
+  ['the release', /\beval(sha)?\b/i],
 ] as const;
 
 describe('an unlock() whose connection is killed', () => {
