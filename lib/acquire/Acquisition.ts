@@ -89,7 +89,7 @@ export class Acquisition<T> implements Acquirable<T> {
   wait: Wait<T> | undefined;
   readonly #context: AcquireContext;
   readonly #target: Target<T>;
-  /** Whether an attempt has no reply yet. */
+  /** Whether an attempt has no reply yet, or waits to be sent. */
   #open = false;
   /** The error of the last attempt that got no reply in time. */
   #timeout: CommandTimeoutError | undefined;
@@ -140,10 +140,10 @@ export class Acquisition<T> implements Acquirable<T> {
   attempt(): Promise<Attempt<T>> {
     const target = this.#target;
     const before = target.before?.();
+    this.#open = true;
     if (before !== undefined) return before.then(() => this.#attemptAgain());
     const { sendRecord } = this;
     sendRecord.sentAt = sendRecord.refusal = undefined;
-    this.#open = true;
     return target.send(sendRecord).then(
       (reply) => {
         const now = performance.now();

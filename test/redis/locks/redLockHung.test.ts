@@ -1,6 +1,13 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { ConfigError, LockTimeoutError, type LockHold, type Redisson, type RLock } from '../../../lib';
+import {
+  CommandTimeoutError,
+  ConfigError,
+  LockTimeoutError,
+  type LockHold,
+  type Redisson,
+  type RLock,
+} from '../../../lib';
 import { client, connection, gone, LONG_LEASE_MS, within } from '../../faults/scene';
 import { monotonicNow, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 import { Inside, rejection } from '../synchronizers/support';
@@ -26,6 +33,15 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
   function red(clients = mine): RLock {
     return clients[0]!.getRedLock(...clients.map((each) => each.getLock(name)));
   }
+
+  it('C11: where no server answers, the time-out does not say that others hold it', async function () {
+    this.timeout(15_000);
+    for (const server of servers) server.pause();
+    const error = (await rejection(red().acquire({ waitTime: 2_500 }))) as LockTimeoutError;
+    for (const server of servers) server.resume();
+    expect(error).to.be.instanceOf(LockTimeoutError);
+    expect([error.reason, error.cause instanceof CommandTimeoutError]).to.deep.equal(['unanswered', true]);
+  });
 
   for (const which of [0, 1, 2]) {
     it(`number ${which} of three costs its time-out once, not at each acquisition, and is used again when it is back`, async function () {
