@@ -33,13 +33,40 @@ export function inMemory(): World {
   };
 }
 
-/** Lets so much time pass for the keys that match. */
+/**
+ * Lets so much time pass for the keys that match: for their leases, and for the times in them, which scripts compare with
+ * the server's clock: scores of permits and of fair queues, ends of a group's values, claims (`score:end:probed`).
+ */
 const PASS = `
+  local passed = tonumber(ARGV[2])
+  local function earlier(text)
+    local time = tonumber(text)
+    if not time or time < 1e12 or time > 1e14 then return nil end
+    return string.format('%.0f', time - passed)
+  end
+  local function shiftScores(key)
+    local all = redis.call('zrange', key, 0, -1, 'withscores')
+    for i = 1, #all, 2 do
+      local score = earlier(all[i + 1])
+      if score then redis.call('zadd', key, score, all[i]) end
+    end
+  end
+  local function shiftFields(key)
+    local all = redis.call('hgetall', key)
+    for i = 1, #all, 2 do
+      local field, value = all[i], all[i + 1]
+      local score, ends, probed = string.match(value, '^([^:]*):([^:]*):(%d)$')
+      if score then redis.call('hset', key, field, earlier(score) .. ':' .. earlier(ends) .. ':' .. probed)
+      elseif string.sub(field, -12) == ':expire_time' then redis.call('hset', key, field, earlier(value)) end
+    end
+  end
   for _, key in ipairs(redis.call('keys', ARGV[1])) do
     local left = redis.call('pttl', key)
-    if left >= 0 then
-      if left <= tonumber(ARGV[2]) then redis.call('del', key)
-      else redis.call('pexpire', key, left - ARGV[2]) end
+    if left >= 0 and left <= passed then redis.call('del', key)
+    else
+      if left >= 0 then redis.call('pexpire', key, left - passed) end
+      local kind = redis.call('type', key).ok
+      if kind == 'zset' then shiftScores(key) elseif kind == 'hash' then shiftFields(key) end
     end
   end
   local now = redis.call('time')
