@@ -180,6 +180,8 @@ describe('the dashboard in a browser', function () {
     // What cannot be typed is typed as it is shown.
     await page.click('.detail .danger');
     const shown = evil.replace(/\n.*(?=")/s, '\\n\\u202e\\u3164\\udb40\\udc41');
+    // Before it is open, what is typed goes elsewhere.
+    await page.waitForSelector('dialog[open] input');
     await page.type('dialog input', shown);
     await page.waitForSelector('dialog button.danger:not(:disabled)');
   });
