@@ -33,6 +33,8 @@ export interface TurnQueue {
   readonly readersSleep: boolean;
   /** Whether the reply to an unlock tells how many listen, all of them for this lock. */
   readonly counted: boolean;
+  /** Whether messages arrive, so that this process is one of those who listen. */
+  readonly heard: boolean;
   /** Asks Redis how many listen. @returns `undefined` when that cannot be known */
   countListeners(): Promise<number | undefined>;
   /** Its head may try now. */
@@ -172,9 +174,10 @@ export class Turns {
    * That unlock was answered.
    * @param receivers - how many subscribers got its message; 0 when unknown; -1 when there was no message, since the
    *   lock is not free
-   * @param listens - whether this process may be one of them. @default true
+   * @param listens - whether this process is one of them. Without a queue it is not, or only for a moment: then its own
+   *   message soon counts as one that has passed. @default whether its queue hears messages
    */
-  released(receivers: number, listens = true): void {
+  released(receivers: number, listens = this.#queue?.heard === true): void {
     const queue = this.#queue;
     this.#releasing--;
     if (receivers < 0) {
@@ -193,6 +196,8 @@ export class Turns {
     this.#alone = counted && others === 0 && (receivers === 0 || queue?.readersSleep !== true);
     this.#toPass = toCome;
     if (this.#alone || toCome === 0) queue?.wakeHead();
+    // Needed for so long, or `Subscriptions.released` would count the same unlock again.
+    if (receivers > 0) this.#until = performance.now() + GIVE_WAY_MS;
     // If the only subscriber is another process, its message passes first, and then the head tries again.
     if (toCome > 0) this.#wait();
   }

@@ -165,6 +165,10 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     return this.#subscription.counted;
   }
 
+  get heard(): boolean {
+    return this.#subscription.heard;
+  }
+
   countListeners(): Promise<number | undefined> {
     return this.#subscription.countListeners();
   }
@@ -287,7 +291,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
       // A wake-up that it did not use, or used in vain, goes to another waiter.
       const handsOn = waiter.wakeKept || (waiter.woken && leaseMs === undefined);
       const there = this.#shared?.delete(waiter) === true;
-      if (there && leaseMs !== undefined && !this.#subscription.heard) this.wakeSome(FOLLOWERS);
+      if (there && leaseMs !== undefined && !this.heard) this.wakeSome(FOLLOWERS);
       else if (there && handsOn) this.wakeSome(1);
     } else if (waiter === this.#head) {
       this.#head = this.#followers?.values().next().value;
@@ -308,7 +312,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
 
   /** Waiters listen: while no message arrives they attempt without. */
   #poll(): void {
-    if (!this.#subscription.heard) this.#polling ??= new Polling(this, this.#subscription.live);
+    if (!this.heard) this.#polling ??= new Polling(this, this.#subscription.live);
   }
 
   #succeed(former: Waiter<unknown, H>, awake: boolean): void {

@@ -46,6 +46,21 @@ describe('giving way to other processes', () => {
     expect(mine.state).to.equal('resolved');
   });
 
+  it('A3: it gives way after each of its unlocks, not only after the first of a loop', async () => {
+    await two.subscriber.subscribe(one.kind.channelOf('a', ''));
+    await one.lock().lock(-1, undefined, 1);
+    for (let round = 1; round <= 3; round++) {
+      // It has left the channel by then.
+      await turn();
+      await one.lock().unlock(1);
+      const mine = new Outcome(one.lock().lock(-1, undefined, 1));
+      await clock.tickAsync(4);
+      expect(mine.state, `round ${round}`).to.equal('pending');
+      await clock.tickAsync(1);
+      expect(mine.state, `round ${round}`).to.equal('resolved');
+    }
+  });
+
   it('one attempt, a short wait and a re-entry do not give way', async () => {
     await two.subscriber.subscribe(one.kind.channelOf('a', ''));
     for (const take of [

@@ -105,6 +105,21 @@ describe('Subscriptions', () => {
     expect(sleep.state).to.equal('resolved');
   });
 
+  it('A3: an unlock is counted once: its own message is not taken for that of another later', async () => {
+    const former = join('a', 'fifo');
+    listen(former);
+    await turn();
+    former.leave();
+    const turns = subscriptions.turns('a', 'name of a')!;
+    await clock.tickAsync(5);
+    turns.releasing();
+    turns.message();
+    turns.released(1);
+    subscriptions.released('a', 'name of a', 1);
+    expect(subscriptions.turns('a', 'name of a')).to.equal(turns);
+    expect(turns.givesWay).to.equal(false);
+  });
+
   it('A3: a single caller does not wait long for others that are gone', async () => {
     subscriptions.released('a', 'name of a', 3);
     const sleep = new Outcome(join('a', 'fifo').sleep(Infinity));

@@ -12,6 +12,7 @@ describe('Turns', () => {
   const queue = {
     readersSleep: false,
     counted: true,
+    heard: true,
     countListeners: (): Promise<number | undefined> => Promise.resolve(undefined),
     wakeHead: (): void => void (wakes += 1),
   };
@@ -19,7 +20,7 @@ describe('Turns', () => {
   beforeEach(() => {
     clock = fakeClock();
     wakes = 0;
-    Object.assign(queue, { readersSleep: false, counted: true });
+    Object.assign(queue, { readersSleep: false, counted: true, heard: true });
     turns = new Turns('name');
     turns.attach(queue);
   });
@@ -199,6 +200,20 @@ describe('Turns', () => {
       turns.attach(queue);
       expect(messages(2)).to.deep.equal([false, true]);
       turns.begin(performance.now());
+    }
+  });
+
+  it('A3: at rest, or while it hears nothing, those who listen are others', () => {
+    for (const rests of [true, false]) {
+      if (rests) turns.detach();
+      else queue.heard = false;
+      for (let round = 0; round < 2; round++) {
+        turns.releasing();
+        turns.released(1);
+        expect(turns.givesWay, `round ${round}`).to.equal(true);
+      }
+      turns.attach(queue);
+      expect(messages(1)).to.deep.equal([true]);
     }
   });
 
