@@ -245,8 +245,9 @@ export class Acquisition<T> implements Acquirable<T> {
   }
 
   giveUp(pending: Promise<Attempt<T>> | undefined, inDoubt: boolean): void {
-    // A command on a broken connection may still run after a reply came on the next connection.
-    const doubtful = inDoubt || this.#isOnManyConnections();
+    // A command on a broken connection may still run after a reply came on the next connection. Asked in any case, since
+    // the undo reads it from the record.
+    const doubtful = this.#isOnManyConnections() || inDoubt;
     this.sendRecord.cancelled = true;
     this.wait?.acquiredFor?.(undefined);
     pending?.catch(() => undefined);

@@ -68,13 +68,13 @@ export interface Leftover {
  * - `doubtful`: the command ended without a reply that its caller could use.
  * - `twice`: the command succeeded, and was written to another connection before, where it may run once more.
  * - `released`: a release that may not have run. What it was to remove was there before, so its lease has begun.
- * - `unconfirmed`: a release that no replica has confirmed. A failover may bring back what it has removed.
+ * - `unconfirmed`: a release or an undo that no replica has confirmed. A failover may bring back what it has removed.
  */
 export type Why = 'doubtful' | 'twice' | 'released' | 'unconfirmed';
 
 interface Entry {
   readonly leftover: Leftover;
-  readonly why: Why;
+  why: Why;
   readonly startedAt: number;
   pauseMs: number;
   /** Monotonic time of the next try; `Infinity` while one is under way. */
@@ -116,7 +116,7 @@ export function endsUndo(error: unknown): boolean {
  * | lost connection, abort, too few replicas, late     | gone: for its lease and a minute, with others ({@link lateMs}) |
  * | success, but written to two connections            | `twice`: for its lease and a minute                           |
  * | a release without a reply                          | `released`: as `doubtful`, for what is left of the lease      |
- * | a release that no replica has confirmed            | `unconfirmed`: for its lease and a minute                     |
+ * | a release or an undo that no replica has confirmed | `unconfirmed`: for its lease and a minute                     |
  * | an undo: shut-down, key of another type            | that was the last try                                         |
  * | an undo: any other error                           | it is retried, after growing pauses                           |
  *
@@ -176,8 +176,7 @@ export class Rollback {
   }
 
   async #undo(entry: Entry): Promise<void> {
-    const { leftover, why } = entry;
-    const { sent } = leftover;
+    const { leftover } = entry;
     const records: SendRecord[] = [];
     entry.dueAt = Infinity;
     try {
@@ -186,7 +185,8 @@ export class Rollback {
         records.push(sendRecord);
         return sendRecord;
       });
-      if (found || this.#isBehind(sent, why, records)) return this.#end(entry);
+      if (!found && records.some(({ unconfirmed }) => unconfirmed === true)) entry.why = 'unconfirmed';
+      if (found || this.#isBehind(leftover.sent, entry.why, records)) return this.#end(entry);
     } catch (error) {
       if (endsUndo(error)) return this.#end(entry);
     }

@@ -236,10 +236,11 @@ class PermitIds implements Target<string[]> {
       place: { key: object.keys.permits, member: ids[0]! },
       search: permitSearch(object.context.executor),
       undo: async (newRecord) => {
-        const options = { moreArgs: ids, sendRecord: newRecord() };
+        const sendRecord = newRecord();
+        const options = { moreArgs: ids, sendRecord };
         const released = await object.run(releasePermits, args, 'give back permits of', options);
-        // A command that was sent twice may still take them once more.
-        return released > 0 && sent.sends === 1;
+        // A command that was sent twice may still take them once more, and a failover may bring them back.
+        return released > 0 && sent.sends === 1 && sendRecord.unconfirmed !== true;
       },
     };
     object.context.rollback.undo(leftover, why);

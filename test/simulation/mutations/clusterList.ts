@@ -113,7 +113,7 @@ export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a release that no replica has confirmed is forgotten',
-    by: { file: 'test/unit/locks/undo.test.ts', grep: 'looks for a lock whose release no replica has confirmed' },
+    by: { file: 'test/unit/locks/undo.test.ts', grep: 'no replica has confirmed: a failover may bring it back' },
     edits: [
       {
         file: 'locks/core/LockEngine.ts',

@@ -1,6 +1,6 @@
 import type { Mutation } from '../bundle';
 import { CLUSTER_MUTATIONS } from './clusterList';
-import { EXPLORED_MUTATIONS } from './exploredList';
+import { DEFECT_MUTATIONS } from './defectList';
 import type { GivenProfile } from '../workload/clusterWorlds';
 import type { Profile } from '../workload/World';
 
@@ -184,8 +184,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'acquire/Rollback.ts',
-        search: 'if (found || this.#isBehind(sent, why, records)) return',
-        replace: 'if (sent) return',
+        search: 'if (found || this.#isBehind(leftover.sent, entry.why, records)) return',
+        replace: 'if (leftover.sent) return',
       },
     ],
   },
@@ -614,5 +614,5 @@ export const MUTATIONS: readonly ListedMutation[] = [
     ],
   },
   ...CLUSTER_MUTATIONS,
-  ...EXPLORED_MUTATIONS,
+  ...DEFECT_MUTATIONS,
 ];

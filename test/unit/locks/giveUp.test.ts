@@ -217,6 +217,23 @@ describe('giving up', () => {
     await expectNothingLeft();
   });
 
+  it('C3: looks for an attempt without a reply, although the next one was refused on another connection', async () => {
+    client.redis.seize(NAME, 'other', 100);
+    const lock = new Outcome(client.lock().tryLock(5_000, 10_000, undefined, ONE));
+    await turn();
+    client.executor.fail('lock.acquire', new CommandTimeoutError('acquire', 3_000, true), { breaks: true });
+    client.executor.fail('lock.acquire', new CommandError('acquire', new Error('MISCONF no')));
+    await clock.tickAsync(1_000);
+    expect(lock.error).to.be.instanceOf(CommandError);
+    await clock.tickAsync(20_000);
+    // The first connection delivers what it had taken.
+    client.redis.seize(NAME, client.owner(1), 10_000);
+    await clock.tickAsync(5_100);
+    expectNothingLeftButUndo();
+    await clock.tickAsync(60_000);
+    await expectNothingLeft();
+  });
+
   function expectNothingLeftButUndo(): void {
     expect(client.redis.exists(NAME), 'the lock').to.equal(false);
     expect(client.subscriptions.size, 'queues').to.equal(0);

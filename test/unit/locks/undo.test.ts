@@ -3,7 +3,13 @@ import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
-import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../../../lib/errors';
+import {
+  CommandError,
+  CommandTimeoutError,
+  ConnectionError,
+  NoSyncedReplicasError,
+  ShutdownError,
+} from '../../../lib/errors';
 import type { AttemptRequest } from '../../../lib/kinds/LockKind';
 import { undo } from '../../../lib/locks/core/undo';
 import { Drain } from '../../../lib/watchdog/drain';
@@ -91,25 +97,34 @@ describe('undoing what nobody saw the end of', () => {
     expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
-  it('looks for a lock whose release no replica has confirmed: a failover may bring it back', async () => {
-    let unconfirmed = true;
-    const release: typeof client.kind.release = (request) => {
-      if (unconfirmed) request.sendRecord.unconfirmed = true;
-      unconfirmed = false;
-      return client.kind.release(request);
-    };
-    const lock = client.lock(NAME, { ...client.kind, release });
-    await lock.lock(30_000, undefined, 1);
-    await lock.unlock(1);
-    expect(client.redis.exists(NAME)).to.equal(false);
-    await clock.tickAsync(1_000);
-    // As a replica has it that has not heard of the release.
-    client.redis.seize(NAME, client.owner(1));
-    await clock.tickAsync(10_000);
-    expect(client.redis.exists(NAME)).to.equal(false);
-    await clock.tickAsync(30_000 + LATE_MS);
-    expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
-  });
+  for (const what of ['release', 'undo'] as const) {
+    it(`looks for a lock whose ${what} no replica has confirmed: a failover may bring it back`, async () => {
+      let unconfirmed = true;
+      const release: typeof client.kind.release = (request) => {
+        if (unconfirmed) request.sendRecord.unconfirmed = true;
+        unconfirmed = false;
+        return client.kind.release(request);
+      };
+      const lock = client.lock(NAME, { ...client.kind, release });
+      if (what === 'release') {
+        await lock.lock(30_000, undefined, 1);
+        await lock.unlock(1);
+      } else {
+        client.executor.fail('lock.acquire', new NoSyncedReplicasError('acquire', 1_000), { runs: true });
+        const taken = new Outcome(lock.tryLock(0, 30_000, undefined, 1));
+        await turn();
+        expect(taken.error).to.be.instanceOf(NoSyncedReplicasError);
+      }
+      expect(client.redis.exists(NAME)).to.equal(false);
+      await clock.tickAsync(1_000);
+      // As a replica has it that has not heard of the release.
+      client.redis.seize(NAME, client.owner(1));
+      await clock.tickAsync(10_000);
+      expect(client.redis.exists(NAME)).to.equal(false);
+      await clock.tickAsync(30_000 + LATE_MS);
+      expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    });
+  }
 
   for (const onManyConnections of [false, true]) {
     const where = onManyConnections
