@@ -42,6 +42,7 @@ import type { Kind, LockDescriptor, ObjectKeys } from './kinds/Kind';
 import type { Heir, LockKind } from './kinds/LockKind';
 import { withTokens } from './locks/withTokens';
 import type { ClientInternals, LockContext } from './locks/core/LockContext';
+import type { MemberHold } from './locks/core/MemberLock';
 import { LockEngine } from './locks/core/LockEngine';
 import { ObjectListeners } from './listeners/ObjectListeners';
 import { MultiLock } from './locks/multi/MultiLock';
@@ -263,6 +264,12 @@ export class Redisson {
   /** The id of the running thread scope, or `undefined` outside one. */
   currentThreadId(): number | undefined {
     return currentThreadId();
+  }
+
+  /** The innermost hold of the sections around the call. @param name - only of that lock @throws ConfigError for a bad name */
+  currentHold(name?: string): LockHold | undefined {
+    if (name !== undefined) validateName(name, 'lock');
+    return this.#closing.holdAround((hold) => name === undefined || (hold as MemberHold).isOf(name));
   }
 
   /** Sends a PING to Redis. @returns how long the reply took, in ms @throws errors of the connection */

@@ -1,5 +1,6 @@
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError, ShutdownError } from '../errors';
-import { currentScope, enclosingScopes, type Scope } from '../thread/threadScope';
+import type { LockHold } from '../api';
+import { currentScope, enclosingScopes, type Scope, scopeAround } from '../thread/threadScope';
 import { mayHaveRun } from './Rollback';
 import { INTERRUPTED, WaitLimit } from './WaitLimit';
 
@@ -54,12 +55,21 @@ export interface Wait<T> {
  */
 export class Closing {
   #state: 'open' | 'draining' | 'closed' = 'open';
-  /** The sections of locks of this client: scopes are shared by all clients of the process. */
-  readonly #sections = new WeakSet<Scope>();
+  /** The sections of locks of this client, and their holds: scopes are shared by all clients of the process. */
+  readonly #sections = new WeakMap<Scope, LockHold>();
 
-  /** A section has got a lock of this client. */
-  entered(section: Scope): void {
-    this.#sections.add(section);
+  /** A section begins under a lock of this client. */
+  entered(section: Scope, hold: LockHold): void {
+    this.#sections.set(section, hold);
+  }
+
+  /** The hold of the innermost section around the call, of those that fit. */
+  holdAround(fits: (hold: LockHold) => boolean): LockHold | undefined {
+    for (let scope = currentScope(); scope !== undefined; scope = scopeAround(scope)) {
+      const hold = this.#sections.get(scope);
+      if (hold !== undefined && fits(hold)) return hold;
+    }
+    return undefined;
   }
 
   /** The client shuts down. Waiting calls must be woken then: each asks {@link mayBegin}. */

@@ -130,6 +130,16 @@ export interface RedissonClient {
   currentThreadId(): number | undefined;
 
   /**
+   * The hold of the innermost `withLock` callback around the call: what a decorated method, or code that it calls, asks
+   * for its `signal`. Only callbacks whose locks are of this client count. A `runInThread` is in no callback around it.
+   *
+   * @param name - only the hold of this lock, as given to `getLock`; also of a multi-lock that contains it. Default any
+   * @returns the hold, also if it was released or lost meanwhile; `undefined` outside such callbacks
+   * @throws ConfigError for a name that no lock can have
+   */
+  currentHold(name?: string): LockHold | undefined;
+
+  /**
    * Calls the listener each time a hold of this client turns out to be lost. Not for locks that are still held when the
    * client shuts down: they are left to expire, and only their `signal` aborts.
    *

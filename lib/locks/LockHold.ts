@@ -1,6 +1,8 @@
+import type { LockHold as LockHoldApi } from '../api';
 import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
+import type { Scope } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
 import { confirmedUntil, type Hold } from '../watchdog/Ownership';
 import type { LockEngine } from './core/LockEngine';
@@ -91,6 +93,14 @@ export class LockHold implements MemberHold {
 
   async setLease(leaseMs: number): Promise<boolean> {
     return this.isHeld && setHoldLease(this.#engine, this.threadId, this.#hold, leaseMs);
+  }
+
+  enter(section: Scope, whole: LockHoldApi = this): void {
+    this.#engine.context.closing.entered(section, whole);
+  }
+
+  isOf(name: string): boolean {
+    return this.name === name;
   }
 
   onEnd(end: HoldEnd): void {

@@ -65,6 +65,54 @@ export function lockHolds(kind: LockUnderTest): void {
       expect(client.currentThreadId()).to.equal(undefined);
     });
 
+    it('currentHold is the innermost hold of the sections around the call, also of this lock alone', async () => {
+      const { client, other, name } = stage();
+      const lock = stage().lock();
+      const inner = client.getLock(`${name}:inner`);
+      expect(client.currentHold()).to.equal(undefined);
+      let late: Promise<void> | undefined;
+      let end!: () => void;
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      await lock.withLock(async (hold) => {
+        expect(client.currentHold()).to.equal(hold);
+        await sleep(5);
+        expect(client.currentHold(lock.name)).to.equal(hold);
+        expect(client.currentHold(`${name}:other`)).to.equal(undefined);
+        expect(other.currentHold()).to.equal(undefined);
+        expect(await client.runInThread(() => client.currentHold())).to.equal(undefined);
+        await inner.withLock(async (innermost) => {
+          await sleep(1);
+          expect(client.currentHold()).to.equal(innermost);
+          expect(client.currentHold(lock.name)).to.equal(hold);
+        });
+        await Promise.all([
+          sleep(5).then(() => expect(client.currentHold()).to.equal(hold)),
+          inner.withLock((beside) => expect(client.currentHold()).to.equal(beside)),
+        ]);
+        await using acquired = await inner.acquire();
+        expect(acquired.isHeld).to.equal(true);
+        expect(client.currentHold()).to.equal(hold);
+        late = ended.then(() => expect(client.currentHold()).to.equal(undefined)).then(() => undefined);
+      });
+      end();
+      await late;
+      expect(client.currentHold()).to.equal(undefined);
+      expect(() => client.currentHold('')).to.throw(ConfigError);
+    });
+
+    it('currentHold is there with its aborted signal after a loss', async () => {
+      const { client } = stage();
+      const work = stage()
+        .lock()
+        .withLock(async ({ signal }) => {
+          await stage().vanish();
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          expect(client.currentHold()?.signal).to.equal(signal);
+          expect(client.currentHold()?.isHeld).to.equal(false);
+        });
+      expect(await rejection(work)).to.be.instanceOf(LockLostError);
+    });
+
     it('tryWithLock runs the work, or says that it was not acquired, without a wait unless waitTime says so', async () => {
       const lock = stage().lock();
       expect(await lock.tryWithLock(async ({ isHeld }) => isHeld)).to.deep.equal({ acquired: true, value: true });

@@ -120,7 +120,7 @@ export const EDGES: Edges = {
     'util',
     'watchdog',
   ],
-  'locks/multi': ['acquire', 'config', 'errors', 'locks/core', 'telemetry', 'types:api', 'util'],
+  'locks/multi': ['acquire', 'config', 'errors', 'locks/core', 'telemetry', 'types:api', 'types:thread', 'util'],
   nestjs: ['Redisson.ts', 'decorators', 'errors', 'frameworks', 'types:api'],
   otel: ['telemetry', 'types:api'],
   prometheus: ['telemetry', 'types:api'],

@@ -4,6 +4,7 @@ import {
   ConstantBackOff,
   ExponentialBackOff,
   Redisson,
+  type LockHold,
   type LockLostError,
   type LockLostEvent,
   type RCountDownLatch,
@@ -46,6 +47,8 @@ export async function using(): Promise<void> {
   exactly<Settings>()(client.getConfig());
   exactly<number>()(client.getConfig().lockWatchdogTimeout);
   exactly<number | undefined>()(client.currentThreadId());
+  exactly<LockHold | undefined>()(client.currentHold());
+  exactly<LockHold | undefined>()(client.currentHold('a'));
   exactly<Promise<number>>()(client.runInThread(() => 1));
   exactly<Promise<string>>()(client.runInThread(async () => 'a'));
   const stop = client.onLockLost((event) => {

@@ -330,7 +330,6 @@ export class LockEngine {
     ownerships.add(ownership, hold, acquired.deadline);
     this.keepLease(ownership);
     const { thread } = request;
-    if (section !== undefined) this.context.closing.entered(section);
     if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
     // More than this thread has: leftovers of holds that this client has reported lost.
     if (acquired.holds !== undefined && acquired.holds > ownership.holds.length) {

@@ -1,6 +1,7 @@
 import type { AcquireOptions, LockHold, RLock } from '../../api';
 import type { CommandError, CommandTimeoutError } from '../../errors';
 import type { HoldEnd } from '../../telemetry/tracing';
+import type { Scope } from '../../thread/threadScope';
 import type { AcquireRequest, CallingThread } from './calls';
 
 /** Options for calls within this package only. */
@@ -54,6 +55,10 @@ export interface MemberHold extends LockHold {
    * @throws LockLostError if it was lost before; errors of the connection
    */
   letExpire(leaseMs?: number): Promise<void>;
+  /** A section begins under it. @param whole - the hold of the multi-lock that it is a part of. @default itself */
+  enter(section: Scope, whole?: LockHold): void;
+  /** Whether it is a hold of the lock of this name, or contains one. */
+  isOf(name: string): boolean;
   /** Registers a callback object for its end. One of its methods is called, once. */
   onEnd(end: HoldEnd): void;
 }

@@ -84,6 +84,7 @@ async function runInHold<T>(
     return { acquired: false };
   }
   const taken = hold;
+  taken.enter(section);
   const staysUntil = atLeastMs === 0 ? 0 : performance.now() + atLeastMs;
   try {
     value = await runInSection(section, () => work(taken));

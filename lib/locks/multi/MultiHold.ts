@@ -1,5 +1,7 @@
+import type { LockHold } from '../../api';
 import { LockLostError } from '../../errors';
 import type { HoldEnd } from '../../telemetry/tracing';
+import type { Scope } from '../../thread/threadScope';
 import type { MemberHold } from '../core/MemberLock';
 import { settleQuorum } from './quorum';
 
@@ -72,6 +74,14 @@ export class MultiHold implements MemberHold {
       this.#needed,
     );
     return this.#released;
+  }
+
+  enter(section: Scope, whole: LockHold = this): void {
+    for (const hold of this.#holds) hold.enter(section, whole);
+  }
+
+  isOf(name: string): boolean {
+    return this.name === name || this.#holds.some((hold) => hold.isOf(name));
   }
 
   /** The hold ends when too few of its members are left, or when all of them have ended. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { ConfigError, DisLock, LockTimeoutError, type Redisson } from '../../../lib';
-import { monotonicNow, sleep, sleepUntil } from '../../support';
+import { ConfigError, DisLock, LockLostError, LockTimeoutError, type Redisson } from '../../../lib';
+import { monotonicNow, sleep, sleepUntil, turn } from '../../support';
 import { Inside, newClient, rejection } from '../synchronizers/support';
 import { openDisLock } from './support';
 
@@ -30,6 +30,23 @@ describe('@DisLock', () => {
     await Promise.all(Array.from({ length: 21 }, (_, i) => jobs[i % 3]!.run()));
     expect(inside).to.include({ runs: 21, most: 1 });
     expect(await client.getLock(name).isLocked()).to.equal(false);
+  });
+
+  it('D8: a decorated method sees the loss of its lock: currentHold() has the signal', async () => {
+    let reason: unknown;
+    class Job {
+      @DisLock({ key: name })
+      async run(): Promise<void> {
+        await turn();
+        const { signal } = client.currentHold(name)!;
+        expect(signal.aborted).to.equal(false);
+        await client.getLock(name).forceUnlock();
+        ({ reason } = signal);
+      }
+    }
+    expect(await rejection(new Job().run()))
+      .to.be.instanceOf(LockLostError)
+      .and.equal(reason);
   });
 
   it('runs calls of different keys at the same time', async () => {
