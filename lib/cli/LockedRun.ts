@@ -1,31 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { type LockHold, LockLostError, type Redisson, type RLock } from '../index';
-import { ExitCode, Failure, messageOf } from './exit';
-import { acquireForRun } from './acquireForRun';
+import { acquireForRun, type Held, type Wish } from './acquireForRun';
 import { ChildGroup } from './ChildGroup';
+import { ExitCode, Failure, messageOf } from './exit';
 import { GroupEar } from './GroupEar';
 import { Guard } from './Guard';
 import { LeaseWatch } from './LeaseWatch';
+import { nestedEnvironment } from './nesting';
 import { CLEANUP_MS, say, within } from './output';
 import { hasTerminal } from './processes';
 import { SignalInbox } from './SignalInbox';
+import type { WaitReporter } from './WaitReporter';
 
 /** The watchdog renews every third of its time-out, so that two thirds of the lease are left as long as it works. */
 const RENEWALS_PER_TIMEOUT = 3;
 
 /** What is to be run, and how. */
-export interface RunRequest {
+export interface RunRequest extends Wish {
   readonly command: string;
   readonly args: readonly string[];
-  /** In ms; `undefined` = without limit; 0 = one attempt. */
-  readonly waitMs: number | undefined;
-  /** In ms; `undefined` = the watchdog keeps the lock. */
-  readonly leaseMs: number | undefined;
   /** Between TERM and KILL, in ms. */
   readonly graceMs: number;
   /** When the lock is not acquired. */
   readonly conflictExitCode: number;
+  /** Says who holds the lock while it is waited for. */
+  readonly reporter?: WaitReporter;
 }
 
 type State = 'waiting' | 'starting' | 'running' | 'losing' | 'terminating' | 'releasing' | 'done';
@@ -79,9 +79,9 @@ export class LockedRun {
   async run(): Promise<number> {
     const inbox = new SignalInbox((signal) => this.#onSignal(signal), this.#shared);
     try {
-      const hold = await this.#acquire();
-      if (hold === undefined) return this.#notAcquired();
-      return await this.#runHolding(hold);
+      const held = await this.#acquire();
+      if (held === undefined) return this.#notAcquired();
+      return await this.#runHolding(held);
     } finally {
       this.#state = 'done';
       inbox.close();
@@ -111,36 +111,46 @@ export class LockedRun {
     this.#group?.signal(signal);
   }
 
-  async #acquire(): Promise<LockHold | undefined> {
+  async #acquire(): Promise<Held | undefined> {
+    const { reporter } = this.#request;
+    reporter?.start();
     try {
       return await acquireForRun(this.#lock, this.#request, this.#interrupt.signal);
     } catch (error) {
       if (this.#signal === undefined) throw error;
       return undefined;
+    } finally {
+      reporter?.stop();
     }
   }
 
   async #notAcquired(): Promise<number> {
-    if (this.#signal === undefined) return this.#request.conflictExitCode;
+    const { conflictExitCode, reporter, waitMs = 0 } = this.#request;
+    if (this.#signal === undefined) {
+      await reporter?.notAcquired(waitMs);
+      return conflictExitCode;
+    }
     // What undoes an acquisition that was on its way is on the same connection before this question.
     await within(this.#lock.isLocked(), CLEANUP_MS).catch(() => undefined);
     return signalExitCode(this.#signal);
   }
 
-  async #runHolding(hold: LockHold): Promise<number> {
+  async #runHolding(held: Held): Promise<number> {
+    const { hold } = held;
     this.#state = 'starting';
     if (this.#signal !== undefined) {
-      await this.#release(hold);
+      await this.#release(hold, () => hold.unlock());
       return signalExitCode(this.#signal);
     }
     let code: number;
     try {
       code = await this.#runCommand(hold);
     } catch (error) {
-      await this.#release(hold);
+      // Nothing has run: nothing to be kept from being run again.
+      await this.#release(hold, () => hold.unlock());
       throw error;
     }
-    await this.#release(hold);
+    await this.#release(hold, () => held.leave());
     if (this.#lostBecause === undefined) return code;
     say(`the lock '${hold.name}' was lost while the command ran: ${this.#lostBecause}`);
     return ExitCode.lockLost;
@@ -154,7 +164,7 @@ export class LockedRun {
     try {
       const mark = randomUUID();
       if (this.#shared) guard.watchMark(mark);
-      const environment = environmentOf(hold);
+      const environment = environmentOf(hold, this.#client.getId());
       const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
       this.#group = group;
       if (group.id !== undefined) guard.watch(this.#shared ? group.id : -group.id);
@@ -201,11 +211,11 @@ export class LockedRun {
   }
 
   /** Gives the lock back, if Redis answers in time. Whether it was lost is known afterwards. */
-  async #release(hold: LockHold): Promise<void> {
+  async #release(hold: LockHold, giveBack: () => Promise<unknown>): Promise<void> {
     this.#state = 'releasing';
     const left = Math.ceil(hold.remainingLeaseMs / 1_000);
     try {
-      const released = await within(hold.unlock(), CLEANUP_MS);
+      const released = await within(giveBack(), CLEANUP_MS);
       if (released === undefined) throw new Failure('Redis does not answer', ExitCode.unavailable);
     } catch (error) {
       if (error instanceof LockLostError) this.#lostBecause ??= messageOf(error);
@@ -214,8 +224,12 @@ export class LockedRun {
   }
 }
 
-function environmentOf(hold: LockHold): NodeJS.ProcessEnv {
-  const environment: NodeJS.ProcessEnv = { ...process.env, IOREDISSON_LOCK: hold.name };
+function environmentOf(hold: LockHold, clientId: string): NodeJS.ProcessEnv {
+  const environment: NodeJS.ProcessEnv = {
+    ...process.env,
+    IOREDISSON_LOCK: hold.name,
+    ...nestedEnvironment(hold, clientId),
+  };
   // A command inside the command must not believe that it has ours.
   delete environment['IOREDISSON_TOKEN'];
   if (hold.token !== undefined) environment['IOREDISSON_TOKEN'] = String(hold.token);

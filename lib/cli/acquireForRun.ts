@@ -3,11 +3,20 @@ import { ExitCode, Failure, messageOf } from './exit';
 import { CLEANUP_MS, within } from './output';
 
 /** How the lock is wanted. Times in ms. */
-interface Wish {
+export interface Wish {
   /** `undefined` = without limit; 0 = one attempt. */
   readonly waitMs: number | undefined;
   /** `undefined` = the watchdog keeps the lock. */
   readonly leaseMs: number | undefined;
+  /** It stays for so long at least, counted from when it was acquired. */
+  readonly atLeastMs: number;
+}
+
+/** The lock, while the command may run. */
+export interface Held {
+  readonly hold: LockHold;
+  /** Ends it: gives the lock back, or leaves it to expire where it is to stay. Rejects with LockLostError where it was lost. */
+  leave(): Promise<unknown>;
 }
 
 /** A machine that starts many commands at once is slow to connect for so long at most, in ms; then Redis is gone. */
@@ -20,7 +29,7 @@ const SLOW_START_MS = 15_000;
  * @returns `undefined` when somebody else has it for all of that time
  * @throws what the lock's `acquire` throws; a {@link Failure} when the time was over and Redis gave no answer in it
  */
-export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal): Promise<LockHold | undefined> {
+export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal): Promise<Held | undefined> {
   const startedAt = performance.now();
   for (;;) {
     const elapsed = performance.now() - startedAt;
@@ -33,17 +42,37 @@ export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal
   }
 }
 
-async function acquireOnce(lock: RLock, wish: Wish, signal: AbortSignal): Promise<LockHold | undefined> {
-  const options = { leaseTime: wish.leaseMs ?? -1, signal };
-  if (wish.waitMs === 0) return (await lock.tryAcquireHold(options)) ?? undefined;
+async function acquireOnce(lock: RLock, wish: Wish, signal: AbortSignal): Promise<Held | undefined> {
+  const { waitMs, leaseMs, atLeastMs } = wish;
+  const options = { leaseTime: leaseMs ?? -1, atLeast: atLeastMs, signal };
+  if (waitMs === 0) return enter((work) => lock.tryWithLock(work, options));
   try {
-    return await lock.acquire(wish.waitMs === undefined ? options : { ...options, waitTime: wish.waitMs });
+    return await enter((work) =>
+      lock.withLock(work, waitMs === undefined ? options : { ...options, waitTime: waitMs }),
+    );
   } catch (error) {
     if (!(error instanceof LockTimeoutError)) throw error;
     if (error.reason === 'held') return undefined;
     if (error.reason === 'unanswered' && (await answers(lock))) return undefined;
     throw new Failure(messageOf(error.cause), ExitCode.unavailable, { cause: error });
   }
+}
+
+/** Enters a section of the lock. @returns `undefined` where it ended without being entered */
+function enter(section: (work: (hold: LockHold) => Promise<void>) => Promise<unknown>): Promise<Held | undefined> {
+  return new Promise((resolve, reject) => {
+    const over = section(
+      (hold) =>
+        new Promise<void>((end) => {
+          const leave = (): Promise<unknown> => {
+            end();
+            return over;
+          };
+          resolve({ hold, leave });
+        }),
+    );
+    over.then(() => resolve(undefined), reject);
+  });
 }
 
 /** Whether Redis answers at all: the wait may have been shorter than a new process needs to connect. */

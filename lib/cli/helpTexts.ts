@@ -1,13 +1,14 @@
 /** What the exit codes mean, for the help. */
-export const EXIT_CODES = `
+const EXIT_CODES = `
 Exit codes:
   0           done
   1           unlock: there was no such lock; doctor: warnings;
               run: see --conflict-exit-code
   2           doctor: something breaks locks
-  64          wrong usage or configuration
+  64          wrong usage or configuration; run: a run around it holds the lock
   65          the name belongs to data of another type, or Redis refuses the command
-  69          Redis cannot be reached, does not answer, or does not let us in
+  69          Redis cannot be reached, does not answer, does not let us in, or
+              refuses to write
   74          the output cannot be written, e.g. on a full disk
   75          run: the lock was lost while the command ran
   126, 127    run: the command cannot be executed, there is no such command
@@ -20,13 +21,19 @@ Environment:
 `;
 
 /** What \`run\` promises, for the help. */
-export const RUN_NOTES = `
-Times are 500ms, 10s, 1.5s, 2m, 1h, 1d. A name that begins with - has a -- of its
-own before it: run -- -name -- command.
+const RUN_NOTES = `
+Times are 500ms, 10s, 1.5s, 2m, 1h, 1d; a bare number is seconds. A name that
+begins with - has a -- of its own before it: run -- -name -- command.
 
 The command has our stdin, stdout and stderr. It sees IOREDISSON_LOCK, the name
 of the lock, and with --type fenced IOREDISSON_TOKEN, which is greater than the
-token of every holder before.
+token of every holder before. IOREDISSON_HELD is for nested runs: one of a lock
+that a run around it holds would wait for itself, and is refused (64). Readers
+within a reader are not.
+
+With --at-least the lock stays for that long after it was acquired, although the
+command has ended, failed or been stopped by a signal: a machine whose clock is a
+little late does not run it again. Without it, the lock is given back at once.
 
 TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to the command and what it
 has started; while still waiting they end the wait. The lock is given back after
@@ -45,12 +52,12 @@ Linux, what the command has left behind is not found if it had a terminal.
 
 The exit code is that of the command, 128+n where signal n ended it, or:
   1     not acquired (--conflict-exit-code)    75    the lock was lost
-  64    wrong usage or configuration           126   cannot be executed
-  69    Redis is unreachable                   127   no such command
+  64    wrong usage, or a nested run           126   cannot be executed
+  69    Redis is unreachable or refuses        127   no such command
 `;
 
 /** What `list` tells, for the help. */
-export const LIST_NOTES = `
+const LIST_NOTES = `
 The keys are walked over with SCAN. WAITERS is the length of a fair lock's
 queue, else the number of connections that listen for the release. A semaphore
 or latch is listed while somebody waits for it: any counter looks like one.
@@ -68,7 +75,7 @@ renewing it), no-expiry, wrong-type.
 `;
 
 /** What `inspect` tells, for the help. */
-export const INSPECT_NOTES = `
+const INSPECT_NOTES = `
 The client of an owner is a Node client where the thread id is one that only
 this package gives; other ids may be Java's, or explicit ones.
 
@@ -99,7 +106,7 @@ synchronizer (kind other).
 `;
 
 /** What `unlock` promises, for the help. */
-export const UNLOCK_NOTES = `
+const UNLOCK_NOTES = `
 A holder that is alive goes on until its next renewal, at most a third of
 lockWatchdogTimeout later: make sure that it is gone. A read lock is taken from
 all its readers.
@@ -110,14 +117,14 @@ Exit code 1: it was not locked. 65: it is no lock.
 `;
 
 /** What `top` does, for the help. */
-export const TOP_NOTES = `
+const TOP_NOTES = `
 Each look is one page of SCAN: a large keyspace takes several until all of it
 has been seen. Where stdout is no terminal the frames are printed one after the
 other.
 `;
 
 /** What `doctor` checks, for the help. */
-export const DOCTOR_NOTES = `
+const DOCTOR_NOTES = `
 Every master is looked at:
   reachable     whether it answers, and how fast
   version       of the server
@@ -142,7 +149,7 @@ Exit code 0: all is ok; 1: warnings, or something could not be checked; 2: error
 `;
 
 /** What `dashboard` serves, for the help. */
-export const DASHBOARD_NOTES = `
+const DASHBOARD_NOTES = `
 It prints the address of the page. The page has no login: it listens on this
 machine only, unless --host says otherwise. It is asked for by an address, by
 localhost, by --host, or by the name of this machine, and not by other names: a
@@ -156,7 +163,14 @@ own: docs/dashboard.md.
 const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: string])[]>> = {
   run: [
     ['one backup at a time in the fleet; the others skip theirs', 'ioredisson run -n backup -- /usr/local/bin/backup'],
-    ['wait for at most ten minutes', 'ioredisson run -w 10m migrate:orders -- npm run migrate'],
+    [
+      'from the crontabs of several machines: once, and not again within 50 s',
+      'ioredisson run -n --at-least 50s report -- /usr/local/bin/report',
+    ],
+    [
+      'wait for at most ten minutes, and say who holds it',
+      'ioredisson run -v -w 10m migrate:orders -- npm run migrate',
+    ],
     ['several commands', "ioredisson run deploy -- sh -c 'git pull && make install'"],
     ['the order of asking decides', 'ioredisson run -t fair reports -- ./report.sh'],
     ['the configuration of a Java service', 'ioredisson run -c redisson.yaml orders -- ./import.sh'],
@@ -185,10 +199,34 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: 
     ['on this machine', 'ioredisson dashboard'],
     ['of a server elsewhere, through ssh', 'ssh -L 7380:127.0.0.1:7380 bastion ioredisson dashboard'],
   ],
+  completion: [
+    ['bash: in ~/.bashrc', 'source <(ioredisson completion bash)'],
+    ['zsh: in ~/.zshrc, after compinit', 'source <(ioredisson completion zsh)'],
+    ['fish: once', 'ioredisson completion fish > ~/.config/fish/completions/ioredisson.fish'],
+  ],
 };
 
-/** The examples of a command, for the help. */
-export function examplesOf(command: string): string {
-  const lines = (EXAMPLES[command] ?? []).map(([what, line]) => `  # ${what}\n  ${line}`);
-  return `\nExamples:\n${lines.join('\n')}\n`;
+/** What `completion` prints, for the help. */
+const COMPLETION_NOTES = `
+The script knows the commands and their options; it asks Redis nothing. After an
+update of ioredisson it is to be made anew, unless it is made when the shell starts.
+`;
+
+/** What stands below the options, by command; that of the program is ''. */
+const NOTES: Readonly<Record<string, string>> = {
+  '': EXIT_CODES,
+  run: RUN_NOTES,
+  list: LIST_NOTES,
+  inspect: INSPECT_NOTES,
+  unlock: UNLOCK_NOTES,
+  top: TOP_NOTES,
+  dashboard: DASHBOARD_NOTES,
+  doctor: DOCTOR_NOTES,
+  completion: COMPLETION_NOTES,
+};
+
+/** What the help of a command says below its options: what it promises, and examples. @param command - '': the program */
+export function notesOf(command: string): string {
+  const examples = (EXAMPLES[command] ?? []).map(([what, line]) => `  # ${what}\n  ${line}`);
+  return (NOTES[command] ?? '') + (examples.length === 0 ? '' : `\nExamples:\n${examples.join('\n')}\n`);
 }

@@ -1,20 +1,11 @@
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { ALL_KINDS } from '../doctor';
 import { addClientOptions } from './clientOptions';
+import { completionScript, SHELLS, type Shell } from './completion';
 import { ExitCode } from './exit';
-import {
-  DOCTOR_NOTES,
-  DASHBOARD_NOTES,
-  examplesOf,
-  EXIT_CODES,
-  INSPECT_NOTES,
-  LIST_NOTES,
-  RUN_NOTES,
-  TOP_NOTES,
-  UNLOCK_NOTES,
-} from './helpTexts';
+import { notesOf } from './helpTexts';
 import type { DashboardCommandOptions } from './dashboard';
-import { oneLine } from './output';
+import { oneLine, print } from './output';
 import type { ReportOptions } from './inspecting';
 import type { RunOptions } from './run';
 import type { TopOptions } from './top';
@@ -68,7 +59,7 @@ export function createProgram(version: string, actions: Actions, done: Done, out
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
     .configureOutput({ ...output, outputError: (text, write) => write(usageError('ioredisson', text)) })
-    .addHelpText('after', EXIT_CODES);
+    .addHelpText('after', notesOf(''));
   addRun(program, actions, done);
   addList(program, actions, done);
   addInspect(program, actions, done);
@@ -76,10 +67,12 @@ export function createProgram(version: string, actions: Actions, done: Done, out
   addTop(program, actions, done);
   addDashboard(program, actions, done);
   addDoctor(program, actions, done);
+  addCompletion(program, done);
   for (const command of program.commands) {
     // Its own help has the option that is wrong.
     const name = `ioredisson ${command.name()}`;
     command.configureOutput({ outputError: (text, write) => write(usageError(name, text)) });
+    command.addHelpText('after', notesOf(command.name()));
   }
   return program;
 }
@@ -101,6 +94,12 @@ function addRun(program: Command, actions: Actions, done: Done): void {
       positiveTimeArgument,
     )
     .addOption(new Option('-t, --type <kind>', 'the kind of lock').choices(RUN_KINDS).default('lock'))
+    .option(
+      '--at-least <time>',
+      'the lock stays that long, although the command has ended (for cron on several machines)',
+      timeArgument,
+    )
+    .option('-v, --verbose', 'say on stderr who holds it while waiting, and why it was not acquired')
     .addOption(
       new Option('-E, --conflict-exit-code <n>', 'exit code when not acquired')
         .argParser(exitCodeArgument)
@@ -111,7 +110,6 @@ function addRun(program: Command, actions: Actions, done: Done): void {
         .argParser(timeArgument)
         .default(DEFAULT_GRACE_MS, '5s'),
     )
-    .addHelpText('after', RUN_NOTES + examplesOf('run'))
     .action(async (name: string, rest: string[], options: RunOptions) => {
       const given = separated(program, rest);
       if (given === undefined) return command.error("error: put '--' between the name and the command");
@@ -127,7 +125,6 @@ function addList(program: Command, actions: Actions, done: Done): void {
     .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*");
   addClientOptions(command)
     .option('--json', 'print JSON')
-    .addHelpText('after', LIST_NOTES + examplesOf('list'))
     .action(async (pattern: string | undefined, options: ReportOptions) => done(await actions.list(pattern, options)));
 }
 
@@ -139,7 +136,6 @@ function addInspect(program: Command, actions: Actions, done: Done): void {
     .argument('<name>', 'its name');
   addClientOptions(command)
     .option('--json', 'print JSON')
-    .addHelpText('after', INSPECT_NOTES + examplesOf('inspect'))
     .action(async (name: string, options: ReportOptions) => done(await actions.inspect(name, options)));
 }
 
@@ -152,7 +148,6 @@ function addUnlock(program: Command, actions: Actions, done: Done): void {
   addClientOptions(command)
     .option('--force', 'yes, I mean it (required)')
     .option('--json', 'print JSON')
-    .addHelpText('after', UNLOCK_NOTES + examplesOf('unlock'))
     .action(async (name: string, options: UnlockOptions) => {
       if (options.force !== true) command.error('error: only --force takes a lock away from its holder');
       done(await actions.unlock(name, options));
@@ -172,7 +167,6 @@ function addTop(program: Command, actions: Actions, done: Done): void {
         .default(DEFAULT_INTERVAL_MS, '1s'),
     )
     .addOption(new Option('--count <n>', 'end after so many looks').argParser(countArgument))
-    .addHelpText('after', TOP_NOTES + examplesOf('top'))
     .action(async (pattern: string | undefined, options: TopOptions) => done(await actions.top(pattern, options)));
 }
 
@@ -184,7 +178,6 @@ function addDoctor(program: Command, actions: Actions, done: Done): void {
     .argument('[name]', 'of a lock of yours: the rights to its keys and channels are checked, too');
   addClientOptions(command)
     .option('--json', 'print JSON')
-    .addHelpText('after', DOCTOR_NOTES + examplesOf('doctor'))
     .action(async (name: string | undefined, options: ReportOptions) => done(await actions.doctor(name, options)));
 }
 
@@ -197,8 +190,19 @@ function addDashboard(program: Command, actions: Actions, done: Done): void {
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .addOption(new Option('--port <n>', 'the port; 0 = any').argParser(portArgument).default(DEFAULT_PORT))
     .option('--allow-unlock', 'let the page release locks, whoever holds them')
-    .addHelpText('after', DASHBOARD_NOTES + examplesOf('dashboard'))
     .action(async (options: DashboardCommandOptions) => done(await actions.dashboard(options)));
+}
+
+function addCompletion(program: Command, done: Done): void {
+  program
+    .command('completion')
+    .summary('print a completion script for a shell')
+    .description('Prints a script that lets the shell complete commands and options.')
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .action(async (shell: Shell) => {
+      await print(completionScript(program, shell));
+      done(ExitCode.ok);
+    });
 }
 
 /**

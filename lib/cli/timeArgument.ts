@@ -2,6 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { TimeUnit } from '../index';
 
 const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
+  // As flock(1) and sleep(1) have it.
+  ['', TimeUnit.SECONDS],
   ['ms', TimeUnit.MILLISECONDS],
   ['s', TimeUnit.SECONDS],
   ['m', TimeUnit.MINUTES],
@@ -10,21 +12,19 @@ const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
 ]);
 
 /**
- * Reads a time of the command line: `500ms`, `10s`, `1.5s`, `2m`, `1h`, `1d`, or `0`.
- *
- * Other numbers need a unit: flock counts in seconds, this package in milliseconds.
+ * Reads a time of the command line: `500ms`, `10s`, `1.5s`, `2m`, `1h`, `1d`, or `10`, which is seconds.
  *
  * @returns whole milliseconds
  * @throws InvalidArgumentError (commander's) for anything else
  */
 export function timeArgument(text: string): number {
-  if (text === '0') return 0;
   const [, number, unit] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
   if (number === undefined || unit === undefined) throw new InvalidArgumentError(`'${text}' is no time like 10s.`);
   const known = UNITS.get(unit);
   if (known === undefined) {
-    const units = [...UNITS.keys()].join(', ');
-    throw new InvalidArgumentError(unit === '' ? `'${text}' needs a unit: ${units}.` : `The units are ${units}.`);
+    throw new InvalidArgumentError(
+      `The units are ${[...UNITS.keys()].filter(Boolean).join(', ')}; without one: seconds.`,
+    );
   }
   const ms = Math.ceil(known.toMillis(Number(number)));
   if (ms > Number.MAX_SAFE_INTEGER) throw new InvalidArgumentError(`'${text}' is too long.`);

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import * as fs from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
-import { allowLeftovers, redisUrl, uniqueName } from '../support';
+import { allowLeftovers, redisUrl, RedisServer, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
-import { cli, CliProcess, TIMEOUT_MS } from './support/CliProcess';
-import { configFile, observer, scratchFolder, STAYS } from './support/world';
+import { cli, CliProcess, COMMAND, TIMEOUT_MS } from './support/CliProcess';
+import { configFile, observer, scratchFolder, STAYS, untilWaitedFor } from './support/world';
 
 describe('ioredisson run', function () {
   this.timeout(3 * TIMEOUT_MS);
@@ -109,6 +110,7 @@ describe('ioredisson run', function () {
       [['--nonblock'], 1],
       [['-w', '0'], 1],
       [['-w', '1ms'], 1],
+      [['-w', '0.1'], 1],
       [['--wait', '0.2s'], 1],
       [['-n', '-E', '9'], 9],
       [['-n', '--conflict-exit-code', '0'], 0],
@@ -124,8 +126,34 @@ describe('ioredisson run', function () {
       });
     }
 
+    it('-v: says on stderr who holds it while waiting, and why it was not acquired', async () => {
+      const { pid } = holder;
+      const { code, stdout, stderr } = await cli(['run', '-v', '-w', '3', name, '--', 'echo', 'inside']);
+      expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+      const [first, last, ...more] = stderr.trimEnd().split('\n');
+      expect(first).to.match(
+        new RegExp(`^ioredisson: waiting for '${name}': held by \\S+/${pid} \\([0-9a-f-]{36}:\\d+\\)$`),
+      );
+      expect(last).to.match(
+        new RegExp(
+          `^ioredisson: '${name}' was not acquired within 3.0 s: held by \\S+/${pid} \\([0-9a-f-]{36}:\\d+\\)$`,
+        ),
+      );
+      expect(more).to.deep.equal([]);
+    });
+
+    it('--verbose says why it was not acquired where it does not wait, and nothing where it is', async () => {
+      const end = await cli(['run', '--verbose', '-n', name, '--', 'echo', 'inside']);
+      expect(end).to.include({ code: 1, stdout: '' });
+      expect(end.stderr).to.match(new RegExp(`^ioredisson: '${name}' was not acquired: held by [^\\n]+\\n$`));
+      const free = await cli(['run', '--verbose', uniqueName(), '--', 'echo', 'inside']);
+      expect(free).to.include({ code: 0, stdout: 'inside\n', stderr: '' });
+    });
+
     it('waits for it, without limit or with one', async () => {
-      const waiters = [[], ['-w', '10m']].map((args) => CliProcess.start(['run', ...args, name, '--', 'echo', 'in']));
+      const waiters = [[], ['-w', '10m'], ['-w', '600']].map((args) =>
+        CliProcess.start(['run', ...args, name, '--', 'echo', 'in']),
+      );
       holder.signal('SIGTERM');
       for (const waiter of waiters) expect((await waiter.ended).stdout).to.equal('in\n');
     });
@@ -138,6 +166,142 @@ describe('ioredisson run', function () {
     expect(await observer().pttl(name)).to.be.within(7_000_000, 7_200_000);
     held.signal('SIGTERM');
     await held.ended;
+  });
+
+  describe('--at-least', () => {
+    it('the lock stays that long after the command has ended, whatever its exit code, and is renewed no longer', async () => {
+      const redis = observer();
+      for (const code of [0, 3]) {
+        const name = uniqueName();
+        const end = await cli(['run', '--at-least', '5', name, '--', 'sh', '-c', `exit ${code}`]);
+        expect(end).to.deep.equal({ code, stdout: '', stderr: '' });
+        expect(await redis.pttl(name)).to.be.within(1, 5_000);
+        expect((await cli(['run', '-n', name, '--', 'echo', 'inside'])).code).to.equal(1);
+        await redis.del(name);
+      }
+    });
+
+    it('a command that takes longer gives the lock back at once', async () => {
+      const name = uniqueName();
+      expect((await cli(['run', '--at-least', '1ms', name, '--', 'sleep', '0.1'])).code).to.equal(0);
+      expect(await observer().exists(name)).to.equal(0);
+    });
+
+    it('it stays also where a signal ended the command', async () => {
+      const name = uniqueName();
+      const held = CliProcess.start(['run', '--at-least', '1h', name, '--', 'sh', '-c', STAYS]);
+      await held.prints(/inside/);
+      held.signal('SIGTERM');
+      expect((await held.ended).code).to.equal(143);
+      const redis = observer();
+      expect(await redis.pttl(name)).to.be.within(3_000_000, 3_600_000);
+      await redis.del(name);
+    });
+
+    it('a command that cannot be started keeps nobody from it', async () => {
+      const name = uniqueName();
+      expect((await cli(['run', '--at-least', '1h', name, '--', 'no-such-command-here'])).code).to.equal(127);
+      expect(await observer().exists(name)).to.equal(0);
+    });
+
+    it('wakes those who wait when that time is over, not when the watchdog would have', async () => {
+      const name = uniqueName();
+      const held = CliProcess.start(['run', '--at-least', '2s', name, '--', 'sh', '-c', 'echo inside; read line']);
+      await held.prints(/inside/);
+      const waiter = CliProcess.start(['run', name, '--', 'echo', 'next']);
+      await untilWaitedFor(observer(), name);
+      held.type('\n');
+      await held.ended;
+      const endedAt = performance.now();
+      expect((await waiter.ended).stdout).to.equal('next\n');
+      expect(performance.now() - endedAt).to.be.below(20_000);
+    });
+  });
+
+  describe('inside a run', () => {
+    /** A command line, to be run by the shell of another one. */
+    const nested = (...args: string[]): string => [process.execPath, COMMAND, 'run', ...args].join(' ');
+
+    for (const args of [[], ['-n'], ['-w', '1h'], ['-t', 'fair'], ['-t', 'read'], ['-t', 'write']]) {
+      it(`D14: ${['run', ...args].join(' ')} of the lock around it is refused with 64`, async () => {
+        const name = uniqueName();
+        const end = await cli(['run', name, '--', 'sh', '-c', `${nested(...args, name, '--', 'echo', 'in')}`]);
+        expect(end).to.include({ code: 64, stdout: '' });
+        expect(end.stderr).to.equal(
+          `ioredisson: '${name}' is held by a run around this one: they would wait for each other\n`,
+        );
+      });
+    }
+
+    it('another lock is no matter, and that of the outermost run is refused there, too', async () => {
+      const [outer, inner] = [uniqueName(), uniqueName()];
+      const innermost = nested(outer, '--', 'echo', 'in');
+      const end = await cli([
+        'run',
+        outer,
+        '--',
+        ...nested(inner, '--', 'sh', '-c').split(' '),
+        `echo ok; ${innermost}`,
+      ]);
+      expect(end).to.include({ code: 64, stdout: 'ok\n' });
+    });
+
+    it('readers are several; a writer within a reader is refused', async () => {
+      const name = uniqueName();
+      const command = (type: string): string[] => [
+        ...['run', '-t', 'read', name, '--', 'sh', '-c'],
+        nested('-t', type, name, '--', 'echo', 'in'),
+      ];
+      expect(await cli(command('read'))).to.include({ code: 0, stdout: 'in\n' });
+      expect(await cli(command('write'))).to.include({ code: 64, stdout: '' });
+    });
+
+    it('the same name on another server is another lock', async () => {
+      const server = trackClient(await RedisServer.start());
+      const name = uniqueName();
+      const end = await cli(['run', name, '--', 'sh', '-c', nested('-u', server.url, name, '--', 'echo', 'in')]);
+      expect(end).to.include({ code: 0, stdout: 'in\n', stderr: '' });
+    });
+
+    it('what a run has left behind, and what others say in its variable, keeps nobody out', async () => {
+      const name = uniqueName();
+      const gone = JSON.stringify([{ name, owner: `${randomUUID()}:1` }]);
+      for (const IOREDISSON_HELD of [gone, '[null, 1]', '{', '']) {
+        const end = await cli(['run', name, '--', 'echo', 'in'], { env: { IOREDISSON_HELD } });
+        expect(end, IOREDISSON_HELD).to.include({ code: 0, stdout: 'in\n', stderr: '' });
+      }
+    });
+
+    it('a user who may not look at the lock is told by its name', async () => {
+      const server = trackClient(await RedisServer.start());
+      const redis = observer(server.url);
+      const rights = [
+        '~*',
+        '&*',
+        '+@all',
+        '-type',
+        '-client|list',
+        '-hgetall',
+        '-exists',
+        '-pttl',
+        '-hgetall',
+        '-object',
+      ];
+      await redis.call('acl', 'setuser', 'blind', 'reset', 'on', '>open', ...rights);
+      const url = server.url.replace('redis://', 'redis://blind:open@');
+      const name = uniqueName();
+      const end = await cli([
+        'run',
+        '-u',
+        server.url,
+        name,
+        '--',
+        'sh',
+        '-c',
+        nested('-u', url, name, '--', 'echo', 'in'),
+      ]);
+      expect(end).to.include({ code: 64, stdout: '' });
+    });
   });
 
   for (const [kind, data] of [

@@ -10,7 +10,7 @@ import { configFile, observer } from './support/world';
 /** One line, from us. */
 const ONE_LINE = /^ioredisson: [^\n]+\n$/;
 
-const COMMANDS = ['run', 'list', 'inspect', 'unlock', 'top'];
+const COMMANDS = ['run', 'list', 'inspect', 'unlock', 'top', 'completion'];
 
 /** @returns what points to the help that has what is right */
 function helpOf(command: string): string {
@@ -35,10 +35,12 @@ describe('the command line', function () {
       ['run', '--', '-name', '--'],
       ['run', '--bogus', 'name', '--', 'command'],
       ['run', '-w', 'name', '--', 'command'],
-      ['run', '-w', '10', 'name', '--', 'command'],
       ['run', '-w', '10parsecs', 'name', '--', 'command'],
       ['run', '-w', '-1s', 'name', '--', 'command'],
       ['run', '-l', '0', 'name', '--', 'command'],
+      ['run', '--at-least', '-1', 'name', '--', 'command'],
+      ['run', '--at-least', 'long', 'name', '--', 'command'],
+      ['run', '--at-least', '104249991375d', 'name', '--', 'command'],
       ['run', '--grace', 'long', 'name', '--', 'command'],
       ['run', '-n', '-w', '1s', 'name', '--', 'command'],
       ['run', '-t', 'mutex', 'name', '--', 'command'],
@@ -50,6 +52,8 @@ describe('the command line', function () {
       ['unlock', 'name'],
       ['top', '-i', '0'],
       ['top', '--count', '0'],
+      ['completion'],
+      ['completion', 'powershell'],
     ];
     for (const args of wrong) {
       it(args.join(' '), async () => {

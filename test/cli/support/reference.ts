@@ -1,26 +1,16 @@
 import type { Command } from 'commander';
 import * as path from 'node:path';
-import { createProgram } from '../../../lib/cli/program';
+import { documentedProgram } from '../../../tools/buildManPage';
 import { projectRoot } from '../../../tools/buildOutput';
 
 /** Where the reference of the command line is. */
 export const REFERENCE_FILE = path.join(projectRoot, 'docs', 'cli.md');
 
 const WIDTH = 80;
-const NEVER = (): Promise<number> => Promise.reject(new Error('only its help is wanted'));
 
 /** docs/cli.md, made of the program's own help. */
 export function referenceText(): string {
-  const actions = {
-    run: NEVER,
-    list: NEVER,
-    inspect: NEVER,
-    unlock: NEVER,
-    top: NEVER,
-    dashboard: NEVER,
-    doctor: NEVER,
-  };
-  const program = createProgram('0', actions, () => undefined);
+  const program = documentedProgram();
   const sections = program.commands.map((command) => section(`ioredisson ${command.name()}`, command));
   return [
     '# Command line',
