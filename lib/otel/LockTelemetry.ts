@@ -5,6 +5,8 @@ import {
   type Counter,
   type Histogram,
   type Meter,
+  type ObservableGauge,
+  type ObservableResult,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -15,6 +17,7 @@ import {
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AcquireMessage, AcquireSubject, HoldMessage, RenewalMessage } from '../api';
 import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../telemetry/followLocks';
+import { Longest, type UnderWay } from '../telemetry/Longest';
 
 /** Where spans and metrics go. All of it may change at any time. */
 export interface TelemetrySource {
@@ -24,10 +27,8 @@ export interface TelemetrySource {
 }
 
 /** What is kept of an acquisition or a hold that is under way. */
-interface Open {
+interface Open extends UnderWay<Attributes> {
   readonly span: Span;
-  /** For metrics. */
-  readonly attributes: Attributes;
 }
 
 interface Instruments {
@@ -39,6 +40,8 @@ interface Instruments {
   readonly renewalErrors: Counter;
   readonly held: UpDownCounter;
   readonly waiters: UpDownCounter;
+  /** Ends the gauges. */
+  readonly stopGauges: () => void;
 }
 
 const SYSTEM = { 'db.system.name': 'redis' } as const;
@@ -48,6 +51,8 @@ export class LockTelemetry implements LockListener<Context> {
   readonly #source: TelemetrySource;
   readonly #acquiring = new Map<AcquireMessage, Open>();
   readonly #holding = new Map<HoldMessage, Open>();
+  readonly #longestWait = new Longest<Attributes>();
+  readonly #longestHold = new Longest<Attributes>();
   #instruments: Instruments | undefined;
 
   constructor(source: TelemetrySource) {
@@ -68,13 +73,13 @@ export class LockTelemetry implements LockListener<Context> {
     // So that the first error is an increase.
     instruments.acquisitions.add(0, { ...attributes, outcome: 'error' });
     const span = this.#startSpan('lock acquire', message);
-    this.#acquiring.set(message, { span, attributes });
+    this.#acquiring.set(message, { span, labels: attributes, since: performance.now() });
     return trace.setSpan(parent, span);
   }
 
   acquireEnded(message: AcquireMessage, ended: boolean): void {
     const instruments = this.#current();
-    const { span, attributes } = this.#acquiring.get(message)!;
+    const { span, labels: attributes } = this.#acquiring.get(message)!;
     this.#acquiring.delete(message);
     instruments.waiters.add(-1, attributes);
     if (ended) {
@@ -100,12 +105,12 @@ export class LockTelemetry implements LockListener<Context> {
     instruments.lost.add(0, attributes);
     const span = this.#startSpan('lock hold', message);
     if (message.token !== undefined) span.setAttribute('ioredisson.lock.token', String(message.token));
-    this.#holding.set(message, { span, attributes });
+    this.#holding.set(message, { span, labels: attributes, since: performance.now() });
   }
 
   holdEnded(message: HoldMessage, ended: boolean): void {
     const instruments = this.#current();
-    const { span, attributes } = this.#holding.get(message)!;
+    const { span, labels: attributes } = this.#holding.get(message)!;
     this.#holding.delete(message);
     instruments.held.add(-1, attributes);
     if (ended) {
@@ -162,18 +167,32 @@ export class LockTelemetry implements LockListener<Context> {
   #current(): Instruments {
     const meter = this.#source.meter();
     if (this.#instruments?.meter === meter) return this.#instruments;
-    const instruments = createInstruments(meter);
+    this.#instruments?.stopGauges();
+    const instruments = createInstruments(meter, {
+      oldestWait: (result) =>
+        this.#longestWait.read(this.#acquiring.values(), (s, labels) => result.observe(s, labels)),
+      longestHold: (result) => this.#longestHold.read(this.#holding.values(), (s, labels) => result.observe(s, labels)),
+    });
     this.#instruments = instruments;
-    for (const { attributes } of this.#acquiring.values()) instruments.waiters.add(1, attributes);
-    for (const { attributes } of this.#holding.values()) instruments.held.add(1, attributes);
+    for (const { labels } of this.#acquiring.values()) instruments.waiters.add(1, labels);
+    for (const { labels } of this.#holding.values()) instruments.held.add(1, labels);
     return instruments;
   }
 }
 
-function createInstruments(meter: Meter): Instruments {
+/** What the gauges are asked for when somebody collects. */
+type Observers = Readonly<Record<'oldestWait' | 'longestHold', (result: ObservableResult) => void>>;
+
+function createInstruments(meter: Meter, observers: Observers): Instruments {
   const advice = { explicitBucketBoundaries: [...DURATION_BUCKETS] };
   const seconds = (name: string, description: string): Histogram =>
     meter.createHistogram(name, { unit: 's', description, advice });
+  const gauge = (name: string, description: string): ObservableGauge =>
+    meter.createObservableGauge(name, { unit: 's', description });
+  const oldestWait = gauge('ioredisson.lock.oldest_wait', 'How long the oldest acquisition under way has waited');
+  const longestHold = gauge('ioredisson.lock.longest_hold', 'How long the oldest hold of this process has lasted');
+  oldestWait.addCallback(observers.oldestWait);
+  longestHold.addCallback(observers.longestHold);
   return {
     meter,
     waitDuration: seconds('ioredisson.lock.wait.duration', 'Time from asking for a lock to the outcome'),
@@ -192,6 +211,10 @@ function createInstruments(meter: Meter): Instruments {
       unit: '{acquisition}',
       description: 'Acquisitions of this process that are under way',
     }),
+    stopGauges: () => {
+      oldestWait.removeCallback(observers.oldestWait);
+      longestHold.removeCallback(observers.longestHold);
+    },
   };
 }
 

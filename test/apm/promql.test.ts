@@ -138,11 +138,15 @@ describe("docs/grafana, read by Prometheus' own grammar", () => {
 /** What a server of metrics gives to Prometheus when everything that is counted has happened once. */
 async function scrape(): Promise<Map<string, Scraped>> {
   const register = new Registry();
-  const stop = collectLockMetrics({ register });
+  const stop = collectLockMetrics({ register, nameOf: (one) => one.split(':')[0] });
   const [one, other] = [0, 1].map(() => trackClient(Redisson.create(redisUrl())));
   const name = uniqueName('promql');
   const lock = one!.getLock(name);
   await lock.lock();
+  const waiting = other!.getLock(name).tryLock(60);
+  // The gauges show what is under way when they are read.
+  await register.metrics();
+  await waiting;
   await other!.getLock(name).tryLock();
   await other!.getLock(name).forceUnlock();
   await lock.unlock().catch(() => undefined);

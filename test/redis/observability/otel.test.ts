@@ -137,6 +137,24 @@ describe('ioredisson/otel', () => {
     });
   }
 
+  it('D6: shows how long the oldest wait and the longest hold last while they last', async () => {
+    const instrumentation = instrument({ nameOf: (one) => one.slice(0, 4) });
+    const attributes = { 'db.system.name': 'redis', 'ioredisson.lock.kind': 'lock', 'ioredisson.lock.name': 'otel' };
+    const hold = await client.getLock(name).acquire();
+    const controller = new AbortController();
+    const waiting = rejection(client.getLock(name).acquire({ signal: controller.signal }));
+    for (const metric of ['ioredisson.lock.oldest_wait', 'ioredisson.lock.longest_hold']) {
+      await sleepUntil(async () => (await total(metric)) > 0.06);
+      expect((await points(metric)).map((point) => point.attributes)).to.deep.equal([attributes]);
+    }
+    controller.abort();
+    await waiting;
+    expect(await points('ioredisson.lock.oldest_wait')).to.deep.equal([{ value: 0, attributes }]);
+    instrumentation.disable();
+    expect(await points('ioredisson.lock.longest_hold')).to.deep.equal([{ value: 0, attributes }]);
+    await hold.unlock();
+  });
+
   it('counts durations in seconds', async () => {
     instrument();
     const hold = await client.getLock(name).acquire();

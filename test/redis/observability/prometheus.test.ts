@@ -77,6 +77,53 @@ describe('ioredisson/prometheus', () => {
     expect(await value('renewal_errors_total')).to.equal(1);
   });
 
+  it('D6: shows how long the oldest wait and the longest hold last while they last', async () => {
+    collect();
+    const hold = await client.getLock(name).acquire();
+    const controller = new AbortController();
+    const waiting = [0, 1].map(() => rejection(client.getLock(name).acquire({ signal: controller.signal })));
+    await sleepUntil(async () => (await value('lock_oldest_wait_seconds{kind="lock"}'))! > 0.06);
+    // No wait has ended: the histogram knows of none.
+    expect(await value('lock_wait_duration_seconds_count{kind="lock"}')).to.equal(1);
+    const before = await value('lock_longest_hold_seconds{kind="lock"}');
+    expect(before).to.be.greaterThan(0.06);
+    await sleepUntil(async () => (await value('lock_longest_hold_seconds{kind="lock"}'))! > before!);
+    controller.abort();
+    await Promise.all(waiting);
+    await hold.unlock();
+    expect(await value('lock_oldest_wait_seconds{kind="lock"}')).to.equal(0);
+    expect(await value('lock_longest_hold_seconds{kind="lock"}')).to.equal(0);
+  });
+
+  it('D14: has the label that nameOf makes, on every metric of a lock; one that throws makes none', async () => {
+    collect({
+      register,
+      nameOf: (one) => {
+        if (one.endsWith(':secret')) throw new Error('no name');
+        return one.slice(0, 'prometheus'.length);
+      },
+    });
+    const labels = 'kind="lock",name="prometheus"';
+    const hold = await client.getLock(name).acquire();
+    await client.getLock(`${name}:secret`).withLock(() => undefined);
+    expect(await value(`lock_held{${labels}}`)).to.equal(1);
+    expect(await value(`lock_longest_hold_seconds{${labels}}`)).to.be.greaterThan(0);
+    await client.getLock(name).forceUnlock();
+    await rejection(hold.unlock());
+    expect(await value(`lock_lost_total{${labels}}`)).to.equal(1);
+    expect(await value(`lock_held{${labels}}`)).to.equal(0);
+    expect(await value(`lock_acquisitions_total{${labels},outcome="acquired"}`)).to.equal(1);
+    expect(await value('lock_acquisitions_total{kind="lock",outcome="acquired"}')).to.equal(1);
+    expect(await register.metrics()).not.to.contain(name);
+  });
+
+  it('begins anew where it is stopped and then called with other labels', async () => {
+    collect()();
+    collect({ register, nameOf: () => 'all' });
+    await client.getLock(name).withLock(() => undefined);
+    expect(await value('lock_acquisitions_total{kind="lock",name="all",outcome="acquired"}')).to.equal(1);
+  });
+
   it('counts errors from 0 on, so that an alert on their increase sees the first one', async () => {
     collect();
     await redis.set(name, 'text');
@@ -117,7 +164,9 @@ describe('ioredisson/prometheus', () => {
       'lock_acquisitions_total',
       'lock_held',
       'lock_hold_duration_seconds',
+      'lock_longest_hold_seconds',
       'lock_lost_total',
+      'lock_oldest_wait_seconds',
       'lock_wait_duration_seconds',
       'lock_waiters',
       'renewal_errors_total',

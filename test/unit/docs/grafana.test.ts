@@ -4,8 +4,15 @@ import * as path from 'node:path';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
 import { collectLockMetrics } from '../../../lib/prometheus';
+import { projectRoot } from '../../../tools/buildOutput';
+import { slugify } from '../../../tools/docs/links';
 
-const folder = path.resolve(__dirname, '..', '..', '..', 'docs', 'grafana');
+const docs = path.join(projectRoot, 'docs');
+const folder = path.join(docs, 'grafana');
+const manifest = JSON.parse(fs.readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
+  repository: { url: string };
+};
+const repository = manifest.repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
 
 interface Target {
   readonly refId: string;
@@ -38,7 +45,7 @@ interface Rule {
   readonly expr: string;
   readonly for?: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly description: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
 }
 
 const SUFFIXES = { histogram: ['_bucket', '_sum', '_count'], counter: [''], gauge: [''] } as const;
@@ -46,7 +53,7 @@ const SUFFIXES = { histogram: ['_bucket', '_sum', '_count'], counter: [''], gaug
 /** The series that collectLockMetrics exports, and their labels. */
 async function series(): Promise<Map<string, string[]>> {
   const register = new Registry();
-  collectLockMetrics({ register })();
+  collectLockMetrics({ register, nameOf: (name) => name })();
   const known = new Map<string, string[]>();
   for (const { name, type } of await register.getMetricsAsJSON()) {
     const { labelNames } = register.getSingleMetric(name) as unknown as { labelNames: string[] };
@@ -142,10 +149,12 @@ describe('docs/grafana/alerts.yml', () => {
   };
   const rules = groups.flatMap((group) => group.rules);
 
-  it('has rules for lost locks, renewal errors, long waits and holders that have gone', () => {
+  it('has rules for lost locks, waits and holds over a bound, renewal errors and holders that have gone', () => {
     expect(groups.map(({ name }) => name)).to.deep.equal(['ioredisson']);
     expect(rules.map(({ alert }) => alert)).to.deep.equal([
       'IoredissonLockLost',
+      'IoredissonWaitTooLong',
+      'IoredissonHoldTooLong',
       'IoredissonRenewalErrors',
       'IoredissonLongWaits',
       'IoredissonAcquisitionErrors',
@@ -163,6 +172,11 @@ describe('docs/grafana/alerts.yml', () => {
       expect(['warning', 'critical']).to.include(rule.labels.severity);
       expect(rule.annotations.summary).not.to.equal('');
       expect(rule.annotations.description).not.to.equal('');
+      const { runbook_url: runbook } = rule.annotations;
+      const [page, anchor] = runbook.split('#');
+      expect(page).to.equal(`${repository}/blob/main/docs/something-hangs.md`);
+      const headings = fs.readFileSync(path.join(docs, 'something-hangs.md'), 'utf8').match(/^## .+$/gm) ?? [];
+      expect(headings.map((line) => slugify(line.slice(3)))).to.include(anchor);
       await expectKnown(rule.expr);
       const shown = [...rule.annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label!);
       for (const label of shown) expect(rule.expr).to.match(new RegExp(`by \\([^)]*\\b${label}\\b`));
