@@ -172,7 +172,7 @@ export class SimCluster implements Served {
     target.put(key, value);
     target.entry(key)!.expireAt = expireAt;
     source.delete(key);
-    for (const { server } of [from, to]) server.wrote();
+    for (const { server } of [from, to]) server.moved(key, server === to.server);
     this.#loop.note(`${key} goes from ${from.server.name} to ${to.server.name}`);
   }
 

@@ -90,7 +90,7 @@ export class SimServer implements Served {
   /** Told of each script before it runs. @returns what is told its reply */
   observe: ((call: ScriptCall) => ((reply: Reply) => void) | undefined) | undefined;
   /** Told when another one takes its place: what it had and may go on changing, and what its successor begins with. */
-  replaced: ((former: Store, got: Store) => void) | undefined;
+  replaced: ((former: Store, got: Store, lost: readonly string[]) => void) | undefined;
   /** Until when something is wrong with it, in ms of the world. */
   disturbedUntil = -Infinity;
   /** What it answers to `SENTINEL`, if it is one. */
@@ -113,6 +113,8 @@ export class SimServer implements Served {
   /** Counts what has been written. */
   #offset = 0;
   #replicas: Replica[] = [];
+  /** Keys that were moved to it, and which of its writes that was. */
+  readonly #moved = new Map<string, number>();
   /** Whether its replicas are there, and get nothing. */
   #mute = false;
   /** What comes when it listens again. */
@@ -245,20 +247,22 @@ export class SimServer implements Served {
     // What is under way does not arrive any more.
     this.#replicas = this.#replicas.map((replica) => ({ ...replica }));
     this.#mute = true;
-    const { store } = this.#best();
-    this.replaced?.(this.store, store);
-    return store.copy();
+    const best = this.#best();
+    this.replaced?.(this.store, best.store, this.#movedSince(best));
+    return best.store.copy();
   }
 
   /** It is a master from now on, without a replica. */
   lead(store: Store): void {
     this.store = store;
+    this.#moved.clear();
     this.#resetReplicas(0);
   }
 
   /** It is no master any more. As Redis does, it closes the connections whose WAIT is under way. */
   follow(): void {
     this.store = this.#newStore();
+    this.#moved.clear();
     this.#resetReplicas(0);
     for (const [socket, { blocked }] of [...this.#sessions]) {
       if (blocked === undefined) continue;
@@ -367,7 +371,7 @@ export class SimServer implements Served {
   }
 
   #promote(best: Replica): void {
-    this.replaced?.(this.store, best.store);
+    this.replaced?.(this.store, best.store, this.#movedSince(best));
     this.store = best.store;
     this.#offset = best.offset;
     this.address = `${this.name}-${++this.#failovers}`;
@@ -411,9 +415,15 @@ export class SimServer implements Served {
     for (const confirm of [...this.#confirming]) confirm();
   }
 
-  /** Its replicas hear of keys that were moved. */
-  wrote(): void {
+  /** Its replicas hear of a key that was moved. @param to - whether it was moved to this server */
+  moved(key: string, to: boolean): void {
     this.#replicate();
+    if (to) this.#moved.set(key, this.#offset);
+  }
+
+  /** The keys that were moved to it, and which a replica has not got: nobody waits for that. */
+  #movedSince({ offset }: Replica): readonly string[] {
+    return [...this.#moved].filter(([, movedAt]) => movedAt > offset).map(([key]) => key);
   }
 
   /** WAIT: nothing else of this connection is done until so many replicas have what it wrote, or the time is over. */

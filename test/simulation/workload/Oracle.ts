@@ -60,8 +60,10 @@ export class Oracle {
   readonly #lent = new Map<string, Set<Taken>>();
   /** How many permits of before the last loss of data may have been added to those that were set after it. */
   readonly #strays = new Map<string, number>();
-  /** When a server lost what it knew (of a key), in ms of the world. */
+  /** When a server lost what it knew, in ms of the world. */
   readonly lostAt = new Map<string, number>();
+  /** When the keys of a lock were lost, since they had been moved to a master that died before its replica had them. */
+  readonly #lostKeys = new Map<string, number>();
   /** Masters that were replaced. */
   readonly #replacements = new Map<string, Replacement[]>();
   readonly #loop: Loop;
@@ -169,8 +171,16 @@ export class Oracle {
    * A master was replaced. It may be dead, or hang, or go on beside its successor.
    * @param former - what it has, and may go on changing
    * @param got - what its successor has of that
+   * @param lost - the keys that had been moved to it, and that its successor has not got
    */
-  replaced(server: string, former: Store, got: Store): void {
+  replaced(server: string, former: Store, got: Store, lost: readonly string[] = []): void {
+    for (const key of lost) {
+      const tag = /\{([^}]*)\}/.exec(key)?.[1] ?? key;
+      for (const name of [tag, `{${tag}}`]) {
+        this.#lostKeys.set(`${server}/${name}`, this.#loop.now);
+        this.#tokens.delete(`${server}/${name}`);
+      }
+    }
     const all = this.#replacements.get(server) ?? [];
     this.#replacements.set(server, [...all, { former, got: got.copy(() => 0), lost: false }]);
   }
@@ -190,6 +200,11 @@ export class Oracle {
     });
   }
 
+  /** When what a server knew of a lock was lost the last time, in ms of the world; -1: never. */
+  lastLoss(server: string, name: string): number {
+    return Math.max(this.lostAt.get(server) ?? -1, this.#lostKeys.get(`${server}/${name}`) ?? -1);
+  }
+
   /** Whether somebody is inside. */
   occupied(key: string): boolean {
     return (this.#inside.get(key)?.size ?? 0) > 0;
@@ -200,8 +215,8 @@ export class Oracle {
   }
 
   #excused(key: string, since: number): boolean {
-    const [server = ''] = key.split('/');
-    const lostAt = server === 'red' ? Math.max(-1, ...this.lostAt.values()) : (this.lostAt.get(server) ?? -1);
+    const [server = '', name = ''] = key.split('/');
+    const lostAt = server === 'red' ? Math.max(-1, ...this.lostAt.values()) : this.lastLoss(server, name);
     return lostAt >= since;
   }
 

@@ -180,7 +180,7 @@ export class World {
     this.#observeScripts(this.profile.javaApps === 0 && stays ? this.#fairOrder() : undefined);
     for (const node of this.nodes) {
       const { name } = this.cluster ?? node;
-      node.replaced = (former, got) => this.oracle.replaced(name, former, got);
+      node.replaced = (former, got, lost) => this.oracle.replaced(name, former, got, lost);
     }
     enter(this.loop);
     this.#poll();

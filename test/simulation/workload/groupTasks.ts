@@ -109,7 +109,7 @@ async function inside(
     return oracle.enter({ app, key, shared: false, owner, since, record, alive });
   });
   const check = (): void => {
-    const lostAt = oracle.lostAt.get(server.name) ?? -1;
+    const lostAt = oracle.lastLoss(server.name, name);
     if (!alive()) return;
     const lostFor = lostAt >= since ? loop.now - lostAt : Infinity;
     const gone = values

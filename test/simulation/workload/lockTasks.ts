@@ -243,7 +243,7 @@ function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, sin
   if (!hold.isHeld || hold.signal.aborted) return;
   const record = recordOf(world, app, place, hold);
   const [owner = ''] = record.fields;
-  const lostAt = world.oracle.lostAt.get(place.server.name) ?? -1;
+  const lostAt = world.oracle.lastLoss(place.server.name, place.name);
   if (lostAt >= since && world.loop.now - lostAt < leaseMs + CLOCK_MS) return;
   if (place.server.store.hash(place.name)?.has(owner) === true) return;
   if (world.oracle.misled(record)) return;

@@ -40,6 +40,24 @@ describe('holds at a master that was replaced', () => {
     expect(oracle(6_000, 4_000, 3_000).misled(HOLD)).to.equal(false);
   });
 
+  it('are excused if their key had been moved there, and the successor has not got it', () => {
+    const loop = new Loop(1);
+    const judge = new Oracle(loop);
+    const store = new Store(() => EPOCH);
+    loop.now = 1_000;
+    judge.token('c0/a', 7n, 0);
+    judge.token('c0/b', 7n, 0);
+    judge.replaced('c0', store, store, ['redisson_lock_token:{a}']);
+    expect([judge.lastLoss('c0', 'a'), judge.lastLoss('c0', '{a}'), judge.lastLoss('c0', 'b')]).to.deep.equal([
+      1_000, 1_000, -1,
+    ]);
+    loop.now = 2_000;
+    judge.token('c0/a', 1n, 1_500);
+    expect(judge.violations).to.deep.equal([]);
+    judge.token('c0/b', 1n, 1_500);
+    expect(judge.violations).to.have.length(1);
+  });
+
   it('are excused if the successor has lost its data', () => {
     const judge = oracle(6_000, 4_000, 3_000);
     judge.lost('r0');
