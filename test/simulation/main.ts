@@ -42,6 +42,7 @@ const WORLDS: Readonly<Record<string, (world: Profile) => boolean>> = {
   java: ({ javaApps }) => javaApps > 0,
   cluster: ({ cluster }) => cluster !== undefined,
   replicas: ({ replicas, cluster }) => replicas > 0 && cluster === undefined,
+  tokens: ({ tokens }) => tokens !== undefined,
   single: ({ javaApps, replicas }) => javaApps === 0 && replicas === 0,
 };
 const wanted = values.worlds === undefined ? undefined : WORLDS[values.worlds];

@@ -6,7 +6,7 @@ import { runOutside } from '../../util/outside';
 import { jittered } from '../../util/timing';
 import { authArguments, authenticate, authenticateIfAsked, type AuthenticateOptions, opened } from './authenticate';
 import { driverError } from './driverError';
-import type { LoginSource } from './loginSources';
+import type { Login, LoginSource } from './loginSources';
 
 /** A login is renewed when this part of its time is over. */
 const RENEW_PART = 0.8;
@@ -118,14 +118,15 @@ export class Logins {
     };
     const again = async (current: LoggedIn): Promise<void> => {
       const number = ++count;
+      let login: Login | undefined;
       try {
-        const login = await this.#source.ask(current.request, over.signal);
+        login = await this.#source.ask(current.request, over.signal);
         if (number !== count || !('auth' in how)) return;
         await how.auth(authArguments(login));
         if (number === count) schedule(login.expiresIn);
       } catch (error) {
         if (number !== count) return;
-        this.#source.refused(driverError(error as Error));
+        this.#source.refused(driverError(error as Error), login);
         renewIn(jittered(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures++, 10), MAX_PAUSE_MS)));
       }
     };
@@ -151,7 +152,7 @@ export class Logins {
     return end;
   }
 
-  async #ask(request: CredentialsRequest, unwanted: AbortSignal): Promise<Awaited<ReturnType<LoginSource['ask']>>> {
+  async #ask(request: CredentialsRequest, unwanted: AbortSignal): Promise<Login> {
     try {
       return await this.#source.ask(request, unwanted);
     } catch (error) {
@@ -159,19 +160,14 @@ export class Logins {
     }
   }
 
-  async #logIn(
-    stream: Socket,
-    request: CredentialsRequest,
-    login: Awaited<ReturnType<LoginSource['ask']>>,
-    secure: boolean,
-  ): Promise<void> {
+  async #logIn(stream: Socket, request: CredentialsRequest, login: Login, secure: boolean): Promise<void> {
     const options = this.#options(secure);
     await opened(stream, options);
     try {
       await (request.role === 'sentinel' ? authenticateIfAsked : authenticate)(stream, login, options);
     } catch (error) {
       if ((error as Error).name !== 'ReplyError') throw error;
-      this.#source.refused(error as Error);
+      this.#source.refused(error as Error, login);
       throw this.#failed(error as Error);
     }
     this.#failingSince = undefined;

@@ -24,14 +24,19 @@ export interface LoginSource {
   ask(request: CredentialsRequest, unwanted: AbortSignal): Promise<Login>;
   /** Called when there are new logins without being asked. */
   readonly listeners: Set<() => void>;
-  /** A server has refused what it gave. */
-  refused(error: Error): void;
+  /**
+   * It gave nothing, or a server has refused what it gave.
+   * @param login - what was refused
+   */
+  refused(error: Error, login?: Login): void;
   /** Nobody needs it for now. */
   rest(): void;
 }
 
 /** Passwords that errors must not show: so many of those given last. */
 const REMEMBERED = 8;
+/** A provider whose logins are refused is subscribed to anew at most so often, in ms. */
+const ANEW_MS = 10_000;
 /** The first and the longest pause before a provider that has given up is subscribed to anew, in ms. */
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
@@ -86,8 +91,12 @@ class StreamedLogins implements LoginSource {
   #subscribing: Promise<Login> | undefined;
   #dispose: (() => void) | undefined;
   #login: Login | undefined;
+  /** Subscribes anew, and tells the live connections. */
   #retry: NodeJS.Timeout | undefined;
+  #resting = new AbortController();
   #failures = 0;
+  /** Monotonic time from which on a refused login ends the subscription. */
+  #anewAt = -Infinity;
   /** Counts the subscriptions: what an earlier one tells is ignored. */
   #subscription = 0;
 
@@ -101,12 +110,20 @@ class StreamedLogins implements LoginSource {
       return this.#login ?? (await within(this.#limitMs, unwanted, () => this.#subscribe()));
     } catch (error) {
       // One that hangs is not waited for again.
-      if (this.#login === undefined && !unwanted.aborted) this.#end();
+      if (this.#login === undefined && !unwanted.aborted) {
+        if (this.#retry === undefined) this.#end();
+        else this.#again();
+      }
       throw this.#secrets.hide(error, 'credentials.subscribe');
     }
   }
 
-  refused(error: Error): void {
+  refused(error: Error, login?: Login): void {
+    // It may not know: whoever asks next subscribes anew, and it may have another one then.
+    if (login !== undefined && login === this.#login && performance.now() >= this.#anewAt) {
+      this.#anewAt = performance.now() + ANEW_MS;
+      this.#end();
+    }
     try {
       this.#provider.onReAuthenticationError?.(error);
     } catch {
@@ -116,6 +133,8 @@ class StreamedLogins implements LoginSource {
 
   rest(): void {
     this.#end();
+    this.#resting.abort(new Error('nobody wants it any more'));
+    this.#resting = new AbortController();
     this.#failures = 0;
   }
 
@@ -134,7 +153,8 @@ class StreamedLogins implements LoginSource {
       try {
         this.#login = this.#secrets.read(given, 'credentials told of');
       } catch (error) {
-        return this.refused(error as Error);
+        this.refused(error as Error);
+        return this.#again();
       }
       this.#failures = 0;
       this.#tell();
@@ -164,19 +184,26 @@ class StreamedLogins implements LoginSource {
   #again(): void {
     this.#end();
     const pause = jittered(Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, MAX_PAUSE_MS));
-    this.#retry = setTimeout(() => {
-      this.#subscribe().then(
-        () => this.#tell(),
-        (error: unknown) => {
-          this.refused(this.#secrets.hide(error, 'credentials.subscribe'));
-          this.#again();
-        },
-      );
-    }, pause).unref();
+    this.#retry = setTimeout(() => void this.#resume(), pause).unref();
+  }
+
+  async #resume(): Promise<void> {
+    const { signal } = this.#resting;
+    try {
+      // Somebody may have asked meanwhile: then there is a subscription.
+      if (this.#login === undefined) await within(this.#limitMs, signal, () => this.#subscribe());
+      this.#retry = undefined;
+    } catch (error) {
+      if (signal.aborted) return;
+      this.refused(this.#secrets.hide(error, 'credentials.subscribe'));
+      return this.#again();
+    }
+    this.#tell();
   }
 
   #end(): void {
     clearTimeout(this.#retry);
+    this.#retry = undefined;
     this.#subscription++;
     const dispose = this.#dispose;
     this.#dispose = this.#login = this.#subscribing = undefined;

@@ -289,6 +289,28 @@ describe('credentials (D1)', function () {
       await sleepUntil(() => listeners.size === 1);
     });
 
+    it('that a server refuses are subscribed to anew, even if the provider does not know', async () => {
+      const told = rotation.password;
+      await rotation.next();
+      let stale = true;
+      const client = open({
+        credentials: {
+          subscribe: (listener) => {
+            subscriptions++;
+            listeners.add(listener);
+            const dispose = (): void => {
+              stale = false;
+              listeners.delete(listener);
+            };
+            const password = stale ? told : rotation.password;
+            return Promise.resolve([{ username: rotation.user, password }, { dispose }] as const);
+          },
+        },
+      });
+      await client.ping();
+      expect([subscriptions, listeners.size]).to.deep.equal([2, 1]);
+    });
+
     it('change under load: nobody sleeps on', async () => {
       const clients = [open({ credentials: provider }), open({ credentials: provider })];
       const name = uniqueName();

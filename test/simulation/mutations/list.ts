@@ -1,6 +1,7 @@
 import type { Mutation } from '../bundle';
 import { CLUSTER_MUTATIONS } from './clusterList';
 import { DEFECT_MUTATIONS } from './defectList';
+import { TOKEN_MUTATIONS } from './tokenList';
 import type { GivenProfile } from '../workload/clusterWorlds';
 import type { Profile } from '../workload/World';
 
@@ -615,4 +616,5 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   ...CLUSTER_MUTATIONS,
   ...DEFECT_MUTATIONS,
+  ...TOKEN_MUTATIONS,
 ];

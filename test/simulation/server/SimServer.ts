@@ -1,6 +1,7 @@
 import { EPOCH, type Loop, Phase, type SimProcess } from '../engine/Loop';
 import { encode, RequestParser } from '../net/resp';
 import type { SimSocket } from '../net/SimSocket';
+import type { SimTokens } from './SimTokens';
 import { ScriptEngine } from '../../../lib/testing/store/ScriptEngine';
 import { runCommand, writes } from '../../../lib/testing/store/commands';
 import { RedisError, type Reply, Status } from '../../../lib/testing/store/replies';
@@ -14,6 +15,8 @@ interface Session {
   written: number;
   /** What waits for its WAIT. */
   blocked: string[][] | undefined;
+  /** Until when its login lasts, in ms of the world; `-Infinity`: it is not logged in. */
+  loginEnds: number;
 }
 
 /** A replica: what it has, and how much of what the master wrote that is. */
@@ -78,6 +81,8 @@ export class SimServer implements Served {
   /** Of a node of a cluster. */
   port = 0;
   member: Membership | undefined;
+  /** Which passwords let in. @default nobody is asked */
+  tokens: SimTokens | undefined;
   store: Store;
   readonly engine: ScriptEngine;
   /** Whether there is no memory left. */
@@ -206,6 +211,7 @@ export class SimServer implements Served {
           channels: new Set(),
           written: 0,
           blocked: undefined,
+          loginEnds: this.tokens === undefined ? Infinity : -Infinity,
         });
         opened();
       },
@@ -359,6 +365,7 @@ export class SimServer implements Served {
   former(address: string): SimServer {
     const former = new SimServer(this.#loop, `${this.name}-old`, this.#names);
     former.address = address;
+    former.tokens = this.tokens;
     return former;
   }
 
@@ -491,6 +498,8 @@ export class SimServer implements Served {
   #answer(socket: SimSocket, session: Session, words: string[]): string {
     const [name = '', ...args] = words;
     const command = name.toLowerCase();
+    const door = this.tokens && this.#door(this.tokens, socket, session, command, args);
+    if (door !== undefined) return encode(door);
     const special = this.member?.answer(socket, command, args);
     if (special !== undefined) return special;
     if (command === 'subscribe' || command === 'unsubscribe') {
@@ -499,6 +508,31 @@ export class SimServer implements Served {
     const reply = this.#run(command, args, session);
     this.#note(command, args, reply);
     return encode(reply);
+  }
+
+  /** Who is not logged in gets no further. */
+  #door(tokens: SimTokens, socket: SimSocket, session: Session, command: string, args: string[]): Reply | undefined {
+    const isIn = session.loginEnds > -Infinity;
+    if (command !== 'auth') return isIn ? undefined : new RedisError('NOAUTH Authentication required.');
+    if (session.channels.size > 0) {
+      return new RedisError("ERR Can't execute 'auth': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING are allowed");
+    }
+    const until = tokens.validUntil(args.at(-1) ?? '');
+    if (until === undefined) {
+      this.#loop.note(`${this.name} < ${socket.process?.id} AUTH refused`);
+      return new RedisError('WRONGPASS invalid username-password pair or user is disabled.');
+    }
+    this.#loop.note(`${this.name} < ${socket.process?.id} AUTH`);
+    session.loginEnds = until;
+    if (isIn) tokens.renewed++;
+    const end = (): void => {
+      if (this.#sessions.get(socket) !== session || session.loginEnds > this.#loop.now) return;
+      if (socket.process !== undefined) tokens.expired(socket.process.id, this.name);
+      this.closed(socket);
+      socket.toClient.send(undefined);
+    };
+    this.#loop.after(until - this.#loop.now, end);
+    return OK;
   }
 
   #run(command: string, args: string[], session: Session): Reply {

@@ -7,6 +7,7 @@ import { type Loop, SimProcess } from '../engine/Loop';
 import { SimSocket } from '../net/SimSocket';
 import type { SimCluster } from '../server/SimCluster';
 import type { SimServer } from '../server/SimServer';
+import type { SimTokens } from '../server/SimTokens';
 
 /** A connection that is given up is destroyed after so many ms, as ioredis' own connector does. */
 const DISCONNECT_MS = 100;
@@ -36,6 +37,8 @@ export class App {
   closed = false;
   /** Where the sentinels are that know the servers. @default none: its connections lead to the servers themselves */
   sentinels: readonly string[] = [];
+  /** Where its passwords come from. @default it needs none */
+  tokens: SimTokens | undefined;
   /** What its tasks use just now (keys of the oracle), and how many of them; 0 with the time when the last one ended. */
   readonly #used = new Map<string, { tasks: number; endedAt: number }>();
 
@@ -71,6 +74,12 @@ export class App {
         this.clients.push(this.#openBySentinels(server.name));
         continue;
       }
+      if (this.tokens !== undefined) {
+        const config = this.#config();
+        config.useSingleServer().setAddress(`redis://${server.name}:6379`);
+        this.clients.push(Redisson.create(config));
+        continue;
+      }
       const client = new Redis({
         Connector: this.#connector(server),
         host: server.name,
@@ -88,6 +97,14 @@ export class App {
 
   #openCluster({ servers, profile }: SimCluster): Redisson {
     const nodes = servers.slice(0, 3).map(({ address, port }) => ({ host: address, port }));
+    if (this.tokens !== undefined) {
+      const config = this.#config();
+      config
+        .useClusterServers()
+        .addNodeAddress(...nodes.map(({ host, port }) => `redis://${host}:${port}`))
+        .setScanInterval(profile.scanIntervalMs);
+      return Redisson.create(config);
+    }
     const client = new Cluster(nodes, {
       lazyConnect: true,
       slotsRefreshInterval: profile.scanIntervalMs,
@@ -97,17 +114,22 @@ export class App {
   }
 
   #openBySentinels(masterName: string): Redisson {
+    const config = this.#config();
+    config
+      .useSentinelServers()
+      .setMasterName(masterName)
+      .addSentinelAddress(...this.sentinels);
+    return Redisson.create(config);
+  }
+
+  #config(): Config {
     const { lockWatchdogTimeout, maxHandOvers, fairLockWaitTimeout, lockWatchdogBatchSize } = this.settings;
     const config = new Config()
       .setLockWatchdogTimeout(lockWatchdogTimeout)
       .setMaxHandOvers(maxHandOvers)
       .setFairLockWaitTimeout(fairLockWaitTimeout)
       .setLockWatchdogBatchSize(lockWatchdogBatchSize);
-    config
-      .useSentinelServers()
-      .setMasterName(masterName)
-      .addSentinelAddress(...this.sentinels);
-    return Redisson.create(config);
+    return this.tokens === undefined ? config : config.setCredentials(this.tokens.credentials());
   }
 
   /** Its code connects to an address. */

@@ -17,7 +17,9 @@ import { JavaOracle } from './JavaOracle';
 import { Oracle } from './Oracle';
 import { PermitOracle } from './PermitOracle';
 import { ShortenedLeases } from './ShortenedLeases';
+import type { SimTokens, TokenProfile } from '../server/SimTokens';
 import { SentinelWorld, withSentinels } from './sentinelWorlds';
+import { tokensOf, withTokens } from './tokenWorlds';
 
 /** Time for a client to notice and mend everything, in ms: only after it must a free lock have been taken. */
 export const CALM_MS = 14_000;
@@ -27,6 +29,8 @@ export const ERROR_MS = 40_000;
 const IDLE_MS = 2_500;
 /** Dead and stopped waiters of a fair lock may cost the living so much, in ms. */
 const FAIR_IDLE_MS = 6_000;
+/** So long clients may need until they have heard that their connections are gone, in ms. */
+export const DEAF_MS = 1_000;
 const POLL_MS = 100;
 /** So long after a client has closed, its connections are destroyed, in ms. */
 export const DESTROYED_MS = 1_000;
@@ -102,10 +106,12 @@ export interface Profile {
   readonly settings: AppSettings;
   /** A cluster in place of the servers. */
   readonly cluster?: ClusterProfile;
+  /** What lets clients in. @default nobody asks */
+  readonly tokens?: TokenProfile;
 }
 
 export type FaultFamily =
-  'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown' | 'cluster' | 'sentinel' | 'cut';
+  'network' | 'server' | 'process' | 'memory' | 'disk' | 'shutdown' | 'cluster' | 'sentinel' | 'cut' | 'tokens';
 
 const FAULTS: readonly FaultFamily[] = ['network', 'server', 'process', 'memory', 'disk', 'shutdown'];
 
@@ -131,6 +137,7 @@ export class World {
   readonly nodes: readonly SimServer[];
   readonly apps: App[] = [];
   readonly sentinels: SentinelWorld | undefined;
+  readonly tokens: SimTokens | undefined;
   readonly operations = new Set<Operation>();
   readonly permits: PermitOracle;
   /** Where Java takes part. */
@@ -171,6 +178,14 @@ export class World {
       this.servers = [this.cluster];
       this.nodes = this.cluster.servers;
       this.loop.dial = (host, port) => this.apps.find(({ process }) => process === this.loop.current)!.dial(host, port);
+    }
+    if (this.profile.tokens !== undefined) {
+      const tokens = (this.tokens = tokensOf(this, this.profile.tokens));
+      for (const node of this.nodes) node.tokens = tokens;
+      this.loop.dial ??= (host) =>
+        this.apps
+          .find(({ process }) => process === this.loop.current)!
+          .connect(this.nodes.find(({ name }) => name === host)!);
     }
     if (this.profile.sentinels > 0) this.sentinels = new SentinelWorld(this);
     // Where keys move from server to server, so does the queue.
@@ -227,6 +242,7 @@ export class World {
     const app = new App(id, this.loop, this.nodes, latency, settings, java, replicated, this.cluster);
     app.process.rate = 1 + random.between(-0.0004, 0.0004);
     app.process.wallOffset = random.chance(30) ? random.between(-2_000, 2_000) : random.between(-5, 5);
+    app.tokens = this.tokens;
     if (this.sentinels !== undefined) app.sentinels = shuffled(random, this.sentinels.sentinels.addresses);
     this.apps.push(app);
     this.spawn(app.process, () => {
@@ -433,7 +449,8 @@ export function profileOf(seed: number, given?: GivenProfile): Profile {
 
 function worldOf(drawn: Profile, seed: number, given: GivenProfile | undefined): Profile {
   if (given !== undefined) return withGiven(drawn, given, seed);
-  return withSentinels(withCluster(withGroups(withReplicas(withJava(drawn, seed), seed), seed), seed), seed);
+  const world = withCluster(withGroups(withReplicas(withJava(drawn, seed), seed), seed), seed);
+  return withTokens(withSentinels(world, seed), seed);
 }
 
 /** Of a hundred worlds so many have clients of Java. */

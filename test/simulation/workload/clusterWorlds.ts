@@ -1,5 +1,6 @@
 import { Random } from '../engine/Random';
 import type { ClusterProfile } from '../server/SimCluster';
+import { loggedIn } from './tokenWorlds';
 import type { FaultFamily, Profile } from './World';
 
 /** Of a hundred worlds so many have a cluster. */
@@ -11,7 +12,7 @@ export type GivenProfile = Partial<Omit<Profile, 'cluster'>> & { readonly cluste
 /** What a seed has drawn, but for what is given. */
 export function withGiven(drawn: Profile, given: GivenProfile, seed: number): Profile {
   const { cluster: wanted, ...rest } = given;
-  if (wanted === undefined) return { ...drawn, ...rest };
+  if (wanted === undefined) return given.tokens === undefined ? { ...drawn, ...rest } : loggedIn({ ...drawn, ...rest });
   const { cluster, ...other } = clustered(drawn, new Random(seed + 2 ** 43), wanted);
   return { ...other, ...rest, cluster: cluster! };
 }

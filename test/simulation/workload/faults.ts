@@ -2,6 +2,7 @@ import type { SimSocket, Break } from '../net/SimSocket';
 import type { SimServer } from '../server/SimServer';
 import type { App } from './App';
 import { clusterFault, clusterServerFault } from './clusterFaults';
+import { tokenFault } from './tokenWorlds';
 import { type FaultFamily, type World } from './World';
 
 /**
@@ -59,6 +60,8 @@ export class FaultPlan {
         return this.#cut();
       case 'cluster':
         return clusterFault(this.#world);
+      case 'tokens':
+        return tokenFault(this.#world);
       case 'sentinel':
         return this.#world.sentinels?.fault();
     }

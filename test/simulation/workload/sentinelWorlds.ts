@@ -13,6 +13,10 @@ const LATEST_KICK_MS = 5_000;
 export function withSentinels(profile: Profile, seed: number): Profile {
   const random = new Random(seed + 2 ** 44);
   if (!random.chance(SENTINEL_WORLDS) || profile.replicas === 0 || profile.cluster !== undefined) return profile;
+  return sentinelled(profile);
+}
+
+export function sentinelled(profile: Profile): Profile {
   return { ...profile, sentinels: SENTINELS, faults: [...profile.faults, 'sentinel'] };
 }
 
@@ -27,6 +31,8 @@ export class SentinelWorld {
     this.#world = world;
     const { loop, nodes, profile } = world;
     this.sentinels = new SimSentinels(loop, nodes, profile.sentinels);
+    // Some let everybody in.
+    this.sentinels.servers.forEach((sentinel, i) => (sentinel.tokens = i === 0 ? undefined : world.tokens));
     loop.dial = (host) => world.apps.find(({ process }) => process === loop.current)?.connect(this.sentinels.at(host));
   }
 
