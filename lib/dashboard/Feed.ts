@@ -30,7 +30,6 @@ export type FeedListener = (name?: string) => void;
  */
 export class Feed {
   readonly #source: LockSource;
-  readonly #redisson: RedissonClient;
   readonly #locks = new Map<string, Tracked>();
   readonly #byName = new Map<string, Tracked>();
   readonly #clients = new Set<string>();
@@ -50,7 +49,6 @@ export class Feed {
 
   constructor(source: LockSource, redisson: RedissonClient) {
     this.#source = source;
-    this.#redisson = redisson;
     const known: KnownLocks = {
       hasClient: (clientId) => clientId === redisson.getId() || this.#clients.has(clientId),
       holderOf: (name, threadId) => this.#holderOf(name, String(threadId)),
@@ -109,7 +107,7 @@ export class Feed {
       return detailOf(permits === undefined ? known : { ...known, report: { ...known.report, permits } }, events);
     }
     if (fresh === undefined || (fresh.kind === 'none' && events.length === 0)) return undefined;
-    return detailOf(track(fresh, Date.now(), undefined, this.#watchdogMs, this.#since(fresh)), events);
+    return detailOf(track(fresh, Date.now(), undefined, this.#since(fresh)), events);
   }
 
   /** A fresh look at one object. */
@@ -129,10 +127,6 @@ export class Feed {
     this.#stop();
     this.#firstLook.resolve();
     await this.#source.close();
-  }
-
-  get #watchdogMs(): number {
-    return this.#redisson.getConfig().lockWatchdogTimeout;
   }
 
   #start(): void {
@@ -179,7 +173,7 @@ export class Feed {
       if (this.#clients.size < MAX_CLIENTS) this.#clients.add(clientId);
     }
     const before = this.#locks.get(key);
-    const tracked = track(report, at, before, this.#watchdogMs, this.#since(report));
+    const tracked = track(report, at, before, this.#since(report));
     this.#locks.set(key, tracked);
     this.#byName.set(name, tracked);
     // The first look finds things as they are: nothing has happened.

@@ -90,7 +90,7 @@ const IS = {
 };
 
 function isTrouble(verdict: Tracked['report']['verdict']['kind']): boolean {
-  return verdict === 'holder-gone' || verdict === 'not-renewed' || verdict === 'no-expiry' || verdict === 'wrong-type';
+  return verdict !== 'free' && verdict !== 'held';
 }
 
 /** How many there are of each state. */

@@ -28,22 +28,19 @@ export interface Tracked {
 /**
  * Adds what a look has told.
  * @param before - what was known
- * @param watchdogMs - the usual lease: what is taken for the whole where only its end was seen
  * @param exactSince - since when this process holds it, where it does
  */
 export function track(
   report: ObjectReport,
   at: number,
   before: Tracked | undefined,
-  watchdogMs: number,
   exactSince: number | undefined,
 ): Tracked {
   const sameHold = before !== undefined && holdersOf(before.report) === holdersOf(report);
-  const seenFromStart = before !== undefined && !sameHold;
   return {
     report,
     at,
-    ...leaseOf(report, at, sameHold ? before : undefined, seenFromStart ? 0 : watchdogMs),
+    ...leaseOf(report, at, sameHold ? before : undefined),
     heldSince: report.holders.length === 0 ? undefined : (exactSince ?? report.heldSince ?? at),
     exact: exactSince !== undefined,
     waitedSince: report.waiters === 0 ? undefined : (before?.waitedSince ?? at),
@@ -54,13 +51,12 @@ function leaseOf(
   { ttlMs }: ObjectReport,
   at: number,
   before: Tracked | undefined,
-  atLeastMs: number,
 ): Pick<Tracked, 'expiresAt' | 'leaseMs'> {
   if (ttlMs < 0) return { expiresAt: null, leaseMs: null };
   const end = at + ttlMs;
   const known = before?.expiresAt ?? null;
   const expiresAt = known !== null && Math.abs(end - known) < JITTER_MS ? known : end;
-  return { expiresAt, leaseMs: Math.max(ttlMs, before === undefined ? atLeastMs : (before.leaseMs ?? 0)) };
+  return { expiresAt, leaseMs: Math.max(ttlMs, before?.leaseMs ?? 0) };
 }
 
 /** Who holds it, as one text. */

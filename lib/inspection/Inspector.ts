@@ -194,8 +194,7 @@ export class Inspector {
     const now = Date.now();
     const report = { ...draft, ttlMs: aged(draft.ttlMs, now - readAt) };
     const watched = before && historyOf(before.get(draft.key), report, now);
-    const { lockWatchdogTimeout: watchdogTimeout } = this.#settings;
-    const verdict = verdictOf(report, { now, watchdogTimeout, renewedTo: watched?.renewedTo });
+    const verdict = verdictOf(report, { now, renewedTo: watched?.renewedTo });
     const { name, key, kind, mode, ttlMs, ...rest } = report;
     const heldSince = watched?.heldSince;
     // In the order of the interface: --json prints it so.

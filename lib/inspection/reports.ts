@@ -68,11 +68,11 @@ export interface ProcessReport {
 export type VerdictKind =
   /** Nobody holds it; a semaphore has permits, a latch is open. */
   | 'free'
-  /** Held, and nothing is known to be wrong; a semaphore has no permit left, a latch is closed. */
+  /** Held, by a watchdog or with a lease, and nothing is known to be wrong; no permit is left; a latch is closed. */
   | 'held'
   /** Held by a client that is not connected any more: it ends at `endsAt`. */
   | 'holder-gone'
-  /** Nobody renews it: it has a lease, or its holder has stopped renewing it. It ends at `endsAt`. */
+  /** Only from `watch`: it was renewed before, and is no more, although its holder is connected. It ends at `endsAt`. */
   | 'not-renewed'
   /** Held without expiry: it does not end unless somebody releases it. */
   | 'no-expiry'

@@ -8,7 +8,7 @@ const SAME_END_MS = 500;
 export interface History {
   /** Since when the same owners have it, in ms since 1970. */
   readonly heldSince: number | undefined;
-  /** The ttl after a renewal that was seen, in ms. */
+  /** The ttl that a watchdog was seen to renew it to, in ms; `undefined` where no renewal was seen, or another lease since. */
   readonly renewedTo: number | undefined;
 }
 
@@ -28,10 +28,19 @@ export function historyOf(before: Sighting | undefined, report: Unjudged, at: nu
   const isSame = before !== undefined && holdsOf(before.report) === holdsOf(report);
   const isHeld = report.holders.length > 0;
   const heldSince = !isHeld ? undefined : isSame ? before.heldSince : at;
-  const isRenewed =
-    isSame && before.report.ttlMs >= 0 && endOf(report, at) - endOf(before.report, before.at) > SAME_END_MS;
-  const renewedTo = !isSame ? undefined : isRenewed ? Math.max(report.ttlMs, before.renewedTo ?? 0) : before.renewedTo;
-  return { heldSince, renewedTo };
+  return { heldSince, renewedTo: isSame ? renewedTo(before, report, at) : undefined };
+}
+
+/**
+ * A watchdog renews when a third of its timeout has passed: it moves the end by that third. Whoever takes a lock again
+ * with a lease, or sets another one, moves it by anything else, and will not renew it.
+ */
+function renewedTo(before: Sighting, report: Unjudged, at: number): number | undefined {
+  if (before.report.ttlMs < 0 || report.ttlMs < 0) return undefined;
+  const movedBy = endOf(report, at) - endOf(before.report, before.at);
+  if (Math.abs(movedBy) <= SAME_END_MS) return before.renewedTo;
+  const thirds = report.ttlMs / movedBy;
+  return thirds > 1.8 && thirds < 3.3 ? Math.max(report.ttlMs, before.renewedTo ?? 0) : undefined;
 }
 
 function endOf({ ttlMs }: Unjudged, at: number): number {

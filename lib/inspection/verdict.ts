@@ -4,17 +4,15 @@ import type { HolderReport, ObjectReport, UnknownReason, Verdict } from './repor
 export interface VerdictFacts {
   /** When the report was true, in ms since 1970. */
   readonly now: number;
-  /** `lockWatchdogTimeout` of our own settings: that of the holder is not in Redis. */
-  readonly watchdogTimeout: number;
-  /** The ttl that a renewal was seen to give it, in ms, if one was seen. */
+  /** The ttl that a watchdog was seen to renew it to, in ms, if that was seen: the timeout of the holder is not in Redis. */
   readonly renewedTo: number | undefined;
 }
 
 /** A report without its verdict. */
 export type Unjudged = Omit<ObjectReport, 'verdict' | 'heldSince'>;
 
-/** A renewal may be so much late, as a part of the watchdog's timeout. */
-const LATE = 1 / 10;
+/** A renewal may be so much late, as a part of the watchdog's timeout: a busy process is not a stuck one. */
+const LATE = 1 / 4;
 
 /** Says what the data of an object come to. */
 export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
@@ -70,14 +68,9 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
   const when = `in ${seconds(Math.max(ttlMs, 0))}, at ${new Date(ends.endsAt).toISOString().slice(0, 19)}Z`;
   if (who.allGone)
     return { kind: 'holder-gone', sentence: `${who.text}: it ends ${when}, unless one comes back.`, ...ends };
-  const timeout = facts.renewedTo ?? facts.watchdogTimeout;
   // Whoever renews it does so when a third of the timeout has passed.
-  if (ttlMs < timeout * (2 / 3 - LATE)) {
-    const why =
-      facts.renewedTo === undefined
-        ? `nothing has renewed it as a watchdog of ${seconds(timeout)} would have: it was taken with a lease, or its ` +
-          'holder is stuck, or has a shorter lockWatchdogTimeout'
-        : 'it was renewed before, and is no more: its holder is stuck, or took it again with a lease';
+  if (facts.renewedTo !== undefined && ttlMs < facts.renewedTo * (2 / 3 - LATE)) {
+    const why = 'it was renewed before, and is no more: its event loop is blocked, or the process is stopped';
     return {
       kind: 'not-renewed',
       sentence: `${who.text}, but ${why}. It ends ${when}, unless it is renewed.`,

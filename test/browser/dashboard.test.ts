@@ -186,6 +186,14 @@ describe('the dashboard in a browser', function () {
     await page.waitForSelector('dialog button.danger:not(:disabled)');
   });
 
+  it('D6: the lease bar is drawn against the lease that was seen, not against 30 s', async () => {
+    const source = new FakeSource(report('short', { ttlMs: 10_000 }));
+    const base = await serve(dashboardOf(source));
+    await page.goto(`${base}/#lock=short`);
+    await shows('.detail .left', /s/);
+    expect(await leaseShare()).to.be.greaterThan(0.7);
+  });
+
   it('says that Redis is gone, and recovers; so it does when its own server goes', async () => {
     const source = new FakeSource(report('a'));
     const base = await serve(dashboardOf(source));
@@ -309,6 +317,9 @@ describe('the dashboard in a browser', function () {
       await page.type('#search', 'nothing of the kind');
       await shows('.empty', /Nothing matches/);
       await check('nothing');
+      // D6: an empty search says nothing of trouble that there is elsewhere.
+      await page.click('.chip.bad');
+      await shows('.empty', /Nothing matches.*3 of them are in trouble/);
     });
   }
 });

@@ -43,7 +43,7 @@ function lock(name: string, heldForMs: number, holder: HolderReport, more: Parti
   const facts = { name, key: name, kind: 'lock', ttlMs: 24_000, holders: [holder], waiters: 0, channels: [] } as const;
   const all = { ...facts, ...more };
   const renewedTo = more.ttlMs === undefined ? WATCHDOG_MS : undefined;
-  const verdict = verdictOf(all, { now: Date.now(), watchdogTimeout: WATCHDOG_MS, renewedTo });
+  const verdict = verdictOf(all, { now: Date.now(), renewedTo });
   return { ...all, verdict, heldSince: started - heldForMs };
 }
 

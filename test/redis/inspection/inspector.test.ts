@@ -198,12 +198,17 @@ describe('the Inspector', function () {
       expect((await inspector.inspect('a')).verdict).to.include({ kind: 'no-expiry' });
     });
 
-    it('not-renewed: less is left than a watchdog would have left', async () => {
-      await heldBy('a', owner, 15_000);
-      const { kind, sentence, endsAt } = (await inspector.inspect('a')).verdict;
-      expect(kind).to.equal('not-renewed');
-      expect(sentence).to.contain('taken with a lease, or its holder is stuck');
-      expect(endsAt).to.be.within(Date.now() + 1_000, Date.now() + 15_000);
+    it('D6: a lock with a lease of its own is held, however little is left', async () => {
+      for (const [name, ttl] of [
+        ['a', 15_000],
+        ['b', 2_000],
+      ] as const) {
+        await heldBy(name, owner, ttl);
+        const { kind, sentence, endsAt } = (await inspector.inspect(name)).verdict;
+        expect(kind).to.equal('held');
+        expect(sentence).to.contain('its holder is connected; it ends in');
+        expect(endsAt).to.be.within(Date.now(), Date.now() + ttl);
+      }
     });
 
     it('wrong-type, free', async () => {
@@ -212,21 +217,55 @@ describe('the Inspector', function () {
       expect((await inspector.inspect('b')).verdict.kind).to.equal('free');
     });
 
-    it('watch: one whose renewals were seen, and are no more', async () => {
-      await heldBy('a', owner, 3_000);
+    /** The verdicts that `watch` tells of `a`, one after the other. */
+    function verdictsOf(): string[] {
       const kinds: string[] = [];
       const note = (event: WatchEvent): void => {
         if (event.kind !== 'changes') return;
         for (const { name, verdict } of [...event.added, ...event.changed]) if (name === 'a') kinds.push(verdict.kind);
       };
       trackClient({ stop: inspector.watch(note, { interval: 50 }) });
+      return kinds;
+    }
+
+    it('D6: watch says not-renewed of one that a watchdog was seen to renew, and renews no more', async () => {
+      await heldBy('a', owner, 3_000);
+      const kinds = verdictsOf();
       await sleepUntil(() => kinds.length === 1);
-      // Far below our own watchdog timeout: for all that one look tells, nobody renews it.
-      expect(kinds).to.deep.equal(['not-renewed']);
-      await redis.pexpire('a', 9_000);
-      await sleepUntil(() => kinds.at(-1) === 'held');
-      await redis.pexpire('a', 2_000);
+      // As a watchdog of 3 s does.
+      await sleepUntil(async () => (await redis.pttl('a')) <= 2_000);
+      await redis.pexpire('a', 3_000);
       await sleepUntil(() => kinds.at(-1) === 'not-renewed');
+      expect(await redis.pttl('a')).to.be.within(1, 1_250);
+      // A second, and not earlier: it is on time as long as a third of its timeout has not passed by much.
+      await redis.pexpire('a', 3_000);
+      await sleepUntil(() => kinds.at(-1) === 'held');
+    });
+
+    it('D6: watch says held of one that is taken again and again with a lease, of any length', async () => {
+      await heldBy('a', owner, 2_000);
+      const kinds = verdictsOf();
+      for (const lease of [6_000, 1_500, 6_000, 1_200]) {
+        const told = kinds.length;
+        await redis.pexpire('a', lease);
+        await sleepUntil(() => kinds.length > told);
+      }
+      const gone = (): Promise<boolean> => redis.exists('a').then((there) => there === 0);
+      await sleepUntil(gone);
+      expect(new Set(kinds)).to.deep.equal(new Set(['held']));
+    });
+
+    it('D6: a fleet with a watchdog of 1.8 s stays held for as long as it is watched with one of 30 s', async () => {
+      const fleet = trackClient(Redisson.create({ url: server.url, lockWatchdogTimeout: 1_800 }));
+      await Promise.all(['a', 'b', 'c'].map((name) => fleet.getLock(name).lock()));
+      const told: ObjectReport[] = [];
+      const note = (event: WatchEvent): void => {
+        if (event.kind === 'changes') told.push(...event.added, ...event.changed);
+      };
+      trackClient({ stop: inspector.watch(note, { interval: 50 }) });
+      // Each renewal moves the end of the lease, which is told.
+      await sleepUntil(() => told.filter(({ name }) => name === 'a').length >= 6, { timeout: 20_000 });
+      expect(new Set(told.map(({ verdict }) => verdict.kind))).to.deep.equal(new Set(['held']));
     });
   });
 

@@ -1,6 +1,6 @@
 import { type JSX, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SessionView } from '../../../lib/dashboard/wire';
+import type { Counts, SessionView } from '../../../lib/dashboard/wire';
 import { Detail } from './detail';
 import { clock, count, span, useClock } from './format';
 import { List } from './list';
@@ -249,7 +249,7 @@ function Content({ live, view, change, stale }: ContentProps): JSX.Element {
     return isTrying ? <Loading /> : <></>;
   }
   if (rows.length === 0 && !head.complete) return <Loading />;
-  if (rows.length === 0) return <Empty view={view} change={change} all={head.counts.all} matched={head.matched} />;
+  if (rows.length === 0) return <Empty view={view} change={change} counts={head.counts} />;
   const first = view.page * PAGE + 1;
   const pages = Math.max(1, Math.ceil(head.matched / PAGE));
   return (
@@ -289,31 +289,33 @@ function Loading(): JSX.Element {
 interface EmptyProps {
   readonly view: View;
   readonly change: (part: Partial<View>) => void;
-  readonly all: number;
-  readonly matched: number;
+  readonly counts: Counts;
 }
 
-function Empty({ view, change, all, matched }: EmptyProps): JSX.Element {
+function Empty({ view, change, counts }: EmptyProps): JSX.Element {
+  const { all, trouble } = counts;
   const isFiltered = view.search !== '' || view.state !== 'all' || view.kind !== '' || view.page > 0;
+  const isSearched = view.search !== '' || view.kind !== '';
+  if (all === 0 || !isFiltered) {
+    return (
+      <div class="empty">
+        <p class="large">No locks</p>
+        <p>Nobody holds a lock or waits for one. A semaphore or latch is shown while somebody waits for it.</p>
+      </div>
+    );
+  }
+  // Of all locks, not only of those that are searched for.
+  const isCalm = view.state === 'trouble' && trouble === 0 && !isSearched;
   return (
     <div class="empty">
-      <p class="large">
-        {!isFiltered || all === 0
-          ? 'No locks'
-          : view.state === 'trouble' && matched === 0
-            ? 'No trouble'
-            : 'Nothing matches'}
+      <p class="large">{isCalm ? 'No trouble' : 'Nothing matches'}</p>
+      <p>
+        {count(all)} {all === 1 ? 'lock is' : 'locks are'} there, none of them here.
+        {trouble > 0 && ` ${count(trouble)} of them ${trouble === 1 ? 'is' : 'are'} in trouble.`}{' '}
+        <button type="button" onClick={() => change({ search: '', state: 'all', kind: '', page: 0 })}>
+          Show all
+        </button>
       </p>
-      {!isFiltered || all === 0 ? (
-        <p>Nobody holds a lock or waits for one. A semaphore or latch is shown while somebody waits for it.</p>
-      ) : (
-        <p>
-          {count(all)} {all === 1 ? 'lock is' : 'locks are'} there, none of them here.{' '}
-          <button type="button" onClick={() => change({ search: '', state: 'all', kind: '', page: 0 })}>
-            Show all
-          </button>
-        </p>
-      )}
     </div>
   );
 }
