@@ -128,13 +128,16 @@ function connectServer(
   const subscriber = commandsOnly === true ? undefined : new ConnectionSubscriber(open(), listening);
   const commands = open();
   let events: ConnectionSubscriber | undefined;
-  if (replicated) {
-    commands.on('ready', () => {
-      const endpoint = endpointOf(commands);
-      subscriber?.follow(endpoint);
-      events?.follow(endpoint);
-    });
-  }
+  let before: string | undefined;
+  commands.on('ready', () => {
+    const endpoint = endpointOf(commands);
+    // A name may have several addresses that lead to one server, or another one than before: that is another server.
+    const moved = before !== undefined && before !== endpoint;
+    before = endpoint;
+    if (!replicated && !moved) return;
+    subscriber?.follow(endpoint);
+    events?.follow(endpoint);
+  });
   const link = new StandaloneLink(commands, {
     ...more,
     address,

@@ -1,4 +1,7 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { isIP } from 'node:net';
+import * as nodeTls from 'node:tls';
+import type { PeerCertificate } from 'node:tls';
 import type { ClusterTopology, NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
 import { chosenConnector } from './link/connectors';
@@ -41,14 +44,29 @@ export function connectCluster(settings: ConnectSettings, topology: ClusterTopol
   // Who is a replica is known as soon as the cluster is; until then each is taken for a master.
   let isReplica: (address: NodeAddress) => boolean = () => false;
   const options = connectionOptions(settings, (address) => (isReplica(address) ? 'slave' : 'master'));
+  const endpoint = topology.nodes.find(({ host }) => isIP(host) === 0)?.host;
   return join(settings, {
     known: (view) => (isReplica = (address) => view.isReplica(address)),
     address: topology.nodes.map(nodeKey).join(', '),
     seeds: () => Promise.resolve(topology.nodes),
-    optionsOf: () => options,
+    optionsOf: ({ host }) => namedFor(host, endpoint, options),
     translate: translator(topology.natMapper),
     scanInterval: topology.scanInterval,
   });
+}
+
+/**
+ * The options of a node that the cluster calls by its address: its certificate may have the name that the user gave.
+ * (Redisson: `sslHostname` of ClusterConnectionManager.)
+ */
+function namedFor(host: string, endpoint: string | undefined, options: OwnRedisOptions): OwnRedisOptions {
+  const { tls } = options;
+  if (tls === undefined || endpoint === undefined || isIP(host) === 0) return options;
+  const checkServerIdentity =
+    tls.checkServerIdentity ??
+    ((_name: string, cert: PeerCertificate) =>
+      nodeTls.checkServerIdentity(host, cert) && nodeTls.checkServerIdentity(endpoint, cert));
+  return { ...options, tls: { ...tls, servername: endpoint, checkServerIdentity } };
 }
 
 /**

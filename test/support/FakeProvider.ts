@@ -1,13 +1,20 @@
 import { once } from 'node:events';
 import * as net from 'node:net';
+import * as tls from 'node:tls';
 import { slotOf } from '../../lib/util/names';
-import type { ProviderProfile } from './providers';
+import { type ProviderProfile, refusalOf } from './providers';
 import { RespFrames } from './respFrames';
 
 /** A refusal in the server's own order of replies: a script that answers with it. */
 const REFUSE = 'return redis.error_reply(ARGV[1])';
 /** One node that has every slot. */
 const ONE_NODE = 'return {{0, 16383, {ARGV[1], tonumber(ARGV[2]), "virtual"}}}';
+/** SCAN with cursors of 20 digits, that is above 2^63: a one, and the server's cursor. */
+const SCAN = `
+local cursor = #ARGV[1] == 20 and string.gsub(string.sub(ARGV[1], 2), '^0+', '') or ARGV[1]
+local reply = redis.call('scan', cursor, unpack(ARGV, 2))
+if reply[1] ~= '0' then reply[1] = '1' .. string.rep('0', 19 - #reply[1]) .. reply[1] end
+return reply`;
 
 /**
  * A proxy before a real server that behaves as a managed service is documented to: it refuses commands in its words, is a
@@ -26,16 +33,26 @@ export class FakeProvider {
   idleCuts = 0;
   /** How many commands were sent in a circle: `MOVED` to where they came from. */
   circles = 0;
+  /** How many cursors above 2^63 came back. */
+  hugeCursors = 0;
 
   private constructor(profile: ProviderProfile, target: URL) {
     this.profile = profile;
     this.#target = target;
   }
 
-  /** @param targetUrl - of a server without password and TLS, and no cluster */
-  static async start(profile: ProviderProfile, targetUrl: string): Promise<FakeProvider> {
+  /**
+   * @param targetUrl - of a server without password and TLS, and no cluster
+   * @param secure - it speaks TLS, with this certificate
+   */
+  static async start(
+    profile: ProviderProfile,
+    targetUrl: string,
+    secure?: { readonly cert: string; readonly key: string },
+  ): Promise<FakeProvider> {
     const provider = new FakeProvider(profile, new URL(targetUrl));
-    const listener = net.createServer((client) => provider.#accept(client));
+    const accept = (client: net.Socket): void => provider.#accept(client);
+    const listener = secure === undefined ? net.createServer(accept) : tls.createServer(secure, accept);
     provider.#listener = listener;
     listener.listen(0, provider.host);
     await once(listener, 'listening');
@@ -80,9 +97,9 @@ export class FakeProvider {
         other.destroy();
       });
     }
-    const { idleMs } = this.profile;
-    if (idleMs === undefined) return;
-    client.setTimeout(idleMs, () => {
+    const { idle } = this.profile;
+    if (idle === undefined) return;
+    client.setTimeout(idle.ms, () => {
       this.idleCuts++;
       client.destroy();
     });
@@ -96,11 +113,15 @@ export class FakeProvider {
       this.circles++;
       return evalOf(REFUSE, `MOVED ${slotOf(words[3])} ${this.host}:${this.port}`);
     }
-    const { refuses, isVirtualCluster } = this.profile;
-    const refusal = refuses[command] ?? refuses[`${command} ${subcommand}`];
-    if (refusal !== undefined) return evalOf(REFUSE, refusal.replace('%s', words[0]!));
+    const refusal = refusalOf(this.profile, words);
+    if (refusal !== undefined) return evalOf(REFUSE, refusal);
+    if (command === 'scan' && this.profile.hugeCursors !== undefined) {
+      if (words[1]!.length === 20) this.hugeCursors++;
+      return evalOf(SCAN, ...words.slice(1));
+    }
     if (command !== 'cluster') return frame;
-    if (!isVirtualCluster) return evalOf(REFUSE, 'ERR This instance has cluster support disabled');
+    if (this.profile.virtualCluster === undefined)
+      return evalOf(REFUSE, 'ERR This instance has cluster support disabled');
     if (subcommand === 'slots') return evalOf(ONE_NODE, this.host, String(this.port));
     return evalOf(REFUSE, `ERR unknown subcommand '${subcommand}'`);
   }

@@ -1,86 +1,182 @@
-/** How a managed service differs from a server of one's own, as we understand it. */
+/**
+ * On what a refusal stands.
+ *
+ * - `quoted`: somebody got these words for this command from this service;
+ * - `listed`: the service's documentation says that it refuses the command; the words are those that `words` quotes for
+ *   another command of the service, or Redis' own;
+ * - `guess`: ours. It is stricter than what we know: the locks do without the command, and that is all it shows.
+ */
+export type Evidence =
+  | { readonly kind: 'quoted'; readonly source: string }
+  | { readonly kind: 'listed'; readonly source: string; readonly words?: string }
+  | { readonly kind: 'guess'; readonly words?: string };
+
+/** A command that a service refuses. */
+export interface Refusal {
+  /** What it answers; `%s`: the command as it was sent, `%S`: in capitals, `%a`: its first argument. */
+  readonly says: string;
+  readonly evidence: Evidence;
+}
+
+/** How a managed service differs from a server of one's own. */
 export interface ProviderProfile {
   /** Its name in docs/managed.md. */
   readonly name: string;
-  /** Pages that say more; their words were not compared with ours. */
-  readonly sources: readonly string[];
-  /**
-   * Commands that it refuses (`config`, or with a subcommand, `client list`), and its words for it; `%s`: the command as
-   * it was sent.
-   */
-  readonly refuses: Readonly<Record<string, string>>;
-  /** Whether it is a cluster whose only node is its endpoint, whatever is behind it. */
-  readonly isVirtualCluster: boolean;
+  /** For the matrix. */
+  readonly id: string;
+  /** The commands that it refuses (`config`, or with a subcommand, `client list`). */
+  readonly refuses: Readonly<Record<string, Refusal>>;
+  /** Whether it is a cluster whose only node is its endpoint, whatever is behind it; and where that is known from. */
+  readonly virtualCluster?: Evidence;
   /** A connection without a word for so long is cut, in ms: seconds here for minutes there. */
-  readonly idleMs?: number;
+  readonly idle?: { readonly ms: number; readonly evidence: Evidence };
+  /** Whether its SCAN has cursors above 2^63. */
+  readonly hugeCursors?: Evidence;
 }
 
-/** Redis' own words for a command that was renamed away, which most providers use. */
-const UNKNOWN = "ERR unknown command '%s', with args beginning with: ";
-/** Redis' words for a command that the user given to customers has no right to. */
-const NO_RIGHT = "NOPERM this user has no permissions to run the '%s' command";
+const GUESS: Evidence = { kind: 'guess' };
 
-const REDIS_ERRORS = 'https://redis.io/docs/latest/develop/reference/errors/common/err-unknown-command/';
+const quoted = (says: string, source: string): Refusal => ({ says, evidence: { kind: 'quoted', source } });
+const listed = (says: string, source: string, words?: string): Refusal => ({
+  says,
+  evidence: { kind: 'listed', source, ...(words !== undefined && { words }) },
+});
+/** @param words - where its words are quoted for another command */
+const guessed = (says: string, words?: string): Refusal => ({
+  says,
+  evidence: { ...GUESS, ...(words !== undefined && { words }) },
+});
 
-/**
- * The profiles. Most refusals have Redis' own words. Which commands a service refuses is a strict guess: a profile shows
- * that the locks do without them, and not that the service refuses them.
- */
+/** Redis' own words for a command that was renamed away, which most providers use. Before Redis 7 with other quotes. */
+const UNKNOWN = "ERR unknown command '%s', with args beginning with: '%a' ";
+const UNKNOWN_SHORT = "ERR unknown command '%s'";
+const UNKNOWN_5 = 'ERR unknown command `%s`, with args beginning with: `%a`, ';
+
+const AWS = 'https://docs.aws.amazon.com';
+const ELASTICACHE_LIST = `${AWS}/AmazonElastiCache/latest/dg/ClientConfig.RestrictedCommands.html`;
+const SERVERLESS_WAIT = 'https://github.com/redisson/redisson/issues/5586';
+const MEMORYDB_LIST = `${AWS}/memorydb/latest/devguide/restrictedcommands.html`;
+const REDIS_SOFTWARE_LIST = 'https://redis.io/docs/latest/operate/rs/references/compatibility/commands/server/';
+const MEMORYSTORE_LIST = 'https://cloud.google.com/memorystore/docs/redis/product-constraints';
+const MEMORYSTORE_CLIENT = 'https://github.com/taskforcesh/bullmq/pull/334';
+const UPSTASH_WORDS = 'https://github.com/sidekiq/sidekiq/issues/5641';
+const UPSTASH =
+  "ERR Command is not available: '%S'. See https://docs.upstash.com/overall/rediscompatibility for details";
+const TENCENT_LIST = 'https://www.tencentcloud.com/document/product/239/50393';
+
+/** The profiles. Each row says whether it stands on a source. The pages were read in November 2026, in stored copies. */
 export const PROVIDERS: readonly ProviderProfile[] = [
   {
     name: 'ElastiCache Serverless',
-    sources: [
-      'https://docs.aws.amazon.com/AmazonElastiCache/latest/dg/SupportedCommands.html',
-      // The words.
-      'https://github.com/phpredis/phpredis/issues/609',
-    ],
-    refuses: { config: UNKNOWN, wait: UNKNOWN, 'client list': UNKNOWN, role: UNKNOWN, acl: UNKNOWN },
-    isVirtualCluster: true,
+    id: 'elasticache-serverless',
+    refuses: {
+      wait: quoted(UNKNOWN_SHORT, SERVERLESS_WAIT),
+      config: listed(UNKNOWN_SHORT, ELASTICACHE_LIST, SERVERLESS_WAIT),
+      replicaof: listed(UNKNOWN_SHORT, ELASTICACHE_LIST, SERVERLESS_WAIT),
+      'client list': guessed(UNKNOWN_SHORT),
+      role: guessed(UNKNOWN_SHORT),
+    },
+    virtualCluster: { kind: 'listed', source: `${AWS}/AmazonElastiCache/latest/dg/WorkingWithRedis.html` },
+    hugeCursors: { kind: 'quoted', source: 'https://github.com/redis/node-redis/issues/2765' },
+  },
+  {
+    name: 'ElastiCache, nodes of your own',
+    id: 'elasticache-nodes',
+    refuses: {
+      config: quoted(UNKNOWN_SHORT, 'https://github.com/phpredis/phpredis/issues/609'),
+      replicaof: listed(UNKNOWN_SHORT, ELASTICACHE_LIST),
+    },
   },
   {
     name: 'MemoryDB',
-    sources: ['https://docs.aws.amazon.com/memorydb/latest/devguide/restrictedcommands.html', REDIS_ERRORS],
-    refuses: { config: UNKNOWN, wait: UNKNOWN, acl: UNKNOWN },
-    isVirtualCluster: true,
+    id: 'memorydb',
+    refuses: {
+      config: listed(UNKNOWN, MEMORYDB_LIST),
+      'acl setuser': listed(UNKNOWN, MEMORYDB_LIST),
+      replicaof: listed(UNKNOWN, MEMORYDB_LIST),
+      // Not on the list: there is nothing that a replica could add to the log of several zones.
+      wait: guessed(UNKNOWN),
+    },
+    virtualCluster: GUESS,
   },
   {
     name: 'Azure Managed Redis',
-    sources: [
-      'https://redis.io/docs/latest/operate/rs/references/compatibility/commands/server/',
-      'https://learn.microsoft.com/en-us/azure/redis/best-practices-connection',
-      REDIS_ERRORS,
-    ],
-    refuses: { config: UNKNOWN, acl: UNKNOWN, role: UNKNOWN },
-    isVirtualCluster: true,
-    // 10 minutes there.
-    idleMs: 1_000,
+    id: 'azure-managed-redis',
+    refuses: {
+      'acl setuser': listed(UNKNOWN, REDIS_SOFTWARE_LIST),
+      config: guessed(UNKNOWN),
+      role: guessed(UNKNOWN),
+    },
+    virtualCluster: GUESS,
+    idle: {
+      ms: 1_000,
+      // 10 minutes there.
+      evidence: { kind: 'listed', source: 'https://learn.microsoft.com/en-us/azure/redis/best-practices-connection' },
+    },
   },
   {
     name: 'Memorystore',
-    sources: ['https://cloud.google.com/memorystore/docs/redis/product-constraints', REDIS_ERRORS],
-    refuses: { config: UNKNOWN, acl: UNKNOWN, replicaof: UNKNOWN },
-    isVirtualCluster: false,
+    id: 'memorystore',
+    refuses: {
+      client: quoted(UNKNOWN_5, MEMORYSTORE_CLIENT),
+      config: listed(UNKNOWN_5, MEMORYSTORE_LIST, MEMORYSTORE_CLIENT),
+      acl: listed(UNKNOWN_5, MEMORYSTORE_LIST, MEMORYSTORE_CLIENT),
+      cluster: listed(UNKNOWN_5, MEMORYSTORE_LIST, MEMORYSTORE_CLIENT),
+      command: listed(UNKNOWN_5, MEMORYSTORE_LIST, MEMORYSTORE_CLIENT),
+      monitor: listed(UNKNOWN_5, MEMORYSTORE_LIST, MEMORYSTORE_CLIENT),
+      object: listed(UNKNOWN_5, MEMORYSTORE_LIST, MEMORYSTORE_CLIENT),
+      replicaof: listed(UNKNOWN_5, MEMORYSTORE_LIST, MEMORYSTORE_CLIENT),
+    },
   },
   {
     name: 'Upstash',
-    sources: [
-      'https://upstash.com/docs/redis/overall/rediscompatibility',
-      'https://github.com/upstash/redis-js/issues/422',
-    ],
+    id: 'upstash',
     refuses: {
-      wait: "ERR Command is not available: '%s'",
-      config: "ERR Command is not available: '%s'",
-      'client list': "ERR Command is not available: '%s'",
-      'pubsub numsub': "ERR Command is not available: '%s'",
+      wait: guessed(UPSTASH, UPSTASH_WORDS),
+      config: guessed(UPSTASH, UPSTASH_WORDS),
+      // It answers an empty list (https://github.com/upstash/redis-js/issues/422): no worse for an inspector.
+      'client list': guessed(UPSTASH, UPSTASH_WORDS),
+      'pubsub numsub': guessed(UPSTASH, UPSTASH_WORDS),
     },
-    isVirtualCluster: false,
-    idleMs: 1_500,
+    idle: { ms: 1_500, evidence: GUESS },
+  },
+  {
+    name: 'Alibaba Cloud, proxy mode',
+    id: 'alibaba-proxy',
+    refuses: { wait: quoted(UNKNOWN_SHORT, 'https://github.com/redisson/redisson/issues/6716') },
+  },
+  {
+    name: 'Tencent Cloud',
+    id: 'tencent',
+    refuses: {
+      'client list': listed(UNKNOWN, TENCENT_LIST),
+      'client info': listed(UNKNOWN, TENCENT_LIST),
+      'client tracking': listed(UNKNOWN, TENCENT_LIST),
+      reset: listed(UNKNOWN, TENCENT_LIST),
+    },
   },
   {
     name: 'a proxy that gives few rights',
-    sources: ['https://github.com/taskforcesh/bullmq/issues/2809', 'https://github.com/redisson/redisson/issues/6716'],
-    refuses: { config: NO_RIGHT, wait: UNKNOWN, client: NO_RIGHT, info: NO_RIGHT, pubsub: NO_RIGHT },
-    isVirtualCluster: false,
-    idleMs: 1_000,
+    id: 'few-rights',
+    refuses: {
+      'client list': quoted(
+        "NOPERM User app has no permissions to run the 'client|list' command",
+        'https://github.com/taskforcesh/bullmq/issues/2809',
+      ),
+      client: guessed("NOPERM User app has no permissions to run the '%s' command"),
+      config: guessed("NOPERM User app has no permissions to run the '%s' command"),
+      info: guessed("NOPERM User app has no permissions to run the '%s' command"),
+      pubsub: guessed("NOPERM User app has no permissions to run the '%s' command"),
+      wait: guessed(UNKNOWN_SHORT),
+    },
+    idle: { ms: 1_000, evidence: GUESS },
   },
 ];
+
+/** What a service answers to a command; `undefined`: it serves it. */
+export function refusalOf({ refuses }: ProviderProfile, words: readonly string[]): string | undefined {
+  const [command = '', first = ''] = words;
+  const name = command.toLowerCase();
+  const refusal = refuses[`${name} ${first.toLowerCase()}`] ?? refuses[name];
+  return refusal?.says.replace('%s', command).replace('%S', command.toUpperCase()).replace('%a', first);
+}

@@ -10,23 +10,27 @@ export interface TlsFiles {
   readonly ca: string;
 }
 
-let made: TlsFiles | undefined;
+const made = new Map<string, TlsFiles | undefined>();
+/** The names of the certificate, unless a test wants others. */
+const NAMES = 'DNS:localhost,IP:127.0.0.1';
 
 /**
  * A fresh certificate of this process for {@link RedisServer} and its clients, removed when the process ends.
  * `undefined` where there is no `openssl` to make one: a test says so and skips.
+ *
+ * @param altNames - whom it is for, as openssl has it
  */
-export function tlsFiles(): TlsFiles | undefined {
-  made ??= make();
-  return made;
+export function tlsFiles(altNames = NAMES): TlsFiles | undefined {
+  if (!made.has(altNames)) made.set(altNames, make(altNames));
+  return made.get(altNames);
 }
 
-function make(): TlsFiles | undefined {
+function make(altNames: string): TlsFiles | undefined {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ioredisson-tls-'));
   process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
   const cert = path.join(folder, 'cert.pem');
   const key = path.join(folder, 'key.pem');
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const names = ['-subj', '/CN=localhost', '-addext', `subjectAltName=${altNames}`];
   const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert, ...names];
   try {
     execFileSync('openssl', args, { stdio: 'ignore' });
