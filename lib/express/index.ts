@@ -13,14 +13,17 @@ declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Express {
     interface Request {
-      /** As `getLock(name).withLock(fn, options)`; the wait is aborted when the client disconnects. */
+      /**
+       * As `getLock(name).withLock(fn, options)`, or as `withLock` of a lock; the wait is aborted when the client
+       * disconnects.
+       */
       withLock: RequestLock;
     }
   }
 }
 
 /**
- * A middleware of Express, or of anything connect-style, that adds `req.withLock(name, fn, options?)`.
+ * A middleware of Express, or of anything connect-style, that adds `req.withLock(nameOrLock, fn, options?)`.
  *
  * ```ts
  * app.use(redissonMiddleware(redisson));
@@ -29,8 +32,9 @@ declare global {
  * });
  * ```
  *
- * It rejects as `RLock.withLock` does, and with an `AbortError` when the client disconnects while it waits. The client
- * stays yours: shut it down when the server has closed.
+ * It rejects as `RLock.withLock` does, and with an `AbortError` when the client disconnects while it waits. Where the
+ * lock was not acquired the error has a `statusCode`, which Express answers with: 409 (`LockTimeoutError`) or 503
+ * (`ShutdownError`, `ConnectionError`). The Redisson stays yours: shut it down when the server has closed.
  *
  * @param redisson - the client that takes the locks
  */
@@ -39,7 +43,8 @@ export function redissonMiddleware(
 ): (request: object, response: ResponseLike, next: () => void) => void {
   if (typeof redisson?.getLock !== 'function') throw new TypeError('redissonMiddleware needs a Redisson');
   return (request, response, next) => {
-    const withLock: RequestLock = (name, fn, options) => lockForRequest(redisson, response, name, fn, options);
+    const withLock: RequestLock = (nameOrLock, fn, options) =>
+      lockForRequest(redisson, response, nameOrLock, fn, options);
     (request as { withLock?: RequestLock }).withLock = withLock;
     next();
   };

@@ -5,7 +5,7 @@
 
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import type { AcquireOptions, LockHold, RedissonClient } from '../api';
+import type { LockHold, RedissonClient, RLock, RunOptions } from '../api';
 import { hostedClient, type HostOptions } from '../frameworks/hostedClient';
 import { lockForRequest, type RequestLock, type ResponseLike } from '../frameworks/requestLock';
 
@@ -21,7 +21,10 @@ declare module 'fastify' {
     redisson: RedissonClient;
   }
   interface FastifyRequest {
-    /** As `redisson.getLock(name).withLock(fn, options)`; the wait is aborted when the client disconnects. */
+    /**
+     * As `redisson.getLock(name).withLock(fn, options)`, or as `withLock` of a lock; the wait is aborted when the client
+     * disconnects.
+     */
     withLock: RequestLock;
   }
 }
@@ -29,8 +32,9 @@ declare module 'fastify' {
 const responses = new WeakMap<object, ResponseLike>();
 
 /**
- * A plugin of Fastify 5: `fastify.redisson` is a client, and `request.withLock(name, fn, options?)` runs `fn` under a
- * lock. The wait for the lock is aborted when the client disconnects.
+ * A plugin of Fastify 5: `fastify.redisson` is a client, and `request.withLock(nameOrLock, fn, options?)` runs `fn` under
+ * a lock. The wait for the lock is aborted when the client disconnects (HTTP/1 and HTTP/2). Where the lock was not
+ * acquired, Fastify answers 409 (`LockTimeoutError`) or 503 (`ShutdownError`, `ConnectionError`).
  *
  * ```ts
  * await app.register(redissonPlugin, { url: 'redis://127.0.0.1:6379' });
@@ -50,8 +54,8 @@ async function registerRedisson(fastify: FastifyInstance, options: RedissonPlugi
   fastify.decorate('redisson', redisson);
   fastify.decorateRequest('withLock', function withLock<
     T,
-  >(this: FastifyRequest, name: string, fn: (hold: LockHold) => T | PromiseLike<T>, lockOptions?: AcquireOptions): Promise<T> {
-    return lockForRequest(redisson, responses.get(this.raw)!, name, fn, lockOptions);
+  >(this: FastifyRequest, nameOrLock: string | RLock, fn: (hold: LockHold) => T | PromiseLike<T>, lockOptions?: RunOptions): Promise<T> {
+    return lockForRequest(redisson, responses.get(this.raw)!, nameOrLock, fn, lockOptions);
   });
   fastify.addHook('onRequest', (request, reply, done) => {
     responses.set(request.raw, reply.raw);

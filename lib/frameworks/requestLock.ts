@@ -1,17 +1,25 @@
-import type { AcquireOptions, LockHold, RedissonClient } from '../api';
+import type { LockHold, RedissonClient, RLock, RunOptions } from '../api';
+import { httpStatusOf } from './httpStatus';
 
-/** `withLock` of a request: as `getLock(name).withLock(fn, options)`, but waits no longer than its client does. */
+/**
+ * `withLock` of a request: as `getLock(name).withLock(fn, options)`, or as `withLock` of the lock that is given, but it
+ * waits no longer than its client does. What keeps it from acquiring the lock has a `statusCode`: 409 for
+ * `LockTimeoutError`; 503 for `ShutdownError`, `ConnectionError`, and where Redis did not answer.
+ */
 export type RequestLock = <T>(
-  name: string,
+  nameOrLock: string | RLock,
   fn: (hold: LockHold) => T | PromiseLike<T>,
-  options?: AcquireOptions,
+  options?: RunOptions,
 ) => Promise<T>;
 
 /** What is needed of Node's `ServerResponse`, of HTTP 1 and 2. */
 export interface ResponseLike {
-  readonly writableFinished: boolean;
+  /** Whether the handler has ended its answer. (`writableFinished` is true of HTTP/2 when the client has gone, too.) */
+  readonly writableEnded: boolean;
   readonly destroyed?: boolean | undefined;
   readonly closed?: boolean | undefined;
+  /** Of HTTP/2. */
+  readonly stream?: { readonly destroyed: boolean } | null | undefined;
   once(event: 'close', listener: () => void): unknown;
   removeListener(event: 'close', listener: () => void): unknown;
 }
@@ -26,15 +34,18 @@ export interface ResponseLike {
 export async function lockForRequest<T>(
   redisson: RedissonClient,
   response: ResponseLike,
-  name: string,
+  nameOrLock: string | RLock,
   fn: (hold: LockHold) => T | PromiseLike<T>,
-  options: AcquireOptions = {},
+  options: RunOptions = {},
 ): Promise<T> {
+  const lock = typeof nameOrLock === 'object' && nameOrLock !== null ? nameOrLock : redisson.getLock(nameOrLock);
   const { signal } = options;
   const controller = new AbortController();
   const gone = (): void => {
-    if (!response.writableFinished) {
-      controller.abort(new DOMException(`The client has disconnected while it waited for '${name}'`, 'AbortError'));
+    if (!response.writableEnded) {
+      controller.abort(
+        new DOMException(`The client has disconnected while it waited for '${lock.name}'`, 'AbortError'),
+      );
     }
   };
   const aborted = (): void => controller.abort(signal?.reason);
@@ -43,19 +54,32 @@ export async function lockForRequest<T>(
     signal?.removeEventListener('abort', aborted);
   };
   // The close of a response that is over is not told again.
-  if (response.destroyed === true || response.closed === true) gone();
+  if (response.destroyed === true || response.closed === true || response.stream?.destroyed === true) gone();
   if (signal?.aborted === true) aborted();
   response.once('close', gone);
   signal?.addEventListener('abort', aborted, { once: true });
+  let entered = false;
   try {
-    return await redisson.getLock(name).withLock(
+    return await lock.withLock(
       (hold) => {
+        entered = true;
         stopListening();
         return fn(hold);
       },
       { ...options, signal: controller.signal },
     );
+  } catch (error) {
+    // Errors of `fn` are its own.
+    if (!entered) markStatus(error);
+    throw error;
   } finally {
     stopListening();
   }
+}
+
+/** What Fastify and Express answer with. */
+function markStatus(error: unknown): void {
+  const statusCode = httpStatusOf(error);
+  if (statusCode === undefined) return;
+  Object.defineProperty(error, 'statusCode', { value: statusCode, configurable: true, writable: true });
 }

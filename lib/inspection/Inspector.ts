@@ -3,7 +3,7 @@ import type { Config } from '../config/builder/Config';
 import type { RedissonOptions } from '../config/RedissonOptions';
 import { resolveConfig } from '../config/builder/resolveConfig';
 import type { Settings } from '../config/Settings';
-import type { Topology } from '../config/Topology';
+import { isInMemory } from '../config/Topology';
 import { validateName } from '../config/validateName';
 import { connect, type Connections } from '../connection/connect';
 import { ConfigError, ShutdownError } from '../errors';
@@ -209,9 +209,4 @@ export class Inspector {
       ...rest,
     };
   }
-}
-
-/** Whether a client is one of `ioredisson/testing`: its port is none. */
-function isInMemory(topology: Topology): boolean {
-  return topology.kind === 'single' && topology.address.port === 0;
 }

@@ -1,4 +1,5 @@
 import type { ConnectionState, RedissonClient } from '../api';
+import { MAX_TIMER_MS, toMillis } from '../util/duration';
 
 /** What is told about the client under its key. */
 export interface RedissonHealth {
@@ -9,6 +10,17 @@ export interface RedissonHealth {
   /** Why it is down. */
   readonly message?: string;
 }
+
+/** Options of a check. */
+export interface RedissonHealthOptions {
+  /**
+   * How long Redis may take to answer, in ms: a probe of Kubernetes gives up after one second.
+   * @default 1000
+   */
+  readonly timeout?: number | undefined;
+}
+
+const TIMEOUT_MS = 1_000;
 
 /** Redis cannot be reached. `@nestjs/terminus` knows it for the result of a check, in all of its versions. */
 export class RedissonHealthError extends Error {
@@ -43,15 +55,21 @@ export class RedissonHealthIndicator {
   }
 
   /**
-   * Asks Redis.
+   * Asks Redis, and waits no longer than `timeout` for its answer.
    *
    * @param key - what the result is called
+   * @param options - `timeout`, in ms
    * @returns `{ [key]: { status: 'up', state, ms } }`
-   * @throws RedissonHealthError with `causes` `{ [key]: { status: 'down', state, message } }`
+   * @throws RedissonHealthError with `causes` `{ [key]: { status: 'down', state, message } }`; RangeError for
+   *   a `timeout` that is no time
    */
-  async check<K extends string = string>(key: K): Promise<Record<K, RedissonHealth>> {
+  async check<K extends string = string>(
+    key: K,
+    options: RedissonHealthOptions = {},
+  ): Promise<Record<K, RedissonHealth>> {
+    const timeoutMs = toMillis(options.timeout ?? TIMEOUT_MS, undefined, 'timeout');
     try {
-      const ms = Math.round(await this.#redisson.ping());
+      const ms = Math.round(await within(this.#redisson.ping(), timeoutMs));
       return this.#result(key, { status: 'up', state: this.#redisson.state, ms });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -62,5 +80,18 @@ export class RedissonHealthIndicator {
 
   #result<K extends string>(key: K, health: RedissonHealth): Record<K, RedissonHealth> {
     return { [key]: health } as Record<K, RedissonHealth>;
+  }
+}
+
+async function within<T>(promise: Promise<T>, limitMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new Error(`Redis has not answered within ${limitMs} ms`);
+    timer = setTimeout(() => reject(error), Math.min(limitMs, MAX_TIMER_MS));
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

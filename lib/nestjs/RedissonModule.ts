@@ -35,7 +35,8 @@ const HOSTED = Symbol('client of RedissonModule');
  * It is global, and provides the client (`@InjectRedisson()`, or by its class `Redisson`) and
  * {@link RedissonHealthIndicator}. When the application closes, waiters reject with `ShutdownError`, and locks that are
  * held may be given back for `shutdownDrain` ms; then the client closes. For signals, such as SIGTERM, call
- * `app.enableShutdownHooks()`.
+ * `app.enableShutdownHooks()`. A client of `ioredisson/testing`, or one that a test puts in its place by
+ * `overrideProvider(REDISSON)`, is left as it is.
  */
 export class RedissonModule {
   /**
@@ -58,12 +59,13 @@ function moduleWith(options: Provider): DynamicModule {
     global: true,
     providers: [
       options,
+      { provide: HOSTED, useFactory: () => new ClientOfApplication() },
       {
-        provide: HOSTED,
-        useFactory: (given: RedissonModuleOptions | string | URL) => new ClientOfApplication(hostedClient(given)),
-        inject: [OPTIONS],
+        // The only one that makes a client: `overrideProvider(REDISSON)` replaces it, and then there is none.
+        provide: REDISSON,
+        useFactory: (given: RedissonModuleOptions | string | URL, hosted: ClientOfApplication) => hosted.open(given),
+        inject: [OPTIONS, HOSTED],
       },
-      { provide: REDISSON, useFactory: ({ redisson }: ClientOfApplication) => redisson, inject: [HOSTED] },
       { provide: Redisson, useExisting: REDISSON },
       {
         provide: RedissonHealthIndicator,
@@ -75,22 +77,21 @@ function moduleWith(options: Provider): DynamicModule {
   };
 }
 
-/** Ends the client with the application. NestJS calls the hooks of whatever a provider has made. */
+/** Ends the client with the application, where it has one. NestJS calls the hooks of whatever a provider has made. */
 class ClientOfApplication {
-  readonly redisson: RedissonClient;
-  readonly #hosted: HostedClient;
+  #hosted: HostedClient | undefined;
 
-  constructor(hosted: HostedClient) {
-    this.redisson = hosted.redisson;
-    this.#hosted = hosted;
+  open(options: RedissonModuleOptions | string | URL): RedissonClient {
+    this.#hosted = hostedClient(options);
+    return this.#hosted.redisson;
   }
 
   /** Before the server waits for its requests: those that wait for a lock would keep it waiting. */
   beforeApplicationShutdown(): void {
-    this.#hosted.shutdown().catch(() => undefined);
+    this.#hosted?.shutdown().catch(() => undefined);
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.#hosted.shutdown();
+    await this.#hosted?.shutdown();
   }
 }

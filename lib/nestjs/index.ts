@@ -3,7 +3,12 @@
  * @module ioredisson/nestjs
  */
 
-export { type RedissonHealth, RedissonHealthError, RedissonHealthIndicator } from './RedissonHealthIndicator';
+export {
+  type RedissonHealth,
+  RedissonHealthError,
+  RedissonHealthIndicator,
+  type RedissonHealthOptions,
+} from './RedissonHealthIndicator';
 export {
   InjectRedisson,
   REDISSON,

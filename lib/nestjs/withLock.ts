@@ -1,7 +1,8 @@
-import { ConflictException, Inject } from '@nestjs/common';
+import { ConflictException, Inject, ServiceUnavailableException } from '@nestjs/common';
 import type { RedissonClient, RunOptions } from '../api';
 import { decorateMethod, type LegacyLockDecorator, type LockKey, nameFor } from '../decorators/decorateMethod';
-import { ConfigError, LockTimeoutError } from '../errors';
+import { ConfigError } from '../errors';
+import { httpStatusOf } from '../frameworks/httpStatus';
 import { REDISSON } from './RedissonModule';
 
 /** The name of the lock: always the same, or made of the arguments of the call. */
@@ -16,9 +17,10 @@ export interface WithLockOptions extends RunOptions {
    */
   readonly skip?: boolean | undefined;
   /**
-   * The method answers a request: when the lock is not acquired within `waitTime`, it rejects with `ConflictException`
-   * (409), whose `cause` is the `LockTimeoutError`.
-   * @default false: it rejects with the LockTimeoutError itself
+   * The method answers a request. When the lock is not acquired, it rejects with an exception of NestJS, whose `cause` is
+   * the error itself: `ConflictException` (409) for `LockTimeoutError`, `ServiceUnavailableException` (503) for
+   * `ShutdownError` and `ConnectionError`, and where Redis did not answer.
+   * @default false: it rejects with the error itself
    */
   readonly http?: boolean | undefined;
 }
@@ -61,8 +63,10 @@ export function WithLock<K extends WithLockKey>(key: K, options: WithLockOptions
       return result.acquired ? result.value : undefined;
     } catch (error) {
       // An error of the method itself is its own.
-      if (!http || acquired || !(error instanceof LockTimeoutError)) throw error;
-      throw new ConflictException(`'${name}' is locked`, { cause: error });
+      const status = http && !acquired ? httpStatusOf(error) : undefined;
+      if (status === 409) throw new ConflictException(`'${name}' is locked`, { cause: error });
+      if (status === 503) throw new ServiceUnavailableException('Not available now, try again', { cause: error });
+      throw error;
     }
   });
   return (target, propertyKey, descriptor) => {

@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import express from 'express';
 import fastify, { type FastifyInstance } from 'fastify';
 import * as http from 'node:http';
+import * as http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { Redisson } from '../../lib';
-import { redissonMiddleware } from '../../lib/express';
+import { LockTimeoutError, Redisson } from '../../lib';
+import { redissonMiddleware, type RequestLock } from '../../lib/express';
 import { redissonPlugin } from '../../lib/fastify';
 import { monotonicNow, redisUrl, sleepUntil, trackClient, uniqueName } from '../support';
 
@@ -15,16 +16,31 @@ type Outcome = (outcome: unknown) => void;
 interface Shop {
   readonly redisson: Redisson;
   readonly port: number;
+  readonly send: Send;
   /** How many sold at once at most. */
   readonly most: () => number;
   /** The end of the next `POST /wait`. */
   readonly waited: () => Promise<unknown>;
+  /** Resolves when the next `POST /wait?late` is there; its handler waits until its client has gone. */
+  readonly asked: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
+/** A request that is on its way. */
+interface Sent {
+  readonly answer: Promise<{ readonly status: number | undefined; readonly body: string }>;
+  /** The client goes away: it resets its stream, or closes its connection. */
+  abort(how: 'stream' | 'connection'): void;
+}
+
+/** Sends a POST without a body. */
+type Send = (port: number, path: string) => Sent;
+
 const servers: Readonly<Record<string, (name: string) => Promise<Shop>>> = {
-  'ioredisson/fastify': fastifyShop,
+  'ioredisson/fastify': (name) => fastifyShop(name, false),
   'ioredisson/express': expressShop,
+  'ioredisson/fastify, HTTP/2': (name) => fastifyShop(name, true),
+  'ioredisson/express, connect-style, HTTP/2': connectShop,
 };
 
 describe('ioredisson/fastify and ioredisson/express', () => {
@@ -47,30 +63,48 @@ describe('ioredisson/fastify and ioredisson/express', () => {
       });
 
       it('parallel requests exclude each other', async () => {
-        const sold = await Promise.all(Array.from({ length: 8 }, () => post(shop.port, 'sell')));
+        const sold = await Promise.all(Array.from({ length: 8 }, () => shop.send(shop.port, 'sell').answer));
         expect(sold.map(({ status }) => status)).to.deep.equal(Array.from({ length: 8 }, () => 200));
         expect(sold.map(({ body }) => Number(body)).sort()).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8]);
         expect(shop.most()).to.equal(1);
       });
 
-      it('a client that disconnects while its request waits ends the wait, and leaves nothing behind', async () => {
-        await other.getLock(name).withLock(async () => {
-          const waited = shop.waited();
-          const request = http.request({ port: shop.port, path: '/wait', method: 'POST', agent: false });
-          request.on('error', () => undefined);
-          request.end();
-          await sleepUntil(async () => (await waitersOf(name)) === 1);
-          request.destroy();
-          expect(await waited).to.equal('AbortError');
-          await sleepUntil(async () => (await waitersOf(name)) === 0);
+      for (const how of ['stream', 'connection'] as const) {
+        it(`D2: a client that goes (${how}) while its request waits ends the wait, and leaves nothing behind`, async () => {
+          await other.getLock(name).withLock(async () => {
+            const waited = shop.waited();
+            const sent = shop.send(shop.port, 'wait');
+            sent.answer.catch(() => undefined);
+            await sleepUntil(async () => (await waitersOf(name)) === 1);
+            sent.abort(how);
+            expect(await waited).to.equal('AbortError');
+            await sleepUntil(async () => (await waitersOf(name)) === 0);
+          });
+          expect(await other.getLock(name).isLocked()).to.equal(false);
         });
-        expect(await other.getLock(name).isLocked()).to.equal(false);
+
+        it(`D2: a client that has gone (${how}) before its handler asks for the lock does not get it`, async () => {
+          const waited = shop.waited();
+          const sent = shop.send(shop.port, 'wait?late');
+          sent.answer.catch(() => undefined);
+          await shop.asked();
+          sent.abort(how);
+          expect(await waited).to.equal('AbortError');
+        });
+      }
+
+      it('a handler that has answered already still gets its lock', async () => {
+        const waited = shop.waited();
+        await other.getLock(name).withLock(async () => {
+          expect((await shop.send(shop.port, 'answer').answer).status).to.equal(202);
+        });
+        expect(await waited).to.equal('acquired');
       });
 
       it('a signal of the caller ends the wait, too', async () => {
         await other.getLock(name).withLock(async () => {
           const waited = shop.waited();
-          await post(shop.port, 'wait?abort');
+          await shop.send(shop.port, 'wait?abort').answer;
           expect(await waited).to.equal('its own reason');
         });
       });
@@ -78,9 +112,30 @@ describe('ioredisson/fastify and ioredisson/express', () => {
       it('a wait that is too long is a LockTimeoutError', async () => {
         await other.getLock(name).withLock(async () => {
           const waited = shop.waited();
-          await post(shop.port, 'wait?time');
+          await shop.send(shop.port, 'wait?time').answer;
           expect(await waited).to.equal('LOCK_TIMEOUT');
         });
+      });
+
+      it('takes a lock instead of a name', async () => {
+        const readers = [1, 2].map(() => shop.send(shop.port, 'read').answer);
+        expect((await Promise.all(readers)).map(({ status }) => status)).to.deep.equal([200, 200]);
+        expect(shop.most()).to.equal(2);
+      });
+
+      it('D9: answers 409 where others hold the lock, and 503 where it shuts down', async () => {
+        await other.getLock(name).withLock(async () => {
+          expect((await shop.send(shop.port, 'quick').answer).status).to.equal(409);
+          const waiting = shop.send(shop.port, 'sell').answer;
+          await sleepUntil(async () => (await waitersOf(name)) === 1);
+          await shop.redisson.shutdown();
+          expect((await waiting).status).to.equal(503);
+        });
+        expect((await shop.send(shop.port, 'sell').answer).status).to.equal(503);
+      });
+
+      it('D9: errors of the work itself keep their status', async () => {
+        expect((await shop.send(shop.port, 'fail').answer).status).to.equal(500);
       });
     });
   }
@@ -106,10 +161,10 @@ describe('ioredisson/fastify and ioredisson/express', () => {
     });
 
     it('a request that waits for a lock does not keep Fastify from closing', async () => {
-      const shop = await fastifyShop(name);
+      const shop = await fastifyShop(name, false);
       await other.getLock(name).withLock(async () => {
         const waited = shop.waited();
-        const response = post(shop.port, 'wait');
+        const response = shop.send(shop.port, 'wait').answer;
         await sleepUntil(async () => (await waitersOf(name)) === 1);
         await shop.close();
         expect(await waited).to.equal('SHUTDOWN');
@@ -130,32 +185,33 @@ describe('ioredisson/fastify and ioredisson/express', () => {
   });
 });
 
-async function fastifyShop(name: string): Promise<Shop> {
-  const app: FastifyInstance = fastify();
+async function fastifyShop(name: string, two: boolean): Promise<Shop> {
+  const app = (two ? fastify({ http2: true, forceCloseConnections: true }) : fastify()) as unknown as FastifyInstance;
   await app.register(redissonPlugin, { url: redisUrl() });
-  const till = new Till();
-  app.post('/sell', async (request) => request.withLock(name, () => till.sell(app.redisson as Redisson)));
-  app.post('/wait', async (request) => {
-    await till.told(request.url, (options) => request.withLock(name, () => 'acquired', options));
-    return '';
-  });
+  const till = new Till(app.redisson as Redisson, name);
+  for (const path of PATHS) {
+    app.post(`/${path}`, async (request, reply) => {
+      const answer = await till.serve(path, request.url, request, () => void reply.code(202).send(''), reply.raw);
+      return reply.sent ? reply : answer;
+    });
+  }
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
-  return { ...till.shop(), redisson: app.redisson as Redisson, port, close: () => app.close() };
+  return { ...till.shop(), send: two ? sendTwo : sendOne, port, close: () => app.close() };
 }
 
 async function expressShop(name: string): Promise<Shop> {
   const app = express();
   const redisson = Redisson.create(redisUrl());
-  const till = new Till();
+  const till = new Till(redisson, name);
+  app.set('env', 'test');
   app.use(redissonMiddleware(redisson));
-  app.post('/sell', async (req, res) => {
-    res.send(String(await req.withLock(name, () => till.sell(redisson))));
-  });
-  app.post('/wait', async (req, res) => {
-    await till.told(req.url, (options) => req.withLock(name, () => 'acquired', options));
-    res.send('');
-  });
+  for (const path of PATHS) {
+    app.post(`/${path}`, async (req, res) => {
+      const answer = await till.serve(path, req.url, req, () => void res.status(202).send(''), res);
+      if (!res.headersSent) res.send(answer);
+    });
+  }
   const server = http.createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -164,29 +220,111 @@ async function expressShop(name: string): Promise<Shop> {
     await new Promise((resolve) => server.close(resolve));
     await redisson.shutdown();
   };
-  return { ...till.shop(), redisson, port, close };
+  return { ...till.shop(), send: sendOne, port, close };
 }
 
-/** What the handlers of both servers do. */
+/** What frameworks of connect's style do: `(request, response, next)` of a server of HTTP/2. */
+async function connectShop(name: string): Promise<Shop> {
+  const redisson = Redisson.create(redisUrl());
+  const till = new Till(redisson, name);
+  const middleware = redissonMiddleware(redisson);
+  const sessions = new Set<http2.Http2Session>();
+  const server = http2.createServer((req, res) => {
+    middleware(req, res, () => {
+      const path = PATHS.find((one) => req.url.startsWith(`/${one}`))!;
+      const request = req as unknown as { withLock: RequestLock };
+      till
+        .serve(path, req.url, request, () => void res.writeHead(202).end(), res)
+        .then(
+          (answer) => res.writableEnded || res.end(answer),
+          (error: { statusCode?: number }) => res.stream.destroyed || res.writeHead(error.statusCode ?? 500).end(),
+        );
+    });
+  });
+  server.on('session', (session) => void sessions.add(session));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    for (const session of sessions) session.destroy();
+    await new Promise((resolve) => server.close(resolve));
+    await redisson.shutdown();
+  };
+  return { ...till.shop(), send: sendTwo, port, close };
+}
+
+/** What the servers serve. */
+const PATHS = ['sell', 'wait', 'answer', 'read', 'quick', 'fail'] as const;
+
+/** What the handlers of all servers do. */
 class Till {
+  readonly #redisson: Redisson;
+  readonly #name: string;
   #inside = 0;
   #most = 0;
   #sold = 0;
   #tell: Outcome = () => undefined;
+  #asked: () => void = () => undefined;
 
-  async sell(redisson: Redisson): Promise<number> {
+  constructor(redisson: Redisson, name: string) {
+    this.#redisson = redisson;
+    this.#name = name;
+  }
+
+  async serve(
+    path: (typeof PATHS)[number],
+    url: string,
+    request: { readonly withLock: RequestLock },
+    answer: () => void,
+    response: { once(event: 'close', listener: () => void): unknown },
+  ): Promise<string> {
+    const name = this.#name;
+    switch (path) {
+      case 'sell':
+        return String(await request.withLock(name, () => this.#sell()));
+      case 'wait':
+        await this.#told(url, response, (options) => request.withLock(name, () => 'acquired', options));
+        return '';
+      case 'answer':
+        answer();
+        this.#tell(await codeOf(request.withLock(name, () => 'acquired')));
+        return '';
+      case 'read':
+        return request.withLock(this.#redisson.getReadWriteLock(`${name}:read`).readLock(), () => this.#read());
+      case 'quick':
+        return request.withLock(name, () => 'acquired', { waitTime: 0 });
+      case 'fail':
+        // Its own time-out, of another lock.
+        return request.withLock(name, () => Promise.reject(new LockTimeoutError('another', 1)));
+    }
+  }
+
+  /** Ends when two are inside. */
+  async #read(): Promise<string> {
+    this.#most = Math.max(this.#most, ++this.#inside);
+    await sleepUntil(() => this.#most === 2);
+    this.#inside--;
+    return '';
+  }
+
+  async #sell(): Promise<number> {
     this.#most = Math.max(this.#most, ++this.#inside);
     const sold = this.#sold;
-    await redisson.ping();
+    await this.#redisson.ping();
     this.#sold = sold + 1;
     this.#inside--;
     return this.#sold;
   }
 
-  async told(
+  async #told(
     url: string,
+    response: { once(event: 'close', listener: () => void): unknown },
     take: (options: { readonly signal?: AbortSignal; readonly waitTime?: number }) => Promise<string>,
   ): Promise<void> {
+    if (url.includes('late')) {
+      const gone = new Promise<void>((resolve) => response.once('close', resolve));
+      this.#asked();
+      await gone;
+    }
     const options = url.includes('abort')
       ? { signal: AbortSignal.abort('its own reason') }
       : url.includes('time')
@@ -195,8 +333,13 @@ class Till {
     this.#tell(await codeOf(take(options)));
   }
 
-  shop(): Pick<Shop, 'most' | 'waited'> {
-    return { most: () => this.#most, waited: () => new Promise((resolve) => (this.#tell = resolve)) };
+  shop(): Pick<Shop, 'redisson' | 'most' | 'waited' | 'asked'> {
+    return {
+      redisson: this.#redisson,
+      most: () => this.#most,
+      waited: () => new Promise((resolve) => (this.#tell = resolve)),
+      asked: () => new Promise((resolve) => (this.#asked = resolve)),
+    };
   }
 }
 
@@ -222,14 +365,36 @@ async function waitersOf(name: string): Promise<number> {
   }
 }
 
-function post(port: number, path: string): Promise<{ readonly status: number | undefined; readonly body: string }> {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ port, path: `/${path}`, method: 'POST', agent: false }, (response) => {
+function sendOne(port: number, path: string): Sent {
+  const request = http.request({ port, path: `/${path}`, method: 'POST', agent: false });
+  const answer = new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+    request.on('error', reject);
+    request.on('response', (response) => {
       let body = '';
       response.on('data', (chunk: Buffer) => (body += chunk.toString()));
       response.on('end', () => resolve({ status: response.statusCode, body }));
     });
-    request.on('error', reject);
-    request.end();
   });
+  request.end();
+  return { answer, abort: () => request.destroy() };
+}
+
+function sendTwo(port: number, path: string): Sent {
+  const session = http2.connect(`http://127.0.0.1:${port}`);
+  session.on('error', () => undefined);
+  const stream = session.request({ ':path': `/${path}`, ':method': 'POST' });
+  const answer = new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+    let status: number | undefined;
+    let body = '';
+    stream.on('error', reject);
+    stream.on('response', (headers) => (status = headers[':status']));
+    stream.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    stream.on('end', () => resolve({ status, body }));
+    stream.on('close', () => session.close());
+  });
+  stream.end();
+  return {
+    answer,
+    abort: (how) => (how === 'stream' ? stream.close(http2.constants.NGHTTP2_CANCEL) : session.destroy()),
+  };
 }

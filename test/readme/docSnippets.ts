@@ -51,6 +51,7 @@ export function docPages(): string[] {
  *     -->                                  what stands around this one, at `// ...`
  *     <!-- snippet: continues -->          goes on where the block before it ends
  *     <!-- snippet: norun <reason> -->     is compiled, not run
+ *     <!-- snippet: tested <file> -->      neither: that test compiles and runs it, with packages that are not here
  *     <!-- snippet: foreign <reason> -->   code without ioredisson: neither
  */
 export function docSnippets(page: string, markdown: string): DocSnippet[] {
@@ -63,6 +64,8 @@ export function docSnippets(page: string, markdown: string): DocSnippet[] {
     if (word === 'foreign') {
       if (rest === '' || /ioredisson/.test(code))
         throw new Error(`${where}: "foreign" needs a reason, and no ioredisson`);
+    } else if (word === 'tested') {
+      if (!fs.existsSync(path.join(projectRoot, rest))) throw new Error(`${where}: there is no test '${rest}'`);
     } else if (word === 'continues') {
       if (previous === undefined) throw new Error(`${where}: nothing to continue`);
       snippets[snippets.length - 1] = { ...previous, code: `${previous.code}\n${code}` };

@@ -1,0 +1,191 @@
+// Ids in titles: test/README.md
+import { Test } from '@nestjs/testing';
+import { expect } from 'chai';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import sinon from 'sinon';
+import * as ts from 'typescript';
+import { Redisson, type RedissonClient } from '../../lib';
+import { REDISSON, RedissonHealthError, RedissonHealthIndicator, RedissonModule } from '../../lib/nestjs';
+import { createTestRedisson } from '../../lib/testing';
+import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
+import { installFolder } from '../../tools/installFolder';
+import { codeBlocks } from '../readme/markdown';
+import { RedisServer, redisUrl, trackClient } from '../support';
+import { ConsumerProject } from '../support/ConsumerProject';
+import { typeErrors } from '../support/typeErrors';
+
+const NEST = path.join(__dirname, 'versions', 'nest12');
+const LEGACY = { experimentalDecorators: true, emitDecoratorMetadata: true };
+
+describe('the service of docs/nestjs.md', function () {
+  this.timeout(180_000);
+  let project: ConsumerProject;
+  let server: RedisServer;
+
+  before(async () => {
+    ensureBuilt();
+    expect(installFolder(NEST, 'NestJS 12', console.log)).to.equal(true);
+    server = await RedisServer.start();
+    project = new ConsumerProject(['ioredis', '@types/node', 'undici-types']);
+    const { dependencies } = JSON.parse(fs.readFileSync(path.join(NEST, 'package.json'), 'utf8')) as {
+      readonly dependencies: Readonly<Record<string, string>>;
+    };
+    for (const name of Object.keys(dependencies)) project.link(name, path.join(NEST, 'node_modules', name));
+    project.installBuilt();
+  });
+
+  after(async () => {
+    project?.remove();
+    await server?.stop();
+  });
+
+  /** The blocks of the page that begin with the name of a file. */
+  function pageFiles(): readonly (readonly [name: string, code: string])[] {
+    const page = fs.readFileSync(path.join(projectRoot, 'docs', 'nestjs.md'), 'utf8');
+    return codeBlocks(page).flatMap(({ code }) => {
+      const [, name] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
+      return name === undefined ? [] : [[name, code] as const];
+    });
+  }
+
+  it('type-checks', () => {
+    const files = pageFiles().map(([name, code]) => project.write(name, code));
+    expect(files).to.have.lengthOf(6);
+    const options = {
+      ...LEGACY,
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      typeRoots: [path.join(project.folder, 'node_modules', '@types')],
+    };
+    expect(typeErrors(files, options)).to.deep.equal([]);
+  });
+
+  it('D8, D9, D12: does what the page says', async () => {
+    for (const [name, code] of pageFiles()) {
+      const compilerOptions = { ...LEGACY, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS };
+      const { outputText } = ts.transpileModule(code, { compilerOptions });
+      project.write(name.replace(/ts$/, 'js'), outputText);
+    }
+    const program = fs.readFileSync(path.join(__dirname, 'programs', 'nestFleet.cjs'), 'utf8');
+    const file = project.write('fleet.cjs', program);
+    const { code, output } = await project.run(process.execPath, [file], { REDIS_URL: server.url });
+    expect(code, output).to.equal(0);
+    expect(JSON.parse(output)).to.deep.equal({
+      sent: [1, 1],
+      paid: [201, { order: '1', paid: 7, by: 'bob' }],
+      refunded: [201, { order: '1', refunded: 7 }],
+      cancelled: [201, { cancelled: '1' }],
+      health: [200, 'up'],
+      conflict: [409, { message: "'order:1' is locked", error: 'Conflict', statusCode: 409 }],
+      another: 201,
+      refund: 409,
+      shutDown: [503, { message: 'Not available now, try again', error: 'Service Unavailable', statusCode: 503 }],
+      inMemory: 1,
+      made: 0,
+      shared: ['ready', true],
+      logged: [],
+    });
+  });
+});
+
+describe('RedissonModule in tests', () => {
+  afterEach(() => sinon.restore());
+
+  it('D12: a client of ioredisson/testing survives the application, unless shutdownDrain says otherwise', async () => {
+    const redisson = createTestRedisson();
+    for (let i = 0; i < 2; i++) {
+      const module = await Test.createTestingModule({ imports: [RedissonModule.forRoot({ redisson })] }).compile();
+      expect(module.get(REDISSON)).to.equal(redisson);
+      await module.close();
+      expect(await redisson.getLock('a').tryLock()).to.equal(true);
+      await redisson.getLock('a').forceUnlock();
+    }
+    const ending = RedissonModule.forRoot({ redisson, shutdownDrain: 0 });
+    await (await Test.createTestingModule({ imports: [ending] }).compile()).close();
+    expect(redisson.state).to.equal('closed');
+  });
+
+  it('a real client that is given is shut down with the application', async () => {
+    const redisson = Redisson.create(redisUrl());
+    trackClient({ close: () => redisson.shutdown() });
+    const module = await Test.createTestingModule({ imports: [RedissonModule.forRoot({ redisson })] }).compile();
+    await module.close();
+    expect(redisson.state).to.equal('closed');
+  });
+
+  it('D12: overrideProvider(REDISSON) makes no other client, by forRoot and forRootAsync', async () => {
+    const create = sinon.spy(Redisson, 'create');
+    const url = 'redis://127.0.0.1:1';
+    for (const imported of [
+      RedissonModule.forRoot({ url }),
+      RedissonModule.forRootAsync({ useFactory: () => Promise.resolve({ url }) }),
+    ]) {
+      const redisson = createTestRedisson();
+      create.resetHistory();
+      const testing = Test.createTestingModule({ imports: [imported] }).overrideProvider(REDISSON);
+      const module = await testing.useValue(redisson).compile();
+      await module.init();
+      expect(module.get(Redisson)).to.equal(redisson);
+      expect((await module.get(RedissonHealthIndicator).check('redis')).redis.status).to.equal('up');
+      await module.close();
+      expect(create.callCount).to.equal(0);
+      expect(redisson.state).to.equal('ready');
+      await redisson.shutdown();
+    }
+  });
+});
+
+describe('RedissonHealthIndicator', () => {
+  let clock: sinon.SinonFakeTimers | undefined;
+
+  afterEach(() => clock?.restore());
+
+  function silent(): RedissonHealthIndicator {
+    const ping = (): Promise<number> => new Promise(() => undefined);
+    return new RedissonHealthIndicator({ ping, state: 'reconnecting' } as unknown as RedissonClient);
+  }
+
+  for (const [what, options, limit] of [
+    ['a second', undefined, 1_000],
+    ['its own limit', { timeout: 200 }, 200],
+  ] as const) {
+    it(`D14: says that Redis is down after ${what}, whatever Redis does`, async () => {
+      clock = sinon.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      let error: unknown;
+      void silent()
+        .check('redis', options)
+        .catch((thrown: unknown) => (error = thrown));
+      await clock.tickAsync(limit - 1);
+      expect(error).to.equal(undefined);
+      await clock.tickAsync(1);
+      expect(error).to.be.instanceOf(RedissonHealthError);
+      const message = `Redis has not answered within ${limit} ms`;
+      const causes = { redis: { status: 'down', state: 'reconnecting', message } };
+      expect((error as RedissonHealthError).causes).to.deep.equal(causes);
+      expect(clock.countTimers()).to.equal(0);
+    });
+  }
+
+  it('D14: a frozen server does not hold it up', async () => {
+    const server = trackClient(await RedisServer.start());
+    const redisson = Redisson.create(server.url);
+    trackClient({ close: () => redisson.shutdown() });
+    const indicator = new RedissonHealthIndicator(redisson);
+    expect((await indicator.check('redis')).redis.status).to.equal('up');
+    server.pause();
+    const startedAt = performance.now();
+    const error = await indicator.check('redis', { timeout: 50 }).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(RedissonHealthError);
+    // Without the limit it was the 7 s of a command with its repeats.
+    expect(performance.now() - startedAt).to.be.below(2_000);
+    server.resume();
+  });
+
+  it('refuses a limit that is no time', async () => {
+    const error = await silent()
+      .check('redis', { timeout: NaN })
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(RangeError);
+  });
+});
