@@ -1,10 +1,8 @@
-import { Redisson, type RLock } from '../index';
-import type { ObjectReport } from '../inspection';
-import { lockToRelease } from '../doctor';
-import { readClientOptions } from './clientOptions';
+import { UnsupportedOperationError } from '../index';
+import type { ForcedUnlock, ObjectReport } from '../inspection';
 import { ExitCode, Failure } from './exit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
-import { CLEANUP_MS, oneLine, print, within } from './output';
+import { oneLine, print } from './output';
 import { kindText } from './tables';
 
 /** The options of `unlock`. */
@@ -14,30 +12,25 @@ export interface UnlockOptions extends ReportOptions {
 
 /** `ioredisson unlock`. @returns the exit code */
 export async function unlock(name: string, options: UnlockOptions): Promise<number> {
-  const report = await inspecting(options, (inspector) => inspector.inspect(name));
-  const client = Redisson.create(await readClientOptions(options));
-  let released: boolean;
-  try {
-    released = await lockOf(client, report).forceUnlock();
-  } finally {
-    await within(client.shutdown(), CLEANUP_MS);
-  }
-  const holders = released ? report.holders : [];
-  if (options.json === true) await printJson({ name, kind: report.kind, released, holders });
-  else await print(`${oneLine(outcome(report, released))}\n`);
+  const [report, { released, takenFrom }] = await inspecting(options, async (inspector) => {
+    const seen = await inspector.inspect(name);
+    return [seen, await inspector.releaseFrom(name).catch((error: unknown) => fail(seen, error))] as const;
+  });
+  if (options.json === true) {
+    // Who came after the look is not in it.
+    const holders = report.holders.filter(({ owner }) => takenFrom.includes(owner));
+    await printJson({ name, kind: report.kind, released, holders, takenFrom });
+  } else await print(`${oneLine(outcome(report, { released, takenFrom }))}\n`);
   return released ? ExitCode.ok : ExitCode.no;
 }
 
-function lockOf(client: Redisson, report: ObjectReport): RLock {
-  const lock = lockToRelease(client, report);
-  if (lock !== undefined) return lock;
-  const { name, kind } = report;
+function fail({ name, kind }: ObjectReport, error: unknown): never {
+  if (!(error instanceof UnsupportedOperationError)) throw error;
   const what = kind === 'other' ? 'holds data of another type' : `a ${kind}: there is no owner to take it from`;
   throw new Failure(`'${name}' is no lock, but ${what}`, ExitCode.data);
 }
 
-function outcome(report: ObjectReport, released: boolean): string {
+function outcome(report: ObjectReport, { released, takenFrom }: Pick<ForcedUnlock, 'released' | 'takenFrom'>): string {
   if (!released) return `'${report.name}' is not locked`;
-  const owners = report.holders.map(({ owner }) => owner).join(', ');
-  return `'${report.name}' (${kindText(report)}) is released; it was held by ${owners || 'somebody who came just now'}`;
+  return `'${report.name}' (${kindText(report)}) is released; it was taken from ${takenFrom.join(', ')}`;
 }

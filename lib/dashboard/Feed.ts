@@ -1,5 +1,5 @@
 import type { RedissonClient } from '../api';
-import type { ObjectReport, WatchListener, WatchOptions } from '../inspection';
+import type { ForcedUnlock, ObjectReport, WatchListener, WatchOptions } from '../inspection';
 import { Health } from './Health';
 import { eventsBetween, eventsOfRemoval, History } from './History';
 import { type KnownLocks, ProcessEvents } from './ProcessEvents';
@@ -10,6 +10,7 @@ import type { LockDetail, LockEvent } from './wire';
 export interface LockSource {
   watch(listener: WatchListener, options: WatchOptions): () => void;
   inspect(name: string): Promise<ObjectReport>;
+  releaseFrom(name: string, holders: readonly string[]): Promise<ForcedUnlock>;
   close(): Promise<void>;
 }
 
@@ -113,6 +114,11 @@ export class Feed {
   /** A fresh look at one object. */
   inspect(name: string): Promise<ObjectReport> {
     return this.#source.inspect(name);
+  }
+
+  /** Takes a lock from these holders, and from nobody else. */
+  releaseFrom(name: string, holders: readonly string[]): Promise<ForcedUnlock> {
+    return this.#source.releaseFrom(name, holders);
   }
 
   /** Adds what a user of a page has done. */

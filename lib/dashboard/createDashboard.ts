@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ConnectionError, CommandTimeoutError, ShutdownError } from '../errors';
-import { Inspector } from '../inspection';
+import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperationError } from '../errors';
+import { type ForcedUnlock, Inspector } from '../inspection';
 import { checkSameOrigin, Tokens } from './csrf';
 import { Feed, type LockSource } from './Feed';
-import { checkHolders, lockOf, readUnlock } from './forceUnlock';
+import { readUnlock } from './forceUnlock';
 import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
 import { page } from './page';
 import { BadQueryError, parseQuery } from './query';
@@ -14,6 +14,8 @@ import type { SessionView } from './wire';
 
 /** Pages that are open at a time. */
 const MAX_STREAMS = 2_000;
+/** Why nothing can be taken from somebody. */
+const NO_OWNER: Readonly<Record<string, string>> = { other: 'its key holds data of another type' };
 /** How long a request of the API waits for the first look at all keys, in ms. */
 const FIRST_LOOK_MS = 5_000;
 
@@ -188,8 +190,7 @@ class Routes {
     this.#tokens.check(req);
     const { name, holders } = readUnlock(await http.readJson(req));
     const report = await this.#feed.inspect(name);
-    const lock = lockOf(this.#options.redisson, report);
-    checkHolders(report, holders);
+    const seen = holders ?? report.holders.map(({ owner }) => owner);
     const { identify } = this.#options;
     const by = identify?.(req);
     const { remoteAddress } = req.socket;
@@ -197,22 +198,32 @@ class Routes {
       action: 'forceUnlock',
       name,
       kind: report.kind,
-      holders: report.holders.map(({ owner }) => owner),
+      holders: seen,
       ...(by !== undefined && { by }),
       ...(remoteAddress !== undefined && { remoteAddress }),
       at: new Date(),
     };
-    let released: boolean;
+    let outcome: ForcedUnlock;
     try {
-      released = await lock.forceUnlock();
+      outcome = await this.#feed.releaseFrom(name, seen);
     } catch (error) {
+      if (error instanceof UnsupportedOperationError) {
+        throw new http.Refusal(
+          409,
+          `This is no lock: ${NO_OWNER[report.kind] ?? 'there is no owner to take it from'}.`,
+        );
+      }
       await this.#audit({ ...entry, error: error instanceof Error ? error.message : String(error) });
       throw error;
+    }
+    const { released, takenFrom, others } = outcome;
+    if (others.length > 0) {
+      throw new http.Refusal(409, 'Somebody else holds this lock by now. Nothing was changed. Look again.');
     }
     const who = by === undefined ? '' : ` by ${by}`;
     const text = released ? `released by force${who}` : `to be released by force${who}, but nobody had it`;
     this.#feed.record(name, { at: Date.now(), source: 'page', level: 'warning', text });
-    const audited = await this.#audit({ ...entry, released });
+    const audited = await this.#audit({ ...entry, holders: takenFrom, released });
     http.answerJson(req, res, 200, {
       name,
       released,

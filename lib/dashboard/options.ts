@@ -9,7 +9,10 @@ export interface AuditEntry {
   readonly name: string;
   /** What it was: `lock`, `fair`, `fenced` or `readWrite`. */
   readonly kind: string;
-  /** Who held it, as on the wire: `<client id>:<thread id>`. */
+  /**
+   * Whom it was taken from, as on the wire: `<client id>:<thread id>`; with {@link error}, those whom it was to be taken
+   * from.
+   */
   readonly holders: readonly string[];
   /** Whether there was something to release; `undefined` where that is not known (`error`). */
   readonly released?: boolean;

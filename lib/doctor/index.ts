@@ -25,7 +25,6 @@ import {
 export type { CheckName, Finding, FindingStatus } from './findings';
 // For the command line, which loads the library from its entry points only.
 export { ALL_KINDS } from '../kinds/allKinds';
-export { lockToRelease } from '../inspection/lockToRelease';
 
 const ALL: Readonly<Record<CheckName, ServerCheck>> = {
   reachable,

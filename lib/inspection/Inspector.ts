@@ -8,6 +8,7 @@ import { validateName } from '../config/validateName';
 import { connect, type Connections } from '../connection/connect';
 import { ConfigError, ShutdownError } from '../errors';
 import { connectionName } from '../util/connectionName';
+import { forceUnlock, type ForcedUnlock } from './forceUnlock';
 import { type ObjectDraft, ObjectReader } from './ObjectReader';
 import { aged, identify, type Identified } from './owners';
 import { Processes } from './Processes';
@@ -37,8 +38,8 @@ const MIN_INTERVAL_MS = 50;
 const REPORTS_PER_TURN = 500;
 
 /**
- * Looks at the locks and synchronizers in Redis: who has them, who waits, and what that comes to. Changes nothing, and
- * asks for no key but those that SCAN shows. Keys that its user has no right to are passed over.
+ * Looks at the locks and synchronizers in Redis: who has them, who waits, and what that comes to. Changes nothing but by
+ * {@link forceUnlock}, and asks for no key but those that SCAN shows. Keys that its user has no right to are passed over.
  *
  * It has a connection of its own, opened when it is first asked something, so that what it reads holds no lock up.
  * Close it: neither `shutdown()` of the client closes it, nor the other way round.
@@ -127,6 +128,43 @@ export class Inspector {
       // Else it was released by one that then left: it is read once more.
       if (report !== undefined) return report;
     }
+  }
+
+  /**
+   * Takes a lock from its holders, who are not asked, and wakes those who wait for it. In one script: who takes the lock
+   * after you have looked keeps it.
+   *
+   * @param name - as given to `getLock` and the others
+   * @param holders - the owners that you have seen (`report.holders`, their `owner`). Where anybody else has the lock, too,
+   *   nothing is changed. Default: whoever has it
+   * @returns whether it was released
+   * @throws ConfigError for an empty name, TypeError for holders that are no list of texts
+   * @throws UnsupportedOperationError for what has no owner: semaphores, latches, foreign data
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: it may have
+   *   been released, and taken by somebody else
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
+   */
+  async forceUnlock(name: string, { holders }: { readonly holders?: readonly string[] } = {}): Promise<boolean> {
+    return (await this.releaseFrom(name, holders)).released;
+  }
+
+  /**
+   * As {@link forceUnlock}.
+   *
+   * @param holders - the owners that you have seen. Default: whoever has it
+   * @returns whom it was taken from, or who else has it
+   * @throws ConfigError for an empty name, TypeError for holders that are no list of texts
+   * @throws UnsupportedOperationError for what has no owner: semaphores, latches, foreign data
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: it may have
+   *   been released, and taken by somebody else
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
+   */
+  async releaseFrom(name: string, holders?: readonly string[]): Promise<ForcedUnlock> {
+    if (holders !== undefined && !(Array.isArray(holders) && holders.every((one) => typeof one === 'string'))) {
+      throw new TypeError('forceUnlock needs the owners as a list of texts: report.holders.map(({ owner }) => owner)');
+    }
+    const { reader, connections } = this.#open();
+    return forceUnlock(connections.executor, await reader.one(validateName(name, 'lock')), holders);
   }
 
   /**

@@ -35,6 +35,8 @@ type Read = { readonly lock: LockDraft } | { readonly number: NumberDraft };
 
 /** So many keys are read at once: a batch of commands and their replies keeps nobody else waiting for long. */
 const BATCH = 100;
+/** What is no lock is looked at so often. */
+const LOOKS = 3;
 /** Keys that lead to the name of an object. */
 const QUEUE = patternOf(KINDS.fair.keysOf('').queue);
 const PERMITS = patternOf(KINDS.permit.keysOf('').permits);
@@ -80,9 +82,15 @@ export class ObjectReader {
   /** One object, as fully as possible. @param name - valid */
   async one(name: string): Promise<ObjectDraft> {
     const key = mapName(name, this.#mapper);
-    const type = (await this.#redis.read('type', key)) as string;
-    const [draft] = await this.#readAll(this.#redis, new Map([[key, type]]));
-    if (draft === undefined) return this.#noObject(name, key);
+    let draft: ObjectDraft | undefined;
+    let nothing: ObjectDraft | undefined;
+    // A lock may change hands while we look: it is foreign data only if that is what it is each time.
+    for (let look = 0; draft === undefined && nothing?.kind !== 'none' && look < LOOKS; look++) {
+      const type = (await this.#redis.read('type', key)) as string;
+      [draft] = await this.#readAll(this.#redis, new Map([[key, type]]));
+      if (draft === undefined) nothing = await this.#noObject(name, key);
+    }
+    if (draft === undefined) return nothing!;
     if (draft.kind !== 'permitExpirableSemaphore') return draft;
     return { ...draft, permits: await permitReports(this.#redis, key) };
   }

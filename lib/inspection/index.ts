@@ -3,6 +3,7 @@
  * @module ioredisson/inspection
  */
 
+export type { ForcedUnlock } from './forceUnlock';
 export { type InspectionPage, Inspector } from './Inspector';
 export type {
   ChangesEvent,

@@ -254,7 +254,7 @@ describe('list, inspect and unlock', function () {
     const waiting = client.getLock('u').acquire();
     await untilWaitedFor(redis, 'u');
     const end = await ask('unlock', '--force', 'u');
-    expect(end).to.include({ code: 0, stdout: `'u' (lock) is released; it was held by ${JAVA}\n` });
+    expect(end).to.include({ code: 0, stdout: `'u' (lock) is released; it was taken from ${JAVA}\n` });
     await (await waiting).unlock();
   });
 

@@ -1,5 +1,5 @@
 import type { LockSource } from '../../../lib/dashboard/Feed';
-import type { ObjectReport, WatchEvent, WatchListener } from '../../../lib/inspection';
+import type { ForcedUnlock, ObjectReport, WatchEvent, WatchListener } from '../../../lib/inspection';
 
 /** A report of a lock that somebody holds, or of a free one. */
 export function report(name: string, more: Partial<ObjectReport> = {}): ObjectReport {
@@ -59,6 +59,12 @@ export class FakeSource implements LockSource {
     if (this.failure !== undefined) throw this.failure;
     const nothing = { kind: 'none', ttlMs: -2, holders: [], verdict: { kind: 'free', sentence: 'Free.' } } as const;
     return this.reports.get(name) ?? report(name, nothing);
+  }
+
+  async releaseFrom(name: string, holders: readonly string[]): Promise<ForcedUnlock> {
+    const { kind } = await this.inspect(name);
+    this.remove(name);
+    return { kind, released: true, takenFrom: holders, others: [] };
   }
 
   async close(): Promise<void> {
