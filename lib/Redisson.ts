@@ -96,6 +96,7 @@ export class Redisson {
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;
     executor.onReplaced = watchdog.check;
+    const renewals = renewalsOf(executor, logClient(settings.logger, this.#id, monitor, ownerships));
     this.#context = {
       clientId: this.#id,
       settings,
@@ -104,6 +105,7 @@ export class Redisson {
       threadStarter,
       rollback: new Rollback(executor),
       executor,
+      renewals,
       subscriptions: new Subscriptions<Heir>(subscriber, settings),
       objectListeners: new ObjectListeners(keyEvents, executor, settings),
       closing: this.#closing,
@@ -112,8 +114,6 @@ export class Redisson {
       warnAbandoned: once(warnAbandonedHold),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
-    const loggingErrors = logClient(settings.logger, this.#id, monitor, ownerships);
-    const renewals = renewalsOf(executor, loggingErrors);
     threadStarter.client = { ownerships, watchdog, renewals, logins };
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
     const { fairLockWaitTimeout } = settings;
@@ -358,9 +358,8 @@ export class Redisson {
   }
 
   #object<K extends ObjectKeys>(kind: Kind<K>, name: string): RedisObject<K> {
-    const { executor } = this.#connections;
-    const object = new RedisObject({ ...this.#context, executor }, kind, validateName(name, kind.noun));
-    checkSlots(executor, name, object.allKeys);
+    const object = new RedisObject(this.#context, kind, validateName(name, kind.noun));
+    checkSlots(this.#context.executor, name, object.allKeys);
     return object;
   }
 }

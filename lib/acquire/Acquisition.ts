@@ -58,6 +58,9 @@ export interface Target<T> {
   undo?(why: Why, taken: boolean, pending?: Promise<Attempt<T>>, handOver?: Promise<boolean>): void;
 }
 
+/** Why it was not acquired, unless others have it: the last refusal, or that Redis did not reply. */
+export type AcquireFailure = CommandError | CommandTimeoutError;
+
 /** The parts of a client that an acquisition needs. */
 export interface AcquireContext {
   readonly executor: Pick<CommandExecutor, 'outage'>;
@@ -127,7 +130,7 @@ export class Acquisition<T> implements Acquirable<T> {
    * Why it was not acquired, unless Redis replied that others have it: the last refusal, or that Redis did not reply to
    * the last attempt.
    */
-  get failure(): CommandError | CommandTimeoutError | undefined {
+  get failure(): AcquireFailure | undefined {
     if (!this.#open && this.#handOver === undefined) return undefined;
     const { refusal } = this.sendRecord;
     return refusal ?? this.#timeout ?? new CommandTimeoutError(this.#target.what, this.waitMs, this.repeated);

@@ -1,4 +1,5 @@
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError, ShutdownError } from '../errors';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { LockHold } from '../api';
 import { currentScope, enclosingScopes, type Scope, scopeAround } from '../thread/threadScope';
 import { mayHaveRun } from './Rollback';
@@ -57,6 +58,8 @@ export class Closing {
   #state: 'open' | 'draining' | 'closed' = 'open';
   /** The sections of locks of this client, and their holds: scopes are shared by all clients of the process. */
   readonly #sections = new WeakMap<Scope, LockHold>();
+  /** Work under permits, which is in no section of its own. Made when needed: most clients have none. */
+  #work: AsyncLocalStorage<Work> | undefined;
 
   /** A section begins under a lock of this client. */
   entered(section: Scope, hold: LockHold): void {
@@ -70,6 +73,18 @@ export class Closing {
       if (hold !== undefined && fits(hold)) return hold;
     }
     return undefined;
+  }
+
+  /** Runs work that may go on while the client drains: that under permits. */
+  async runWork<T>(fn: () => T | PromiseLike<T>): Promise<T> {
+    this.#work ??= new AsyncLocalStorage();
+    const work: Work = { over: false, around: liveWork(this.#work.getStore()) };
+    try {
+      return await this.#work.run(work, async () => fn());
+    } finally {
+      work.over = true;
+      work.around = liveWork(work.around);
+    }
   }
 
   /** The client shuts down. Waiting calls must be woken then: each asks {@link mayBegin}. */
@@ -91,9 +106,22 @@ export class Closing {
   readonly error = (what?: string): ShutdownError => new ShutdownError(what, this.#state === 'draining');
 
   #isInSection(): boolean {
+    if (liveWork(this.#work?.getStore()) !== undefined) return true;
     for (const scope of enclosingScopes(currentScope())) if (this.#sections.has(scope)) return true;
     return false;
   }
+}
+
+/** Work under permits, and that around it. */
+interface Work {
+  over: boolean;
+  around: Work | undefined;
+}
+
+function liveWork(work: Work | undefined): Work | undefined {
+  let live = work;
+  while (live?.over === true) live = live.around;
+  return live;
 }
 
 /** Pause of a waiter whose attempt got no reply in time, in ms: it must not flood a server that hangs. */

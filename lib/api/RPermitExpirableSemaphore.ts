@@ -1,5 +1,6 @@
 import type { TimeUnit } from '../util/TimeUnit';
-import type { LockOptions } from './options';
+import type { LockOptions, PermitHoldOptions, PermitRunOptions } from './options';
+import type { PermitHold } from './PermitHold';
 import type { RObject } from './RObject';
 
 /**
@@ -89,6 +90,45 @@ export interface RPermitExpirableSemaphore extends RObject {
     unit?: TimeUnit,
     options?: LockOptions,
   ): Promise<string[]>;
+
+  /**
+   * Takes permits, and holds them together. Without a lease the watchdog renews them: unlike permits of `acquire`, they
+   * become available again when this process dies. For Redis, and for Java, they are ordinary permits.
+   *
+   * @param options - `permits` (default 1), `waitTime` (default: no limit), `leaseTime` (default -1: renewed), the `unit`
+   *   of both, `signal`
+   * @returns the hold; release it, or use `await using`
+   * @throws LockTimeoutError when `waitTime` has passed
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
+  acquireHold(options?: PermitHoldOptions): Promise<PermitHold>;
+
+  /**
+   * Runs `fn` with permits, which are released when it has ended, whatever happens. A client that drains waits for it.
+   *
+   * @param permits - how many
+   * @param fn - the work; its hold has the ids and the `signal`
+   * @param options - `waitTime` and its `unit` (default: no limit), `signal`
+   * @returns what `fn` resolves to
+   * @throws what `fn` throws, even if the release fails, too
+   * @throws LockTimeoutError when `waitTime` has passed
+   * @throws LockLostError if a permit was lost before `fn` ended, and `fn` did not throw; other errors of the release if
+   *   only the release fails
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); the permits are released
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `fn` did not run: what it may have
+   *   acquired is undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
+  withPermits<T>(permits: number, fn: (hold: PermitHold) => T | PromiseLike<T>, options?: PermitRunOptions): Promise<T>;
 
   /**
    * Releases a permit.

@@ -1,5 +1,5 @@
 import type { TimeUnit } from '../util/TimeUnit';
-import type { LockOptions } from './options';
+import type { LockOptions, PermitRunOptions } from './options';
 import type { RObject } from './RObject';
 
 /**
@@ -58,6 +58,25 @@ export interface RSemaphore extends RObject {
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryAcquire(permits: number, waitTime: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;
+
+  /**
+   * Runs `fn` with permits, which are released when it has ended, whatever happens. A client that drains waits for it.
+   *
+   * @param permits - how many
+   * @param fn - the work
+   * @param options - `waitTime` and its `unit` (default: no limit), `signal`
+   * @returns what `fn` resolves to
+   * @throws what `fn` throws, even if the release fails, too
+   * @throws LockTimeoutError when `waitTime` has passed
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); the permits are released
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `fn` did not run and
+   *   `mayHaveRun` is false
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
+  withPermits<T>(permits: number, fn: () => T | PromiseLike<T>, options?: PermitRunOptions): Promise<T>;
 
   /**
    * Releases permits, or adds new ones: there is no check that they were taken.

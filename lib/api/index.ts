@@ -14,7 +14,17 @@ export type {
   RenewalMessage,
 } from './events';
 export type { LockHold } from './LockHold';
-export type { AcquireOptions, LockOptions, RunOptions, ShutdownOptions, ThreadOptions, TryResult } from './options';
+export type {
+  AcquireOptions,
+  LockOptions,
+  PermitHoldOptions,
+  PermitRunOptions,
+  RunOptions,
+  ShutdownOptions,
+  ThreadOptions,
+  TryResult,
+} from './options';
+export type { PermitHold } from './PermitHold';
 export type { RCountDownLatch } from './RCountDownLatch';
 export type { RedissonClient } from './RedissonClient';
 export type { RFencedLock, RLock, RReadWriteLock } from './RLock';

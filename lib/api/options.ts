@@ -75,6 +75,35 @@ export interface RunOptions extends AcquireOptions {
 /** What `tryWithLock` resolves to: whether the lock was acquired, and what `fn` then resolved to. */
 export type TryResult<T> = { readonly acquired: true; readonly value: T } | { readonly acquired: false };
 
+/** Options of `withPermits` of a semaphore. `threadId` is for telemetry only: permits have no owner. */
+export interface PermitRunOptions extends ThreadOptions {
+  /**
+   * How long to wait at most, in `unit`. Zero or less: one attempt.
+   * @default no limit
+   */
+  readonly waitTime?: number | undefined;
+  /**
+   * The unit of the times.
+   * @default TimeUnit.MILLISECONDS
+   */
+  readonly unit?: TimeUnit | undefined;
+}
+
+/** Options of `acquireHold` of a semaphore. */
+export interface PermitHoldOptions extends PermitRunOptions {
+  /**
+   * How many permits.
+   * @default 1
+   */
+  readonly permits?: number | undefined;
+  /**
+   * How long to hold them at most, in `unit`, more than 0; -1: the watchdog renews them for as long as this process
+   * lives and is not blocked.
+   * @default -1
+   */
+  readonly leaseTime?: number | undefined;
+}
+
 /** How a client is shut down. */
 export interface ShutdownOptions {
   /**

@@ -17,6 +17,12 @@ export const ACQUIRE_OPTIONS: ReadonlySet<string> = new Set([
 /** The options of `withLock`, `tryWithLock` and `runOnce`: see `RunOptions`. */
 export const RUN_OPTIONS: ReadonlySet<string> = new Set([...ACQUIRE_OPTIONS, 'atLeast']);
 
+/** The options of `withPermits`: see `PermitRunOptions`. */
+export const PERMIT_RUN_OPTIONS: ReadonlySet<string> = new Set([...THREAD_OPTIONS, 'waitTime', 'unit']);
+
+/** The options of `acquireHold` of a semaphore: see `PermitHoldOptions`. */
+export const PERMIT_HOLD_OPTIONS: ReadonlySet<string> = new Set([...PERMIT_RUN_OPTIONS, 'permits', 'leaseTime']);
+
 /** The options of `shutdown`. */
 export const SHUTDOWN_OPTIONS: ReadonlySet<string> = new Set(['drain']);
 

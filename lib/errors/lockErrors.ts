@@ -163,18 +163,26 @@ export class LockTimeoutError extends RedissonError {
   /**
    * @param lockName - the lock's name as given by the user
    * @param waitTime - the time waited, in ms
-   * @param options - `cause`: the last refusal, or that Redis did not answer; none if another owner has it
+   * @param options - `cause`: the last refusal, or that Redis did not answer; none if another owner has it. `permits`:
+   *   so many permits of a semaphore were to be acquired
    */
-  constructor(lockName: string, waitTime: number, options?: ErrorOptions) {
+  constructor(lockName: string, waitTime: number, options?: ErrorOptions & { readonly permits?: number }) {
     const cause = options?.cause;
     const refusal = cause instanceof CommandError ? cause : undefined;
     const reason = refusal !== undefined ? 'refused' : cause === undefined ? 'held' : 'unanswered';
     const why = {
-      held: 'somebody else holds it. Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.',
+      held:
+        options?.permits === undefined
+          ? 'somebody else holds it. Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.'
+          : 'others have them. Wait longer (waitTime), or use tryAcquire() when that is expected.',
       refused: `Redis refuses it (${refusal?.reply}). The cause has its reply.`,
       unanswered: 'Redis did not answer. Check the load of the server and the network.',
     };
-    super(`Lock '${lockName}' was not acquired within ${waitTime} ms: ${why[reason]}`, options);
+    const what =
+      options?.permits === undefined
+        ? `Lock '${lockName}' was`
+        : `${options.permits} permits of semaphore '${lockName}' were`;
+    super(`${what} not acquired within ${waitTime} ms: ${why[reason]}`, cause === undefined ? {} : { cause });
     this.lockName = lockName;
     this.waitTime = waitTime;
     this.reason = reason;

@@ -42,6 +42,8 @@ export interface Kind<Keys extends KeysByRole = KeysByRole> {
   readonly keysOf: (rawName: string, owner: string) => Keys;
   /** The channel to which a waiter subscribes. Absent: no message is sent. */
   readonly channelOf?: (rawName: string, owner: string) => string;
+  /** How the watchdog renews its holds. @default `plain` */
+  readonly renewal?: RenewalFamily;
   /** All scripts that its client sends. */
   readonly scripts: () => readonly KindScript[];
   /** The commands that its client sends besides. */
@@ -53,7 +55,7 @@ export interface Kind<Keys extends KeysByRole = KeysByRole> {
 }
 
 /** The watchdog renews the holds of a family in common batches. */
-export type RenewalFamily = 'plain' | 'read' | 'group';
+export type RenewalFamily = 'plain' | 'read' | 'group' | 'permit';
 
 /** What a script that releases may ask for. */
 type ReleaseArg = 'message' | 'owner' | 'left' | 'remaining' | 'publish';
@@ -69,8 +71,6 @@ export interface LockDescriptor extends Kind {
   readonly wakeRule?: WakeRule;
   /** The message of an unlock. @default `0` */
   readonly message?: string;
-  /** @default `plain` */
-  readonly renewal?: RenewalFamily;
   /** The script of that family. @default `renewLocks` */
   readonly renew?: KindScript;
   /** The owner's field in the lock's hash. @default `ownerName` */

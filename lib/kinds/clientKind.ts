@@ -10,6 +10,7 @@ import { renewValues } from './groupScripts';
 import type { LockDescriptor, RenewalFamily } from './Kind';
 import type { AttemptRequest, Handover, LockKind, QueueWatch } from './LockKind';
 import { renewReadLocks } from './read';
+import { leasesOf, PERMIT, permitIds, updatePermitLeases } from './permitScripts';
 import { readKeyPrefix } from './readWrite';
 import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
 import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
@@ -42,7 +43,7 @@ const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
 /**
  * All families of renewals: of locks with one owner field in one hash (Redisson: LockTask); of read locks, whose owners
  * have keys of their holds besides (ReadLockTask); of group locks, all sets of values of each owner (Redisson renews
- * only the first set).
+ * only the first set); of permits that are held, all ids of a hold together.
  *
  * @param around - what the client does around each of them
  */
@@ -79,6 +80,24 @@ export function renewalsOf(executor: CommandExecutor, around: (renewal: Renewal)
       const sets = batch.flatMap(({ owner, values }) => [owner, values!.fields.length, ...values!.fields]);
       const gone = await run(renewValues, 'renew group locks', leaseMs, batch.map(keyOf), sets);
       return gone.map((values): Renewed => values.length === 0 || values);
+    }),
+    permit: renewal(async (batch, lease) => {
+      const leases = batch.map(({ rawName, values }) => leasesOf(PERMIT.keysOf(rawName), permitIds(values!.fields)));
+      const alive = await executor.run(
+        updatePermitLeases,
+        {},
+        { lease, renewal: 1, publish: PUBLISH_COMMAND },
+        {
+          what: 'renew permits',
+          moreKeys: leases.flatMap(({ moreKeys }) => moreKeys),
+          moreArgs: leases.flatMap(({ moreArgs }) => moreArgs),
+        },
+      );
+      let at = 0;
+      return batch.map(({ values }) => {
+        at += values!.fields.length;
+        return alive.slice(at - values!.fields.length, at).every((one) => one);
+      });
     }),
   };
 }

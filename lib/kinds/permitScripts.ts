@@ -20,7 +20,7 @@ import {
   decodeLeaseTime,
   decodePermitRelease,
 } from '../scripts/replies';
-import { defineScript, lua, SERVER_TIME } from '../scripts/Script';
+import { defineScript, lua, type ScriptArg, SERVER_TIME } from '../scripts/Script';
 import { suffixName } from '../util/names';
 import { semaphoreChannel, trySetPermits } from './semaphoreScripts';
 
@@ -111,10 +111,14 @@ return expiry > now and 1 or -1
   decode: decodePermitRelease,
 });
 
+/** Says that {@link releasePermits} is an undo: what it finds no more is not released by it. */
+export const UNDO = 'undo';
+
 /**
- * Releases several permits: all of them, or none if one is missing or past its lease.
+ * Releases several permits: all of them, or none if one is missing or past its lease; an undo releases those that are
+ * there.
  *
- * KEYS: name, permits, channel. ARGV: publish, repeated (RESEND_FLAG), then the ids (16 raw bytes each).
+ * KEYS: name, permits, channel. ARGV: publish, repeated (RESEND_FLAG; {@link UNDO}), then the ids (16 raw bytes each).
  * Output: how many were released, an id given twice counts once; 0 = none. A repeat that finds none of them returns the
  * number of ids, as if all were released by the first run.
  */
@@ -137,13 +141,13 @@ for i = moreArgs + 1, #ARGV do
   end
 end
 if there == 0 and repeated == '1' then return #ids end
-if live < #ids then return 0 end
+if live == 0 or (live < #ids and repeated ~= '${UNDO}') then return 0 end
 local _, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
 for _, id in ipairs(ids) do redis.call('zrem', permits, id) end
-redis.call('incrby', name, #ids)
-redis.pcall(publish, channel, #ids)
-return #ids
+redis.call('incrby', name, live)
+redis.pcall(publish, channel, live)
+return live
 `,
   decode: decodeCount,
 });
@@ -170,30 +174,59 @@ return result
 });
 
 /**
- * Sets another lease for a permit, counted from now. Waiters sleep until the first lease ends. If this one is now the
- * first, and ends much earlier, one waiter per process is notified to attempt again.
+ * Sets another lease for permits, counted from now: one of a caller (`updateLeaseTime`), or many of the watchdog's, of
+ * all semaphores of one slot. A renewal leaves a longer lease as it is, and takes a key of another type for permits that
+ * are gone. Waiters sleep until the first lease ends. If this one is now the first, and ends much earlier, one waiter per
+ * process is notified to attempt again.
  *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), lease (ms, -1 = none), publish.
- * Output: 1 = done, 0 = there is no such permit (any more).
+ * KEYS: name1, permits1, channel1, name2, ... ARGV: lease (ms, -1 = none; 0 in a renewal = only looks), renewal (1 = it
+ * is one), publish, then for each semaphore the number of its ids, and the ids (16 raw bytes each).
+ * Output: per id, in that order, 1 = done, 0 = there is no such permit (any more).
  */
-export const updatePermitLease = defineScript({
+export const updatePermitLeases = defineScript({
   name: 'permitExpirableSemaphore.updateLeaseTime',
-  keys: ['name', 'permits', 'channel'],
-  args: ['id', 'lease', 'publish'],
+  keys: [],
+  args: ['lease', 'renewal', 'publish'],
   resend: 'always',
   synced: true,
   lua: lua`${SERVER_TIME}${EXPIRY_OF}${PURGE}
-local _, failure = purge(name, permits, channel, publish, now)
-if failure then return failure end
-if not redis.call('zscore', permits, id) then return 0 end
 local expiry = expiryOf(now, lease)
-local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
-redis.call('zadd', permits, expiry, id)
-if nearest - expiry > ${NOTICE_MS} then redis.pcall(publish, channel, 1) end
-return 1
+local result, at = {}, moreArgs + 1
+for k = 1, #KEYS, 3 do
+  local name, permits, channel, last = KEYS[k], KEYS[k + 1], KEYS[k + 2], at + tonumber(ARGV[at])
+  local usable = type(redis.pcall('get', name)) ~= 'table' and type(redis.pcall('zcard', permits)) == 'number'
+  if usable or renewal == '0' then
+    local _, failure = purge(name, permits, channel, publish, now)
+    if failure and renewal == '0' then return failure end
+  end
+  for i = at + 1, last do
+    local current = (usable or renewal == '0') and redis.call('zscore', permits, ARGV[i])
+    result[#result + 1] = current and 1 or 0
+    if current and (renewal == '0' or tonumber(current) < tonumber(expiry)) then
+      local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
+      redis.call('zadd', permits, expiry, ARGV[i])
+      if nearest - expiry > ${NOTICE_MS} then redis.pcall(publish, channel, 1) end
+    end
+  end
+  at = last + 1
+end
+return result
 `,
-  decode: decodeFlag,
+  decode: decodeFlags,
 });
+
+/** Ids as stored in Redis, of those in the API. */
+export function permitIds(texts: readonly string[]): Buffer[] {
+  return texts.map((text) => Buffer.from(text, 'hex'));
+}
+
+/** Permits of one semaphore, as {@link updatePermitLeases} wants them. */
+export function leasesOf(
+  keys: PermitKeys,
+  ids: readonly Buffer[],
+): { readonly moreKeys: readonly string[]; readonly moreArgs: readonly ScriptArg[] } {
+  return { moreKeys: [keys.name, keys.permits, keys.channel], moreArgs: [ids.length, ...ids] };
+}
 
 /**
  * The remaining lease of a permit.
@@ -249,13 +282,14 @@ export const PERMIT = {
     permits: suffixName(rawName, 'timeout'),
   }),
   channelOf: semaphoreChannel,
+  renewal: 'permit',
   scripts: () => [
     trySetPermits,
     acquirePermits,
     releasePermit,
     releasePermits,
     findPermits,
-    updatePermitLease,
+    updatePermitLeases,
     getPermitLease,
     deletePermitSemaphore,
     availableLeasedPermits,

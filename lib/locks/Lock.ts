@@ -35,6 +35,7 @@ import {
   withHold,
   type Work,
 } from './core/holdOperations';
+import { watchForAbandonment } from '../watchdog/holdObjects';
 import { LockHold } from './LockHold';
 import type { InternalOptions, MemberLock, TakenHold } from './core/MemberLock';
 import { acquireInScope } from './core/acquireInScope';
@@ -211,11 +212,14 @@ export class Lock implements MemberLock {
     if (options?.watchdogThread !== undefined) request.maxStallMs = readMaxStall(options.watchdogThread, this.engine);
     const taken = await this.#acquire(call, request, inner?.member);
     if (!taken.ok) return taken.failure;
-    const hold = new LockHold(this.engine, request.threadId, taken.hold, taken.token);
+    const { engine } = this;
+    const hold = new LockHold(engine, request.threadId, taken.hold, taken.token);
     // A section always releases its own, and `lock()` of a multi-lock gives its caller no object. In a scope, and by the
     // `threadId` that the caller has named, `unlock()` of the lock reaches the hold as well.
     const onlyByObject = call.origin === 'acquire' && !call.given && call.around === undefined;
-    return onlyByObject ? hold.watchForAbandonment() : hold;
+    const ownership = onlyByObject ? engine.ownershipOf(request.threadId) : undefined;
+    if (ownership === undefined) return hold;
+    return watchForAbandonment(hold, { client: engine.context, ownership, hold: taken.hold });
   }
 
   /** @param member - whether the lock is a member of a multi-lock */

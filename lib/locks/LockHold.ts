@@ -3,7 +3,7 @@ import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import type { Scope } from '../thread/threadScope';
-import { NO_LEASE } from '../util/duration';
+import { signalOf } from '../watchdog/holdObjects';
 import { confirmedUntil, type Hold } from '../watchdog/Ownership';
 import type { LockEngine } from './core/LockEngine';
 import type { MemberHold } from './core/MemberLock';
@@ -19,7 +19,6 @@ export class LockHold implements MemberHold {
   readonly token?: bigint;
   readonly #engine: LockEngine;
   readonly #hold: Hold;
-  #controller: AbortController | undefined;
   #released: Promise<void> | undefined;
 
   /** @param hold - the hold that this object releases */
@@ -31,22 +30,9 @@ export class LockHold implements MemberHold {
     this.#hold = hold;
   }
 
-  /** Has the hold left to expire, with a warning, when nobody can reach this object any more. */
-  watchForAbandonment(): this {
-    abandonment.register(this, { engine: this.#engine, threadId: this.threadId, hold: this.#hold });
-    return this;
-  }
-
-  /** Made when it is first read: most holds are short, and their signal is not used. */
   get signal(): AbortSignal {
     this.#engine.context.watchdog.catchUp();
-    if (this.#controller === undefined) {
-      // The hold must not keep this object reachable.
-      const controller = (this.#controller = new AbortController());
-      if (this.#lost === undefined) this.#hold.onLost = (cause) => controller.abort(cause);
-      else controller.abort(this.#lost);
-    }
-    return this.#controller.signal;
+    return signalOf(this.#hold);
   }
 
   get isHeld(): boolean {
@@ -130,22 +116,6 @@ export class LockHold implements MemberHold {
     }
   }
 }
-
-/** What is left of a `LockHold` that was dropped. */
-interface Abandoned {
-  readonly engine: LockEngine;
-  readonly threadId: number;
-  readonly hold: Hold;
-}
-
-/** A hold of `acquire()` whose object was dropped without `unlock()`: nobody can release it, so it is renewed no longer. */
-const abandonment = new FinalizationRegistry<Abandoned>(({ engine, threadId, hold }) => {
-  const ownership = engine.ownershipOf(threadId);
-  if (hold.leaseMs !== NO_LEASE || ownership?.holds.includes(hold) !== true) return;
-  const { ownerships, warnAbandoned } = engine.context;
-  ownerships.letExpire(ownership, hold);
-  warnAbandoned(engine.name);
-});
 
 /**
  * Sets another lease for a hold, counted from now, with or without one before.

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { LockOptions, ObjectListener, RPermitExpirableSemaphore } from '../api';
+import type {
+  LockOptions,
+  ObjectListener,
+  PermitHold as PermitHoldApi,
+  PermitHoldOptions,
+  PermitRunOptions,
+  RPermitExpirableSemaphore,
+} from '../api';
+import { PERMIT_HOLD_OPTIONS } from '../config/optionNames';
 import type { CommandExecutor, SendRecord } from '../connection/pending/CommandExecutor';
 import { PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
@@ -10,7 +18,8 @@ import type { Target } from '../acquire/Acquisition';
 import type { Wait } from '../acquire/acquireWithin';
 import type { Leftover, LeftoverPlace, Search, Why } from '../acquire/Rollback';
 import { permitWakeRule } from '../waiters/WaitQueue';
-import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
+import { confirmedUntil } from '../watchdog/Ownership';
+import { checkChange, checkCount, holdLease, permitLease, readSignal } from './callArguments';
 import { acquiredPermits, addPermits, availableLeasedPermits, getPermits, setPermits } from '../kinds/permitCounts';
 import {
   acquirePermits,
@@ -19,9 +28,12 @@ import {
   getPermitLease,
   releasePermit,
   releasePermits,
-  updatePermitLease,
+  leasesOf,
+  UNDO,
+  updatePermitLeases,
 } from '../kinds/permitScripts';
 import type { PermitKeys } from '../kinds/Kind';
+import { checkWork, type HeldPermits, PermitHold, readHoldRequest, runHeld, takePermits } from './PermitHold';
 import type { RedisObject } from './RedisObject';
 import { trySetPermits } from '../kinds/semaphoreScripts';
 
@@ -76,6 +88,20 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
     return this.#take(permits, toMillis(waitTime, unit, 'waitTime'), permitLease(leaseTime, unit), options);
   }
 
+  async acquireHold(options?: PermitHoldOptions): Promise<PermitHoldApi> {
+    return (await this.#hold(options, PERMIT_HOLD_OPTIONS)).watchForAbandonment();
+  }
+
+  async withPermits<T>(
+    permits: number,
+    fn: (hold: PermitHoldApi) => T | PromiseLike<T>,
+    options?: PermitRunOptions,
+  ): Promise<T> {
+    checkWork(fn);
+    const hold = await this.#hold(options, undefined, permits);
+    return runHeld(this.#object, hold, () => fn(hold));
+  }
+
   async release(permitId: string): Promise<void> {
     if (!(await this.tryRelease(permitId))) throw new PermitNotFoundError(this.name, [permitId]);
   }
@@ -89,16 +115,14 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   async tryRelease(permitId: string): Promise<boolean> {
     const id = parsePermitId(permitId);
     if (id === undefined) return false;
-    const args = { id, ...PUBLISH, repeated: RESEND_FLAG } as const;
-    return (await this.#object.run(releasePermit, args, 'release a permit of')) === 'released';
+    return (await this.#object.run(releasePermit, { id, ...RELEASE }, 'release a permit of')) === 'released';
   }
 
   async tryReleaseMany(permitIds: readonly string[]): Promise<number> {
     if (!Array.isArray(permitIds)) throw new TypeError('permit ids must be an array');
     const ids = permitIds.map(parsePermitId);
     if (ids.length === 0 || !ids.every((id) => id !== undefined)) return 0;
-    const args = { ...PUBLISH, repeated: RESEND_FLAG } as const;
-    return this.#object.run(releasePermits, args, 'release permits of', { moreArgs: ids });
+    return this.#object.run(releasePermits, RELEASE, 'release permits of', { moreArgs: ids });
   }
 
   async availablePermits(): Promise<number> {
@@ -131,7 +155,9 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
     const leaseMs = permitLease(leaseTime, unit);
     const id = parsePermitId(permitId);
     if (id === undefined) return false;
-    return this.#object.run(updatePermitLease, { id, lease: leaseMs, ...PUBLISH }, 'set the lease of a permit of');
+    const args = { lease: leaseMs, renewal: 0, ...PUBLISH } as const;
+    const options = leasesOf(this.#object.keys, [id]);
+    return (await this.#object.run(updatePermitLeases, args, 'set the lease of a permit of', options))[0] === true;
   }
 
   async getLeaseTime(permitId: string): Promise<number> {
@@ -145,6 +171,24 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
     return this.#object.run(deletePermitSemaphore, {}, 'delete');
   }
 
+  /** @param given - how many permits, unless the options say so */
+  async #hold(options: PermitHoldOptions | undefined, known: ReadonlySet<string> | undefined, given = 1) {
+    const object = this.#object;
+    const request = readHoldRequest(options, known);
+    const leaseMs = holdLease(options?.leaseTime, options?.unit);
+    const permits = checkCount(options?.permits === undefined ? given : options.permits);
+    const ids = newPermitIds(permits);
+    const { threadId, waitMs } = request;
+    if (ids.length === 0) return new PermitHold(object, NO_PERMITS, 0, threadId, Infinity);
+    const target = new PermitIds(
+      object,
+      ids,
+      leaseMs === NO_LEASE ? object.context.settings.lockWatchdogTimeout : leaseMs,
+    );
+    await takePermits(object, target, permits, request, leaseMs);
+    return new PermitHold(object, target, permits, threadId, leaseMs).begin(waitMs, leaseMs);
+  }
+
   async #take(permits: number, waitMs: number, leaseMs: number, options: LockOptions | undefined): Promise<string[]> {
     const signal = readSignal(options);
     const ids = newPermitIds(checkCount(permits));
@@ -155,6 +199,10 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
 }
 
 const PUBLISH = { publish: PUBLISH_COMMAND } as const;
+const RELEASE = { ...PUBLISH, repeated: RESEND_FLAG } as const;
+
+/** No permits succeed without a command. */
+const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async () => true, giveBack: () => undefined };
 
 /** Permits without a lease are looked for as long as those of this lease, in ms. */
 const ENDLESS_MS = 30_000;
@@ -166,7 +214,7 @@ const ENDLESS_MS = 30_000;
  * Ids that were asked for on two connections are never handed out: the first connection may still deliver, after the
  * caller has released them, and would take permits for ever. They are exchanged for new ones.
  */
-class PermitIds implements Target<string[]> {
+class PermitIds implements Target<string[]>, HeldPermits {
   readonly what: string;
   readonly key: string;
   readonly #object: RedisObject<PermitKeys>;
@@ -175,6 +223,7 @@ class PermitIds implements Target<string[]> {
   /** Ids whose permits the next attempt gives back. */
   #old: readonly Buffer[] = [];
   #sent: SendRecord | undefined;
+  heldUntil = Infinity;
 
   /**
    * @param ids - new ids, at least one
@@ -215,8 +264,18 @@ class PermitIds implements Target<string[]> {
     return true;
   }
 
-  take(): string[] {
+  take(_reply: AcquireReply, deadline: number): string[] {
+    this.heldUntil = confirmedUntil(deadline - this.#leaseMs, this.#leaseMs);
+    return this.ids;
+  }
+
+  get ids(): string[] {
     return this.#ids.map(permitIdText);
+  }
+
+  async release(sendRecord: SendRecord): Promise<boolean> {
+    const options = { moreArgs: this.#ids, sendRecord };
+    return (await this.#object.run(releasePermits, RELEASE, 'release permits of', options)) > 0;
   }
 
   join(): Wait<string[]> {
@@ -224,12 +283,13 @@ class PermitIds implements Target<string[]> {
   }
 
   undo(why: Why, taken: boolean): void {
-    if (!taken) return;
+    if (taken) this.giveBack(why, this.#sent);
+  }
+
+  giveBack(why: Why, sent: SendRecord | undefined): void {
     const object = this.#object;
     const ids = this.#ids;
-    const sent = this.#sent!;
-    // Always `0`: a repeat that finds nothing must not count as a release.
-    const args = { ...PUBLISH, repeated: '0' } as const;
+    const args = { ...PUBLISH, repeated: UNDO } as const;
     const leftover: Leftover = {
       sent,
       leaseMs: this.#leaseMs === NO_LEASE ? ENDLESS_MS : this.#leaseMs,
@@ -240,7 +300,7 @@ class PermitIds implements Target<string[]> {
         const options = { moreArgs: ids, sendRecord };
         const released = await object.run(releasePermits, args, 'give back permits of', options);
         // A command that was sent twice may still take them once more, and a failover may bring them back.
-        return released > 0 && sent.sends === 1 && sendRecord.unconfirmed !== true;
+        return released > 0 && sent?.sends === 1 && sendRecord.unconfirmed !== true;
       },
     };
     object.context.rollback.undo(leftover, why);

@@ -1,20 +1,24 @@
-import type { LockOptions, ObjectListener } from '../api';
+import type { AcquireSubject, LockOptions, ObjectListener } from '../api';
 import type { Settings } from '../config/Settings';
 import { mapName } from '../config/validateName';
 import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
+import type { Renewals } from '../kinds/clientKind';
 import type { Kind, ObjectKeys } from '../kinds/Kind';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
 import { currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
-import { Acquisition, type Target } from '../acquire/Acquisition';
+import { Acquisition, type AcquireFailure, type Target } from '../acquire/Acquisition';
 import { acquireWithin, type Closing, waitLimit } from '../acquire/acquireWithin';
 import type { Rollback } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import type { ObjectListeners } from '../listeners/ObjectListeners';
 import type { Subscriptions } from '../waiters/Subscriptions';
 import type { WakeRule } from '../waiters/WaitQueue';
+import type { OwnershipTable } from '../watchdog/OwnershipTable';
+import type { ThreadStart } from '../watchdog/RenewalThread';
+import type { Watchdog } from '../watchdog/Watchdog';
 
 /**
  * One synchronizer in Redis, of any kind: its names, its scripts and its waiters. The facade and the waits of one name
@@ -26,7 +30,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   /** The keys and the channel, by their names in the scripts. */
   readonly keys: Keys;
   readonly context: SynchronizerContext;
-  readonly #kind: Kind;
+  readonly kind: Kind;
 
   /**
    * @param name - checked already; the name mapper turns it into the raw name
@@ -35,7 +39,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   constructor(context: SynchronizerContext, kind: Kind<Keys>, name: string) {
     this.context = context;
     this.name = name;
-    this.#kind = kind;
+    this.kind = kind;
     this.keys = kind.keysOf(mapName(name, context.settings.nameMapper, kind.noun), '');
   }
 
@@ -59,7 +63,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     const keys = this.keys as unknown as Readonly<Record<K, string>>;
     return this.context.executor.run(script, keys, args, {
       ...options,
-      what: `${what} ${this.#kind.noun}`,
+      what: `${what} ${this.kind.noun}`,
       name: this.name,
     });
   }
@@ -85,7 +89,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
 
   /** What is being done, for errors. @param what - as for {@link run} */
   doing(what: string): string {
-    return `${what} ${this.#kind.noun} '${this.name}'`;
+    return `${what} ${this.kind.noun} '${this.name}'`;
   }
 
   /**
@@ -94,6 +98,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @param waitMs - how long to wait, in ms; `Infinity` without limit; 0 or less: one attempt
    * @param options - the options of the call; only its thread is read, for telemetry
    * @param leaseMs - the lease, for telemetry
+   * @param failed - called with the reason, unless it is that others have it, if the time was up
    * @returns what was acquired, or `undefined` if the time was up
    * @throws the signal's reason; errors of the executor and of the subscription
    */
@@ -103,23 +108,26 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     signal: AbortSignal | undefined,
     options?: LockOptions,
     leaseMs = NO_LEASE,
+    failed?: (failure: AcquireFailure | undefined) => void,
   ): Promise<T | undefined> {
     const acquisition = new Acquisition(this.context, target, waitMs);
-    const take = (trace?: AcquireTrace): Promise<T | undefined> => {
+    const take = async (trace?: AcquireTrace): Promise<T | undefined> => {
       acquisition.trace = trace;
-      return acquireWithin(acquisition, waitLimit(waitMs, signal));
+      const taken = await acquireWithin(acquisition, waitLimit(waitMs, signal));
+      if (taken === undefined) failed?.(acquisition.failure);
+      return taken;
     };
     if (!isTraced()) return take();
     const given = typeof options === 'number' ? options : options?.threadId;
-    const subject = {
-      clientId: this.context.clientId,
-      kind: this.#kind.name,
-      name: this.name,
-      threadId: given ?? currentThreadId() ?? newThreadId(),
-      waitTime: Math.max(0, waitMs),
-      leaseTime: leaseMs,
-    };
+    const subject = this.subject(given ?? currentThreadId() ?? newThreadId(), waitMs, leaseMs);
     return traceAcquire(subject, signal, take, (taken) => taken !== undefined);
+  }
+
+  /** For telemetry. Times are in ms. */
+  subject(threadId: number, waitMs: number, leaseMs: number): AcquireSubject {
+    const { context, name } = this;
+    const waitTime = Math.max(0, waitMs);
+    return { clientId: context.clientId, kind: this.kind.name, name, threadId, waitTime, leaseTime: leaseMs };
   }
 }
 
@@ -134,6 +142,12 @@ export interface SynchronizerContext {
   /** The waiters sleep in its queues. */
   readonly subscriptions: Subscriptions;
   readonly objectListeners: ObjectListeners;
+  readonly ownerships: OwnershipTable;
+  readonly watchdog: Watchdog;
+  readonly threadStarter: ThreadStart;
+  readonly renewals: Renewals;
+  /** Warns once per client that a hold was dropped without a release. */
+  readonly warnAbandoned: (name: string) => void;
   /** Removes from Redis what no caller owns. */
   readonly rollback: Rollback;
 }

@@ -1,16 +1,17 @@
-import type { LockOptions, ObjectListener, RSemaphore } from '../api';
+import type { LockOptions, ObjectListener, PermitRunOptions, RSemaphore } from '../api';
 import type { SendRecord } from '../connection/pending/CommandExecutor';
 import { CommandTimeoutError, ConnectionError } from '../errors';
 import { ACQUIRED, type AcquireReply, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
-import { toMillis } from '../util/duration';
+import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { Target } from '../acquire/Acquisition';
 import type { Attempt, Wait } from '../acquire/acquireWithin';
-import type { Why } from '../acquire/Rollback';
+import { mayHaveRun, type Why } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import { semaphoreWakeRule } from '../waiters/WaitQueue';
 import { checkChange, checkCount, readSignal } from './callArguments';
+import { checkWork, type HeldPermits, PermitHold, readHoldRequest, runHeld, takePermits } from './PermitHold';
 import type { RedisObject } from './RedisObject';
 import {
   acquireSemaphore,
@@ -60,6 +61,16 @@ export class Semaphore implements RSemaphore {
 
   async tryAcquire(permits = 1, waitTime = 0, unit?: TimeUnit, options?: LockOptions): Promise<boolean> {
     return this.#take(permits, toMillis(waitTime, unit, 'waitTime'), options);
+  }
+
+  async withPermits<T>(permits: number, fn: () => T | PromiseLike<T>, options?: PermitRunOptions): Promise<T> {
+    checkWork(fn);
+    const object = this.#object;
+    const request = readHoldRequest(options);
+    const target = new PermitCount(object, checkCount(permits));
+    if (permits > 0) await takePermits(object, target, permits, request, NO_LEASE);
+    const hold = new PermitHold(object, target, permits, request.threadId, Infinity).begin(request.waitMs, NO_LEASE);
+    return runHeld(object, hold, fn);
   }
 
   async release(permits = 1): Promise<void> {
@@ -119,7 +130,9 @@ function readTtl(ttl: number | undefined, unit: TimeUnit | undefined): number {
  * Therefore a waiter that no message told of permits first looks whether there are enough. A look can be repeated, so a
  * connection that breaks does not end the wait: not while it subscribes, and not when Redis is back.
  */
-class PermitCount implements Target<true> {
+class PermitCount implements Target<true>, HeldPermits {
+  readonly ids = [];
+  readonly heldUntil = Infinity;
   readonly what: string;
   readonly key: string;
   repeatable = false;
@@ -165,6 +178,23 @@ class PermitCount implements Target<true> {
       },
       () => undefined,
     );
+  }
+
+  /** Only a release that has certainly not run is repeated: one permit too few is better than one too many. */
+  async release(sendRecord: SendRecord): Promise<boolean> {
+    if (this.#permits === 0) return true;
+    const args = { permits: this.#permits, publish: PUBLISH_COMMAND } as const;
+    try {
+      await this.#object.run(releaseSemaphore, args, 'release permits of', { sendRecord });
+    } catch (error) {
+      if (!mayHaveRun(error)) this.#giveBack();
+      throw error;
+    }
+    return true;
+  }
+
+  giveBack(): void {
+    // Done by `release`.
   }
 
   /** Whether there are enough permits. The error of a look says that nothing was taken. */

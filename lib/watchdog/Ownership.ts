@@ -18,9 +18,9 @@ export function ownershipKey(rawName: string, owner: string): string {
  */
 export type Origin = 'plain' | 'acquire' | 'section';
 
-/** The values that a group lock covers. */
+/** The values that a group lock covers, or the ids of the permits that are held together. */
 export interface GroupValues {
-  /** Their field names in the group's hash, sorted, each once. */
+  /** Their field names in the group's hash, sorted, each once; the ids as in the API. */
   readonly fields: readonly string[];
   /** A short text: equal for equal sets only. */
   readonly key: string;
@@ -69,6 +69,8 @@ export interface Hold {
   readonly scope?: Scope | undefined;
   /** Whether the caller named the thread: the hold then belongs to that thread, whatever scope it was acquired in. */
   readonly given?: boolean;
+  /** Its signal, once it was read: `signalOf`. */
+  signal?: AbortSignal;
   /** Why it was lost; set before any listener is called. */
   lost?: LockLostError;
   /** Called once when it is lost. */
@@ -315,7 +317,7 @@ export interface Renewable {
   readonly rawName: string;
   /** The owner's field in the lock's hash. */
   readonly owner: string;
-  /** For a group lock: the values that it covers. */
+  /** For a group lock: the values that it covers; for permits: their ids. */
   readonly values?: GroupValues | undefined;
 }
 

@@ -3,6 +3,7 @@ import { connect } from '../connection/connect';
 import { Logins } from '../connection/link/Logins';
 import { PortLogins } from '../connection/link/portLogins';
 import { unpackSettings } from '../connection/packSettings';
+import type { RenewalFamily } from '../kinds/Kind';
 import { renewalsOf } from '../kinds/clientKind';
 import { Alarm } from '../util/Alarm';
 import { confirmedUntil, type Renewal, type Renewed } from '../watchdog/Ownership';
@@ -10,7 +11,6 @@ import { type Charge, OVERDUE_PART, Renewals } from '../watchdog/Watchdog';
 import {
   copyError,
   type EntryCopy,
-  type Family,
   type FromThread,
   fromShared,
   SharedState,
@@ -42,7 +42,7 @@ interface Entry extends Charge {
 export class RenewalWorker {
   readonly #port: MessagePort;
   readonly #shared: SharedState;
-  readonly #families: Readonly<Record<Family, Renewal>>;
+  readonly #families: Readonly<Record<RenewalFamily, Renewal>>;
   readonly #entries = new Map<number, Entry>();
   readonly #alarm: Alarm = new Alarm(() => this.#due());
   readonly #renewals: Renewals<Entry>;

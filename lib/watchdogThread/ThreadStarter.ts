@@ -1,11 +1,11 @@
 import type { LoginSource } from '../connection/link/loginSources';
 import { packSettings, type PackedSettings } from '../connection/packSettings';
+import type { RenewalFamily } from '../kinds/Kind';
 import type { Settings } from '../config/Settings';
 import type { Renewal } from '../watchdog/Ownership';
 import type { OwnershipTable } from '../watchdog/OwnershipTable';
 import type { ThreadStart } from '../watchdog/RenewalThread';
 import type { Watchdog } from '../watchdog/Watchdog';
-import type { Family } from './messages';
 import { WatchdogThread } from './WatchdogThread';
 
 /** What the name of the thread's connection ends with. */
@@ -22,7 +22,7 @@ const PAUSE_MS = 60_000;
 interface Client {
   readonly watchdog: Watchdog;
   readonly ownerships: OwnershipTable;
-  readonly renewals: Readonly<Record<Family, Renewal>>;
+  readonly renewals: Readonly<Record<RenewalFamily, Renewal>>;
   /** Where its logins come from, where passwords change. */
   readonly logins: LoginSource | undefined;
 }
@@ -82,7 +82,7 @@ export class ThreadStarter implements ThreadStart {
         settings: this.#packed!,
         logins,
         watchdog,
-        families: new Map((Object.keys(renewals) as Family[]).map((family) => [renewals[family], family])),
+        families: new Map((Object.keys(renewals) as RenewalFamily[]).map((family) => [renewals[family], family])),
         warn: (why, error) => this.#warn(why, error),
         failed: (why, error) => this.#failed(why, error),
       });

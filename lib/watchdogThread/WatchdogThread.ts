@@ -2,6 +2,7 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import type { LoginSource } from '../connection/link/loginSources';
 import { serveLogins } from '../connection/link/portLogins';
 import type { PackedSettings } from '../connection/packSettings';
+import type { RenewalFamily } from '../kinds/Kind';
 import { tellRenewalTook } from '../util/channels';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
@@ -12,7 +13,6 @@ import type { Asked, Watchdog } from '../watchdog/Watchdog';
 import {
   type EntryCopy,
   errorOf,
-  type Family,
   type FromThread,
   fromShared,
   SharedState,
@@ -34,7 +34,7 @@ export interface ThreadOwner {
   readonly logins: LoginSource | undefined;
   readonly watchdog: Watchdog;
   /** The families of the client's renewals. */
-  readonly families: ReadonlyMap<Renewal, Family>;
+  readonly families: ReadonlyMap<Renewal, RenewalFamily>;
   /** Tells the user that the thread does not work, and why. */
   warn(why: string, error: Error | undefined): void;
   /** The thread has ended by itself. */

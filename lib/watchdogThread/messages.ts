@@ -1,9 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { RenewalFamily } from '../kinds/Kind';
 import type { PackedSettings } from '../connection/packSettings';
 import type { GroupValues, Renewed } from '../watchdog/Ownership';
-
-/** How an ownership is renewed: the scripts for plain locks, for read locks or for group locks. */
-export type Family = 'plain' | 'read' | 'group';
 
 /** One entry of the thread's list. Times are those of {@link sharedTime}. */
 export interface EntryCopy {
@@ -12,7 +10,7 @@ export interface EntryCopy {
   readonly rawName: string;
   readonly owner: string;
   readonly values: GroupValues | undefined;
-  readonly family: Family;
+  readonly family: RenewalFamily;
   readonly watchdogMs: number;
   readonly maxStallMs: number;
   readonly deadline: number;

@@ -1,4 +1,4 @@
-import type { Redisson } from '../../lib';
+import type { PermitRunOptions, Redisson } from '../../lib';
 
 /** What was acquired: a number of permits, or their ids. */
 export type Taken = number | readonly string[];
@@ -9,6 +9,7 @@ export interface SemaphoreUnderTest {
   acquire(permits?: number, signal?: AbortSignal): Promise<Taken>;
   /** `undefined`: not acquired. */
   tryAcquire(permits?: number, waitMs?: number, signal?: AbortSignal): Promise<Taken | undefined>;
+  withPermits<T>(permits: number, fn: () => T | PromiseLike<T>, options?: PermitRunOptions): Promise<T>;
   release(taken: Taken): Promise<void>;
   addPermits(permits: number): Promise<void>;
   availablePermits(): Promise<number>;

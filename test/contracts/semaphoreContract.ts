@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { CommandError } from '../../lib/errors';
+import { CommandError, ConfigError, LockTimeoutError } from '../../lib';
 import { monitor, redisUrl } from '../support';
 import { Inside, newClient, rejection, untilListening } from '../redis/synchronizers/support';
 import { useSemaphoreStage } from './SemaphoreStage';
@@ -107,6 +107,56 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
       }
       await big;
       expect(await semaphore.availablePermits()).to.equal(0);
+    });
+  });
+
+  describe('withPermits', () => {
+    it('runs the work with permits, and releases them whatever happens', async () => {
+      const { semaphore } = stage();
+      await semaphore.trySetPermits(3);
+      const inside = new Inside();
+      await Promise.all(Array.from({ length: 10 }, () => semaphore.withPermits(1, () => inside.run())));
+      expect(inside.most).to.equal(3);
+      expect(await semaphore.withPermits(2, () => semaphore.availablePermits())).to.equal(1);
+      const failure = new Error('no');
+      expect(await rejection(semaphore.withPermits(3, () => Promise.reject(failure)))).to.equal(failure);
+      expect(await semaphore.availablePermits()).to.equal(3);
+    });
+
+    it('rejects with LockTimeoutError when they are not there in time, and with the reason of an abort', async () => {
+      const { semaphore, redis, channel } = stage();
+      await semaphore.trySetPermits(1);
+      const taken = await semaphore.acquire();
+      let ran = 0;
+      const work = (): number => (ran += 1);
+      const error = await rejection(semaphore.withPermits(1, work, { waitTime: 50 }));
+      expect(error).to.be.instanceOf(LockTimeoutError);
+      expect(error).to.include({ reason: 'held', waitTime: 50 });
+      expect(error.message).to.match(/^1 permits of semaphore '.*' were not acquired within 50 ms: others have them/);
+      expect(await rejection(semaphore.withPermits(1, work, { waitTime: -1 }))).to.be.instanceOf(LockTimeoutError);
+      const aborting = new AbortController();
+      const waiting = semaphore.withPermits(1, work, { signal: aborting.signal });
+      await untilListening(redis, channel);
+      aborting.abort(new Error('enough'));
+      expect(await rejection(waiting)).to.have.property('message', 'enough');
+      expect(ran).to.equal(0);
+      await semaphore.release(taken);
+      await untilListening(redis, channel, 0);
+      expect(await semaphore.withPermits(1, work, { waitTime: 20_000 })).to.equal(1);
+    });
+
+    it('refuses bad input at the call', async () => {
+      const { semaphore } = stage();
+      await semaphore.trySetPermits(1);
+      for (const permits of [-1, 1.5, NaN, '1', null] as number[]) {
+        expect(await rejection(semaphore.withPermits(permits, () => 1))).to.be.instanceOf(RangeError);
+      }
+      for (const options of [5, { wait: 5 }, { permits: 1 }, { leaseTime: 5 }] as object[]) {
+        expect(await rejection(semaphore.withPermits(1, () => 1, options))).to.be.instanceOf(ConfigError);
+      }
+      expect(await rejection(semaphore.withPermits(1, 5 as never))).to.be.instanceOf(TypeError);
+      expect(await semaphore.withPermits(0, () => 'none')).to.equal('none');
+      expect(await semaphore.availablePermits()).to.equal(1);
     });
   });
 

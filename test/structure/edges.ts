@@ -128,16 +128,17 @@ export const EDGES: Edges = {
   synchronizers: [
     'acquire',
     'config',
+    'connection/pending',
     'errors',
     'kinds',
     'scripts',
     'telemetry',
     'thread',
     'types:api',
-    'types:connection/pending',
     'types:listeners',
     'util',
     'waiters',
+    'watchdog',
   ],
   telemetry: ['types:api', 'util'],
   testing: [

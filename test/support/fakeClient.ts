@@ -69,7 +69,9 @@ export class FakeClient {
     this.executor.onReply = this.watchdog.catchUp;
     this.subscriptions = new Subscriptions(this.subscriber, full);
     this.ownerships.onLost((event) => this.lost.push(event));
+    const renewals = renewalsOf(this.executor, (renewal) => renewal);
     this.context = {
+      renewals,
       threadStarter: { maxStallMs: 0, use: () => undefined, check: () => undefined },
       clientId: this.id,
       settings: full,
@@ -88,7 +90,7 @@ export class FakeClient {
     this.kind = clientKind(LOCK, {
       id: this.id,
       executor: this.executor,
-      renewals: renewalsOf(this.executor, (renewal) => renewal),
+      renewals,
       fairLockWaitTimeout: full.fairLockWaitTimeout,
       fairQueues: {
         notified: () => undefined,

@@ -1,5 +1,6 @@
 import { latchSuite } from '../contracts/latchContract';
 import { lockContract } from '../contracts/lockContract';
+import { permitHoldSuite } from '../contracts/permitHoldContract';
 import { semaphoreSuite } from '../contracts/semaphoreContract';
 import { inMemory } from '../contracts/world';
 import { EVERY_LOCK, underTest } from '../support/kinds';
@@ -9,6 +10,7 @@ import { leasedSemaphore, plainSemaphore } from '../redis/synchronizers/underTes
 inMemory(() => {
   for (const { noun, name } of EVERY_LOCK) lockContract(`a ${noun}`, underTest(name));
   describe('a semaphore', () => semaphoreSuite(plainSemaphore));
+  describe('permits that are held', () => permitHoldSuite());
   describe('a latch', () => latchSuite());
   describe('a semaphore of leased permits', () => semaphoreSuite(leasedSemaphore));
 });

@@ -1,4 +1,10 @@
-import { TimeUnit, type RCountDownLatch, type RPermitExpirableSemaphore, type RSemaphore } from '../../lib';
+import {
+  TimeUnit,
+  type PermitHold,
+  type RCountDownLatch,
+  type RPermitExpirableSemaphore,
+  type RSemaphore,
+} from '../../lib';
 import { exactly } from './exactly';
 
 // Semaphores and latches. Never run.
@@ -18,6 +24,8 @@ export async function semaphore(one: RSemaphore): Promise<void> {
   exactly<void>()(await one.release());
   await one.release(2);
   exactly<boolean>()(await one.releaseIfExists(2));
+  exactly<string>()(await one.withPermits(1, () => 'a'));
+  exactly<number>()(await one.withPermits(2, async () => 1, { waitTime: 5, unit, signal }));
   exactly<number>()(await one.availablePermits());
   exactly<number>()(await one.drainPermits());
   exactly<boolean>()(await one.trySetPermits(2));
@@ -39,6 +47,18 @@ export async function permits(one: RPermitExpirableSemaphore): Promise<void> {
   exactly<string | null>()(await one.tryAcquire(5, -1, unit, { signal }));
   exactly<string[]>()(await one.tryAcquireMany(2));
   exactly<string[]>()(await one.tryAcquireMany(2, 5, -1, unit, { signal }));
+  exactly<PermitHold>()(await one.acquireHold());
+  const hold = await one.acquireHold({ permits: 2, waitTime: 5, leaseTime: -1, unit, signal });
+  exactly<readonly string[]>()(hold.ids);
+  exactly<number>()(hold.permits);
+  exactly<AbortSignal>()(hold.signal);
+  exactly<boolean>()(hold.isHeld);
+  exactly<void>()(await hold.release());
+  exactly<void>()(await hold[Symbol.asyncDispose]());
+  exactly<string>()(await one.withPermits(1, (held) => held.ids[0]!));
+  await one.withPermits(1, () => 1, { waitTime: 5, unit, signal });
+  // @ts-expect-error a lease is an option of acquireHold
+  await one.withPermits(1, () => 1, { leaseTime: 5 });
   exactly<void>()(await one.release('id'));
   exactly<void>()(await one.releaseMany(['id']));
   exactly<boolean>()(await one.tryRelease('id'));

@@ -7,6 +7,7 @@ import type { ThreadStart } from '../../watchdog/RenewalThread';
 import type { Watchdog } from '../../watchdog/Watchdog';
 import type { Closing } from '../../acquire/acquireWithin';
 import type { Rollback } from '../../acquire/Rollback';
+import type { Renewals } from '../../kinds/clientKind';
 import type { Heir } from '../../kinds/LockKind';
 import type { SelfWaits } from './SelfWaits';
 
@@ -20,6 +21,8 @@ export interface LockContext {
   readonly objectListeners: ObjectListeners;
   readonly watchdog: Watchdog;
   readonly threadStarter: ThreadStart;
+  /** How the watchdog renews each family of holds. */
+  readonly renewals: Renewals;
   /** Removes from Redis what no caller owns. */
   readonly rollback: Rollback;
   /** Warns once per client that its user may not publish, so that no waiter was notified of a release. */

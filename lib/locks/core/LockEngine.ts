@@ -10,7 +10,7 @@ import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdo
 import type { LockKind } from '../../kinds/LockKind';
 import { type Acquired, LockTarget } from './LockTarget';
 import type { AcquireRequest } from './calls';
-import type { AcquireFailure } from './MemberLock';
+import type { AcquireFailure } from '../../acquire/Acquisition';
 import { releaseOrHandOver } from './handOver';
 import type { LockContext } from './LockContext';
 import { undo } from './undo';

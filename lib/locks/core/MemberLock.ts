@@ -1,5 +1,5 @@
 import type { AcquireOptions, LockHold, RLock } from '../../api';
-import type { CommandError, CommandTimeoutError } from '../../errors';
+import type { AcquireFailure } from '../../acquire/Acquisition';
 import type { HoldEnd } from '../../telemetry/tracing';
 import type { Scope } from '../../thread/threadScope';
 import type { AcquireRequest, CallingThread } from './calls';
@@ -36,9 +36,6 @@ export interface MemberLock extends RLock {
 
 /** See {@link MemberLock.takeHold}. */
 export type TakenHold<H extends LockHold> = H | AcquireFailure | undefined;
-
-/** Why a lock was not acquired, unless another owner has it: the last refusal, or that Redis did not reply. */
-export type AcquireFailure = CommandError | CommandTimeoutError;
 
 /** A hold of a member. */
 export interface MemberHold extends LockHold {

@@ -3,7 +3,8 @@ import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '
 import { NO_LEASE } from '../../util/duration';
 import { INTERRUPTED, WaitLimit } from '../../acquire/WaitLimit';
 import type { AcquireRequest, CallingThread } from '../core/calls';
-import type { AcquireFailure, InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
+import type { AcquireFailure } from '../../acquire/Acquisition';
+import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
 import { isBack, isHung, settleQuorum, suspect } from './quorum';
 
 /**

@@ -29,6 +29,32 @@ describe('the diagnostics channels', () => {
     if (keys.length > 0) await redis.del(...keys);
   });
 
+  for (const kind of ['permit', 'semaphore'] as const) {
+    it(`tell of permits that are held, of kind ${kind}`, async () => {
+      const semaphore = kind === 'permit' ? client.getPermitExpirableSemaphore(name) : client.getSemaphore(name);
+      await semaphore.trySetPermits(2);
+      await semaphore.withPermits(2, () =>
+        expect(heard.holds.map(({ steps }) => steps)).to.deep.equal([['start', 'end']]),
+      );
+      const subject = { clientId: client.getId(), kind, name, waitTime: Infinity, leaseTime: -1 };
+      expect(heard.acquisitions.map(({ message }) => message)).to.have.lengthOf(1);
+      expect(heard.acquisitions[0]!.message).to.include({ ...subject, outcome: 'acquired' });
+      expect(heard.holds.map(({ steps }) => steps)).to.deep.equal([WHOLE]);
+      expect(heard.held[0]).to.include({ ...subject, outcome: 'released' });
+      expect(heard.held[0]!.threadId).to.equal(heard.acquisitions[0]!.message.threadId);
+      await semaphore.delete();
+    });
+  }
+
+  it('tell of the loss of permits that are held', async () => {
+    const semaphore = client.getPermitExpirableSemaphore(name);
+    await semaphore.trySetPermits(2);
+    const hold = await semaphore.acquireHold({ leaseTime: 100 });
+    await sleepUntil(() => hold.signal.aborted);
+    expect(heard.held[0]).to.include({ kind: 'permit', outcome: 'lost', error: hold.signal.reason });
+    await semaphore.delete();
+  });
+
   for (const { kind, make, nameOf } of KINDS) {
     describe(`of kind ${kind}`, () => {
       const subject = (): object => ({ clientId: client.getId(), kind, name: nameOf(name) });

@@ -12,7 +12,8 @@ import {
   getPermitLease,
   releasePermit,
   releasePermits,
-  updatePermitLease,
+  leasesOf,
+  updatePermitLeases,
 } from '../../../lib/kinds/permitScripts';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
 import { trySetPermits } from '../../../lib/kinds/semaphoreScripts';
@@ -89,8 +90,17 @@ export class PermitBench {
     return this.#bench.run(getPermitLease, this.keys(), { id, ...PUBLISH });
   }
 
-  updateLease(id: Buffer, lease: number): Promise<boolean> {
-    return this.#bench.run(updatePermitLease, this.keys(), { id, lease, ...PUBLISH });
+  async updateLease(id: Buffer, lease: number): Promise<boolean> {
+    return (await this.#leases(0, [id], lease))[0]!;
+  }
+
+  /** A renewal by the watchdog. A lease of 0 only looks. */
+  renew(ids: readonly Buffer[], lease: number): Promise<boolean[]> {
+    return this.#leases(1, ids, lease);
+  }
+
+  #leases(renewal: 0 | 1, ids: readonly Buffer[], lease: number): Promise<boolean[]> {
+    return this.#bench.run(updatePermitLeases, {}, { lease, renewal, ...PUBLISH }, leasesOf(this.keys(), ids));
   }
 
   setTotal(total: number): Promise<boolean> {

@@ -213,6 +213,23 @@ describe('permit-expirable semaphore scripts', () => {
     expect(await bench().messages()).to.deep.equal(['redisson_sc:{x} 1']);
   });
 
+  it('renews permits that are there, never shortens a lease, and only looks for a lease of 0', async () => {
+    await sem.set(3);
+    const [one, two, three] = ids(3) as [Buffer, Buffer, Buffer];
+    await sem.acquire([one], 1_000);
+    await sem.acquire([two], 60_000);
+    expect(await sem.renew([one, two, three], 0)).to.deep.equal([true, true, false]);
+    expect([await sem.lease(one), await sem.lease(two)]).to.deep.equal([1_000, 60_000]);
+    expect(await sem.renew([one, two, three], 30_000)).to.deep.equal([true, true, false]);
+    expect([await sem.lease(one), await sem.lease(two)]).to.deep.equal([30_000, 60_000]);
+    sem.now += 30_000;
+    expect(await sem.renew([one, two], 30_000)).to.deep.equal([false, true]);
+    expect(await sem.available()).to.equal(2);
+    await bench().redis.del(sem.permits);
+    await bench().redis.hset(sem.permits, 'a', '1');
+    expect(await sem.renew([two], 30_000)).to.deep.equal([false]);
+  });
+
   it('is deleted with its permits, without a message', async () => {
     expect(await sem.remove()).to.equal(false);
     await sem.set(1);

@@ -211,7 +211,11 @@ export const SAMPLES: readonly Sample[] = [
   sample(permits.releasePermit, leased, 'name permits'),
   sample(permits.releasePermits, leased, 'name permits', IDS),
   sample(permits.findPermits, leased, '', { moreKeys: (name) => [keyOf('permits', name)], moreArgs: [ID] }),
-  sample(permits.updatePermitLease, leased, 'name permits'),
+  sample(permits.updatePermitLeases, leased, '', {
+    args: { renewal: 0, lease: 30_000 },
+    moreKeys: (name) => [name, keyOf('permits', name), prefixName('redisson_sc', name)],
+    moreArgs: [1, ID],
+  }),
   sample(permits.getPermitLease, leased, 'name permits'),
   sample(permits.deletePermitSemaphore, leased, 'name permits'),
   sample(permitCounts.availableLeasedPermits, leased, 'name permits'),

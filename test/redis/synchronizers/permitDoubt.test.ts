@@ -34,6 +34,52 @@ describe('PermitExpirableSemaphore: commands without an answer', () => {
       expect(await redis.get(name)).to.equal('5');
     });
 
+    it('holds them once when the connection breaks while they are acquired, and while they are released', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 5);
+      const acquired = proxy.swallowNextReply({ command: /\beval(sha)?\b/i, then: 'cut' });
+      const hold = await semaphore.acquireHold({ permits: 2 });
+      await acquired;
+      expect(await redis.get(name)).to.equal('3');
+      expect(await redis.zcard(`{${name}}:timeout`)).to.equal(2);
+      const released = proxy.swallowNextReply({ command: /\beval(sha)?\b/i, then: 'cut' });
+      await hold.release();
+      await released;
+      expect(hold.signal.aborted).to.equal(false);
+      expect(await redis.get(name)).to.equal('5');
+    });
+
+    it('releases in the background what a release without an answer was to release', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 2);
+      const hold = await semaphore.acquireHold({ permits: 2 });
+      proxy.blackhole('down');
+      expect(await rejection(hold.release()))
+        .to.be.instanceOf(Error)
+        .and.to.include({ mayHaveRun: true });
+      expect(hold.isHeld).to.equal(false);
+      await proxy.pass();
+      proxy.cut();
+      await untilPermits(2);
+      expect(await redis.zcard(`{${name}}:timeout`)).to.equal(0);
+    });
+
+    it('reports a loss as soon as the connection is back, not at the next renewal', async () => {
+      const client = await far();
+      const semaphore = client.getPermitExpirableSemaphore(name);
+      await redis.set(name, 2);
+      const lost: string[] = [];
+      client.onLockLost((event) => lost.push(event.name));
+      const hold = await semaphore.acquireHold();
+      proxy.refuse();
+      proxy.cut();
+      await redis.del(name, `{${name}}:timeout`);
+      await proxy.accept();
+      await sleepUntil(() => hold.signal.aborted, { timeout: 5_000 });
+      expect(lost).to.deep.equal([name]);
+      expect(await rejection(hold.release())).to.equal(hold.signal.reason);
+    });
+
     it('releases once when its connection breaks, and does not complain', async () => {
       const semaphore = (await far()).getPermitExpirableSemaphore(name);
       await redis.set(name, 3);

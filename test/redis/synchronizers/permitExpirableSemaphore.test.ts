@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type Redisson, type RPermitExpirableSemaphore, TimeUnit } from '../../../lib';
+import { permitHoldSuite } from '../../contracts/permitHoldContract';
 import { semaphoreSuite } from '../../contracts/semaphoreContract';
 import { monotonicNow, sleep } from '../../support';
 import { Inside, newClient, oddNames, openStage, rejection, untilListening } from './support';
@@ -11,6 +12,7 @@ const ID = /^[0-9a-f]{32}$/;
 
 describe('PermitExpirableSemaphore', () => {
   semaphoreSuite(leasedSemaphore);
+  describe('permits that are held', () => permitHoldSuite());
 
   let client: Redisson;
   let redis: Redis;

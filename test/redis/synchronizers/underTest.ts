@@ -17,6 +17,7 @@ export function plainSemaphore(client: Redisson, name: string): SemaphoreUnderTe
           : semaphore.tryAcquire(permits, waitMs, undefined, { signal });
       return (await taken) ? permits : undefined;
     },
+    withPermits: (permits, fn, options) => semaphore.withPermits(permits, fn, options),
     release: (taken) => semaphore.release(taken as number),
     addPermits: (permits) => semaphore.addPermits(permits),
     availablePermits: () => semaphore.availablePermits(),
@@ -34,6 +35,7 @@ export function leasedSemaphore(client: Redisson, name: string): SemaphoreUnderT
       const ids = await semaphore.tryAcquireMany(permits, waitMs, undefined, undefined, { signal });
       return permits !== 0 && ids.length === 0 ? undefined : ids;
     },
+    withPermits: (permits, fn, options) => semaphore.withPermits(permits, fn, options),
     release: (taken) => semaphore.releaseMany(taken as string[]),
     addPermits: (permits) => semaphore.addPermits(permits),
     availablePermits: () => semaphore.availablePermits(),

@@ -1,3 +1,4 @@
+import type { RPermitExpirableSemaphore } from '../../../lib';
 import type { App } from './App';
 import { PLAIN_WISH, judge, pause } from './lockTasks';
 import { PERMITS, type Wanted, type World } from './World';
@@ -70,6 +71,8 @@ async function usePermits(world: World, app: App, index: number, name: string): 
   };
   try {
     await world.operation(app, `set ${what}`, undefined, () => semaphore.trySetPermits(PERMITS));
+    if (leaseTime === -1 && random.chance(60))
+      return await holdPermits(world, app, semaphore, wanted, permits, waitTime);
     const ids = await world.operation(app, `acquire ${what}`, wanted, () =>
       semaphore.tryAcquireMany(permits, waitTime, leaseTime),
     );
@@ -86,6 +89,35 @@ async function usePermits(world: World, app: App, index: number, name: string): 
     judge(world, app, error, what, PLAIN_WISH);
   } finally {
     ended();
+  }
+}
+
+/** Permits that the watchdog renews: while they are held, they are in Redis, and no more than there are. */
+async function holdPermits(
+  world: World,
+  app: App,
+  semaphore: RPermitExpirableSemaphore,
+  wanted: Wanted,
+  permits: number,
+  waitTime: number,
+): Promise<void> {
+  const { random, oracle, loop } = world;
+  const what = `hold ${semaphore.name} ${permits} ${waitTime.toFixed()}`;
+  const hold = await world.operation(app, `acquire ${what}`, wanted, () =>
+    semaphore.acquireHold({ permits, waitTime }),
+  );
+  const givenBack = world.permits.own(wanted.key, hold.ids);
+  const leave = hold.isHeld ? oracle.takePermits(app, wanted.key, permits, PERMITS, loop.now) : undefined;
+  hold.signal.addEventListener('abort', () => leave?.());
+  try {
+    await pause(random.around(random.chance(20) ? 2_000 : 20));
+  } finally {
+    leave?.();
+    try {
+      await world.operation(app, `release ${what}`, undefined, () => hold.release());
+    } finally {
+      givenBack();
+    }
   }
 }
 

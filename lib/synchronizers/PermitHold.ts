@@ -1,0 +1,203 @@
+import type { PermitHold as PermitHoldApi, PermitRunOptions } from '../api';
+import { checkOptionNames, PERMIT_RUN_OPTIONS } from '../config/optionNames';
+import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
+import { ConfigError, LockTimeoutError } from '../errors';
+import { HoldTrace } from '../telemetry/tracing';
+import { currentThreadId, newThreadId } from '../thread/threadScope';
+import { describe } from '../util/describe';
+import { NO_LEASE, toMillis } from '../util/duration';
+import type { AcquireFailure, Target } from '../acquire/Acquisition';
+import { endsUndo, type Why } from '../acquire/Rollback';
+import { signalOf, watchForAbandonment } from '../watchdog/holdObjects';
+import { type Hold, Ownership, ownershipKey, type Renewal } from '../watchdog/Ownership';
+import { readSignal } from './callArguments';
+import type { RedisObject } from './RedisObject';
+
+/** Permits that were acquired, and how they are released. */
+export interface HeldPermits {
+  /** Their ids; none if Redis does not store who has them. Then they are neither renewed nor lost. */
+  readonly ids: readonly string[];
+  /** Monotonic time until which they certainly belong to this client. */
+  readonly heldUntil: number;
+  /** Releases them with one command. @returns whether all were there */
+  release(sendRecord: SendRecord): Promise<boolean>;
+  /**
+   * Releases in the background those that are still there.
+   * @param sent - the release that may have run, or may still run
+   */
+  giveBack(why: Why, sent: SendRecord | undefined): void;
+}
+
+/** For permits without ids. */
+const NO_RENEWAL: Renewal = { renew: async (batch) => batch.map(() => true), batchOf: () => 0 };
+
+/**
+ * Permits that are held together, as an object. For the watchdog they are an ownership like that of a lock: their ids are
+ * its values.
+ *
+ * States: held -> released | lost. The signal aborts only when they are lost.
+ */
+export class PermitHold implements PermitHoldApi {
+  readonly ids: readonly string[];
+  readonly permits: number;
+  readonly #object: RedisObject;
+  readonly #held: HeldPermits;
+  readonly #ownership: Ownership;
+  readonly #hold: Hold;
+  #released: Promise<void> | undefined;
+
+  /** @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews them; `Infinity`: they have none */
+  constructor(object: RedisObject, held: HeldPermits, permits: number, threadId: number, leaseMs: number) {
+    const { context, keys, name, kind } = object;
+    const { ids, heldUntil } = held;
+    const renewal = ids.length === 0 ? NO_RENEWAL : context.renewals[kind.renewal ?? 'plain'];
+    const owner = ids[0] ?? String(newThreadId());
+    const key = ownershipKey(keys.name, owner);
+    const values = ids.length === 0 ? undefined : { fields: ids, key: owner };
+    this.ids = ids;
+    this.permits = permits;
+    this.#object = object;
+    this.#held = held;
+    this.#hold = {
+      leaseMs,
+      leaseEnd: leaseMs === NO_LEASE ? Infinity : heldUntil,
+      watchdogMs: context.settings.lockWatchdogTimeout,
+      maxRenewals: context.settings.maxRenewTimes,
+      renewals: 0,
+      maxStallMs: context.threadStarter.maxStallMs,
+      released: false,
+    };
+    this.#ownership = context.ownerships.open(
+      new Ownership({ key, name, rawName: keys.name, threadId, owner, values, renewal }),
+    );
+    if (leaseMs === NO_LEASE && this.#hold.maxStallMs! > 0) context.threadStarter.use();
+    context.ownerships.add(this.#ownership, this.#hold, heldUntil);
+  }
+
+  get signal(): AbortSignal {
+    this.#object.context.watchdog.catchUp();
+    return signalOf(this.#hold);
+  }
+
+  get isHeld(): boolean {
+    this.#object.context.watchdog.catchUp();
+    return this.#released === undefined && this.#hold.lost === undefined;
+  }
+
+  release(): Promise<void> {
+    this.#released ??= this.#releaseOnce();
+    return this.#released;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release().catch(() => undefined);
+  }
+
+  /** They are acquired by a call: it is traced, and its caller alone can release them. */
+  begin(waitMs: number, leaseMs: number): this {
+    const subject = this.#object.subject(this.#ownership.threadId, waitMs, leaseMs);
+    this.#hold.trace = HoldTrace.begin(subject, undefined);
+    return this;
+  }
+
+  /** Has them left to expire, with a warning, when nobody can reach this object any more. */
+  watchForAbandonment(): this {
+    return watchForAbandonment(this, { client: this.#object.context, ownership: this.#ownership, hold: this.#hold });
+  }
+
+  async #releaseOnce(): Promise<void> {
+    const { ownerships, watchdog } = this.#object.context;
+    watchdog.catchUp();
+    const hold = this.#hold;
+    if (hold.lost !== undefined) {
+      this.#held.giveBack('released', undefined);
+      throw hold.lost;
+    }
+    const ownership = this.#ownership;
+    const sendRecord = newSendRecord();
+    let there: boolean;
+    ownership.beginRelease();
+    ownerships.release(ownership, hold);
+    hold.released = true;
+    try {
+      const releasing = this.#held.release(sendRecord);
+      // In the same turn as the send: they must not be renewed any more, whatever happens to the command.
+      ownerships.update(ownership);
+      there = await releasing;
+      if (sendRecord.unconfirmed === true) this.#held.giveBack('unconfirmed', sendRecord);
+    } catch (error) {
+      if (!endsUndo(error)) this.#held.giveBack('released', sendRecord.sends === 0 ? undefined : sendRecord);
+      hold.trace?.released(error);
+      throw error;
+    } finally {
+      ownership.endRelease();
+      ownerships.tidy(ownership);
+    }
+    if (there) return hold.trace?.released();
+    const why = 'the release found a permit of it gone (expired, released or deleted)';
+    ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);
+    this.#held.giveBack('released', undefined);
+    throw hold.lost as unknown as Error;
+  }
+}
+
+/** What `acquireHold` and `withPermits` of a semaphore were asked for. */
+export interface HoldRequest {
+  readonly threadId: number;
+  readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Reads the options that all holds of permits have.
+ * @throws ConfigError, RangeError, TypeError for wrong options
+ */
+export function readHoldRequest(options: PermitRunOptions | undefined, known = PERMIT_RUN_OPTIONS): HoldRequest {
+  if (options !== undefined && (typeof options !== 'object' || options === null)) {
+    throw new ConfigError(`options must be an object, got ${describe(options)}`);
+  }
+  if (options !== undefined) checkOptionNames(options, known);
+  const { waitTime, unit, signal, threadId } = options ?? {};
+  return {
+    threadId: threadId ?? currentThreadId() ?? newThreadId(),
+    waitMs: waitTime === undefined ? Infinity : toMillis(waitTime, unit, 'waitTime'),
+    signal: readSignal(signal === undefined ? undefined : { signal }),
+  };
+}
+
+/**
+ * Acquires permits to be held.
+ * @param permits - how many
+ * @param leaseMs - for telemetry, in ms
+ * @throws LockTimeoutError if the time was up; as {@link RedisObject.acquire}
+ */
+export async function takePermits<T>(
+  object: RedisObject,
+  target: Target<T>,
+  permits: number,
+  { threadId, waitMs, signal }: HoldRequest,
+  leaseMs: number,
+): Promise<T> {
+  const taken = await object.acquire(target, waitMs, signal, threadId, leaseMs, (cause: AcquireFailure | undefined) => {
+    throw new LockTimeoutError(object.name, Math.max(0, waitMs), { cause, permits });
+  });
+  return taken as T;
+}
+
+/** Runs the callback of `withPermits`, and releases the permits afterwards, whatever happens. */
+export async function runHeld<T>(object: RedisObject, hold: PermitHold, fn: () => T | PromiseLike<T>): Promise<T> {
+  let value: T;
+  try {
+    value = await object.context.closing.runWork(fn);
+  } catch (error) {
+    await hold.release().catch(() => undefined);
+    throw error;
+  }
+  await hold.release();
+  return value;
+}
+
+/** @throws TypeError unless it is a function */
+export function checkWork(fn: unknown): void {
+  if (typeof fn !== 'function') throw new TypeError('withPermits needs a function to run');
+}
