@@ -85,7 +85,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'synchronizers/PermitExpirableSemaphore.ts',
-        search: 'released > 0 && sent.sends === 1 &&',
+        search: 'released > 0 && sent?.sends === 1 &&',
         replace: 'released > 0 &&',
       },
     ],
