@@ -224,11 +224,13 @@ export class FairQueueWatch implements QueueWatch {
   /** @returns a promise that resolves when messages arrive, or when it is certain that none will */
   #listen(queue: Watched, channel: string, listener: Listener): Promise<void> {
     const listening = listener.listen() ?? Promise.resolve();
-    const hear = async (): Promise<never> => {
+    const hear = async (): Promise<void> => {
       await listening;
       for (;;) {
         // Sleeps for ever once the listener is stopped: nothing wakes it any more.
         await listener.sleep(Infinity);
+        // It was woken and stopped in one turn.
+        if (queue.listeners.get(channel) !== listener) return;
         this.notified(queue.rawName);
         await listener.listen();
       }

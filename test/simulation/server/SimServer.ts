@@ -54,6 +54,8 @@ export interface Membership {
   closed(socket: SimSocket): void;
 }
 
+/** Clients that know of no replica ask once a second whether there is one; so long after it has come they know, in ms. */
+const UNKNOWN_MS = 1_500;
 /** A write takes so long to a replica, in ms. */
 const REPLICATION_MS = 0.5;
 
@@ -118,6 +120,8 @@ export class SimServer implements Served {
   /** Counts what has been written. */
   #offset = 0;
   #replicas: Replica[] = [];
+  /** From which of its writes on clients ask its replica for a confirmation. */
+  #confirmedFrom = 0;
   /** Keys that were moved to it, and which of its writes that was. */
   readonly #moved = new Map<string, number>();
   /** Whether its replicas are there, and get nothing. */
@@ -286,11 +290,15 @@ export class SimServer implements Served {
     const replicas = (this.#replicas = [replica]);
     const [store, offset] = [this.store.copy(), this.#offset];
     this.#loop.after(ms, () => this.#arrive(replicas, replica, store, offset));
+    this.#confirmedFrom = Infinity;
+    this.#loop.after(UNKNOWN_MS, () => {
+      if (replicas === this.#replicas) this.#confirmedFrom = this.#offset;
+    });
   }
 
-  /** Whether a replica has its data, apart from what is under way. */
+  /** Whether a replica has all that clients have no confirmation of since they did not know of it. */
   get followed(): boolean {
-    return !this.#mute && this.#replicas.some(({ offset }) => offset >= 0);
+    return !this.#mute && this.#replicas.some(({ offset }) => offset >= this.#confirmedFrom);
   }
 
   /** Does nothing for so many ms; connections stay open. */

@@ -77,13 +77,13 @@ export class SimTokens {
   /** @param patient - whether whoever asks would wait for ever */
   async #give(patient = false): Promise<{ username: string; password: string }> {
     const { random } = this.#loop;
-    await new Promise((resolve) => setTimeout(resolve, random.around(ANSWER_MS)));
+    await this.#pause(random.around(ANSWER_MS));
     const { what, until = 0 } = this.#trouble ?? {};
     const password = `token-${random.below(2 ** 32).toString(16)}`;
     if (until > this.#loop.now) {
       if (what === 'rejects') throw new Error('the provider of tokens is out of reach');
       if (what === 'hangs') {
-        await new Promise((resolve) => patient && setTimeout(resolve, until - this.#loop.now));
+        await (patient ? this.#pause(until - this.#loop.now) : new Promise(() => undefined));
         return this.#give();
       }
       if (what === 'nonsense') return { username: 'app' } as never;
@@ -92,6 +92,12 @@ export class SimTokens {
     }
     this.#validUntil.set(password, this.#loop.now + this.profile.lifetimeMs);
     return { username: 'app', password };
+  }
+
+  /** It takes so long to answer, in ms. That is no timer of whoever asks: it may have closed its client meanwhile. */
+  #pause(ms: number): Promise<void> {
+    const { current } = this.#loop;
+    return new Promise((resolve) => void this.#loop.after(ms, resolve, { process: current, kind: 'provider' }));
   }
 
   async #subscribe({

@@ -17,16 +17,21 @@ describe('after the unlock of a fair lock, its client looks whether the head has
   let checks: number;
   /** What the server says to that. */
   let refusal: Error | undefined;
+  /** The waiters whose messages it is to listen to. */
+  let ahead: readonly string[];
+  let client: FakeClient;
 
   beforeEach(() => {
     clock = fakeClock();
     checks = 0;
+    refusal = undefined;
+    ahead = [];
     const run = (): Promise<FairTurn> => {
       checks++;
-      return refusal === undefined ? Promise.resolve({ againMs: 0, ahead: [] }) : Promise.reject(refusal);
+      return refusal === undefined ? Promise.resolve({ againMs: 0, ahead }) : Promise.reject(refusal);
     };
-    const { subscriptions, id } = new FakeClient();
-    watch = new FairQueueWatch({ run } as unknown as CommandExecutor, subscriptions, id);
+    client = new FakeClient();
+    watch = new FairQueueWatch({ run } as unknown as CommandExecutor, client.subscriptions, client.id);
   });
 
   for (const code of ['MISCONF', 'OOM', 'READONLY', 'LOADING', 'BUSY']) {
@@ -55,5 +60,20 @@ describe('after the unlock of a fair lock, its client looks whether the head has
       expect(clock.countTimers(), error.message).to.equal(0);
     }
     expect(checks).to.equal(15);
+  });
+
+  it('and what it listens to ends with its last waiter, also if that is woken in the same turn', async () => {
+    ahead = ['somebody'];
+    watch.joined(NAME);
+    watch.notified(NAME);
+    await clock.tickAsync(1_000);
+    expect(client.subscriptions.size).to.equal(1);
+    // The connection that listens is gone, and a shutdown has each waiter look whether it may go on.
+    client.subscriber.events!.interrupted();
+    client.subscriptions.wakeEach();
+    ahead = [];
+    watch.left(NAME);
+    await clock.tickAsync(10_000);
+    expect([client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 });
