@@ -19,6 +19,7 @@ const STEPS_TO_CALLERS = 6;
 
 const settled = Promise.resolve();
 let postponed: (() => void)[] = [];
+let steps = 0;
 
 /**
  * Runs `work` in this turn of the event loop, but after the callers that are just being told their results: nobody waits
@@ -28,13 +29,15 @@ let postponed: (() => void)[] = [];
  * are spent before a waiter is told that it has the lock.
  */
 export function afterCallers(work: () => void): void {
-  if (postponed.push(work) === 1) void runPostponed();
+  if (postponed.push(work) === 1) void settled.then(step);
 }
 
-async function runPostponed(): Promise<void> {
-  for (let step = 0; step < STEPS_TO_CALLERS; step++) await settled;
+function step(): void {
+  // Not an async function: each `await` of it would make three objects more, for each lock that is taken.
+  if (++steps < STEPS_TO_CALLERS) return void settled.then(step);
   const all = postponed;
   postponed = [];
+  steps = 0;
   runOutside(() => {
     for (const work of all) work();
   });

@@ -19,15 +19,15 @@ export class OwnedValues implements ValueIndex {
   /** Adds an ownership, and connects it with those that share a value with it. */
   add(ownership: Ownership): void {
     ownership.overlapping = this.sharing(ownership.values!.fields);
-    for (const other of ownership.overlapping) other.overlapping = [...other.overlapping, ownership];
+    for (const other of ownership.overlapping) other.overlapping = [...other.overlapping!, ownership];
     this.#all.add(ownership);
     if (this.#byField.size > 0) this.#index(ownership);
   }
 
   /** Removes an ownership; those that wait for it check again. */
   remove(ownership: Ownership): void {
-    for (const other of ownership.overlapping) {
-      other.overlapping = other.overlapping.filter((one) => one !== ownership);
+    for (const other of ownership.overlapping!) {
+      other.overlapping = other.overlapping!.filter((one) => one !== ownership);
     }
     ownership.overlapping = [];
     ownership.recheck();
@@ -51,7 +51,7 @@ export class OwnedValues implements ValueIndex {
   /** The values of an ownership in portions. */
   portionsOf(ownership: Ownership): readonly Portion[] {
     const { fields } = ownership.values!;
-    if (ownership.overlapping.length === 0) return [{ others: NOBODY, fields }];
+    if (ownership.overlapping!.length === 0) return [{ others: NOBODY, fields }];
     const portions = new Map<readonly Ownership[], string[]>();
     for (const field of fields) {
       const covering = this.#byField.get(field)!;

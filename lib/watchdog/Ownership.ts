@@ -4,7 +4,6 @@ import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Scope } from '../thread/threadScope';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
-const NOBODY: readonly Ownership[] = Object.freeze([]);
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
 
 /** The key of an ownership in the table: the lock's key and the owner. */
@@ -106,8 +105,8 @@ export class Ownership implements OwnershipIdentity {
   readonly renewal: Renewal;
   /** For a group lock: all sets of values of its owner, while it is in the table. */
   owned: ValueIndex | undefined;
-  /** For a group lock: the other ownerships of its owner that share a value with it. The table keeps this. */
-  overlapping = NOBODY;
+  /** For a group lock in the table: the other ownerships of its owner that share a value with it. */
+  overlapping: readonly Ownership[] | undefined;
   /** Its holds, in the order in which they were acquired. */
   holds: readonly Hold[] = NO_HOLDS;
   /**
@@ -139,10 +138,9 @@ export class Ownership implements OwnershipIdentity {
     this.holds = this.holds.length === 0 ? [hold] : [...this.holds, hold];
   }
 
-  /** Removes these holds. */
+  /** Removes these holds, all of which it has. */
   remove(gone: readonly Hold[]): void {
-    const left = this.holds.filter((hold) => !gone.includes(hold));
-    this.holds = left.length === 0 ? NO_HOLDS : left;
+    this.holds = gone.length === this.holds.length ? NO_HOLDS : this.holds.filter((hold) => !gone.includes(hold));
   }
 
   /** The longest `watchdogMs` of its holds without a lease, in ms; 0 if every hold has a lease. */
@@ -208,12 +206,12 @@ export class Ownership implements OwnershipIdentity {
    * its reply is late, and would then also release what the acquisition has just acquired.
    */
   get releasing(): boolean {
-    return this.#releases > 0 || this.overlapping.some((other) => other.#releases > 0);
+    return this.#releases > 0 || this.overlapping?.some((other) => other.#releases > 0) === true;
   }
 
   /** Whether an acquisition is under way of it, or of one that shares a value with it. */
   get unsettled(): boolean {
-    return this.acquiring || this.overlapping.some(({ acquiring }) => acquiring);
+    return this.acquiring || this.overlapping?.some(({ acquiring }) => acquiring) === true;
   }
 
   /** Whether it has no holds, and no acquisition, release or rollback of it is under way. */
@@ -230,7 +228,7 @@ export class Ownership implements OwnershipIdentity {
   endRelease(): void {
     if (--this.#releases > 0) return;
     this.recheck();
-    for (const other of this.overlapping) other.recheck();
+    this.overlapping?.forEach((other) => other.recheck());
   }
 
   /** Resolves when no release is under way. The caller must then check again. */
@@ -252,7 +250,7 @@ export class Ownership implements OwnershipIdentity {
     this.acquiring = false;
     this.acquirer = undefined;
     this.recheck();
-    for (const other of this.overlapping) other.recheck();
+    this.overlapping?.forEach((other) => other.recheck());
   }
 
   /**

@@ -118,7 +118,7 @@ export class OwnershipTable {
   /** A hold is released by its owner. {@link update} must follow. @returns whether it was held */
   release(ownership: Ownership, hold: Hold): boolean {
     const held = ownership.holds.includes(hold);
-    if (held) this.#part(ownership, [hold]);
+    if (held) this.#part(ownership, ownership.holds.length === 1 ? ownership.holds : [hold]);
     return held;
   }
 
@@ -175,7 +175,7 @@ export class OwnershipTable {
    * @returns whether it is held on
    */
   isCovered(ownership: Ownership, now: number): boolean {
-    if (ownership.overlapping.length === 0) return false;
+    if (ownership.overlapping === undefined || ownership.overlapping.length === 0) return false;
     const until = ownership.owned!.keptUntil(ownership.values!.fields);
     if (until <= now) return false;
     ownership.deadline = until;
@@ -281,7 +281,7 @@ export class OwnershipTable {
 
   /** These holds are no longer part of their ownership. Those that were released before are not either. */
   #part(ownership: Ownership, holds: readonly Hold[]): void {
-    const gone = ownership.holds.filter((hold) => holds.includes(hold));
+    const gone = holds === ownership.holds ? holds : ownership.holds.filter((hold) => holds.includes(hold));
     ownership.remove(gone);
     for (const hold of gone) {
       const { origin, scope, given } = hold;
@@ -303,12 +303,12 @@ export class OwnershipTable {
 
   /** The values of an ownership may be kept for a shorter time, which also those count on that share some of them. */
   #shortenOthers({ overlapping }: Ownership): void {
-    for (const other of overlapping) {
+    overlapping?.forEach((other) => {
       const until = other.keptUntil(performance.now());
-      if (other.holds.length === 0 || until >= other.deadline) continue;
+      if (other.holds.length === 0 || until >= other.deadline) return;
       other.deadline = until;
       this.watcher?.changed(other);
-    }
+    });
   }
 
   /**

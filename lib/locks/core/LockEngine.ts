@@ -194,7 +194,7 @@ export class LockEngine {
     const identity = this.#identify(threadId);
     const own = this.context.ownerships.get(identity.key);
     if (own === undefined) return this.context.ownerships.sharing(identity);
-    return own.overlapping.length === 0 ? [own] : [own, ...own.overlapping];
+    return [own, ...(own.overlapping ?? [])];
   }
 
   /** The ownership of a thread for the other half of a read/write lock. */
@@ -223,7 +223,7 @@ export class LockEngine {
     const { context, kind, name, rawName } = this;
     const { threadId, owner, key } = identity;
     const ownership = context.ownerships.get(key) ?? context.ownerships.open(identity);
-    if (ownership.overlapping.some(({ holds }) => holds.length > 0)) {
+    if (ownership.overlapping?.some(({ holds }) => holds.length > 0) === true) {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
     }

@@ -23,9 +23,10 @@ export function releaseOrHandOver(
   // A kind with a queue in Redis has its own order.
   if (request.left > 0 || subscriptions.idle || kind.abandon !== undefined) return kind.release(request);
   const channel = kind.channelOf(request.rawName, request.owner);
-  const turns = subscriptions.turns(channel, request.rawName);
+  const queue = subscriptions.queue(channel, request.rawName);
+  const turns = queue?.turns ?? subscriptions.turns(channel, request.rawName);
   if (turns === undefined) return kind.release(request);
-  const heir = findHeir(subscriptions.queue(channel, request.rawName), request, deadline, maxHandOvers);
+  const heir = findHeir(queue, request, deadline, maxHandOvers);
   if (heir !== undefined) {
     turns.handedOver(deadline);
     const { released, acquired } = heir.kind.handOver!(request, heir);
