@@ -44,6 +44,7 @@ import { withTokens } from './locks/withTokens';
 import type { ClientInternals, LockContext } from './locks/core/LockContext';
 import type { MemberHold } from './locks/core/MemberLock';
 import { LockEngine } from './locks/core/LockEngine';
+import { Introspection } from './introspection/Introspection';
 import { ObjectListeners } from './listeners/ObjectListeners';
 import { MultiLock } from './locks/multi/MultiLock';
 import { ALL, MAJORITY } from './locks/multi/quorum';
@@ -81,7 +82,8 @@ export class Redisson {
   #shutdown: Promise<void> | undefined;
   readonly #closing = new Closing();
   /** The waits of spin locks. */
-  readonly #backOffWaits = new BackOffWaits();
+  readonly #backOffWaits = new BackOffWaits<Heir>();
+  readonly #introspection: Introspection | undefined;
   #drain: Drain | undefined;
 
   private constructor(settings: Settings, open: (settings: Settings) => Connections) {
@@ -93,6 +95,13 @@ export class Redisson {
     const ownerships = new OwnershipTable();
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
     const warnUnheard = unheardWarning();
+    const subscriptions = new Subscriptions<Heir>(subscriber, settings);
+    if (settings.introspection !== false) {
+      const { nameMapper, introspection } = settings;
+      const { callSites } = introspection;
+      const parts = { clientId: this.#id, ownerships, subscriptions, backOffWaits: this.#backOffWaits, executor };
+      this.#introspection = new Introspection({ ...parts, nameMapper, callSites });
+    }
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;
     executor.onReplaced = watchdog.check;
@@ -106,9 +115,10 @@ export class Redisson {
       rollback: new Rollback(executor),
       executor,
       renewals,
-      subscriptions: new Subscriptions<Heir>(subscriber, settings),
+      subscriptions,
       objectListeners: new ObjectListeners(keyEvents, executor, settings),
       closing: this.#closing,
+      begun: this.#introspection?.begun,
       selfWaits: new SelfWaits(ownerships, warnSelfWait),
       warnReentry: once(warnHandleReentry),
       warnAbandoned: once(warnAbandonedHold),
@@ -132,11 +142,11 @@ export class Redisson {
   }
 
   /**
-   * A client over other connections than those of the settings, for `ioredisson/testing`.
+   * A client over other connections than those of the settings, for `ioredisson/testing`: in memory, where nobody asks.
    * @internal
    */
   static over(settings: Settings, open: (settings: Settings) => Connections): Redisson {
-    return new Redisson(settings, open);
+    return new Redisson({ ...settings, introspection: false }, open);
   }
 
   /**
@@ -177,7 +187,7 @@ export class Redisson {
    * @default exponential, 1 to 128 ms
    */
   getSpinLock(name: string, backOff: BackOff = new ExponentialBackOff()): RLock {
-    return this.#lock(name, { ...this.#kind(SPIN), newWait: () => this.#backOffWaits.begin(backOff) });
+    return this.#lock(name, { ...this.#kind(SPIN), newWait: (heir) => this.#backOffWaits.begin(backOff, heir) });
   }
 
   /** The lock of that name, which its holder cannot acquire again. */
@@ -330,6 +340,7 @@ export class Redisson {
       await this.#drain.within(drainMs);
     }
     this.#closing.begin('closed');
+    this.#introspection?.close();
     subscriptions.close(this.#closing.error);
     this.#wakeOthers();
     this.#fairQueues.close();

@@ -96,6 +96,8 @@ export type {
   TlsSettings,
   TlsVersion,
   Topology,
+  IntrospectionOption,
+  IntrospectionSettings,
   WatchdogThreadOption,
   WatchdogThreadSettings,
 } from './config';

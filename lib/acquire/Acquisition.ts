@@ -65,6 +65,8 @@ export type AcquireFailure = CommandError | CommandTimeoutError;
 export interface AcquireContext {
   readonly executor: Pick<CommandExecutor, 'outage'>;
   readonly closing: Closing;
+  /** Called when an acquisition begins, unless nobody may ask for it. @returns the line that called it, if recorded */
+  readonly begun: (() => string | undefined) | undefined;
 }
 
 /** The result of an attempt that was cancelled before it was sent. */
@@ -88,6 +90,8 @@ export class Acquisition<T> implements Acquirable<T> {
   trace: Acquirable<T>['trace'];
   /** The ttl in the reply to the last attempt, in ms. */
   ttl = -1;
+  /** The line that called it, if that is recorded. */
+  readonly callSite: string | undefined;
   /** Its wait, once it has joined the waiters. */
   wait: Wait<T> | undefined;
   readonly #context: AcquireContext;
@@ -111,6 +115,7 @@ export class Acquisition<T> implements Acquirable<T> {
     this.#target = target;
     this.waitMs = waitMs;
     this.waits = queues && waitMs > 0;
+    this.callSite = context.begun?.();
   }
 
   get mustQueue(): boolean {

@@ -12,7 +12,7 @@ export class BackOffWait implements Wait<never> {
   /** An attempt has just failed; the next one follows after the first pause. */
   readonly isTurn = false;
   readonly #policy: BackOffPolicy;
-  readonly #waits: Set<BackOffWait>;
+  readonly #left: () => void;
   #timer: NodeJS.Timeout | undefined;
   /** Ends the sleep. */
   #wake: (() => void) | undefined;
@@ -22,12 +22,11 @@ export class BackOffWait implements Wait<never> {
 
   /**
    * @param policy - for this acquisition only
-   * @param waits - those of its client
+   * @param left - called when it ends
    */
-  constructor(policy: BackOffPolicy, waits: Set<BackOffWait>) {
+  constructor(policy: BackOffPolicy, left: () => void) {
     this.#policy = policy;
-    this.#waits = waits;
-    waits.add(this);
+    this.#left = left;
   }
 
   listen(): undefined {
@@ -65,6 +64,6 @@ export class BackOffWait implements Wait<never> {
 
   leave(): void {
     clearTimeout(this.#timer);
-    this.#waits.delete(this);
+    this.#left();
   }
 }

@@ -68,9 +68,9 @@ exists, also when somebody took it as a plain one.
 
 PROCESS is host/process id of an owner, by the name of its connection and CLIENT
 LIST; "gone": it is not connected any more; "?": unknown, see inspect. VERDICT:
-free, held, holder-gone, no-expiry, wrong-type; in top also not-renewed (its
-holder is connected, and has stopped renewing it). What to do about each is in
-docs/something-hangs.md.
+free, held, stuck, dead-lock, holder-gone, no-expiry, wrong-type; in top also
+not-renewed (its holder is connected, and has stopped renewing it). What to do
+about each is in docs/something-hangs.md.
 
 --json prints an array of what inspect --json prints.
 `;

@@ -27,7 +27,7 @@ export async function inspect(name: string, options: ReportOptions): Promise<num
 /** The object as text. */
 function paragraphs(report: ObjectReport): string[] {
   const parts = [facts(report)];
-  const { holders, queue = [], permits = [], channels } = report;
+  const { holders, queue = [], permits = [], channels, waiting = [], verdict } = report;
   if (holders.length > 0) {
     const rows = holders.map((one) => [
       one.owner,
@@ -38,6 +38,25 @@ function paragraphs(report: ObjectReport): string[] {
       leasesText(one),
     ]);
     parts.push(titled('Held by', ['OWNER', 'CLIENT', 'PROCESS', 'CONNECTED', 'HOLDS', 'LEASES'], rows));
+  }
+  if (waiting.length > 0) {
+    const rows = waiting.map(({ host, pid, callers, since, callSite = '' }) => [
+      `${host} ${pid}`,
+      String(callers),
+      remainingText(Date.now() - since),
+      callSite,
+    ]);
+    parts.push(titled('Waiting', ['PROCESS', 'CALLERS', 'FOR', 'AT'], rows));
+  }
+  if (verdict.circle !== undefined) {
+    const rows = verdict.circle.map(({ name, host, pid, waitsFor, since, callSite = '' }) => [
+      name,
+      `${host} ${pid}`,
+      waitsFor,
+      remainingText(Date.now() - since),
+      callSite,
+    ]);
+    parts.push(titled('Dead-lock', ['LOCK', 'HELD BY', 'WAITS FOR', 'SINCE', 'AT'], rows));
   }
   if (queue.length > 0) {
     const rows = queue.map((one, i) => [
@@ -68,6 +87,7 @@ function facts(report: ObjectReport): string {
     ['Kind', report.kind === 'number' ? 'a number (semaphore, latch or counter)' : kindText(report)],
     ['State', stateOf(report)],
     ['Verdict', `${report.verdict.kind}. ${report.verdict.sentence}`],
+    ['Held for', report.heldSince === undefined ? undefined : remainingText(Date.now() - report.heldSince)],
     ['TTL', report.kind === 'none' ? undefined : ttlText(report.ttlMs)],
     ['Token', report.token],
     ['Value', report.value?.toString()],

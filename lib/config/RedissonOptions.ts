@@ -1,12 +1,27 @@
 import type { Credentials } from './Credentials';
-import type { CommonSettings, Logger, TlsSettings, TlsVersion, WatchdogThreadOption } from './Settings';
+import type {
+  CommonSettings,
+  IntrospectionOption,
+  Logger,
+  TlsSettings,
+  TlsVersion,
+  WatchdogThreadOption,
+} from './Settings';
 import type { NameMapper } from './NameMapper';
 import type { RedisClientLike } from './Topology';
 
 /** The common settings whose given value has the same type as the checked one. */
 type PlainSettings = Omit<
   CommonSettings,
-  'nameMapper' | 'password' | 'username' | 'credentials' | 'clientName' | 'logger' | 'tls' | 'watchdogThread'
+  | 'nameMapper'
+  | 'password'
+  | 'username'
+  | 'credentials'
+  | 'clientName'
+  | 'logger'
+  | 'tls'
+  | 'watchdogThread'
+  | 'introspection'
 >;
 
 /**
@@ -32,6 +47,12 @@ export type SettingsInput = { readonly [K in keyof PlainSettings]?: PlainSetting
    * @default false
    */
   readonly watchdogThread?: WatchdogThreadOption | undefined;
+  /**
+   * Whether inspectors may ask this client what it holds and who waits; `{ callSites: true }` records which lines
+   * acquire, too.
+   * @default true
+   */
+  readonly introspection?: IntrospectionOption | undefined;
   /** Where the client logs its events. @default nowhere */
   readonly logger?: Logger | undefined;
   /** The name of the connections in `CLIENT LIST`. @default `ioredisson:<client id>:<host name>:<pid>` */

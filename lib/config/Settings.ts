@@ -28,6 +28,15 @@ export interface WatchdogThreadSettings {
  */
 export type WatchdogThreadOption = boolean | { readonly maxStall?: number | undefined };
 
+/** What inspectors may ask of a client. */
+export interface IntrospectionSettings {
+  /** Whether it records which lines acquire. */
+  readonly callSites: boolean;
+}
+
+/** Whether inspectors may ask a client: `true` with the defaults of {@link IntrospectionSettings}, `false` not. */
+export type IntrospectionOption = boolean | { readonly callSites?: boolean | undefined };
+
 /**
  * The settings that do not depend on how the servers are found. Times in ms.
  *
@@ -91,6 +100,13 @@ export interface CommonSettings {
    * @default 64: each hand-over saves the other processes a useless wake-up. Not in Redisson
    */
   readonly maxHandOvers: number;
+  /**
+   * Whether inspectors may ask this client what it holds, since when, and who waits (`Inspector.ask`). It then listens
+   * on a channel of its own while something has been held or waited for for 5 s. `callSites`: whether it records which
+   * lines acquire, which costs some microseconds for each call.
+   * @default { callSites: false }. Not in Redisson
+   */
+  readonly introspection: false | IntrospectionSettings;
   /**
    * Whether waiters are woken through sharded pub/sub; only on clusters.
    * @default 'AUTO': if the servers support it, as in Redisson

@@ -17,6 +17,8 @@ export type {
   ShardedSubscriptionMode,
   TlsSettings,
   TlsVersion,
+  IntrospectionOption,
+  IntrospectionSettings,
   WatchdogThreadOption,
   WatchdogThreadSettings,
 } from './Settings';

@@ -123,6 +123,11 @@ export class Executor implements CommandExecutor {
     });
   }
 
+  async publish(channel: string, message: string): Promise<number> {
+    const command = this.#link.publishCommand.toLowerCase();
+    return Number(await this.call(command, [channel, message], { routeBy: channel, what: 'publish' }));
+  }
+
   outage(key: string, what: string): ConnectionError | undefined {
     const link = this.#link;
     // A connection that is just being opened is no outage.

@@ -7,8 +7,10 @@ import { isInMemory } from '../config/Topology';
 import { validateName } from '../config/validateName';
 import { connect, type Connections } from '../connection/connect';
 import { ConfigError, ShutdownError } from '../errors';
+import type { ClientAnswer } from '../introspection/wire';
 import { connectionName } from '../util/connectionName';
 import { forceUnlock, type ForcedUnlock } from './forceUnlock';
+import { Asker } from './Asker';
 import { type ObjectDraft, ObjectReader } from './ObjectReader';
 import { aged, identify, type Identified } from './owners';
 import { Processes } from './Processes';
@@ -18,6 +20,7 @@ import { historyOf, type Sighting } from './sightings';
 import { describe } from '../util/describe';
 import { verdictOf } from './verdict';
 import { type Look, Watch } from './Watch';
+import { WhoWaits } from './whoWaits';
 
 /** What a page of the keys brought. */
 export interface InspectionPage {
@@ -26,16 +29,38 @@ export interface InspectionPage {
   readonly last: boolean;
 }
 
+/** What to ask a client. */
+export interface AskOptions {
+  /** At most so many holds. @default 1000 */
+  readonly limit?: number;
+}
+
+/** The answer of a client, or why there is none. */
+export type AskResult =
+  | ({ readonly answered: true } & ClientAnswer)
+  /**
+   * `unheard`: it does not listen: it has held nothing, and waited for nothing, for 5 s; or it is gone, not of this
+   * package, older, or made with `introspection: false`. `silent`: it listens, and has not answered within a second: it
+   * is frozen, or its event loop is busy.
+   */
+  | { readonly answered: false; readonly because: 'unheard' | 'silent' };
+
 interface Opened {
   readonly connections: Connections;
   readonly reader: ObjectReader;
   readonly processes: Processes;
+  readonly redis: RedisView;
+  readonly asker: Asker;
 }
 
 /** The shortest interval of `watch`, in ms. */
 const MIN_INTERVAL_MS = 50;
 /** So many reports are made in one turn. */
 const REPORTS_PER_TURN = 500;
+/** What the clients have answered serves for so long, in ms: `watch` looks more often. */
+const ANSWERS_SERVE_MS = 5_000;
+/** Default of {@link AskOptions.limit}. */
+const MAX_HOLDS = 1_000;
 
 /**
  * Looks at the locks and synchronizers in Redis: who has them, who waits, and what that comes to. Changes nothing but by
@@ -51,6 +76,7 @@ export class Inspector {
   readonly #watch = new Watch((before, limit) => this.#look(undefined, limit, before));
   #opened: Opened | undefined;
   #closed = false;
+  #whoWaits: { readonly at: number; readonly answers: Promise<WhoWaits | undefined> } | undefined;
 
   /**
    * Looks where a client is connected to, as the same user.
@@ -78,7 +104,28 @@ export class Inspector {
   async close(): Promise<void> {
     this.#closed = true;
     this.#watch.close();
-    await this.#opened?.connections.executor.close();
+    await Promise.all([this.#opened?.asker.close(), this.#opened?.connections.executor.close()]);
+  }
+
+  /**
+   * Asks a client itself what it holds since when, who waits in it, and how late its event loop is. Clients answer that
+   * have held, or waited, for 5 s.
+   *
+   * @param clientId - the first part of an owner: `getId()` of the client
+   * @returns its answer, or why there is none
+   * @throws ConfigError unless it is a text; RangeError for a limit that is no positive integer
+   * @throws CommandError if the inspector's user may not publish or listen there (docs/security.md)
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   */
+  async ask(clientId: string, { limit = MAX_HOLDS }: AskOptions = {}): Promise<AskResult> {
+    if (typeof clientId !== 'string' || clientId === '') {
+      throw new ConfigError(`ask needs the id of a client, got ${describe(clientId)}`);
+    }
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new RangeError(`limit must be a positive integer, got ${describe(limit)}`);
+    }
+    const answer = await this.#open().asker.ask(clientId, limit);
+    return typeof answer === 'string' ? { answered: false, because: answer } : { answered: true, ...answer };
   }
 
   /** `close()` at the end of an `await using` block. Never rejects. */
@@ -192,7 +239,8 @@ export class Inspector {
       connections.subscriber.close();
       const redis = new RedisView(connections.executor);
       const reader = new ObjectReader(redis, this.#settings.nameMapper);
-      this.#opened = { connections, reader, processes: new Processes(redis) };
+      const asker = new Asker(this.#settings);
+      this.#opened = { connections, reader, processes: new Processes(redis), redis, asker };
     }
     return this.#opened;
   }
@@ -217,24 +265,57 @@ export class Inspector {
   ): Promise<readonly ObjectReport[]> {
     const { reader, processes } = this.#open();
     const owners = drafts.flatMap(({ holders, queue = [] }) => [...holders, ...queue]);
-    const processOf = await processes.lookUp(owners, performance.now());
+    const [whoWaits, processOf] = await Promise.all([
+      this.#ask(drafts, before !== undefined),
+      processes.lookUp(owners, performance.now()),
+    ]);
     const reports: ObjectReport[] = [];
     for (let i = 0; i < drafts.length; i += REPORTS_PER_TURN) {
       const batch = drafts.slice(i, i + REPORTS_PER_TURN);
-      for (const one of await identify(batch, processOf, reader)) reports.push(this.#judge(one, before));
+      for (const one of await identify(batch, processOf, reader)) reports.push(this.#judge(one, before, whoWaits));
       await new Promise(setImmediate);
     }
     return reports;
   }
 
+  /**
+   * Asks the clients, if anybody waits for one of the objects, or there is but one.
+   * @param again - whether the answers of a moment ago do
+   */
+  async #ask(drafts: readonly ObjectDraft[], again: boolean): Promise<WhoWaits | undefined> {
+    const { asker, redis } = this.#open();
+    const held = drafts.filter(({ holders, waiters }) => holders.length > 0 && (waiters > 0 || drafts.length === 1));
+    if (held.length === 0) return undefined;
+    const now = performance.now();
+    if (!again || this.#whoWaits === undefined || now - this.#whoWaits.at > ANSWERS_SERVE_MS) {
+      const survey = asker.survey(
+        redis,
+        held.map(({ key }) => key),
+      );
+      const answers = survey.then((found) => found && new WhoWaits(found));
+      answers.catch(() => (this.#whoWaits = undefined));
+      this.#whoWaits = { at: now, answers };
+    }
+    return this.#whoWaits.answers;
+  }
+
   /** @param before - what `watch` has seen before; `undefined` for who does not watch */
-  #judge({ readAt, ...draft }: Identified, before: ReadonlyMap<string, Sighting> | undefined): ObjectReport {
+  #judge(
+    { readAt, ...draft }: Identified,
+    before: ReadonlyMap<string, Sighting> | undefined,
+    whoWaits: WhoWaits | undefined,
+  ): ObjectReport {
     const now = Date.now();
-    const report = { ...draft, ttlMs: aged(draft.ttlMs, now - readAt) };
+    const holders = whoWaits ? draft.holders.map((one) => whoWaits.withAnswer(draft.key, one)) : draft.holders;
+    const waiting = whoWaits?.waitingFor(draft.key) ?? [];
+    const left = aged(draft.ttlMs, now - readAt);
+    const report = { ...draft, ttlMs: left, holders, ...(waiting.length > 0 && { waiting }) };
     const watched = before && historyOf(before.get(draft.key), report, now);
-    const verdict = verdictOf(report, { now, renewedTo: watched?.renewedTo });
+    const byData = verdictOf(report, { now, renewedTo: watched?.renewedTo });
+    const verdict = whoWaits?.verdictOf(report, byData) ?? byData;
     const { name, key, kind, mode, ttlMs, ...rest } = report;
-    const heldSince = watched?.heldSince;
+    const told = holders.map(({ hold }) => hold?.since).filter((since) => since !== undefined);
+    const heldSince = told.length > 0 ? Math.min(...told) : watched?.heldSince;
     // In the order of the interface: --json prints it so.
     return {
       name,

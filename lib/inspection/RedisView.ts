@@ -1,5 +1,6 @@
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { CommandError, CommandTimeoutError } from '../errors';
+import { clientChannel } from '../introspection/wire';
 
 /** One page of a scan. */
 export interface ScanPage {
@@ -87,6 +88,23 @@ export class RedisView implements KeyReader {
     }
     await Promise.all(asked);
     return counts;
+  }
+
+  /** The ids of the clients that listen for questions. */
+  async listeningClients(): Promise<readonly string[]> {
+    const pattern = clientChannel('*');
+    const found = new Set<string>();
+    const add = (reply: unknown): void => {
+      for (const channel of reply as string[]) found.add(/\{(.*)\}/.exec(channel)![1]!);
+    };
+    const asked = (await this.#servers()).flatMap((routeBy) => [
+      this.executor.call('pubsub', ['CHANNELS', pattern], { routeBy }).then(add),
+      ...(this.isCluster
+        ? [this.executor.call('pubsub', ['SHARDCHANNELS', pattern], { routeBy }).then(add).catch(beforeRedis7)]
+        : []),
+    ]);
+    await Promise.all(asked);
+    return [...found];
   }
 
   /** What each master says of its connections. */

@@ -4,9 +4,12 @@
  */
 
 export type { ForcedUnlock } from './forceUnlock';
-export { type InspectionPage, Inspector } from './Inspector';
+export { type AskOptions, type AskResult, type InspectionPage, Inspector } from './Inspector';
+export type { ClientAnswer, ClientHold, ClientWait, HeldAround } from '../introspection/wire';
 export type {
   ChangesEvent,
+  CircleLink,
+  HoldReport,
   HolderReport,
   ObjectKind,
   ObjectReport,
@@ -19,6 +22,7 @@ export type {
   Verdict,
   VerdictKind,
   WaiterReport,
+  WaitingProcess,
   WatchEvent,
   WatchListener,
   WatchOptions,

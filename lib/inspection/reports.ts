@@ -74,6 +74,12 @@ export type VerdictKind =
   | 'holder-gone'
   /** Only from `watch`: it was renewed before, and is no more, although its holder is connected. It ends at `endsAt`. */
   | 'not-renewed'
+  /**
+   * Held and renewed by a live process for 30 s and longer, while somebody has waited as long: it will not end by itself.
+   */
+  | 'stuck'
+  /** Its holder waits for something that, in the end, waits for this: see {@link Verdict.circle}. */
+  | 'dead-lock'
   /** Held without expiry: it does not end unless somebody releases it. */
   | 'no-expiry'
   /** The key holds data that are no lock or synchronizer. */
@@ -86,6 +92,54 @@ export interface Verdict {
   readonly sentence: string;
   /** When the hold ends unless it is renewed or released before, in ms since 1970 by our clock. */
   readonly endsAt?: number;
+  /** Of a dead-lock: who waits for whom; the last waits for the first. */
+  readonly circle?: readonly CircleLink[];
+}
+
+/** One link of a dead-lock: a client that has one lock and waits for the next. */
+export interface CircleLink {
+  /** The lock that it has. */
+  readonly name: string;
+  /** Its owner on the wire. */
+  readonly owner: string;
+  readonly clientId: string;
+  readonly host: string;
+  readonly pid: number;
+  /** The object that it waits for. */
+  readonly waitsFor: string;
+  /** Since when, in ms since 1970 by our clock. */
+  readonly since: number;
+  /** The line that waits, where the client records that. */
+  readonly callSite?: string;
+}
+
+/** What the client of a hold says of it, where it was asked. Times in ms. */
+export interface HoldReport {
+  /** Since when, in ms since 1970 by our clock. */
+  readonly since: number;
+  /** The lease; -1: the watchdog renews it. */
+  readonly leaseMs: number;
+  /** How often the watchdog has renewed it. */
+  readonly renewals: number;
+  /** How late the event loop of its process was. */
+  readonly delayMs: number;
+  /** How busy the event loop has been lately, from 0 to 1. */
+  readonly utilization: number;
+  /** The line that acquired it, where the client records that. */
+  readonly callSite?: string;
+}
+
+/** A process that waits for an object, as it says itself. */
+export interface WaitingProcess {
+  readonly clientId: string;
+  readonly host: string;
+  readonly pid: number;
+  /** How many callers wait in it. */
+  readonly callers: number;
+  /** Since when the longest of them has waited, in ms since 1970 by our clock. */
+  readonly since: number;
+  /** The line of that caller, where the client records that. */
+  readonly callSite?: string;
 }
 
 /** Somebody who holds a lock, or waits in a queue. */
@@ -105,6 +159,10 @@ export interface OwnerReport {
 /** Somebody who holds a lock. */
 export interface HolderReport extends OwnerReport {
   readonly holdCount: number;
+  /** What its client says of the hold. Absent: it was not asked, does not know of it, or is of another kind (Java). */
+  readonly hold?: HoldReport;
+  /** Present if its client listens for questions, and has not answered within a second. */
+  readonly silent?: true;
   /** Of a read/write lock. */
   readonly mode?: 'read' | 'write';
   /** Of a group: how many of its values the owner has; `holdCount` is then that of the value held most often. */
@@ -143,14 +201,16 @@ export interface ObjectReport {
   /** What it comes to. */
   readonly verdict: Verdict;
   /**
-   * Only from `watch`: since when at least the same owners have held it, in ms since 1970 by our clock. Redis does not
-   * tell when a lock was taken: this is when they were first seen.
+   * Since when it has been held, in ms since 1970 by our clock: as its holder says, else, from `watch`, since when the
+   * same owners have been seen. Redis does not tell when a lock was taken.
    */
   readonly heldSince?: number;
   /** Who holds it; empty for what has no owners. */
   readonly holders: readonly HolderReport[];
   /** Who waits: the length of a fair lock's queue, else the number of connections that listen for its release. */
   readonly waiters: number;
+  /** The processes that wait, as they say themselves: those that have waited for 5 s, and can be asked. */
+  readonly waiting?: readonly WaitingProcess[];
   /** Of a fair lock, in order. */
   readonly queue?: readonly WaiterReport[];
   /** Of a fenced lock: the last token given, as decimal text. */

@@ -54,7 +54,18 @@ export function isOther(before: Sighting, report: ObjectReport, at: number): boo
   return then.length !== now.length || then.some((end, i) => Math.abs(end - now[i]!) > SAME_END_MS);
 }
 
-const TIMES = new Set(['ttlMs', 'remainingMs', 'leasesMs', 'connectedForMs', 'sentence', 'endsAt', 'heldSince']);
+/** What the clients say of themselves. */
+const RUNNING = ['since', 'renewals', 'delayMs', 'utilization'];
+const TIMES = new Set([
+  'ttlMs',
+  'remainingMs',
+  'leasesMs',
+  'connectedForMs',
+  'sentence',
+  'endsAt',
+  'heldSince',
+  ...RUNNING,
+]);
 
 /** A report without what runs with the time. */
 function stable(report: ObjectReport): string {

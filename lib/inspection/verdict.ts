@@ -130,6 +130,7 @@ function amount(value: number | string | undefined, what: string): string {
   return `${value ?? 0} ${what}${Number(value) === 1 ? '' : 's'}`;
 }
 
-function seconds(ms: number): string {
+/** A time for a person. */
+export function seconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
 }

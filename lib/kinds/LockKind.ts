@@ -4,6 +4,7 @@ import type { WaitOrder } from '../waiters/Waiter';
 import type { WakeRule } from '../waiters/WaitQueue';
 import type { GroupValues, Ownership, Renewal } from '../watchdog/Ownership';
 import type { AcquireReply, ReleaseReply } from '../scripts/replies';
+import type { Scope } from '../thread/threadScope';
 import type { Search } from '../acquire/Rollback';
 import type { Wait } from '../acquire/acquireWithin';
 
@@ -44,6 +45,9 @@ export interface AttemptRequest extends LockSubject {
 /** The next waiter of this process: an acquisition to which a holder can hand the lock over. */
 export interface Heir extends AttemptRequest {
   readonly kind: LockKind;
+  /** The scope around the call, and the line that made it, if that is recorded. */
+  readonly around: Scope | undefined;
+  readonly callSite: string | undefined;
   /** Whether its thread is releasing the lock: a repeat of that release would release what is handed over. */
   readonly releasing: boolean;
   /** Called when a holder hands the lock over, with a command on the connection `connectionNumber`. */
@@ -89,7 +93,7 @@ export interface LockKind {
   /** Keeps a queue in Redis moving. Absent if the kind has no queue in Redis. */
   readonly watch?: QueueWatch | undefined;
   /** How one acquisition waits, for a kind without messages. @default a waiter in the queue of its name */
-  newWait?(): Wait<never>;
+  newWait?(heir: Heir): Wait<never>;
   attempt(request: AttemptRequest): Promise<AcquireReply>;
   release(request: ReleaseRequest): Promise<ReleaseReply>;
   /**

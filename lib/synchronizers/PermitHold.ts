@@ -59,6 +59,8 @@ export class PermitHold implements PermitHoldApi {
     this.#object = object;
     this.#held = held;
     this.#hold = {
+      since: performance.now(),
+      callSite: undefined,
       leaseMs,
       leaseEnd: leaseMs === NO_LEASE ? Infinity : heldUntil,
       watchdogMs: context.settings.lockWatchdogTimeout,
@@ -68,7 +70,7 @@ export class PermitHold implements PermitHoldApi {
       released: false,
     };
     this.#ownership = context.ownerships.open(
-      new Ownership({ key, name, rawName: keys.name, threadId, owner, values, renewal }),
+      new Ownership({ key, name, rawName: keys.name, kind: kind.name, threadId, owner, values, renewal }),
     );
     if (leaseMs === NO_LEASE && this.#hold.maxStallMs! > 0) context.threadStarter.use();
     context.ownerships.add(this.#ownership, this.#hold, heldUntil);

@@ -84,7 +84,8 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @throws ShutdownError if the client is shut down
    */
   join<T>(rule: WakeRule, need = 1): Waiter<T> {
-    return this.context.subscriptions.join<T>(this.keys.channel, this.keys.name, rule, 'shared', undefined, need);
+    const { channel, name } = this.keys;
+    return this.context.subscriptions.join<T>(channel, name, rule, 'shared', undefined, need, this.kind.name);
   }
 
   /** What is being done, for errors. @param what - as for {@link run} */
@@ -139,6 +140,7 @@ export interface SynchronizerContext {
   readonly executor: CommandExecutor;
   /** Whether a wait may still begin. */
   readonly closing: Closing;
+  readonly begun: (() => string | undefined) | undefined;
   /** The waiters sleep in its queues. */
   readonly subscriptions: Subscriptions;
   readonly objectListeners: ObjectListeners;

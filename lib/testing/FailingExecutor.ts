@@ -50,6 +50,10 @@ export class FailingExecutor implements CommandExecutor {
     this.#failures = failures;
   }
 
+  publish(channel: string, message: string): Promise<number> {
+    return this.#executor.publish(channel, message);
+  }
+
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: Readonly<Record<K, string>>,

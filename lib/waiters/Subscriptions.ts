@@ -1,8 +1,19 @@
 import type { Subscriber } from '../connection/pubsub/Subscriber';
 import { ShutdownError } from '../errors';
 import { Turns } from './Turns';
+import type { ObjectKind } from '../api';
 import type { Waiter, WaitOrder } from './Waiter';
 import { type QueueSubscription, WaitQueue, type WakeRule } from './WaitQueue';
+
+/** One caller that waits, for those who ask. */
+export interface Waiting<H extends object = object> {
+  readonly rawName: string;
+  /** Of a synchronizer. */
+  readonly kind: ObjectKind | undefined;
+  /** Since when (monotonic). */
+  readonly joinedAt: number;
+  readonly heir: H | undefined;
+}
 
 /** Settings of the subscriptions. */
 export interface SubscriptionSettings {
@@ -29,6 +40,8 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   readonly #unused = new Set<string>();
   /** Turns of locks that nobody here waits for, by channel, the longest resting first. */
   readonly #resting = new Map<string, Turns>();
+  /** Who listens to a channel that wakes nobody. */
+  readonly #listeners = new Map<string, (message: string) => void>();
   #interrupted = false;
   #closed = false;
   #shutdownError = (): ShutdownError => new ShutdownError();
@@ -41,8 +54,9 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
       message: (channel, message) => {
         const subscription = this.#subscriptions.get(channel);
         // Without a waiter it is mostly one of this client's own unlocks, sent before the channel was left.
-        if (subscription === undefined) this.#resting.get(channel)?.message();
-        else subscription.message(message);
+        if (subscription !== undefined) return subscription.message(message);
+        this.#resting.get(channel)?.message();
+        this.#listeners.get(channel)?.(message);
       },
       interrupted: () => this.#setInterrupted(true),
       restored: () => {
@@ -134,9 +148,18 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
    * @param rawName - of the object; its channel may be that of other names, too
    * @param heir - the acquisition that a holder of this process may hand the lock to. @default none
    * @param need - how many permits it waits for. @default 1
+   * @param kind - of a synchronizer
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(channel: string, rawName: string, rule: WakeRule, order: WaitOrder, heir?: H, need?: number): Waiter<T, H> {
+  join<T>(
+    channel: string,
+    rawName: string,
+    rule: WakeRule,
+    order: WaitOrder,
+    heir?: H,
+    need?: number,
+    kind?: ObjectKind,
+  ): Waiter<T, H> {
     if (this.#closed) throw this.#shutdownError();
     let subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) {
@@ -146,9 +169,32 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     if (queue === undefined) {
       const turns = this.#restingTurns(channel, rawName) ?? new Turns(rawName);
       this.#resting.delete(channel);
-      subscription.add((queue = new WaitQueue<H>(subscription, rule, turns)));
+      subscription.add((queue = new WaitQueue<H>(subscription, rule, turns, kind)));
     }
     return queue.join<T>(order, heir, need);
+  }
+
+  /** Everybody who waits. */
+  *waiting(): Generator<Waiting<H>> {
+    for (const { queues } of this.#subscriptions.values()) {
+      for (const { rawName, kind, waiters } of queues) {
+        for (const { joinedAt, heir } of waiters) yield { rawName, kind, joinedAt, heir };
+      }
+    }
+  }
+
+  /**
+   * Hears the messages of a channel that wakes nobody.
+   * @throws CommandError if the user may not; ShutdownError
+   */
+  listen(channel: string, listener: (message: string) => void): Promise<void> {
+    this.#listeners.set(channel, listener);
+    return this.subscribe(channel);
+  }
+
+  /** Ends {@link listen}. */
+  unlisten(channel: string): void {
+    if (this.#listeners.delete(channel) && !this.#closed) this.#subscriber.unsubscribe(channel);
   }
 
   /** Rejects every waiter and closes the subscriber. @param shutdownError - makes what they get, and who comes later */

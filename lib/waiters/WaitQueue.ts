@@ -1,3 +1,4 @@
+import type { ObjectKind } from '../api';
 import { SubscriptionTimeoutError } from '../errors';
 import { Alarm } from '../util/Alarm';
 import { Polling, type PolledQueue } from './Polling';
@@ -80,6 +81,8 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
   readonly rule: WakeRule;
   /** The turns that this process takes with others. */
   readonly turns: Turns;
+  /** Of a synchronizer. */
+  readonly kind: ObjectKind | undefined;
   readonly #subscription: QueueSubscription<H>;
   #head: Waiter<unknown, H> | undefined;
   /** Those behind the head. */
@@ -93,7 +96,8 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
   #retried = 0;
 
   /** Made by Subscriptions only. */
-  constructor(subscription: QueueSubscription<H>, rule: WakeRule, turns: Turns) {
+  constructor(subscription: QueueSubscription<H>, rule: WakeRule, turns: Turns, kind?: ObjectKind) {
+    this.kind = kind;
     this.#subscription = subscription;
     this.rawName = turns.rawName;
     this.rule = rule;
@@ -191,7 +195,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
   /** The channel is subscribed. A waiter that attempted before that may have missed a message. */
   subscribed(): void {
     this.interrupted();
-    for (const waiter of this.#all()) waiter.subscribed();
+    for (const waiter of this.waiters) waiter.subscribed();
   }
 
   /** The connection that listens is gone, or it is back. */
@@ -204,7 +208,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
   /** The channel cannot be subscribed: the wait of those who listen ends with the error. */
   refused(error: Error): void {
     this.#endPolling();
-    for (const waiter of this.#all()) waiter.refused(error);
+    for (const waiter of this.waiters) waiter.refused(error);
   }
 
   retryUnsubscribed(): void {
@@ -218,7 +222,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
   expire(since: number): number {
     const now = performance.now();
     let next = now + this.subscriptionTimeout;
-    for (const waiter of this.#all()) {
+    for (const waiter of this.waiters) {
       if (waiter.timed) continue;
       const due = Math.max(since, waiter.joinedAt) + this.subscriptionTimeout;
       if (due <= now) waiter.reject(new SubscriptionTimeoutError(this.channel, this.subscriptionTimeout));
@@ -263,12 +267,12 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
 
   /** Redis cannot be reached: each waiter finds out for itself, and now. */
   connectionLost(): void {
-    for (const waiter of this.#all()) waiter.attemptUnsubscribed();
+    for (const waiter of this.waiters) waiter.attemptUnsubscribed();
   }
 
   /** Ends every wait with an error. */
   rejectAll(error: Error): void {
-    for (const waiter of this.#all()) waiter.reject(error);
+    for (const waiter of this.waiters) waiter.reject(error);
   }
 
   /** If it is the head, it looks again after so many ms. One timer serves the whole queue. @returns whether it is */
@@ -301,7 +305,8 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     if (this.size === 0) this.#close();
   }
 
-  #all(): Waiter<unknown, H>[] {
+  /** All its waiters. */
+  get waiters(): readonly Waiter<unknown, H>[] {
     return [...(this.#head === undefined ? [] : [this.#head]), ...(this.#followers ?? []), ...(this.#shared ?? [])];
   }
 

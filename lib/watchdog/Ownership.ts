@@ -1,4 +1,5 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
+import type { ObjectKind } from '../api';
 import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Scope } from '../thread/threadScope';
@@ -41,6 +42,9 @@ export interface ValueIndex {
 
 /** One acquisition: what one `unlock` releases, and what the public `LockHold` stands for. */
 export interface Hold {
+  /** When it was acquired (monotonic), and by which line, if that is recorded. */
+  readonly since: number;
+  readonly callSite: string | undefined;
   /** Its explicit lease in ms; -1 = the watchdog renews it. */
   leaseMs: number;
   /** Monotonic end of the explicit lease; `Infinity` for the watchdog. */
@@ -82,6 +86,7 @@ export interface OwnershipIdentity extends Renewable {
   readonly key: string;
   /** The lock's name as the user gave it. */
   readonly name: string;
+  readonly kind: ObjectKind;
   /** The logical thread. */
   readonly threadId: number;
   /** How the watchdog renews it. */
@@ -99,6 +104,7 @@ export class Ownership implements OwnershipIdentity {
   readonly key: string;
   readonly name: string;
   readonly rawName: string;
+  readonly kind: ObjectKind;
   readonly threadId: number;
   readonly owner: string;
   readonly values: GroupValues | undefined;
@@ -127,6 +133,7 @@ export class Ownership implements OwnershipIdentity {
     this.key = identity.key;
     this.name = identity.name;
     this.rawName = identity.rawName;
+    this.kind = identity.kind;
     this.threadId = identity.threadId;
     this.owner = identity.owner;
     this.values = identity.values;

@@ -60,6 +60,11 @@ export class FakeExecutor implements CommandExecutor {
     return this.#unwritten.length + this.#unexecuted.length + this.#unanswered.length > 0;
   }
 
+  /** Nobody listens. */
+  publish(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
   laterTurn(): Promise<void> {
     return laterTurn();
   }

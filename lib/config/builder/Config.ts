@@ -3,7 +3,14 @@ import type { Credentials } from '../Credentials';
 import { Draft } from './Draft';
 import { Filled, type Hidden, reveal } from '../parse/Filled';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
-import type { Logger, ShardedSubscriptionMode, TlsSettings, TlsVersion, WatchdogThreadOption } from '../Settings';
+import type {
+  IntrospectionOption,
+  Logger,
+  ShardedSubscriptionMode,
+  TlsSettings,
+  TlsVersion,
+  WatchdogThreadOption,
+} from '../Settings';
 import type { NameMapper } from '../NameMapper';
 import { readDocument } from '../parse/readDocument';
 import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
@@ -159,6 +166,14 @@ export class Config {
    */
   setMaxHandOvers(times: number): this {
     return this.#set('maxHandOvers', times);
+  }
+
+  /**
+   * @param introspection - whether inspectors may ask this client what it holds and who waits; `{ callSites: true }`:
+   *   the lines that acquire are recorded for them, too. Default true. Not in Redisson
+   */
+  setIntrospection(introspection: IntrospectionOption): this {
+    return this.#set('introspection', introspection);
   }
 
   /** @param logger - where the client logs its events. Default nowhere. Not in Redisson */

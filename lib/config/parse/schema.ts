@@ -15,6 +15,7 @@ import {
   text,
   type TextForm,
 } from './parsers';
+import { introspection } from './introspection';
 import { watchdogThread } from './watchdogThread';
 
 /** Settings of one connection, for every way to find the servers. */
@@ -60,6 +61,7 @@ export const COMMON = {
   watchdogThread,
   strictThreads: flag,
   maxHandOvers: integer(0),
+  introspection,
   logger,
 } as const;
 
@@ -113,6 +115,8 @@ const FORMS: ReadonlyMap<string, TextForm> = new Map([
   ),
   // Of `watchdogThread`.
   ['maxStall', 'integer'],
+  // Of `introspection`.
+  ['callSites', 'boolean'],
 ]);
 
 /** @param key - the name of a setting @returns how to read its text in a file; `undefined` for ignored ones */

@@ -89,6 +89,9 @@ export interface CommandExecutor {
   /** Sends a plain command that changes nothing, or changes the same when repeated. */
   call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown>;
 
+  /** Publishes a message; on a cluster with sharded pub/sub, to the shard of the channel. @returns its receivers */
+  publish(channel: string, message: string): Promise<number>;
+
   /**
    * Why no command for this key can be sent now; `undefined` when it can, or nothing is known to be wrong.
    * @param what - what cannot be done, for the error

@@ -5,6 +5,7 @@ import type { Subscriptions } from '../../waiters/Subscriptions';
 import type { OwnershipTable } from '../../watchdog/OwnershipTable';
 import type { ThreadStart } from '../../watchdog/RenewalThread';
 import type { Watchdog } from '../../watchdog/Watchdog';
+import type { AcquireContext } from '../../acquire/Acquisition';
 import type { Closing } from '../../acquire/acquireWithin';
 import type { Rollback } from '../../acquire/Rollback';
 import type { Renewals } from '../../kinds/clientKind';
@@ -29,6 +30,8 @@ export interface LockContext {
   warnUnheard(name: string): void;
   /** Warns once per client that a hold of `acquire()` was dropped without `unlock()`. */
   readonly warnAbandoned: (name: string) => void;
+  /** See {@link AcquireContext.begun}. */
+  readonly begun: AcquireContext['begun'];
   /** Whether an acquisition may still begin. */
   readonly closing: Closing;
   /** Waiting calls in scopes, which may wait for their own scope. */

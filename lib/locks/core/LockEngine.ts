@@ -298,7 +298,7 @@ export class LockEngine {
     const { values, renewal } = kind;
     // A group lock and another lock of the same name are unrelated, so their keys must differ.
     const key = ownershipKey(values === undefined ? rawName : `${rawName}\u0000${values.key}`, owner);
-    this.#lastOwnership = new Ownership({ key, name, rawName, threadId, owner, values, renewal });
+    this.#lastOwnership = new Ownership({ key, name, rawName, kind: kind.name, threadId, owner, values, renewal });
     return this.#lastOwnership;
   }
 
@@ -314,6 +314,8 @@ export class LockEngine {
       ownerships.lose([{ ownership, why, gone: acquired.gone }]);
     }
     const hold: Hold = {
+      since: performance.now(),
+      callSite: target.callSite,
       leaseMs: request.leaseMs,
       leaseEnd: request.leaseMs === NO_LEASE ? Infinity : acquired.deadline,
       watchdogMs,

@@ -1,5 +1,6 @@
 import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import { LockLostError } from '../../errors';
+import type { Scope } from '../../thread/threadScope';
 import type { AcquireReply } from '../../scripts/replies';
 import { Acquisition, type Target } from '../../acquire/Acquisition';
 import type { Attempt, Wait } from '../../acquire/acquireWithin';
@@ -102,6 +103,14 @@ export class LockTarget implements Target<Acquired>, Heir {
     return this.ownership.owner;
   }
 
+  get around(): Scope | undefined {
+    return this.#call.around;
+  }
+
+  get callSite(): string | undefined {
+    return this.acquisition.callSite;
+  }
+
   get releasing(): boolean {
     return this.ownership.releasing;
   }
@@ -153,11 +162,12 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   join(): Wait<Acquired> {
     const { kind, name, rawName, owner } = this;
-    const { around, since } = this.#call;
+    const { since } = this.#call;
+    const { around } = this;
     if (around !== undefined) {
       this.selfWait ??= this.#context.selfWaits.begin(name, rawName, around, since, kind.values && this.ownership);
     }
-    if (kind.newWait !== undefined) return kind.newWait();
+    if (kind.newWait !== undefined) return kind.newWait(this);
     const order = this.count > 1 ? 'shared' : kind.waitOrder;
     const channel = kind.channelOf(rawName, owner);
     this.#wait = this.#context.subscriptions.join<Acquired>(channel, rawName, kind.wakeRule, order, this);

@@ -26,7 +26,12 @@ describe('waiting by back-off', () => {
           attempts.length >= succeedsAt ? { ok: true, value: 'taken' } : { ok: false, retryInMs: 60_000 },
         );
       },
-      join: () => new BackOffWait({ getNextSleepPeriod: () => periods.shift() ?? 1_000 }, waits),
+      join() {
+        const policy = { getNextSleepPeriod: () => periods.shift() ?? 1_000 };
+        const wait: BackOffWait = new BackOffWait(policy, () => waits.delete(wait));
+        waits.add(wait);
+        return wait;
+      },
       giveUp: () => undefined,
     };
   }

@@ -15,6 +15,7 @@ describe('resolveConfig', () => {
       maxRenewTimes: 0,
       maxHandOvers: 64,
       watchdogThread: false,
+      introspection: { callSites: false },
       strictThreads: false,
       shardedSubscriptionMode: 'AUTO',
       timeout: 3_000,
@@ -30,8 +31,8 @@ describe('resolveConfig', () => {
       tls: undefined,
     };
     for (const [key, value] of Object.entries(DEFAULTS)) {
-      it(`${key} is ${String(value)}`, () => {
-        expect(resolve()).to.have.property(key, value);
+      it(`${key} is ${JSON.stringify(value)}`, () => {
+        expect(resolve()).to.have.deep.property(key, value);
       });
     }
 

@@ -35,8 +35,8 @@ describe('undoing what nobody saw the end of', () => {
     return new ConnectionError('lost', true);
   }
 
-  function subject(): { name: string; rawName: string; threadId: number; owner: string } {
-    return { name: NAME, rawName: NAME, threadId: 1, owner: client.owner(1) };
+  function subject(): { kind: 'lock'; name: string; rawName: string; threadId: number; owner: string } {
+    return { kind: 'lock', name: NAME, rawName: NAME, threadId: 1, owner: client.owner(1) };
   }
 
   it('leaves a lock alone that the thread has taken again since', async () => {

@@ -39,7 +39,16 @@ export class FakeOwnerships {
     const now = performance.now();
     const end = now + (leaseMs === -1 ? watchdogMs : leaseMs);
     const leaseEnd = leaseMs === -1 ? Infinity : end;
-    const hold: Hold = { leaseMs, leaseEnd, watchdogMs, maxRenewals, renewals: 0, released: false };
+    const hold: Hold = {
+      since: 0,
+      callSite: undefined,
+      leaseMs,
+      leaseEnd,
+      watchdogMs,
+      maxRenewals,
+      renewals: 0,
+      released: false,
+    };
     this.table.add(this.ownership(name, thread), hold, end);
     return hold;
   }
@@ -49,7 +58,8 @@ export class FakeOwnerships {
     const owner = `client:${thread}`;
     const key = ownershipKey(name, owner);
     return (
-      this.table.get(key) ?? this.table.open({ key, name, rawName: name, threadId: thread, owner, renewal: this.kind })
+      this.table.get(key) ??
+      this.table.open({ kind: 'lock', key, name, rawName: name, threadId: thread, owner, renewal: this.kind })
     );
   }
 

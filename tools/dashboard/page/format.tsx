@@ -62,6 +62,8 @@ export function useClock(everyMs: number): number {
 export const VERDICTS = {
   free: ['free', '○'],
   held: ['held', '●'],
+  stuck: ['stuck', '■'],
+  'dead-lock': ['dead-lock', '↻'],
   'holder-gone': ['holder gone', '✕'],
   'not-renewed': ['not renewed', '◐'],
   'no-expiry': ['no expiry', '∞'],
