@@ -179,11 +179,11 @@ export class Ownership implements OwnershipIdentity {
 
   /** How long Redis must keep the lock for its holds, in ms from `now`; 0 without holds. */
   remainingMs(now: number): number {
-    let end = 0;
+    let ms = 0;
     for (const hold of this.holds) {
-      end = Math.max(end, hold.leaseMs === -1 ? now + hold.watchdogMs : hold.leaseEnd);
+      ms = Math.max(ms, hold.leaseMs === -1 ? hold.watchdogMs : leaseUntil(now, hold.leaseEnd));
     }
-    return Math.max(0, Math.ceil(end - now));
+    return Math.ceil(ms);
   }
 
   /**
@@ -285,6 +285,11 @@ export class Ownership implements OwnershipIdentity {
  */
 export function confirmedUntil(sentAt: number, leaseMs: number): number {
   return sentAt + leaseMs - Math.min(leaseMs / 10, 2 + leaseMs / 1_000);
+}
+
+/** The lease for which {@link confirmedUntil} gives `until`, in ms: Redis keeps the lock for that margin longer. */
+function leaseUntil(now: number, until: number): number {
+  return Math.min((until - now) / 0.9, (until - now + 2) / 0.999);
 }
 
 /**

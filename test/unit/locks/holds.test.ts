@@ -37,6 +37,19 @@ describe('LockHold and withLock', () => {
     expect(client.redis.exists(NAME)).to.equal(false);
   });
 
+  for (const leaseMs of [60, 10_000, 600_000]) {
+    it(`is over here before it is in Redis, also when an inner hold has been released (${leaseMs} ms)`, async () => {
+      const lock = client.lock();
+      const hold = (await lock.acquire({ threadId: 1, leaseTime: leaseMs })) as OwnHold;
+      await lock.lock(2 * leaseMs, undefined, 1);
+      await clock.tickAsync(leaseMs / 2);
+      await lock.unlock(1);
+      // By as much as clocks may drift apart until then, see docs/reliability.md.
+      const marginMs = 2 + leaseMs / 2_000;
+      expect(client.redis.pttl(NAME)).to.be.within(hold.remainingLeaseMs + marginMs, leaseMs / 2 + 1);
+    });
+  }
+
   for (const [how, give] of [
     ['unlock', (hold: LockHold) => hold.unlock()],
     ['leaving it to expire', (hold: LockHold) => (hold as OwnHold).setLease(1_000)],
