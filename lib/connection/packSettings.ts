@@ -38,9 +38,11 @@ const UNUSED = new Set([
  * Packs the settings of a connection for another thread. Names stay behind: the thread is given keys. So does what is
  * asked for credentials: the thread asks this one (`portLogins`).
  *
- * @throws ConfigError if a setting is a function, which no other thread can be given; it names the setting
+ * @throws ConfigError if a setting is a function, which no other thread can be given; it names the setting; or where the
+ *   runtime has no threads that serve
  */
 export function packSettings(settings: Settings): PackedSettings {
+  refuseRuntime(process.versions);
   const { topology, nameMapper: _names, logger: _logger, credentials: _asked, ...common } = settings;
   if (topology.kind !== 'client') {
     return { settings: pack({ ...common, topology }, ''), client: undefined };
@@ -49,6 +51,20 @@ export function packSettings(settings: Settings): PackedSettings {
     settings: pack(common, ''),
     client: packClient(topology.client.reveal() as unknown as Redis | Cluster),
   };
+}
+
+/**
+ * Bun and Deno do not give a thread's reports to code that asks for them without a turn of the event loop
+ * (`receiveMessageOnPort`): after a turn that took long every lock would be reported as lost, although it was renewed.
+ *
+ * @throws ConfigError there
+ */
+export function refuseRuntime({ bun, deno }: NodeJS.Dict<string>): void {
+  if (bun === undefined && deno === undefined) return;
+  throw new ConfigError(
+    `watchdogThread does not work on ${bun === undefined ? 'Deno' : 'Bun'}: locks that it renewed would be reported as ` +
+      'lost. Leave it off there: the main thread renews, and a lock is lost when that is blocked for longer than a lease.',
+  );
 }
 
 /** The reverse of {@link packSettings}. */

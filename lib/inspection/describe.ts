@@ -162,15 +162,16 @@ export async function describeNumber(redis: KeyReader, key: string): Promise<Num
   };
 }
 
-/** Client id, thread id, and what writers and transactions add. */
+/** Client id, thread id (in Rust `ThreadId(7)`, see docs/interop.md), and what writers and transactions add. */
 const OWNER =
-  /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):(-?\d{1,19})(:write)?(?::[0-9a-f-]{32,36})?$/;
+  /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(?:(-?\d{1,19})|ThreadId\((\d{1,19})\))(:write)?(?::[0-9a-f-]{32,36})?$/;
 /** Threads of this package that nobody gave an id begin here; those of Java are counted from 1. */
 const FIRST_AUTOMATIC = 2n ** 32n;
 
 /** Reads an owner of a lock. @returns `undefined` for anything else */
 export function parseOwner(owner: string): (OwnerDraft & { readonly writes: boolean }) | undefined {
-  const [, clientId, threadId, write] = OWNER.exec(owner) ?? [];
+  const [, clientId, plain, rust, write] = OWNER.exec(owner) ?? [];
+  const threadId = plain ?? rust;
   if (clientId === undefined || threadId === undefined) return undefined;
   const client = BigInt(threadId) >= FIRST_AUTOMATIC ? 'node' : 'unknown';
   return { owner, clientId, threadId, client, writes: write !== undefined };

@@ -3,8 +3,14 @@
 /** The oldest Node that package.json allows, and the newest of each line after it. */
 const NODE_VERSIONS = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
 
+/** Runtimes that are not Node. They run `program.cjs` and not mocha. */
+const OTHER_RUNTIMES = ['bun-1.4.5', 'deno-2.9.6'];
+
 /** The oldest ioredis that package.json allows, the newest 5.x, and the newest. */
 const IOREDIS_VERSIONS = ['5.6.0', '5.11.1', '6.0.0'];
+
+/** Packages that are installed as ioredis. */
+const OTHER_CLIENTS = ['iovalkey-0.4.0'];
 
 /** A line of releases of a server. Which release it is, is up to where it can be had. */
 export interface ServerLine {
@@ -24,10 +30,10 @@ const SERVER_LINES: readonly ServerLine[] = [
   { product: 'Valkey', line: '9' },
 ];
 
-/** How the servers stand together. */
-export type Topology = 'single' | 'sentinel' | 'cluster';
+/** How the servers stand together; `managed`: one behind each profile of `test/support/providers.ts` in turn. */
+export type Topology = 'single' | 'sentinel' | 'cluster' | 'managed';
 
-const TOPOLOGIES: readonly Topology[] = ['single', 'sentinel', 'cluster'];
+const TOPOLOGIES: readonly Topology[] = ['single', 'sentinel', 'cluster', 'managed'];
 
 /** The axes, in the order in which a cell names its values. */
 export const AXES = ['node', 'ioredis', 'server', 'topology'] as const;
@@ -40,8 +46,8 @@ export type Cell = Readonly<Record<Axis, string>>;
 
 /** The ids of the values of each axis. `--only` takes their beginnings. */
 export const VALUES: Readonly<Record<Axis, readonly string[]>> = {
-  node: NODE_VERSIONS.map((version) => `node-${version}`),
-  ioredis: IOREDIS_VERSIONS.map((version) => `ioredis-${version}`),
+  node: [...NODE_VERSIONS.map((version) => `node-${version}`), ...OTHER_RUNTIMES],
+  ioredis: [...IOREDIS_VERSIONS.map((version) => `ioredis-${version}`), ...OTHER_CLIENTS],
   server: SERVER_LINES.map(({ product, line }) => `${product.toLowerCase()}-${line}`),
   topology: TOPOLOGIES,
 };
@@ -51,9 +57,14 @@ export function serverLine(id: string): ServerLine {
   return SERVER_LINES[VALUES.server.indexOf(id)]!;
 }
 
-/** The version in the id of a Node or an ioredis. */
+/** The version in the id of a runtime or an ioredis. */
 export function versionIn(id: string): string {
   return id.slice(id.indexOf('-') + 1);
+}
+
+/** What it is a version of. */
+export function productIn(id: string): string {
+  return id.slice(0, id.indexOf('-'));
 }
 
 /** Something of each axis. */
@@ -77,7 +88,11 @@ export const SHORT: Readonly<Record<Topology, readonly string[]>> = {
   single: [EVERY_CELL, 'test/unit/connection/ioredisCompat.test.ts'],
   sentinel: [EVERY_CELL],
   cluster: [EVERY_CELL],
+  managed: [EVERY_CELL],
 };
+
+/** What a cell runs whose runtime is not Node. */
+export const OTHER_RUNTIME = ['test/matrix/runtime.test.ts'];
 
 /** What a cell runs unless it is told otherwise: the locks, the families, the faults and the command, a minute or two. */
 export const CORE: Readonly<Record<Topology, readonly string[]>> = {
@@ -104,6 +119,7 @@ export const CORE: Readonly<Record<Topology, readonly string[]>> = {
     'test/redis/locks/cluster.test.ts',
     'test/redis/synchronizers/cluster.test.ts',
   ],
+  managed: SHORT.managed,
 };
 
 /** What `--whole` runs in a cell: everything that sees a server. */
@@ -118,4 +134,5 @@ export const WHOLE: Readonly<Record<Topology, readonly string[]>> = {
   ],
   sentinel: [EVERY_CELL, 'test/topologies/**/*.test.ts'],
   cluster: [EVERY_CELL, 'test/topologies/**/*.test.ts', 'test/redis/{locks,synchronizers}/cluster.test.ts'],
+  managed: [EVERY_CELL, 'test/topologies/{providers,endpoints}.test.ts'],
 };

@@ -9,11 +9,12 @@ export const IOREDIS_FOLDER = 'IOREDISSON_TEST_IOREDIS';
  * Installs a version of ioredis into test/matrix/versions (which git ignores), unless it is there already.
  *
  * @param version - exact, e.g. `5.6.0`
+ * @param name - of the package that is used as ioredis
  * @returns its folder; `undefined` when it could not be installed
  */
-export function ioredisFolder(version: string): string | undefined {
-  const place = path.join(__dirname, 'versions', `ioredis-${version}`);
-  const folder = path.join(place, 'node_modules', 'ioredis');
+export function ioredisFolder(version: string, name = 'ioredis'): string | undefined {
+  const place = path.join(__dirname, 'versions', `${name}-${version}`);
+  const folder = path.join(place, 'node_modules', name);
   if (installed(folder) === version) return folder;
   fs.rmSync(place, { recursive: true, force: true });
   fs.mkdirSync(place, { recursive: true });
@@ -26,7 +27,7 @@ export function ioredisFolder(version: string): string | undefined {
     '--save-exact',
     '--loglevel=error',
   ];
-  npm(place, ['install', `ioredis@${version}`, ...flags]);
+  npm(place, ['install', `${name}@${version}`, ...flags]);
   return installed(folder) === version ? folder : undefined;
 }
 

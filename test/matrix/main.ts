@@ -2,13 +2,26 @@ import { Command, Option } from 'commander';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
-import { allCells, AXES, CORE, onEachAxis, SHORT, VALUES, WHOLE, type Axis, type Cell, type Topology } from './axes';
+import {
+  allCells,
+  AXES,
+  CORE,
+  onEachAxis,
+  OTHER_RUNTIME,
+  productIn,
+  SHORT,
+  VALUES,
+  WHOLE,
+  type Axis,
+  type Cell,
+  type Topology,
+} from './axes';
 import { chosen } from './chosen';
 import { page, type MatrixRun, type Outcome } from './page';
 import { pairwise } from './pairwise';
 import { runCell, type Equipment } from './runCell';
 import { findServer } from './servers';
-import { findIoredis, findNode, VERSIONS, type Found } from './versions';
+import { findIoredis, findRuntime, VERSIONS, type Found } from './versions';
 
 const PAGE = path.join(projectRoot, 'docs', 'compatibility.md');
 
@@ -83,7 +96,7 @@ async function main(): Promise<void> {
 function commandLine(): Command {
   const known = AXES.flatMap((axis) => VALUES[axis]).join(', ');
   return new Command('npm run test:matrix --')
-    .description('Runs tests on each combination of Node, ioredis, server and topology.')
+    .description('Runs tests on each combination of runtime, ioredis, server and topology.')
     .option('--only <values>', `comma-separated, beginnings will do: ${known}`)
     .option('--pairwise', 'few cells, in which every pair of values of two axes occurs')
     .option('--list', 'only prints the cells')
@@ -112,7 +125,8 @@ async function runAll({ cells, before, stock, tests, files, jobs, deadline }: Pl
         console.log(`not run  ${titleOf(cell)}: no time left`);
         continue;
       }
-      const chosenFiles = files.length > 0 ? files : FILES[tests][cell.topology as Topology];
+      const own = productIn(cell.node) === 'node' ? FILES[tests][cell.topology as Topology] : OTHER_RUNTIME;
+      const chosenFiles = files.length > 0 ? files : own;
       const end = await runCell(cell, equipment(cell, stock), chosenFiles, CELL_MS[tests]);
       const { passed, failed, skipped, succeeded } = end;
       outcomes[index] = { cell, passed, failed, skipped, succeeded };
@@ -138,7 +152,7 @@ function print(cells: readonly Cell[]): void {
 /** Downloads what is not there yet, everything beside each other. */
 async function prepare(wanted: Record<Axis, readonly string[]>): Promise<Stock> {
   const finding: (readonly [id: string, Promise<Found<{ readonly path: string }>>])[] = [
-    ...wanted.node.map((id) => [id, findNode(id)] as const),
+    ...wanted.node.map((id) => [id, findRuntime(id)] as const),
     ...wanted.server.map((id) => [id, findServer(id)] as const),
     ...wanted.ioredis.map((id) => [id, findIoredis(id)] as const),
   ];

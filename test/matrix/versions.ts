@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { runCommand } from './runCommand';
-import { versionIn } from './axes';
+import { productIn, versionIn } from './axes';
 import { installed, ioredisFolder } from './ioredisFolder';
 
 /** Where what the matrix installs is kept. git ignores it. */
@@ -27,20 +27,46 @@ const FLAGS = [
 /** Installs ioredis of the version in the id, unless it is there already. */
 export async function findIoredis(id: string): Promise<Found<{ readonly path: string }>> {
   const version = versionIn(id);
-  const folder = ioredisFolder(version);
-  return folder === undefined ? { reason: `ioredis ${version} could not be installed` } : { version, path: folder };
+  const name = productIn(id);
+  const folder = ioredisFolder(version, name);
+  return folder === undefined ? { reason: `${name} ${version} could not be installed` } : { version, path: folder };
 }
 
-/** Installs Node of the version in the id, unless it is the one that runs us or there already. */
-export async function findNode(id: string): Promise<Found<{ readonly path: string }>> {
+/** As npm calls it, and where the program is in it. */
+const RUNTIMES: Readonly<Record<string, { readonly names: () => readonly string[]; readonly binary: string }>> = {
+  node: { names: () => [`node-${process.platform}-${process.arch}`], binary: 'bin/node' },
+  bun: {
+    // The second is for processors without AVX2, or for Alpine; npm refuses what is of another platform.
+    names: () => {
+      const name = `@oven/bun-${process.platform}-${process.arch === 'arm64' ? 'aarch64' : process.arch}`;
+      return [name, `${name}-baseline`];
+    },
+    binary: 'bin/bun',
+  },
+  deno: {
+    names: () => [`@deno/${process.platform}-${process.arch}${process.platform === 'linux' ? '-glibc' : ''}`],
+    binary: 'deno',
+  },
+};
+
+/** Installs the runtime of the version in the id, unless it is the one that runs us or there already. */
+export async function findRuntime(id: string): Promise<Found<{ readonly path: string }>> {
   const version = versionIn(id);
-  if (process.version === `v${version}`) return { version, path: process.execPath };
-  const name = `node-${process.platform}-${process.arch}`;
-  const folder = await fromNpm(name, version);
-  if (folder === undefined) return { reason: `Node ${version} (npm package ${name}) could not be installed` };
-  const binary = path.join(folder, 'bin', 'node');
-  const { succeeded } = await runCommand(binary, ['--version'], { limitMs: 20_000 });
-  return succeeded ? { version, path: binary } : { reason: `Node ${version} does not start on this machine` };
+  if (id === `node-${process.version.slice(1)}`) return { version, path: process.execPath };
+  const { names, binary } = RUNTIMES[productIn(id)]!;
+  let reason = '';
+  for (const name of names()) {
+    const folder = await fromNpm(name, version);
+    if (folder === undefined) {
+      reason ||= `${id} (npm package ${name}) could not be installed`;
+      continue;
+    }
+    const file = path.join(folder, binary);
+    const { succeeded } = await runCommand(file, ['--version'], { limitMs: 20_000 });
+    if (succeeded) return { version, path: file };
+    reason = `${id} does not start on this machine`;
+  }
+  return { reason };
 }
 
 async function fromNpm(name: string, version: string): Promise<string | undefined> {

@@ -58,6 +58,18 @@ describe('the Inspector', function () {
     expect(verdict.kind).to.equal('held');
   });
 
+  it('D14: owners of redisson-rs are shown, and may be alive', async () => {
+    const owner = `${GONE}:ThreadId(7)`;
+    await heldBy('rust', owner);
+    await heldBy('none', `${GONE}:ThreadId(x)`);
+    await heldBy('half', `${GONE}:7)`);
+    const { holders, verdict } = await inspector.inspect('rust');
+    expect(holders.map((one) => [one.owner, one.clientId, one.threadId])).to.deep.equal([[owner, GONE, '7']]);
+    expect(verdict.kind).to.equal('held');
+    expect((await inspector.list()).map(({ name }) => name)).to.deep.equal(['rust']);
+    for (const name of ['none', 'half']) expect((await inspector.inspect(name)).verdict.kind).to.equal('wrong-type');
+  });
+
   it('a group of values: each owner with how many values it has, not those whose time is over; it is released whole', async () => {
     const other = trackClient(Redisson.create(server.url));
     const mine = client.getMultiLock('g', ['a', 'b']);

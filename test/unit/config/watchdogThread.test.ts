@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { Config, type RedissonOptions } from '../../../lib';
 import { Redisson } from '../../../lib/Redisson';
 import { resolveConfig } from '../../../lib/config';
-import { packSettings, unpackSettings } from '../../../lib/connection/packSettings';
+import { packSettings, refuseRuntime, unpackSettings } from '../../../lib/connection/packSettings';
 import { connectionOptions } from '../../../lib/connection/link/connectionOptions';
 import { expectConfigError, resolve } from './support';
 
@@ -22,6 +22,12 @@ describe('watchdogThread', () => {
     for (const wrong of ['yes', 1, [], { maxStall: 0 }, { maxStall: 1.5 }, { maxStal: 1 }]) {
       expectConfigError(() => resolve({ watchdogThread: wrong as never }), /watchdogThread/);
     }
+  });
+
+  it('is refused on Bun and Deno, by their names (D13)', () => {
+    expectConfigError(() => refuseRuntime({ node: '24.3.0', bun: '1.4.5' }), /watchdogThread does not work on Bun/);
+    expectConfigError(() => refuseRuntime({ node: '24.2.0', deno: '2.9.6' }), /watchdogThread does not work on Deno/);
+    refuseRuntime(process.versions);
   });
 
   it('is read from YAML, with variables', () => {
