@@ -44,6 +44,7 @@ export function libraryEntries(): string[] {
 export async function writeLibrary(folder: string): Promise<void> {
   const modules = await writeCommonJs(folder);
   await writeModules(path.join(folder, 'esm'), modules);
+  await writeYaml(path.join(folder, 'esm', 'yaml'));
   writeLicences(path.join(folder, 'dashboard'), pageInputs());
   await writeLuaParser(path.join(folder, 'testing'));
 }
@@ -61,7 +62,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
-    plugins: [dashboardPage, luaParserAt('./luaparse.js')],
+    plugins: [dashboardPage, versionOfPackage, luaParserAt('./luaparse.js')],
   });
   for (const file of outputFiles) {
     const { code } = await transform(file.text, {
@@ -105,7 +106,13 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     minifySyntax: true,
     // Only a bundle has these modules, and it is not beside the file of the thread.
     define: { WATCHDOG_THREAD_FILE: '""' },
-    plugins: [luaParserAt('../../../testing/luaparse.js'), modulesApart, modulesForBundlers, dashboardPage],
+    plugins: [
+      luaParserAt('../../../testing/luaparse.js'),
+      modulesApart,
+      modulesForBundlers,
+      versionOfPackage,
+      dashboardPage,
+    ],
   });
 }
 
@@ -126,14 +133,50 @@ const modulesApart: Plugin = {
   },
 };
 
-/** Modules that load something only when it is asked for, by `require`: a bundler is given an import that it can follow. */
+/**
+ * Modules that use `require`, which an ES module has not: a bundler is given an import that it can follow. That of yaml
+ * leads to a copy beside it. The one that Node would load is CommonJS, and requires Node's own modules: esbuild makes a
+ * bundle of it that stops at its first line (D10).
+ */
 const modulesForBundlers: Plugin = {
   name: 'modules for bundlers',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]config[\\/]parse[\\/]yamlLibrary\.ts$/ }, () => ({
-      contents: "import * as yaml from 'yaml'; export function yamlLibrary() { return yaml; }",
+      contents: "import * as yaml from '../../yaml/yaml'; export function yamlLibrary() { return yaml; }",
       loader: 'ts',
     }));
+    onLoad({ filter: /[\\/]frameworks[\\/]needPeer\.ts$/ }, () => ({
+      contents: 'export function needPeer() {}',
+      loader: 'ts',
+    }));
+  },
+};
+
+/** `yaml/yaml.mjs`: its build for browsers is made of ES modules, and needs nothing of Node. */
+async function writeYaml(folder: string): Promise<void> {
+  const manifest = createRequire(__filename).resolve('yaml/package.json');
+  const { metafile } = await build({
+    ...COMMON,
+    entryPoints: [path.join(path.dirname(manifest), 'browser', 'index.js')],
+    outfile: path.join(folder, 'yaml.mjs'),
+    packages: 'bundle',
+    platform: 'neutral',
+    minify: true,
+    metafile: true,
+  });
+  writeLicences(folder, Object.keys(metafile.inputs));
+}
+
+/** The version, as a text: a bundle has no package.json beside it. */
+const versionOfPackage: Plugin = {
+  name: 'version of the package',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]util[\\/]packageVersion\.ts$/ }, () => {
+      const { version } = JSON.parse(fs.readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
+        readonly version: string;
+      };
+      return { contents: `export const packageVersion = ${JSON.stringify(version)};`, loader: 'ts' };
+    });
   },
 };
 

@@ -7,7 +7,10 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { fastifyPlugin } from 'fastify-plugin';
 import type { LockHold, RedissonClient, RLock, RunOptions } from '../api';
 import { hostedClient, type HostOptions } from '../frameworks/hostedClient';
+import { needPeer } from '../frameworks/needPeer';
 import { lockForRequest, type RequestLock, type ResponseLike } from '../frameworks/requestLock';
+
+needPeer('ioredisson/fastify', 'fastify', '5.0');
 
 export type { HostOptions } from '../frameworks/hostedClient';
 export type { RequestLock } from '../frameworks/requestLock';

@@ -3,6 +3,10 @@
  * @module ioredisson/nestjs
  */
 
+import { needPeer } from '../frameworks/needPeer';
+
+needPeer('ioredisson/nestjs', '@nestjs/common', '10.0');
+
 export {
   type RedissonHealth,
   RedissonHealthError,

@@ -119,6 +119,7 @@ export class LockTelemetry implements LockListener<Context> {
       span.setAttribute('ioredisson.lock.outcome', outcome!);
       if (isUnexpectedLoss(message)) instruments.lost.add(1, attributes);
       if (outcome === 'lost') {
+        span.setAttribute('error.type', typeOf(error));
         span.addEvent('lock lost', { 'exception.type': typeOf(error), 'exception.message': textOf(error) });
         span.setStatus({ code: SpanStatusCode.ERROR, message: textOf(error) });
       } else if (error !== undefined) fail(span, error);
@@ -227,6 +228,7 @@ function contextStore(): AsyncLocalStorage<Context> {
 }
 
 function fail(span: Span, error: unknown): void {
+  span.setAttribute('error.type', typeOf(error));
   span.recordException(error instanceof Error ? error : String(error));
   span.setStatus({ code: SpanStatusCode.ERROR, message: textOf(error) });
 }

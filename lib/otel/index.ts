@@ -5,7 +5,12 @@
 
 import { type Meter, type MeterProvider, metrics } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
+import { needPeer } from '../frameworks/needPeer';
+import { packageVersion } from '../util/packageVersion';
 import { LockTelemetry } from './LockTelemetry';
+
+needPeer('ioredisson/otel', '@opentelemetry/api', '1.9');
+needPeer('ioredisson/otel', '@opentelemetry/instrumentation', '0.200');
 
 /** Options of {@link RedissonInstrumentation}. */
 export interface RedissonInstrumentationConfig extends InstrumentationConfig {
@@ -19,9 +24,6 @@ export interface RedissonInstrumentationConfig extends InstrumentationConfig {
 
 /** The name of the instrumentation, of its tracer and of its meter. */
 const NAME = 'ioredisson';
-/** Of the names and attributes, not of the package. */
-const VERSION = '1.0.0';
-
 /**
  * OpenTelemetry for all locks and synchronizers of this process, of every client:
  * `registerInstrumentations({ instrumentations: [new RedissonInstrumentation()] })`.
@@ -46,7 +48,7 @@ export class RedissonInstrumentation extends InstrumentationBase<RedissonInstrum
 
   /** Enabled at once, unless `enabled` is `false`. */
   constructor(config: RedissonInstrumentationConfig = {}) {
-    super(NAME, VERSION, config);
+    super(NAME, packageVersion, config);
   }
 
   /** Nothing is patched. */
@@ -79,7 +81,7 @@ export class RedissonInstrumentation extends InstrumentationBase<RedissonInstrum
     if (this.hasOwnMeters === true) return this.meter;
     const provider = metrics.getMeterProvider();
     if (this.globalMeters?.provider !== provider) {
-      this.globalMeters = { provider, meter: provider.getMeter(NAME, VERSION) };
+      this.globalMeters = { provider, meter: provider.getMeter(NAME, packageVersion) };
     }
     return this.globalMeters.meter;
   }

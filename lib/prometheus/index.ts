@@ -5,8 +5,11 @@
 
 import { Counter, Gauge, Histogram, register as defaultRegister, type Registry } from 'prom-client';
 import type { AcquireMessage, AcquireSubject, HoldMessage } from '../api';
+import { needPeer } from '../frameworks/needPeer';
 import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../telemetry/followLocks';
 import { Longest, type UnderWay } from '../telemetry/Longest';
+
+needPeer('ioredisson/prometheus', 'prom-client', '15.0');
 
 /** Options of {@link collectLockMetrics}. */
 export interface LockMetricsOptions {

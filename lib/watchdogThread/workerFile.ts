@@ -1,5 +1,4 @@
 import * as fs from 'node:fs';
-import { createRequire } from 'node:module';
 import * as path from 'node:path';
 
 /**
@@ -18,6 +17,8 @@ export function workerFile(): string {
     const beside = path.resolve(__dirname, WATCHDOG_THREAD_FILE);
     if (isOurs(beside)) return beside;
   }
+  // Asked for in a way that bundlers do not follow: webpack warns of an import, and takes package.json into the bundle.
+  const { createRequire } = process.getBuiltinModule('node:module');
   for (const from of [process.argv[1], path.resolve('program.js')]) {
     if (from === undefined) continue;
     try {

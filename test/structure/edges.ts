@@ -136,8 +136,8 @@ export const EDGES: Edges = {
   ],
   'locks/multi': ['acquire', 'config', 'errors', 'locks/core', 'telemetry', 'types:api', 'types:thread', 'util'],
   nestjs: ['Redisson.ts', 'decorators', 'errors', 'frameworks', 'types:api', 'util'],
-  otel: ['telemetry', 'types:api'],
-  prometheus: ['telemetry', 'types:api'],
+  otel: ['frameworks', 'telemetry', 'types:api', 'util'],
+  prometheus: ['frameworks', 'telemetry', 'types:api'],
   scripts: [],
   synchronizers: [
     'acquire',
@@ -172,7 +172,7 @@ export const EDGES: Edges = {
   ],
   'testing/store': [],
   thread: [],
-  util: ['types:api'],
+  util: ['..', 'types:api'],
   waiters: ['errors', 'types:acquire', 'types:api', 'types:connection/pubsub', 'util'],
   watchdog: [
     'acquire',

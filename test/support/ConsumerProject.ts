@@ -46,9 +46,14 @@ export class ConsumerProject {
     return file;
   }
 
-  /** Runs a command in the project; never rejects. */
-  run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RunResult> {
-    const options = { cwd: this.folder, timeout: RUN_TIMEOUT_MS, env: { ...process.env, ...env } };
+  /** Runs a command in the project; never rejects. @param timeout - what it is killed after, in ms */
+  run(
+    command: string,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+    timeout = RUN_TIMEOUT_MS,
+  ): Promise<RunResult> {
+    const options = { cwd: this.folder, timeout, env: { ...process.env, ...env } };
     return new Promise((resolve) => {
       execFile(command, [...args], options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;

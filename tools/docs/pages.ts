@@ -34,7 +34,10 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
   { text: 'Recipes', folder: 'recipes' },
   { text: 'Coming from', folder: 'migration' },
   { text: 'When something fails', pages: ['something-hangs', 'reliability', 'errors', 'troubleshooting', 'faq'] },
-  { text: 'In your application', pages: ['configuration', 'frameworks', 'nestjs', 'testing', 'threads', 'security'] },
+  {
+    text: 'In your application',
+    pages: ['configuration', 'frameworks', 'nestjs', 'bundlers', 'testing', 'threads', 'security'],
+  },
   { text: 'In operation', pages: ['observability', 'dashboard', 'inspection', 'doctor', 'cli'] },
   {
     text: 'Background',

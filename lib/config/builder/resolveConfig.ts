@@ -101,9 +101,13 @@ function fromUrl(
   values: CommonValues,
   environment: Readonly<Record<string, string | undefined>>,
 ): Settings {
-  const variable = environment[URL_VARIABLE] ?? '';
+  const variable = environment[URL_VARIABLE];
+  if (url === undefined && variable?.trim() === '') {
+    // A secret that was not filled in: nobody means another server by that.
+    throw new ConfigError(`The environment variable ${URL_VARIABLE} is empty. Set it, or unset it for ${DEFAULT_URL}.`);
+  }
   const parsed =
-    url === undefined && variable !== ''
+    url === undefined && variable !== undefined
       ? parseAddress(variable, `The environment variable ${URL_VARIABLE}`)
       : parseAddress(url === undefined ? DEFAULT_URL : url, 'url');
   if (parsed.database !== undefined && values.database !== undefined && parsed.database !== values.database) {

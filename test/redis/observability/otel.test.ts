@@ -10,9 +10,12 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { Redisson } from '../../../lib';
 import { RedissonInstrumentation, type RedissonInstrumentationConfig } from '../../../lib/otel';
+import { projectRoot } from '../../../tools/buildOutput';
 import { sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 import { KINDS } from './kinds';
@@ -198,7 +201,19 @@ describe('ioredisson/otel', () => {
     await blocker.unlock();
   });
 
-  it('shows a time-out and an abort as outcomes, and an error as an error', async () => {
+  it('D14: the version of the scopes is that of the package', async () => {
+    instrument();
+    await client.getLock(name).withLock(() => undefined);
+    const { version } = JSON.parse(fs.readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
+      readonly version: string;
+    };
+    const [span] = spans('lock hold');
+    expect(span!.instrumentationScope).to.include({ name: 'ioredisson', version });
+    const { resourceMetrics } = await reader.collect();
+    expect(resourceMetrics.scopeMetrics.map(({ scope }) => scope.version)).to.deep.equal([version]);
+  });
+
+  it('D14: shows a time-out and an abort as outcomes, and an error as an error with its type', async () => {
     instrument();
     const blocker = await newClient().getLock(name).acquire();
     exporter.reset();
@@ -210,13 +225,14 @@ describe('ioredisson/otel', () => {
     expect(
       spans('lock acquire').map(({ attributes, status, events }) => [
         attributes['ioredisson.lock.outcome'],
+        attributes['error.type'],
         status.code,
         events.map((event) => event.name),
       ]),
     ).to.deep.equal([
-      ['timeout', SpanStatusCode.UNSET, []],
-      ['aborted', SpanStatusCode.UNSET, []],
-      ['error', SpanStatusCode.ERROR, ['exception']],
+      ['timeout', undefined, SpanStatusCode.UNSET, []],
+      ['aborted', undefined, SpanStatusCode.UNSET, []],
+      ['error', 'CommandError', SpanStatusCode.ERROR, ['exception']],
     ]);
     expect(await total('ioredisson.lock.acquisitions')).to.equal(4);
     expect(await total('ioredisson.lock.waiters')).to.equal(0);
@@ -230,7 +246,7 @@ describe('ioredisson/otel', () => {
     const [lost] = spans('lock hold');
     expect(lost!.events.map((event) => event.name)).to.deep.equal(['lock lost']);
     expect(lost!.status.code).to.equal(SpanStatusCode.ERROR);
-    expect(lost!.attributes).to.include({ 'ioredisson.lock.outcome': 'lost' });
+    expect(lost!.attributes).to.include({ 'ioredisson.lock.outcome': 'lost', 'error.type': 'LockLostError' });
     expect(await total('ioredisson.lock.lost')).to.equal(1);
     const closing = newClient();
     await closing.getLock(name).lock(1_000);

@@ -65,8 +65,13 @@ describe('resolveConfig', () => {
       }
     });
 
-    it('an empty REDIS_URL is none', () => {
-      expect(resolve(undefined, { REDIS_URL: '' }).topology).to.deep.include({ kind: 'single' });
+    it('D14: an empty REDIS_URL is refused, not taken for the default', () => {
+      for (const REDIS_URL of ['', '  ']) {
+        for (const input of [undefined, {}, { lockWatchdogTimeout: 10_000 }]) {
+          expectConfigError(() => resolve(input, { REDIS_URL }), /REDIS_URL is empty.*unset it/);
+        }
+        expect(resolve('redis://h', { REDIS_URL }).topology).to.deep.include({ kind: 'single' });
+      }
     });
 
     it('a bad REDIS_URL is named as such', () => {
