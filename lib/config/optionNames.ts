@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors';
-import { nearest } from '../util/describe';
+import { describe, nearest } from '../util/describe';
 
 /** The options of an operation of a lock or a synchronizer: see `ThreadOptions`. */
 export const THREAD_OPTIONS: ReadonlySet<string> = new Set(['threadId', 'signal']);
@@ -27,13 +27,17 @@ export const PERMIT_HOLD_OPTIONS: ReadonlySet<string> = new Set([...PERMIT_RUN_O
 export const SHUTDOWN_OPTIONS: ReadonlySet<string> = new Set(['drain']);
 
 /**
- * Refuses a misspelt option. If it were ignored, a call could for example acquire without the intended `leaseTime`.
+ * Refuses a misspelt option. If it were ignored, a call could for example acquire without the intended `leaseTime`. So
+ * it refuses a list, a Map or an Error, which have no options at all.
  *
  * @param options - the options of the caller
  * @param known - the known names
  * @throws ConfigError for any other name; it suggests the nearest known one
  */
 export function checkOptionNames(options: object, known: ReadonlySet<string>): void {
+  if (Object.prototype.toString.call(options) !== '[object Object]') {
+    throw new ConfigError(`options must be an object with ${[...known].join(', ')}, got ${describe(options)}`);
+  }
   // Inherited names are read as well. This is faster than a list of the names.
   for (const name in options) if (!known.has(name)) throw unknownOption(name, known);
 }

@@ -47,6 +47,11 @@ function badCalls(): [string, Call][] {
     ['lock with options that are none', (lock) => lock.lock(-1, undefined, 'me' as never)],
     ['acquire with options that are none', (lock) => lock.acquire('me' as never)],
     ['lock with a signal that is none', (lock) => lock.lock(-1, undefined, { signal: {} as AbortSignal })],
+    ['C17: acquire([])', (lock) => lock.acquire([] as never)],
+    ['C17: lock with a list', (lock) => lock.lock(-1, undefined, [] as never)],
+    ['C17: tryLock([])', (lock) => lock.tryLock([] as never)],
+    ['C17: withLock with a Map', (lock) => lock.withLock(() => undefined, new Map() as never)],
+    ['C17: unlock with a Date', (lock) => lock.unlock(new Date() as never)],
     ['withLock without work', (lock) => lock.withLock(undefined as never)],
   );
   return calls;
