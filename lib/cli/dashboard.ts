@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP, isIPv4 } from 'node:net';
-import { constants, hostname } from 'node:os';
-import { createDashboard } from '../dashboard';
+import { constants, hostname, networkInterfaces } from 'node:os';
+import { createDashboard, type DashboardOptions } from '../dashboard';
 import { Redisson } from '../index';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
@@ -13,6 +13,8 @@ export interface DashboardCommandOptions extends ClientOptions {
   readonly host: string;
   readonly port: number;
   readonly allowUnlock?: true;
+  readonly label?: string;
+  readonly color?: DashboardOptions['color'];
 }
 
 /** A request has to be there as a whole within this, in ms. */
@@ -22,7 +24,7 @@ const MAX_CONNECTIONS = 2_500;
 
 /** `ioredisson dashboard`: serves the page until a signal ends it. @returns the exit code */
 export async function dashboard(options: DashboardCommandOptions): Promise<number> {
-  const { host, port, allowUnlock = false } = options;
+  const { host, port, allowUnlock = false, label, color } = options;
   const client = Redisson.create(await readClientOptions(options));
   let exitCode: number = ExitCode.ok;
   let end = (): void => undefined;
@@ -36,6 +38,9 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
     redisson: client,
     readOnly: !allowUnlock,
     watchAlways: true,
+    ...(label !== undefined && { label }),
+    ...(color !== undefined && { color }),
+    ...(isIP(host) === 0 && { hosts: [host, ...ownNames()] }),
     audit: ({ name, kind, released, error, remoteAddress = 'unknown', holders }) => {
       const what = error === undefined ? (released === true ? 'released' : 'not held') : `failed: ${error}`;
       say(`unlock '${name}' (${kind}) from ${remoteAddress}: ${what}; holders: ${holders.join(', ') || 'none'}`);
@@ -75,6 +80,12 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   }).catch((error: unknown) => {
     throw new Failure(`cannot serve on ${host}:${port}: ${(error as Error).message}`, ExitCode.usage, { cause: error });
   });
+}
+
+/** The names and addresses of this machine. */
+function ownNames(): string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
+  return ['localhost', hostname(), ...addresses.map((one) => (isIPv4(one) ? one : `[${one}]`))];
 }
 
 /**

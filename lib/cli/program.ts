@@ -190,6 +190,12 @@ function addDashboard(program: Command, actions: Actions, done: Done): void {
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .addOption(new Option('--port <n>', 'the port; 0 = any').argParser(portArgument).default(DEFAULT_PORT))
     .option('--allow-unlock', 'let the page release locks, whoever holds them')
+    .option('--label <text>', 'what the page calls this Redis: production, staging')
+    .addOption(
+      new Option('--color <name>', 'the colour of the label (default: by what it says)').choices([
+        ...['red', 'amber', 'green', 'blue', 'purple'],
+      ]),
+    )
     .action(async (options: DashboardCommandOptions) => done(await actions.dashboard(options)));
 }
 

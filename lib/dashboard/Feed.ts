@@ -3,6 +3,7 @@ import type { ForcedUnlock, ObjectReport, WatchListener, WatchOptions } from '..
 import { Health } from './Health';
 import { eventsBetween, eventsOfRemoval, History } from './History';
 import { type KnownLocks, ProcessEvents } from './ProcessEvents';
+import { Restarts } from './Restarts';
 import { detailOf, track, type Tracked } from './rows';
 import type { LockDetail, LockEvent } from './wire';
 
@@ -11,6 +12,8 @@ export interface LockSource {
   watch(listener: WatchListener, options: WatchOptions): () => void;
   inspect(name: string): Promise<ObjectReport>;
   releaseFrom(name: string, holders: readonly string[]): Promise<ForcedUnlock>;
+  /** Which processes the servers are; empty where that may not be asked. */
+  serverRuns(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -37,6 +40,7 @@ export class Feed {
   readonly #history = new History();
   readonly #process: ProcessEvents;
   readonly #health: Health;
+  readonly #restarts: Restarts;
   readonly #listeners = new Set<FeedListener>();
   #users = 0;
   #stopWatch: (() => void) | undefined;
@@ -56,6 +60,7 @@ export class Feed {
     };
     this.#process = new ProcessEvents(this.#history, known, (name) => this.#tell(name));
     this.#health = new Health(redisson, () => this.#tell());
+    this.#restarts = new Restarts(source, redisson, (lost) => this.#health.lose(lost));
   }
 
   get health(): Health['view'] {
@@ -139,6 +144,7 @@ export class Feed {
     if (this.#stopWatch !== undefined) return;
     this.#process.start();
     this.#health.start();
+    this.#restarts.start();
     this.#stopWatch = this.#source.watch((event) => this.#see(event), { interval: LOOK_MS });
   }
 
@@ -148,6 +154,7 @@ export class Feed {
     this.#stopWatch = undefined;
     this.#process.stop();
     this.#health.stop();
+    this.#restarts.stop();
     this.#locks.clear();
     this.#byName.clear();
     this.#clients.clear();
@@ -160,10 +167,14 @@ export class Feed {
 
   #see(event: Parameters<WatchListener>[0]): void {
     if (event.kind === 'outage') {
+      this.#restarts.away();
       this.#health.outage(event.error);
       return this.#firstLook.resolve();
     }
-    if (event.kind === 'recovered') return this.#health.outage(undefined);
+    if (event.kind === 'recovered') {
+      this.#restarts.back();
+      return this.#health.outage(undefined);
+    }
     for (const report of [...event.added, ...event.changed]) this.#add(report, event.at);
     for (const { key, name } of event.removed) this.#remove(key, name, event.at);
     this.complete = event.complete;
@@ -179,6 +190,7 @@ export class Feed {
       if (this.#clients.size < MAX_CLIENTS) this.#clients.add(clientId);
     }
     const before = this.#locks.get(key);
+    if (before !== undefined && hasOthers(before.report, report)) this.#restarts.gone(name);
     const tracked = track(report, at, before, this.#since(report));
     this.#locks.set(key, tracked);
     this.#byName.set(name, tracked);
@@ -201,6 +213,7 @@ export class Feed {
     this.#locks.delete(key);
     this.#byName.delete(name);
     if (before === undefined) return;
+    if (before.report.holders.length > 0) this.#restarts.gone(name);
     for (const one of eventsOfRemoval(before, at, (owner) => this.#process.tells(name, owner)))
       this.#history.add(name, one);
   }
@@ -214,6 +227,12 @@ export class Feed {
   #tell(name?: string): void {
     for (const listener of this.#listeners) listener(name);
   }
+}
+
+/** Whether nobody of those who held it holds it any more. */
+function hasOthers(before: ObjectReport, { holders }: ObjectReport): boolean {
+  const now = new Set(holders.map(({ owner }) => owner));
+  return before.holders.length > 0 && !before.holders.some(({ owner }) => now.has(owner));
 }
 
 function deferred(): { readonly promise: Promise<void>; resolve(): void } {

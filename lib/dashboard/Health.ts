@@ -1,11 +1,19 @@
 import type { RedissonClient } from '../api';
 import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../errors';
-import type { HealthView } from './wire';
+import type { HealthView, LossView } from './wire';
 
 /** Between two PINGs, in ms. */
-const PING_MS = 5_000;
+const PING_MS = 500;
 /** An answer that takes longer is slow, in ms. */
 const SLOW_MS = 1_000;
+/** How often a round trip that is a little different is told, in ms. */
+const PING_TOLD_MS = 5_000;
+/** How long it is said that locks were lost, in ms. */
+const LOSS_SHOWN_MS = 15 * 60_000;
+const SILENT = {
+  state: 'silent',
+  message: 'Redis does not answer. It is frozen or busy, or the way to it is cut; its connection stands.',
+} as const;
 /** How Redis denies a command; in a script the versions of Redis each say it in their own words. */
 const DENIED = /^(?:NOPERM|NOAUTH|WRONGPASS)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
 
@@ -16,7 +24,11 @@ export class Health {
   #view: HealthView = { state: 'connecting', message: 'Connecting to Redis.', since: Date.now() };
   #outage: Error | undefined;
   #pingMs: number | undefined;
-  #pingSentAt: number | undefined;
+  /** When the first PING was sent that has no answer yet. */
+  #unansweredSince: number | undefined;
+  #pinging = false;
+  #pingToldAt = 0;
+  #lost: LossView | undefined;
   #timer: NodeJS.Timeout | undefined;
   #slowTimer: NodeJS.Timeout | undefined;
   #stopListening: (() => void) | undefined;
@@ -44,7 +56,15 @@ export class Health {
     clearTimeout(this.#slowTimer);
     this.#timer = undefined;
     this.#stopListening?.();
-    this.#pingSentAt = undefined;
+    this.#unansweredSince = undefined;
+    this.#pinging = false;
+    this.#lost = undefined;
+  }
+
+  /** A restart or a failover has lost locks. */
+  lose(lost: LossView): void {
+    this.#lost = lost;
+    this.#update();
   }
 
   /** @param error - why Redis cannot be looked at; `undefined`: it can again */
@@ -55,40 +75,55 @@ export class Health {
 
   #ping(): void {
     // One at a time: a server that hangs is not asked again and again.
-    if (this.#pingSentAt !== undefined) return;
-    const sentAt = performance.now();
-    this.#pingSentAt = sentAt;
+    if (this.#pinging) return;
+    this.#pinging = true;
+    this.#unansweredSince ??= performance.now();
+    clearTimeout(this.#slowTimer);
     this.#slowTimer = setTimeout(() => this.#update(), SLOW_MS).unref();
     const done = (ms: number | undefined): void => {
-      if (this.#pingSentAt !== sentAt) return;
-      this.#pingSentAt = undefined;
+      this.#pinging = false;
+      this.#unansweredSince = undefined;
       clearTimeout(this.#slowTimer);
       this.#pingMs = ms;
       this.#update();
     };
-    // Why it fails, the watch tells too; a user without the right to PING has no round trip to show.
-    this.#redisson.ping().then(done, () => done(undefined));
+    this.#redisson.ping().then(done, (error: unknown) => {
+      // A user without the right to PING has no round trip to show. Without an answer, it is as it was.
+      if (error instanceof CommandTimeoutError) this.#pinging = false;
+      else done(undefined);
+    });
   }
 
   #update(): void {
     const { state, message } = this.#judge();
-    const changed = state !== this.#view.state || message !== this.#view.message;
+    const { lost } = this.#view;
+    const shownLoss = this.#lost !== undefined && Date.now() - this.#lost.at < LOSS_SHOWN_MS ? this.#lost : undefined;
+    const changed = state !== this.#view.state || message !== this.#view.message || lost !== shownLoss;
     const since = state === this.#view.state ? this.#view.since : Date.now();
     const pingMs = this.#pingMs === undefined ? undefined : Math.round(this.#pingMs * 10) / 10;
-    const samePing = pingMs === this.#view.pingMs;
-    this.#view = { state, message, since, ...(pingMs !== undefined && { pingMs }) };
-    if (changed || !samePing) this.#onChange();
+    // Twice a second it is a little different: that is no news.
+    const isFirst = this.#view.pingMs === undefined && pingMs !== undefined;
+    const samePing = pingMs === this.#view.pingMs || (!isFirst && Date.now() - this.#pingToldAt < PING_TOLD_MS);
+    if (!changed && samePing) return;
+    this.#pingToldAt = Date.now();
+    this.#view = {
+      ...{ state, message, since },
+      ...(pingMs !== undefined && { pingMs }),
+      ...(shownLoss !== undefined && { lost: shownLoss }),
+    };
+    this.#onChange();
   }
 
   #judge(): Pick<HealthView, 'state' | 'message'> {
     const connection = this.#redisson.state;
     if (connection === 'closed') return { state: 'closed', message: 'The Redisson client of this page is shut down.' };
+    const waitingMs = this.#unansweredSince === undefined ? 0 : performance.now() - this.#unansweredSince;
+    // Nothing else is known of a server that says nothing.
+    if (connection === 'ready' && waitingMs >= SLOW_MS - 1) return SILENT;
     if (this.#outage !== undefined) return judgeError(this.#outage);
     if (connection === 'reconnecting')
       return { state: 'down', message: 'The connection to Redis is lost. Trying again.' };
     if (connection === 'connecting') return { state: 'connecting', message: 'Connecting to Redis.' };
-    const waitingMs = this.#pingSentAt === undefined ? 0 : performance.now() - this.#pingSentAt;
-    if (waitingMs >= SLOW_MS - 1) return { state: 'slow', message: 'Redis takes more than a second to answer.' };
     if (this.#pingMs !== undefined && this.#pingMs >= SLOW_MS) {
       return { state: 'slow', message: `Redis took ${(this.#pingMs / 1_000).toFixed(1)} s to answer.` };
     }

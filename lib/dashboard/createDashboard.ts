@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperationError } from '../errors';
 import { type ForcedUnlock, Inspector } from '../inspection';
-import { checkSameOrigin, Tokens } from './csrf';
+import { RUNBOOK } from '../inspection/advice';
+import { checkSameOrigin, isKnownHost, Tokens } from './csrf';
 import { Feed, type LockSource } from './Feed';
 import { readUnlock } from './forceUnlock';
 import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
@@ -10,6 +11,7 @@ import { page } from './page';
 import { BadQueryError, parseQuery } from './query';
 import * as http from './requests';
 import { Streams } from './Streams';
+import { targetOf } from './target';
 import type { SessionView } from './wire';
 
 /** Pages that are open at a time. */
@@ -138,8 +140,13 @@ class Routes {
 
   #session(req: http.DashboardRequest, res: ServerResponse): void {
     http.checkMethod(req, 'GET', 'HEAD');
-    const readOnly = this.#isReadOnly;
-    const view: SessionView = { readOnly, now: Date.now(), ...(!readOnly && { token: this.#tokens.create() }) };
+    const { redisson, label, color, hosts } = this.#options;
+    // Under a name that is not ours nothing may be changed.
+    const readOnly = this.#isReadOnly || !isKnownHost(req, hosts);
+    const view: SessionView = {
+      ...{ readOnly, now: Date.now(), target: targetOf(redisson.getConfig(), label, color), runbook: RUNBOOK },
+      ...(!readOnly && { token: this.#tokens.create() }),
+    };
     http.answerJson(req, res, 200, view);
   }
 
@@ -186,6 +193,9 @@ class Routes {
   async #unlock(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
     http.checkMethod(req, 'POST');
     if (this.#isReadOnly) throw new http.Refusal(403, 'This dashboard is read-only.');
+    if (!isKnownHost(req, this.#options.hosts)) {
+      throw new http.Refusal(403, 'This dashboard is not known by that name: see its option hosts.');
+    }
     checkSameOrigin(req);
     this.#tokens.check(req);
     const { name, holders } = readUnlock(await http.readJson(req));

@@ -1,4 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 import { type DashboardRequest, Refusal } from './requests';
 
 /** The header that carries the token. A page of another origin cannot send it without asking first, which we refuse. */
@@ -54,6 +56,19 @@ export function checkSameOrigin(req: DashboardRequest): void {
   // A proxy that changes Host tells what it was. A page cannot set that header across origins without asking first.
   const ours = [host, ...String(forwarded ?? '').split(',')].flatMap((one) => one?.trim().toLowerCase() || []);
   if (!ours.includes(hostOf(origin))) throw new Refusal(403, 'This comes from a page of another origin.');
+}
+
+/**
+ * Whether a request names this server as somebody who means it does. A page of another site whose name has been made to
+ * lead here (DNS rebinding) is of the same origin for its browser.
+ *
+ * @param hosts - the names it has; `undefined`: an address, `localhost`, or the name of the machine
+ */
+export function isKnownHost({ headers }: DashboardRequest, hosts: readonly string[] | undefined): boolean {
+  const host = (headers.host ?? '').toLowerCase();
+  const bare = host.replace(/:\d+$/, '');
+  if (hosts !== undefined) return hosts.some((one) => [host, bare].includes(one.toLowerCase()));
+  return isIP(bare.replace(/^\[(.*)\]$/, '$1')) !== 0 || ['localhost', hostname().toLowerCase()].includes(bare);
 }
 
 function hostOf(origin: string): string {

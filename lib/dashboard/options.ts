@@ -37,6 +37,19 @@ export interface DashboardOptions {
   readonly basePath?: string;
   /** `false`: locks can be released from the page, whoever holds them. @default true */
   readonly readOnly?: boolean;
+  /** What the page calls this Redis, in its header: `production`, `staging`. @default nothing */
+  readonly label?: string;
+  /**
+   * The colour of the label, so that two pages do not look alike.
+   * @default by what the label says: red for production, amber for staging, green for development; else grey
+   */
+  readonly color?: 'red' | 'amber' | 'green' | 'blue' | 'purple';
+  /**
+   * The names under which this page is known (`locks.example`, `locks.example:8443`): only there it releases locks. A page
+   * of another site whose name was made to lead here (DNS rebinding) has none of them.
+   * @default addresses, `localhost`, and the name of this machine
+   */
+  readonly hosts?: readonly string[];
   /**
    * Asked before each request: page, API and events. Only `true` lets it in. `false` is answered with 403; an error, with
    * 500. An open page is asked again every ten minutes.
@@ -62,6 +75,9 @@ const KNOWN: readonly (keyof DashboardOptions)[] = [
   'redisson',
   'basePath',
   'readOnly',
+  'label',
+  'color',
+  'hosts',
   'authorize',
   'audit',
   'identify',
@@ -70,9 +86,13 @@ const KNOWN: readonly (keyof DashboardOptions)[] = [
   'watchAlways',
 ];
 
+const MAX_LABEL = 40;
+const COLORS: readonly unknown[] = ['red', 'amber', 'green', 'blue', 'purple'];
+
 /** Checks the options. @returns the base path without a slash at its end @throws ConfigError */
 export function checkOptions(options: DashboardOptions): string {
   const { redisson, basePath = '/', readOnly, authorize, audit, identify, secret, maxStreams } = options ?? {};
+  const { label, color, hosts } = options ?? {};
   for (const name of Object.keys(options ?? {})) {
     // A misspelt `authorize` would let everybody in.
     if (!KNOWN.includes(name as keyof DashboardOptions)) fail(`has no option '${name}' (known: ${KNOWN.join(', ')})`);
@@ -85,12 +105,23 @@ export function checkOptions(options: DashboardOptions): string {
   if (authorize === undefined && 'authorize' in options)
     fail('was given authorize: undefined; leave it out or give a function');
   if (readOnly !== undefined && typeof readOnly !== 'boolean') fail('needs true or false as readOnly');
+  if (label !== undefined && (typeof label !== 'string' || label === '' || label.length > MAX_LABEL)) {
+    fail(`needs a text of at most ${MAX_LABEL} characters as label`);
+  }
+  if (color !== undefined && !COLORS.includes(color)) fail(`needs one of ${COLORS.join(', ')} as color`);
+  if (hosts !== undefined && !(Array.isArray(hosts) && hosts.length > 0 && hosts.every(isHost))) {
+    fail("needs a list of names as hosts, without protocol and path, e.g. ['locks.example']");
+  }
   if (secret !== undefined && (typeof secret !== 'string' || secret.length < 16))
     fail('needs a secret of 16 characters');
   if (maxStreams !== undefined && !(Number.isSafeInteger(maxStreams) && maxStreams > 0)) {
     fail('needs a positive integer as maxStreams');
   }
   return checkBasePath(basePath);
+}
+
+function isHost(host: unknown): boolean {
+  return typeof host === 'string' && /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(host);
 }
 
 function checkBasePath(basePath: unknown): string {

@@ -4,7 +4,7 @@ import type { Tracked } from './rows';
 import type { Counts } from './wire';
 
 /** The orders of the list. */
-export const SORTS = ['held', 'waited', 'ends', 'name'] as const;
+export const SORTS = ['trouble', 'held', 'waited', 'ends', 'name'] as const;
 /** What of the list is shown. */
 export const STATES = ['all', 'held', 'waited', 'trouble', 'free'] as const;
 const KINDS: readonly ObjectKind[] = [...new Set(ALL_KINDS.map(({ report }) => report))];
@@ -38,7 +38,7 @@ export function parseQuery(params: URLSearchParams): Query {
     search: (params.get('search') ?? '').slice(0, MAX_SEARCH).toLowerCase(),
     state: oneOf('state', params.get('state') ?? 'all', STATES),
     kind: kind === '' ? undefined : oneOf('kind', kind, KINDS),
-    sort: oneOf('sort', params.get('sort') ?? 'held', SORTS),
+    sort: oneOf('sort', params.get('sort') ?? 'trouble', SORTS),
     offset: integer('offset', params.get('offset') ?? '0', 0, 10_000_000),
     limit: integer('limit', params.get('limit') ?? String(DEFAULT_LIMIT), 1, MAX_LIMIT),
   };
@@ -107,7 +107,18 @@ function byName(a: Tracked, b: Tracked): number {
   return a.report.name < b.report.name ? -1 : a.report.name > b.report.name ? 1 : 0;
 }
 
+/** What is in trouble, who waits longest, then what has been held longest. */
+function byTrouble(a: Tracked, b: Tracked): number {
+  return (
+    Number(IS.trouble(b)) - Number(IS.trouble(a)) ||
+    earlier(a.waitedSince, b.waitedSince) ||
+    earlier(a.heldSince, b.heldSince) ||
+    byName(a, b)
+  );
+}
+
 const COMPARE: Readonly<Record<Query['sort'], (a: Tracked, b: Tracked) => number>> = {
+  trouble: byTrouble,
   held: (a, b) => earlier(a.heldSince, b.heldSince) || byName(a, b),
   waited: (a, b) => b.report.waiters - a.report.waiters || earlier(a.waitedSince, b.waitedSince) || byName(a, b),
   ends: (a, b) => earlier(a.expiresAt, b.expiresAt) || byName(a, b),

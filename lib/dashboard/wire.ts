@@ -81,14 +81,41 @@ export interface LockDetail extends LockRow {
   readonly events: readonly LockEvent[];
 }
 
+/** Locks that a restart or a failover has lost. */
+export interface LossView {
+  /** When Redis came back. */
+  readonly at: number;
+  /** How many locks that were held are gone. */
+  readonly locks: number;
+  /** Some of them. */
+  readonly names: readonly string[];
+}
+
+/** Which Redis a page shows. */
+export interface TargetView {
+  /** Addresses, as they are configured. */
+  readonly server: string;
+  readonly database: number;
+  /** Empty where it may change. */
+  readonly user: string;
+  /** For a command, without a password; not where there are several servers. */
+  readonly url?: string;
+  /** As `label` has it: production, staging. */
+  readonly label?: string;
+  readonly color?: 'red' | 'amber' | 'green' | 'blue' | 'purple';
+}
+
 /** How Redis is. */
 export interface HealthView {
-  readonly state: 'ok' | 'connecting' | 'down' | 'slow' | 'denied' | 'error' | 'closed';
+  /** `silent`: the connection stands, and nothing is answered. */
+  readonly state: 'ok' | 'connecting' | 'down' | 'silent' | 'slow' | 'denied' | 'error' | 'closed';
   /** For a person; empty when all is well. */
   readonly message: string;
   readonly since: number;
   /** Round trip of the last PING, in ms. */
   readonly pingMs?: number;
+  /** What the last restart or failover has lost, for a while. */
+  readonly lost?: LossView;
 }
 
 /** How many locks there are, of all, whatever is searched for. */
@@ -129,6 +156,9 @@ export interface WindowChange extends WindowHead {
 export interface SessionView {
   readonly readOnly: boolean;
   readonly now: number;
+  readonly target: TargetView;
+  /** The page that says what to do, with a section for each verdict. */
+  readonly runbook: string;
   /** To be sent with each change, in the header `x-ioredisson-token`. */
   readonly token?: string;
 }

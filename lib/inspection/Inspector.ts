@@ -231,6 +231,17 @@ export class Inspector {
     return this.#watch.add(listener, interval);
   }
 
+  /**
+   * Which processes the servers are, as one text: another one after a restart or a failover. Empty where that may not be
+   * asked.
+   *
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws ShutdownError if the inspector is closed
+   */
+  serverRuns(): Promise<string> {
+    return this.#open().redis.runs();
+  }
+
   #open(): Opened {
     if (this.#closed) throw new ShutdownError('inspect');
     if (this.#opened === undefined) {

@@ -107,6 +107,20 @@ export class RedisView implements KeyReader {
     return [...found];
   }
 
+  /** The run ids of all masters, as one text; empty where INFO is refused. */
+  async runs(): Promise<string> {
+    const ask = async (routeBy: string): Promise<string> => {
+      const text = String(await this.executor.call('info', ['server'], { routeBy, what: 'ask which server it is' }));
+      return /^run_id:(\w+)/m.exec(text)?.[1] ?? '';
+    };
+    try {
+      return (await Promise.all((await this.#servers()).map(ask))).sort().join(' ');
+    } catch (error) {
+      if (error instanceof CommandError) return '';
+      throw error;
+    }
+  }
+
   /** What each master says of its connections. */
   async clientLists(): Promise<{ readonly texts: readonly string[]; readonly complete: boolean }> {
     const servers = await this.#servers();

@@ -163,7 +163,11 @@ describe('the dashboard in a browser', function () {
   it('read-only: no button, but the command', async () => {
     const base = await serve(dashboardOf(new FakeSource(report("it's"))));
     await page.goto(`${base}/#lock=it%27s`);
-    expect(await shows('.detail .command', /unlock/)).to.equal("ioredisson unlock --force 'it'\\''s'");
+    // D7: it says which Redis, and what that does.
+    expect(await shows('.detail .command', /--url/)).to.match(
+      /^ioredisson unlock --force --url redis:\/\/[\d.]+:\d+\/\d+ 'it'\\''s'$/,
+    );
+    await shows('.detail .warning', /its holder is gone.*two are inside/);
     expect(await page.$('.detail .danger')).to.equal(null);
   });
 
@@ -270,7 +274,7 @@ describe('the dashboard in a browser', function () {
           value: 3,
         }),
       );
-      const base = await serve(dashboardOf(source, { readOnly: false }));
+      const base = await serve(dashboardOf(source, { readOnly: false, label: 'staging' }));
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
       const check = async (what: string): Promise<void> => {
         const found = await page.evaluate(
@@ -292,6 +296,7 @@ describe('the dashboard in a browser', function () {
       await page.goto(`${base}/`);
       await page.evaluate(axe.source);
       await shows('a.row', /fine/);
+      await shows('.top', /staging.*database 0, user default/);
       await check('the list');
       await page.click('a.row[href$="lock=fine"]');
       await shows('.detail .queue', /web-1/);
@@ -314,12 +319,17 @@ describe('the dashboard in a browser', function () {
       source.tell({ kind: 'outage', at: Date.now(), error: new Error('away') });
       await shows('.banner', /away/);
       await check('an outage');
+      source.runs = 'second';
+      source.tell({ kind: 'recovered', at: Date.now() });
+      source.remove('forever');
+      await shows('.banner', /without 1 lock that was held.*forever/);
+      await check('a restart that lost a lock');
       await page.type('#search', 'nothing of the kind');
       await shows('.empty', /Nothing matches/);
       await check('nothing');
       // D6: an empty search says nothing of trouble that there is elsewhere.
       await page.click('.chip.bad');
-      await shows('.empty', /Nothing matches.*3 of them are in trouble/);
+      await shows('.empty', /Nothing matches.*2 of them are in trouble/);
     });
   }
 });

@@ -46,7 +46,8 @@ describe('the dashboard: what it answers', () => {
       const { text } = await ask(`${base}/api/locks?${query}`);
       return (JSON.parse(text) as WindowView).rows.map(({ name }) => name);
     };
-    expect(await names('')).to.deep.equal(['old', 'busy', 'dead', 'young', 'nobody']);
+    expect(await names('')).to.deep.equal(['dead', 'busy', 'nobody', 'old', 'young']);
+    expect(await names('sort=held')).to.deep.equal(['old', 'busy', 'dead', 'young', 'nobody']);
     expect((await names('sort=waited')).slice(0, 2)).to.deep.equal(['busy', 'nobody']);
     expect(await names('sort=name')).to.deep.equal(['busy', 'dead', 'nobody', 'old', 'young']);
     expect(await names('state=trouble')).to.deep.equal(['dead']);

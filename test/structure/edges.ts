@@ -44,7 +44,7 @@ export const EDGES: Edges = {
   'connection/link': ['config/tls', 'errors', 'types:config', 'util'],
   'connection/pending': ['connection/link', 'errors', 'scripts', 'util'],
   'connection/pubsub': ['connection/link', 'errors', 'types:config', 'types:connection/cluster', 'util'],
-  dashboard: ['errors', 'inspection', 'kinds', 'telemetry', 'types:api', 'util'],
+  dashboard: ['config', 'errors', 'inspection', 'kinds', 'telemetry', 'types:api', 'util'],
   decorators: ['config', 'config/parse', 'errors', 'types:api', 'util'],
   doctor: [
     'config',

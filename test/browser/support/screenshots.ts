@@ -85,7 +85,7 @@ async function main(): Promise<void> {
   const server = await RedisServer.start();
   const redisson = Redisson.create({ url: server.url, lockWatchdogTimeout: WATCHDOG_MS });
   const source = new FakeSource(...reports());
-  const options = { redisson, readOnly: false };
+  const options = { redisson, readOnly: false, label: 'production' };
   const dashboard = dashboardOn(source, options, checkOptions(options));
   const { base, close } = await listen(dashboard);
   const browser = await launchBrowser();

@@ -34,6 +34,7 @@ export class FakeSource implements LockSource {
   watching = 0;
   inspections = 0;
   closed = false;
+  runs = 'first';
   failure: Error | undefined;
   readonly #listeners = new Set<WatchListener>();
 
@@ -65,6 +66,10 @@ export class FakeSource implements LockSource {
     const { kind } = await this.inspect(name);
     this.remove(name);
     return { kind, released: true, takenFrom: holders, others: [] };
+  }
+
+  async serverRuns(): Promise<string> {
+    return this.runs;
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { HolderView, LockDetail, LockEvent, OwnerView, QueuedView } from '../../../lib/dashboard/wire';
+import type {
+  HolderView,
+  LockDetail,
+  LockEvent,
+  OwnerView,
+  QueuedView,
+  SessionView,
+} from '../../../lib/dashboard/wire';
+import { adviceOf } from '../../../lib/inspection/advice';
 import {
   Badge,
   clock,
@@ -21,13 +29,14 @@ interface DetailProps {
   readonly name: string;
   /** `undefined`: not known yet; `null`: there is nothing by that name. */
   readonly lock: LockDetail | null | undefined;
-  readonly readOnly: boolean;
+  /** `undefined`: not known yet. */
+  readonly session: SessionView | undefined;
   readonly stale: boolean;
   readonly onClose: () => void;
 }
 
 /** All about one lock. */
-export function Detail({ name, lock, readOnly, stale, onClose }: DetailProps): JSX.Element {
+export function Detail({ name, lock, session, stale, onClose }: DetailProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   // Who opens it with the keyboard goes on there.
   useEffect(() => heading.current?.focus(), [name]);
@@ -52,12 +61,12 @@ export function Detail({ name, lock, readOnly, stale, onClose }: DetailProps): J
           <p>Nobody holds a lock of this name now, and nobody waits for it.</p>
         </section>
       )}
-      {lock && <Body lock={lock} readOnly={readOnly} />}
+      {lock && <Body lock={lock} session={session} />}
     </aside>
   );
 }
 
-function Body({ lock, readOnly }: { lock: LockDetail; readOnly: boolean }): JSX.Element {
+function Body({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
   const now = useClock(250);
   const isLock = ['lock', 'fair', 'fenced', 'readWrite', 'group'].includes(lock.kind);
   const value = valueOf(lock);
@@ -69,6 +78,7 @@ function Body({ lock, readOnly }: { lock: LockDetail; readOnly: boolean }): JSX.
         <p>
           <Sentence verdict={verdict} now={now} />
         </p>
+        <Advice lock={lock} runbook={session?.runbook} />
       </section>
       {lock.expiresAt !== null && (
         <section aria-label="Lease">
@@ -141,8 +151,25 @@ function Body({ lock, readOnly }: { lock: LockDetail; readOnly: boolean }): JSX.
           <Events events={lock.events} />
         )}
       </Part>
-      {isLock && lock.holders.length > 0 && <Release lock={lock} readOnly={readOnly} />}
+      {isLock && lock.holders.length > 0 && <Release lock={lock} session={session} />}
     </>
+  );
+}
+
+/** What to do, and where more of it is. */
+function Advice({ lock, runbook }: { lock: LockDetail; runbook: string | undefined }): JSX.Element | null {
+  const { kind } = lock.verdict;
+  const advice = adviceOf(kind, lock.waiters > 0);
+  if (advice === '') return null;
+  return (
+    <p>
+      {advice}{' '}
+      {runbook !== undefined && (
+        <a href={`${runbook}#${kind}`} target="_blank" rel="noreferrer">
+          What to do
+        </a>
+      )}
+    </p>
   );
 }
 
@@ -289,13 +316,24 @@ function shortOwner(owner: string): string {
   return owner.replace(/^([0-9a-f]{8})-[0-9a-f-]{27}/, '$1…');
 }
 
-function Release({ lock, readOnly }: { lock: LockDetail; readOnly: boolean }): JSX.Element {
+function Release({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
   const [isOpen, open] = useState(false);
-  if (readOnly) {
+  const isPartial = lock.holderCount > lock.holders.length;
+  if (session?.readOnly !== false || isPartial) {
+    const url = session?.target.url;
+    const where = url === undefined ? '--config <redisson.yaml>' : `--url ${quoted(url)}`;
     return (
       <Part title="Release it" size={0}>
-        <p class="muted">This page is read-only. From a shell:</p>
-        <pre class="command" tabIndex={0} aria-label="Command">{`ioredisson unlock --force ${quoted(lock.name)}`}</pre>
+        <p class="warning">
+          Only where its holder is gone: it is not asked. If it is alive, it goes on, and two are inside at once.
+        </p>
+        <p class="muted">
+          {isPartial ? 'It has more holders than are shown.' : 'This page is read-only.'} From a shell, with the
+          password of this user where it has one:
+        </p>
+        <pre class="command" tabIndex={0} aria-label="Command">
+          {`ioredisson unlock --force ${where} ${quoted(lock.name)}`}
+        </pre>
       </Part>
     );
   }

@@ -58,6 +58,12 @@ function Row({ lock, now, view }: { lock: LockRow; now: number; view: View }): J
       <span class={lock.waiters > 0 ? 'waiters number some' : 'waiters number'}>
         <span class="label">Waiters </span>
         {lock.waiters > 0 ? count(lock.waiters) : <span class="zero">0</span>}
+        {lock.waitedSince !== undefined && (
+          <span class="since" title="At least: since a waiter was first seen">
+            {' '}
+            for ≥&thinsp;{span(now - lock.waitedSince)}
+          </span>
+        )}
       </span>
     </a>
   );

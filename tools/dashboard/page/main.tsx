@@ -1,8 +1,8 @@
 import { type JSX, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Counts, SessionView } from '../../../lib/dashboard/wire';
+import type { Counts, SessionView, TargetView } from '../../../lib/dashboard/wire';
 import { Detail } from './detail';
-import { clock, count, span, useClock } from './format';
+import { clock, count, span, useClock, visible } from './format';
 import { List } from './list';
 import { BASE, type Live, LiveStream, NOTHING, PAGE, paramsOf } from './live';
 import { KINDS, SORTS, STATES, useView, type View } from './view';
@@ -12,24 +12,25 @@ const STATE_NAMES = { all: 'All', held: 'Held', waited: 'Waited for', trouble: '
 function App(): JSX.Element {
   const [view, change] = useView();
   const [live, setLive] = useState<Live>(NOTHING);
-  const [readOnly, setReadOnly] = useState(true);
+  const [session, setSession] = useState<SessionView | undefined>(undefined);
   const params = paramsOf(view);
   useEffect(() => {
     const stream = new LiveStream(params, view.lock, setLive);
     return () => stream.close();
   }, [params, view.lock]);
-  useEffect(() => void readSession().then((session) => session && setReadOnly(session.readOnly)), []);
+  useEffect(() => void readSession().then((read) => read && setSession(read)), []);
   useKeys(view, change);
   const trouble = live.head?.counts.trouble ?? 0;
+  const label = session?.target.label ?? 'ioredisson';
   useEffect(() => {
-    document.title = trouble > 0 ? `(${trouble}) Locks · ioredisson` : 'Locks · ioredisson';
-  }, [trouble]);
+    document.title = `${trouble > 0 ? `(${trouble}) ` : ''}Locks · ${label}`;
+  }, [trouble, label]);
   const stale =
     live.connection !== 'live' || !(live.health === undefined || ['ok', 'slow'].includes(live.health.state));
   const lock = live.lock?.name === view.lock ? live.lock?.lock : undefined;
   return (
     <div class={view.lock === undefined ? 'app' : 'app open'}>
-      <Header live={live} />
+      <Header live={live} target={session?.target} />
       <Trouble live={live} />
       <div class="body">
         <main>
@@ -41,7 +42,7 @@ function App(): JSX.Element {
             key={view.lock}
             name={view.lock}
             lock={lock}
-            readOnly={readOnly}
+            session={session}
             stale={stale}
             onClose={() => closeDetail(view, change)}
           />
@@ -105,7 +106,7 @@ function walk(event: KeyboardEvent, step: number): void {
   next.focus();
 }
 
-function Header({ live: { health, connection } }: { live: Live }): JSX.Element {
+function Header({ live: { health, connection }, target }: { live: Live; target: TargetView | undefined }): JSX.Element {
   const state =
     connection === 'live' ? (health?.state ?? 'connecting') : connection === 'loading' ? 'connecting' : 'down';
   const texts = {
@@ -115,13 +116,14 @@ function Header({ live: { health, connection } }: { live: Live }): JSX.Element {
         : `Redis answers in ${health.pingMs < 10 ? health.pingMs : Math.round(health.pingMs)} ms`,
     connecting: 'Connecting',
     down: connection === 'live' ? 'Redis is down' : 'Page is offline',
+    silent: 'Redis does not answer',
     slow: 'Redis is slow',
     denied: 'Redis denies access',
     error: 'Redis refuses',
     closed: 'Client is shut down',
   } as const;
   return (
-    <header class="top">
+    <header class={target?.color === undefined ? 'top' : `top c-${target.color}`}>
       <h1>
         <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
           <path
@@ -134,7 +136,21 @@ function Header({ live: { health, connection } }: { live: Live }): JSX.Element {
           <rect x="2.75" y="7" width="10.5" height="7.25" rx="1.75" fill="currentColor" />
         </svg>
         ioredisson <span class="muted">locks</span>
+        {target?.label !== undefined && <span class="environment">{visible(target.label)}</span>}
       </h1>
+      {target !== undefined && (
+        <p class="target">
+          <code>{visible(target.server)}</code>
+          <span>
+            database <b>{target.database}</b>
+            {target.user !== '' && (
+              <>
+                , user <b>{visible(target.user)}</b>
+              </>
+            )}
+          </span>
+        </p>
+      )}
       <p class={`health ${state}`}>
         <span class="pulse" aria-hidden="true" />
         {texts[state]}
@@ -158,6 +174,21 @@ function Trouble({ live: { connection, connectionNote, health, head } }: { live:
           </p>
           {isBad && <p aria-live="off">For {span(now - health.since)}.</p>}
           {head !== undefined && head.counts.all > 0 && <p>What is shown was true at {clock(head.now)}.</p>}
+        </div>
+      )}
+      {health?.lost !== undefined && (
+        <div class="banner">
+          <p>
+            <strong>
+              Redis came back at {clock(health.lost.at)} without {count(health.lost.locks)}{' '}
+              {health.lost.locks === 1 ? 'lock that was held' : 'locks that were held'}.
+            </strong>
+          </p>
+          <p>
+            It was restarted, or failed over. Each holder is told that its lock is lost. Gone:{' '}
+            {health.lost.names.map(visible).join(', ')}
+            {health.lost.locks > health.lost.names.length && ', …'}
+          </p>
         </div>
       )}
       {head?.truncated === true && (

@@ -23,7 +23,7 @@ export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: ()
     setBusy(true);
     setProblem('');
     try {
-      setOutcome(await send(lock.name, lock.holderCount > holders.length ? undefined : holders));
+      setOutcome(await send(lock.name, holders));
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
@@ -88,7 +88,7 @@ export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: ()
 }
 
 /** @returns what came of it, for a person */
-async function send(name: string, holders: readonly string[] | undefined): Promise<string> {
+async function send(name: string, holders: readonly string[]): Promise<string> {
   const session = await fetch(`${BASE}api/session`);
   if (!session.ok) throw new Error(await errorOf(session));
   const { token = '' } = (await session.json()) as SessionView;

@@ -11,10 +11,16 @@ export interface View {
   readonly lock: string | undefined;
 }
 
-const DEFAULTS: View = { search: '', state: 'all', kind: '', sort: 'held', page: 0, lock: undefined };
+const DEFAULTS: View = { search: '', state: 'all', kind: '', sort: 'trouble', page: 0, lock: undefined };
 
 export const STATES = ['all', 'trouble', 'waited', 'held', 'free'] as const;
-export const SORTS = { held: 'Longest held', waited: 'Most waited for', ends: 'Ends first', name: 'Name' } as const;
+export const SORTS = {
+  trouble: 'Trouble first',
+  held: 'Longest held',
+  waited: 'Most waited for',
+  ends: 'Ends first',
+  name: 'Name',
+} as const;
 export const KINDS = {
   lock: 'Lock',
   fair: 'Fair lock',

@@ -1,0 +1,184 @@
+import { expect } from 'chai';
+import { hostname } from 'node:os';
+import { ConfigError, Redisson } from '../../lib';
+import { createDashboard, type DashboardOptions, type HealthView } from '../../lib/dashboard';
+import type { SessionView } from '../../lib/dashboard/wire';
+import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
+import { FakeSource, report } from './support/FakeSource';
+import { ask, changeHeaders, client, dashboardOf, Reader, serve } from './support/world';
+
+describe('the dashboard: at 3 am', function () {
+  this.timeout(30_000);
+
+  async function sessionOf(base: string, host?: string): Promise<SessionView> {
+    const { text } = await ask(`${base}/api/session`, host === undefined ? {} : { headers: { host } });
+    return JSON.parse(text) as SessionView;
+  }
+
+  it('D7: says which server, database and user it shows, and no password', async () => {
+    const server = trackClient(await RedisServer.start({ password: 'hidden' }));
+    const { host } = new URL(server.url);
+    const redisson = trackClient(Redisson.create(`${server.url}/3`));
+    const base = await serve(trackClient(createDashboard({ redisson, label: 'production eu' })));
+    const { target, runbook } = await sessionOf(base);
+    expect(target).to.deep.equal({
+      ...{ server: host, database: 3, user: 'default', url: `redis://${host}/3` },
+      ...{ label: 'production eu', color: 'red' },
+    });
+    expect(runbook).to.match(/docs\/something-hangs\.md$/);
+    expect(JSON.stringify(await sessionOf(base))).not.to.contain('hidden');
+  });
+
+  it('D7: staging does not look like production, and who chooses a colour has it', async () => {
+    const colors: Record<string, string | undefined> = {};
+    for (const options of [
+      { label: 'staging' },
+      { label: 'LIVE' },
+      { label: 'x' },
+      { label: 'x', color: 'blue' },
+      {},
+    ]) {
+      const { target } = await sessionOf(await serve(dashboardOf(new FakeSource(), options as DashboardOptions)));
+      colors[`${target.label} ${(options as DashboardOptions).color ?? ''}`] = target.color;
+    }
+    expect(colors).to.deep.equal({
+      'staging ': 'amber',
+      'LIVE ': 'red',
+      'x ': undefined,
+      'x blue': 'blue',
+      'undefined ': undefined,
+    });
+    for (const wrong of [
+      { label: '' },
+      { label: 7 },
+      { color: 'pink' },
+      { hosts: [] },
+      { hosts: ['https://a'] },
+      { hosts: 'a' },
+    ]) {
+      expect(() => createDashboard({ redisson: client(), ...wrong } as DashboardOptions)).to.throw(ConfigError);
+    }
+  });
+
+  it('D7: under a name that is not its own nothing is released (DNS rebinding)', async () => {
+    const redisson = client();
+    const lock = redisson.getLock(uniqueName());
+    await lock.lock();
+    const start = (hosts?: readonly string[]): Promise<string> =>
+      serve(trackClient(createDashboard({ redisson, readOnly: false, ...(hosts && { hosts }) })));
+    const unlock = async (base: string, host: string): Promise<number> => {
+      const headers = { ...(await changeHeaders(base)), host, origin: `http://${host}` };
+      const token = (await sessionOf(base)).token ?? 'x';
+      const body = JSON.stringify({ name: lock.name, confirm: lock.name });
+      return (
+        await ask(`${base}/api/unlock`, { method: 'POST', headers: { ...headers, 'x-ioredisson-token': token }, body })
+      ).status;
+    };
+    const byDefault = await start();
+    const named = await start(['locks.example', 'other.example:8443']);
+    for (const [base, host] of [
+      [byDefault, 'evil.example'],
+      [byDefault, 'locks.example'],
+      [named, 'evil.example'],
+      [named, 'other.example:80'],
+      [named, '127.0.0.1'],
+    ] as const) {
+      expect(await unlock(base, host), host).to.equal(403);
+      // The page is there, and is read-only.
+      expect(await sessionOf(base, host))
+        .to.include({ readOnly: true })
+        .and.not.to.have.property('token');
+    }
+    expect(await lock.isLocked()).to.equal(true);
+    for (const host of ['localhost:7380', '[::1]:7380', '10.0.0.7', hostname()]) {
+      expect(await sessionOf(byDefault, host), host).to.include({ readOnly: false });
+    }
+    for (const host of ['locks.example', 'LOCKS.example:1234', 'other.example:8443']) {
+      expect(await sessionOf(named, host), host).to.include({ readOnly: false });
+    }
+    await lock.unlock();
+  });
+
+  it('a frozen Redis shows within 2 s, and stays shown until it answers', async () => {
+    const server = trackClient(await RedisServer.start());
+    const redisson = trackClient(Redisson.create(server.url));
+    const base = await serve(trackClient(createDashboard({ redisson })));
+    const reader = new Reader(`${base}/api/stream`);
+    await reader.next('health', ({ state }: HealthView) => state === 'ok');
+    await reader.next('window', ({ complete }: { complete: boolean }) => complete).catch(() => undefined);
+    server.pause();
+    const frozenAt = performance.now();
+    try {
+      await reader.next('health', ({ state }: HealthView) => state === 'silent');
+      expect(performance.now() - frozenAt).to.be.below(2_000);
+      // Longer than a command waits for its answer (3 s): it does not become well by that.
+      const told = reader.messages.length;
+      await sleepUntil(() => performance.now() - frozenAt > 4_500, { timeout: 10_000 });
+      const states = reader.messages
+        .slice(told)
+        .flatMap(({ event, data }) => (event === 'health' ? [data['state']] : []));
+      expect(states).not.to.include('ok');
+    } finally {
+      server.resume();
+    }
+    const before = reader.messages.length;
+    await sleepUntil(
+      () => reader.messages.slice(before).some(({ event, data }) => event === 'health' && data['state'] === 'ok'),
+      { timeout: 15_000 },
+    );
+  });
+
+  it('says what a restart without data has lost; one that kept its data has lost nothing', async () => {
+    const server = trackClient(await RedisServer.start());
+    const redisson = trackClient(Redisson.create(server.url));
+    const holder = trackClient(Redisson.create(server.url));
+    const names = [uniqueName(), uniqueName()].sort();
+    for (const name of names) await holder.getLock(name).acquire({ leaseTime: 60_000 });
+    const base = await serve(trackClient(createDashboard({ redisson })));
+    const reader = new Reader(`${base}/api/stream?sort=name`);
+    await reader.next('window', ({ rows }: { rows: unknown[] }) => rows.length === 2).catch(() => undefined);
+    await sleepUntil(async () => (await ask(`${base}/api/locks`)).text.includes(names[1]!));
+    await server.restart();
+    const { data } = await sleepUntil(
+      () =>
+        reader.messages.find((one) => one.event === 'health' && (one.data as unknown as HealthView).lost?.locks === 2),
+      { timeout: 20_000, message: 'the loss is told' },
+    );
+    expect([...(data as unknown as HealthView).lost!.names].sort()).to.deep.equal(names);
+  });
+
+  it('the first look after an outage of the way to Redis loses nothing where the server is the same', async () => {
+    const source = new FakeSource(report('a'), report('b'));
+    const base = await serve(dashboardOf(source));
+    const reader = new Reader(`${base}/api/stream`);
+    await sleepUntil(async () => (await ask(`${base}/api/locks`)).text.includes('"b"'));
+    const lost = (): unknown[] =>
+      reader.messages.flatMap(({ event, data }) => (event === 'health' ? [data['lost'] ?? 0] : []));
+    source.tell({ kind: 'outage', at: Date.now(), error: new Error('away') });
+    source.tell({ kind: 'recovered', at: Date.now() });
+    source.remove('a');
+    await sleepUntil(async () => !(await ask(`${base}/api/locks`)).text.includes('"a"'));
+    expect(lost().filter((one) => one !== 0)).to.deep.equal([]);
+    // Another server has taken its place.
+    source.tell({ kind: 'outage', at: Date.now(), error: new Error('away') });
+    source.runs = 'second';
+    source.tell({ kind: 'recovered', at: Date.now() });
+    source.remove('b');
+    await sleepUntil(() => lost().some((one) => one !== 0));
+  });
+
+  it('trouble first, then who waits longest', async () => {
+    const source = new FakeSource(report('calm', { heldSince: 1 }));
+    const base = await serve(dashboardOf(source, { watchAlways: true }));
+    const names = async (): Promise<string[]> =>
+      (JSON.parse((await ask(`${base}/api/locks`)).text) as { rows: { name: string }[] }).rows.map(({ name }) => name);
+    await sleepUntil(async () => (await names()).length === 1);
+    source.see(report('first', { waiters: 1, heldSince: 9_000 }));
+    await sleepUntil(async () => (await names()).length === 2);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    source.see(report('second', { waiters: 40, heldSince: 2_000 }));
+    source.see(report('gone', { verdict: { kind: 'holder-gone', sentence: 'Gone.' }, heldSince: 9_999 }));
+    await sleepUntil(async () => (await names()).length === 4);
+    expect(await names()).to.deep.equal(['gone', 'first', 'second', 'calm']);
+  });
+});
