@@ -42,8 +42,8 @@ export function track(
     at,
     ...leaseOf(report, at, sameHold ? before : undefined),
     heldSince: report.holders.length === 0 ? undefined : (exactSince ?? report.heldSince ?? at),
-    exact: exactSince !== undefined,
-    waitedSince: report.waiters === 0 ? undefined : (before?.waitedSince ?? at),
+    exact: exactSince !== undefined || report.holders.some(({ hold }) => hold !== undefined),
+    waitedSince: report.waiters === 0 ? undefined : (report.waiting?.[0]?.since ?? before?.waitedSince ?? at),
   };
 }
 
@@ -82,12 +82,16 @@ export function rowOf(tracked: Tracked): LockRow {
     ...(name.length > MAX_NAME && { fullLength: name.length }),
     kind,
     ...(mode !== undefined && { mode }),
-    verdict,
+    verdict: {
+      kind: verdict.kind,
+      sentence: verdict.sentence,
+      ...(verdict.endsAt !== undefined && { endsAt: verdict.endsAt }),
+    },
     expiresAt,
     leaseMs,
     ...(heldSince !== undefined && { heldSince }),
     ...(exact && { exact }),
-    waiters,
+    waiters: waiters === 0 ? 0 : Math.max(waiters, callersOf(report)),
     ...(waitedSince !== undefined && { waitedSince }),
     holders: holders.slice(0, ROW_HOLDERS).map((one) => holderView(one, at)),
     holderCount: holders.length,
@@ -97,15 +101,25 @@ export function rowOf(tracked: Tracked): LockRow {
   };
 }
 
+/** How many callers wait, as far as their processes have said. */
+function callersOf({ waiting = [] }: ObjectReport): number {
+  return waiting.reduce((sum, { callers }) => sum + callers, 0);
+}
+
 /** All about an object. */
 export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDetail {
   const { report, at } = tracked;
-  const { key, holders, queue, permits, channels } = report;
+  const { key, holders, queue, permits, channels, waiting, verdict } = report;
+  const { circle } = verdict;
   return {
     ...rowOf(tracked),
     key: key.slice(0, MAX_NAME),
     holders: holders.slice(0, DETAIL_OWNERS).map((one) => holderView(one, at)),
     ...(queue !== undefined && { queue: queue.slice(0, DETAIL_OWNERS).map((one) => queuedView(one, at)) }),
+    ...(waiting !== undefined && { waiting: waiting.slice(0, DETAIL_OWNERS) }),
+    ...(circle !== undefined && {
+      circle: circle.map((link) => ({ ...link, name: shownName(link.name), waitsFor: shownName(link.waitsFor) })),
+    }),
     ...(permits !== undefined && {
       permits: permits
         .slice(0, DETAIL_PERMITS)
@@ -117,10 +131,12 @@ export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDe
 }
 
 function holderView(holder: HolderReport, at: number): HolderView {
-  const { holdCount, mode, leasesMs } = holder;
+  const { holdCount, mode, leasesMs, hold, silent } = holder;
   return {
     ...ownerView(holder, at),
     holdCount,
+    ...(hold !== undefined && { hold }),
+    ...(silent && { silent }),
     ...(mode !== undefined && { mode }),
     ...(leasesMs !== undefined && {
       endsAt: leasesMs.filter((one) => one !== -2).map((ms) => (ms < 0 ? null : at + ms)),

@@ -1,4 +1,4 @@
-import type { ObjectKind, ProcessReport, VerdictKind } from '../inspection';
+import type { CircleLink, HoldReport, ObjectKind, ProcessReport, VerdictKind, WaitingProcess } from '../inspection';
 
 // What the page and the JSON API are told. Times are ms since 1970 by the clock of the process that serves the page;
 // each message has that clock's `now`, so that a page whose own clock is wrong counts right.
@@ -18,6 +18,10 @@ export interface HolderView extends OwnerView {
   readonly mode?: 'read' | 'write';
   /** Of a reader: when each of its holds ends; `null`: without expiry. */
   readonly endsAt?: readonly (number | null)[];
+  /** What its client says of the hold. */
+  readonly hold?: HoldReport;
+  /** Its client listens for questions, and has not answered within a second. */
+  readonly silent?: true;
 }
 
 /** Somebody in the queue of a fair lock. */
@@ -47,8 +51,9 @@ export interface LockRow {
   readonly leaseMs: number | null;
   /** Since when its holders have it; at least, unless `exact`. */
   readonly heldSince?: number;
-  /** This process took it: `heldSince` is no estimate. */
+  /** This process took it, or its holder has said since when: `heldSince` is no estimate. */
   readonly exact?: true;
+  /** Connections that listen, or the queue of a fair lock; callers, where their processes have said how many. */
   readonly waiters: number;
   /** Since when somebody has been seen waiting. */
   readonly waitedSince?: number;
@@ -75,6 +80,10 @@ export interface LockEvent {
 export interface LockDetail extends LockRow {
   readonly key: string;
   readonly queue?: readonly QueuedView[];
+  /** The processes that wait, as they say: those that wait longest first. */
+  readonly waiting?: readonly WaitingProcess[];
+  /** Who waits for whom, in a dead-lock. */
+  readonly circle?: readonly CircleLink[];
   readonly permits?: readonly PermitView[];
   readonly channels: readonly { readonly name: string; readonly subscribers: number }[];
   /** The newest first. */

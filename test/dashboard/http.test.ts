@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createHash } from 'node:crypto';
 import * as net from 'node:net';
 import { CommandError, CommandTimeoutError, ConfigError, ConnectionError, Redisson } from '../../lib';
-import { createDashboard, type WindowView } from '../../lib/dashboard';
+import { createDashboard, type LockDetail, type WindowView } from '../../lib/dashboard';
 import { redisUrl, sleepUntil, trackClient } from '../support';
 import { FakeSource, report } from './support/FakeSource';
 import { ask, client, dashboardOf, Reader, serve } from './support/world';
@@ -31,6 +31,24 @@ describe('the dashboard: what it answers', () => {
     // Nothing is loaded from anywhere: no address but the names of namespaces.
     expect(text.replace(/http:\/\/www\.w3\.org\/[\w/]+/g, '')).not.to.match(/https?:\/\//);
     expect(text).not.to.match(/\son\w+="/);
+  });
+
+  it('what the clients answered: who waits, for how long, how many callers, the circle, what the holder says', async () => {
+    const [holder] = report('a').holders;
+    const hold = { since: 500, leaseMs: -1, renewals: 3, delayMs: 0, utilization: 0.1, callSite: 'job.js:1:2' };
+    const process = { clientId: 'c', host: 'web-2', pid: 8, callers: 6, since: 2_000 };
+    const link = { name: 'a', owner: 'c:1', clientId: 'c', host: 'web-2', pid: 8, waitsFor: 'b', since: 2_000 };
+    const verdict = { kind: 'dead-lock', sentence: 'A dead-lock.', circle: [link] } as const;
+    const source = new FakeSource(
+      report('a', { holders: [{ ...holder!, hold }], heldSince: 500, waiters: 1, waiting: [process], verdict }),
+    );
+    const base = await serve(dashboardOf(source));
+    const { text } = await ask(`${base}/api/locks`);
+    const [row] = (JSON.parse(text) as WindowView).rows;
+    expect(row).to.include({ waiters: 6, waitedSince: 2_000, heldSince: 500, exact: true });
+    const detail = await ask(`${base}/api/lock?name=a`);
+    const { waiting, circle, holders } = (JSON.parse(detail.text) as { lock: LockDetail }).lock;
+    expect({ waiting, circle, hold: holders[0]!.hold }).to.deep.equal({ waiting: [process], circle: [link], hold });
   });
 
   it('the list: sorted, searched, by pages', async () => {

@@ -63,9 +63,10 @@ export class FakeSource implements LockSource {
   }
 
   async releaseFrom(name: string, holders: readonly string[]): Promise<ForcedUnlock> {
-    const { kind } = await this.inspect(name);
-    this.remove(name);
-    return { kind, released: true, takenFrom: holders, others: [] };
+    const { kind, holders: held } = await this.inspect(name);
+    const released = held.length > 0;
+    if (released) this.remove(name);
+    return { kind, released, takenFrom: released ? holders : [], others: [] };
   }
 
   async serverRuns(): Promise<string> {

@@ -108,6 +108,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
           </Fact>
         )}
       </dl>
+      {lock.circle !== undefined && <Circle circle={lock.circle} now={now} />}
       {lock.holders.length > 0 && (
         <Part title={holdersTitle(lock)} size={lock.holderCount}>
           <ul class="owners">
@@ -120,6 +121,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
           <More shown={lock.holders.length} all={lock.holderCount} />
         </Part>
       )}
+      {lock.waiting !== undefined && lock.waiting.length > 0 && <Waiting waiting={lock.waiting} now={now} />}
       {lock.queue !== undefined && lock.queue.length > 0 && (
         <Part title="Queue, in order" size={lock.waiters}>
           <ol class="owners queue">
@@ -269,8 +271,76 @@ function HolderCard({ holder, now }: { holder: HolderView; now: number }): JSX.E
         {holder.endsAt?.map((at, i) => (
           <span key={i}>{at === null ? ', no expiry' : `, lease ends in ${span(at - now)}`}</span>
         ))}
+        {holder.hold !== undefined && `, ${heldText(holder.hold)}`}
       </p>
+      {holder.hold?.callSite !== undefined && (
+        <p class="call-site">
+          taken at <code>{visible(holder.hold.callSite)}</code>
+        </p>
+      )}
+      {holder.silent && (
+        <p class="silent">Has not answered within a second: it is frozen, or its event loop is busy.</p>
+      )}
     </>
+  );
+}
+
+/** What its client says: how the hold is kept alive, and whether the process can be asked in time. */
+function heldText({ leaseMs, renewals, delayMs }: NonNullable<HolderView['hold']>): string {
+  const kept =
+    leaseMs === -1 ? `renewed ${count(renewals)} ${renewals === 1 ? 'time' : 'times'}` : `lease of ${span(leaseMs)}`;
+  return `${kept}, event loop ${delayMs < 50 ? 'on time' : `${span(delayMs)} late`}`;
+}
+
+function Waiting({ waiting, now }: { waiting: NonNullable<LockDetail['waiting']>; now: number }): JSX.Element {
+  return (
+    <Part title="Who waits" size={waiting.length}>
+      <ul class="owners">
+        {waiting.map(({ clientId, host, pid, callers, since, callSite }) => (
+          <li key={`${clientId} ${since}`}>
+            <p class="process-line">
+              <b class="process">
+                {visible(host)} · {pid}
+              </b>
+              <span>
+                {callers === 1 ? '1 caller' : `${count(callers)} callers`}, for {span(now - since)}
+              </span>
+            </p>
+            {callSite !== undefined && (
+              <p class="call-site">
+                at <code>{visible(callSite)}</code>
+              </p>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+function Circle({ circle, now }: { circle: NonNullable<LockDetail['circle']>; now: number }): JSX.Element {
+  return (
+    <Part title="Dead-lock" size={0}>
+      <ol class="owners circle">
+        {circle.map(({ name, owner, host, pid, waitsFor, since, callSite }) => (
+          <li key={owner}>
+            <p class="process-line">
+              <b class="process">
+                {visible(host)} · {pid}
+              </b>
+              <span>
+                has <Name text={name} />, and has waited {span(now - since)} for <Name text={waitsFor} />
+              </span>
+            </p>
+            {callSite !== undefined && (
+              <p class="call-site">
+                at <code>{visible(callSite)}</code>
+              </p>
+            )}
+          </li>
+        ))}
+      </ol>
+    </Part>
   );
 }
 
