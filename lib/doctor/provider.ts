@@ -1,4 +1,4 @@
-import { ok, warning } from './findings';
+import { error, ok, warning } from './findings';
 import type { Answer } from './facts';
 import type { ServerCheck } from './serverChecks';
 
@@ -7,7 +7,15 @@ const USED: readonly {
   readonly command: string;
   readonly args: readonly (string | number)[];
   readonly cost: string;
+  /** Whether no lock works without it. */
+  readonly vital?: true;
 }[] = [
+  {
+    command: 'EVAL',
+    args: ['return 1', 0],
+    cost: 'no lock works: all are scripts',
+    vital: true,
+  },
   {
     command: 'WAIT',
     args: [0, 1],
@@ -53,6 +61,8 @@ export const provider: ServerCheck = {
     });
     if (refused.length === 0) return ok('refuses no command that locks have use for');
     const found = refused.map(({ command, cost }) => `${command} (${cost})`).join('; ');
-    return warning(`refuses ${found}`, 'see docs/managed.md for the settings that fit the service');
+    const what = `refuses ${found}`;
+    if (refused.some(({ vital }) => vital)) return error(what, 'use a service, or a plan of it, that runs Lua scripts');
+    return warning(what, 'see docs/managed.md for the settings that fit the service');
   },
 };

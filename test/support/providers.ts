@@ -62,6 +62,7 @@ const MEMORYSTORE_CLIENT = 'https://github.com/taskforcesh/bullmq/pull/334';
 const UPSTASH_WORDS = 'https://github.com/sidekiq/sidekiq/issues/5641';
 const UPSTASH =
   "ERR Command is not available: '%S'. See https://docs.upstash.com/overall/rediscompatibility for details";
+const OCI_LIST = 'https://docs.oracle.com/iaas/Content/ocicache/restrictedcommands.htm';
 const TENCENT_LIST = 'https://www.tencentcloud.com/document/product/239/50393';
 
 /** The profiles. Each row says whether it stands on a source. The pages were read in November 2026, in stored copies. */
@@ -110,8 +111,8 @@ export const PROVIDERS: readonly ProviderProfile[] = [
     virtualCluster: GUESS,
     idle: {
       ms: 1_000,
-      // 10 minutes there.
-      evidence: { kind: 'listed', source: 'https://learn.microsoft.com/en-us/azure/redis/best-practices-connection' },
+      // 10 minutes there, as for Azure Cache for Redis.
+      evidence: GUESS,
     },
   },
   {
@@ -156,6 +157,16 @@ export const PROVIDERS: readonly ProviderProfile[] = [
     },
   },
   {
+    name: 'OCI Cache, not sharded',
+    id: 'oci-cache',
+    refuses: {
+      acl: listed(UNKNOWN, OCI_LIST),
+      cluster: listed(UNKNOWN, OCI_LIST),
+      'config set': listed(UNKNOWN, OCI_LIST),
+      replicaof: listed(UNKNOWN, OCI_LIST),
+    },
+  },
+  {
     name: 'a proxy that gives few rights',
     id: 'few-rights',
     refuses: {
@@ -172,6 +183,18 @@ export const PROVIDERS: readonly ProviderProfile[] = [
     idle: { ms: 1_000, evidence: GUESS },
   },
 ];
+
+/** A service that runs no scripts: there are no locks. */
+export const WITHOUT_SCRIPTS: ProviderProfile = {
+  name: 'OCI Cache, sharded',
+  id: 'oci-cache-sharded',
+  refuses: Object.fromEntries(
+    ['eval', 'evalsha', 'eval_ro', 'evalsha_ro', 'fcall', 'fcall_ro', 'function', 'script', 'config set', 'acl'].map(
+      (command) => [command, listed(UNKNOWN, OCI_LIST)],
+    ),
+  ),
+  virtualCluster: GUESS,
+};
 
 /** What a service answers to a command; `undefined`: it serves it. */
 export function refusalOf({ refuses }: ProviderProfile, words: readonly string[]): string | undefined {

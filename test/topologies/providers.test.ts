@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Config, Redisson, TimeUnit } from '../../lib';
+import { CommandError, Config, Redisson, TimeUnit } from '../../lib';
 import { examine } from '../../lib/doctor';
 import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import { FakeProvider } from '../support/FakeProvider';
-import { PROVIDERS, type ProviderProfile, refusalOf } from '../support/providers';
+import { PROVIDERS, type ProviderProfile, refusalOf, WITHOUT_SCRIPTS } from '../support/providers';
 
 /** A waiter that is told wakes within this, in ms; one that sleeps on sleeps for its lease. */
 const WOKEN_MS = 5_000;
@@ -106,6 +106,25 @@ describe('managed services, as they are documented (docs/managed.md)', function 
       });
     });
   }
+
+  it(`${WITHOUT_SCRIPTS.name}: a lock is refused with the words of the service, and the doctor says why`, async () => {
+    const provider = trackClient(await FakeProvider.start(WITHOUT_SCRIPTS, redisUrl()));
+    const config = configOf(provider);
+    const client = trackClient(Redisson.create(config));
+    const error = (await client
+      .getLock(uniqueName())
+      .tryLock()
+      .catch((reason: unknown) => reason)) as CommandError;
+    expect(error).to.be.instanceOf(CommandError);
+    expect((error.cause as Error).message).to.match(/unknown command '(eval|EVAL)/);
+    const findings = await examine(configOf(provider));
+    expect(
+      findings
+        .filter(({ status }) => status === 'error')
+        .map(({ found }) => found)
+        .join(),
+    ).to.match(/eval/i);
+  });
 
   it('C13: an endpoint whose old connections are sent in a circle is connected to anew', async () => {
     const profile: ProviderProfile = { ...PROVIDERS[0]!, refuses: {} };

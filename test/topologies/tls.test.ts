@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { once } from 'node:events';
+import * as net from 'node:net';
 import { Config } from '../../lib/config/builder/Config';
 import { Redisson } from '../../lib/Redisson';
 import { RedisServer, skip, tlsFiles, trackClient, uniqueName } from '../support';
@@ -39,6 +41,45 @@ describe('TLS', () => {
     expect(error.code).to.equal('CONNECTION');
     expect(error.message).to.contain('does not let us in').and.contain('certificate');
     expect(performance.now() - startedAt).to.be.lessThan(2_000);
+  });
+
+  describe('D13: what is no Redis is said to be none, and nothing of ioredis shows', () => {
+    const strangers: readonly [string, (url: URL, config: Config) => unknown][] = [
+      ['a single server', ({ href }, config) => config.useSingleServer().setAddress(href).setTimeout(500)],
+      ['a cluster', ({ href }, config) => config.useClusterServers().addNodeAddress(href).setTimeout(500)],
+      [
+        'a sentinel',
+        ({ href }, config) => config.useSentinelServers().setMasterName('m').addSentinelAddress(href).setTimeout(500),
+      ],
+      [
+        'a master with slaves',
+        ({ href }, config) => config.useMasterSlaveServers().setMasterAddress(href).setTimeout(500),
+      ],
+    ];
+    for (const [what, choose] of strangers) {
+      for (const [who, greeting] of [
+        ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+        ['a server that speaks TLS', '\x15\x03\x01\x00\x02\x02\x0a'],
+      ] as const) {
+        it(`${what} that is ${who}`, async () => {
+          const stranger = net.createServer((socket) => {
+            socket.on('error', () => undefined);
+            socket.once('data', () => socket.end(greeting, 'latin1'));
+          });
+          stranger.listen(0, '127.0.0.1');
+          await once(stranger, 'listening');
+          trackClient({ stop: () => new Promise((resolve) => stranger.close(resolve)) });
+          const config = new Config();
+          const { port } = stranger.address() as net.AddressInfo;
+          choose(new URL(`redis://127.0.0.1:${port}`), config);
+          const client = trackClient(Redisson.create(config));
+          const error = await failure(client.getLock(uniqueName()).lock());
+          expect(error.code).to.equal('CONNECTION');
+          expect(error.message).to.not.match(/RESP type|Protocol error/, error.message);
+          expect(error.message).to.match(who === 'a web server' ? /no Redis answers/ : /rediss:|no Redis answers/);
+        });
+      }
+    }
   });
 
   it('D13: TLS on one side only is told, in both directions', async () => {

@@ -5,7 +5,7 @@ import { projectRoot } from '../buildOutput';
 import { entryPoints } from '../entryPoints';
 import { installFolder } from '../installFolder';
 import { problemsOfSite } from './checkSite';
-import { joinThrows } from './reference';
+import { joinThrows, sourcesOf } from './reference';
 
 // `npm run docs:build`: the site in docs/.vitepress/dist. `npm run docs:dev`: the same, live while pages are written.
 
@@ -26,7 +26,9 @@ async function writeReference(): Promise<void> {
   const { repository } = JSON.parse(fs.readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
     repository: { url: string };
   };
-  const source = `${repository.url.replace(/^git\+|\.git$/g, '')}/blob/main/{path}#L{line}`;
+  const main = `${repository.url.replace(/^git\+|\.git$/g, '')}/blob/main/`;
+  // TypeDoc's path begins below the folder that all sources have in common.
+  const source = `${main}lib/{path}#L{line}`;
   const options = ['--options', 'typedoc.json', '--sourceLinkTemplate', source, '--logLevel', 'Warn'];
   await run('typedoc/bin/typedoc', ...options, ...entries);
   const api = path.join(docs, 'api');
@@ -34,7 +36,10 @@ async function writeReference(): Promise<void> {
     .readdirSync(api, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))) {
     const page = path.join(api, file);
-    fs.writeFileSync(page, joinThrows(fs.readFileSync(page, 'utf8')));
+    const text = fs.readFileSync(page, 'utf8');
+    const missing = sourcesOf(text, main).find((one) => !fs.existsSync(path.join(projectRoot, one)));
+    if (missing !== undefined) throw new Error(`${file} has a link to ${missing}, which is not there`);
+    fs.writeFileSync(page, joinThrows(text));
   }
 }
 

@@ -9,3 +9,14 @@ export function joinThrows(page: string): string {
     return `${level} Throws\n\n${items.join('\n')}\n\n`;
   });
 }
+
+/**
+ * The files that links to sources lead to, from the root of the repository.
+ * @param main - what such a link begins with
+ */
+export function sourcesOf(page: string, main: string): string[] {
+  return page
+    .split(main)
+    .slice(1)
+    .map((rest) => /^[^#)\s]*/.exec(rest)![0]);
+}

@@ -22,8 +22,10 @@ const LOADING = /^loading:1\r?$/m;
 
 /** How a server that speaks TLS answers one who does not: an alert. */
 const TLS_ALERT = /^\x15\x03/;
-/** What ioredis says of an answer that is none of Redis'. */
-const NO_RESP = /^Unknown RESP type|^Protocol error, got/;
+/** What ioredis, of version 6 and 5, says of an answer that is none of Redis'. */
+const NO_RESP = /(?:Unknown RESP type|Protocol error, got) .+? Please report this\.?/s;
+/** The same where the answer is a TLS alert. */
+const ALERT = /RESP type 21 |got "(?:\\u0015|\x15)/;
 /** How it ends where TLS was expected of a server that does not speak it. */
 const NO_TLS = /ETIMEDOUT|wrong version number|packet length too long|before secure TLS/;
 
@@ -33,6 +35,13 @@ export const TLS_HINTS = {
   maybeTheirs: 'it ended the connection before it said anything; if it speaks TLS, use a rediss:// address',
   maybeNotTheirs: 'no TLS handshake; if the server does not speak TLS, use a redis:// address',
 } as const;
+
+/** A text of ioredis in which an answer that is none of Redis' is said to be that. */
+export function withoutParser(text: string): string {
+  return text.replace(NO_RESP, (found) =>
+    ALERT.test(found) ? TLS_HINTS.theirs : 'no Redis answers there: what came is not its protocol',
+  );
+}
 
 /** Called when something went wrong. @param refused - the server turned us away for good */
 export type TellTrouble = (error: Error, refused: boolean) => void;

@@ -6,6 +6,7 @@ import * as tls from 'node:tls';
 import type { CredentialsRequest } from '../../config/Credentials';
 import type { NodeAddress } from '../../config/Topology';
 import { jittered } from '../../util/timing';
+import { withoutParser } from './Handshake';
 import { watchSentinels } from './ioredisCompat';
 import type { Logins } from './Logins';
 import { DISCONNECT_MS } from './ownOptions';
@@ -193,8 +194,8 @@ export function sentinelConnector(
   return EndableConnector as never;
 }
 
-/** ioredis would say that nobody tries again. */
+/** ioredis would say that nobody tries again, and how its parser works. */
 function withoutAdvice(error: Error): Error {
-  error.message = error.message.replace(' and retry is disabled', '');
+  error.message = withoutParser(error.message.replace(' and retry is disabled', ''));
   return error;
 }

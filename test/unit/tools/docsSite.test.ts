@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { projectRoot } from '../../../tools/buildOutput';
 import { problemsOfSite } from '../../../tools/docs/checkSite';
 import { referenceLink, siteLink, slugify } from '../../../tools/docs/links';
-import { joinThrows } from '../../../tools/docs/reference';
+import { joinThrows, sourcesOf } from '../../../tools/docs/reference';
 
 const context = { root: projectRoot, repository: 'https://git.example/owner/it' };
 
@@ -96,5 +96,13 @@ describe('the reference', () => {
     expect(joinThrows(page)).to.equal(
       '### a()\n\n#### Throws\n\n- A\n  more\n- B\n\n***\n\n### b()\n\n#### Throws\n\n- C\n\n',
     );
+  });
+});
+
+describe('links of the API reference to sources (D13)', () => {
+  it('are read with their files', () => {
+    const main = 'https://example.org/x/blob/main/';
+    const page = `Defined in: [a.ts:1](${main}lib/a.ts#L1)\n[b](${main}lib/b/c.ts#L20) [other](https://example.org/x)`;
+    expect(sourcesOf(page, main)).to.deep.equal(['lib/a.ts', 'lib/b/c.ts']);
   });
 });
