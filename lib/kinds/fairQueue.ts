@@ -370,10 +370,7 @@ local function refresh(q, waiter, score, free, waitMs)
 end
 `;
 
-/**
- * `join(q, owner, ttl, waitMs, slack)`: puts the owner at the end of the queue. Returns its score, and for how many ms
- * those ahead may delay it.
- */
+/** `join(q, owner, ttl, waitMs, slack)`: puts the owner at the end of the queue. Returns its score. */
 const JOIN = lua`
 local function join(q, owner, ttl, waitMs, slack)
   local last = redis.call('lindex', q.list, -1)
@@ -382,7 +379,7 @@ local function join(q, owner, ttl, waitMs, slack)
   local score = q.now + math.max(ahead, math.max(ttl, 0) + slack) + waitMs
   redis.call('zadd', q.timeouts, score, owner)
   redis.call('rpush', q.list, owner)
-  return score, ahead
+  return score
 end
 `;
 
@@ -412,10 +409,10 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
 `;
 
 /**
- * The acquisition that queues. As in Redisson, its reply says when to retry: a new waiter when the one ahead will have
- * given up, a queued one when the lock expires. But a waiter must retry one second before its own score passes, or at
- * half of that time. The reply is negative if its client must subscribe to the channels of others, see
- * {@link AHEAD_OF}.
+ * The acquisition that queues. Its reply says when to retry: when the lock expires. But a waiter must retry one second
+ * before its own score passes, or at half of that time. (Redisson lets a new waiter sleep until the one ahead will have
+ * given up. Here one that joins again is a new one, too, and those ahead may leave without a message.) The reply is
+ * negative if its client must subscribe to the channels of others, see {@link AHEAD_OF}.
  *
  * @param reenter - defines `reenter`, see {@link REENTER}
  */
@@ -425,11 +422,10 @@ local score, waitMs, client = tonumber(scoreOf(q, owner)), tonumber(wait), strin
 local slack = held and 0 or slackOf(q, client, owner, head)
 if score and not held then score = refresh(q, owner, score, now + math.max(ttl, 0) + slack, waitMs) end
 ${ENTER_OR_REENTER}
-local ahead = 0
-if not score then score, ahead = join(q, owner, ttl, waitMs, slack) end
+if not score then score = join(q, owner, ttl, waitMs, slack) end
 local left = score - slack - now
 local retry = math.max(left - 1000, left / 2)
-if ahead > 0 then retry = math.min(ahead, left) elseif ttl >= 0 then retry = math.min(retry, ttl) end
+if ttl >= 0 then retry = math.min(retry, ttl) end
 if ttl == -2 then retry = math.min(retry, claim(q, head, owner, 0)) end
 local answer = math.max(math.ceil(retry), 1)
 return #aheadOf(q, name, client) > 0 and -answer or answer

@@ -33,9 +33,19 @@ describe('fair lock scripts', () => {
       fair.wait = 300_000;
       await fair.acquire('A');
       await fair.expectTtl(fair.acquire('B'), 30_000);
-      await fair.expectTtl(fair.acquire('C'), 330_000);
+      await fair.expectTtl(fair.acquire('C'), 30_000);
       await fair.expectTtl(fair.acquire('B'), 30_000);
       await fair.expectQueue({ B: 330_000, C: 630_000 });
+    });
+
+    it('looks again when the lease ends, also where it joins once more: those ahead may leave without a message', async () => {
+      fair.wait = 300_000;
+      await fair.acquire('A');
+      await fair.acquire('java');
+      fair.slept = 6_000;
+      await fair.expectTtl(fair.acquire('C'), 30_000);
+      await fair.abandon('java', 300_000);
+      await fair.expectQueue({ C: 330_000 });
     });
 
     it('is repeated without a second hold, a second place, or a second shift of the others', async () => {

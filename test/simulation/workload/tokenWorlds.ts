@@ -57,6 +57,9 @@ export function tokenFault(world: World): void {
   }
   const ms = random.of([random.between(10, 500), random.between(500, 8_000), random.between(8_000, 50_000)]);
   const what = random.of(TROUBLES);
-  world.trouble(ms + (what === 'hangs' ? HANG_MS : 0));
+  const inAllMs = ms + (what === 'hangs' ? HANG_MS : 0);
+  world.trouble(inAllMs);
+  // Whoever's login ends meanwhile is cut off until there is another one.
+  for (const { process } of world.apps) process.disturb(loop.now + inAllMs + DEAF_MS);
   tokens.fail(what, ms);
 }
