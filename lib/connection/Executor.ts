@@ -238,6 +238,11 @@ export class Executor implements CommandExecutor {
         return this.#later(pending, error);
       case 'lost':
         return this.#lost(pending, error);
+      case 'full':
+        pending.unsend();
+        // Whoever gives something back, or makes a single attempt, learns at once that the server cannot take it.
+        if (pending.waits) return this.#later(pending, error);
+        return pending.fail(denial(pending, this.#link, error));
       case 'wrongType':
       case 'refused':
         pending.unsend();

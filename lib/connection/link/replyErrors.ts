@@ -13,6 +13,8 @@ export type Failure =
   | 'noScript'
   /** The server cannot serve now (failing over, loading, busy): it did not run, and may later. */
   | 'unavailable'
+  /** The server takes no data for the time being (no memory, no disk): an acquisition may wait for it. */
+  | 'full'
   /** The key holds another type. */
   | 'wrongType'
   /** Redis refuses it, now and later. */
@@ -77,6 +79,7 @@ export function classify(error: Error): Failure {
   const [code = ''] = replyText(error).split(' ', 1);
   if (code === 'NOSCRIPT') return 'noScript';
   if (code === 'WRONGTYPE') return 'wrongType';
+  if (code === 'OOM' || code === 'MISCONF') return 'full';
   return UNAVAILABLE.has(code) ? 'unavailable' : 'refused';
 }
 

@@ -23,10 +23,11 @@ export interface SendRecord {
    */
   readonly cleanup?: boolean;
   /**
-   * The acquisition that it is an attempt of: asked whether it may go on when its client begins to shut down.
+   * The acquisition that it is an attempt of: asked whether it may go on when its client begins to shut down, and whether
+   * it waits.
    * @default it is none
    */
-  readonly acquirer?: { readonly mayBegin?: (() => void) | undefined } | undefined;
+  readonly acquirer?: { readonly mayBegin?: (() => void) | undefined; readonly waits?: boolean } | undefined;
 }
 
 /** A fresh record. */

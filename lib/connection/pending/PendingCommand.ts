@@ -92,6 +92,11 @@ export class PendingCommand implements ReplicaAck {
     return changes && !this.cancelled && !this.cleanup && this.sendRecord?.acquirer === undefined;
   }
 
+  /** Whether it is an attempt of an acquisition that waits. */
+  get waits(): boolean {
+    return this.sendRecord?.acquirer?.waits === true;
+  }
+
   get sendRecord(): SendRecord | undefined {
     return this.#options?.sendRecord;
   }

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { CommandError, CommandTimeoutError, ConnectionError, LockTimeoutError, type Redisson } from '../../../lib';
 import { RedisServer, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
 import { client, connection } from '../../faults/scene';
+import { rejection } from '../synchronizers/support';
 
 /** What a call says whose time was up. */
 describe('a time-out says what was the case', () => {
@@ -47,6 +48,22 @@ describe('a time-out says what was the case', () => {
     expect(await redisson.getLock(name).tryLock(300, 1_000)).to.equal(false);
     await direct.config('SET', 'min-replicas-to-write', '0');
     await redisson.getLock(name).withLock(() => undefined, { waitTime: 2_000 });
+  });
+
+  it('C11: refused, where Redis has no memory: it waits, and gets in as soon as there is some', async () => {
+    await direct.config('SET', 'maxmemory', '1');
+    const error = await timeout();
+    expect(error.reason).to.equal('refused');
+    expect(error.cause).to.be.instanceOf(CommandError).and.include({ reply: 'OOM' });
+    expect(await redisson.getLock(name).tryLock(300, 1_000)).to.equal(false);
+    // Who does not wait learns it at once.
+    const refusal = await rejection(redisson.getLock(name).tryLock());
+    expect(refusal).to.be.instanceOf(CommandError).and.include({ reply: 'OOM' });
+    await direct.config('RESETSTAT');
+    const waiting = redisson.getLock(name).acquire({ waitTime: 5_000 });
+    await sleepUntil(async () => (await direct.info('errorstats')).includes('OOM'));
+    await direct.config('SET', 'maxmemory', '0');
+    await (await waiting).unlock();
   });
 
   it('C11: unanswered, where Redis says nothing', async () => {

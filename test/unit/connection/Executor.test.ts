@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { newSendRecord, newCleanupRecord, type RunOptions } from '../../../lib/connection/pending/CommandExecutor';
+import {
+  newSendRecord,
+  newCleanupRecord,
+  type RunOptions,
+  type SendRecord,
+} from '../../../lib/connection/pending/CommandExecutor';
 import { Executor, type ExecutorSettings } from '../../../lib/connection/Executor';
 import type { ConnectionError } from '../../../lib/errors';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Resend, type ScriptArg } from '../../../lib/scripts/Script';
@@ -276,6 +281,24 @@ describe('Executor', () => {
       });
     }
 
+    for (const message of ['OOM', 'MISCONF']) {
+      it(`C11: ${message}: is asked again by who waits for the lock, and by nobody else`, async () => {
+        const waits = run('never', { sendRecord: newSendRecord({ waits: true }) });
+        link.last.reject(reply(`${message} not now`));
+        await clock.tickAsync(30);
+        expect([waits.state, link.sent.length]).to.deep.equal(['pending', 2]);
+        link.last.resolve('served');
+        await settle();
+        expect(waits.value).to.equal('served');
+        for (const acquirer of [{ waits: false }, undefined]) {
+          const tries = run('never', { sendRecord: newSendRecord(acquirer) });
+          link.last.reject(reply(`${message} not now`));
+          await settle();
+          expect(errorOf(tries)).to.include({ code: 'COMMAND', reply: message });
+        }
+      });
+    }
+
     it('is recognised where an old Redis wraps what it says to a script', async () => {
       const outcome = run('never');
       link.last.reject(
@@ -462,6 +485,29 @@ describe('Executor', () => {
       await settle();
       expect(outcome.value).to.equal('acquired');
     });
+
+    for (const earlier of [0, 1, new Error('The connection was lost before WAIT')]) {
+      it(`say nothing of what is written again: ${String(earlier)} belongs to the writing that met NOSCRIPT`, async () => {
+        const sendRecord = newSendRecord();
+        const outcome = await confirmedAfterNoScript(earlier, sendRecord);
+        expect(link.last.command).to.equal('eval');
+        expect(link.last.replicaAck!.acked).to.equal(undefined);
+        link.last.resolve('acquired');
+        await settle();
+        expect([outcome.value, sendRecord.unconfirmed]).to.deep.equal(['acquired', undefined]);
+      });
+    }
+
+    async function confirmedAfterNoScript(acked: number | Error, sendRecord: SendRecord): Promise<Outcome<unknown>> {
+      const one = script('connection', acquired);
+      executor.run(one, { name: 'a' }, { arg: 1 }).catch(() => undefined);
+      const outcome = new Outcome(executor.run(one, { name: 'a' }, { arg: 1 }, { sendRecord }));
+      expect(link.last.command).to.equal('evalsha');
+      link.last.replicaAck!.acked = acked;
+      link.last.reject(reply('NOSCRIPT No matching script.'));
+      await settle();
+      return outcome;
+    }
 
     it('do not matter where they shall not be checked, or the script does not care', async () => {
       const relaxed = { timeout: 1, retryAttempts: 1, slavesSyncTimeout: 1, checkLockSyncedSlaves: false };
