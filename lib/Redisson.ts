@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
+  AttachOptions,
   BackOff,
   ConnectionListener,
   ConnectionState,
@@ -20,9 +21,12 @@ import type { RedissonOptions } from './config/RedissonOptions';
 import { resolveConfig } from './config/builder/resolveConfig';
 import type { Settings } from './config/Settings';
 import { validateName } from './config/validateName';
+import { ConfigError } from './errors';
 import { connect, type Connections } from './connection/connect';
+import { placeOf, readHoldLease } from './locks/core/detach';
 import { checkSlots, HandleThread } from './locks/core/calls';
 import { once, unheardWarning, warnAbandonedHold, warnHandleReentry, warnSelfWait } from './locks/core/warnings';
+import { ALL_KINDS } from './kinds/allKinds';
 import { clientKind, kindsOf, type KindsClient, renewalsOf } from './kinds/clientKind';
 import { FAIR } from './kinds/fair';
 import { FairQueueWatch } from './kinds/FairQueueWatch';
@@ -61,6 +65,7 @@ import { PermitExpirableSemaphore } from './synchronizers/PermitExpirableSemapho
 import { Semaphore } from './synchronizers/Semaphore';
 import { currentThreadId, runAsNewThread } from './thread/threadScope';
 import { ExponentialBackOff } from './util/backOff';
+import { parseTicket } from './util/ticket';
 import { connectionName } from './util/connectionName';
 import { BackOffWaits } from './acquire/BackOffWaits';
 import { Closing } from './acquire/acquireWithin';
@@ -274,6 +279,25 @@ export class Redisson {
   /** The id of the running thread scope, or `undefined` outside one. */
   currentThreadId(): number | undefined {
     return currentThreadId();
+  }
+
+  /**
+   * Takes up the hold that `detach()` made this ticket of.
+   * @throws ConfigError if it is no ticket, or not for this database; LockLostError if it was used, or its lease is over
+   */
+  async attach(ticket: string, options?: AttachOptions): Promise<LockHold> {
+    const leaseMs = readHoldLease(options);
+    const parsed = parseTicket(ticket);
+    const kind = ALL_KINDS.find(({ name, lockOf, move }) => name === parsed?.kind && lockOf && move);
+    if (parsed === undefined || kind === undefined) {
+      throw new ConfigError('attach() needs a ticket, unchanged, as detach() of this version of the package makes it');
+    }
+    const { database } = placeOf(this.#settings);
+    if (parsed.database !== database) {
+      const text = `The ticket for lock '${parsed.name}' is of database ${parsed.database}, and this client uses ${database}`;
+      throw new ConfigError(text);
+    }
+    return (kind.lockOf!(this, parsed.name) as Lock).attach(parsed, leaseMs);
   }
 
   /** The innermost hold of the sections around the call. @param name - only of that lock @throws ConfigError for a bad name */

@@ -28,6 +28,8 @@ export {
 export type {
   AcquireMessage,
   AcquireOptions,
+  AttachOptions,
+  DetachOptions,
   AcquireOutcome,
   AcquireSubject,
   BackOff,

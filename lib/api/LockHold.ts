@@ -1,5 +1,8 @@
 // Stays in the declarations, for projects whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
+import type { TimeUnit } from '../util/TimeUnit';
+import type { DetachOptions } from './options';
+
 /**
  * One hold of a lock: what `acquire` and `tryAcquireHold` return, and what the callback of `withLock` receives.
  *
@@ -40,6 +43,41 @@ export interface LockHold {
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    */
   unlock(): Promise<void>;
+  /**
+   * Gives the hold another lease, from now on, instead of the one before. Other holds of the thread keep theirs: Redis
+   * keeps the lock for the longest.
+   *
+   * @param leaseTime - how long it is held from now, more than 0; -1: the watchdog renews it
+   * @param unit - the unit of `leaseTime`. Default milliseconds
+   * @throws LockLostError if the hold is gone: lost, or released before
+   * @throws ConnectionError, CommandTimeoutError if Redis does not confirm it. Safe to repeat. If it may have run, the
+   *   hold lasts for the shorter of the two leases; else for the one before
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError for wrong arguments
+   */
+  extend(leaseTime: number, unit?: TimeUnit): Promise<void>;
+  /**
+   * Turns the hold into a ticket, which `attach` of any client of the same Redis takes up, once. The hold leaves this client:
+   * it is neither released nor lost, `isHeld` is `false` and `unlock()` does nothing. The lock stays held meanwhile, for
+   * nobody but who has the ticket, until its lease ends. For Redis, and for Java, its owner changes.
+   *
+   * The ticket is a string of up to a few hundred characters without blanks. It has no password in it, but who has it can
+   * take up the hold. A fenced lock gives the hold a new token at `attach`.
+   *
+   * Plain, fair, fenced, spin, non-reentrant and write locks can be detached.
+   *
+   * @param options - `leaseTime` and its `unit`: how long the lock waits for the ticket
+   * @returns the ticket
+   * @throws LockLostError if the hold is gone: lost, or released before
+   * @throws IllegalMonitorStateError if it is not the one hold of its thread: the thread holds the lock several times, or
+   *   is acquiring it once more, or has the other half of the read/write lock. Nothing is changed
+   * @throws UnsupportedOperationError for other locks. Nothing is changed
+   * @throws ConnectionError, CommandTimeoutError, NoSyncedReplicasError if Redis does not confirm it. Do not repeat: if it
+   *   may have run, the client releases the lock in the background, else the hold stays as it is
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down. The hold stays as it is
+   * @throws RangeError, TypeError, ConfigError for wrong arguments. Nothing is changed
+   */
+  detach(options?: DetachOptions): Promise<string>;
   /**
    * Releases the hold at the end of an `await using` block. Never throws: an error here would hide the error of the
    * block.

@@ -5,7 +5,7 @@ import type { BackOff } from './BackOff';
 import type { ConnectionListener, ConnectionState, LockLostListener } from './events';
 import type { RFencedLock, RLock, RReadWriteLock } from './RLock';
 import type { LockHold } from './LockHold';
-import type { RunOptions, ShutdownOptions, TryResult } from './options';
+import type { AttachOptions, RunOptions, ShutdownOptions, TryResult } from './options';
 import type { RCountDownLatch } from './RCountDownLatch';
 import type { RPermitExpirableSemaphore } from './RPermitExpirableSemaphore';
 import type { RSemaphore } from './RSemaphore';
@@ -128,6 +128,24 @@ export interface RedissonClient {
 
   /** @returns the id of the running thread scope, or `undefined` outside one */
   currentThreadId(): number | undefined;
+
+  /**
+   * Takes up the hold that `detach()` of this or another client made the ticket of. From then on it is a hold of this
+   * client, of a new thread, as if `acquire` had returned it: the watchdog renews it, and its loss is reported here. Between
+   * `detach` and `attach` nobody else can have the lock.
+   *
+   * @param ticket - as `detach` returned it
+   * @param options - `leaseTime` (default -1: renewed) and its `unit`
+   * @returns the hold
+   * @throws LockLostError if the ticket was used before, its lease is over, or it is of another server
+   * @throws ConfigError if it is no ticket of this package, was changed, or is for another database; for wrong options
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what may have been changed is
+   *   undone, and the ticket stays valid, soon
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError for wrong arguments
+   */
+  attach(ticket: string, options?: AttachOptions): Promise<LockHold>;
 
   /**
    * The hold of the innermost `withLock` callback around the call: what a decorated method, or code that it calls, asks

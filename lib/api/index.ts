@@ -16,6 +16,8 @@ export type {
 export type { LockHold } from './LockHold';
 export type {
   AcquireOptions,
+  AttachOptions,
+  DetachOptions,
   LockOptions,
   PermitHoldOptions,
   PermitRunOptions,

@@ -104,6 +104,34 @@ export interface PermitHoldOptions extends PermitRunOptions {
   readonly leaseTime?: number | undefined;
 }
 
+/** Options of `LockHold.detach`. */
+export interface DetachOptions {
+  /**
+   * How long the lock stays held for the ticket, in `unit`, more than 0. Nobody renews it until then.
+   * @default the setting `lockWatchdogTimeout`
+   */
+  readonly leaseTime?: number | undefined;
+  /**
+   * The unit of `leaseTime`.
+   * @default TimeUnit.MILLISECONDS
+   */
+  readonly unit?: TimeUnit | undefined;
+}
+
+/** Options of `RedissonClient.attach`. */
+export interface AttachOptions {
+  /**
+   * How long to hold it at most from then on, in `unit`, more than 0; -1: the watchdog renews it.
+   * @default -1
+   */
+  readonly leaseTime?: number | undefined;
+  /**
+   * The unit of `leaseTime`.
+   * @default TimeUnit.MILLISECONDS
+   */
+  readonly unit?: TimeUnit | undefined;
+}
+
 /** How a client is shut down. */
 export interface ShutdownOptions {
   /**

@@ -23,6 +23,9 @@ export const PERMIT_RUN_OPTIONS: ReadonlySet<string> = new Set([...THREAD_OPTION
 /** The options of `acquireHold` of a semaphore: see `PermitHoldOptions`. */
 export const PERMIT_HOLD_OPTIONS: ReadonlySet<string> = new Set([...PERMIT_RUN_OPTIONS, 'permits', 'leaseTime']);
 
+/** The options of `detach` and `attach`. */
+export const LEASE_OPTIONS: ReadonlySet<string> = new Set(['leaseTime', 'unit']);
+
 /** The options of `shutdown`. */
 export const SHUTDOWN_OPTIONS: ReadonlySet<string> = new Set(['drain']);
 

@@ -50,6 +50,8 @@ export interface Kind<Keys extends KeysByRole = KeysByRole> {
   readonly commands: readonly string[];
   /** Makes one with a default back-off; absent for what needs more than a name, and for synchronizers. */
   readonly lockOf?: (client: RedissonClient, name: string) => RLock;
+  /** Changes the owner: `detach` and `attach`. Absent if no hold of the kind can move to another client. */
+  readonly move?: Script<string, 'owner' | 'heir' | 'lease' | 'repeated', ReleaseReply>;
   /** Whether `ioredisson run --type` takes it. */
   readonly forRun?: boolean;
 }
@@ -105,12 +107,12 @@ export interface LockDescriptor extends Kind {
 
 /** Adds the list of its scripts to a descriptor. */
 export function lockDescriptor<const L extends Omit<LockDescriptor, 'scripts'>>(lock: L): L & Pick<Kind, 'scripts'> {
-  const { acquire, tryAcquire, release, handOver, abandon, checkTurn, forceRelease, isLocked, holdCount } = lock;
+  const { acquire, tryAcquire, release, handOver, move, abandon, checkTurn, forceRelease, isLocked, holdCount } = lock;
   const { data, find = findHolds, renew = renewLocks } = lock;
   const timeToLive = data === 'values' ? undefined : lockTimeToLive;
   const ofAll = [acquire, release, forceRelease, find, renew];
-  const ofSome = [tryAcquire, handOver, abandon, checkTurn, isLocked, holdCount, timeToLive];
-  const scripts = [...ofAll, ...ofSome.filter((one) => one !== undefined)];
+  const ofSome = [tryAcquire, handOver, move, abandon, checkTurn, isLocked, holdCount, timeToLive];
+  const scripts = [...new Set([...ofAll, ...ofSome.filter((one) => one !== undefined)])];
   return { ...lock, scripts: () => scripts };
 }
 

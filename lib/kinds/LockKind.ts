@@ -84,8 +84,8 @@ export interface LockKind {
   readonly renewal: Renewal;
   /** How the rollback looks for holds that no caller owns. */
   readonly search: Search;
-  /** The owner's field in the lock's hash. */
-  ownerOf(threadId: number): string;
+  /** The owner's field in the lock's hash. @param id - of the client. @default this one */
+  ownerOf(threadId: number, id?: string): string;
   /** Every key and channel of a lock, or one that has the same slot: on a cluster all must be on one slot. */
   keysOf(rawName: string): readonly string[];
   /** The channel to which a waiter subscribes. */
@@ -101,6 +101,17 @@ export interface LockKind {
    * the release of `from` and has its send record: the heir cannot cancel it.
    */
   readonly handOver?: ((from: ReleaseRequest, request: AttemptRequest) => Handover) | undefined;
+  /**
+   * Changes the owner of a hold to `heir`, with another lease: `detach` and `attach`. Absent if no hold of this kind can
+   * move. A repeat changes nothing.
+   */
+  readonly move?:
+    | ((
+        from: Omit<LockSubject, 'threadId' | 'ownership'> & { readonly sendRecord: SendRecord },
+        heir: string,
+        leaseMs: number,
+      ) => Promise<ReleaseReply>)
+    | undefined;
   /**
    * Removes a waiter that did not get the lock (Redisson: acquireFailed). Absent if the waiters are not stored in
    * Redis.

@@ -129,7 +129,7 @@ export function kindsOf(client: KindsClient): (kind: LockDescriptor) => LockKind
 export function clientKind(kind: LockDescriptor, client: KindsClient, values?: GroupValues): LockKind {
   const { executor } = client;
   const { noun, reentrant = true, message = UNLOCK_MESSAGE, tryAcquire = kind.acquire, find = findHolds } = kind;
-  const { handOver, abandon, isLocked, holdCount, portions } = kind;
+  const { handOver, move, abandon, isLocked, holdCount, portions } = kind;
   const { ownerOf = ownerName } = kind;
   const fields = values?.fields;
   const watch = abandon && client.fairQueues;
@@ -173,7 +173,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
       },
     },
     watch,
-    ownerOf: (threadId) => ownerOf(client.id, threadId),
+    ownerOf: (threadId, id = client.id) => ownerOf(id, threadId),
     keysOf: (rawName) => Object.values(kind.keysOf(rawName, 'owner')),
     channelOf: kind.channelOf ?? lockChannel,
     attempt: (request) => {
@@ -214,6 +214,12 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
         const repeated = asksForRepeats && heir.leftover ? '0' : RESEND_FLAG;
         const args = { owner: from.owner, heir: heir.owner, lease: heir.leaseMs, repeated } as const;
         return handedTo(send(handOver, `hand over ${noun}`, from, args));
+      }),
+    move:
+      move &&
+      ((from, heir, lease) => {
+        const args = { owner: from.owner, heir, lease, repeated: RESEND_FLAG } as const;
+        return send(move, `change the owner of ${noun}`, from, args);
       }),
     abandon:
       abandon &&

@@ -10,6 +10,7 @@ import {
 } from './fairScripts';
 import { lockDescriptor } from './Kind';
 import { lockChannel } from './reentrant';
+import { handOverLock } from './reentrantScripts';
 
 /** `name`; `redisson_lock_queue`, `_timeout` and `_claim` with `:{name}`; the prefix of the waiters' channels. */
 export function fairKeys(rawName: string): Readonly<Record<(typeof FAIR_ACQUIRE.keys)[number], string>> {
@@ -37,6 +38,7 @@ export const FAIR = lockDescriptor({
   acquire: acquireFairLock,
   tryAcquire: tryAcquireFairLock,
   release: releaseFairLock,
+  move: handOverLock,
   abandon: abandonFairLock,
   checkTurn: checkFairTurn,
   forceRelease: forceReleaseFairLock,

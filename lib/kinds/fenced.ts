@@ -106,6 +106,7 @@ export const FENCED = lockDescriptor({
   keysOf: (rawName: string) => ({ name: rawName, token: tokenKey(rawName), channel: lockChannel(rawName) }),
   acquire: acquireFencedLock,
   handOver: handOverFencedLock,
+  move: handOverFencedLock,
   commands: ['hget', 'hlen', 'get'],
   lockOf: (client, name) => client.getFencedLock(name),
 });

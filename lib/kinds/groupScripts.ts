@@ -119,7 +119,7 @@ export const releaseValues = defineScript({
   lua: lua`
 ${TELL}${HOLDER_OF}${FORGET_HOLDER}${SET_TIME}${SERVER_TIME}
 local gone = {}
-local freed, shorter = false, false
+local freed, shorter, longest = false, false, 0
 local at = moreArgs + 1
 while at <= #ARGV do
   local left, remaining = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
@@ -133,6 +133,7 @@ while at <= #ARGV do
       if (tonumber(redis.call('hget', name, counter)) or 0) > left then redis.call('hset', name, counter, left) end
       if remaining > 0 then
         if ends - (now + remaining) > ${NOTICE_MS} then shorter = true end
+        longest = math.max(longest, remaining)
         setTime(name, value, owner, now + remaining)
       end
     elseif holder == owner then
@@ -143,6 +144,7 @@ while at <= #ARGV do
   end
   at = at + 3 + ARGV[at + 2]
 end
+if longest > redis.call('pttl', name) then redis.call('pexpire', name, longest) end
 local receivers = 0
 if freed or shorter then receivers = math.max(0, tell(publish, channel, message)) end
 if #gone > 0 then return gone end

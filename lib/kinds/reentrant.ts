@@ -20,6 +20,7 @@ export const LOCK = lockDescriptor({
   acquire: acquireLock,
   release: releaseLock,
   handOver: handOverLock,
+  move: handOverLock,
   forceRelease: forceReleaseLock,
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getLock(name),

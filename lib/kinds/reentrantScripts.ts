@@ -78,8 +78,8 @@ return tellReleased(publish, channel, message)
 });
 
 /**
- * Hands the last hold of one owner to another owner of the same client in one step: no other owner can acquire it in
- * between, so no message is needed.
+ * Hands the last hold of one owner to another owner in one step: to another thread of the same client (a hand-over), or
+ * to and from the owner of a ticket. No other owner can acquire it in between, so no message is needed.
  *
  * KEYS: name. ARGV: owner, heir, lease (ms, of the heir).
  * Output: nil = neither the owner nor the heir holds it; -1 = handed over (now, or by an earlier send).

@@ -2,7 +2,7 @@ import { decodeFlag, decodeRelease } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { LEAVE_HOLDS, SHORTEN_LEASE } from '../scripts/shortenLease';
 import { lockDescriptor } from './Kind';
-import { acquireLock } from './reentrantScripts';
+import { acquireLock, handOverLock } from './reentrantScripts';
 
 /*
  * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrantScripts.ts` without its channel. Acquisition and
@@ -72,6 +72,7 @@ export const SPIN = lockDescriptor({
   waitOrder: 'shared',
   acquire: acquireLock,
   release: releaseSpinLock,
+  move: handOverLock,
   forceRelease: forceReleaseSpinLock,
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getSpinLock(name),

@@ -3,6 +3,7 @@ import { defineScript, lua } from '../scripts/Script';
 import { LEAVE_HOLDS, SHORTEN_RW_LEASE, TELL, TELL_RELEASED } from '../scripts/shortenLease';
 import { writeOwnerName } from '../util/names';
 import { lockDescriptor } from './Kind';
+import { handOverLock } from './reentrantScripts';
 import { defineForceReleaseScript, LONGEST_READ, READ_WRITE } from './readWrite';
 
 /*
@@ -121,6 +122,7 @@ export const WRITE = lockDescriptor({
   message: '1',
   acquire: acquireWriteLock,
   release: releaseWriteLock,
+  move: handOverLock,
   forceRelease: forceReleaseWriteLock,
   isLocked: isWriteLocked,
   lockOf: (client, name) => client.getReadWriteLock(name).writeLock(),

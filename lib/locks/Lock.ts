@@ -11,11 +11,13 @@ import type {
   ThreadOptions,
   TryResult,
 } from '../api';
-import type { Scope } from '../thread/threadScope';
+import { NOTICE_MS } from '../scripts/shortenLease';
+import { newThread, type Scope } from '../thread/threadScope';
 import { isTraced } from '../util/channels';
-import { leaseMillis } from '../util/duration';
+import { leaseMillis, NO_LEASE } from '../util/duration';
+import { type Ticket, ticketOwnerId } from '../util/ticket';
 import type { TimeUnit } from '../util/TimeUnit';
-import { IllegalMonitorStateError, UnsupportedOperationError } from '../errors';
+import { IllegalMonitorStateError, LockLostError, UnsupportedOperationError } from '../errors';
 import {
   type AcquireRequest,
   type CallingThread,
@@ -26,6 +28,7 @@ import {
   threadForHold,
 } from './core/calls';
 import type { AcquireResult, LockEngine } from './core/LockEngine';
+import { placeOf } from './core/detach';
 import { holdToRelease, threadThatLetsIn } from './core/chooseThread';
 import {
   acquireHold,
@@ -209,6 +212,7 @@ export class Lock implements MemberLock {
     const request = requestOf(call, leaseMs, waitMs, inner?.queues ?? waitMs > 0, signal);
     request.maxRenewals = readMaxRenewTimes(options);
     request.watchdogMs = inner?.watchdogMs;
+    request.from = inner?.from;
     if (options?.watchdogThread !== undefined) request.maxStallMs = readMaxStall(options.watchdogThread, this.engine);
     const taken = await this.#acquire(call, request, inner?.member);
     if (!taken.ok) return taken.failure;
@@ -222,6 +226,30 @@ export class Lock implements MemberLock {
     return watchForAbandonment(hold, { client: engine.context, ownership, hold: taken.hold });
   }
 
+  /**
+   * Takes over the hold that a ticket stands for, as a new thread.
+   * @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews it
+   * @throws LockLostError if the ticket was used, or its lease is over; as `acquire`
+   */
+  async attach(ticket: Ticket, leaseMs: number): Promise<LockHold> {
+    const { kind, rawName, context, name } = this.engine;
+    const from = kind.ownerOf(0, ticketOwnerId(ticket, rawName));
+    const call = { ...threadForHold(undefined, false), thread: newThread() };
+    const newLease = leaseMs === NO_LEASE ? context.settings.lockWatchdogTimeout : leaseMs;
+    // Waiters are told of a lease that is much shorter than the one which they have seen.
+    const shorter = ticket.leaseMs - newLease > NOTICE_MS;
+    const options = { leaseTime: shorter ? ticket.leaseMs : leaseMs };
+    const hold = await this.takeHold(0, options, { call, queues: false, from });
+    if (hold instanceof LockHold) {
+      if (shorter) await hold.extend(leaseMs);
+      return hold;
+    }
+    if (hold !== undefined) throw hold;
+    const { servers } = placeOf(context.settings);
+    const elsewhere = servers === ticket.servers ? '' : ', or it is of another server';
+    throw new LockLostError(name, call.thread.id, `the ticket was used before, or its lease is over${elsewhere}`);
+  }
+
   /** @param member - whether the lock is a member of a multi-lock */
   #acquire(call: CallingThread, request: AcquireRequest, member = false): Promise<AcquireResult> {
     // A multi-lock traces its acquisition as a whole.
@@ -231,8 +259,12 @@ export class Lock implements MemberLock {
 
   #acquireUntold(call: CallingThread, request: AcquireRequest, member: boolean): Promise<AcquireResult> {
     const { around, given } = call;
-    // Outside scopes, or if the caller named it, the thread is known.
+    // Outside scopes, if the caller named it, or if it is a new one in any case, the thread is known.
     if (around === undefined || given) return this.engine.acquire(request);
+    if (request.from !== undefined) {
+      request.thread = call.thread;
+      return this.engine.acquire(request);
+    }
     return acquireInScope(this.engine, call, around, request, member);
   }
 
@@ -293,6 +325,7 @@ function requestOf(
     maxRenewals: undefined,
     watchdogMs: undefined,
     maxStallMs: undefined,
+    from: undefined,
   };
 }
 

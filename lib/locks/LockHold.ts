@@ -1,11 +1,15 @@
-import type { LockHold as LockHoldApi } from '../api';
+import type { DetachOptions, LockHold as LockHoldApi } from '../api';
 import { newSendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError, LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import type { Scope } from '../thread/threadScope';
+import { holdLease, NO_LEASE } from '../util/duration';
+import type { TimeUnit } from '../util/TimeUnit';
+import { mayHaveRun } from '../acquire/Rollback';
 import { signalOf } from '../watchdog/holdObjects';
 import { confirmedUntil, type Hold } from '../watchdog/Ownership';
 import type { LockEngine } from './core/LockEngine';
+import { detach, notHeld, readDetachLease } from './core/detach';
 import type { MemberHold } from './core/MemberLock';
 
 /**
@@ -20,6 +24,7 @@ export class LockHold implements MemberHold {
   readonly #engine: LockEngine;
   readonly #hold: Hold;
   #released: Promise<void> | undefined;
+  #detaching: Promise<string> | undefined;
 
   /** @param hold - the hold that this object releases */
   constructor(engine: LockEngine, threadId: number, hold: Hold, token: bigint | undefined) {
@@ -77,6 +82,17 @@ export class LockHold implements MemberHold {
     throw new LockLostError(this.name, this.threadId, 'it was gone when its last lease was set (expired or deleted)');
   }
 
+  async extend(leaseTime: number, unit?: TimeUnit): Promise<void> {
+    if (await this.setLease(holdLease(leaseTime, unit))) return;
+    throw this.#lost ?? notHeld(this.name, this.threadId);
+  }
+
+  async detach(options?: DetachOptions): Promise<string> {
+    const leaseMs = readDetachLease(options, this.#engine.context.settings);
+    this.#detaching = detach(this.#engine, this.threadId, this.#hold, leaseMs, () => this.setLease(leaseMs));
+    return this.#detaching;
+  }
+
   async setLease(leaseMs: number): Promise<boolean> {
     return this.isHeld && setHoldLease(this.#engine, this.threadId, this.#hold, leaseMs);
   }
@@ -99,6 +115,8 @@ export class LockHold implements MemberHold {
   }
 
   async #unlockOnce(): Promise<void> {
+    // After it there is nothing to release, unless it was refused.
+    if (this.#detaching !== undefined) await this.#detaching.catch(() => undefined);
     this.#engine.context.watchdog.catchUp();
     if (this.#lost === undefined) await this.#release();
     else this.#engine.releaseLost(this.threadId, this.#hold);
@@ -119,9 +137,10 @@ export class LockHold implements MemberHold {
 
 /**
  * Sets another lease for a hold, counted from now, with or without one before.
- * @param leaseMs - in ms
+ * @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews it from now on
  * @returns whether it is still held
- * @throws errors of the connection; the lease is then in doubt, and the shorter of the old and the new one counts
+ * @throws errors of the connection; if the command may have run, the lease is in doubt, and the shorter of the old and
+ *   the new one counts
  */
 export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hold, leaseMs: number): Promise<boolean> {
   const { kind, name, rawName } = lock;
@@ -133,8 +152,11 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
   }
   if (ownership?.holds.includes(hold) !== true) return false;
   const sentAt = performance.now();
+  const { deadline } = ownership;
+  const { leaseMs: leaseBefore, leaseEnd: endBefore } = hold;
   // Set before anything is sent: a renewal sent after the command would undo it.
-  ownerships.setLease(ownership, hold, leaseMs, confirmedUntil(sentAt, leaseMs));
+  ownerships.setLease(ownership, hold, leaseMs, leaseMs === NO_LEASE ? Infinity : confirmedUntil(sentAt, leaseMs));
+  if (leaseMs === NO_LEASE && (hold.maxStallMs ?? 0) > 0) lock.context.threadStarter.use();
   // A release that leaves all holds; like any other release, it must not be repeated after an acquisition.
   ownership.beginRelease();
   try {
@@ -158,6 +180,12 @@ export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hol
       const why = 'it was gone when its lease was set (expired or deleted)';
       ownerships.lose([{ ownership, why, gone: reply.gone }]);
     }
+  } catch (error) {
+    if (!mayHaveRun(error) && ownership.holds.includes(hold)) {
+      ownerships.setLease(ownership, hold, leaseBefore, endBefore);
+      ownerships.confirm(ownership, deadline);
+    }
+    throw error;
   } finally {
     ownership.endRelease();
     ownerships.tidy(ownership);

@@ -11,7 +11,7 @@ import { PERMIT_HOLD_OPTIONS } from '../config/optionNames';
 import type { CommandExecutor, SendRecord } from '../connection/pending/CommandExecutor';
 import { PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
-import { NO_LEASE, toMillis } from '../util/duration';
+import { holdLease, NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { AcquireReply } from '../scripts/replies';
 import type { Target } from '../acquire/Acquisition';
@@ -19,7 +19,7 @@ import type { Wait } from '../acquire/acquireWithin';
 import type { Leftover, LeftoverPlace, Search, Why } from '../acquire/Rollback';
 import { permitWakeRule } from '../waiters/WaitQueue';
 import { confirmedUntil } from '../watchdog/Ownership';
-import { checkChange, checkCount, holdLease, permitLease, readSignal } from './callArguments';
+import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
 import { acquiredPermits, addPermits, availableLeasedPermits, getPermits, setPermits } from '../kinds/permitCounts';
 import {
   acquirePermits,
@@ -175,7 +175,7 @@ export class PermitExpirableSemaphore implements RPermitExpirableSemaphore {
   async #hold(options: PermitHoldOptions | undefined, known: ReadonlySet<string> | undefined, given = 1) {
     const object = this.#object;
     const request = readHoldRequest(options, known);
-    const leaseMs = holdLease(options?.leaseTime, options?.unit);
+    const leaseMs = options?.leaseTime === undefined ? NO_LEASE : holdLease(options.leaseTime, options.unit);
     const permits = checkCount(options?.permits === undefined ? given : options.permits);
     const ids = newPermitIds(permits);
     const { threadId, waitMs } = request;

@@ -58,14 +58,3 @@ export function permitLease(leaseTime: number, unit: TimeUnit | undefined): numb
   if (leaseTime === -1) return NO_LEASE;
   return ms < 0 ? 0 : ms;
 }
-
-/**
- * The lease of permits that are held in ms: as {@link permitLease}, but one that is over at once is refused.
- * @returns ms, more than 0; {@link NO_LEASE} for -1
- * @throws RangeError, TypeError
- */
-export function holdLease(leaseTime = NO_LEASE, unit?: TimeUnit): number {
-  const ms = permitLease(leaseTime, unit);
-  if (ms !== 0) return ms;
-  throw new RangeError(`leaseTime must be positive, or -1 for the watchdog, got ${leaseTime}`);
-}

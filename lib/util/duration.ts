@@ -66,6 +66,22 @@ export function leaseMillis(value: number | undefined, unit?: TimeUnit, what = '
 }
 
 /**
+ * The lease of a hold as an object, in whole milliseconds. Unlike {@link leaseMillis} only -1 means "no lease": who
+ * computes the rest of a lease and gets 0 or less must not get a hold that is renewed for ever.
+ *
+ * @param value - the lease in `unit`; -1: no lease
+ * @param unit - the unit; `undefined` is milliseconds
+ * @returns whole milliseconds, at least 1, or {@link NO_LEASE}
+ * @throws RangeError and TypeError as {@link toMillis}, and for 0 and other negative ones
+ */
+export function holdLease(value: number, unit?: TimeUnit): number {
+  const ms = toMillis(value, unit, 'leaseTime');
+  if (value === NO_LEASE) return NO_LEASE;
+  if (ms > 0) return ms;
+  throw new RangeError(`leaseTime must be positive, or -1 for the watchdog, got ${value}`);
+}
+
+/**
  * A delay that `setTimeout` can take: whole (a fraction would be cut off, and the timer fire early) and in range.
  *
  * @param ms - the wanted delay in ms; `Infinity` is allowed

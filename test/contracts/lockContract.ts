@@ -4,6 +4,7 @@ import { lockBadInput } from './lockBadInput';
 import { lockBattery } from './lockBattery';
 import { lockConcurrency } from './lockConcurrency';
 import { lockHolds } from './lockHolds';
+import { lockTickets } from './lockTickets';
 import { lockThreads } from './lockThreads';
 import { lockWaits } from './lockWaits';
 import { lockWatchdog } from './lockWatchdog';
@@ -41,6 +42,8 @@ export interface LockTraits {
   readonly fair?: boolean;
   /** Waiters listen to a channel, and are woken by it. */
   readonly pubsub: boolean;
+  /** `LockHold.detach` works. Default: false. */
+  readonly detachable?: boolean;
   /** `LockHold.token` is there. Default: false. */
   readonly fenced?: boolean;
   /**
@@ -82,6 +85,7 @@ export function lockContract(name: string, kind: LockUnderTest): void {
     lockWaits(kind);
     lockHolds(kind);
     lockThreads(kind);
+    lockTickets(kind);
     lockAborts(kind);
     lockBadInput(kind);
     lockWatchdog(kind);

@@ -48,6 +48,7 @@ export function underTest(name: Kind['name']): LockUnderTest {
       pubsub: isComposed(kind) || kind.channelOf !== undefined,
       fair: 'queue' in keys,
       fenced: 'token' in keys,
+      detachable: kind.move !== undefined,
       shared: name === 'read',
       single: !isComposed(kind),
       counted: !isComposed(kind) && kind.data !== 'values',

@@ -48,6 +48,10 @@ export async function using(): Promise<void> {
   exactly<number>()(client.getConfig().lockWatchdogTimeout);
   exactly<number | undefined>()(client.currentThreadId());
   exactly<LockHold | undefined>()(client.currentHold());
+  exactly<Promise<LockHold>>()(client.attach('ticket'));
+  exactly<Promise<LockHold>>()(client.attach('ticket', { leaseTime: 5 }));
+  // @ts-expect-error a ticket is text
+  void client.attach(5);
   exactly<LockHold | undefined>()(client.currentHold('a'));
   exactly<Promise<number>>()(client.runInThread(() => 1));
   exactly<Promise<string>>()(client.runInThread(async () => 'a'));

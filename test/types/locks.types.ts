@@ -85,6 +85,9 @@ export async function holding(lock: RLock, signal: AbortSignal, options: Acquire
   exactly<AbortSignal>()(hold.signal);
   exactly<bigint | undefined>()(hold.token);
   exactly<boolean>()(hold.isHeld);
+  exactly<Promise<void>>()(hold.extend(5, TimeUnit.SECONDS));
+  exactly<Promise<string>>()(hold.detach());
+  exactly<Promise<string>>()(hold.detach({ leaseTime: 5, unit: TimeUnit.SECONDS }));
   exactly<Promise<void>>()(hold.unlock());
   exactly<Promise<void>>()(hold[Symbol.asyncDispose]());
   // @ts-expect-error it may be null

@@ -11,7 +11,7 @@ import type { LockKind } from '../../kinds/LockKind';
 import { type Acquired, LockTarget } from './LockTarget';
 import type { AcquireRequest } from './calls';
 import type { AcquireFailure } from '../../acquire/Acquisition';
-import { releaseOrHandOver } from './handOver';
+import { releaseOrHandOver, takingOver } from './handOver';
 import type { LockContext } from './LockContext';
 import { undo } from './undo';
 
@@ -45,7 +45,8 @@ export class LockEngine {
    *   forbidden; the signal's reason; errors of the connection
    */
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
-    const { context, kind } = this;
+    const { context } = this;
+    const kind = request.from === undefined ? this.kind : takingOver(this.kind, request.from);
     const identity = this.#identify(request.threadId);
     const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
     if (ownership.unsettled) {

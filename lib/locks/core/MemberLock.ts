@@ -5,7 +5,7 @@ import type { Scope } from '../../thread/threadScope';
 import type { AcquireRequest, CallingThread } from './calls';
 
 /** Options for calls within this package only. */
-export interface InternalOptions extends Partial<Pick<AcquireRequest, 'queues' | 'watchdogMs'>> {
+export interface InternalOptions extends Partial<Pick<AcquireRequest, 'queues' | 'watchdogMs' | 'from'>> {
   /** The calling thread, if the caller has determined it already. */
   readonly call?: CallingThread;
   /** Whether the lock is acquired as a member of a multi-lock. */

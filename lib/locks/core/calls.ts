@@ -132,6 +132,8 @@ export interface AcquireRequest {
   watchdogMs?: number | undefined;
   /** How long the watchdog thread renews it, see `Hold.maxStallMs`. @default the client's setting */
   maxStallMs?: number | undefined;
+  /** The owner from whom it is taken over (`attach`). @default it is acquired */
+  from?: string | undefined;
 }
 
 /**

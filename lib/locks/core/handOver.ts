@@ -3,7 +3,7 @@ import type { Subscriptions } from '../../waiters/Subscriptions';
 import type { Turns } from '../../waiters/Turns';
 import type { WaitQueue } from '../../waiters/WaitQueue';
 import { NOTICE_MS } from '../../scripts/shortenLease';
-import type { ReleaseReply } from '../../scripts/replies';
+import { ACQUIRED, type AcquireReply, REFUSED, type ReleaseReply } from '../../scripts/replies';
 import type { Heir, LockKind, ReleaseRequest } from '../../kinds/LockKind';
 
 /**
@@ -105,4 +105,29 @@ function findHeir(
   // lease that ends sooner.
   if (queue.turns.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
   return heir;
+}
+
+/**
+ * A kind of lock that is not acquired but taken over from the owner `from`. An acquisition in doubt is undone by giving
+ * it back to that owner, so that the ticket stays valid.
+ */
+export function takingOver(kind: LockKind, from: string): LockKind {
+  let taken = false;
+  let leaseMs = 0;
+  return {
+    ...kind,
+    attempt: async (request): Promise<AcquireReply> => {
+      ({ leaseMs } = request);
+      // It has getters, which a spread would not copy.
+      const { name, rawName, sendRecord } = request;
+      const reply = await kind.move!({ name, rawName, sendRecord, owner: from }, request.owner, leaseMs);
+      if (reply.kind !== 'handed') return REFUSED;
+      taken = true;
+      return reply.token === undefined ? ACQUIRED : { acquired: true, token: reply.token };
+    },
+    release: (request) => {
+      if (taken || request.left > 0) return kind.release(request);
+      return kind.move!(request, from, leaseMs);
+    },
+  };
 }

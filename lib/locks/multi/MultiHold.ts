@@ -1,7 +1,10 @@
 import type { LockHold } from '../../api';
-import { LockLostError } from '../../errors';
+import { LockLostError, UnsupportedOperationError } from '../../errors';
 import type { HoldEnd } from '../../telemetry/tracing';
 import type { Scope } from '../../thread/threadScope';
+import { holdLease } from '../../util/duration';
+import type { TimeUnit } from '../../util/TimeUnit';
+import { notHeld } from '../core/detach';
 import type { MemberHold } from '../core/MemberLock';
 import { settleQuorum } from './quorum';
 
@@ -58,6 +61,16 @@ export class MultiHold implements MemberHold {
       this.#needed,
     );
     return this.#released;
+  }
+
+  async extend(leaseTime: number, unit?: TimeUnit): Promise<void> {
+    const leaseMs = holdLease(leaseTime, unit);
+    if (this.#released !== undefined) throw notHeld(this.name, this.threadId);
+    if (!(await this.setLease(leaseMs))) throw this.#lostBy('too few of its locks are held');
+  }
+
+  detach(): Promise<string> {
+    return Promise.reject(new UnsupportedOperationError('multi-lock', 'detach', 'detach the holds of its locks'));
   }
 
   async setLease(leaseMs: number): Promise<boolean> {

@@ -51,7 +51,7 @@ describe('the diagnostics channels', () => {
     await semaphore.trySetPermits(2);
     const hold = await semaphore.acquireHold({ leaseTime: 100 });
     await sleepUntil(() => hold.signal.aborted);
-    expect(heard.held[0]).to.include({ kind: 'permit', outcome: 'lost', error: hold.signal.reason });
+    expect(heard.held[0]).to.include({ kind: 'permit', outcome: 'lost', error: hold.signal.reason as unknown });
     await semaphore.delete();
   });
 
