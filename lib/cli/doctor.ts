@@ -15,15 +15,51 @@ const LABELS: Readonly<Record<FindingStatus, string>> = {
 export async function doctor(name: string | undefined, options: ReportOptions): Promise<number> {
   const findings = await examine(await readClientOptions(options), name);
   if (options.json === true) await printJson(findings);
-  else await print(`${findings.map(lines).join('\n')}\n`);
+  else await print(`${screen(findings)}\n`);
   if (findings.some(({ status }) => status === 'error')) return ExitCode.errors;
   return findings.every(({ status }) => status === 'ok') ? ExitCode.ok : ExitCode.no;
 }
 
-function lines({ check, status, server, found, why, advice }: Finding): string {
-  const where = server === '-' ? '' : `${server}: `;
-  const head = `${LABELS[status]}${check.padEnd(12)}${oneLine(where + found)}`;
-  // What was not looked at, since Redis does not answer, has an advice of its own: the first line.
-  if (status === 'ok' || advice === '') return head;
-  return [head, `          why: ${why}`, `          do:  ${oneLine(advice)}`].join('\n');
+/** One screen: what is the same on several servers once, what was not checked in one line, an advice once. */
+function screen(findings: readonly Finding[]): string {
+  const said = new Set<string>();
+  const lines: string[] = [];
+  for (const group of grouped(findings)) {
+    const [{ check, status, found, why, advice }] = group;
+    const places = group.map(({ server }) => server).filter((server) => server !== '-');
+    const where = places.length === 0 ? '' : `${places.join(', ')}: `;
+    lines.push(`${LABELS[status]}${check.padEnd(12)}${oneLine(where + found)}`);
+    if (status === 'ok' || advice === '') continue;
+    lines.push(`          why: ${why}`);
+    // One cause has one advice, however many checks find it.
+    lines.push(`          do:  ${said.has(advice) ? 'as above' : oneLine(advice)}`);
+    said.add(advice);
+  }
+  const skipped = findings.filter(isSkipped);
+  if (skipped.length > 0) {
+    const checks = [...new Set(skipped.map(({ check }) => check))].join(', ');
+    const places = [...new Set(skipped.map(({ server }) => server))].filter((server) => server !== '-').join(', ');
+    lines.push(`UNKNOWN ${places === '' ? '' : `${places}: `}${checks}: ${skipped[0]!.found}`);
+  }
+  return lines.join('\n');
+}
+
+/** What was not checked, since the server does not answer, has no advice of its own. */
+function isSkipped({ status, advice, found }: Finding): boolean {
+  return status === 'unknown' && advice === '' && found.startsWith('not checked');
+}
+
+function grouped(findings: readonly Finding[]): readonly (readonly [Finding, ...Finding[]])[] {
+  const groups = new Map<string, [Finding, ...Finding[]]>();
+  for (const finding of findings) {
+    if (isSkipped(finding)) continue;
+    const { check, status, found, advice } = finding;
+    // Round trips differ a little everywhere.
+    const what = status === 'ok' ? found.replace(/[\d.]+ ms/, 'ms') : found;
+    const key = JSON.stringify([check, status, what, advice]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [finding]);
+    else group.push(finding);
+  }
+  return [...groups.values()];
 }

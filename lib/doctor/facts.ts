@@ -29,6 +29,9 @@ const PINGS = 5;
 export interface ServerFacts {
   /** `host:port` on a cluster, else empty. */
   readonly address: string;
+  /** What a key has in braces to be on this server; empty where there is only one. */
+  readonly tag: string;
+  readonly executor: CommandExecutor;
   /** Sends a command to this server. */
   readonly ask: (command: string, args: readonly (string | number)[]) => Promise<Answer<unknown>>;
   /** How long a round trip took, in ms: the middle one of some. */
@@ -60,17 +63,24 @@ export function settingOf({ settings }: ServerFacts, name: ServerSetting): strin
 }
 
 /** Asks a server all that the checks need, at once: a slow one takes its time once. */
-export async function gatherFacts(redis: RedisView, routeBy: string, address: string): Promise<ServerFacts> {
+export async function gatherFacts(
+  { executor }: Pick<RedisView, 'executor'>,
+  routeBy: string,
+  address: string,
+  tag: string,
+): Promise<ServerFacts> {
   const ask = (command: string, args: readonly (string | number)[]): Promise<Answer<unknown>> =>
-    answer(redis.executor.call(command, args, { routeBy, what: `ask for ${command.toUpperCase()}` }));
+    answer(executor.call(command, args, { routeBy, what: `ask for ${command.toUpperCase()}` }));
   const [roundTripMs, info, clock, ...values] = await Promise.all([
-    measure(redis.executor, routeBy),
+    measure(executor, routeBy),
     ask('info', []),
     askForClock(ask),
     ...SETTINGS.map((name) => ask('config', ['GET', name])),
   ]);
   return {
     address,
+    tag,
+    executor,
     ask,
     roundTripMs,
     info: map(info, (text) => fieldsOf(String(text))),
@@ -88,7 +98,8 @@ export async function answer<T>(asked: Promise<T>): Promise<Answer<T>> {
   }
 }
 
-function textOf(error: unknown): string {
+/** What an error says: the words of the server where it has answered. */
+export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   return error instanceof CommandError && cause instanceof Error ? cause.message : error.message;

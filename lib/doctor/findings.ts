@@ -4,6 +4,7 @@ export type FindingStatus = 'ok' | 'warning' | 'error' | 'unknown';
 /** What the doctor looks at, in this order. */
 export const CHECKS = [
   'reachable',
+  'lock',
   'version',
   'memory',
   'persistence',

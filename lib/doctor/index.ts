@@ -1,11 +1,17 @@
 import type { Config } from '../config/builder/Config';
 import type { RedissonOptions } from '../config/RedissonOptions';
 import { resolveConfig } from '../config/builder/resolveConfig';
+import type { Settings } from '../config/Settings';
+import type { ClusterTopology } from '../config/Topology';
 import { validateName } from '../config/validateName';
 import { connect } from '../connection/connect';
+import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { connectionName } from '../util/connectionName';
 import { RedisView } from '../inspection/RedisView';
 import { answer, gatherFacts, type Patient, type ServerFacts } from './facts';
+import { clusterNodes } from './nodes';
+import { tlsHint } from './tlsHint';
+import { lock } from './tryLock';
 import { type CheckName, CHECKS, error, type Finding, unknown } from './findings';
 import { provider } from './provider';
 import { rights } from './rights';
@@ -28,6 +34,7 @@ export { ALL_KINDS } from '../kinds/allKinds';
 
 const ALL: Readonly<Record<CheckName, ServerCheck>> = {
   reachable,
+  lock,
   version,
   memory,
   persistence,
@@ -41,7 +48,7 @@ const ALL: Readonly<Record<CheckName, ServerCheck>> = {
 };
 
 /**
- * Looks at what breaks locks: at every master. Changes nothing.
+ * Looks at what breaks locks: at every master. Takes a lock of its own and gives it back; changes nothing else.
  * @param config - as for `Redisson.create`
  * @param name - of a lock, to check the rights to its keys and channels with
  * @throws ConfigError
@@ -49,25 +56,51 @@ const ALL: Readonly<Record<CheckName, ServerCheck>> = {
 export async function examine(config?: string | Config | RedissonOptions, name?: string): Promise<readonly Finding[]> {
   if (name !== undefined) validateName(name, 'lock');
   const settings = resolveConfig(config);
-  const clientName = connectionName('doctor');
-  const { executor, subscriber } = connect({ ...settings, clientName });
-  subscriber.close();
+  const named: Settings = { ...settings, clientName: connectionName('doctor') };
+  const opened: CommandExecutor[] = [];
   try {
-    const redis = new RedisView(executor);
-    const alive = await answer(executor.call('ping', [], { routeBy: '', what: 'ping' }));
-    if ('refusal' in alive) return unreachable(alive.refusal);
-    const masters = await answer(redis.masters());
-    if ('refusal' in masters) return unreachable(masters.refusal);
-    const patient: Patient = { settings, isCluster: redis.isCluster, name };
-    const perServer = await Promise.all(
-      masters.value.map(async ({ routeBy, address }) =>
-        examineServer(await gatherFacts(redis, routeBy, address), patient),
-      ),
-    );
-    return CHECKS.flatMap((check) => perServer.flat().filter((finding) => finding.check === check));
+    const { topology } = named;
+    const found =
+      topology.kind === 'cluster' ? examineCluster(named, topology, name, opened) : examineMasters(named, name, opened);
+    const findings = await found;
+    return CHECKS.flatMap((check) => findings.filter((finding) => finding.check === check));
   } finally {
-    await executor.close();
+    await Promise.all(opened.map((executor) => executor.close()));
   }
+}
+
+async function examineMasters(
+  settings: Settings,
+  name: string | undefined,
+  opened: CommandExecutor[],
+): Promise<readonly Finding[]> {
+  const { executor, subscriber } = connect(settings);
+  opened.push(executor);
+  subscriber.close();
+  const redis = new RedisView(executor);
+  const alive = await answer(executor.call('ping', [], { routeBy: '', what: 'ping' }));
+  const masters = 'refusal' in alive ? alive : await answer(redis.masters());
+  if ('refusal' in masters) return unreachable('-', masters.refusal, await tlsHint(settings));
+  const { isCluster } = redis;
+  const perServer = masters.value.map(async ({ routeBy, address }) =>
+    examineServer(await gatherFacts(redis, routeBy, address, isCluster ? routeBy : ''), { settings, isCluster, name }),
+  );
+  return (await Promise.all(perServer)).flat();
+}
+
+/** Each node by itself: one that is frozen holds up whoever goes through the cluster, and the others look guilty. */
+async function examineCluster(
+  settings: Settings,
+  topology: ClusterTopology,
+  name: string | undefined,
+  opened: CommandExecutor[],
+): Promise<readonly Finding[]> {
+  const nodes = await clusterNodes(settings, topology, opened);
+  const perNode = nodes.map(async ({ address, tag, silent, executor }) => {
+    if (silent !== undefined) return unreachable(address, silent, undefined);
+    return examineServer(await gatherFacts({ executor }, tag, address, tag), { settings, isCluster: true, name });
+  });
+  return (await Promise.all(perNode)).flat();
 }
 
 async function examineServer(server: ServerFacts, patient: Patient): Promise<readonly Finding[]> {
@@ -79,13 +112,14 @@ async function examineServer(server: ServerFacts, patient: Patient): Promise<rea
   return Promise.all(findings);
 }
 
-function unreachable(refusal: string): readonly Finding[] {
+function unreachable(server: string, refusal: string, hint: string | undefined): readonly Finding[] {
   const [first, ...others] = CHECKS;
+  const advice = hint ?? 'check address, network, TLS, user and password; is it frozen?';
   return [
-    finding(first, '-', ALL[first].why, error(refusal, 'check address, network, TLS, user and password')),
+    finding(first, server, ALL[first].why, error(refusal, advice)),
     ...others.map((check) => {
-      const diagnosis = unknown('not checked: Redis does not answer', '');
-      return finding(check, '-', ALL[check].why, diagnosis);
+      const diagnosis = unknown('not checked: it does not answer', '');
+      return finding(check, server, ALL[check].why, diagnosis);
     }),
   ];
 }

@@ -16,6 +16,11 @@ const NEARLY_FULL = 0.9;
 const MAINTAINED = 6;
 const OLDEST = 5;
 
+/** A replica that has said nothing for longer is frozen or cut off, in s: Redis' own min-replicas-max-lag. */
+const MAX_LAG_S = 10;
+/** For all that comes of replicas that are missing, frozen or cut off. */
+export const GOOD_REPLICAS = 'start the replicas that are missing or frozen, or lower min-replicas-to-write';
+
 const NO_INFO = 'allow the user INFO (docs/security.md), or look at the server yourself';
 const NO_CONFIG = 'allow this user CONFIG GET, or ask whoever runs the server';
 
@@ -104,6 +109,16 @@ export const replicas: ServerCheck = {
     if (infoOf(server, 'role') === 'slave') {
       return error('connected to a replica', 'connect to its master, or through the sentinels');
     }
+    const minimum = settingOf(server, 'min-replicas-to-write');
+    // Only counted where a minimum is set: those that have answered within min-replicas-max-lag.
+    const good = Number(infoOf(server, 'min_slaves_good_slaves') ?? count);
+    const silent = silentReplicas(server);
+    if (Number(minimum ?? 0) > good) {
+      const who = silent.length === 0 ? '' : ` (${silent.join(', ')})`;
+      const found = `${count} replicas, ${good} of them good${who}, min-replicas-to-write ${minimum}`;
+      return error(found, GOOD_REPLICAS);
+    }
+    if (silent.length > 0) return warning(`${count} replicas; ${silent.join(', ')}`, GOOD_REPLICAS);
     if (count === 0) {
       if (kind === 'single') return ok('a server without replicas');
       return warning('the master has no replica', 'start one: a failover has nowhere to go');
@@ -115,15 +130,27 @@ export const replicas: ServerCheck = {
     if (!settings.checkLockSyncedSlaves) {
       return warning(`${count} replicas, checkLockSyncedSlaves is off`, 'set checkLockSyncedSlaves true');
     }
-    const minimum = settingOf(server, 'min-replicas-to-write');
     if (minimum === undefined)
       return unknown(`${count} replicas; CONFIG GET min-replicas-to-write is refused`, NO_CONFIG);
     const found = `${count} replicas, min-replicas-to-write ${minimum}`;
-    if (Number(minimum) > count) return error(found, 'start the replicas that are missing: all locks are refused');
     if (Number(minimum) > 0) return ok(found);
     return warning(found, 'set min-replicas-to-write 1, so that a master that is cut off refuses locks');
   },
 };
+
+/** The replicas that do not follow, and what is wrong with each. */
+function silentReplicas({ info }: ServerFacts): readonly string[] {
+  if ('refusal' in info) return [];
+  return [...info.value].flatMap(([field, text]) => {
+    if (!/^slave\d+$/.test(field)) return [];
+    const { ip, port, state, lag } = Object.fromEntries(text.split(',').map((pair) => pair.split('=', 2))) as Record<
+      string,
+      string | undefined
+    >;
+    if (state !== 'online') return [`${ip}:${port} is ${state}`];
+    return Number(lag) > MAX_LAG_S ? [`${ip}:${port} has said nothing for ${lag} s`] : [];
+  });
+}
 
 export const pubsub: ServerCheck = {
   why: 'Waiters are woken by messages; both sides must use the same kind, Java clients as well.',

@@ -54,6 +54,7 @@ export const EDGES: Edges = {
     'errors',
     'inspection',
     'kinds',
+    'scripts',
     'types:connection/pending',
     'util',
   ],

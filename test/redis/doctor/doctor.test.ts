@@ -4,7 +4,17 @@ import { Redis } from 'ioredis';
 import { examine, type CheckName, type Finding, type FindingStatus } from '../../../lib/doctor';
 import { BASE_RIGHTS, KIND_RIGHTS } from '../../../lib/doctor/neededRights';
 import type { RedissonOptions } from '../../../lib/config/RedissonOptions';
-import { freePort, RedisServer, TcpProxy, trackClient } from '../../support';
+import { Config } from '../../../lib';
+import {
+  freePort,
+  RedisCluster,
+  RedisServer,
+  ReplicatedRedis,
+  skip,
+  TcpProxy,
+  tlsFiles,
+  trackClient,
+} from '../../support';
 import { rulesOf } from '../../support/securityPage';
 
 const SECRET = 'do-not-show-this';
@@ -59,7 +69,7 @@ describe('the doctor', function () {
     // How fast it is depends on the machine.
     expect(findings.filter(({ check, status }) => status !== 'ok' && check !== 'reachable')).to.deep.equal([]);
     expect(findings.map(({ check }) => check)).to.deep.equal([
-      ...['reachable', 'version', 'memory', 'persistence', 'replicas'],
+      ...['reachable', 'lock', 'version', 'memory', 'persistence', 'replicas'],
       ...['pubsub', 'rights', 'clock', 'buffers', 'timeouts', 'provider'],
     ]);
     for (const { why } of findings) expect(why).not.to.equal('');
@@ -154,6 +164,119 @@ describe('the doctor', function () {
       expect(findings[0]).to.include({ check: 'reachable', status: 'warning' });
       expect(findings.find(({ check }) => check === 'version')!.status).to.equal('ok');
       expect(findings.find(({ check }) => check === 'clock')!.status).to.equal('ok');
+    });
+  });
+
+  describe('D5: tries a lock:', () => {
+    const of = (findings: readonly Finding[], check: CheckName): Finding =>
+      findings.find((finding) => finding.check === check)!;
+
+    it('takes one and gives it back, and leaves nothing', async () => {
+      const before = await admin.dbsize();
+      expect(of(await examine(server.url), 'lock')).to.include({ status: 'ok' });
+      expect(await admin.dbsize()).to.equal(before);
+      const url = await user(...rulesOf('connection'), ...rulesOf('lock'));
+      expect(of(await examine(url, 'app:x'), 'lock')).to.include({ status: 'ok' });
+      expect(of(await examine(url), 'lock')).to.include({ status: 'unknown' });
+    });
+
+    it('min-replicas-to-write 1 on a lone server: every lock is refused; one advice for both checks', async () => {
+      await set('min-replicas-to-write', '1');
+      const findings = await examine(server.url);
+      expect(of(findings, 'lock')).to.include({ status: 'error' });
+      expect(of(findings, 'lock').found).to.match(/every lock is refused: NOREPLICAS/);
+      expect(of(findings, 'replicas')).to.include({
+        ...{ status: 'error', advice: of(findings, 'lock').advice },
+        found: '0 replicas, 0 of them good, min-replicas-to-write 1',
+      });
+    });
+
+    it('a full server, and a replica: says what it answers, and what to do', async () => {
+      await set('maxmemory', '1000');
+      expect(of(await examine(server.url), 'lock').found).to.match(/every lock is refused: OOM/);
+    });
+
+    it('a frozen replica: no lock is confirmed', async () => {
+      const both = trackClient(await ReplicatedRedis.start());
+      const config = new Config();
+      config.useMasterSlaveServers().setMasterAddress(both.master.url).addSlaveAddress(both.replicas[0]!.url);
+      expect(of(await examine(config), 'lock')).to.include({ status: 'ok' });
+      both.replicas[0]!.pause();
+      try {
+        const finding = of(await examine(config), 'lock');
+        expect(finding).to.include({ status: 'error' });
+        expect(finding.found).to.contain('no replica confirms it');
+        expect(finding.advice).to.contain('missing or frozen');
+      } finally {
+        both.replicas[0]!.resume();
+      }
+    });
+
+    describe('a cluster', () => {
+      let cluster: RedisCluster;
+      let config: Config;
+
+      beforeEach(async () => {
+        cluster = trackClient(await RedisCluster.start());
+        config = new Config();
+        config.useClusterServers().addNodeAddress(...cluster.urls);
+      });
+
+      it('a lock on each master', async () => {
+        const locks = (await examine(config)).filter(({ check }) => check === 'lock');
+        expect(locks.map(({ status }) => status)).to.deep.equal(['ok', 'ok', 'ok']);
+        expect(new Set(locks.map(({ server: one }) => one)).size).to.equal(3);
+      });
+
+      it('a frozen node is named, and the others are not blamed', async () => {
+        const frozen = cluster.nodes[1]!;
+        frozen.pause();
+        try {
+          const findings = await examine(config);
+          const bad = findings.filter(({ check, status }) => check === 'reachable' && status === 'error');
+          expect(bad.map(({ server: one }) => one)).to.deep.equal([`127.0.0.1:${frozen.port}`]);
+          const others = findings.filter(({ server: one }) => one !== `127.0.0.1:${frozen.port}`);
+          expect(others.filter(({ check }) => check === 'rights').map(({ status }) => status)).to.deep.equal([
+            'ok',
+            'ok',
+          ]);
+          // They answer, also when they know by then that the cluster is down.
+          for (const { check, status, found } of others) {
+            if (check !== 'lock') expect(status, found).not.to.equal('error');
+          }
+        } finally {
+          frozen.resume();
+        }
+      });
+
+      it('all slots down: says what the nodes answer, not that none does', async () => {
+        for (const node of cluster.nodes) {
+          const redis = trackClient(new Redis(node.url));
+          await redis.flushall();
+          await redis.call('cluster', 'FLUSHSLOTS');
+        }
+        const findings = await examine(config);
+        expect(findings.filter(({ check, status }) => check === 'reachable' && status === 'error')).to.deep.equal([]);
+        const locks = findings.filter(({ check }) => check === 'lock');
+        expect(locks).to.have.lengthOf(3);
+        for (const { status, found } of locks) {
+          expect(status).to.equal('error');
+          expect(found).to.match(/CLUSTERDOWN/);
+        }
+      });
+    });
+  });
+
+  it('D13: TLS on one side only is said, in both directions', async function () {
+    const files = tlsFiles();
+    if (files === undefined) return skip(this, 'there is no openssl to make a certificate');
+    const secure = trackClient(await RedisServer.start({ tls: files }));
+    const quick = { timeout: 500, connectTimeout: 1_000, retryAttempts: 0 };
+    const [plain] = await examine({ url: `redis://127.0.0.1:${secure.port}`, ...quick });
+    expect(plain).to.include({ status: 'error', advice: 'the server speaks TLS: use rediss:// instead of redis://' });
+    const [over] = await examine({ url: `rediss://127.0.0.1:${server.port}`, ...quick });
+    expect(over).to.include({
+      ...{ status: 'error', advice: 'the server does not speak TLS: use redis:// instead of rediss://' },
     });
   });
 
