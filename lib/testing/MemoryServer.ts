@@ -1,3 +1,4 @@
+import { Alarm } from '../util/Alarm';
 import { runOutside } from '../util/outside';
 import { fromBytes, toBytes } from './bytes';
 import { runCommand } from './store/commands';
@@ -18,6 +19,9 @@ export interface StoreClient {
   reset(): void;
 }
 
+/** Channels of the events about keys; there is one database. */
+const EVENTS = '__keyevent@0__:';
+
 /**
  * The Redis of the clients that share a store: keys, scripts, messages, in this process. Its clock is
  * `performance.now()` at each command, counted from the `Date` at which it was made: leases pass as fake timers advance,
@@ -26,7 +30,13 @@ export interface StoreClient {
 export class MemoryServer {
   readonly clients = new Set<StoreClient>();
   readonly #listeners = new Map<string, Set<Listener>>();
-  #store = newStore();
+  readonly #onGone = (key: string, event: string): void => void this.#publish(EVENTS + event, key);
+  #store = newStore(this.#onGone);
+  /** Rings when a key is over, while somebody listens for that. */
+  readonly #expiry = new Alarm(() => {
+    this.#store.expire();
+    this.#watchExpiry();
+  });
   readonly #scripts = new ScriptEngine({
     store: () => this.#store,
     full: () => false,
@@ -36,15 +46,20 @@ export class MemoryServer {
 
   /** Runs a command. @param args - as bytes @returns also errors */
   run(name: string, args: readonly string[]): Reply {
-    const command = name.toLowerCase();
+    const reply = this.#run(name.toLowerCase(), args);
+    this.#watchExpiry();
+    return reply;
+  }
+
+  #run(command: string, args: readonly string[]): Reply {
     try {
       switch (command) {
         case 'eval':
         case 'evalsha':
           return this.#scripts.evaluate(command, args);
         case 'config':
-          // No setting is on: the store sends no events about keys, and listeners for them are refused.
-          return [args[1] ?? '', ''];
+          // It sends events about keys that expire or are deleted, and has no other setting.
+          return [args[1] ?? '', args[1] === 'notify-keyspace-events' ? 'Egx' : ''];
         case 'publish':
           return this.#publish(args[0]!, args[1]!);
         case 'ping':
@@ -79,14 +94,15 @@ export class MemoryServer {
     return [...value].map(([field, content]) => [fromBytes(field), fromBytes(content)]);
   }
 
-  /** Deletes a key, without a message. */
-  delete(key: string): void {
-    this.#store.delete(toBytes(key));
+  /** Lets a key expire, without a message to those who wait. */
+  expire(key: string): void {
+    this.#store.delete(toBytes(key), 'expired');
   }
 
-  /** Deletes every key, and tells the clients. */
+  /** Deletes every key, and tells the clients; of the keys there are no events. */
   reset(): void {
-    this.#store = newStore();
+    this.#store = newStore(this.#onGone);
+    this.#watchExpiry();
     for (const client of [...this.clients]) client.reset();
   }
 
@@ -95,6 +111,7 @@ export class MemoryServer {
     let listeners = this.#listeners.get(key);
     if (listeners === undefined) this.#listeners.set(key, (listeners = new Set()));
     listeners.add(listener);
+    this.#watchExpiry();
   }
 
   /** @param channel - left out: all of them */
@@ -104,6 +121,12 @@ export class MemoryServer {
       listeners?.delete(listener);
       if (listeners?.size === 0) this.#listeners.delete(key);
     }
+    this.#watchExpiry();
+  }
+
+  #watchExpiry(): void {
+    if (this.#listeners.has(`${EVENTS}expired`)) this.#expiry.set(this.#store.nextExpiry - this.#store.startedAt);
+    else this.#expiry.off();
   }
 
   #publish(channel: string, message: string): number {
@@ -119,7 +142,8 @@ export class MemoryServer {
 }
 
 /** At the end of its time a key is gone, so that a lease of 30 s is over when a test has advanced its clock by 30 s. */
-function newStore(): Store {
+function newStore(onGone: (key: string, event: string) => void): Store & { readonly startedAt: number } {
   const startedAt = Date.now() - Math.floor(performance.now());
-  return new Store(() => startedAt + Math.floor(performance.now()), { goneAtDeadline: true });
+  const store = new Store(() => startedAt + Math.floor(performance.now()), { goneAtDeadline: true, onGone });
+  return Object.assign(store, { startedAt });
 }

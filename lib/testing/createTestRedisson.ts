@@ -48,7 +48,7 @@ export function createTestRedisson(options: TestRedissonOptions = {}): TestRedis
     loseLock(name) {
       const rawName = rawNameOf(name);
       if (holdersOf(server, rawName).length === 0) return false;
-      server.delete(rawName);
+      server.expire(rawName);
       for (const each of [...server.clients]) each.lose(rawName);
       return true;
     },

@@ -34,6 +34,23 @@ const TEST_RUNNERS: Readonly<Record<string, Runner>> = {
       });`,
     passed: (count) => new RegExp(`^ +${count} passing`, 'm'),
   },
+  'node-test': {
+    heading: 'node:test and sinon',
+    // Each file by itself: `node --test` of Node 20 counts files, not tests.
+    args: (folder) => ['-e', NODE_TESTS, folder],
+    adapter: `
+      const { afterEach, describe, test } = require('node:test');
+      const sinon = require('sinon');
+      const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'];
+      let clock;
+      require('../fakeTimers.cjs')({
+        describe, test, afterEach,
+        fake: () => { clock = sinon.useFakeTimers({ now: Date.now(), toFake }); },
+        real: () => clock.restore(),
+        advance: (ms) => clock.tickAsync(ms),
+      });`,
+    passed: (count) => new RegExp(`^# pass ${count}$`, 'm'),
+  },
   jest: {
     heading: 'jest',
     args: (folder) => ['node_modules/jest/bin/jest.js', '--no-watchman', '--runInBand', '--testTimeout=60000', folder],
@@ -77,6 +94,14 @@ describe('ioredisson/testing, under the fake timers of test runners', function (
 
   after(() => project?.remove());
 
+  it('D12: node:test with its own mock timers: they are refused by name, and tick() does not hang', async () => {
+    project.write('mockTimers.test.js', MOCK_TIMERS);
+    const args = ['--test-reporter=tap', 'mockTimers.test.js'];
+    const { code, output } = await project.run(process.execPath, args);
+    expect(code, output).to.equal(0);
+    expect(output).to.match(/^# pass 1$/m);
+  });
+
   for (const [name, { heading, args, adapter, passed }] of Object.entries(TEST_RUNNERS)) {
     it(`${name}: the recipe of docs/testing.md, and every promise about time`, async () => {
       const recipe = recipeOf(heading);
@@ -88,10 +113,47 @@ describe('ioredisson/testing, under the fake timers of test runners', function (
         FORCE_COLOR: undefined,
       });
       expect(code, output).to.equal(0);
-      expect(stripVTControlCharacters(output)).to.match(passed(count(recipe) + count(PROMISES)));
+      expect(stripVTControlCharacters(output), output).to.match(passed(count(recipe) + count(PROMISES)));
     });
   }
 });
+
+/** Runs both files, and says how many tests have passed. */
+const NODE_TESTS = `
+  const { execFileSync } = require('node:child_process');
+  let passed = 0;
+  for (const name of ['recipe', 'promises']) {
+    const file = process.argv[1] + '/' + name + '.test.js';
+    const output = execFileSync(process.execPath, ['--test-reporter=tap', file], { encoding: 'utf8' });
+    console.log(output);
+    passed += Number(/^# pass (\\d+)$/m.exec(output)[1]);
+  }
+  console.log('# pass ' + passed);`;
+
+const MOCK_TIMERS = `
+  const { strict: assert } = require('node:assert');
+  const { mock, test } = require('node:test');
+  const { createTestRedisson } = require('ioredisson/testing');
+
+  test('they are refused while they are on', async () => {
+    const redisson = createTestRedisson();
+    const held = await redisson.getLock('held').acquire();
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const refused = { code: 'CONFIG', message: /mock timers of node:test.*docs.testing.md/ };
+    await assert.rejects(redisson.getLock('a').tryLock(), refused);
+    await assert.rejects(redisson.getLock('a').withLock(() => undefined, { waitTime: 1000 }), refused);
+    await assert.rejects(redisson.getFairLock('a').lock(), refused);
+    await assert.rejects(redisson.getSemaphore('a').trySetPermits(1), refused);
+    mock.timers.tick(100_000);
+    mock.timers.reset();
+    await redisson.getLock('a').withLock(() => undefined);
+    await held.unlock();
+    // Only Date: leases do not go by it.
+    mock.timers.enable({ apis: ['Date'] });
+    await redisson.getLock('a').withLock(() => mock.timers.tick(100_000));
+    mock.timers.reset();
+    await redisson.shutdown();
+  });`;
 
 const PROMISES = fs.readFileSync(path.join(__dirname, 'programs', 'fakeTimers.cjs'), 'utf8');
 

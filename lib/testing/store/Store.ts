@@ -39,6 +39,8 @@ interface Entry {
 export interface StoreOptions {
   /** Whether a key is gone at the ms at which its time ends. @default false, as Redis: in the next one */
   readonly goneAtDeadline?: boolean;
+  /** Told of each key that is gone, as Redis tells it by an event: its time is over, or it was deleted or emptied. */
+  readonly onGone?: (key: string, event: 'expired' | 'del') => void;
 }
 
 /** The keys of a server and what is done to them. */
@@ -83,8 +85,20 @@ export class Store {
     if (entry?.expireAt === undefined) return entry;
     const leftMs = entry.expireAt - this.#now();
     if (leftMs > 0 || (leftMs === 0 && this.#options.goneAtDeadline !== true)) return entry;
-    this.#entries.delete(key);
+    this.#remove(key, 'expired');
     return undefined;
+  }
+
+  /** When the next key ends, in Unix time; `Infinity`: none does. */
+  get nextExpiry(): number {
+    let next = Infinity;
+    for (const { expireAt = Infinity } of this.#entries.values()) next = Math.min(next, expireAt);
+    return next;
+  }
+
+  /** Removes what is over, as Redis does beside its commands. */
+  expire(): void {
+    for (const key of [...this.#entries.keys()]) this.entry(key);
   }
 
   value(key: string): Value | undefined {
@@ -123,19 +137,25 @@ export class Store {
     return value;
   }
 
-  delete(key: string): boolean {
-    return this.entry(key) !== undefined && this.#entries.delete(key);
+  /** @param event - why it goes. @default 'del' */
+  delete(key: string, event: 'expired' | 'del' = 'del'): boolean {
+    return this.entry(key) !== undefined && this.#remove(key, event);
+  }
+
+  /** Makes room for another value. Nobody is told: the key is still there. */
+  overwrite(key: string): void {
+    this.#entries.delete(key);
   }
 
   /** A key without content is none. */
   deleteEmpty(key: string, size: number): void {
-    if (size === 0) this.#entries.delete(key);
+    if (size === 0) this.#remove(key, 'del');
   }
 
   expireIn(key: string, ms: number): boolean {
     const entry = this.entry(key);
     if (entry === undefined) return false;
-    if (ms <= 0) this.#entries.delete(key);
+    if (ms <= 0) this.#remove(key, 'del');
     else entry.expireAt = this.#now() + ms;
     return true;
   }
@@ -144,6 +164,12 @@ export class Store {
     const entry = this.entry(key);
     if (entry === undefined) return -2;
     return entry.expireAt === undefined ? -1 : Math.max(0, entry.expireAt - this.#now());
+  }
+
+  #remove(key: string, event: 'expired' | 'del'): boolean {
+    const removed = this.#entries.delete(key);
+    if (removed) this.#options.onGone?.(key, event);
+    return removed;
   }
 }
 

@@ -65,7 +65,7 @@ const commands: Readonly<Record<string, Command>> = {
   set(store, [key, value, unit, ms]) {
     if (unit !== undefined && unit.toLowerCase() !== 'px') throw new RedisError('ERR syntax error');
     if (ms !== undefined && integer(ms) <= 0) throw new RedisError("ERR invalid expire time in 'set' command");
-    store.delete(key!);
+    store.overwrite(key!);
     store.put(key!, value!);
     if (ms !== undefined) store.expireIn(key!, integer(ms));
     return OK;
