@@ -324,7 +324,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     const { leaseMs } = former;
     const head = this.#head;
     if (head === undefined) return;
-    if (!this.#subscription.live || (leaseMs === undefined && (awake || former.wakeKept))) head.wake();
+    if (!this.#subscription.live || (leaseMs === undefined && awake)) head.wake();
     // A message that came during the successful attempt is mostly that of the unlock that let it in. The successor is
     // woken for it only if nothing happens for a while: awake, it could not be handed the lock.
     else if (leaseMs !== undefined) this.recheckIn(head, former.wakeKept ? Math.min(GIVE_WAY_MS, leaseMs) : leaseMs);

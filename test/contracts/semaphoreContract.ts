@@ -80,6 +80,36 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
       expect(await semaphore.availablePermits()).to.equal(0);
     });
 
+    it('lets one in per permit, also where a message comes while the woken one attempts', async () => {
+      const { redis, name, semaphore, channel } = stage();
+      await semaphore.trySetPermits(1);
+      const taken = await semaphore.acquire();
+      const waiting = [1, 2, 3].map(() => semaphore.acquire());
+      await untilListening(redis, channel);
+      await sleep(50);
+      // As a Java client tells of what it adds: the number added. All three come before the first attempt is answered.
+      await Promise.all([1, 2, 3].flatMap(() => [redis.incrby(name, 1), redis.publish(channel, '1')]));
+      await Promise.all(waiting);
+      expect(await semaphore.availablePermits()).to.equal(0);
+      await semaphore.release(taken);
+    });
+
+    it('hands a wake-up that is not enough for a big request to a small one behind it', async () => {
+      const { redis, semaphore, channel } = stage();
+      await semaphore.trySetPermits(1);
+      const taken = await semaphore.acquire();
+      const big = semaphore.acquire(3);
+      await untilListening(redis, channel);
+      await sleep(30);
+      const small = semaphore.acquire();
+      await sleep(30);
+      await semaphore.release(taken);
+      await small;
+      await semaphore.addPermits(3);
+      await big;
+      expect(await semaphore.availablePermits()).to.equal(0);
+    });
+
     it('does not let a small request wait for a big one before it', async () => {
       const { redis, name, semaphore, channel } = stage();
       const big = semaphore.acquire(5);
