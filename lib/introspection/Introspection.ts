@@ -78,6 +78,8 @@ export class Introspection {
   /** Listens no more. */
   close(): void {
     this.#closed = true;
+    // Nothing begins any more: an acquisition that is refused now sets no alarm.
+    this.#idle = false;
     this.#alarm.off();
   }
 

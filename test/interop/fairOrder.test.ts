@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sleepUntil } from '../support/sleepUntil';
+import { TcpProxy } from '../support/TcpProxy';
 import { uniqueName } from '../support/uniqueName';
 import { at } from './support/paths';
 import type { PeerThread } from './support/PeerThread';
@@ -208,6 +209,50 @@ describeWithJava('interop: the queue of a fair lock', () => {
     await Promise.all(queues.filter(({ gone }) => gone === 'frozen').map(({ passes }) => passes()));
     await driver.kill();
     await Promise.all(queues.filter(({ gone }) => gone === 'dead').map(({ passes }) => passes()));
+  });
+
+  it('C6: Java quits, and the reply to its clean-up is lost, so that it runs twice: nobody is passed or kept out', async () => {
+    const proxy = await TcpProxy.start(stage.server.url);
+    const quitsMs = 5_000;
+    const remote = await stage.guest('java', { addresses: [proxy.url], timeout: 500 });
+    const holder = stage.node.thread('holder');
+    await holder.call(at.fair(name), 'lock');
+    const quitter = await enqueue(remote.thread('quits'), 'tryLock', [quitsMs, -1, 'MILLISECONDS']);
+    const sides: Side[] = ['node', 'java', 'node'];
+    const order: number[] = [];
+    const live: string[] = [];
+    const passing: Promise<number>[] = [];
+    for (const [index, side] of sides.entries()) {
+      const thread = stage.peer(side).thread(`behind-${index}`);
+      const { done, owner } = await enqueue(thread, 'lock');
+      live.push(owner);
+      const passed = done.then(async ({ endedAt }) => {
+        order.push(index);
+        await thread.call(at.fair(name), 'unlock');
+        return endedAt;
+      });
+      passing.push(passed);
+    }
+    const scoreOf = async (): Promise<number> => Number(await stage.probe.redis.zscore(timeouts(), live[0]!));
+    const before = await scoreOf();
+    // Its only command with these two keys alone.
+    const lost = proxy.swallowNextReply({ command: /\r\n2\r\n\$\d+\r\nredisson_lock_queue:/, then: 'cut' });
+
+    await inTime('the reply is lost', name, lost);
+    await inTime('Java has quit', name, quitter.done);
+    expect(await stage.probe.redis.lrange(queue(), 0, -1)).to.deep.equal(live);
+    // Once for each time that it ran, as far as ours has not attempted again meanwhile.
+    expect(before - (await scoreOf())).to.be.at.most(2 * quitsMs);
+    // Each script of Java drops those whose time seems to be over.
+    await stage.java.thread('asks').call(at.fair(name), 'tryLock');
+    expect(await stage.probe.redis.lrange(queue(), 0, -1)).to.deep.equal(live);
+    const unlocked = await holder.timed(at.fair(name), 'unlock');
+    expect((await inTime('the first is in', name, passing[0]!)) - unlocked.startedAt).to.be.below(WOKEN_MS);
+    await inTime('all are in', name, Promise.all(passing));
+    expect(order).to.deep.equal([0, 1, 2]);
+    await stage.probe.untilGone(queue());
+    expect(await stage.probe.redis.exists(`redisson_lock_claim:{${name}}`)).to.equal(0);
+    proxy.close();
   });
 
   bothWays('a lock forced open by the other side goes to the head of the queue', async (first, second) => {

@@ -2,8 +2,11 @@ import { expect } from 'chai';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import * as path from 'node:path';
+import { Redisson } from '../../lib';
 import { ALL_KINDS } from '../../lib/kinds/allKinds';
 import type { Kind } from '../../lib/kinds/Kind';
+import type { MemberLock } from '../../lib/locks/core/MemberLock';
+import { createTestRedisson } from '../../lib/testing';
 import { projectRoot } from '../../tools/buildOutput';
 import { allScripts } from '../../tools/scripts';
 import { EVERY_LOCK } from '../support/kinds';
@@ -79,6 +82,35 @@ describe('the kinds of objects', () => {
       ({ name, noun }) => `add lockContract('${noun}', underTest('${name}')) to a test file of ${folder}`,
     );
     expect(advice).to.deep.equal([]);
+  });
+
+  it('are what their lockOf gives: a descriptor that begins with another one has the lockOf of that one', async () => {
+    const client = createTestRedisson();
+    const wrong = ALL_KINDS.filter(({ name, lockOf }) => {
+      const lock = lockOf?.(client, 'x');
+      return lock !== undefined && (lock as MemberLock).kind !== name;
+    });
+    await client.shutdown();
+    expect(wrong.map(({ name }) => `the lockOf of '${name}' gives a lock of another kind`)).to.deep.equal([]);
+  });
+
+  it('are explored: every fault at every position', () => {
+    const text = read('test/simulation/explore/scenarios.ts');
+    const missing = EVERY_LOCK.filter(({ name }) => !new RegExp(`'${name}'|\\b${name}\\b`).test(text));
+    const advice = missing.map(({ name }) => `add a scenario of '${name}' to test/simulation/explore/scenarios.ts`);
+    expect(advice).to.deep.equal([]);
+  });
+
+  it('are in the list of README.md, by the methods that make them', () => {
+    const list = read('README.md').split('## All locks and synchronizers')[1]?.split('\n## ')[0] ?? '';
+    const methods = Object.getOwnPropertyNames(Redisson.prototype).filter((name) =>
+      /^get.*(Lock|Latch|Semaphore)$/.test(name),
+    );
+    expect(methods).to.have.lengthOf.at.least(11);
+    const missing = methods.filter((name) => !list.includes(name));
+    expect(missing.map((name) => `README.md, "All locks and synchronizers", does not have ${name}()`)).to.deep.equal(
+      [],
+    );
   });
 
   it('are in docs/observability.md', () => {
