@@ -6,6 +6,7 @@ import { IllegalMonitorStateError, Redisson, type RLock } from '../../../lib';
 import { client, within } from '../../faults/scene';
 import { RedisServer, redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
 import { rejection } from '../synchronizers/support';
+import { prepareThread } from './threadSupport';
 
 /** How often a later cycle is repeated, and what is locked. */
 const KINDS: Readonly<Record<string, { readonly cycles: number; of(client: Redisson, name: string): RLock }>> = {
@@ -48,6 +49,8 @@ const SOON_MS = 3_000;
 
 describe('C12: a loss is told as soon as the connection is back', function () {
   this.timeout(30_000);
+
+  before(prepareThread);
 
   for (const [title, settings] of Object.entries({
     'the main thread': {},
