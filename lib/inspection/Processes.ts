@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnerDraft } from './describe';
+import { isTicketOwner } from '../util/ticket';
 import type { RedisView } from './RedisView';
 import type { ProcessReport } from './reports';
 
@@ -138,6 +139,7 @@ export class Processes {
 
   #processOf({ clientId, client }: OwnerDraft, snapshot: Snapshot): ProcessReport {
     if (clientId === '') return unknown('foreign');
+    if (isTicketOwner(clientId)) return unknown('detached');
     const seen = snapshot.clients.get(clientId);
     if (seen !== undefined) {
       if (seen.ambiguous) return unknown('ambiguous');

@@ -34,6 +34,8 @@ export type UnknownReason =
   | 'ambiguous'
   /** The lock changed hands while we looked. */
   | 'just-changed'
+  /** It was detached, and its ticket has not been used yet: no process has it. */
+  | 'detached'
   /** It is no owner as Redisson writes them. */
   | 'foreign';
 

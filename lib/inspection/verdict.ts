@@ -97,6 +97,9 @@ function whoseOf(holders: readonly HolderReport[]): { readonly text: string; rea
     const parts = [`${there} connected`, `${gone} not connected`, `${holders.length - there - gone} unknown`];
     return { text: `Held by ${holders.length} (${parts.filter((part) => !part.startsWith('0')).join(', ')})`, allGone };
   }
+  if (states[0]?.unknownBecause === 'detached') {
+    return { text: 'Held for whoever has its ticket: it was detached, and not attached yet', allGone };
+  }
   return {
     text: `Held; whether its holder is connected is unknown (${reasonText(states[0]?.unknownBecause ?? 'denied')})`,
     allGone,
@@ -115,6 +118,8 @@ function reasonText(reason: UnknownReason): string {
       return 'several processes claim its client id';
     case 'just-changed':
       return 'it has changed hands just now';
+    case 'detached':
+      return 'it was detached, and nobody has attached its ticket yet';
     case 'foreign':
       return 'it is no owner as Redisson writes them';
     case 'denied':

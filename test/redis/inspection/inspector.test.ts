@@ -48,6 +48,14 @@ describe('the Inspector', function () {
     if (ttl > 0) await redis.pexpire(name, ttl);
   }
 
+  it("a detached hold is nobody's, and its holder is not gone", async () => {
+    await (await client.getLock('a').acquire()).detach({ leaseTime: 60_000 });
+    const { holders, verdict } = await inspector.inspect('a');
+    expect(holders[0]!.process.unknownBecause).to.equal('detached');
+    expect(verdict.kind).to.equal('held');
+    expect(verdict.sentence).to.contain('Held for whoever has its ticket');
+  });
+
   it('D4: a living holder whose user may not name its connections is never called gone', async () => {
     const rights = ['on', '>pw', '~*', '&*', '+@all', '-client|setname'];
     await redis.call('ACL', 'SETUSER', 'nameless', ...rights);

@@ -229,6 +229,7 @@ const UNKNOWN = {
   'other-names': 'Whether it is connected is not known: some connections have names of their own.',
   ambiguous: 'Several processes claim this client id.',
   'just-changed': 'It has only just changed: looking again.',
+  detached: 'It was detached: no process has it until somebody attaches its ticket.',
   foreign: 'This is no owner as Redisson writes them.',
 } as const;
 
