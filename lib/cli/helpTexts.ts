@@ -60,7 +60,9 @@ The exit code is that of the command, 128+n where signal n ended it, or:
 const LIST_NOTES = `
 The keys are walked over with SCAN. WAITERS is the length of a fair lock's
 queue, else the number of connections that listen for the release. A semaphore
-or latch is listed while somebody waits for it: any counter looks like one.
+or latch is listed while somebody waits for it: any counter looks like one. A
+long NAME is cut in the middle, and lines end where the terminal does; --json
+has all.
 
 The kind is what the data in Redis look like. A fair lock that nobody waits for
 looks like a plain one. A lock is shown as fenced while the counter of its name
@@ -121,13 +123,15 @@ Exit code 1: it was not locked. 65: it is no lock.
 const TOP_NOTES = `
 Each look is one page of SCAN: a large keyspace takes several until all of it
 has been seen. Where stdout is no terminal the frames are printed one after the
-other.
+other. What is in trouble comes first, then what has been waited for longest:
+"40 for 12 s" is how long top has seen somebody wait.
 `;
 
 /** What `doctor` checks, for the help. */
 const DOCTOR_NOTES = `
 Every master is looked at:
   reachable     whether it answers, and how fast
+  lock          whether a lock of its own can be taken and given back
   version       of the server
   memory        eviction policy, and what is left of maxmemory
   persistence   whether a restart forgets locks, and whether the last save worked

@@ -7,6 +7,6 @@ import { objectTable } from './tables';
 export async function list(pattern: string | undefined, options: ReportOptions): Promise<number> {
   const reports = await inspecting(options, (inspector) => inspector.list(pattern));
   if (options.json === true) await printJson(reports);
-  else if (reports.length > 0) await print(`${objectTable(reports)}\n`);
+  else if (reports.length > 0) await print(`${objectTable(reports, process.stdout.columns)}\n`);
   return ExitCode.ok;
 }

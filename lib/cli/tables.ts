@@ -44,19 +44,51 @@ function widthOf(text: string): number {
   return /^[ -~]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** The table of `list` and `top`: the head, and a line for each object. */
-export function objectTable(reports: readonly ObjectReport[]): string {
+/** A longer name is cut in the middle: one such name must not push all that matters off the screen. `--json` has all. */
+const MAX_NAME = 26;
+const MAX_PROCESS = 24;
+/** What is on the screen without a terminal to ask: what a file or a pipe takes. */
+const ANY_WIDTH = Infinity;
+
+/**
+ * The table of `list` and `top`: the head, and a line for each object. What a person asks first stands first: the name,
+ * what is wrong, who has it, who waits. Ids come last, and are what a narrow terminal cuts off.
+ *
+ * @param oldestWait - how long somebody has been seen waiting, in ms
+ */
+export function objectTable(
+  reports: readonly ObjectReport[],
+  width = ANY_WIDTH,
+  oldestWait: (report: ObjectReport) => number | undefined = () => undefined,
+): string {
   const rows = reports.map((report) => [
-    report.name,
-    kindText(report),
-    ownersText(report),
-    holdsText(report),
-    ttlText(report.ttlMs),
-    String(report.waiters),
-    processesText(report),
+    cut(report.name, MAX_NAME),
     report.verdict.kind,
+    cut(processesText(report), MAX_PROCESS),
+    waitersText(report, oldestWait(report)),
+    ttlText(report.ttlMs),
+    kindText(report),
+    holdsText(report),
+    ownersText(report),
   ]);
-  return table(['NAME', 'KIND', 'OWNER', 'HOLDS', 'TTL', 'WAITERS', 'PROCESS', 'VERDICT'], rows);
+  const lines = table(['NAME', 'VERDICT', 'PROCESS', 'WAITERS', 'TTL', 'KIND', 'HOLDS', 'OWNER'], rows);
+  if (width === ANY_WIDTH) return lines;
+  return lines
+    .split('\n')
+    .map((line) => line.slice(0, width).trimEnd())
+    .join('\n');
+}
+
+/** A text without its middle: the end of a name tells it from its neighbours. */
+function cut(text: string, max: number): string {
+  const shown = oneLine(text);
+  if (shown.length <= max) return shown;
+  const tail = Math.floor(max / 3);
+  return `${shown.slice(0, max - tail - 1)}…${shown.slice(-tail)}`;
+}
+
+function waitersText({ waiters }: ObjectReport, oldestMs: number | undefined): string {
+  return waiters === 0 || oldestMs === undefined ? String(waiters) : `${waiters} for ${readableTime(oldestMs)}`;
 }
 
 /** The kind, for people. */

@@ -56,14 +56,19 @@ export function countArgument(text: string): number {
   return Number(text);
 }
 
-/** A time as people read it: `850 ms`, `29.4 s`, `4 m 10 s`, `2 h 5 m`, `3 d 4 h`. @param ms - not negative */
+/**
+ * A time as people read it, and as the page and the verdicts have it: `0.9 s`, `9.4 s`, `29 s`, `4 m 10 s`, `2 h 5 m`,
+ * `3 d 4 h`.
+ *
+ * @param ms - not negative
+ */
 export function readableTime(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1_000;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
   if (whole < 3_600) return `${Math.floor(whole / 60)} m ${whole % 60} s`;
   const minutes = Math.floor(whole / 60);
-  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+  if (minutes < 2_880) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
   return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`;
 }

@@ -15,6 +15,8 @@ export interface TopOptions extends ClientOptions {
   readonly count?: number;
 }
 
+/** A look that takes longer is said to be without an answer, in ms; it goes on. */
+const SILENT_MS = 1_500;
 /** The lines above the objects: title, trouble, head of the table. */
 const HEAD_LINES = 3;
 
@@ -53,10 +55,23 @@ async function showFrames(
   const ended = new Promise<undefined>((resolve) => end.addEventListener('abort', () => resolve(undefined)));
   const seen = new Sightings();
   let pages = inspector.pages(pattern);
+  const draw = async (trouble: string | undefined): Promise<void> => {
+    const shown = seen.first(screen === undefined ? Infinity : Math.max(0, screen.height - HEAD_LINES));
+    const keys = screen === undefined ? '' : '  q to quit';
+    const lines = frameOf(shown, seen, pattern, keys, trouble, screen?.width);
+    const written = screen === undefined ? print(`${lines.join('\n')}\n\n`) : screen.show(lines);
+    // A reader that takes nothing must not keep us from ending.
+    await Promise.race([written, ended]);
+  };
   for (let frame = 0; frame < count && !end.aborted; frame++) {
     let trouble: string | undefined;
     try {
-      const page = await Promise.race([pages.next(), ended]);
+      const look = pages.next();
+      // A frozen server is shown as such before the command gives up.
+      if (screen !== undefined && (await isLate(Promise.race([look, ended])))) {
+        await draw('Redis does not answer: it is frozen or busy, or the way to it is cut.');
+      }
+      const page = await Promise.race([look, ended]);
       if (page === undefined) return;
       seen.add(page.value);
     } catch (error) {
@@ -65,12 +80,7 @@ async function showFrames(
       trouble = messageOf(error);
       pages = inspector.pages(pattern);
     }
-    const shown = seen.first(screen === undefined ? Infinity : Math.max(0, screen.height - HEAD_LINES));
-    const keys = screen === undefined ? '' : '  q to quit';
-    const lines = frameOf(shown, seen.size, pattern, keys, trouble);
-    const written = screen === undefined ? print(`${lines.join('\n')}\n\n`) : screen.show(lines);
-    // A reader that takes nothing must not keep us from ending.
-    await Promise.race([written, ended]);
+    await draw(trouble);
     if (frame + 1 < count) await within(ended, interval);
   }
 }
@@ -79,13 +89,19 @@ async function showFrames(
 class Sightings {
   #last = new Map<string, ObjectReport>();
   #present = new Map<string, ObjectReport>();
+  /** Key -> since when somebody was seen waiting. */
+  readonly #waitedSince = new Map<string, number>();
 
   add({ reports, last }: InspectionPage): void {
+    const now = performance.now();
     for (const report of reports) {
+      if (report.waiters === 0) this.#waitedSince.delete(report.key);
+      else if (!this.#waitedSince.has(report.key)) this.#waitedSince.set(report.key, now);
       this.#present.set(report.key, report);
       this.#last.delete(report.key);
     }
     if (!last) return;
+    for (const key of this.#last.keys()) this.#waitedSince.delete(key);
     this.#last = this.#present;
     this.#present = new Map();
   }
@@ -94,22 +110,49 @@ class Sightings {
     return this.#last.size + this.#present.size;
   }
 
-  /** The most waited for first. @param count - how many at most */
+  /** How long somebody has been seen waiting for it, in ms. */
+  readonly oldestWait = ({ key }: ObjectReport): number | undefined => {
+    const since = this.#waitedSince.get(key);
+    return since === undefined ? undefined : performance.now() - since;
+  };
+
+  /** What is in trouble first, then what has been waited for longest, and most. @param count - how many at most */
   first(count: number): readonly ObjectReport[] {
     const all = [...this.#last.values(), ...this.#present.values()];
-    return all.sort((a, b) => b.waiters - a.waiters || (a.name < b.name ? -1 : 1)).slice(0, count);
+    const since = ({ key }: ObjectReport): number => this.#waitedSince.get(key) ?? Number.MAX_VALUE;
+    return all
+      .sort(
+        (a, b) =>
+          isTrouble(b) - isTrouble(a) || since(a) - since(b) || b.waiters - a.waiters || (a.name < b.name ? -1 : 1),
+      )
+      .slice(0, count);
   }
+}
+
+function isTrouble({ verdict: { kind } }: ObjectReport): number {
+  return kind === 'free' || kind === 'held' ? 0 : 1;
+}
+
+async function isLate(look: Promise<unknown>): Promise<boolean> {
+  // What it rejects with, the caller sees.
+  return (
+    (await within(
+      look.catch(() => undefined),
+      SILENT_MS,
+    )) === undefined
+  );
 }
 
 function frameOf(
   reports: readonly ObjectReport[],
-  size: number,
+  { size, oldestWait }: Sightings,
   pattern: string | undefined,
   keys: string,
   trouble: string | undefined,
+  width: number | undefined,
 ): string[] {
   const what = pattern === undefined ? '' : ` matching ${oneLine(pattern)}`;
   const time = new Date().toTimeString().slice(0, 8);
   const head = `ioredisson top ${time}  ${size} ${size === 1 ? 'object' : 'objects'}${what}${keys}`;
-  return [head, trouble === undefined ? '' : oneLine(trouble), ...objectTable(reports).split('\n')];
+  return [head, trouble === undefined ? '' : oneLine(trouble), ...objectTable(reports, width, oldestWait).split('\n')];
 }

@@ -192,10 +192,10 @@ describe('list, inspect and unlock', function () {
     const { stdout, code } = await ask('list', 'order:?');
     expect(code).to.equal(0);
     const [head, ...lines] = stdout.trimEnd().split('\n');
-    expect(head).to.match(/^NAME +KIND +OWNER +HOLDS +TTL +WAITERS +PROCESS +VERDICT$/);
+    expect(head).to.match(/^NAME +VERDICT +PROCESS +WAITERS +TTL +KIND +HOLDS +OWNER$/);
     expect(lines.map((line) => line.split(/ +/))).to.deep.equal([
-      ['order:1', 'lock', JAVA, '1', 'none', '0', 'Java?', 'no-expiry'],
-      ['order:2', 'lock', JAVA, '1', 'none', '0', 'Java?', 'no-expiry'],
+      ['order:1', 'no-expiry', 'Java?', '0', 'none', 'lock', '1', JAVA],
+      ['order:2', 'no-expiry', 'Java?', '0', 'none', 'lock', '1', JAVA],
     ]);
     expect((await list()).map(({ name }) => name)).to.deep.equal(['order:1', 'order:2', 'orders', 'x{order:3}']);
     const reading = [

@@ -40,7 +40,7 @@ describe('ioredisson top', function () {
     const { stdout, code } = await cli(['top', '--count', '2', '-i', '10ms', '-u', server.url]);
     expect(code).to.equal(0);
     expect(stdout.match(/^ioredisson top /gm)).to.have.lengthOf(2);
-    expect(stdout.match(new RegExp(`^watched +lock +${OWNER} +1 +none +0 +gone +no-expiry$`, 'gm'))).to.have.lengthOf(
+    expect(stdout.match(new RegExp(`^watched +no-expiry +gone +0 +none +lock +1 +${OWNER}$`, 'gm'))).to.have.lengthOf(
       2,
     );
     expect(stdout).to.not.contain('\u001b').and.to.not.contain('q to quit');
@@ -112,6 +112,30 @@ describe('ioredisson top', function () {
     expect(performance.now() - typedAt).to.be.lessThan(1_500);
     const frame = /6001 object[^]*?\u001b\[J/.exec(stdout)![0];
     expect(frame.match(/aaaaaaaa-bbbb/g)).to.have.lengthOf(7);
+  });
+
+  it('D7: at 80 columns process and verdict are there, whatever the names are; the oldest wait, too', async function () {
+    needTerminal(this);
+    const redis = observer(server.url);
+    await redis.hset(`order:${'x'.repeat(300)}:4711`, OWNER, 1);
+    await redis.hset('held', 'bbbbbbbb-bbbb-4ccc-8ddd-eeeeeeeeeeee:4294967303', 1);
+    await redis.pexpire('held', 60_000);
+    const listener = observer(server.url);
+    await listener.subscribe('redisson_lock__channel:{held}');
+    await listener
+      .client('SETNAME', 'ioredisson:bbbbbbbb-bbbb-4ccc-8ddd-eeeeeeeeeeee:checkout-7f9c:21')
+      .catch(() => undefined);
+    const top = startOnTerminal('xterm', 'stty rows 20 cols 80');
+    await top.prints(/1 for \d/);
+    top.type('q');
+    const { stdout } = await top.ended;
+    listener.disconnect();
+    const frame = stdout.slice(stdout.lastIndexOf('ioredisson top'));
+    const lines = frame.replace(/\u001b\[[^A-Za-z]*[A-Za-z]/g, '').split(/\r*\n/);
+    for (const line of lines) expect(line.length).to.be.at.most(80);
+    expect(lines.find((line) => line.startsWith('NAME'))).to.match(/VERDICT +PROCESS +WAITERS +TTL/);
+    expect(lines.find((line) => line.startsWith('order:xxx'))).to.match(/^order:x+…x*:4711 +no-expiry +\S/);
+    expect(lines.find((line) => line.startsWith('held'))).to.match(/ 1 for \d+\.\d s/);
   });
 
   it('B13: a terminal that knows no escapes gets frames, as a file does', async function () {
