@@ -25,7 +25,14 @@ import { ConfigError } from './errors';
 import { connect, type Connections } from './connection/connect';
 import { placeOf, readHoldLease } from './locks/core/detach';
 import { checkSlots, HandleThread } from './locks/core/calls';
-import { once, unheardWarning, warnAbandonedHold, warnHandleReentry, warnSelfWait } from './locks/core/warnings';
+import {
+  once,
+  unheardWarning,
+  warnAbandonedHold,
+  warnHandleReentry,
+  warnNoTracking,
+  warnSelfWait,
+} from './locks/core/warnings';
 import { ALL_KINDS } from './kinds/allKinds';
 import { clientKind, kindsOf, type KindsClient, renewalsOf } from './kinds/clientKind';
 import { FAIR } from './kinds/fair';
@@ -57,6 +64,7 @@ import { SelfWaits } from './locks/core/SelfWaits';
 import { Subscriptions } from './waiters/Subscriptions';
 import { Drain, readDrain } from './watchdog/drain';
 import { logClient } from './watchdog/clientLog';
+import { followKeys } from './watchdog/followKeys';
 import { OwnershipTable } from './watchdog/OwnershipTable';
 import { Watchdog } from './watchdog/Watchdog';
 import { ThreadStarter } from './watchdogThread/ThreadStarter';
@@ -96,7 +104,7 @@ export class Redisson {
     const { clientName = connectionName(this.#id) } = settings;
     const threadStarter = new ThreadStarter(settings, this.#id, clientName);
     this.#connections = open({ ...settings, clientName });
-    const { executor, subscriber, monitor, keyEvents, logins } = this.#connections;
+    const { executor, subscriber, monitor, keyEvents, logins, tracking } = this.#connections;
     const ownerships = new OwnershipTable();
     const watchdog = new Watchdog(ownerships, settings.lockWatchdogBatchSize, this.#id);
     const warnUnheard = unheardWarning();
@@ -129,6 +137,9 @@ export class Redisson {
       warnAbandoned: once(warnAbandonedHold),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };
+    if (tracking !== undefined) {
+      tracking.events = followKeys(watchdog, this.#context.subscriptions, executor, warnNoTracking);
+    }
     threadStarter.client = { ownerships, watchdog, renewals, logins };
     this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
     const { fairLockWaitTimeout } = settings;

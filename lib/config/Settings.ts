@@ -88,6 +88,13 @@ export interface CommonSettings {
    */
   readonly watchdogThread: false | WatchdogThreadSettings;
   /**
+   * Whether Redis tells of changes of the keys that are held and waited for (CLIENT TRACKING): then a loss by DEL,
+   * eviction, FLUSHALL or expiry is found within a round trip, and waiters wake. It costs one more connection for each
+   * one that sends commands, and a command for each hold that lasts longer than a round trip.
+   * @default false. Not in Redisson
+   */
+  readonly trackHolds: boolean;
+  /**
    * Whether re-entering a lock through a handle outside any thread scope, or by `lock()` of a hold that `acquire()`
    * took, is an error instead of a warning.
    * @default false: Java code ported line by line does that. Not in Redisson

@@ -6,6 +6,7 @@ import type { Link, LinkEvents } from './link/Link';
 import type { LoginSource } from './link/loginSources';
 import type { CommandExecutor } from './pending/CommandExecutor';
 import type { KeyEventSource } from './pubsub/KeyEventSource';
+import type { KeyTracking } from './pubsub/KeyTracking';
 import type { Subscriber } from './pubsub/Subscriber';
 
 /**
@@ -103,4 +104,6 @@ export interface Connections {
   readonly logins?: LoginSource | undefined;
   /** Opens more connections, for the object listeners. */
   readonly keyEvents: KeyEventSource;
+  /** Tells of keys that have changed, with `trackHolds`. */
+  readonly tracking?: KeyTracking | undefined;
 }

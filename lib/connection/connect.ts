@@ -12,6 +12,7 @@ import type { KeyEventSource } from './pubsub/KeyEventSource';
 import { Executor } from './Executor';
 import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
 import { MasterFinder } from './link/MasterFinder';
+import { keyTracking } from './pubsub/KeyTracking';
 import { NO_SUBSCRIBER } from './pubsub/Subscriber';
 import { ownOptions } from './link/ownOptions';
 import { StandaloneLink } from './link/StandaloneLink';
@@ -127,6 +128,8 @@ function connectServer(
   const listening: ListenOptions = { timeout, onSilence: () => link.probe(), ...(logins && { logins, open }) };
   const subscriber = commandsOnly === true ? undefined : new ConnectionSubscriber(open(), listening);
   const commands = open();
+  const tracking = keyTracking(settings);
+  tracking?.follow(commands);
   let events: ConnectionSubscriber | undefined;
   let before: string | undefined;
   commands.on('ready', () => {
@@ -151,5 +154,11 @@ function connectServer(
     database: commands.options.db ?? 0,
     open: () => (events = runOutside(() => new ConnectionSubscriber(open(), listening))),
   };
-  return { executor, subscriber: subscriber ?? NO_SUBSCRIBER, monitor: new ConnectionMonitor(link), keyEvents };
+  return {
+    executor,
+    subscriber: subscriber ?? NO_SUBSCRIBER,
+    monitor: new ConnectionMonitor(link),
+    keyEvents,
+    tracking,
+  };
 }

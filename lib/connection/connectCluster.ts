@@ -15,6 +15,7 @@ import { Executor } from './Executor';
 import { startNodesOf } from './link/ioredisCompat';
 import { ownOptions, type OwnRedisOptions } from './link/ownOptions';
 import type { KeyEventSource } from './pubsub/KeyEventSource';
+import { keyTracking } from './pubsub/KeyTracking';
 import { MastersSubscriber } from './pubsub/MastersSubscriber';
 import { ShardedSubscriber } from './pubsub/ShardedSubscriber';
 import { NO_SUBSCRIBER, type Subscriber } from './pubsub/Subscriber';
@@ -104,9 +105,14 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
   // Outside: a command that is sent elsewhere may need a node that nobody has needed before.
   const open = (address: NodeAddress, more?: Pick<RedisOptions, 'Connector'>): Redis =>
     runOutside(() => new Redis({ ...source.optionsOf(address), host: address.host, port: address.port, ...more }));
+  const tracking = keyTracking(settings);
   const view = new ClusterView({
     ...source,
-    connect: (address) => new StandaloneLink(open(address), { ...node, address: nodeKey(address) }),
+    connect(address) {
+      const redis = open(address);
+      tracking?.follow(redis);
+      return new StandaloneLink(redis, { ...node, address: nodeKey(address) });
+    },
     shardedSubscriptionMode: settings.shardedSubscriptionMode,
   });
   source.known?.(view);
@@ -134,7 +140,7 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
         (address) => new ConnectionSubscriber(open(address), { ...listening, ...again(address) }),
       ),
   };
-  return { executor, subscriber, monitor: new ConnectionMonitor(link), keyEvents };
+  return { executor, subscriber, monitor: new ConnectionMonitor(link), keyEvents, tracking };
 }
 
 /**

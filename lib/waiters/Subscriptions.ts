@@ -216,6 +216,16 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     for (const queue of this.#queues()) queue.connectionLost();
   }
 
+  /** The raw names of all objects that are waited for, each once. */
+  awaited(): Set<string> {
+    return new Set(this.#queues().map(({ rawName }) => rawName));
+  }
+
+  /** Lets the waiters for an object look again: it has become free, and no message may say so. */
+  wake(rawName: string): void {
+    for (const queue of this.#queues()) if (queue.rawName === rawName) queue.wakeAll();
+  }
+
   /** Lets every waiter look again: it cannot be known for whom something has changed. */
   wakeAll(): void {
     for (const queue of this.#queues()) queue.wakeAll();

@@ -76,6 +76,8 @@ export class Watchdog {
   /** Whether the alarm is about to be set. */
   #arming = false;
   #thread: RenewalThread | undefined;
+  /** Called with each ownership that has got its first hold; set if Redis tells of changes of keys. */
+  onNew: ((ownership: Ownership) => void) | undefined;
 
   /**
    * @param batchSize - the most ownerships of one renewal command (`lockWatchdogBatchSize`)
@@ -121,10 +123,11 @@ export class Watchdog {
   /**
    * Redis may have lost what it had for some keys (a reconnect, a failover, a moved slot): looks whether the holds are
    * still there, also those with a lease. It prolongs none. It looks at once, but not more than once a second.
+   * @param soon - at once in any case: Redis has told so. @default false
    */
-  readonly check = (concerns: (key: string) => boolean): void => {
+  readonly check = (concerns: (key: string) => boolean, soon = false): void => {
     for (const one of this.#watched.values()) if (concerns(one.target.rawName)) this.#doubted.add(one);
-    this.#checkBy(this.#checkedAt + CHECK_PAUSE_MS);
+    this.#checkBy(soon ? 0 : this.#checkedAt + CHECK_PAUSE_MS);
   };
 
   #checkBy(at: number): void {
@@ -160,7 +163,10 @@ export class Watchdog {
   #changed(ownership: Ownership): void {
     this.#thread?.changed(ownership);
     let one = this.#watched.get(ownership);
-    if (one === undefined) this.#watched.set(ownership, (one = new Watched(ownership)));
+    if (one === undefined) {
+      this.#watched.set(ownership, (one = new Watched(ownership)));
+      this.onNew?.(ownership);
+    }
     this.#deadlines.place(one);
     const dueAt = Math.min(ownership.deadline, this.#renewals.place(one, ownership.watchdogMs));
     if (dueAt < this.#dueAt) this.#arm(dueAt);

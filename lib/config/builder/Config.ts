@@ -153,6 +153,14 @@ export class Config {
   }
 
   /**
+   * @param tracks - whether Redis tells of changes of the keys that are held and waited for (CLIENT TRACKING). Default
+   *   false. Not in Redisson
+   */
+  setTrackHolds(tracks: boolean): this {
+    return this.#set('trackHolds', tracks);
+  }
+
+  /**
    * @param strict - whether re-entering through a handle outside any thread scope is an error. Default false. Not in
    *   Redisson
    */

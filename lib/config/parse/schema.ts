@@ -59,6 +59,7 @@ export const COMMON = {
   slavesSyncTimeout: millis(1),
   maxRenewTimes: integer(0),
   watchdogThread,
+  trackHolds: flag,
   strictThreads: flag,
   maxHandOvers: integer(0),
   introspection,

@@ -26,6 +26,15 @@ export function warnAbandonedHold(name: string): void {
   );
 }
 
+/** Warns that `trackHolds` has no effect. */
+export function warnNoTracking(error: Error): void {
+  process.emitWarning(
+    `trackHolds has no effect, all else works: Redis refuses it (${error.message}). Give the user the commands CLIENT ` +
+      'TRACKING and CLIENT ID and the channel __redis__:invalidate, or leave trackHolds out.',
+    { code: 'IOREDISSON_NO_TRACKING' },
+  );
+}
+
 /** Warns of a call that may wait for its own scope, and so for ever. */
 export function warnSelfWait(name: string): void {
   process.emitWarning(

@@ -16,6 +16,7 @@ describe('resolveConfig', () => {
       maxHandOvers: 64,
       watchdogThread: false,
       introspection: { callSites: false },
+      trackHolds: false,
       strictThreads: false,
       shardedSubscriptionMode: 'AUTO',
       timeout: 3_000,
@@ -171,7 +172,7 @@ describe('resolveConfig', () => {
       });
     }
 
-    for (const key of ['checkLockSyncedSlaves', 'strictThreads']) {
+    for (const key of ['checkLockSyncedSlaves', 'strictThreads', 'trackHolds']) {
       it(`${key} must be true or false`, () => {
         expectConfigError(() => resolve({ [key]: 'true' }), `${key} must be true or false, got 'true'`);
       });

@@ -1,0 +1,63 @@
+import type { CommandExecutor } from '../connection/pending/CommandExecutor';
+import type { KeyChanges } from '../connection/pubsub/KeyTracking';
+import { runOutside } from '../util/outside';
+import type { Subscriptions } from '../waiters/Subscriptions';
+import type { Watchdog } from './Watchdog';
+
+/** The end of the key with the leases of permits: the holds are of the semaphore. */
+const PERMITS = ':timeout';
+
+/**
+ * Looks after the holds and the waiters of keys that Redis tells to have changed (`trackHolds`). It only begins, at once,
+ * what happens otherwise later: a hold that is gone is found by the check of the watchdog, and waiters whose lock is gone
+ * look again. Each of these reads the key, so that Redis tells of its next change, too.
+ */
+export function followKeys(
+  watchdog: Watchdog,
+  subscriptions: Subscriptions,
+  executor: CommandExecutor,
+  warn: (error: Error) => void,
+): KeyChanges {
+  /** Those that have changed in this turn; `undefined`: any may have. */
+  let keys: Set<string> | undefined = new Set();
+  let looking = false;
+  const look = (): void => {
+    const changed = keys;
+    looking = false;
+    keys = new Set();
+    watchdog.check((rawName) => changed?.has(rawName) !== false, true);
+    if (changed === undefined) return subscriptions.wakeAll();
+    for (const rawName of subscriptions.awaited()) {
+      // One that was taken by somebody else would only wake the waiters in vain.
+      if (changed.has(rawName)) void wakeIfGone(rawName);
+    }
+  };
+  async function wakeIfGone(rawName: string): Promise<void> {
+    try {
+      const there = await executor.call('exists', [rawName], { what: 'look at a key that has changed' });
+      if (Number(there) === 0) subscriptions.wake(rawName);
+    } catch {
+      // They look again when the lease that they have seen ends.
+    }
+  }
+  const changes: KeyChanges = {
+    changed(some) {
+      if (some === undefined) keys = undefined;
+      else for (const key of some) for (const name of namesOf(key)) keys?.add(name);
+      if (looking) return;
+      looking = true;
+      runOutside(() => setImmediate(look).unref());
+    },
+    refused: warn,
+  };
+  // Redis may have told of the acquisition before its reply was read.
+  watchdog.onNew = ({ rawName }) => changes.changed([rawName]);
+  return changes;
+}
+
+/** What holds and waiters call the object of a key. */
+function namesOf(key: string): readonly string[] {
+  if (!key.endsWith(PERMITS)) return [key];
+  const name = key.slice(0, -PERMITS.length);
+  return [key, name, name.replace(/^\{(.*)\}$/, '$1')];
+}
