@@ -73,6 +73,8 @@ export class MultiAcquisition {
   /** The members it has: index -> hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
+  /** Whether one of them came long before the time of its member was over: it would come again. */
+  #isFinal = false;
   /** Why a member was not acquired the last time that no other owner had it. */
   #failure: AcquireFailure | undefined;
   /** Whether in the current try another owner had a member. */
@@ -127,7 +129,7 @@ export class MultiAcquisition {
    */
   async #attemptOnce(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
-    this.#isHeld = false;
+    this.#isHeld = this.#isFinal = false;
     try {
       const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
       const begun = short ?? (await this.#limit.orInterrupted(this.#beginLease()));
@@ -137,7 +139,13 @@ export class MultiAcquisition {
       if (missing === undefined) return undefined;
       await this.#giveBack();
       // Only errors count here: a busy member can be waited for.
-      if (this.#errors.length > this.#members.length - this.#needed) throw this.#errors[0];
+      if (this.#errors.length > this.#members.length - this.#needed) {
+        // Each had only a part of the time, and may be within reach before all of it is over.
+        if (!this.#isFinal && this.#leftMs > 0 && this.#request.waitMs !== Infinity) await this.#pause();
+        else throw this.#errors[0];
+        if (this.#leftMs <= 0) throw this.#errors[0];
+        return { busy: undefined };
+      }
       if (missing.busy === undefined && this.#request.waitMs > 0) await this.#pause();
       return missing;
     } catch (error) {
@@ -213,6 +221,8 @@ export class MultiAcquisition {
     const { call, watchdogMs, signal } = this.#request;
     const inner: InternalOptions = { call, member: true, queues, ...(watchdogMs === undefined ? {} : { watchdogMs }) };
     const member = this.#members[index]!;
+    // A timer may be early.
+    const soon = performance.now() + waitMs / 2;
     try {
       const taken = await member.takeHold(waitMs, this.#options, inner);
       if (taken === undefined) {
@@ -230,6 +240,7 @@ export class MultiAcquisition {
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
       if (this.#dispensable && unanswered) suspect(member);
       if (error instanceof CommandTimeoutError) this.#failure = error;
+      if (!(error instanceof ConnectionError) || performance.now() < soon) this.#isFinal = true;
       this.#errors.push(error);
     }
     onFailure?.();

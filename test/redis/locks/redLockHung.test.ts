@@ -3,13 +3,14 @@ import { expect } from 'chai';
 import {
   CommandTimeoutError,
   ConfigError,
+  ConnectionError,
   LockTimeoutError,
   type LockHold,
   type Redisson,
   type RLock,
 } from '../../../lib';
 import { client, connection, gone, LONG_LEASE_MS, within } from '../../faults/scene';
-import { monotonicNow, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
+import { monotonicNow, RedisServer, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
 import { Inside, rejection } from '../synchronizers/support';
 
 /** Generous for a loaded machine; each time-out that is waited for costs 1500 ms more. */
@@ -41,6 +42,28 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
     for (const server of servers) server.resume();
     expect(error).to.be.instanceOf(LockTimeoutError);
     expect([error.reason, error.cause instanceof CommandTimeoutError]).to.deep.equal(['unanswered', true]);
+  });
+
+  it('C11: where no server can be reached, it uses its whole time, as every lock does', async function () {
+    this.timeout(25_000);
+    const proxies = await Promise.all(servers.map(({ url }) => TcpProxy.start(url)));
+    for (const proxy of proxies) trackClient(proxy);
+    const far = proxies.map(({ url }) => client(url));
+    await red(far).lock(LONG_LEASE_MS, undefined, 98);
+    await red(far).unlock(98);
+    for (const proxy of proxies) {
+      proxy.refuse();
+      proxy.cut();
+    }
+    await sleepUntil(() => far.every(({ state }) => state !== 'ready'));
+    const startedAt = monotonicNow();
+    expect(await rejection(red(far).acquire({ waitTime: 1_000 }))).to.be.instanceOf(ConnectionError);
+    expect(monotonicNow() - startedAt).to.be.within(999, 4_000);
+    // Comes within reach after more than the half of the time, which is what each server has at first.
+    const waiting = red(far).acquire({ waitTime: 8_000 });
+    await sleep(4_500);
+    await Promise.all(proxies.map((proxy) => proxy.pass()));
+    await (await waiting).unlock();
   });
 
   for (const which of [0, 1, 2]) {
