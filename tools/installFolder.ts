@@ -34,16 +34,18 @@ export function npm(folder: string, args: readonly string[]): boolean {
 }
 
 function isComplete(folder: string): boolean {
-  const lock = JSON.parse(fs.readFileSync(path.join(folder, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, Manifest>;
-  };
-  return Object.entries(lock.packages)
+  const wanted = packagesOf(path.join(folder, 'package-lock.json')) ?? {};
+  // What npm has written there: a package may call itself by another version than the registry does.
+  const present = packagesOf(path.join(folder, 'node_modules', '.package-lock.json')) ?? {};
+  return Object.entries(wanted)
     .filter(([location, { optional }]) => location !== '' && optional !== true)
-    .every(([location, { version }]) => installedVersion(folder, location) === version);
+    .every(
+      ([location, { version }]) =>
+        present[location]?.version === version && fs.existsSync(path.join(folder, location, 'package.json')),
+    );
 }
 
-function installedVersion(folder: string, location: string): string | undefined {
-  const manifest = path.join(folder, location, 'package.json');
-  if (!fs.existsSync(manifest)) return undefined;
-  return (JSON.parse(fs.readFileSync(manifest, 'utf8')) as Manifest).version;
+function packagesOf(file: string): Readonly<Record<string, Manifest>> | undefined {
+  if (!fs.existsSync(file)) return undefined;
+  return (JSON.parse(fs.readFileSync(file, 'utf8')) as { packages: Record<string, Manifest> }).packages;
 }
