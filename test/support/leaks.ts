@@ -105,7 +105,9 @@ async function settle(look: (was: Inventory, is: Inventory) => string[]): Promis
 
 /** Before the clients are closed, which would end every subscription and prove nothing. */
 function leftSubscriptions(was: Inventory, is: Inventory): string[] {
-  const channels = allowed.channels ? [] : added(was.channels, is.channels);
+  const left = allowed.channels ? [] : added(was.channels, is.channels);
+  // A client that has held or waited for something for 5 s can be asked for as long afterwards.
+  const channels = left.filter((channel) => !channel.startsWith('ioredisson:client:'));
   return channels.map((channel) => `leaked subscription: ${channel}`);
 }
 

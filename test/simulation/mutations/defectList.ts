@@ -48,7 +48,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a waiter sleeps for the ttl from when it has read it',
-    exploring: { scenario: 'lock-one-process', kind: 'blocked' },
+    by: { file: 'test/unit/locks/waiting.test.ts', grep: 'C9: counts the ttl from the sending of the attempt' },
     edits: [
       {
         file: 'acquire/Acquisition.ts',
