@@ -1,3 +1,4 @@
+import { adviceOf, RUNBOOK } from '../doctor';
 import type { ObjectReport } from '../inspection';
 import { ExitCode, Failure } from './exit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
@@ -87,6 +88,7 @@ function facts(report: ObjectReport): string {
     ['Kind', report.kind === 'number' ? 'a number (semaphore, latch or counter)' : kindText(report)],
     ['State', stateOf(report)],
     ['Verdict', `${report.verdict.kind}. ${report.verdict.sentence}`],
+    ['What to do', whatToDo(report)],
     ['Held for', report.heldSince === undefined ? undefined : remainingText(Date.now() - report.heldSince)],
     ['TTL', report.kind === 'none' ? undefined : ttlText(report.ttlMs)],
     ['Token', report.token],
@@ -98,6 +100,11 @@ function facts(report: ObjectReport): string {
     .filter((line): line is readonly [string, string] => line[1] !== undefined)
     .map(([what, value]) => `${`${what}:`.padEnd(13)}${oneLine(value)}`)
     .join('\n');
+}
+
+function whatToDo({ verdict, waiters }: ObjectReport): string | undefined {
+  const advice = adviceOf(verdict.kind, waiters > 0);
+  return advice === '' ? undefined : `${advice} ${RUNBOOK}#${verdict.kind}`;
 }
 
 function stateOf({ kind, holders }: ObjectReport): string | undefined {

@@ -30,6 +30,7 @@ import {
 
 export type { CheckName, Finding, FindingStatus } from './findings';
 // For the command line, which loads the library from its entry points only.
+export { adviceOf, RUNBOOK } from '../inspection/advice';
 export { ALL_KINDS } from '../kinds/allKinds';
 
 const ALL: Readonly<Record<CheckName, ServerCheck>> = {

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
+import { RUNBOOK } from '../../../lib/inspection/advice';
 import { collectLockMetrics } from '../../../lib/prometheus';
 import { projectRoot } from '../../../tools/buildOutput';
 import { slugify } from '../../../tools/docs/links';
@@ -140,6 +141,15 @@ describe('docs/grafana/ioredisson.json', () => {
     }
     const metrics = new Set([...(await series()).keys()].map((name) => name.replace(/_(bucket|sum|count)$/, '')));
     for (const metric of metrics) expect(expressions.join('\n')).to.contain(metric);
+  });
+});
+
+describe('docs/something-hangs.md', () => {
+  it('is where verdicts lead, with a section for each of them', () => {
+    expect(RUNBOOK).to.equal(`${repository}/blob/main/docs/something-hangs.md`);
+    const headings = fs.readFileSync(path.join(docs, 'something-hangs.md'), 'utf8').match(/^## .+$/gm) ?? [];
+    const verdicts = ['free', 'held', 'stuck', 'dead-lock', 'holder-gone', 'not-renewed', 'no-expiry', 'wrong-type'];
+    expect(headings.map((line) => slugify(line.slice(3)))).to.include.members(verdicts);
   });
 });
 
