@@ -1,3 +1,4 @@
+import { ALL_KINDS } from '../../../lib/kinds/allKinds';
 import type { LockHold, RLock } from '../../../lib/api';
 import * as errors from '../../../lib/errors';
 import type { App } from './App';
@@ -77,6 +78,8 @@ export async function useLock(
   sections: readonly Section[] = [],
 ): Promise<void> {
   const { random } = world;
+  const left = ticketsOf(world);
+  if (depth === 0 && left.length > 0 && random.chance(50)) return takeUp(world, app, left.shift()!);
   const index = random.below(world.servers.length);
   const kind = random.of(world.profile.kinds);
   const number = random.below(world.profile.namesPerKind);
@@ -117,12 +120,54 @@ export async function useLock(
       );
       if (hold === null) return;
       await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs, around, sections });
+      if (depth === 0 && DETACHABLE.has(kind) && random.chance(20)) {
+        const ticket = await world.operation(app, `detach ${what}`, undefined, () => hold.detach({ leaseTime: 450 }));
+        left.push({ ticket, place, index });
+        return;
+      }
       await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
     }
   } catch (error) {
     // A nested use that meets the section around it.
     if (depth > 0 && /nonReentrant/.test(kind) && error instanceof errors.IllegalMonitorStateError) return;
     judge(world, app, error, what, wish, mayGoOn);
+  } finally {
+    ended();
+  }
+}
+
+/** A hold that has left its process. */
+interface Left {
+  readonly ticket: string;
+  readonly place: LockPlace;
+  readonly index: number;
+}
+
+const tickets = new WeakMap<World, Left[]>();
+const DETACHABLE: ReadonlySet<string> = new Set(
+  ALL_KINDS.filter((kind) => kind.move !== undefined).map(({ name }) => name),
+);
+
+function ticketsOf(world: World): Left[] {
+  const known = tickets.get(world) ?? [];
+  tickets.set(world, known);
+  return known;
+}
+
+/** Some process takes up a hold that another one has left. Its lease may be over by then. */
+async function takeUp(world: World, app: App, { ticket, place, index }: Left): Promise<void> {
+  const client = app.clients[index]!;
+  const lock = world.lockOf(client, place.kind, place.name);
+  const what = `attach ${place.kind} ${place.name}`;
+  const askedAt = world.loop.now;
+  const ended = app.use(place.key);
+  const call = { depth: 0, scoped: false, askedAt, leaseMs: longest(world, -1), around: new Map(), sections: [] };
+  try {
+    const hold = await world.operation(app, what, undefined, () => client.attach(ticket));
+    await inside(world, app, place, lock, hold, call);
+    await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
+  } catch (error) {
+    judge(world, app, error, what, { waitTime: undefined, leaseTime: 0, signal: undefined });
   } finally {
     ended();
   }
