@@ -69,5 +69,7 @@ function holdersText({ holders, mode }: ObjectReport): string {
   const [first] = holders;
   const more = holders.length === 1 ? '' : `, and ${holders.length - 1} more`;
   const as = mode === undefined ? '' : ` as a ${mode === 'read' ? 'reader' : 'writer'}`;
-  return `held by ${processText(first!)} (${first!.owner})${as}${more}`;
+  const gone = first!.process.connected === false && first!.process.host === undefined;
+  const who = gone ? 'a process that has gone' : processText(first!);
+  return `held by ${who} (${first!.owner})${as}${more}`;
 }
