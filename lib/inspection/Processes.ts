@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnerDraft } from './describe';
-import { isTicketOwner } from '../util/ticket';
 import type { RedisView } from './RedisView';
 import type { ProcessReport } from './reports';
 
@@ -30,6 +29,9 @@ const OWNER_COMMANDS = new Set([
   // The last of the handshake.
   'info',
 ]);
+
+/** The client id of a detached hold: a UUID of version 8 (`util/ticket`). */
+const TICKET = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** What is known of a client of this package. */
 interface Seen {
@@ -139,7 +141,7 @@ export class Processes {
 
   #processOf({ clientId, client }: OwnerDraft, snapshot: Snapshot): ProcessReport {
     if (clientId === '') return unknown('foreign');
-    if (isTicketOwner(clientId)) return unknown('detached');
+    if (TICKET.test(clientId)) return unknown('detached');
     const seen = snapshot.clients.get(clientId);
     if (seen !== undefined) {
       if (seen.ambiguous) return unknown('ambiguous');

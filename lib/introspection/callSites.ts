@@ -1,21 +1,24 @@
-import path from 'node:path';
-
-/** Where this package is: its own lines are no call sites. */
-const PACKAGE = path.resolve(__dirname, '..') + path.sep;
 /** Deep enough for the frames of this package above the caller. */
 const DEPTH = 40;
+const FRAME = /^\s*at (?:async )?(?:.*\()?((?:file:\/\/)?[^()]+?):(\d+:\d+)\)?$/;
 
-/** The line of the user's code that has called this package, `file:line:column`; `undefined` if it cannot be seen. */
+/**
+ * The line of the user's code that has called this package, `file:line:column`. Lines in the files of this package are
+ * none; so in a bundle those in the same file as this package are none either.
+ * @returns `undefined` if it cannot be seen
+ */
 export function callSiteHere(): string | undefined {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = DEPTH;
-  const holder: { stack?: string } = {};
-  Error.captureStackTrace(holder, callSiteHere);
+  const { stack = '' } = new Error();
   Error.stackTraceLimit = stackTraceLimit;
-  for (const line of String(holder.stack).split('\n')) {
-    const place = /\(?((?:file:\/\/)?[^()\s][^()]*:\d+:\d+)\)?$/.exec(line.trim().replace(/^at (?:async )?/, ''))?.[1];
-    if (place === undefined || place.startsWith('node:') || place.includes(PACKAGE)) continue;
-    return place;
+  let own: string | undefined;
+  for (const line of stack.split('\n')) {
+    const [, file, place] = FRAME.exec(line) ?? [];
+    if (file === undefined || file.startsWith('node:')) continue;
+    // The first frame is this function.
+    own ??= file.replace(/introspection[\\/]callSites\.\w+$/, '');
+    if (!file.startsWith(own)) return `${file}:${place}`;
   }
   return undefined;
 }

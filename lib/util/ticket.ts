@@ -66,11 +66,6 @@ export function ticketOwnerId({ kind, secret }: Pick<Ticket, 'kind' | 'secret'>,
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Whether a client id is that of a ticket: whose hold was detached, and not taken up yet. */
-export function isTicketOwner(clientId: string): boolean {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(clientId);
-}
-
 /** A short hash of a text. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);

@@ -9,8 +9,8 @@ import type { ConsumerProject } from '../support/ConsumerProject';
 import { typeErrors } from '../support/typeErrors';
 import { filesUnder, optionalPeers, ordinaryPackages, PackedPackage, readPackage } from './support/installed';
 
-/** A guard against what slips in by mistake: it stood at 1.76 MB with the yaml of bundlers (0.1 MB). */
-const MAX_BYTES = 1.8 * 1024 * 1024;
+/** A guard against what slips in by mistake: it stands at 1.84 MB with tickets, tracking and questions to clients. */
+const MAX_BYTES = 1.9 * 1024 * 1024;
 
 const CONSUMER = `
 import { Redisson, TimeUnit, type RLock } from 'ioredisson';
@@ -104,7 +104,7 @@ describe('the packed package', function () {
     const { files, ...yaml } = JSON.parse(output) as { files: number; early: boolean; late: boolean };
     expect(yaml).to.deep.equal({ early: false, late: true });
     // With a file for each module there were a hundred, which took as long to load as ioredis.
-    expect(files).to.be.at.most(10);
+    expect(files).to.be.at.most(11);
   });
 
   it('brings its command', async () => {
