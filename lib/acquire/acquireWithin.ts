@@ -66,6 +66,11 @@ export class Closing {
     this.#sections.set(section, hold);
   }
 
+  /** It has ended. What it has started may live for long, and must not keep its hold in memory. */
+  left(section: Scope): void {
+    this.#sections.delete(section);
+  }
+
   /** The hold of the innermost section around the call, of those that fit. */
   holdAround(fits: (hold: LockHold) => boolean): LockHold | undefined {
     for (let scope = currentScope(); scope !== undefined; scope = scopeAround(scope)) {

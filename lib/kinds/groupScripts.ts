@@ -144,7 +144,8 @@ while at <= #ARGV do
   end
   at = at + 3 + ARGV[at + 2]
 end
-if longest > redis.call('pttl', name) then redis.call('pexpire', name, longest) end
+local ttl = redis.call('pttl', name)
+if ttl >= 0 and ttl < longest then redis.call('pexpire', name, longest) end
 local receivers = 0
 if freed or shorter then receivers = math.max(0, tell(publish, channel, message)) end
 if #gone > 0 then return gone end

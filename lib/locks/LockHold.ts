@@ -101,6 +101,10 @@ export class LockHold implements MemberHold {
     this.#engine.context.closing.entered(section, whole);
   }
 
+  leave(section: Scope): void {
+    this.#engine.context.closing.left(section);
+  }
+
   isOf(name: string): boolean {
     return this.name === name;
   }

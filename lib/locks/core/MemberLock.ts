@@ -54,6 +54,8 @@ export interface MemberHold extends LockHold {
   letExpire(leaseMs?: number): Promise<void>;
   /** A section begins under it. @param whole - the hold of the multi-lock that it is a part of. @default itself */
   enter(section: Scope, whole?: LockHold): void;
+  /** That section has ended. */
+  leave(section: Scope): void;
   /** Whether it is a hold of the lock of this name, or contains one. */
   isOf(name: string): boolean;
   /** Registers a callback object for its end. One of its methods is called, once. */

@@ -90,10 +90,12 @@ async function runInHold<T>(
     value = await runInSection(section, () => work(taken));
   } catch (error) {
     endSection(section);
+    taken.leave(section);
     await end(taken, staysUntil, inner).catch(() => undefined);
     throw error;
   }
   endSection(section);
+  taken.leave(section);
   await end(taken, staysUntil, inner);
   return { acquired: true, value };
 }

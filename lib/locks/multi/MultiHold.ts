@@ -93,6 +93,10 @@ export class MultiHold implements MemberHold {
     for (const hold of this.#holds) hold.enter(section, whole);
   }
 
+  leave(section: Scope): void {
+    for (const hold of this.#holds) hold.leave(section);
+  }
+
   isOf(name: string): boolean {
     return this.name === name || this.#holds.some((hold) => hold.isOf(name));
   }

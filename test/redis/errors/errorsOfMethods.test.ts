@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { type LockHold, Redisson } from '../../../lib';
+import { type LockHold, type PermitHold, Redisson } from '../../../lib';
 import { asyncMethods, errorsOf } from '../../../tools/errorTable';
 import { redisUrl, TcpProxy, trackClient, uniqueName } from '../../support';
 
@@ -8,10 +8,14 @@ import { redisUrl, TcpProxy, trackClient, uniqueName } from '../../support';
 interface Scene {
   readonly redisson: Redisson;
   readonly name: string;
-  /** Taken while everything was well. */
-  readonly hold: LockHold;
+  /** Taken while everything was well, for a call each. */
+  readonly holds: readonly [LockHold, LockHold, LockHold];
   /** A permit that was taken while everything was well. */
   readonly permit: string;
+  /** Permits that were taken while everything was well. */
+  readonly permits: PermitHold;
+  /** Of a hold that was detached while everything was well. */
+  readonly ticket: string;
 }
 
 /** A call of each method that asks Redis. */
@@ -33,7 +37,12 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
     withLock: ({ redisson, name }) => redisson.getLock(name).withLock(() => undefined),
     tryWithLock: ({ redisson, name }) => redisson.getLock(name).tryWithLock(() => undefined),
   },
-  LockHold: { unlock: ({ hold }) => hold.unlock() },
+  LockHold: {
+    unlock: ({ holds: [hold] }) => hold.unlock(),
+    extend: ({ holds: [, hold] }) => hold.extend(1_000),
+    detach: ({ holds: [, , hold] }) => hold.detach(),
+  },
+  PermitHold: { release: ({ permits }) => permits.release() },
   RFencedLock: {
     lockAndGetToken: ({ redisson, name }) => redisson.getFencedLock(name).lockAndGetToken(),
     tryLockAndGetToken: ({ redisson, name }) => redisson.getFencedLock(name).tryLockAndGetToken(),
@@ -49,6 +58,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
     trySetPermits: ({ redisson, name }) => redisson.getSemaphore(name).trySetPermits(1),
     addPermits: ({ redisson, name }) => redisson.getSemaphore(name).addPermits(1),
     delete: ({ redisson, name }) => redisson.getSemaphore(name).delete(),
+    withPermits: ({ redisson, name }) => redisson.getSemaphore(name).withPermits(1, () => undefined),
   },
   RPermitExpirableSemaphore: {
     acquire: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).acquire(),
@@ -69,6 +79,8 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
       redisson.getPermitExpirableSemaphore(name).updateLeaseTime(permit, 1_000),
     getLeaseTime: ({ redisson, name, permit }) => redisson.getPermitExpirableSemaphore(name).getLeaseTime(permit),
     delete: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).delete(),
+    acquireHold: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).acquireHold(),
+    withPermits: ({ redisson, name }) => redisson.getPermitExpirableSemaphore(name).withPermits(1, () => undefined),
   },
   RCountDownLatch: {
     await: ({ redisson, name }) => redisson.getCountDownLatch(name).await(),
@@ -81,6 +93,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
   RedissonClient: {
     ping: ({ redisson }) => redisson.ping(),
     runOnce: ({ redisson, name }) => redisson.runOnce(name, () => undefined),
+    attach: ({ redisson, ticket }) => redisson.attach(ticket),
   },
 };
 
@@ -88,6 +101,10 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
 const LOCAL = ['RObject.removeListener', 'RedissonClient.runInThread', 'RedissonClient.shutdown'];
 
 const PERMIT = '0'.repeat(32);
+
+/** The names of what is taken while everything is well, and of the permits and the ticket. */
+const HELD = ['held', 'held:2', 'held:3'];
+const TAKEN = [...HELD, 'permits', 'detached'];
 
 describe('the errors that doc comments name', function () {
   this.timeout(30_000);
@@ -105,8 +122,13 @@ describe('the errors that doc comments name', function () {
     const redisson = Redisson.create({ url, ...settings });
     trackClient({ close: () => redisson.shutdown() });
     const name = uniqueName();
-    const hold = await redisson.getLock(`${name}:held`).acquire();
-    return { redisson, name, hold, permit: PERMIT };
+    const [one, other, third] = HELD.map((held) => redisson.getLock(`${name}:${held}`).acquire());
+    const holds = [await one!, await other!, await third!] as const;
+    const semaphore = redisson.getPermitExpirableSemaphore(`${name}:permits`);
+    await semaphore.trySetPermits(1);
+    const permits = await semaphore.acquireHold();
+    const ticket = await (await redisson.getLock(`${name}:detached`).acquire()).detach();
+    return { redisson, name, holds, permit: PERMIT, permits, ticket };
   }
 
   /** The names of the errors that the calls reject with; each must be one that its doc comment names. */
@@ -137,7 +159,8 @@ describe('the errors that doc comments name', function () {
     const of = await scene(redisUrl());
     await of.redisson.shutdown();
     // What is held at the end is left to expire.
-    const lost = { 'LockHold.unlock': 'LockLostError' };
+    const methods = ['LockHold.unlock', 'LockHold.extend', 'LockHold.detach', 'PermitHold.release'];
+    const lost = Object.fromEntries(methods.map((method) => [method, 'LockLostError']));
     expect(others(await outcomes(of), 'ShutdownError')).to.deep.equal(lost);
   });
 
@@ -149,8 +172,10 @@ describe('the errors that doc comments name', function () {
       await redis.del(key);
       await redis.geoadd(key, 1, 1, 'x');
     }
-    await redis.del(`${of.name}:held`);
-    await redis.geoadd(`${of.name}:held`, 1, 1, 'x');
+    for (const taken of TAKEN) {
+      await redis.del(`${of.name}:${taken}`);
+      await redis.geoadd(`${of.name}:${taken}`, 1, 1, 'x');
+    }
     // They look at no key.
     const found = await outcomes(of, ['RedissonClient.ping', 'RObject.addListener']);
     // These look at another key first.
@@ -161,7 +186,7 @@ describe('the errors that doc comments name', function () {
     };
     expect(others(found, 'CommandError')).to.deep.equal(elsewhere);
     for (const { method } of calls) await redis.del(`${of.name}:${method}`);
-    await redis.del(`${of.name}:held`);
+    for (const taken of TAKEN) await redis.del(`${of.name}:${taken}`);
   });
 
   it('CommandTimeoutError: a server that hangs', async () => {
