@@ -41,7 +41,7 @@ describe('@DisLock', () => {
         const { signal } = client.currentHold(name)!;
         expect(signal.aborted).to.equal(false);
         await client.getLock(name).forceUnlock();
-        ({ reason } = signal);
+        reason = signal.reason as unknown;
       }
     }
     expect(await rejection(new Job().run()))
