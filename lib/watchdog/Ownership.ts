@@ -183,7 +183,8 @@ export class Ownership implements OwnershipIdentity {
     for (const hold of this.holds) {
       ms = Math.max(ms, hold.leaseMs === -1 ? hold.watchdogMs : leaseUntil(now, hold.leaseEnd));
     }
-    return Math.ceil(ms);
+    // A rounding error is no time.
+    return Math.ceil(ms - 1e-6);
   }
 
   /**
