@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { EPOCH, type Loop, Phase, type SimProcess } from '../engine/Loop';
 import { encode, RequestParser } from '../net/resp';
 import type { SimSocket } from '../net/SimSocket';
@@ -664,7 +665,8 @@ export class SimServer implements Served {
   }
 
   #line(command: string, script: string, rest: readonly string[], reply: Reply): string {
-    const sha = command === 'eval' ? this.engine.load(script) : script;
+    // Not by loading it, which a refused EVAL does not: a trace changes nothing.
+    const sha = command === 'eval' ? createHash('sha1').update(script).digest('hex') : script;
     const what = command.startsWith('eval') ? (this.#names.get(sha) ?? sha) : command;
     const shown = rest.slice(0, 12).map((arg) => (/[^\x20-\x7e]/.test(arg) ? '?' : arg.slice(0, SHORT)));
     const answer = reply instanceof RedisError ? reply.message.slice(0, SHORT) : JSON.stringify(reply);

@@ -121,9 +121,14 @@ export async function useLock(
       if (hold === null) return;
       await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs, around, sections });
       if (depth === 0 && DETACHABLE.has(kind) && random.chance(20)) {
-        const ticket = await world.operation(app, `detach ${what}`, undefined, () => hold.detach({ leaseTime: 450 }));
-        left.push({ ticket, place, index });
-        return;
+        try {
+          const ticket = await world.operation(app, `detach ${what}`, undefined, () => hold.detach({ leaseTime: 450 }));
+          left.push({ ticket, place, index });
+          return;
+        } catch (error) {
+          // Where it was refused the hold is still its caller's.
+          judge(world, app, error, what, wish, mayGoOn);
+        }
       }
       await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
     }
