@@ -139,7 +139,8 @@ describe('fair lock: waiters that go, and waiters that stay', () => {
     await lock.unlock(1);
     await within(3_000, 'the next one enters', next);
     expect(monotonicNow() - releasedAt).to.be.below(1_500);
-    expect((await watch.sent()).filter(({ name: command }) => command.startsWith('eval'))).to.have.length.below(8);
+    // 7 on a quiet machine; each look that comes too early is two more. A hot loop has hundreds.
+    expect((await watch.sent()).filter(({ name: command }) => command.startsWith('eval'))).to.have.length.below(14);
     await lock.unlock(2);
   });
 
