@@ -11,8 +11,11 @@ const load = createRequire(__filename);
 
 /** A call of `defineScript`, or of a function `define...Script` that calls it, with the name that it gives the script. */
 const DEFINITION = /\bdefine\w*Script\(\s*(?:\{\s*name: )?'([^']+)'/g;
-/** Any such call; the one in such a function takes the name that it was given. */
-const CALL = /(?<!function )\bdefine\w*Script\((?!\{\s*name,)/g;
+/**
+ * Any such call; the one in such a function takes the name that it was given. Those of `inspection/forceUnlock.ts` are made
+ * of the scripts of each kind, and `forceUnlock.test.ts` runs them for each.
+ */
+const CALL = /(?<!function )\bdefine\w*Script\((?!\{\s*(?:name,|\.{3}\{ name: `))/g;
 
 /** A source file of the library that defines scripts. */
 export interface ScriptFile {
