@@ -55,7 +55,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**/*.ts', 'tools/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'lib/cli/**/*.ts'],
+    files: ['test/**/*.ts', 'tools/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'lib/operators/cli/**/*.ts'],
     rules: {
       'no-console': 'off',
       '@typescript-eslint/explicit-module-boundary-types': 'off',

@@ -9,6 +9,7 @@ import { runGrowth } from './growth/runGrowth';
 import { compileWorkers, copyBuiltPackage } from './harness/compileWorkers';
 import { type Contestant } from './harness/contestant';
 import { installPeers } from './harness/installPeers';
+import { startDistance } from './distance/startDistance';
 import { runScenario, type ScenarioReport } from './harness/runScenario';
 import { type BenchOptions, readOptions } from './options';
 import { scenarioTable, verdictTable } from './report/consoleTable';
@@ -49,8 +50,9 @@ async function measure(options: BenchOptions, contestants: readonly Contestant[]
     reports.push(report);
     console.log(`\n${scenarioTable(report)}`);
   }
-  const verdicts = contestants.some(({ kind }) => kind === 'library') ? judgeTargets(reports) : [];
-  return runReport(startedAt, options.plan.name, await serverVersion(url), reports, verdicts);
+  const verdicts =
+    contestants.some(({ kind }) => kind === 'library') && options.plan.distanceMs === 0 ? judgeTargets(reports) : [];
+  return runReport(startedAt, options.plan, await serverVersion(url), reports, verdicts);
 }
 
 function writeFiles(report: RunReport): void {
@@ -69,7 +71,7 @@ async function measureGrowth(options: BenchOptions, url: string): Promise<void> 
   const startedAt = new Date();
   const reports = await runGrowth(curves, url, options.plan.name === 'tiny', say);
   for (const report of reports) console.log(`\n${curveTable(report)}`);
-  const { machine } = runReport(startedAt, options.plan.name, await serverVersion(url), [], []);
+  const { machine } = runReport(startedAt, options.plan, await serverVersion(url), [], []);
   const growth = { startedAt: startedAt.toISOString(), machine, curves: reports };
   fs.mkdirSync(resultsFolder, { recursive: true });
   fs.writeFileSync(path.join(resultsFolder, 'growth.json'), `${JSON.stringify(growth, undefined, 1)}\n`);
@@ -85,13 +87,17 @@ async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   const contestants = prepare(options);
   const server = options.url === undefined ? await RedisServer.start() : undefined;
+  const url = options.url ?? server?.url ?? '';
+  const { distanceMs } = options.plan;
+  const distant = distanceMs > 0 ? await startDistance(url, distanceMs) : undefined;
   try {
-    if (options.growth) return await measureGrowth(options, server!.url);
-    const report = await measure(options, contestants, options.url ?? server?.url ?? '');
+    if (options.growth) return await measureGrowth(options, distant?.url ?? url);
+    const report = await measure(options, contestants, distant?.url ?? url);
     if (report.targets.length > 0) console.log(`\n${verdictTable(report.targets)}`);
     writeFiles(report);
     if (options.assert && report.targets.some(({ passed }) => !passed)) process.exitCode = 1;
   } finally {
+    distant?.stop();
     await server?.stop();
   }
 }

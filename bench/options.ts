@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Contestant } from './harness/contestant';
 import { contestantById, contestants } from './harness/contestants';
 import { fullPlan, type Plan, quickPlan, tinyPlan } from './harness/plan';
@@ -31,6 +31,7 @@ interface Flags {
   readonly assert?: true;
   readonly url?: string;
   readonly build?: string;
+  readonly distance?: number;
 }
 
 /** Reads the command line; ends the process with a message when it makes no sense. */
@@ -46,6 +47,7 @@ export function readOptions(argv: readonly string[]): BenchOptions {
     .option('--contestants <names>', `comma-separated, or "all": ${contestants.map(({ id }) => id).join(', ')}`)
     .option('--assert', 'exit with 1 when a target is missed')
     .option('--url <redis url>', 'use this server (its keys bench.* are written) instead of one of our own');
+  command.option('--distance <ms>', 'Redis seems further away: a round trip takes so many ms longer', readDistance);
   command.option('--build <folder>', 'measure this compiled ioredisson instead of dist/ (which is built when needed)');
   command.parse([...argv], { from: 'user' });
   const flags = command.opts<Flags>();
@@ -54,7 +56,7 @@ export function readOptions(argv: readonly string[]): BenchOptions {
   try {
     return {
       growth,
-      plan: flags.tiny ? tinyPlan : flags.quick ? quickPlan : fullPlan,
+      plan: { ...(flags.tiny ? tinyPlan : flags.quick ? quickPlan : fullPlan), distanceMs: flags.distance ?? 0 },
       scenarios: growth ? [] : pickScenarios(flags.only),
       contestants: growth ? [contestantById('ioredisson')] : pickContestants(flags),
       assert: flags.assert ?? false,
@@ -64,6 +66,12 @@ export function readOptions(argv: readonly string[]): BenchOptions {
   } catch (error) {
     return command.error(error instanceof Error ? error.message : String(error));
   }
+}
+
+function readDistance(text: string): number {
+  const ms = Number(text);
+  if (!(ms >= 0 && ms <= 1000)) throw new InvalidArgumentError('It is a number of ms from 0 to 1000, such as 1.4.');
+  return ms;
 }
 
 function pickScenarios(only: string | undefined): readonly Scenario[] {

@@ -19,12 +19,13 @@ import type {
 import type { Config } from './config/builder/Config';
 import type { RedissonOptions } from './config/RedissonOptions';
 import { resolveConfig } from './config/builder/resolveConfig';
+import { serverIdentity } from './config/serverIdentity';
 import type { Settings } from './config/Settings';
-import { validateName } from './config/validateName';
+import { checkSlots, validateName } from './config/validateName';
 import { ConfigError } from './errors';
 import { connect, type Connections } from './connection/connect';
-import { placeOf, readHoldLease } from './locks/core/detach';
-import { checkSlots, HandleThread } from './locks/core/calls';
+import { placeOf, readHoldLease } from './locks/LockHold';
+import { HandleThread } from './locks/core/calls';
 import {
   once,
   unheardWarning,
@@ -32,7 +33,7 @@ import {
   warnHandleReentry,
   warnNoTracking,
   warnSelfWait,
-} from './locks/core/warnings';
+} from './util/warnings';
 import { ALL_KINDS } from './kinds/allKinds';
 import { clientKind, kindsOf, type KindsClient, renewalsOf } from './kinds/clientKind';
 import { FAIR } from './kinds/fair';
@@ -40,44 +41,58 @@ import { FairQueueWatch } from './kinds/FairQueueWatch';
 import { FENCED } from './kinds/fenced';
 import { GROUP, groupValues } from './kinds/group';
 import { NON_REENTRANT, NON_REENTRANT_FAIR } from './kinds/nonReentrant';
-import { READ } from './kinds/read';
+import { READ, WRITE } from './kinds/readWrite';
 import { LOCK } from './kinds/reentrant';
 import { SPIN } from './kinds/spin';
-import { WRITE } from './kinds/write';
-import { LATCH } from './kinds/latchScripts';
-import { PERMIT } from './kinds/permitScripts';
+import { LATCH } from './kinds/latch';
+import { PERMIT } from './kinds/permit';
 import { RedisObject } from './synchronizers/RedisObject';
-import { SEMAPHORE } from './kinds/semaphoreScripts';
-import { Lock } from './locks/Lock';
-import type { Kind, LockDescriptor, ObjectKeys } from './kinds/Kind';
-import type { Heir, LockKind } from './kinds/LockKind';
-import { withTokens } from './locks/withTokens';
-import type { ClientInternals, LockContext } from './locks/core/LockContext';
+import { SEMAPHORE } from './kinds/semaphore';
+import { attach, Lock, readWriteLock, withTokens } from './locks/Lock';
+import type { LockDescriptor, ObjectKeys, SynchronizerKind, Heir, LockKind } from './kinds/Kind';
+import type { LockContext } from './locks/core/LockContext';
 import type { MemberHold } from './locks/core/MemberLock';
 import { LockEngine } from './locks/core/LockEngine';
 import { Introspection } from './introspection/Introspection';
 import { ObjectListeners } from './listeners/ObjectListeners';
-import { MultiLock } from './locks/multi/MultiLock';
+import { multiLock } from './locks/multi/multiLock';
 import { ALL, MAJORITY } from './locks/multi/quorum';
-import { ReadWriteLock } from './locks/ReadWriteLock';
 import { SelfWaits } from './locks/core/SelfWaits';
 import { Subscriptions } from './waiters/Subscriptions';
-import { Drain, readDrain } from './watchdog/drain';
-import { logClient } from './watchdog/clientLog';
+import { checkOptionNames, SHUTDOWN_OPTIONS } from './config/optionNames';
+import { atLeastMillis } from './util/duration';
+import { Drain } from './watchdog/drain';
+import { logClient } from './introspection/clientLog';
 import { followKeys } from './watchdog/followKeys';
 import { OwnershipTable } from './watchdog/OwnershipTable';
 import { Watchdog } from './watchdog/Watchdog';
-import { ThreadStarter } from './watchdogThread/ThreadStarter';
-import { CountDownLatch } from './synchronizers/CountDownLatch';
-import { PermitExpirableSemaphore } from './synchronizers/PermitExpirableSemaphore';
-import { Semaphore } from './synchronizers/Semaphore';
+import { ThreadStarter } from './watchdogThread/WatchdogThread';
+import { latchOf } from './synchronizers/countDownLatch';
+import { permitSemaphoreOf } from './synchronizers/permitExpirableSemaphore';
+import { semaphoreOf } from './synchronizers/semaphore';
 import { currentThreadId, runAsNewThread } from './thread/threadScope';
 import { ExponentialBackOff } from './util/backOff';
 import { parseTicket } from './util/ticket';
 import { connectionName } from './util/connectionName';
+import { warn } from './util/warn';
 import { BackOffWaits } from './acquire/BackOffWaits';
 import { Closing } from './acquire/acquireWithin';
 import { Rollback } from './acquire/Rollback';
+
+/** So many names are in the warning of a drain that is over. */
+const MAX_NAMED = 10;
+
+/**
+ * What `ioredisson/testing` needs of a client, see `Redisson.internals`.
+ * @internal
+ */
+export interface ClientInternals {
+  readonly ownerships: OwnershipTable;
+  /** Lets every waiter look again. */
+  readonly wakeAll: () => void;
+  /** Rejects every waiter with such an error and forgets every hold. The client goes on. */
+  readonly interrupt: (makeError: () => Error) => void;
+}
 
 /**
  * The client and composition root: all parts of one client are made here and passed down.
@@ -113,7 +128,8 @@ export class Redisson {
       const { nameMapper, introspection } = settings;
       const { callSites } = introspection;
       const parts = { clientId: this.#id, ownerships, subscriptions, backOffWaits: this.#backOffWaits, executor };
-      this.#introspection = new Introspection({ ...parts, nameMapper, callSites });
+      const place = serverIdentity(settings);
+      this.#introspection = new Introspection({ ...parts, nameMapper, callSites, place });
     }
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;
@@ -220,7 +236,7 @@ export class Redisson {
   getReadWriteLock(name: string): RReadWriteLock {
     const read = this.#kind(READ);
     const write = this.#kind(WRITE);
-    return new ReadWriteLock(this.#engine(name, read, write), this.#engine(name, write, read));
+    return readWriteLock(this.#engine(name, read, write), this.#engine(name, write, read));
   }
 
   /**
@@ -236,7 +252,7 @@ export class Redisson {
   getMultiLock(group: string, values: readonly string[]): RLock;
   getMultiLock(...args: readonly RLock[] | [string, readonly string[]]): RLock {
     const [group, values] = args;
-    if (typeof group !== 'string') return new MultiLock(args, ALL);
+    if (typeof group !== 'string') return multiLock(args, ALL);
     return this.#lock(group, clientKind(GROUP, this.#kindsClient, groupValues(values as readonly string[])));
   }
 
@@ -245,22 +261,22 @@ export class Redisson {
    * @throws ConfigError as {@link getMultiLock}, and for a lock given twice: its server would have two votes
    */
   getRedLock(...locks: readonly RLock[]): RLock {
-    return new MultiLock(locks, MAJORITY);
+    return multiLock(locks, MAJORITY);
   }
 
   /** The semaphore of that name (Redisson: RSemaphore). */
   getSemaphore(name: string): RSemaphore {
-    return new Semaphore(this.#object(SEMAPHORE, name));
+    return semaphoreOf(this.#object(SEMAPHORE, name));
   }
 
   /** The semaphore of that name whose permits have ids and leases (Redisson: RPermitExpirableSemaphore). */
   getPermitExpirableSemaphore(name: string): RPermitExpirableSemaphore {
-    return new PermitExpirableSemaphore(this.#object(PERMIT, name));
+    return permitSemaphoreOf(this.#object(PERMIT, name));
   }
 
   /** The latch of that name (Redisson: RCountDownLatch). */
   getCountDownLatch(name: string): RCountDownLatch {
-    return new CountDownLatch(this.#object(LATCH, name));
+    return latchOf(this.#object(LATCH, name));
   }
 
   /** Runs `fn` under the lock of that name, unless another process runs it. @returns whether it ran, and its value */
@@ -308,7 +324,7 @@ export class Redisson {
       const text = `The ticket for lock '${parsed.name}' is of database ${parsed.database}, and this client uses ${database}`;
       throw new ConfigError(text);
     }
-    return (kind.lockOf!(this, parsed.name) as Lock).attach(parsed, leaseMs);
+    return attach(kind.lockOf!(this, parsed.name) as Lock, parsed, leaseMs);
   }
 
   /** The innermost hold of the sections around the call. @param name - only of that lock @throws ConfigError for a bad name */
@@ -373,6 +389,7 @@ export class Redisson {
       this.#wakeOthers();
       this.#drain = new Drain(ownerships, this.#connections.executor);
       await this.#drain.within(drainMs);
+      this.#warnOfHeld();
     }
     this.#closing.begin('closed');
     this.#introspection?.close();
@@ -385,6 +402,18 @@ export class Redisson {
     this.#connections.monitor.close();
     await Promise.all(closed);
     this.#context.rollback.close();
+  }
+
+  /** Says what the drain has not seen given back. */
+  #warnOfHeld(): void {
+    const held = [...this.#context.ownerships.all()].filter(({ holds }) => holds.some(({ expires }) => !expires));
+    if (held.length === 0) return;
+    const locks = [...new Set(held.map(({ name }) => name))];
+    const more = locks.length > MAX_NAMED ? ` and ${locks.length - MAX_NAMED} more` : '';
+    const text =
+      `The drain of shutdown() is over, and these are still held: '${locks.slice(0, MAX_NAMED).join("', '")}'${more}. They ` +
+      'are renewed no longer, and their signals abort. Give the work more time (drain), or have it listen to its signal.';
+    warn(this.#settings.logger, 'IOREDISSON_DRAIN', { clientId: this.#id, locks }, text);
   }
 
   /** Those who wait without a subscription find out whether they may go on. */
@@ -403,9 +432,19 @@ export class Redisson {
     return engine;
   }
 
-  #object<K extends ObjectKeys>(kind: Kind<K>, name: string): RedisObject<K> {
+  #object<K extends ObjectKeys>(kind: SynchronizerKind<K>, name: string): RedisObject<K> {
     const object = new RedisObject(this.#context, kind, validateName(name, kind.noun));
     checkSlots(this.#context.executor, name, object.allKeys);
     return object;
   }
+}
+
+/**
+ * Reads the options of `shutdown`.
+ * @returns ms; 0: no drain
+ * @throws RangeError for an invalid time; ConfigError for an unknown option
+ */
+function readDrain(options: ShutdownOptions | undefined): number {
+  if (typeof options === 'object' && options !== null) checkOptionNames(options, SHUTDOWN_OPTIONS);
+  return atLeastMillis(options?.drain ?? 0, 'drain');
 }

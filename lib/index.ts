@@ -6,7 +6,7 @@
 
 export { Redisson } from './Redisson';
 export { Config } from './config/builder/Config';
-export { DisLock, type DisLockKey, type DisLockOptions } from './decorators/disLock';
+export { DisLock, type DisLockKey, type DisLockOptions } from './integrations/decorators/disLock';
 export { ConstantBackOff, ExponentialBackOff } from './util/backOff';
 export { TimeUnit } from './util/TimeUnit';
 export {

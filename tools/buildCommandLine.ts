@@ -6,17 +6,20 @@ import { writeLicences } from './buildLicences';
 import { projectRoot } from './buildOutput';
 
 const lib = path.join(projectRoot, 'lib');
+const COMMAND = 'operators/cli';
+/** Functions without classes and states: the command may have a copy of its own. */
+const COPIED = ['util/readableTime'];
 
 /**
- * The command as one file, `cli/main.js`, with the packages that only it needs, so that nobody installs them with the
- * library. The library itself is not in it: it is beside it. `cli/LICENSES.txt` has the licences of those packages.
+ * The command as one file, `operators/cli/main.js`, with the packages that only it needs, so that nobody installs them
+ * with the library. The library itself is not in it: it is beside it. `LICENSES.txt` has the licences of those packages.
  */
 export async function writeCommandLine(folder: string): Promise<void> {
-  const target = path.join(folder, 'cli', 'main.js');
+  const target = path.join(folder, COMMAND, 'main.js');
   const { dependencies, peerDependencies } = readManifest(projectRoot);
   const { metafile } = await build({
     absWorkingDir: projectRoot,
-    entryPoints: [path.join(lib, 'cli', 'main.ts')],
+    entryPoints: [path.join(lib, COMMAND, 'main.ts')],
     outfile: target,
     bundle: true,
     platform: 'node',
@@ -34,7 +37,7 @@ export async function writeCommandLine(folder: string): Promise<void> {
     metafile: true,
   });
   fs.chmodSync(target, 0o755);
-  writeLicences(path.join(folder, 'cli'), Object.keys(metafile.inputs));
+  writeLicences(path.join(folder, COMMAND), Object.keys(metafile.inputs));
 }
 
 /** The entry points of the library are loaded from their files: whatever has a class or a state exists once. */
@@ -42,13 +45,17 @@ const libraryBeside: Plugin = {
   name: 'library beside',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\.\// }, ({ path: specifier, resolveDir }) => {
-      const target = path.relative(lib, path.join(resolveDir, specifier)).replace(/(^|[\\/])index$/, '');
-      if (!resolveDir.startsWith(path.join(lib, 'cli')) || target.startsWith('cli')) return undefined;
+      const target = path
+        .relative(lib, path.join(resolveDir, specifier))
+        .replaceAll('\\', '/')
+        .replace(/(^|\/)index$/, '');
+      if (!resolveDir.startsWith(path.join(lib, COMMAND)) || target.startsWith(COMMAND) || COPIED.includes(target))
+        return undefined;
       if (!libraryEntries().includes(target)) {
         // A second copy of classes and states would be in the command.
         return { errors: [{ text: `lib/${target} is no entry point: add it to INTERNAL_ENTRIES in buildLibrary.ts` }] };
       }
-      return { path: path.posix.join('..', target, 'index.js'), external: true };
+      return { path: path.posix.join(path.posix.relative(COMMAND, target), 'index.js'), external: true };
     });
   },
 };

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import * as path from 'node:path';
 import { writeLicences } from './buildLicences';
 import { projectRoot } from './buildOutput';
-import { pageInputs, pageModule } from './dashboard/buildPage';
+import { buildPage, pageInputs } from './dashboard/buildPage';
 import { entryPoints } from './entryPoints';
 
 const lib = path.join(projectRoot, 'lib');
@@ -24,8 +24,10 @@ const COMMON = {
 /** The file that the watchdog thread runs. */
 const WATCHDOG_THREAD = 'watchdogThread';
 
+const DASHBOARD = 'operators/dashboard';
+
 /** Not exported, but loaded by the command line, or run by a thread: they share the library's modules. */
-const INTERNAL_ENTRIES = ['doctor', WATCHDOG_THREAD];
+const INTERNAL_ENTRIES = ['operators/doctor', WATCHDOG_THREAD];
 
 /** The entry points of lib/ that are files of their own in dist/: '' and the folders of the subpaths. */
 export function libraryEntries(): string[] {
@@ -45,7 +47,8 @@ export async function writeLibrary(folder: string): Promise<void> {
   const modules = await writeCommonJs(folder);
   await writeModules(path.join(folder, 'esm'), modules);
   await writeYaml(path.join(folder, 'esm', 'yaml'));
-  writeLicences(path.join(folder, 'dashboard'), pageInputs());
+  write(path.join(folder, DASHBOARD, 'page.js'), `module.exports = ${JSON.stringify(buildPage())};\n`);
+  writeLicences(path.join(folder, DASHBOARD), pageInputs());
   await writeLuaParser(path.join(folder, 'testing'));
 }
 
@@ -62,7 +65,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
-    plugins: [dashboardPage, versionOfPackage, luaParserAt('./luaparse.js')],
+    plugins: [dashboardPageAt('./page.js'), versionOfPackage, luaParserAt('./luaparse.js')],
   });
   for (const file of outputFiles) {
     const { code } = await transform(file.text, {
@@ -77,10 +80,18 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     });
     const thread = path.relative(path.dirname(file.path), path.join(folder, WATCHDOG_THREAD, 'index.js'));
     // In CommonJS there is a real `require`.
-    const named = code.replaceAll('__require(', 'require(').replaceAll('WATCHDOG_THREAD_FILE', JSON.stringify(thread));
+    const named = withOwnNames(code)
+      .replaceAll('__require(', 'require(')
+      .replaceAll('WATCHDOG_THREAD_FILE', JSON.stringify(thread));
     write(file.path, named);
   }
   return reachable(metafile.inputs);
+}
+
+/** A class that refers to itself is `X = class _X` to esbuild, and logs would show that name. */
+function withOwnNames(code: string): string {
+  const renamed = new Map([...code.matchAll(/\b(\w+)=class (_\1)\b/g)].map(([, name, inner]) => [inner!, name!]));
+  return code.replace(/\b_\w+\b/g, (word) => renamed.get(word) ?? word);
 }
 
 /** The source files that users can import: what only the command line loads is nothing for bundlers. */
@@ -108,10 +119,10 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     define: { WATCHDOG_THREAD_FILE: '""' },
     plugins: [
       luaParserAt('../../../testing/luaparse.js'),
+      dashboardPageAt(`../../../${DASHBOARD}/page.js`),
       modulesApart,
       modulesForBundlers,
       versionOfPackage,
-      dashboardPage,
     ],
   });
 }
@@ -207,13 +218,23 @@ async function writeLuaParser(folder: string): Promise<void> {
   writeLicences(folder, [path.relative(projectRoot, file)]);
 }
 
-/** The page of the dashboard, which is built of sources of its own. */
-const dashboardPage: Plugin = {
-  name: 'dashboard page',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]dashboard[\\/]pageHtml\.ts$/ }, () => ({ contents: pageModule(), loader: 'js' }));
-  },
-};
+/**
+ * The page of the dashboard, which is built of sources of its own, is beside `dashboard/index.js`, once, for both builds.
+ *
+ * @param target - where it is from there
+ */
+function dashboardPageAt(target: string): Plugin {
+  return {
+    name: 'dashboard page beside',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /[\\/]page\.js$/ }, () => ({ path: target, external: true }));
+      onLoad({ filter: /[\\/]dashboard[\\/]pageHtml\.ts$/ }, () => ({
+        contents: `import page from '${target}'; export const PAGE_HTML = page;`,
+        loader: 'js',
+      }));
+    },
+  };
+}
 
 function write(file: string, text: string): void {
   fs.mkdirSync(path.dirname(file), { recursive: true });

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { notesOf } from '../lib/cli/helpTexts';
-import { type Actions, createProgram } from '../lib/cli/program';
+import { notesOf } from '../lib/operators/cli/helpTexts';
+import { type Actions, createProgram } from '../lib/operators/cli/program';
 import { projectRoot } from './buildOutput';
 
 const NEVER = (): Promise<number> => Promise.reject(new Error('only its help is wanted'));

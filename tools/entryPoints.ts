@@ -16,7 +16,7 @@ export interface EntryPoint {
   readonly subpath: string;
   /** What users write. */
   readonly specifier: string;
-  /** Its folder in lib/, dist/ and dist/esm/: '' or `x`. */
+  /** Its folder in lib/, dist/ and dist/esm/: '' or a path such as `operators/dashboard`. */
   readonly folder: string;
   readonly conditions: ExportConditions;
 }
@@ -29,7 +29,8 @@ export function entryPoints(): EntryPoint[] {
   };
   return Object.entries(exports).flatMap(([subpath, conditions]) => {
     if (typeof conditions === 'string') return [];
-    return [{ subpath, specifier: name + subpath.slice(1), folder: subpath.replace(/^\.\/?/, ''), conditions }];
+    const folder = path.posix.relative('dist', path.posix.dirname(conditions.default));
+    return [{ subpath, specifier: name + subpath.slice(1), folder, conditions }];
   });
 }
 

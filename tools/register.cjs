@@ -4,16 +4,11 @@ const path = require('path');
 
 const THREAD_FILE = path.join(__dirname, 'threadFile.ts');
 const WORKER_FILE = path.join('lib', 'watchdogThread', 'workerFile.ts');
-const PAGE_HTML = path.join('lib', 'dashboard', 'pageHtml.ts');
+const PAGE_HTML = path.join('lib', 'operators', 'dashboard', 'pageHtml.ts');
 
-const cache = process.env.IOREDISSON_TEST_TRANSPILED;
-if (cache) require('./transpileCache.cjs').register(cache);
-else {
-  require('ts-node').register({
-    transpileOnly: true,
-    project: path.join(__dirname, '..', 'tsconfig.json'),
-  });
-}
+// In node_modules, so that `npm ci` empties it.
+const CACHE = path.join(__dirname, '..', 'node_modules', '.cache', 'transpiled');
+require('./transpileCache.cjs').register(process.env.IOREDISSON_TEST_TRANSPILED || CACHE);
 
 // The page of the dashboard is built; who runs the sources gets what its sources make now.
 // The file of the watchdog thread likewise.

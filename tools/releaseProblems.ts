@@ -22,6 +22,13 @@ export function tagOf(version: string): string {
   return `v${version}`;
 }
 
+/** Whether a version is that one or a later one. */
+export function isAtLeast(version: string, wanted: readonly number[]): boolean {
+  const parts = version.split('.').map((part) => parseInt(part, 10));
+  const index = wanted.findIndex((part, i) => parts[i] !== part);
+  return index < 0 || parts[index]! > wanted[index]!;
+}
+
 /** Everything that forbids the release, a line each; empty: go on. */
 export function releaseProblems({
   version,

@@ -1,20 +1,26 @@
 'use strict';
-// TypeScript as ts-node does it without types, but each text only once: `npm run test:matrix` starts mocha many times,
-// and most of the start is this. What is in the cache is found by the text of the file.
+// What ts-node makes of a file, kept by the text of the file: loading all of lib takes 4 s of processor time without, 0.2 s
+// with it, and tests and examples start many processes.
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 
+const OPTIONS = { transpileOnly: true, project: path.join(__dirname, '..', 'tsconfig.json') };
+
 /** @param folder - of the cache */
 function register(folder) {
   fs.mkdirSync(folder, { recursive: true });
-  let translate;
+  const versions = ['ts-node', 'typescript'].map((name) => require(`${name}/package.json`).version);
+  const settings = fs.readFileSync(OPTIONS.project, 'utf8');
+  let tsNode;
   require.extensions['.ts'] = function (module, filename) {
     const text = fs.readFileSync(filename, 'utf8');
-    const file = path.join(folder, `${crypto.createHash('sha1').update(`${filename}\n${text}`).digest('hex')}.js`);
+    const key = crypto.createHash('sha1').update([filename, ...versions, settings, text].join('\n'));
+    const file = path.join(folder, `${key.digest('hex')}.js`);
     let code = readIfThere(file);
     if (code === undefined) {
-      code = (translate ??= translator())(text, filename);
+      tsNode ??= require('ts-node').create(OPTIONS);
+      code = tsNode.compile(text, filename);
       // Others may read or write the same file meanwhile.
       const own = `${file}.${process.pid}`;
       fs.writeFileSync(own, code);
@@ -31,13 +37,6 @@ function readIfThere(file) {
   } catch {
     return undefined;
   }
-}
-
-function translator() {
-  const ts = require('typescript');
-  const options = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.Node20, esModuleInterop: true };
-  const compilerOptions = { ...options, inlineSourceMap: true, inlineSources: false };
-  return (text, fileName) => ts.transpileModule(text, { fileName, compilerOptions }).outputText;
 }
 
 module.exports = { register };

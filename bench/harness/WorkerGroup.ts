@@ -1,6 +1,7 @@
 import { monotonicMs } from './clock';
 import { type Contestant, type SessionOptions } from './contestant';
 import { type TaskParameters } from './task';
+import { ServerCpu } from './ServerCpu';
 import { WorkerProcess } from './WorkerProcess';
 
 /** Time between the order and the common start, enough for the order to reach every worker, in ms. */
@@ -11,6 +12,7 @@ export class WorkerGroup {
   readonly contestant: Contestant;
   readonly #size: number;
   readonly #options: SessionOptions;
+  readonly #server: ServerCpu;
   #workers: readonly WorkerProcess[] = [];
 
   /** Starts nothing yet; see {@link restart}. */
@@ -18,6 +20,7 @@ export class WorkerGroup {
     this.contestant = contestant;
     this.#size = size;
     this.#options = options;
+    this.#server = new ServerCpu(options.url);
   }
 
   /** Ends what runs, starts fresh workers, and resolves when all are connected; on a failure none is left behind. */
@@ -56,6 +59,17 @@ export class WorkerGroup {
   /** Runs a task in all workers with the parameter `startAt`: one moment shortly ahead, the same for all of them. */
   startTogether(scenario: string, task: string, parameters: TaskParameters): Promise<unknown[]> {
     return this.callAll(scenario, task, { ...parameters, startAt: monotonicMs() + startDelayMs });
+  }
+
+  /** Resolves to the processor time that the server has used so far, in microseconds. */
+  serverCpuUs(): Promise<number> {
+    return this.#server.read();
+  }
+
+  /** Ends all processes at once, for good. */
+  end(): void {
+    this.kill();
+    this.#server.close();
   }
 
   /** Ends all processes at once. */

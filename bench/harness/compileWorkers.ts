@@ -3,7 +3,8 @@ import * as path from 'node:path';
 import * as ts from 'typescript';
 
 const benchFolder = path.resolve(__dirname, '..');
-const compiledFolder = path.join(benchFolder, 'dist');
+/** Where the compiled bench is. */
+export const compiledFolder = path.join(benchFolder, 'dist');
 const skipped = new Set(['node_modules', 'dist', 'results']);
 
 /** The compiled program of a worker process. */

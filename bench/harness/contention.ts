@@ -14,6 +14,8 @@ export interface ContentionLog {
   readonly waitingSince: Float64Array;
   /** Commands the worker sent within the window. */
   readonly commands: number;
+  /** CPU time of the worker within the window, in microseconds. */
+  readonly cpuUs: number;
   /** End of the window. */
   readonly endAt: number;
 }
@@ -24,6 +26,8 @@ export interface ContentionResult {
   /** Acquisitions by somebody else than the one before. */
   readonly handoffs: number;
   readonly commands: number;
+  /** CPU time of all workers, in microseconds. */
+  readonly clientsCpuUs: number;
   /** Fewest acquisitions of a waiter by the most of a waiter; 0 when nobody got anything. */
   readonly fairness: number;
   /** Waiters that never got in. */
@@ -60,6 +64,7 @@ export function judgeContention(logs: readonly ContentionLog[]): ContentionResul
     acquisitions: visits.length,
     handoffs,
     commands: logs.reduce((sum, log) => sum + log.commands, 0),
+    clientsCpuUs: logs.reduce((sum, log) => sum + log.cpuUs, 0),
     fairness: most === 0 ? 0 : (counts[0] ?? 0) / most,
     starved: counts.filter((count) => count === 0).length,
     longestWaitMs: Math.max(0, ...logs.map(longestWait)),

@@ -16,7 +16,7 @@ class Recorder {
   }
 
   /** The log of what happened up to now. */
-  log(commands: number, endAt: number): ContentionLog {
+  log(commands: number, cpuUs: number, endAt: number): ContentionLog {
     return {
       enteredAt: Float64Array.from(this.enteredAt),
       leftAt: Float64Array.from(this.leftAt),
@@ -24,6 +24,7 @@ class Recorder {
       waited: Float64Array.from(this.waited),
       waitingSince: this.waitingSince.slice(),
       commands,
+      cpuUs,
       endAt,
     };
   }
@@ -72,12 +73,14 @@ export const contentionTasks: Record<string, Task> = {
     const recorder = new Recorder(waiters);
     await untilMonotonic(startAt);
     const sentBefore = counter.sent;
+    const cpuBefore = process.cpuUsage();
     memory.set(
       'waiters',
       Promise.all(handles.map((handle, waiter) => contend(handle, waiter, recorder, endAt, sectionMs))),
     );
     await sleep(endAt - monotonicMs());
-    return recorder.log(counter.sent - sentBefore, endAt);
+    const { user, system } = process.cpuUsage(cpuBefore);
+    return recorder.log(counter.sent - sentBefore, user + system, endAt);
   },
 
   settle: async ({ memory }, parameters) => {

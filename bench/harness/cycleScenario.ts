@@ -46,7 +46,7 @@ export function cycleScenario(settings: CycleSettings, keys: number): Scenario {
     rounds: usualRounds,
     accepts: (contestant) => contestant.kind !== 'reference',
     measure,
-    reference: { contestant: 'floor', workers: 1, measure },
+    reference: { contestant: 'floor', workers: 1, steady: 'perSecond', measure },
     derive: (sample, reference) => ({
       throughput: valueOf(sample, 'perSecond') / valueOf(reference, 'perSecond'),
       cpu: valueOf(sample, 'cpuUs') / valueOf(reference, 'cpuUs'),

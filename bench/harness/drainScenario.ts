@@ -59,7 +59,7 @@ export function drainScenario(settings: DrainSettings): Scenario {
     rounds: usualRounds,
     accepts: (contestant) => contestant.waits && contestant.kind !== 'reference',
     measure,
-    reference: { contestant: 'raw-pubsub', workers: settings.processes + 1, measure },
+    reference: { contestant: 'raw-pubsub', workers: settings.processes + 1, steady: 'tookMs', measure },
     derive: (sample, reference) => ({
       time: valueOf(sample, 'tookMs') / valueOf(reference, 'tookMs'),
       longestGap: valueOf(sample, 'longestGapMs') / valueOf(reference, 'tookMs'),

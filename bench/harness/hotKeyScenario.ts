@@ -23,12 +23,15 @@ async function contend(
   limitMs: number,
 ): Promise<Sample> {
   const parameters = { name: freshKey(settings.id), waiters, ms, sectionMs: settings.sectionMs };
+  const serverBefore = await group.serverCpuUs();
   const logs = (await group.startTogether(settings.id, 'contend', parameters)) as ContentionLog[];
+  const serverCpuUs = (await group.serverCpuUs()) - serverBefore;
   const settled = (await group.callAll(settings.id, 'settle', { limitMs })).every(Boolean);
   // Waiters that are still asleep would disturb the next round.
   if (!settled) await group.restart();
   const result = judgeContention(logs);
-  return { ...result, perSecond: (result.acquisitions / ms) * 1000, windowMs: ms, settled: settled ? 1 : 0 };
+  const cpuUs = (result.clientsCpuUs + serverCpuUs) / Math.max(1, result.acquisitions);
+  return { ...result, cpuUs, perSecond: (result.acquisitions / ms) * 1000, windowMs: ms, settled: settled ? 1 : 0 };
 }
 
 /** The hot-key scenario with that section. Its reference: the floor, alone, with the same section. */
@@ -39,10 +42,11 @@ export function hotKeyScenario(settings: HotKeySettings): Scenario {
     title: settings.title,
     about:
       `100 waiters in 4 processes take one lock again and again, with ${inside} inside. Ratio: acquisitions per second ` +
-      'to those of the floor, one process alone, with the same inside.',
+      'to those of the floor, one process alone, with the same inside; CPU: of all processes and of the server.',
     metrics: [
       { id: 'throughput', label: 'acquisitions / floor', unit: 'ratio', better: 'higher' },
       { id: 'handoffs', label: 'hand-offs / floor', unit: 'ratio', better: 'higher' },
+      { id: 'cpu', label: 'CPU per acquisition / floor', unit: 'ratio', better: 'lower', charted: true },
       { id: 'commands', label: 'commands per acquisition', unit: 'commands', better: 'lower', charted: true },
       { id: 'fairness', label: 'min/max per waiter', unit: 'share', better: 'higher', charted: true },
       { id: 'longestWait', label: 'longest wait / window', unit: 'share', better: 'lower' },
@@ -58,11 +62,13 @@ export function hotKeyScenario(settings: HotKeySettings): Scenario {
     reference: {
       contestant: 'floor',
       workers: 1,
+      steady: 'perSecond',
       measure: (group, plan) => contend(settings, group, 1, plan.hotKeyFloorMs, plan.drainLimitMs),
     },
     derive: (sample, reference) => ({
       throughput: valueOf(sample, 'perSecond') / valueOf(reference, 'perSecond'),
       handoffs: ((valueOf(sample, 'handoffs') / valueOf(sample, 'windowMs')) * 1000) / valueOf(reference, 'perSecond'),
+      cpu: valueOf(sample, 'cpuUs') / valueOf(reference, 'cpuUs'),
       commands: valueOf(sample, 'commands') / Math.max(1, valueOf(sample, 'acquisitions')),
       fairness: valueOf(sample, 'fairness'),
       longestWait: valueOf(sample, 'longestWaitMs') / valueOf(sample, 'windowMs'),

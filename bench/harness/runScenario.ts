@@ -1,5 +1,6 @@
 import { type Contestant, type ContestantKind } from './contestant';
 import { contestantById } from './contestants';
+import { disturbanceOf, machineTime } from './disturbance';
 import { type Plan, warmUpOf } from './plan';
 import { type Metric, type Sample, type Scenario } from './scenario';
 import { type Summary, summarizeRounds } from './statistics';
@@ -8,6 +9,14 @@ import { WorkerGroup } from './WorkerGroup';
 /** A round that takes longer hangs, in ms. */
 const roundLimitMs = 90_000;
 
+/** A round of a contestant, and the mean of the reference's samples around it. */
+export interface Round {
+  readonly sample: Sample;
+  readonly reference: Sample;
+  /** Why it says little about the contestant. It counts only where all rounds are so. */
+  readonly disturbed?: string;
+}
+
 /** How one contestant did in one scenario. */
 export interface Row {
   readonly contestant: string;
@@ -15,7 +24,7 @@ export interface Row {
   /** Each metric over all rounds. */
   readonly metrics: Readonly<Record<string, Summary>>;
   /** What was measured: the contestant's samples, each with the mean of the reference's samples around it. */
-  readonly rounds: readonly { readonly sample: Sample; readonly reference: Sample }[];
+  readonly rounds: readonly Round[];
   /** Why there are no metrics, where there are none. */
   readonly error?: string;
 }
@@ -53,7 +62,7 @@ export async function runScenario(
       rows.push(await rowOf(scenario, plan, group, referenceGroup));
     }
   } finally {
-    referenceGroup?.kill();
+    referenceGroup?.end();
   }
   const { id, title, about, metrics } = scenario;
   return { id, title, about, metrics, rows };
@@ -66,7 +75,7 @@ async function rowOf(
   referenceGroup: WorkerGroup | undefined,
 ): Promise<Row> {
   const { id, kind } = group.contestant;
-  const rounds: Row['rounds'][number][] = [];
+  const rounds: Round[] = [];
   const measure = (how: Plan): Promise<Sample> => within(scenario.measure(group, how));
   const measureReference = async (how: Plan): Promise<Sample> => {
     if (scenario.reference === undefined || referenceGroup === undefined) return {};
@@ -83,17 +92,24 @@ async function rowOf(
     const count = scenario.rounds(plan, group.contestant);
     for (let round = 0; round < count; round += 1) {
       if (scenario.freshWorkers && round > 0) await group.restart();
+      const timeBefore = machineTime();
       const sample = await measure(plan);
+      const timeAfter = machineTime();
       const after = await measureReference(plan);
-      rounds.push({ sample, reference: meanOf(before, after) });
+      const steady = scenario.reference?.steady;
+      const disturbed = disturbanceOf({ timeBefore, timeAfter, before, after, steady });
+      rounds.push({ sample, reference: meanOf(before, after), ...(disturbed !== undefined && { disturbed }) });
       before = after;
     }
-    const derived = rounds.map(({ sample, reference }) => scenario.derive(sample, reference));
+    const quiet = rounds.filter(({ disturbed }) => disturbed === undefined);
+    const derived = (quiet.length > 0 ? quiet : rounds).map(({ sample, reference }) =>
+      scenario.derive(sample, reference),
+    );
     return { contestant: id, kind, metrics: summarizeRounds(derived), rounds };
   } catch (error) {
     return { contestant: id, kind, metrics: {}, rounds, error: error instanceof Error ? error.message : String(error) };
   } finally {
-    group.kill();
+    group.end();
   }
 }
 

@@ -41,6 +41,8 @@ export interface Scenario {
   readonly reference?: {
     readonly contestant: string;
     readonly workers: number;
+    /** Which value of its sample should be the same in all rounds; default: none is compared. */
+    readonly steady?: string;
     /** One round; `beside`: the contestant it is measured for. */
     measure(group: WorkerGroup, plan: Plan, beside: Contestant): Promise<Sample>;
   };

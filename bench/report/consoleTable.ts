@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { type ScenarioReport } from '../harness/runScenario';
 import { type Verdict } from '../targets';
-import { formatNumber, formatSummary } from './format';
+import { disturbances, formatNumber, formatSummary } from './format';
 
 /** The table of one scenario: a contestant per line, a metric per column, this package first. */
 export function scenarioTable(report: ScenarioReport): string {
@@ -18,7 +18,7 @@ export function scenarioTable(report: ScenarioReport): string {
     if (row.error === undefined) table.push([row.contestant, ...cells]);
     else table.push([row.contestant, { content: row.error.split('\n')[0] ?? '', colSpan: report.metrics.length }]);
   }
-  return `${report.title}\n${table.toString()}`;
+  return [report.title, table.toString(), ...disturbances(report.rows)].join('\n');
 }
 
 function columnWidth(columns: number): number {

@@ -1,3 +1,4 @@
+import { type Row } from '../harness/runScenario';
 import { type Metric } from '../harness/scenario';
 import { type Summary } from '../harness/statistics';
 
@@ -21,4 +22,21 @@ export function formatSummary(summary: Summary | undefined): string {
 /** The heading of a metric's column, with its direction. */
 export function formatHeading(metric: Metric): string {
   return `${metric.label} ${metric.better === 'higher' ? '(more is better)' : '(less is better)'}`;
+}
+
+/** The end of the line that describes a run: nothing where Redis is as near as it is. */
+export function atDistance(distanceMs: number): string {
+  return distanceMs === 0 ? '' : `, Redis ${formatNumber(distanceMs)} ms away`;
+}
+
+/** A sentence for each contestant with rounds in which something else disturbed the machine. */
+export function disturbances(rows: readonly Pick<Row, 'contestant' | 'rounds'>[]): string[] {
+  return rows.flatMap(({ contestant, rounds }) => {
+    const reasons = rounds.flatMap(({ disturbed }) => disturbed ?? []);
+    if (reasons.length === 0) return [];
+    const counted = reasons.length === rounds.length ? 'they count, since there is no other' : 'left out';
+    return [
+      `${contestant}: ${reasons.length} of ${rounds.length} rounds disturbed, ${counted} (${reasons.join('; ')}).`,
+    ];
+  });
 }

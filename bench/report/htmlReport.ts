@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { type Row, type ScenarioReport } from '../harness/runScenario';
 import { type Metric } from '../harness/scenario';
 import { type Verdict } from '../targets';
-import { formatHeading, formatNumber, formatSummary } from './format';
+import { atDistance, disturbances, formatHeading, formatNumber, formatSummary } from './format';
 import { pageScript, pageStyle } from './pageParts';
 import { type RunReport } from './runReport';
 
@@ -45,9 +45,9 @@ ${report.scenarios.map((each) => scenarioSection(each, charts)).join('\n')}
 `;
 }
 
-function metaLine({ startedAt, plan, machine }: RunReport): string {
+function metaLine({ startedAt, plan, machine, distanceMs }: RunReport): string {
   const { node, redis, processors, platform } = machine;
-  return `${startedAt} · ${plan} run · Node ${node} · Redis ${redis} · ${processors} processors · ${platform}`;
+  return `${startedAt} · ${plan} run · Node ${node} · Redis ${redis} · ${processors} processors · ${platform}${atDistance(distanceMs)}`;
 }
 
 export function readChartLibrary(): string | undefined {
@@ -106,7 +106,10 @@ function scenarioSection(report: ScenarioReport, charts: readonly ChartData[]): 
     return `<tr class="${row.kind}"><td>${escapeHtml(row.contestant)}</td>${cells}</tr>`;
   });
   return `<h2>${escapeHtml(report.title)}</h2><p>${escapeHtml(report.about)}</p><div class="charts">${canvases.join('')}</div>
-<table><thead><tr><th></th>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
+<table><thead><tr><th></th>${head}</tr></thead><tbody>${body.join('')}</tbody></table>
+${disturbances(report.rows)
+  .map((line) => `<p class="meta">${escapeHtml(line)}</p>`)
+  .join('')}`;
 }
 
 export function escapeHtml(text: string): string {

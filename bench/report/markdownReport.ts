@@ -1,11 +1,11 @@
 import { type ScenarioReport } from '../harness/runScenario';
-import { formatNumber, formatSummary } from './format';
+import { atDistance, disturbances, formatNumber, formatSummary } from './format';
 import { type RunReport } from './runReport';
 
 /** The results of a run as Markdown tables, for docs/benchmarks.md: the targets, then every scenario. */
 export function markdownReport(report: RunReport): string {
-  const { startedAt, plan, machine } = report;
-  const head = `${startedAt.slice(0, 10)}, ${plan} run, Node ${machine.node}, Redis ${machine.redis}, ${machine.processors} processors.`;
+  const { startedAt, plan, machine, distanceMs } = report;
+  const head = `${startedAt.slice(0, 10)}, ${plan} run, Node ${machine.node}, Redis ${machine.redis}, ${machine.processors} processors${atDistance(distanceMs)}.`;
   return [head, verdictTable(report), ...report.scenarios.map(scenarioTable)].filter(Boolean).join('\n\n') + '\n';
 }
 
@@ -25,7 +25,7 @@ function scenarioTable({ title, metrics, rows }: ScenarioReport): string {
     row.contestant,
     ...metrics.map((metric) => (row.error === undefined ? formatSummary(row.metrics[metric.id]) : 'failed')),
   ]);
-  return `### ${title}\n\n${table(['', ...metrics.map(({ label }) => label)], lines)}`;
+  return [`### ${title}`, table(['', ...metrics.map(({ label }) => label)], lines), ...disturbances(rows)].join('\n\n');
 }
 
 function table(head: readonly string[], lines: readonly (readonly string[])[]): string {

@@ -1,5 +1,6 @@
 import * as os from 'node:os';
 import { contestants } from '../harness/contestants';
+import { type Plan } from '../harness/plan';
 import { type ScenarioReport } from '../harness/runScenario';
 import { type Verdict } from '../targets';
 
@@ -7,6 +8,8 @@ import { type Verdict } from '../targets';
 export interface RunReport {
   readonly startedAt: string;
   readonly plan: string;
+  /** What a round trip to Redis took longer than on this machine, in ms. */
+  readonly distanceMs: number;
   /** The machine in general words: ratios do not depend on it much, the number of processors is worth knowing. */
   readonly machine: {
     readonly node: string;
@@ -22,14 +25,15 @@ export interface RunReport {
 /** Puts a report together. `redis`: version of the server. */
 export function runReport(
   startedAt: Date,
-  plan: string,
+  { name, distanceMs }: Plan,
   redis: string,
   scenarios: readonly ScenarioReport[],
   targets: readonly Verdict[],
 ): RunReport {
   return {
     startedAt: startedAt.toISOString(),
-    plan,
+    plan: name,
+    distanceMs,
     machine: {
       node: process.version,
       redis,

@@ -10,8 +10,9 @@ import { channelOf, LockScripts } from '../references/lockScripts';
 
 const holder = 0;
 const waiter = 1;
-/** The waiter sleeps this long before it is woken, in ms: enough to have subscribed, ... */
+/** The waiter sleeps this long before it is woken, in ms, and so many round trips: enough to have subscribed, ... */
 const asleepMs = 6;
+const asleepRoundTrips = 4;
 /** ... and up to this, or the pause of one that polls, more: its wake-ups are spread evenly over its pauses. */
 const phaseMs = 4;
 /** A round has at least so many hand-offs. */
@@ -90,8 +91,8 @@ function latencies(values: readonly number[]): Sample {
   return { p50: percentile(values, 0.5), p99: percentile(values, 0.99), max: Math.max(...values) };
 }
 
-function fallAsleep(contestant: Contestant): Promise<void> {
-  return sleep(asleepMs + Math.random() * Math.max(phaseMs, contestant.pollMs));
+function fallAsleep(contestant: Contestant, { distanceMs }: Plan): Promise<void> {
+  return sleep(asleepMs + asleepRoundTrips * distanceMs + Math.random() * Math.max(phaseMs, contestant.pollMs));
 }
 
 function enough(done: number, plan: Plan, startedAt: number): boolean {
@@ -105,7 +106,7 @@ async function measure(group: WorkerGroup, plan: Plan): Promise<Sample> {
     const name = freshKey('wakeUp');
     await group.call(holder, 'wakeUp', 'hold', { name });
     await group.call(waiter, 'wakeUp', 'wait', { name });
-    await fallAsleep(group.contestant);
+    await fallAsleep(group.contestant, plan);
     const releasedAt = (await group.call(holder, 'wakeUp', 'release')) as number;
     values.push(((await group.call(waiter, 'wakeUp', 'entered')) as number) - releasedAt);
     if (values.at(-1) === Infinity) {
@@ -122,7 +123,7 @@ async function measureRaw(group: WorkerGroup, plan: Plan, beside: Contestant): P
   while (!enough(values.length, plan, startedAt)) {
     const name = freshKey('wakeUp');
     await group.call(waiter, 'wakeUp', 'rawWait', { name });
-    await fallAsleep(beside);
+    await fallAsleep(beside, plan);
     const publishedAt = (await group.call(holder, 'wakeUp', 'rawPublish', { name })) as number;
     values.push(((await group.call(waiter, 'wakeUp', 'rawEntered', { name })) as number) - publishedAt);
   }
@@ -147,7 +148,7 @@ export const scenario: Scenario = {
   rounds: usualRounds,
   accepts: (contestant) => contestant.waits,
   measure,
-  reference: { contestant: 'floor', workers: 2, measure: measureRaw },
+  reference: { contestant: 'floor', workers: 2, steady: 'p50', measure: measureRaw },
   derive: (sample, reference) => ({
     p50: valueOf(sample, 'p50') / valueOf(reference, 'p50'),
     p99: valueOf(sample, 'p99') / valueOf(reference, 'p99'),

@@ -1,9 +1,12 @@
-/** `npm run example:bullmq`: two processes of BullMQ workers; many customers at once, one job of each at a time. */
+/**
+ * `npm run example:bullmq`: two processes of BullMQ workers write invoices. Each line shows whose invoices are being
+ * written: those of several customers at once, those of one customer one after the other, in whichever process.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import * as path from 'node:path';
 import { installFolder } from '../../tools/installFolder';
-import { RedisServer } from '../../tools/redisServer';
+import { exampleRedis } from '../exampleRedis';
 import { connection, type Invoice, QUEUE, type Report } from './queue';
 
 const PROCESSES = 2;
@@ -13,7 +16,7 @@ const INVOICES = 4;
 async function main(): Promise<void> {
   if (!installFolder(__dirname, 'BullMQ', console.log)) throw new Error('BullMQ could not be installed');
   const { Queue } = await import('bullmq');
-  const server = await RedisServer.start();
+  const server = await exampleRedis();
   const workers = Array.from({ length: PROCESSES }, () => startWorker(server.url));
   const queue = new Queue<Invoice>(QUEUE, { connection: connection(server.url) });
   try {
@@ -27,8 +30,9 @@ async function main(): Promise<void> {
     console.log(`${jobs} jobs in ${PROCESSES} processes: at most ${most} at once, ${mostOfOne} of one customer`);
     if (mostOfOne !== 1) process.exitCode = 1;
   } finally {
-    await queue.close();
     await Promise.all(workers.map(endWorker));
+    await queue.obliterate({ force: true });
+    await queue.close();
     await server.stop();
   }
 }

@@ -1,5 +1,5 @@
-/** What the processes of the example share. */
-export const QUEUE = 'invoices';
+/** What the processes of the example share. `main.ts` makes it, and its workers inherit it. */
+export const QUEUE = (process.env['EXAMPLE_QUEUE'] ??= `ioredisson-example-${process.pid}`);
 
 /** A job. */
 export interface Invoice {
@@ -7,7 +7,7 @@ export interface Invoice {
   readonly number: number;
 }
 
-/** What a worker tells `main.ts`. */
+/** What a worker reports to `main.ts`. */
 export interface Report extends Invoice {
   readonly event: 'begin' | 'end';
   /** How many jobs of the customer are under the lock then, counted in Redis: 1, and 0 at the end. */
@@ -18,8 +18,18 @@ export interface Report extends Invoice {
 export function connection(url = process.env['REDIS_URL']!): {
   host: string;
   port: number;
+  username: string;
+  password: string;
+  db: number;
   maxRetriesPerRequest: null;
 } {
-  const { hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port), maxRetriesPerRequest: null };
+  const { hostname, port, username, password, pathname } = new URL(url);
+  return {
+    host: hostname,
+    port: Number(port || 6379),
+    username: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    db: Number(pathname.slice(1)),
+    maxRetriesPerRequest: null,
+  };
 }

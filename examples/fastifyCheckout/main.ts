@@ -1,13 +1,16 @@
-/** `npm run example:fastify`: two Fastify servers sell the same goods, without a lock and with one. */
+/**
+ * `npm run example:fastify`: two Fastify servers sell ten pieces to forty buyers at once. Without a lock, both read the
+ * same stock, and more than ten are sold. With `request.withLock` exactly ten are.
+ */
 import fastify, { type FastifyInstance } from 'fastify';
 import { Redis } from 'ioredis';
 import type { AddressInfo } from 'node:net';
-import { redissonPlugin } from '../../lib/fastify';
-import { RedisServer } from '../../tools/redisServer';
+import { redissonPlugin } from '../../lib/integrations/fastify';
+import { exampleRedis } from '../exampleRedis';
 
 const GOODS = 10;
 const BUYERS = 40;
-const STOCK = 'ioredisson-example:stock';
+const STOCK = `ioredisson-example:stock:${process.pid}`;
 
 /** One server of the shop. Both checkouts read the stock, take their time, and write it. */
 async function openShop(url: string, redis: Redis): Promise<FastifyInstance> {
@@ -23,14 +26,14 @@ async function openShop(url: string, redis: Redis): Promise<FastifyInstance> {
   };
   app.post('/checkout/unlocked', checkout);
   // The wait ends when the buyer goes away.
-  app.post('/checkout', (request) => request.withLock('checkout', checkout, { waitTime: 10_000 }));
+  app.post('/checkout', (request) => request.withLock(`${STOCK}:lock`, checkout, { waitTime: 10_000 }));
 
   await app.listen({ port: 0, host: '127.0.0.1' });
   return app;
 }
 
 async function main(): Promise<void> {
-  const server = await RedisServer.start();
+  const server = await exampleRedis();
   const redis = new Redis(server.url);
   const shops = [await openShop(server.url, redis), await openShop(server.url, redis)];
   const ports = shops.map((shop) => (shop.server.address() as AddressInfo).port);
@@ -52,6 +55,7 @@ async function main(): Promise<void> {
     if (sold !== GOODS) process.exitCode = 1;
   } finally {
     await Promise.all(shops.map((shop) => shop.close()));
+    await redis.del(STOCK);
     redis.disconnect();
     await server.stop();
   }

@@ -1,4 +1,7 @@
-/** `npm run demo`: a flash sale without the lock, with it, with a killed worker, and with a killed Redis. */
+/**
+ * `npm run demo`: a flash sale without the lock, with it, with a killed worker, and with a killed Redis. The table at the
+ * end compares what was sold with what there was.
+ */
 import { randomUUID } from 'node:crypto';
 import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';

@@ -44,7 +44,7 @@ export interface Leftover {
   /** How long Redis keeps it without an undo, in ms. */
   readonly leaseMs: number;
   /** It is tried for so long at least, in ms. @default 0 */
-  readonly atLeastMs?: number;
+  atLeastMs?: number;
   readonly place: LeftoverPlace;
   /** Looks for it together with others. Without a search, each try is an {@link undo}. */
   readonly search?: Search | undefined;
@@ -149,22 +149,14 @@ export class Rollback {
   undo(leftover: Leftover, why: Why): void {
     const entry = { leftover, why, startedAt: performance.now(), pauseMs: FIRST_PAUSE_MS, dueAt: Infinity };
     this.#entries.add(entry);
-    const isFuture = why === 'twice' || why === 'unconfirmed';
-    if (isFuture || (leftover.urgent !== true && this.#mayComeLate(entry))) this.#schedule(entry, 0);
+    if (isFuture(why) || (leftover.urgent !== true && mayComeLate(entry, this.#executor))) this.#schedule(entry, 0);
     else runOutside(() => void this.#undo(entry));
-  }
-
-  /** Whether its command may still arrive by a connection that is gone, or a failover may bring it back. */
-  #mayComeLate({ leftover: { sent }, why }: Entry): boolean {
-    if (why === 'twice' || why === 'unconfirmed') return true;
-    if (sent === undefined) return false;
-    return sent.onManyConnections || sent.connectionNumber !== this.#executor.connectionNumber;
   }
 
   #livesUntil(entry: Entry): number {
     const { leftover, why, startedAt } = entry;
     const { leaseMs, atLeastMs = 0 } = leftover;
-    const late = why !== 'released' && this.#mayComeLate(entry);
+    const late = why !== 'released' && mayComeLate(entry, this.#executor);
     return startedAt + Math.max(late ? lateMs(leaseMs) : leaseMs, atLeastMs);
   }
 
@@ -186,7 +178,7 @@ export class Rollback {
         return sendRecord;
       });
       if (!found && records.some(({ unconfirmed }) => unconfirmed === true)) entry.why = 'unconfirmed';
-      if (found || this.#isBehind(leftover.sent, entry.why, records)) return this.#end(entry);
+      if (found || !mayComeLate(entry, ...records)) return this.#end(entry);
     } catch (error) {
       if (endsUndo(error)) return this.#end(entry);
     }
@@ -205,13 +197,6 @@ export class Rollback {
       if (found[i] === true && entry.leftover.unwanted !== false) void this.#undo(entry);
       else this.#again(entry);
     });
-  }
-
-  /** Whether these commands have run behind the one that left it, so that nothing can come later. */
-  #isBehind(sent: SendRecord | undefined, why: Why, records: readonly SendRecord[]): boolean {
-    if (why === 'twice' || why === 'unconfirmed') return false;
-    if (sent === undefined) return true;
-    return !sent.onManyConnections && records.every((one) => one.connectionNumber === sent.connectionNumber);
   }
 
   #again(entry: Entry): void {
@@ -234,22 +219,27 @@ export class Rollback {
   #due(): void {
     const now = performance.now();
     let commands = 0;
-    const batches: Entry[][] = [];
-    const open = new Map<Search, Map<string | number, Entry[]>>();
+    /** Leftovers that one command looks for. */
+    const batches: { readonly search: Search; readonly slot: string | number; readonly entries: Entry[] }[] = [];
     this.#portionAt = now;
     for (const entry of this.#entries) {
       if (entry.dueAt > now) continue;
       const { leftover } = entry;
+      const { search, place } = leftover;
+      const slot = search?.batchOf(place.key) ?? 0;
+      const batch = batches.find(
+        (one) => one.search === search && one.slot === slot && one.entries.length < SEARCH_SIZE,
+      );
       if (now >= this.#livesUntil(entry)) this.#end(entry);
       else if (leftover.unwanted === false) this.#schedule(entry, entry.pauseMs);
-      else if (leftover.search !== undefined && joinBatch(open, leftover.search, entry)) continue;
+      else if (batch !== undefined) batch.entries.push(entry);
       else if (commands < MAX_COMMANDS) {
         commands++;
-        if (leftover.search === undefined) void this.#undo(entry);
-        else batches.push(openBatch(open, leftover.search, entry));
+        if (search === undefined) void this.#undo(entry);
+        else batches.push({ search, slot, entries: [entry] });
       }
     }
-    for (const batch of batches) void this.#find(batch[0]!.leftover.search!, batch);
+    for (const { search, entries } of batches) void this.#find(search, entries);
     this.#rearm();
   }
 
@@ -262,22 +252,21 @@ export class Rollback {
   }
 }
 
-type OpenBatches = Map<Search, Map<string | number, Entry[]>>;
-
-/** Adds an entry to a batch that is about to be sent, if there is one with room. @returns whether it did */
-function joinBatch(open: OpenBatches, search: Search, entry: Entry): boolean {
-  const batch = open.get(search)?.get(search.batchOf(entry.leftover.place.key));
-  if (batch === undefined || batch.length >= SEARCH_SIZE) return false;
-  batch.push(entry);
-  return true;
+/** Whether it is sure that it may come later. */
+function isFuture(why: Why): boolean {
+  return why === 'twice' || why === 'unconfirmed';
 }
 
-function openBatch(open: OpenBatches, search: Search, entry: Entry): Entry[] {
-  let slots = open.get(search);
-  if (slots === undefined) open.set(search, (slots = new Map<string | number, Entry[]>()));
-  const batch = [entry];
-  slots.set(search.batchOf(entry.leftover.place.key), batch);
-  return batch;
+/**
+ * Whether its command may still arrive behind what is sent on these connections, by one that is gone, or a failover may
+ * bring it back.
+ */
+function mayComeLate(
+  { leftover: { sent }, why }: Entry,
+  ...on: readonly Pick<SendRecord, 'connectionNumber'>[]
+): boolean {
+  if (isFuture(why) || sent === undefined) return isFuture(why);
+  return sent.onManyConnections || on.some((one) => one.connectionNumber !== sent.connectionNumber);
 }
 
 /** The number of keys at which expired ones are removed for the first time. */

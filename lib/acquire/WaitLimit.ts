@@ -1,15 +1,18 @@
-import { clampTimer } from '../util/duration';
+import { ConfigError } from '../errors';
+import { Alarm } from '../util/Alarm';
 
 /** What {@link WaitLimit.orInterrupted} resolves to when the wait ends before the work does. */
 export const INTERRUPTED: unique symbol = Symbol('interrupted');
 
-/** Checks the members, not the class: other realms (jsdom, vm) have their own `AbortSignal` class. */
-export function isAbortSignal(value: unknown): value is AbortSignal {
-  if (typeof value !== 'object' || value === null) return false;
-  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
-  return (
-    [addEventListener, removeEventListener].every((one) => typeof one === 'function') && typeof aborted === 'boolean'
-  );
+/**
+ * Checks the signal of a call: by its members, not its class, since other realms (jsdom, vm) have their own.
+ * @throws ConfigError unless it is an AbortSignal, or left out
+ */
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal === undefined) return;
+  const { aborted, addEventListener, removeEventListener } = Object(signal) as Partial<AbortSignal>;
+  const isSignal = [addEventListener, removeEventListener].every((one) => typeof one === 'function');
+  if (!isSignal || typeof aborted !== 'boolean') throw new ConfigError('options.signal must be an AbortSignal');
 }
 
 /**
@@ -21,7 +24,7 @@ export function isAbortSignal(value: unknown): value is AbortSignal {
 export class WaitLimit {
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #alarm: Alarm | undefined;
   #interrupt: (() => void) | undefined;
 
   /**
@@ -31,7 +34,7 @@ export class WaitLimit {
   constructor(deadline: number, signal: AbortSignal | undefined) {
     this.#deadline = deadline;
     this.#signal = signal;
-    if (deadline !== Infinity) this.#arm();
+    if (deadline !== Infinity) (this.#alarm = new Alarm(this.#stop, true)).set(deadline);
     if (signal !== undefined) AbortListeners.of(signal).add(this.#stop);
   }
 
@@ -73,7 +76,7 @@ export class WaitLimit {
 
   /** Clears the timer and removes the listener. */
   end(): void {
-    clearTimeout(this.#timer);
+    this.#alarm?.off();
     if (this.#signal !== undefined) AbortListeners.of(this.#signal).delete(this.#stop);
     this.#interrupt = undefined;
   }
@@ -81,17 +84,19 @@ export class WaitLimit {
   readonly #stop = (): void => {
     this.#interrupt?.();
   };
+}
 
-  #arm(): void {
-    const left = this.#deadline - performance.now();
-    // Timers have whole milliseconds: rounding up keeps the timer from firing just before the deadline.
-    this.#timer = setTimeout(
-      () => {
-        if (performance.now() >= this.#deadline) this.#stop();
-        else this.#arm();
-      },
-      clampTimer(Math.ceil(left)),
-    );
+/**
+ * Waits for `work` for at most `ms` milliseconds.
+ * @param signal - ends the wait sooner
+ * @returns the outcome of `work`, or {@link INTERRUPTED}
+ */
+export async function within<T>(ms: number, work: Promise<T>, signal?: AbortSignal): Promise<T | typeof INTERRUPTED> {
+  const limit = new WaitLimit(performance.now() + ms, signal);
+  try {
+    return await limit.orInterrupted(work);
+  } finally {
+    limit.end();
   }
 }
 

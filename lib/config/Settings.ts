@@ -108,6 +108,15 @@ export interface CommonSettings {
    */
   readonly maxHandOvers: number;
   /**
+   * Whether the next waiter of this process starts as soon as the holder gives the lock back, on the strength of the
+   * lease that Redis has just confirmed to this process, instead of a round trip later. One command tells Redis of all
+   * hand-overs since the last one; `unlock()` resolves when a command that covers it is answered. For plain and
+   * non-reentrant locks; no effect on others. After a loss from outside (DEL, a forced release, a failover) further
+   * waiters of this process may start for 25 ms and a round trip.
+   * @default false. Not in Redisson
+   */
+  readonly localHandOver: boolean;
+  /**
    * Whether inspectors may ask this client what it holds, since when, and who waits (`Inspector.ask`). It then listens
    * on a channel of its own while something has been held or waited for for 5 s. `callSites`: whether it records which
    * lines acquire, which costs some microseconds for each call.

@@ -42,3 +42,21 @@ export function mapName(name: string, mapper: NameMapper, what = 'lock'): string
     `The nameMapper must give a non-empty string of well-formed Unicode for the ${what} '${name}', but gave ${inspect(mapped)}`,
   );
 }
+
+/**
+ * Refuses a name that cannot work on a cluster, before anything is sent. Redisson puts a name without `{` in braces and
+ * leaves any other as it is, so if a name has braces that are not a hash tag, its keys are on different slots. Without
+ * a cluster every name works.
+ *
+ * @param name - as given by the user
+ * @param keys - every key and channel of the object
+ * @throws ConfigError if they are not on one slot
+ */
+export function checkSlots(cluster: { slotOf(key: string): number }, name: string, keys: readonly string[]): void {
+  const [slot, ...others] = keys.map((key) => cluster.slotOf(key));
+  if (others.every((other) => other === slot)) return;
+  throw new ConfigError(
+    `The name '${name}' cannot be used on a cluster: its keys (${keys.join(', ')}) belong to different slots. ` +
+      'Use a name without braces, or with one balanced, non-empty pair.',
+  );
+}

@@ -1,4 +1,5 @@
 import type { ConnectionChange, ConnectionListener, ConnectionState } from '../api';
+import { callListener } from '../util/listeners';
 import { runOutside } from '../util/outside';
 import { driverError } from './link/driverError';
 import type { ConnectionSettings } from './link/connectionOptions';
@@ -77,13 +78,7 @@ export class ConnectionMonitor {
     const change: ConnectionChange = cause === undefined ? { state } : { state, cause };
     runOutside(() => {
       for (const listener of [...this.#listeners]) {
-        try {
-          listener(change);
-        } catch (error) {
-          process.emitWarning(`An onConnectionChange listener threw: ${String(error)}`, {
-            code: 'IOREDISSON_LISTENER',
-          });
-        }
+        callListener('An onConnectionChange listener', () => listener(change));
       }
     });
   }

@@ -73,7 +73,7 @@ export class CommandError extends RedissonError {
    * @param reply - Redis' `WRONGTYPE` reply; becomes `cause`
    */
   static wrongType(name: string, reply: Error): CommandError {
-    return new CommandError(
+    return new this(
       `use '${name}' as a lock or synchronizer, because that key holds a value of another type (choose another name)`,
       reply,
     );

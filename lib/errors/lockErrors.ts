@@ -33,7 +33,7 @@ export class IllegalMonitorStateError extends RedissonError {
    * @param lockName - the lock's name as given by the user
    */
   static notOwner(clientId: string, threadId: number, lockName: string): IllegalMonitorStateError {
-    return new IllegalMonitorStateError(
+    return new this(
       `attempt to unlock lock, not locked by current thread by node id: ${clientId} thread-id: ${threadId}`,
       lockName,
     );
@@ -46,7 +46,7 @@ export class IllegalMonitorStateError extends RedissonError {
    * @param threadId - the logical thread that has both acquisitions
    */
   static acquisitionPending(lockName: string, threadId: number): IllegalMonitorStateError {
-    return new IllegalMonitorStateError(
+    return new this(
       `Lock '${lockName}': thread ${threadId} is already acquiring it, and one thread can wait only once. ` +
         `Concurrent callers need a thread each: use acquire() or withLock(), run each in runInThread(), ` +
         `pass a threadId, or call getLock() once per caller.`,
@@ -61,7 +61,7 @@ export class IllegalMonitorStateError extends RedissonError {
    * @param threadId - the thread that holds the lock for that callback
    */
   static besideSection(lockName: string, threadId: number): IllegalMonitorStateError {
-    return new IllegalMonitorStateError(
+    return new this(
       `Lock '${lockName}': thread ${threadId} holds it for a withLock() callback that runs beside this call, so lock() ` +
         `and tryLock() of that thread cannot take it now. Branches that run side by side need withLock() or acquire(), ` +
         `or runInThread() each.`,
@@ -77,7 +77,7 @@ export class IllegalMonitorStateError extends RedissonError {
    * @param threadId - the thread that holds it
    */
   static handleReentry(lockName: string, threadId: number): IllegalMonitorStateError {
-    return new IllegalMonitorStateError(
+    return new this(
       `Lock '${lockName}' is already held by thread ${threadId}, through this handle outside any scope or by acquire(), ` +
         `and strictThreads forbids re-entering it: two requests that share a handle would look the same. ` +
         `Use withLock() or runInThread(), or pass a threadId.`,
@@ -93,10 +93,7 @@ export class IllegalMonitorStateError extends RedissonError {
    * @param lockName - the lock's name as given by the user
    */
   static nonReentrant(rawName: string, threadId: number, lockName: string): IllegalMonitorStateError {
-    return new IllegalMonitorStateError(
-      `Lock '${rawName}' is non-reentrant and is already held by thread ${threadId}`,
-      lockName,
-    );
+    return new this(`Lock '${rawName}' is non-reentrant and is already held by thread ${threadId}`, lockName);
   }
 }
 
@@ -125,13 +122,20 @@ export class LockLostError extends RedissonError {
    * @param threadId - the logical thread whose hold it was
    * @param why - how the loss was noticed, as a part of a sentence, e.g. `its lease of 30000 ms ran out before it could
    *   be renewed`
-   * @param options - `cause`: the error that prevented the renewal, if there is one
+   * @param options - `cause`: the error that prevented the renewal, if there is one. `permits`: it is a hold of permits
+   *   of a semaphore
    */
-  constructor(lockName: string, threadId: number, why: string, options?: ErrorOptions) {
-    super(
-      `Lock '${lockName}' of thread ${threadId} is lost: ${why}. Another owner may hold it now: stop the protected work.`,
-      options,
-    );
+  constructor(
+    lockName: string,
+    threadId: number,
+    why: string,
+    options?: ErrorOptions & { readonly permits?: boolean },
+  ) {
+    const [what, after] =
+      options?.permits === true
+        ? [`A hold of permits of semaphore '${lockName}' by`, 'Others may have them']
+        : [`Lock '${lockName}' of`, 'Another owner may hold it'];
+    super(`${what} thread ${threadId} is lost: ${why}. ${after} now: stop the protected work.`, options);
     this.lockName = lockName;
     this.threadId = threadId;
     this.why = why;
@@ -167,21 +171,22 @@ export class LockTimeoutError extends RedissonError {
    *   so many permits of a semaphore were to be acquired
    */
   constructor(lockName: string, waitTime: number, options?: ErrorOptions & { readonly permits?: number }) {
-    const cause = options?.cause;
+    const { cause, permits } = options ?? {};
     const refusal = cause instanceof CommandError ? cause : undefined;
     const reason = refusal !== undefined ? 'refused' : cause === undefined ? 'held' : 'unanswered';
     const why = {
       held:
-        options?.permits === undefined
+        permits === undefined
           ? 'somebody else holds it. Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.'
-          : 'others have them. Wait longer (waitTime), or use tryAcquire() when that is expected.',
+          : 'too few are free. Others have them, or nobody has set them (trySetPermits). Wait longer (waitTime), or catch ' +
+            'this error when that is expected.',
       refused: `Redis refuses it (${refusal?.reply}). The cause has its reply.`,
       unanswered: 'Redis did not answer. Check the load of the server and the network.',
     };
     const what =
-      options?.permits === undefined
+      permits === undefined
         ? `Lock '${lockName}' was`
-        : `${options.permits} permits of semaphore '${lockName}' were`;
+        : `${permits} permit${permits === 1 ? '' : 's'} of semaphore '${lockName}' ${permits === 1 ? 'was' : 'were'}`;
     super(`${what} not acquired within ${waitTime} ms: ${why[reason]}`, cause === undefined ? {} : { cause });
     this.lockName = lockName;
     this.waitTime = waitTime;

@@ -1,11 +1,10 @@
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import type { ObjectKind } from '../api';
 import type { BackOffWaits } from '../acquire/BackOffWaits';
 import type { NameMapper } from '../config/NameMapper';
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { ShutdownError } from '../errors';
-import type { Heir } from '../kinds/LockKind';
+import type { Heir } from '../kinds/Kind';
 import { enclosingScopes, liveScope, type Scope } from '../thread/threadScope';
 import { Alarm } from '../util/Alarm';
 import { VERSION } from '../util/version';
@@ -20,6 +19,8 @@ import {
   type ClientHold,
   type ClientWait,
   type HeldAround,
+  type HeldByWaiter,
+  MAX_VALUES,
   NOTEWORTHY_MS,
   PAGE_SIZE,
   type Question,
@@ -32,22 +33,30 @@ const LOOP_WATCH_MS = 20;
 /** The most locks that one wait is said to hold. */
 const MAX_HELD_AROUND = 20;
 
+/** Whose wait it is: an acquisition of a lock, or a call of a synchronizer. */
+type Caller = Pick<Heir, 'around' | 'callSite'> & Partial<Pick<Heir, 'kind' | 'ownership'>>;
+
 /** What a client has that can be asked for. */
 export interface Introspected {
   readonly clientId: string;
   readonly ownerships: OwnershipTable;
-  readonly subscriptions: Subscriptions<Heir>;
+  readonly subscriptions: Pick<Subscriptions<Heir>, 'listen' | 'unlisten'> & { waiting(): Iterable<Waiting<Caller>> };
   readonly backOffWaits: BackOffWaits<Heir>;
   readonly executor: Pick<CommandExecutor, 'publish'>;
   readonly nameMapper: NameMapper;
   /** Whether the lines that acquire are recorded. */
   readonly callSites: boolean;
+  /** The servers and the database: equal for clients whose locks are the same. */
+  readonly place: string;
 }
 
+/** The clients of this process that can be asked: a caller may hold a lock through one, and wait in another. */
+const inThisProcess = new Set<Introspected>();
+
 /**
- * Answers inspectors: what this client holds since when, who waits, how late its event loop is. Nothing is sent, and
- * nothing recorded, for it; the client listens on a channel of its own only while something has been held or waited for
- * for 5 s.
+ * Answers inspectors: what this client holds since when, who waits, how late its event loop is. Nothing is sent
+ * for it, and no more is recorded than when each hold and each wait began, and their lines with `callSites`. The client
+ * listens on a channel of its own only while something has been held or waited for for 5 s.
  *
  * States: idle (nothing is held or waited for) <-> looking (every 5 s) <-> listening -> closed.
  */
@@ -63,6 +72,7 @@ export class Introspection {
 
   constructor(client: Introspected) {
     this.#client = client;
+    inThisProcess.add(client);
     this.#channel = clientChannel(client.clientId);
   }
 
@@ -78,6 +88,7 @@ export class Introspection {
   /** Listens no more. */
   close(): void {
     this.#closed = true;
+    inThisProcess.delete(this.#client);
     // Nothing begins any more: an acquisition that is refused now sets no alarm.
     this.#idle = false;
     this.#alarm.off();
@@ -165,29 +176,30 @@ export class Introspection {
     };
   }
 
-  *#waiting(): Generator<Waiting<Heir>> {
+  *#waiting(): Generator<Waiting<Caller>> {
     yield* this.#client.subscriptions.waiting();
     yield* this.#client.backOffWaits.waiting();
   }
 
   /** Who waits, by object; the longest waits first. */
   #waits(now: number): ClientWait[] {
-    const byObject = new Map<string, Waiting<Heir>[]>();
+    const byObject = new Map<string, Waiting<Caller>[]>();
     for (const waiting of this.#waiting()) {
-      const key = `${kindOf(waiting)} ${waiting.rawName}`;
+      const key = `${waiting.kind} ${waiting.rawName}`;
       const others = byObject.get(key);
       if (others === undefined) byObject.set(key, [waiting]);
       else others.push(waiting);
     }
-    const held = new HeldIn(this.#client.ownerships);
+    if (byObject.size === 0) return [];
+    const held = new HeldIn([...inThisProcess].filter(({ place }) => place === this.#client.place));
     const found = [...byObject.values()].map((waiting): ClientWait => {
       const oldest = waiting.reduce((one, other) => (other.joinedAt < one.joinedAt ? other : one));
-      const { rawName, heir } = oldest;
+      const { rawName, kind, heir } = oldest;
       const callSite = heir?.callSite;
       return {
-        name: heir?.name ?? this.#client.nameMapper.unmap(rawName),
+        name: heir?.ownership?.name ?? this.#client.nameMapper.unmap(rawName),
         key: rawName,
-        kind: kindOf(oldest),
+        kind,
         callers: waiting.length,
         waitedMs: Math.round(now - oldest.joinedAt),
         holding: held.by(waiting),
@@ -198,18 +210,18 @@ export class Introspection {
   }
 }
 
-/** Finds what the callers of waits hold: in the scopes around them, or as the same thread. */
+/** Finds what the callers of waits hold, by any client: in the scopes around them, or as the same thread. */
 class HeldIn {
   readonly #byScope = new Map<Scope, Ownership[]>();
   readonly #byThread = new Map<number, Ownership[]>();
 
-  constructor(ownerships: OwnershipTable) {
+  constructor(clients: readonly Introspected[]) {
     const add = <K>(map: Map<K, Ownership[]>, key: K, ownership: Ownership): void => {
       const others = map.get(key);
       if (others === undefined) map.set(key, [ownership]);
       else others.push(ownership);
     };
-    for (const ownership of ownerships.all()) {
+    for (const ownership of clients.flatMap(({ ownerships }) => [...ownerships.all()])) {
       if (ownership.holds.length === 0) continue;
       add(this.#byThread, ownership.threadId, ownership);
       for (const { scope } of ownership.holds) {
@@ -219,37 +231,56 @@ class HeldIn {
     }
   }
 
-  by(waiting: readonly Waiting<Heir>[]): readonly HeldAround[] {
-    const found = new Set<Ownership>();
+  by(waiting: readonly Waiting<Caller>[]): readonly HeldByWaiter[] {
+    /** By what is held, and by what is wanted of a group: each caller may wait for other values. */
+    const found = new Map<string, HeldByWaiter>();
     for (const { heir } of waiting) {
       if (heir === undefined) continue;
-      for (const one of this.#byThread.get(heir.threadId) ?? []) found.add(one);
-      for (const scope of enclosingScopes(heir.around)) {
-        for (const one of this.#byScope.get(scope) ?? []) found.add(one);
-        for (const one of this.#byThread.get(scope.thread.id) ?? []) found.add(one);
+      for (const one of this.#around(heir)) {
+        const key = `${one.key} ${heir.ownership?.values?.key ?? ''}`;
+        if (!found.has(key)) found.set(key, { ...heldOf(one), ...wantsOf(heir) });
       }
       if (found.size >= MAX_HELD_AROUND) break;
     }
-    return [...found].slice(0, MAX_HELD_AROUND).map(({ name, rawName: key, owner }) => ({ name, key, owner }));
+    return [...found.values()].slice(0, MAX_HELD_AROUND);
+  }
+
+  #around({ ownership, around }: Caller): ReadonlySet<Ownership> {
+    const found = new Set<Ownership>();
+    if (ownership !== undefined) for (const one of this.#byThread.get(ownership.threadId) ?? []) found.add(one);
+    for (const scope of enclosingScopes(around)) {
+      for (const one of this.#byScope.get(scope) ?? []) found.add(one);
+      for (const one of this.#byThread.get(scope.thread.id) ?? []) found.add(one);
+    }
+    return found;
   }
 }
 
-function kindOf({ kind, heir }: Waiting<Heir>): ObjectKind {
-  return kind ?? heir!.kind.name;
+function heldOf({ name, rawName: key, owner, values }: Ownership): HeldAround {
+  return { name, key, owner, ...(values && values.fields.length <= MAX_VALUES && { values: values.fields }) };
 }
 
-function holdOf({ name, rawName: key, owner, kind, threadId, holds }: Ownership, now: number): ClientHold {
+/** The values of a group that others must give back: what its owner has already it does not wait for. */
+function wantsOf({ ownership }: Caller): Pick<HeldByWaiter, 'wants'> {
+  const fields = ownership?.values?.fields;
+  if (fields === undefined || fields.length > MAX_VALUES) return {};
+  const has = new Set(
+    ownership!.overlapping?.filter(({ holds }) => holds.length > 0).flatMap(({ values }) => values!.fields),
+  );
+  return { wants: fields.filter((field) => !has.has(field)) };
+}
+
+function holdOf(ownership: Ownership, now: number): ClientHold {
+  const { kind, threadId, holds } = ownership;
   const [first] = holds as [Ownership['holds'][number]];
   const { callSite } = first;
   return {
-    name,
-    key,
-    owner,
+    ...heldOf(ownership),
     kind,
     threadId,
     count: holds.length,
     heldMs: Math.round(now - first.since),
-    leaseMs: holds.some(({ leaseMs }) => leaseMs === -1) ? -1 : first.leaseMs,
+    leaseMs: holds.some(({ leaseMs }) => leaseMs === -1) ? -1 : Number.isFinite(first.leaseMs) ? first.leaseMs : null,
     renewals: Math.max(...holds.map(({ renewals }) => renewals)),
     ...(callSite !== undefined && { callSite }),
   };

@@ -24,6 +24,9 @@ export const NOTEWORTHY_MS = 5_000;
 /** The most holds, and the most waits, of one answer. */
 export const PAGE_SIZE = 500;
 
+/** The most values of a group that are told of one hold or one wait. */
+export const MAX_VALUES = 100;
+
 /** What an inspector asks. */
 export interface Question {
   /** Comes back in the answer. */
@@ -42,6 +45,14 @@ export interface HeldAround {
   readonly key: string;
   /** Its owner on the wire. */
   readonly owner: string;
+  /** Of a group: the fields of the values that are held. Absent: more than 100, which are not told. */
+  readonly values?: readonly string[];
+}
+
+/** A lock that the caller of a wait holds meanwhile. */
+export interface HeldByWaiter extends HeldAround {
+  /** If it waits for values of a group: the fields of those that others must give back. As of {@link values}. */
+  readonly wants?: readonly string[];
 }
 
 /** A hold, as its client knows it. */
@@ -52,8 +63,8 @@ export interface ClientHold extends HeldAround {
   readonly count: number;
   /** How long the oldest of these holds has been there, in ms. */
   readonly heldMs: number;
-  /** The lease in ms; -1: the watchdog renews it. */
-  readonly leaseMs: number;
+  /** The lease in ms; -1: the watchdog renews it; `null`: permits that end only when given back. */
+  readonly leaseMs: number | null;
   /** How often the watchdog has renewed it. */
   readonly renewals: number;
   /** The line that acquired it, where the client records that. */
@@ -70,7 +81,7 @@ export interface ClientWait {
   /** How long the longest of them has waited, in ms. */
   readonly waitedMs: number;
   /** What the callers hold meanwhile, each lock once; others may wait for that. */
-  readonly holding: readonly HeldAround[];
+  readonly holding: readonly HeldByWaiter[];
   /** The line that waits longest, where the client records that. */
   readonly callSite?: string;
 }

@@ -6,12 +6,11 @@ import {
 } from '../connection/pending/CommandExecutor';
 import { CommandError } from '../errors';
 import { PUBLISH_COMMAND } from '../scripts/Script';
-import type { Waiter } from '../waiters/Waiter';
+import { Alarm } from '../util/Alarm';
+import { lockWakeRule, type Waiter } from '../waiters/WaitQueue';
 import type { Subscriptions } from '../waiters/Subscriptions';
-import { lockWakeRule } from '../waiters/WaitQueue';
-import { fairKeys } from './fair';
-import { checkFairTurn, type FairTurn } from './fairScripts';
-import type { Heir, QueueWatch } from './LockKind';
+import { fairKeys, checkFairTurn, type FairTurn } from './fair';
+import type { Heir, QueueWatch } from './Kind';
 import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
 
 /**
@@ -33,27 +32,34 @@ const MAX_FAILURES = 5;
 /** A check is made this much later (ms) than the end of the claims that it checks. */
 const MARGIN_MS = 50;
 
+/** How it listens to a foreign channel: no caller waits there. */
+const LISTENING = { name: undefined, waitOrder: 'shared', wakeRule: lockWakeRule } as const;
+
 /** A waiter in the queue of a foreign channel, which never attempts anything. */
 type Listener = Waiter<never, Heir>;
 
 /** A queue that is watched. */
-interface Watched {
+class Watched {
   readonly rawName: string;
+  /** Rings when the next check is due. */
+  readonly alarm: Alarm;
   /** The number of waiters of this client. */
-  waiting: number;
+  waiting = 0;
   /** Monotonic time at which the head was notified; `undefined` once a check has followed. */
   notifiedAt: number | undefined;
   /** Whether claims are running: waiters may depend on the next check. */
-  claims: boolean;
-  timer: NodeJS.Timeout | undefined;
-  /** Monotonic time at which the timer fires. */
-  dueAt: number;
+  claims = false;
   /** The number of checks under way. */
-  checks: number;
+  checks = 0;
   /** The number of checks in a row that have failed. */
-  failures: number;
+  failures = 0;
   /** Channel -> its listener, for the channels of the waiters ahead of the first one of this client. */
-  readonly listeners: Map<string, Listener>;
+  readonly listeners = new Map<string, Listener>();
+
+  constructor(rawName: string, check: (queue: Watched) => void) {
+    this.rawName = rawName;
+    this.alarm = new Alarm(() => check(this));
+  }
 }
 
 /**
@@ -104,7 +110,7 @@ export class FairQueueWatch implements QueueWatch {
     if (--queue.waiting > 0) return this.#checkIn(queue, FIRST_CHECK_MS);
     this.#listenTo(queue, []);
     // A check that only asks who is ahead of its waiters is not needed any more.
-    if (queue.notifiedAt === undefined && !queue.claims) this.#stopTimer(queue);
+    if (queue.notifiedAt === undefined && !queue.claims) queue.alarm.off();
     this.#tidy(queue);
   }
 
@@ -112,51 +118,27 @@ export class FairQueueWatch implements QueueWatch {
   close(): void {
     this.#closed = true;
     for (const queue of this.#queues.values()) {
-      const due = queue.timer !== undefined && (queue.notifiedAt !== undefined || queue.claims);
-      this.#stopTimer(queue);
+      const due = queue.alarm.at !== Infinity && (queue.notifiedAt !== undefined || queue.claims);
+      queue.alarm.off();
       if (due) this.#check(queue, LONG_AGO_MS, newCleanupRecord()).catch(() => undefined);
     }
     this.#queues.clear();
   }
 
   #queue(rawName: string): Watched {
-    let queue = this.#queues.get(rawName);
-    if (queue === undefined) {
-      queue = {
-        rawName,
-        waiting: 0,
-        notifiedAt: undefined,
-        claims: false,
-        timer: undefined,
-        dueAt: Infinity,
-        checks: 0,
-        failures: 0,
-        listeners: new Map(),
-      };
-      this.#queues.set(rawName, queue);
-    }
+    const queue = this.#queues.get(rawName) ?? new Watched(rawName, (one) => void this.#ask(one));
+    this.#queues.set(rawName, queue);
     return queue;
   }
 
   /** Schedules a check in at most `ms` milliseconds; one that is due sooner stays. */
   #checkIn(queue: Watched, ms: number): void {
-    const dueAt = performance.now() + ms;
-    if (this.#closed || (queue.timer !== undefined && queue.dueAt <= dueAt)) return;
-    this.#stopTimer(queue);
-    queue.timer = setTimeout(() => void this.#ask(queue), ms);
-    queue.timer.unref();
-    queue.dueAt = dueAt;
-  }
-
-  #stopTimer(queue: Watched): void {
-    clearTimeout(queue.timer);
-    queue.timer = undefined;
+    if (!this.#closed) queue.alarm.setBy(performance.now() + ms);
   }
 
   async #ask(queue: Watched): Promise<void> {
     const { notifiedAt } = queue;
     const sinceMs = notifiedAt === undefined ? 0 : Math.min(performance.now() - notifiedAt, FIRST_CHECK_MS);
-    this.#stopTimer(queue);
     queue.notifiedAt = undefined;
     queue.checks++;
     const turn = await this.#check(queue, Math.floor(sinceMs), newSendRecord()).catch(asError);
@@ -196,9 +178,8 @@ export class FairQueueWatch implements QueueWatch {
     );
   }
 
-  #tidy(queue: Watched): void {
-    const { rawName, waiting, timer, checks } = queue;
-    if (waiting === 0 && timer === undefined && checks === 0) this.#queues.delete(rawName);
+  #tidy({ rawName, waiting, alarm, checks }: Watched): void {
+    if (waiting === 0 && alarm.at === Infinity && checks === 0) this.#queues.delete(rawName);
   }
 
   /** Subscribes to the channels of exactly these waiters. */
@@ -210,7 +191,7 @@ export class FairQueueWatch implements QueueWatch {
     const subscribed: Promise<void>[] = [];
     for (const channel of channels) {
       if (listeners.has(channel)) continue;
-      const listener = this.#subscriptions.join<never>(channel, rawName, lockWakeRule, 'shared');
+      const listener = this.#subscriptions.join<never>(LISTENING, channel, rawName);
       // Its wait ends with those of this client's waiters: a failed subscription must not reject it before.
       listener.timed = true;
       listeners.set(channel, listener);

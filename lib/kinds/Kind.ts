@@ -1,10 +1,12 @@
 import type { ObjectKind, RedissonClient, RLock } from '../api';
-import type { NonReentrantReply, ReleaseReply } from '../scripts/replies';
+import type { AcquireReply, ReleaseReply } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
-import type { WaitOrder } from '../waiters/Waiter';
-import type { WakeRule } from '../waiters/WaitQueue';
-import type { AttemptRequest, ReleaseRequest } from './LockKind';
-import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
+import type { WaitingKind, WaitOrder, WakeRule } from '../waiters/WaitQueue';
+import type { SendRecord, CommandExecutor } from '../connection/pending/CommandExecutor';
+import type { GroupValues, Ownership, Renewal } from '../watchdog/Ownership';
+import type { Scope } from '../thread/threadScope';
+import type { Search } from '../acquire/Rollback';
+import type { Wait } from '../acquire/acquireWithin';
 
 /** What the inspector calls an object by its data: kinds that look alike in Redis have one name there. */
 export type ReportedKind =
@@ -14,7 +16,7 @@ export type ReportedKind =
 export type KeysByRole = Readonly<Record<string, string>>;
 
 /** What the tables need of a script. */
-type KindScript = Pick<Script<string, string, never>, 'name' | 'lua' | 'realKeys'>;
+export type KindScript = Pick<Script<string, string, never>, 'name' | 'lua' | 'realKeys'>;
 
 /**
  * What there is to know of a kind of object without a client. Each kind has one, beside its Lua, and `kinds/allKinds.ts`
@@ -70,17 +72,17 @@ export interface LockDescriptor extends Kind {
   /** How the waiters of this process wait: in a FIFO queue, or each for itself. */
   readonly waitOrder: WaitOrder;
   /** Which waiters a message wakes. @default one for `0`, all for `1` */
-  readonly wakeRule?: WakeRule;
+  readonly wakeRule: WakeRule;
   /** The message of an unlock. @default `0` */
   readonly message?: string;
   /** The script of that family. @default `renewLocks` */
-  readonly renew?: KindScript;
+  readonly renew: KindScript;
   /** The owner's field in the lock's hash. @default `ownerName` */
   readonly ownerOf?: (clientId: string, threadId: number) => string;
   readonly acquire: Script<
     string,
     Exclude<ReleaseArg, 'left' | 'remaining'> | 'lease' | 'writer' | 'count' | 'repeated' | 'wait' | 'slept',
-    NonReentrantReply
+    AcquireReply
   >;
   /** An attempt that joins no queue in Redis. @default {@link acquire}: there is no such queue */
   readonly tryAcquire?: LockDescriptor['acquire'];
@@ -93,7 +95,7 @@ export interface LockDescriptor extends Kind {
   readonly checkTurn?: KindScript;
   readonly forceRelease: Script<string, 'message' | 'publish', boolean>;
   /** Looks for holds that no caller owns. @default `findHolds` */
-  readonly find?: Script<never, never, boolean[]>;
+  readonly find: Script<never, never, boolean[]>;
   /** @default HLEN */
   readonly isLocked?: Script<string, never, boolean>;
   /** @default HGET */
@@ -105,19 +107,131 @@ export interface LockDescriptor extends Kind {
   };
 }
 
-/** Adds the list of its scripts to a descriptor. */
-export function lockDescriptor<const L extends Omit<LockDescriptor, 'scripts'>>(lock: L): L & Pick<Kind, 'scripts'> {
-  const { acquire, tryAcquire, release, handOver, move, abandon, checkTurn, forceRelease, isLocked, holdCount } = lock;
-  const { data, find = findHolds, renew = renewLocks } = lock;
-  const timeToLive = data === 'values' ? undefined : lockTimeToLive;
-  const ofAll = [acquire, release, forceRelease, find, renew];
-  const ofSome = [tryAcquire, handOver, move, abandon, checkTurn, isLocked, holdCount, timeToLive];
-  const scripts = [...new Set([...ofAll, ...ofSome.filter((one) => one !== undefined)])];
-  return { ...lock, scripts: () => scripts };
-}
+/** What there is to know of a kind of synchronizer: it is one object, whose callers wait. */
+export type SynchronizerKind<Keys extends ObjectKeys = ObjectKeys> = Kind<Keys> & WaitingKind;
 
 /** The keys of a synchronizer by their names in its scripts, and the channel to which its waiters subscribe. */
 export type ObjectKeys = Readonly<Record<'name' | 'channel', string>>;
 
 /** The keys of a semaphore with leased permits; `permits` is the zset of those that are taken. */
 export type PermitKeys = Readonly<Record<'name' | 'channel' | 'permits', string>>;
+
+/** The lock that a command concerns: its name as the user gave it, for errors, and its key in Redis. */
+export type LockSubject = Pick<Ownership, 'name' | 'rawName'>;
+
+/** One attempt. */
+export interface AttemptRequest {
+  /** The owner and the lock, and what this client knows of the owner's holds. */
+  readonly ownership: Ownership;
+  /** The lease in ms; for the watchdog, its time-out. */
+  readonly leaseMs: number;
+  /** Known holds + 1: the hold count that the thread is to have afterwards. */
+  readonly count: number;
+  /** How long the caller waits in all, in ms; `Infinity` without limit. Fair locks send it. */
+  readonly waitMs: number;
+  /** `false`: a single attempt that joins no queue. */
+  readonly queues: boolean;
+  /** The longest time for which it went to sleep between its attempts, in ms; 0: it never slept. Fair locks send it. */
+  readonly sleptMs: number;
+  /**
+   * Whether an earlier attempt of this acquisition may have succeeded without a reply: a hold in Redis may be its own.
+   */
+  readonly repeated: boolean;
+  /** Whether a hold in Redis may be one that this client has reported as lost, or has given up. */
+  readonly leftover: boolean;
+  readonly sendRecord: SendRecord;
+}
+
+/** The next waiter of this process: an acquisition to which a holder can hand the lock over. */
+export interface Heir extends AttemptRequest {
+  readonly kind: LockKind;
+  /** The scope around the call, and the line that made it, if that is recorded. */
+  readonly around: Scope | undefined;
+  readonly callSite: string | undefined;
+  /** Called when a holder hands the lock over, with a command on the connection `connectionNumber`. */
+  receiveHandOver(acquired: Promise<AcquireReply>, connectionNumber: number): void;
+}
+
+/** One release. */
+export interface ReleaseRequest {
+  /** As of {@link AttemptRequest}. */
+  readonly ownership: Ownership;
+  /** The number of holds to leave. */
+  readonly left: number;
+  /** The lease that those holds need, in ms; 0 leaves the expiry unchanged. */
+  readonly remainingMs: number;
+  readonly sendRecord: SendRecord;
+}
+
+/**
+ * The scripts and the key names of a kind of lock. A kind has no state; one object serves all locks of its kind in a
+ * client.
+ */
+export interface LockKind {
+  /** As in telemetry. */
+  readonly name: ObjectKind;
+  /** Whether its holder may acquire it again. */
+  readonly reentrant: boolean;
+  /** For a group lock: the values of the group that it covers. @default the whole lock */
+  readonly values?: GroupValues | undefined;
+  /** Sends the commands. */
+  readonly executor: CommandExecutor;
+  /** How the waiters of this process wait: in a FIFO queue, or each for itself. */
+  readonly waitOrder: WaitOrder;
+  /** Which waiters a message wakes. */
+  readonly wakeRule: WakeRule;
+  /** How the watchdog renews it. */
+  readonly renewal: Renewal;
+  /** How the rollback looks for holds that no caller owns. */
+  readonly search: Search;
+  /** The owner's field in the lock's hash. @param id - of the client. @default this one */
+  ownerOf(threadId: number, id?: string): string;
+  /** Every key and channel of a lock, or one that has the same slot: on a cluster all must be on one slot. */
+  keysOf(rawName: string): readonly string[];
+  /** The channel to which a waiter subscribes. */
+  channelOf(rawName: string, owner: string): string;
+  /** Keeps a queue in Redis moving. Absent if the kind has no queue in Redis. */
+  readonly watch?: QueueWatch | undefined;
+  /** How one acquisition waits, for a kind without messages. @default a waiter in the queue of its name */
+  newWait?(heir: Heir): Wait<never>;
+  attempt(request: AttemptRequest): Promise<AcquireReply>;
+  release(request: ReleaseRequest): Promise<ReleaseReply>;
+  /**
+   * Hands the last hold of `from` to the acquisition `request`. Absent if the kind is never handed over. The command is
+   * the release of `from` and has its send record: the heir cannot cancel it.
+   */
+  readonly handOver?: ((from: ReleaseRequest, request: AttemptRequest) => Promise<ReleaseReply>) | undefined;
+  /** Whether the lock may be passed on before Redis knows (`localHandOver`). */
+  readonly passesOn: boolean;
+  /**
+   * Changes the owner of a hold from one to another, with another lease: `detach` and `attach`. Absent if no hold of
+   * this kind can move. A repeat changes nothing.
+   */
+  readonly move?:
+    | ((lock: LockSubject, from: string, to: string, leaseMs: number, sent: SendRecord) => Promise<ReleaseReply>)
+    | undefined;
+  /**
+   * Removes a waiter that did not get the lock (Redisson: acquireFailed). Absent if the waiters are not stored in
+   * Redis.
+   * @param sendRecord - the record of this command, not of the attempts
+   */
+  readonly abandon?: ((request: AttemptRequest, sendRecord: SendRecord) => Promise<unknown>) | undefined;
+  forceRelease(lock: LockSubject): Promise<boolean>;
+  isLocked(lock: LockSubject): Promise<boolean>;
+  /** The hold count of an owner. @returns 0 for none */
+  holdCount(lock: LockSubject, owner: string): Promise<number>;
+  /** The pttl: -2 = free, -1 = no expiry. */
+  remainTimeToLive(lock: LockSubject): Promise<number>;
+}
+
+/** Keeps a queue in Redis moving: its head may be dead, and an unlock may notify no other waiter. */
+export interface QueueWatch {
+  /** The head of this queue has just been notified that the lock is free. */
+  notified(rawName: string): void;
+  /** An acquisition of this process begins to wait. */
+  joined(rawName: string): void;
+  /** An attempt of a waiter was refused, and an unlock may not notify that waiter. */
+  unheard(rawName: string): void;
+  /** A waiter of this process has acquired the lock, or has given up. */
+  left(rawName: string): void;
+}

@@ -4,13 +4,12 @@ import { FENCED } from './fenced';
 import { GROUP } from './group';
 import type { Kind } from './Kind';
 import { NON_REENTRANT, NON_REENTRANT_FAIR } from './nonReentrant';
-import { READ } from './read';
+import { READ, WRITE } from './readWrite';
 import { LOCK, MULTI, RED } from './reentrant';
 import { SPIN } from './spin';
-import { WRITE } from './write';
-import { LATCH } from './latchScripts';
-import { PERMIT } from './permitScripts';
-import { SEMAPHORE } from './semaphoreScripts';
+import { LATCH } from './latch';
+import { PERMIT } from './permit';
+import { SEMAPHORE } from './semaphore';
 
 /**
  * Every kind of object by its name. A kind that is missing here does not compile once `ObjectKind` has its name, and a

@@ -1,19 +1,15 @@
 import type { CommandExecutor, SendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError } from '../errors';
-import { ACQUIRED, type AcquireReply, type NonReentrantReply, type ReleaseReply } from '../scripts/replies';
+import type { AcquireReply } from '../scripts/replies';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
 import { ownerName } from '../util/names';
-import { lockWakeRule } from '../waiters/WaitQueue';
-import type { GroupValues, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
-import { LEFT_FREE_LOCK } from './fairScripts';
-import { renewValues } from './groupScripts';
-import type { LockDescriptor, RenewalFamily } from './Kind';
-import type { AttemptRequest, Handover, LockKind, QueueWatch } from './LockKind';
-import { renewReadLocks } from './read';
-import { leasesOf, PERMIT, permitIds, updatePermitLeases } from './permitScripts';
-import { readKeyPrefix } from './readWrite';
-import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
-import { findHolds, lockTimeToLive, renewLocks } from './reentrantScripts';
+import type { GroupValues, Ownership, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
+import { LEFT_FREE_LOCK } from './fair';
+import { renewValues } from './group';
+import type { LockDescriptor, RenewalFamily, AttemptRequest, LockKind, LockSubject, QueueWatch } from './Kind';
+import { renewReadLocks, readKeyPrefix } from './readWrite';
+import { heldPermits, permitKeys, permitLeases, updatePermitLeases } from './permit';
+import { lockChannel, UNLOCK_MESSAGE, handOverLock, lockTimeToLive, renewLocks } from './reentrant';
 
 /** How the holds of a client are renewed. */
 export type Renewals = Readonly<Record<RenewalFamily, Renewal>>;
@@ -29,17 +25,6 @@ export interface KindsClient {
   readonly fairQueues: QueueWatch;
 }
 
-/** What a command concerns. */
-interface Subject {
-  readonly rawName: string;
-  readonly owner: string;
-  readonly name: string;
-  readonly sendRecord?: SendRecord | undefined;
-}
-
-/** The holder had lost the lock, so the next waiter got nothing and makes its own attempt. */
-const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
-
 /**
  * All families of renewals: of locks with one owner field in one hash (Redisson: LockTask); of read locks, whose owners
  * have keys of their holds besides (ReadLockTask); of group locks, all sets of values of each owner (Redisson renews
@@ -49,65 +34,35 @@ const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
  */
 export function renewalsOf(executor: CommandExecutor, around: (renewal: Renewal) => Renewal): Renewals {
   const batchOf = ({ rawName }: Renewable): number => executor.slotOf(rawName);
-  const renewal = (renew: Renewal['renew']): Renewal => around({ renew, batchOf });
-  function run<R>(
-    script: Script<never, 'lease', R>,
+  function renewal<R>(
     what: string,
-    lease: number,
-    moreKeys: readonly string[],
-    moreArgs: readonly ScriptArg[],
-  ): Promise<R> {
-    return executor.run(script, {}, { lease }, { what, moreKeys, moreArgs });
+    script: Script<never, 'lease' | 'renewal' | 'publish', R>,
+    read: (reply: R, batch: readonly Renewable[]) => readonly Renewed[],
+    argsOf: (one: Renewable) => readonly ScriptArg[] = ({ owner }) => [owner],
+    keysOf: (one: Renewable) => readonly string[] = ({ rawName }) => [rawName],
+  ): Renewal {
+    const renew: Renewal['renew'] = async (batch, lease) => {
+      const args = { lease, renewal: 1, publish: PUBLISH_COMMAND } as const;
+      const more = { moreKeys: batch.flatMap(keysOf), moreArgs: batch.flatMap(argsOf) };
+      return read(await executor.run(script, {}, args, { what, ...more }), batch);
+    };
+    return around({ renew, batchOf });
   }
+  const asTheyAre = (held: readonly boolean[]): readonly Renewed[] => held;
   return {
-    plain: renewal((batch, leaseMs) => run(renewLocks, 'renew locks', leaseMs, batch.map(keyOf), batch.map(fieldOf))),
-    read: renewal(async (batch, leaseMs) => {
-      // The script wants the readers by name, but the caller needs the replies in the order of the batch.
-      const readersOf = new Map<string, Renewable[]>();
-      for (const one of batch) {
-        const readers = readersOf.get(one.rawName);
-        if (readers === undefined) readersOf.set(one.rawName, [one]);
-        else readers.push(one);
-      }
-      const byName = [...readersOf];
-      const keys = byName.flatMap(([rawName]) => [rawName, readKeyPrefix(rawName)]);
-      const owners = byName.flatMap(([, readers]) => [readers.length, ...readers.map(fieldOf)]);
-      const alive = await run(renewReadLocks, 'renew read locks', leaseMs, keys, owners);
-      const answers = new Map(byName.flatMap(([, readers]) => readers).map((one, i) => [one, alive[i] === true]));
-      return batch.map((one) => answers.get(one) === true);
-    }),
-    group: renewal(async (batch, leaseMs) => {
-      const sets = batch.flatMap(({ owner, values }) => [owner, values!.fields.length, ...values!.fields]);
-      const gone = await run(renewValues, 'renew group locks', leaseMs, batch.map(keyOf), sets);
-      return gone.map((values): Renewed => values.length === 0 || values);
-    }),
-    permit: renewal(async (batch, lease) => {
-      const leases = batch.map(({ rawName, values }) => leasesOf(PERMIT.keysOf(rawName), permitIds(values!.fields)));
-      const alive = await executor.run(
-        updatePermitLeases,
-        {},
-        { lease, renewal: 1, publish: PUBLISH_COMMAND },
-        {
-          what: 'renew permits',
-          moreKeys: leases.flatMap(({ moreKeys }) => moreKeys),
-          moreArgs: leases.flatMap(({ moreArgs }) => moreArgs),
-        },
-      );
-      let at = 0;
-      return batch.map(({ values }) => {
-        at += values!.fields.length;
-        return alive.slice(at - values!.fields.length, at).every((one) => one);
-      });
-    }),
+    plain: renewal('renew locks', renewLocks, asTheyAre),
+    read: renewal('renew read locks', renewReadLocks, asTheyAre, undefined, ({ rawName }) => [
+      rawName,
+      readKeyPrefix(rawName),
+    ]),
+    group: renewal(
+      'renew group locks',
+      renewValues,
+      (gone) => gone.map((values) => values.length === 0 || values),
+      ({ owner, values }) => [owner, values!.fields.length, ...values!.fields],
+    ),
+    permit: renewal('renew permits', updatePermitLeases, heldPermits, permitLeases, permitKeys),
   };
-}
-
-function keyOf({ rawName }: Renewable): string {
-  return rawName;
-}
-
-function fieldOf({ owner }: Renewable): string {
-  return owner;
 }
 
 /** Makes the kinds of lock of one client, each once. */
@@ -128,7 +83,7 @@ export function kindsOf(client: KindsClient): (kind: LockDescriptor) => LockKind
  */
 export function clientKind(kind: LockDescriptor, client: KindsClient, values?: GroupValues): LockKind {
   const { executor } = client;
-  const { noun, reentrant = true, message = UNLOCK_MESSAGE, tryAcquire = kind.acquire, find = findHolds } = kind;
+  const { noun, reentrant = true, message = UNLOCK_MESSAGE, tryAcquire = kind.acquire, find } = kind;
   const { handOver, move, abandon, isLocked, holdCount, portions } = kind;
   const { ownerOf = ownerName } = kind;
   const fields = values?.fields;
@@ -141,9 +96,10 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
   function send<A extends string, R>(
     script: Script<string, A, R>,
     what: string,
-    { rawName, owner, name, sendRecord }: Subject,
+    { name, rawName, owner = '' }: LockSubject & { readonly owner?: string },
     args: Readonly<Record<A, ScriptArg>>,
     moreArgs?: readonly ScriptArg[],
+    sendRecord?: SendRecord,
   ): Promise<R> {
     const keys = script.keys.length === 1 ? { name: rawName } : kind.keysOf(rawName, owner);
     return executor.run(script, keys, args, { what, name, sendRecord, moreArgs });
@@ -161,7 +117,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
     values,
     executor,
     waitOrder: kind.waitOrder,
-    wakeRule: kind.wakeRule ?? lockWakeRule,
+    wakeRule: kind.wakeRule,
     renewal: client.renewals[kind.renewal ?? 'plain'],
     search: {
       batchOf: (key) => executor.slotOf(key),
@@ -177,12 +133,13 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
     keysOf: (rawName) => Object.values(kind.keysOf(rawName, 'owner')),
     channelOf: kind.channelOf ?? lockChannel,
     attempt: (request) => {
-      const { owner } = request;
+      const { ownership, sendRecord } = request;
+      const { owner } = ownership;
       const reply = send(
         // A single attempt must not leave an entry in a queue.
         request.queues && request.waitMs > 0 ? kind.acquire : tryAcquire,
         acquiring,
-        request,
+        ownership,
         {
           lease: request.leaseMs,
           owner,
@@ -195,57 +152,62 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
           publish: PUBLISH_COMMAND,
         },
         portions?.toAcquire(request),
+        sendRecord,
       );
-      return reentrant ? (reply as Promise<AcquireReply>) : reply.then((answer) => refuseReentry(answer, request));
+      return reentrant ? reply : reply.then((answer) => refuseReentry(answer, ownership));
     },
     release: (request) => {
-      const { owner, left, remainingMs: remaining } = request;
-      const args = { message, owner, left, remaining, publish: PUBLISH_COMMAND } as const;
-      const released = send(kind.release, releasing, request, args, portions?.toRelease(request));
+      const { ownership, left, remainingMs: remaining, sendRecord } = request;
+      const args = { message, owner: ownership.owner, left, remaining, publish: PUBLISH_COMMAND } as const;
+      const released = send(kind.release, releasing, ownership, args, portions?.toRelease(request), sendRecord);
       if (watch === undefined) return released;
       return released.then((reply) => {
-        if (reply.kind === 'released' && reply.queued !== 0) watch.notified(request.rawName);
+        if (reply.kind === 'released' && reply.queued !== 0) watch.notified(ownership.rawName);
         return reply;
       });
     },
     handOver:
       handOver &&
-      ((from, heir) => {
+      (({ ownership, sendRecord }, heir) => {
         const repeated = asksForRepeats && heir.leftover ? '0' : RESEND_FLAG;
-        const args = { owner: from.owner, heir: heir.owner, lease: heir.leaseMs, repeated } as const;
-        return handedTo(send(handOver, `hand over ${noun}`, from, args));
+        const { owner } = ownership;
+        const args = { owner, heir: heir.ownership.owner, lease: heir.leaseMs, repeated } as const;
+        return send(handOver, `hand over ${noun}`, ownership, args, undefined, sendRecord);
       }),
+    // Not fenced locks, whose token Redis makes, nor those with a queue in Redis.
+    passesOn: handOver === handOverLock,
     move:
       move &&
-      ((from, heir, lease) => {
-        const args = { owner: from.owner, heir, lease, repeated: RESEND_FLAG } as const;
-        return send(move, `change the owner of ${noun}`, from, args);
+      ((lock, owner, heir, lease, sent) => {
+        const args = { owner, heir, lease, repeated: RESEND_FLAG } as const;
+        return send(move, `change the owner of ${noun}`, lock, args, undefined, sent);
       }),
     abandon:
       abandon &&
       (async (request, sendRecord) => {
-        const { rawName, owner, name } = request;
+        const { ownership } = request;
+        const { owner, rawName } = ownership;
         const args = { message, owner, wait: waitOnWire(request), publish: PUBLISH_COMMAND } as const;
-        const left = await send(abandon, `leave the queue of ${noun}`, { rawName, owner, name, sendRecord }, args);
+        const left = await send(abandon, `leave the queue of ${noun}`, ownership, args, undefined, sendRecord);
         if (left === LEFT_FREE_LOCK) watch!.notified(rawName);
       }),
-    forceRelease: async (rawName, name) => {
+    forceRelease: async (lock) => {
       const what = `force the release of ${noun}`;
       const args = { message, publish: PUBLISH_COMMAND } as const;
-      const there = await send(kind.forceRelease, what, { rawName, owner: '', name }, args, fields);
-      if (there) watch?.notified(rawName);
+      const there = await send(kind.forceRelease, what, lock, args, fields);
+      if (there) watch?.notified(lock.rawName);
       return there;
     },
-    isLocked: async (rawName, name) => {
-      if (isLocked !== undefined) return send(isLocked, looking, { rawName, owner: '', name }, {}, fields);
+    isLocked: async (lock) => {
+      if (isLocked !== undefined) return send(isLocked, looking, lock, {}, fields);
       // EXISTS, which Redisson uses, would take a key of another type for a lock.
-      return Number(await executor.call('hlen', [rawName], { what: looking, name })) > 0;
+      return Number(await executor.call('hlen', [lock.rawName], { what: looking, name: lock.name })) > 0;
     },
-    holdCount: async (rawName, owner, name) => {
-      if (holdCount !== undefined) return send(holdCount, looking, { rawName, owner, name }, { owner }, fields);
-      return Number(await executor.call('hget', [rawName, owner], { what: looking, name }));
+    holdCount: async (lock, owner) => {
+      if (holdCount !== undefined) return send(holdCount, looking, lock, { owner }, fields);
+      return Number(await executor.call('hget', [lock.rawName, owner], { what: looking, name: lock.name }));
     },
-    remainTimeToLive: (rawName, name) => send(lockTimeToLive, looking, { rawName, owner: '', name }, {}),
+    remainTimeToLive: (lock) => send(lockTimeToLive, looking, lock, {}),
   };
 }
 
@@ -259,16 +221,7 @@ function repeatFlag({ repeated, leftover }: AttemptRequest): '0' | '1' | typeof 
 }
 
 /** @throws IllegalMonitorStateError if the script found that the thread holds the lock already */
-function refuseReentry(reply: NonReentrantReply, { rawName, threadId, name }: AttemptRequest): AcquireReply {
-  if ('reentry' in reply) throw IllegalMonitorStateError.nonReentrant(rawName, threadId, name);
+function refuseReentry(reply: AcquireReply, { rawName, threadId, name }: Ownership): AcquireReply {
+  if (!reply.acquired && reply.reentry) throw IllegalMonitorStateError.nonReentrant(rawName, threadId, name);
   return reply;
-}
-
-/** Derives the results of a hand-over for both sides from its command. */
-function handedTo(released: Promise<ReleaseReply>): Handover {
-  const acquired = released.then((reply): AcquireReply => {
-    if (reply.kind !== 'handed') return NOT_HANDED;
-    return reply.token === undefined ? ACQUIRED : { acquired: true, token: reply.token };
-  });
-  return { released, acquired };
 }

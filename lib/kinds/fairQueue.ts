@@ -1,4 +1,4 @@
-import { lua, SERVER_TIME } from '../scripts/Script';
+import { ACQUIRES, lua, SERVER_TIME } from '../scripts/Script';
 import { NOTICE_MS, TELL } from '../scripts/shortenLease';
 import { FIRST_AUTOMATIC_THREAD_ID } from '../thread/threadScope';
 
@@ -57,6 +57,9 @@ const FALLBACK_MS = 2000;
  * of its clean-up, or when a waiter behind it has set a new score meanwhile.
  */
 const JAVA_WAIT_MS = 300_000;
+
+/** What is far more (ms) than that: leases of different lengths alone do not make it. */
+const FAR_MORE_MS = 1.5 * JAVA_WAIT_MS;
 
 /** The most waiters that an unlock notifies: the head, and the next ones as long as a message has no subscriber. */
 const WAKE_LIMIT = 3;
@@ -134,18 +137,36 @@ local function setClaim(q, waiter, score, ends, probed)
 end
 `;
 
-/** `waiters(q)`: all of them, in order. */
+/** `waiters(q, asker)`: those ahead of the asker, in order; all of them without one, or if it is not queued. */
 export const WAITERS = lua`
-local function waiters(q)
-  return redis.call('lrange', q.list, 0, -1)
+local function waiters(q, asker)
+  local ahead = {}
+  for _, waiter in ipairs(redis.call('lrange', q.list, 0, -1)) do
+    if waiter == asker then break end
+    ahead[#ahead + 1] = waiter
+  end
+  return ahead
 end
 `;
 
 /** `mayBeJava(owner)`: its thread id is none that only this package makes. */
-const MAY_BE_JAVA = lua`
+export const MAY_BE_JAVA = lua`
 local function mayBeJava(owner)
   local threadId = tonumber(string.match(owner, ':(%d+)$'))
   return not threadId or threadId < ${FIRST_AUTOMATIC_THREAD_ID} or threadId > ${Number.MAX_SAFE_INTEGER}
+end
+`;
+
+/**
+ * `isOf(client, owner)`: it is of that client. `isForeign(client, owner)`: it is not, and may be of Java. Needs
+ * {@link MAY_BE_JAVA}.
+ */
+export const FOREIGN = lua`
+local function isOf(client, owner)
+  return string.sub(owner, 1, #client + 1) == client .. ':'
+end
+local function isForeign(client, owner)
+  return not isOf(client, owner) and mayBeJava(owner)
 end
 `;
 
@@ -180,14 +201,17 @@ end
 `;
 
 /**
- * `shift(q, from, by)`: moves the scores of a waiter and of all behind it. Their claims stay.
+ * `shift(q, client, from, by)`: moves the scores of a waiter and of all behind it. Their claims stay. A Java waiter
+ * sleeps until shortly before the score that it set. One whose score loses far more than Java ever subtracts at once
+ * would be removed in its sleep, and never hear of its turn: it is notified, attempts, and learns its new time. `client`
+ * is the id of the caller's client.
  *
- * `recount(q, waiter, own, base, by)`: the one ahead of the waiter, with the score `own`, goes: the waiter and all behind
- * it count from `base` (epoch ms) on, or move `by` ms if that leaves the waiter at least half of its own wait. Their
- * distances stay. Both need {@link SCORES_AND_CLAIMS} and {@link WAITERS}.
+ * `recount(q, client, waiter, own, base, by)`: the one ahead of the waiter, with the score `own`, goes: the waiter and
+ * all behind it count from `base` (epoch ms) on, or move `by` ms if that leaves the waiter at least half of its own
+ * wait. Their distances stay. Both need {@link SCORES_AND_CLAIMS}, {@link FOREIGN}, {@link WAITERS} and {@link TELL_WAITER}.
  */
 export const SHIFT = lua`
-local function shift(q, from, by)
+local function shift(q, client, from, by)
   local reached = false
   for _, waiter in ipairs(by == 0 and {} or waiters(q)) do
     reached = reached or waiter == from
@@ -196,15 +220,16 @@ local function shift(q, from, by)
       local ends, probed = claimOf(q, waiter, score)
       redis.call('zadd', q.timeouts, tonumber(score) + by, waiter)
       if ends then setClaim(q, waiter, scoreOf(q, waiter), ends, probed) end
+      if by < -${FAR_MORE_MS} and isForeign(client, waiter) then tellWaiter(q, waiter) end
     end
   end
 end
-local function recount(q, waiter, own, base, by)
+local function recount(q, client, waiter, own, base, by)
   local due = waiter and tonumber(scoreOf(q, waiter))
   if not due then return end
   local distance = math.max(own and due - own or 0, ${CLAIM_MS})
   if not by or due + by < base + distance / 2 then by = base + distance - due end
-  shift(q, waiter, by)
+  shift(q, client, waiter, by)
 end
 `;
 
@@ -218,11 +243,7 @@ end
  */
 export const CLAIM = lua`
 local function probe(q, asker)
-  local ahead = {}
-  for _, waiter in ipairs(waiters(q)) do
-    if waiter == asker then break end
-    ahead[#ahead + 1] = waiter
-  end
+  local ahead = waiters(q, asker)
   local turn = math.min(${TURNS_MS} / #ahead, ${LONGEST_TURN_MS})
   for i, waiter in ipairs(ahead) do
     local score = scoreOf(q, waiter)
@@ -248,8 +269,7 @@ local function claim(q, head, asker, told)
   end
   -- one that may be of Java gets its turn when its claim ends, so the asker comes at each of these ends
   local last, java = nil, false
-  for _, waiter in ipairs(waiters(q)) do
-    if waiter == asker then break end
+  for _, waiter in ipairs(waiters(q, asker)) do
     local due = scoreOf(q, waiter)
     ends, probed = claimOf(q, waiter, due)
     if not ends or probed == 0 then return last - q.now + ${FALLBACK_MS} end
@@ -267,14 +287,11 @@ end
  * check by themselves that the head attempts.
  */
 export const AHEAD_OF = lua`
-local function isOf(client, owner)
-  return string.sub(owner, 1, #client + 1) == client .. ':'
-end
 local function aheadOf(q, name, client)
   local first = redis.call('lindex', q.list, 0)
   if not first or isOf(client, first) then return {} end
   local holder = redis.call('hkeys', name)[1]
-  local ahead, java = {}, holder and not isOf(client, holder) and mayBeJava(holder)
+  local ahead, java = {}, holder and isForeign(client, holder)
   for _, waiter in ipairs(redis.call('lrange', q.list, 0, ${AHEAD_LIMIT - 1})) do
     if isOf(client, waiter) then break end
     ahead[#ahead + 1] = waiter
@@ -284,11 +301,11 @@ local function aheadOf(q, name, client)
 end
 `;
 
-/** The keys, channels and arguments of the scripts that acquire a fair lock. */
+/** The keys, arguments and rules of the scripts that acquire a fair lock. */
 export const FAIR_ACQUIRE = {
   keys: ['name', 'queue', 'timeouts', 'claims', 'channelBase'],
-  channels: ['channelBase'],
   args: ['lease', 'owner', 'wait', 'count', 'slept', 'message', 'publish'],
+  ...ACQUIRES,
 } as const;
 
 /** The same for a caller that does not queue. */
@@ -309,28 +326,27 @@ end
 `;
 
 /**
- * `leaveAsHead(q, owner, lease, slept)`: removes the head from the queue, since it gets the lock. `enter` removes its
- * score.
+ * `leaveAsHead(q, client, owner, lease, slept)`: removes the head from the queue, since it gets the lock. Its score
+ * goes behind it.
  *
  * The scores behind it count from the end of this lease; their distances stay. But those waiters sleep until the end of
  * the lease that they saw, and must not count as dead before. The next one has slept for about as long as this one. If
  * this lease is shorter than that, the next one is notified, so that it attempts again.
  */
 const LEAVE_AS_HEAD = lua`
-local function leaveAsHead(q, owner, lease, slept)
+local function leaveAsHead(q, client, owner, lease, slept)
   local own = tonumber(scoreOf(q, owner))
   redis.call('lpop', q.list)
   if q.claimed then redis.call('del', q.claims) end
   q.claimed = false
-  recount(q, redis.call('lindex', q.list, 0), own, q.now + math.ceil(math.max(lease, slept)))
+  recount(q, client, redis.call('lindex', q.list, 0), own, q.now + math.ceil(math.max(lease, slept)))
   if slept - lease > ${NOTICE_MS} then wake(q) end
 end
 `;
 
-/** `enter(q, name, owner, lease, count)`: the owner gets the free lock. Returns the reply of the script. */
-const ENTER = lua`
-local function enter(q, name, owner, lease, count)
-  redis.call('zrem', q.timeouts, owner)
+/** `enter(name, owner, lease, count)`: the owner gets the free lock. Returns the reply of the script. */
+export const ENTER = lua`
+local function enter(name, owner, lease, count)
   redis.call('hset', name, owner, 1)
   redis.call('pexpire', name, lease)
   if count == '1' then return nil end
@@ -348,24 +364,24 @@ local function slackOf(q, client, owner, head)
   if not head or head == owner then return slack end
   for _, waiter in ipairs(redis.call('lrange', q.list, 0, ${AHEAD_LIMIT - 1})) do
     if waiter == owner then break end
-    if not isOf(client, waiter) and mayBeJava(waiter) then slack = slack + ${JAVA_WAIT_MS} end
+    if isForeign(client, waiter) then slack = slack + ${JAVA_WAIT_MS} end
   end
   return slack
 end
 `;
 
 /**
- * `refresh(q, waiter, score, free, waitMs)`: a waiter that attempts again is alive. It keeps its place, even if its
+ * `refresh(q, client, waiter, score, free, waitMs)`: a waiter that attempts again is alive. It keeps its place, even if its
  * score or its claim has passed. `free` is the latest time at which the lock becomes free (epoch ms), and the slack of
  * the waiter. Returns its new score.
  */
 const REFRESH = lua`
-local function refresh(q, waiter, score, free, waitMs)
+local function refresh(q, client, waiter, score, free, waitMs)
   if q.claimed then redis.call('hdel', q.claims, waiter) end
   -- The holder goes on for longer than its lease. Order and distances stay.
   local late = free + waitMs - score
   if late <= waitMs / 2 then return score end
-  shift(q, waiter, late)
+  shift(q, client, waiter, late)
   return score + late
 end
 `;
@@ -383,13 +399,14 @@ local function join(q, owner, ttl, waitMs, slack)
 end
 `;
 
-const FUNCTIONS = WAKE + PURGE + WAITERS + SHIFT + CLAIM + LEAVE_AS_HEAD + ENTER;
+const FUNCTIONS = WAKE + PURGE + FOREIGN + WAITERS + SHIFT + CLAIM + LEAVE_AS_HEAD + ENTER;
 
 /**
- * The state: `held` (the owner's holds, nil: none), `ttl` (-2: the lock is free), `score` (nil: the owner is not
+ * The state: `client`, `held` (the owner's holds, nil: none), `ttl` (-2: the lock is free), `score` (nil: the owner is not
  * queued). It reads every key before the first write, so that a key of another type causes an error and is not changed.
  */
 const LOOK = lua`
+local client = string.match(owner, '^[^:]*')
 local held = tonumber(redis.call('hget', name, owner))
 local ttl = redis.call('pttl', name)
 local head = open(q, ttl ~= -2)
@@ -402,8 +419,9 @@ local head = open(q, ttl ~= -2)
 const ENTER_OR_REENTER = lua`
 head = purge(q, head)
 if ttl == -2 and (not head or head == owner) then
-  if head then leaveAsHead(q, owner, tonumber(lease), tonumber(slept)) end
-  return enter(q, name, owner, lease, count)
+  if head then leaveAsHead(q, client, owner, tonumber(lease), tonumber(slept)) end
+  redis.call('zrem', timeouts, owner)
+  return enter(name, owner, lease, count)
 end
 if held then return reenter(name, owner, held, ttl, lease, count) end
 `;
@@ -418,9 +436,9 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
  */
 export function queueingAcquire(reenter: string): string {
   return lua`${FUNCTIONS}${REFRESH}${JOIN}${AHEAD_OF}${SLACK_OF}${reenter}${QUEUE}${LOOK}
-local score, waitMs, client = tonumber(scoreOf(q, owner)), tonumber(wait), string.match(owner, '^[^:]*')
+local score, waitMs = tonumber(scoreOf(q, owner)), tonumber(wait)
 local slack = held and 0 or slackOf(q, client, owner, head)
-if score and not held then score = refresh(q, owner, score, now + math.max(ttl, 0) + slack, waitMs) end
+if score and not held then score = refresh(q, client, owner, score, now + math.max(ttl, 0) + slack, waitMs) end
 ${ENTER_OR_REENTER}
 if not score then score = join(q, owner, ttl, waitMs, slack) end
 local left = score - slack - now

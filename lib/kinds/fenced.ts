@@ -1,9 +1,8 @@
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { decodeFencedAcquire, decodeFencedHandOver } from '../scripts/replies';
-import { defineScript, lua } from '../scripts/Script';
+import { ACQUIRES, defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
-import { lockDescriptor } from './Kind';
-import { LOCK, lockChannel } from './reentrant';
+import { LOCK, lockChannel, lockDescriptor } from './reentrant';
 
 /** The key of the last token: `redisson_lock_token:{name}`. */
 export function tokenKey(rawName: string): string {
@@ -17,7 +16,7 @@ export async function readToken(executor: CommandExecutor, rawName: string, name
 }
 
 /*
- * The fenced lock (Redisson: RedissonFencedLock): the lock of `reentrantScripts.ts` with a number that grows with every
+ * The fenced lock (Redisson: RedissonFencedLock): the lock of `reentrant.ts` with a number that grows with every
  * acquisition. Release, forced release and renewal are the same scripts.
  *
  * | Redis data                        | type    | holds                                                  |
@@ -48,8 +47,7 @@ export const acquireFencedLock = defineScript({
   name: 'fencedLock.acquire',
   keys: ['name', 'token'],
   args: ['lease', 'owner', 'count', 'repeated'],
-  resend: 'connection',
-  synced: ({ acquired }) => acquired,
+  ...ACQUIRES,
   lua: lua`
 local held = tonumber(redis.call('hget', name, owner))
 local current = redis.call('get', token)
@@ -79,7 +77,6 @@ export const handOverFencedLock = defineScript({
   name: 'fencedLock.handOver',
   keys: ['name', 'token'],
   args: ['owner', 'heir', 'lease', 'repeated'],
-  resend: 'always',
   synced: ({ kind }) => kind === 'handed',
   lua: lua`
 local current = redis.call('get', token)

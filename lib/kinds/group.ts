@@ -1,21 +1,295 @@
+import { decodeFlag, decodeFlags, decodeGone, decodeGroupAcquire, decodeGroupRelease } from '../scripts/replies';
+import { ACQUIRES, defineScript, lua, SERVER_TIME, type ScriptArg } from '../scripts/Script';
+import { NOTICE_MS, TELL } from '../scripts/shortenLease';
 import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors';
-import type { ScriptArg } from '../scripts/Script';
 import { describe } from '../util/describe';
 import { highwayHash128 } from '../util/highwayHash';
 import type { WakeRule } from '../waiters/WaitQueue';
 import type { GroupValues, Ownership } from '../watchdog/Ownership';
-import {
-  acquireValues,
-  areValuesLocked,
-  countValues,
-  findValues,
-  forceReleaseValues,
-  releaseValues,
-  renewValues,
-} from './groupScripts';
-import { lockDescriptor } from './Kind';
-import { LOCK } from './reentrant';
+import { LOCK, lockDescriptor } from './reentrant';
+
+/*
+ * The lock of several values of one group (Redisson: RedissonFasterMultiLock).
+ *
+ * | Redis data                      | type    | holds                                                             |
+ * |---------------------------------|---------|-------------------------------------------------------------------|
+ * | `name`                          | hash    | per locked value the three fields below; expires with the longest |
+ * | ... `value`                     |         | the owner                                                         |
+ * | ... `value:<owner>:expire_time` |         | epoch ms, by the server's clock (Java: by that of its client)     |
+ * | ... `value:<owner>:lock_count`  |         | its holds                                                         |
+ * | `redisson_lock__channel:{name}` | channel | `0` each time a value becomes free, or its lease is shortened     |
+ *
+ * `value` is a hash of the value (`fieldOf`). As in the other kinds, acquire and release send how many holds they leave
+ * of each value, so a repeat changes nothing. A value is free if it has no owner, or if the time of its owner has
+ * passed. The next owner then deletes the fields of the former one: Redisson keeps them, and continues their count.
+ */
+
+/**
+ * `holderOf(name, value)`: the owner of a value, and its expiry time (epoch ms; 0: none). nil and 0 without an owner.
+ */
+const HOLDER_OF = lua`
+local function holderOf(name, value)
+  local holder = redis.call('hget', name, value)
+  if not holder then return nil, 0 end
+  return holder, tonumber(redis.call('hget', name, value .. ':' .. holder .. ':expire_time')) or 0
+end
+`;
+
+/**
+ * `forgetHolder(name, value, holder)`: deletes the time and the count of an owner of a value, but not the owner itself.
+ */
+const FORGET_HOLDER = lua`
+local function forgetHolder(name, value, holder)
+  local prefix = value .. ':' .. holder
+  redis.call('hdel', name, prefix .. ':expire_time', prefix .. ':lock_count')
+end
+`;
+
+/** `setTime(name, value, owner, time)`: sets until when an owner has a value (epoch ms). */
+const SET_TIME = lua`
+local function setTime(name, value, owner, time)
+  redis.call('hset', name, value .. ':' .. owner .. ':expire_time', string.format('%.0f', time))
+end
+`;
+
+/**
+ * One attempt to acquire the values, or to acquire them once more: all or none.
+ *
+ * KEYS: name. ARGV: lease (ms), owner, then portions of values: count (the holds that the owner is to have of each
+ * afterwards: known holds + 1), the number of values, the values.
+ * Output: nil = acquired; `{value, ...}` = acquired, but these values had been lost, and have one hold now; integer =
+ * other owners have some of them, for at most so many ms.
+ */
+export const acquireValues = defineScript({
+  name: 'groupLock.acquire',
+  args: ['lease', 'owner'],
+  ...ACQUIRES,
+  lua: lua`
+${HOLDER_OF}${FORGET_HOLDER}${SERVER_TIME}
+local latest = now
+local counts, holders, times = {}, {}, {}
+local at = moreArgs + 1
+while at <= #ARGV do
+  for i = at + 2, at + 1 + ARGV[at + 1] do
+    counts[i] = ARGV[at]
+    holders[i], times[i] = holderOf(name, ARGV[i])
+    if holders[i] and holders[i] ~= owner and times[i] > latest then latest = times[i] end
+  end
+  at = at + 2 + ARGV[at + 1]
+end
+if latest > now then return latest - now end
+local ttl = redis.call('pttl', name)
+local lost = {}
+for i = moreArgs + 1, #ARGV do
+  if counts[i] then
+    local value, count, ends = ARGV[i], counts[i], times[i]
+    if holders[i] and holders[i] ~= owner then forgetHolder(name, value, holders[i]) end
+    if holders[i] ~= owner or ends <= now then
+      ends = 0
+      if count ~= '1' then
+        lost[#lost + 1] = value
+        count = '1'
+      end
+    end
+    local prefix = value .. ':' .. owner
+    ends = string.format('%.0f', math.max(ends, now + lease))
+    redis.call('hset', name, value, owner, prefix .. ':lock_count', count, prefix .. ':expire_time', ends)
+  end
+end
+if ttl == -2 or (ttl >= 0 and ttl < tonumber(lease)) then redis.call('pexpire', name, lease) end
+if #lost > 0 then return lost end
+return nil
+`,
+  decode: decodeGroupAcquire,
+});
+
+/**
+ * Releases holds of values. The holds that are left may have a shorter lease than the released ones; waiters are then
+ * notified, as by an unlock. Values that the owner does not have (any more) are skipped; Redisson does not notify the
+ * waiters in that case.
+ *
+ * KEYS: name. Channels: channel. ARGV: message, owner, publish, then portions of values: left (holds to leave),
+ * remaining (ms of lease those have; 0 leaves the time unchanged), the number of values, the values.
+ * Output: `{value, ...}` = the owner does not have these values, and its holds of the others were released; 0 = it
+ * still holds all of them; 1 + n = some are free, n subscribers were notified.
+ */
+export const releaseValues = defineScript({
+  name: 'groupLock.release',
+  keys: ['name', 'channel'],
+  args: ['message', 'owner', 'publish'],
+  synced: true,
+  lua: lua`
+${TELL}${HOLDER_OF}${FORGET_HOLDER}${SET_TIME}${SERVER_TIME}
+local gone = {}
+local freed, shorter, longest = false, false, 0
+local at = moreArgs + 1
+while at <= #ARGV do
+  local left, remaining = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  for i = at + 3, at + 2 + ARGV[at + 2] do
+    local value = ARGV[i]
+    local holder, ends = holderOf(name, value)
+    local held = holder == owner and ends >= now
+    if not held then gone[#gone + 1] = value end
+    if held and left > 0 then
+      local counter = value .. ':' .. owner .. ':lock_count'
+      if (tonumber(redis.call('hget', name, counter)) or 0) > left then redis.call('hset', name, counter, left) end
+      if remaining > 0 then
+        if ends - (now + remaining) > ${NOTICE_MS} then shorter = true end
+        longest = math.max(longest, remaining)
+        setTime(name, value, owner, now + remaining)
+      end
+    elseif holder == owner then
+      redis.call('hdel', name, value)
+      forgetHolder(name, value, owner)
+      freed = true
+    end
+  end
+  at = at + 3 + ARGV[at + 2]
+end
+local ttl = redis.call('pttl', name)
+if ttl >= 0 and ttl < longest then redis.call('pexpire', name, longest) end
+local receivers = 0
+if freed or shorter then receivers = math.max(0, tell(publish, channel, message)) end
+if #gone > 0 then return gone end
+return freed and 1 + receivers or 0
+`,
+  decode: decodeGroupRelease,
+});
+
+/**
+ * Frees values, whoever has them (Redisson: forceUnlock, which fails if one of them is free).
+ *
+ * KEYS: name. Channels: channel. ARGV: message, publish, then the values.
+ * Output: 1 = some of them had an owner, 0 = none had.
+ */
+export const forceReleaseValues = defineScript({
+  name: 'groupLock.forceRelease',
+  keys: ['name', 'channel'],
+  args: ['message', 'publish'],
+  synced: true,
+  lua: lua`
+${TELL}${HOLDER_OF}${FORGET_HOLDER}${SERVER_TIME}
+local found = 0
+for i = moreArgs + 1, #ARGV do
+  local holder, ends = holderOf(name, ARGV[i])
+  if holder then
+    redis.call('hdel', name, ARGV[i])
+    forgetHolder(name, ARGV[i], holder)
+    if ends >= now then found = 1 end
+  end
+end
+if found == 1 then tell(publish, channel, message) end
+return found
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Renews values in groups of one slot (the watchdog). A value with a longer lease keeps it.
+ *
+ * KEYS: the groups. ARGV: lease (ms; 0 = only looks), then per group: owner, number of values, the values.
+ * Output: per group `{value, ...}`: those that are not held any more.
+ */
+export const renewValues = defineScript({
+  name: 'groupLock.renew',
+  keys: [],
+  args: ['lease'],
+  resend: 'never',
+  synced: true,
+  lua: lua`
+${HOLDER_OF}${SET_TIME}${SERVER_TIME}
+local result = {}
+local period = tonumber(lease)
+local at = moreArgs + 1
+for k = 1, #KEYS do
+  local name, owner, gone, extended = KEYS[k], ARGV[at], {}, false
+  for i = at + 2, at + 1 + ARGV[at + 1] do
+    -- pcall: a name that now holds another type is a lost lock, but must not fail the whole batch
+    if redis.pcall('hget', name, ARGV[i]) ~= owner then
+      gone[#gone + 1] = ARGV[i]
+    elseif period > 0 then
+      if not extended then
+        extended = true
+        local ttl = redis.call('pttl', name)
+        -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+        if ttl ~= -1 then redis.call('pexpire', name, math.max(ttl, period)) end
+      end
+      local _, ends = holderOf(name, ARGV[i])
+      if ends < now + period then setTime(name, ARGV[i], owner, now + period) end
+    end
+  end
+  at = at + 2 + ARGV[at + 1]
+  result[k] = gone
+end
+return result
+`,
+  decode: decodeGone,
+});
+
+/**
+ * Checks many groups of one slot for values that Redis has for an owner although no caller owns them.
+ *
+ * KEYS: the groups. ARGV: the owner of each, then the values, the same for all.
+ * Output: per group 1 = the owner has one of them, 0 = none.
+ */
+export const findValues = defineScript({
+  name: 'groupLock.find',
+  keys: [],
+  lua: lua`
+local result = {}
+for k = 1, #KEYS do
+  result[k] = 0
+  for i = moreArgs + #KEYS + 1, #ARGV do
+    -- pcall: a name that now holds another type is not a lock, but must not fail the whole batch
+    if redis.pcall('hget', KEYS[k], ARGV[i]) == ARGV[moreArgs + k] then result[k] = 1 end
+  end
+end
+return result
+`,
+  decode: decodeFlags,
+});
+
+/**
+ * Whether one of the values has an owner.
+ *
+ * KEYS: name. ARGV: the values. Output: 1 = yes, 0 = no.
+ */
+export const areValuesLocked = defineScript({
+  name: 'groupLock.isLocked',
+  lua: lua`
+${HOLDER_OF}${SERVER_TIME}
+for i = moreArgs + 1, #ARGV do
+  local holder, ends = holderOf(name, ARGV[i])
+  if holder and ends >= now then return 1 end
+end
+return 0
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * How often an owner holds all of the values (Redisson does not check the first one).
+ *
+ * KEYS: name. ARGV: owner, then the values.
+ * Output: the lowest hold count of all the values; 0 = it does not hold one of them.
+ */
+export const countValues = defineScript({
+  name: 'groupLock.count',
+  args: ['owner'],
+  lua: lua`
+${HOLDER_OF}${SERVER_TIME}
+local least = -1
+for i = moreArgs + 1, #ARGV do
+  local holder, ends = holderOf(name, ARGV[i])
+  if holder ~= owner or ends < now then return 0 end
+  local count = tonumber(redis.call('hget', name, ARGV[i] .. ':' .. owner .. ':lock_count')) or 0
+  if least < 0 or count < least then least = count end
+end
+return math.max(0, least)
+`,
+  decode: Number,
+});
 
 /**
  * `0` = some value is free; the message does not say which. All waiters may try, since they wait for different values.
@@ -76,7 +350,7 @@ function portions(
 
 /**
  * The lock of several values of one group (Redisson: RedissonFasterMultiLock), all of them by one script. Its data is
- * described in `groupScripts.ts`.
+ * described above.
  *
  * Each waiter attempts for itself, since they may wait for different values. There is no hand-over: a waiter may need
  * only some of the released values, or others as well.

@@ -1,13 +1,12 @@
-import { decodeNonReentrant, decodeNonReentrantFair } from '../scripts/replies';
-import { defineScript, lua } from '../scripts/Script';
+import { decodeFairAcquire } from '../scripts/replies';
+import { ACQUIRES, defineScript, lua } from '../scripts/Script';
 import { FAIR } from './fair';
-import { FAIR_ACQUIRE, FAIR_TRY, oneShotAcquire, queueingAcquire } from './fairQueue';
-import { lockDescriptor } from './Kind';
-import { LOCK } from './reentrant';
+import { ENTER, FAIR_ACQUIRE, FAIR_TRY, oneShotAcquire, queueingAcquire } from './fairQueue';
+import { LOCK, lockDescriptor } from './reentrant';
 
 /*
  * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced
- * release and renewal are those of `reentrantScripts.ts` and `fairScripts.ts`; only the acquisition differs:
+ * release and renewal are those of `reentrant.ts` and `fair.ts`; only the acquisition differs:
  *
  * | the owner's field is there because of                                         | `count` | answer   |
  * |-------------------------------------------------------------------------------|---------|----------|
@@ -36,21 +35,15 @@ end
  */
 export const acquireNonReentrantLock = defineScript({
   name: 'nonReentrantLock.acquire',
-  keys: ['name'],
   args: ['lease', 'owner', 'count'],
-  resend: 'connection',
-  synced: ({ acquired }) => acquired,
-  lua: lua`${REFUSE_REENTRY}
+  ...ACQUIRES,
+  lua: lua`${ENTER}${REFUSE_REENTRY}
 local held = redis.call('hget', name, owner)
 local ttl = redis.call('pttl', name)
 if held then return reenter(name, owner, held, ttl, lease, count) end
 if ttl ~= -2 then return ttl end
-redis.call('hset', name, owner, 1)
-redis.call('pexpire', name, lease)
-if count == '1' then return nil end
-return {1}
+return enter(name, owner, lease, count)
 `,
-  decode: decodeNonReentrant,
 });
 
 /**
@@ -62,10 +55,8 @@ return {1}
 export const acquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.acquire',
   ...FAIR_ACQUIRE,
-  resend: 'connection',
-  synced: ({ acquired }) => acquired,
   lua: queueingAcquire(REFUSE_REENTRY),
-  decode: decodeNonReentrantFair,
+  decode: decodeFairAcquire,
 });
 
 /**
@@ -78,10 +69,7 @@ export const acquireNonReentrantFairLock = defineScript({
 export const tryAcquireNonReentrantFairLock = defineScript({
   name: 'nonReentrantFairLock.tryAcquire',
   ...FAIR_TRY,
-  resend: 'connection',
-  synced: ({ acquired }) => acquired,
   lua: oneShotAcquire(REFUSE_REENTRY),
-  decode: decodeNonReentrant,
 });
 
 /** The non-reentrant lock (Redisson: RedissonNonReentrantLock). */

@@ -1,7 +1,24 @@
-import { decodeFlag } from '../scripts/replies';
-import { defineScript, lua, type Script } from '../scripts/Script';
-import { TELL } from '../scripts/shortenLease';
-import { prefixName, remembered, suffixName } from '../util/names';
+import { lua, ACQUIRES, defineScript } from '../scripts/Script';
+import { prefixName, remembered, suffixName, writeOwnerName } from '../util/names';
+import { decodeFlag, decodeFlags, decodeRelease } from '../scripts/replies';
+import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED, LEAVE_HOLDS } from '../scripts/shortenLease';
+import { defineForceReleaseScript, handOverLock, lockDescriptor } from './reentrant';
+
+/*
+ * The read half of the read/write lock (Redisson: RedissonReadLock); the write half follows it.
+ *
+ * | Redis data                          | type    | holds                                                          |
+ * |-------------------------------------|---------|----------------------------------------------------------------|
+ * | `name`                              | hash    | `mode` -> `read` or `write`; owner -> read holds;              |
+ * |                                     |         | owner`:write` -> write holds                                   |
+ * | `{name}:<owner>:rwlock_timeout:<i>` | string  | `1`: the owner's i-th read hold, expires with its own lease    |
+ * | `redisson_rwlock:{name}`            | channel | `0` = the last read hold was released, `1` = a write lock was; |
+ * |                                     |         | either: its lease became much shorter                          |
+ *
+ * The hash lives as long as the longest hold. It does not show which reader's lease that is, so each hold has its own
+ * key. A release reads the remaining leases of the others from these keys, and deletes a lock if only dead readers are
+ * left. The locks `x` and `{x}` share the keys of an owner that reads both: see {@link HELD_ASIDE}.
+ */
 
 /** The channel of both halves: `redisson_rwlock:{name}`. */
 const readWriteChannel = remembered((rawName) => prefixName('redisson_rwlock', rawName));
@@ -68,29 +85,293 @@ end
 `;
 
 /**
- * Defines the script that deletes the lock if it is held in `mode`, whoever holds it.
+ * One attempt to acquire a read hold, or one more. A writer may read under its own write lock.
  *
- * KEYS: name, channel. ARGV: message, publish. Output: 1 = it was held in that mode, 0 = it was not.
- *
- * @param name - of the script
+ * KEYS: name, timeoutPrefix (`{name}:<owner>:rwlock_timeout`). ARGV: lease (ms), owner, writer (the owner's name as a
+ * writer), count (the read holds that the owner is to have afterwards: known holds + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
+ * held by a writer, its PTTL in ms (-1: no expiry).
  */
-export function defineForceReleaseScript(
-  name: string,
-  mode: 'read' | 'write',
-): Script<'name' | 'channel', 'message' | 'publish', boolean> {
-  return defineScript({
-    name,
-    keys: ['name', 'channel'],
-    args: ['message', 'publish'],
-    resend: 'always',
-    synced: true,
-    lua: lua`
-${TELL}
-if redis.call('hget', name, 'mode') ~= '${mode}' then return 0 end
-redis.call('del', name)
-tell(publish, channel, message)
-return 1
+export const acquireReadLock = defineScript({
+  name: 'readLock.acquire',
+  keys: ['name', 'timeoutPrefix'],
+  args: ['lease', 'owner', 'writer', 'count'],
+  ...ACQUIRES,
+  lua: lua`
+${HELD_ASIDE}
+local mode = redis.call('hget', name, 'mode')
+local ttl = redis.call('pttl', name)
+-- a hash without a mode is a lock of another kind, which keeps readers out as a writer does
+if not mode and ttl ~= -2 then return ttl end
+if mode == 'write' and redis.call('hexists', name, writer) == 0 then return ttl end
+local held = tonumber(redis.call('hget', name, owner)) or 0
+local wanted = tonumber(count)
+local repeated = held >= wanted
+if not repeated then held = held + 1 end
+local hold = timeoutPrefix .. ':' .. held
+-- SET would replace a key of any type, GET does not
+local alive = redis.call('get', hold)
+local kept = alive and (repeated or heldAside(name, owner) >= held)
+if not mode then redis.call('hset', name, 'mode', 'read') end
+if not repeated then redis.call('hset', name, owner, held) end
+if not kept or redis.call('pttl', hold) < tonumber(lease) then
+  redis.call('set', hold, '1', 'px', lease)
+end
+if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+if held == wanted then return nil end
+return {held}
 `,
-    decode: decodeFlag,
-  });
-}
+});
+
+/**
+ * Releases read holds, the last one first. The hash then lives as long as the longest hold that is left. Waiting
+ * writers are notified if that is much shorter than before. Under the owner's write lock the lease is never shortened.
+ *
+ * KEYS: name, channel, timeoutPrefix (as in {@link acquireReadLock}), keyPrefix (`{name}`). ARGV: message, owner, left
+ * (holds to leave), remaining (ms of lease those have, whichever hold was released; 0 leaves the keys of those holds
+ * unchanged), publish.
+ * Output: nil = the owner holds nothing (if the whole lock is gone, a message is published all the same, as by
+ * Redisson); 0 = it holds `left`, and the lock is still held by it or by others; 1 + n = free, n subscribers were
+ * notified; -2 = free, but the user may not publish.
+ */
+export const releaseReadLock = defineScript({
+  name: 'readLock.release',
+  keys: ['name', 'channel', 'timeoutPrefix', 'keyPrefix'],
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
+  synced: true,
+  lua: lua`
+${LONGEST_READ}${HELD_ASIDE}${TELL}${TELL_RELEASED}${SHORTEN_RW_LEASE}
+local mode = redis.call('hget', name, 'mode')
+if not mode then
+  if redis.call('exists', name) == 0 then tell(publish, channel, message) end
+  return nil
+end
+local held = tonumber(redis.call('hget', name, owner))
+if not held then return nil end
+local keep = tonumber(left)
+if held <= keep and remaining == '0' then return 0 end
+local aside = heldAside(name, owner)
+-- deletions come first: a server without memory refuses HSET, but not behind a write that it has allowed
+for hold = math.max(keep, aside) + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
+if keep == 0 then redis.call('hdel', name, owner)
+elseif held > keep then redis.call('hset', name, owner, keep) end
+local rest = tonumber(remaining)
+for hold = 1, rest > 0 and math.min(keep, held) or 0 do
+  local key = timeoutPrefix .. ':' .. hold
+  local ttl = redis.call('pttl', key)
+  if ttl < rest and hold == math.min(keep, held) or ttl > rest and hold > aside then
+    redis.call('set', key, '1', 'px', rest)
+  end
+end
+if redis.call('hlen', name) > 1 then
+  local longest = longestRead(name, keyPrefix)
+  if mode == 'write' then
+    if longest > redis.call('pttl', name) then redis.call('pexpire', name, longest) end
+    return 0
+  end
+  if longest > 0 then
+    if shortenLease(name, longest) then tell(publish, channel, message) end
+    return 0
+  end
+end
+redis.call('del', name)
+return tellReleased(publish, channel, message)
+`,
+  decode: decodeRelease,
+});
+
+/** The keys of the holds are left to expire (Redisson: RedissonReadLock.forceUnlock). */
+export const forceReleaseReadLock = defineForceReleaseScript(
+  'readLock.forceRelease',
+  "redis.call('hget', name, 'mode') == 'read'",
+);
+
+/**
+ * Whether any owner holds it for reading, including the writer itself.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = yes, 0 = no.
+ */
+export const isReadLocked = defineScript({
+  name: 'readLock.isLocked',
+  lua: lua`
+local mode = redis.call('hget', name, 'mode')
+if mode == 'read' then return 1 end
+-- under a write lock: the mode and the writer are two fields
+if mode == 'write' and redis.call('hlen', name) > 2 then return 1 end
+return 0
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Renews the read holds of this client on many locks of one slot (the watchdog). Only the named owners get more time,
+ * so that the holds of dead readers expire. A longer lease stays. If the key of a hold has expired but the owner's
+ * field is still there, the key is set again: no writer can have held the lock in between, and without the key the next
+ * reader that releases would delete the lock of this owner.
+ *
+ * KEYS: for each owner name and keyPrefix (`{name}`). ARGV: lease (ms; 0 = only looks), then the owners.
+ * Output: per owner 1 = renewed, 0 = not held any more.
+ */
+export const renewReadLocks = defineScript({
+  name: 'readLock.renew',
+  keys: [],
+  args: ['lease'],
+  resend: 'never',
+  synced: true,
+  lua: lua`
+local period = tonumber(lease)
+local result = {}
+for k = 1, #KEYS, 2 do
+  local name, owner = KEYS[k], ARGV[moreArgs + #result + 1]
+  -- pcall: a name that now holds another type is a lost lock, but must not fail the whole batch
+  local count = redis.pcall('hget', name, owner)
+  local alive = type(count) == 'string'
+  result[#result + 1] = alive and 1 or 0
+  for hold = 1, alive and period > 0 and tonumber(count) or 0 do
+    local key = KEYS[k + 1] .. ':' .. owner .. ':rwlock_timeout:' .. hold
+    local ttl = redis.call('pttl', key)
+    if ttl == -2 then redis.call('set', key, '1', 'px', lease)
+    elseif ttl < period then redis.call('pexpire', key, lease) end
+  end
+  if alive and period > 0 and redis.call('pttl', name) < period then redis.call('pexpire', name, lease) end
+end
+return result
+`,
+  decode: decodeFlags,
+});
+
+/**
+ * The read half of the read/write lock. Each waiter attempts for itself, since any number of readers may hold the lock.
+ * There is no hand-over: only writers wait until the last reader releases the lock.
+ */
+export const READ = lockDescriptor({
+  ...READ_WRITE,
+  name: 'read',
+  noun: 'read lock',
+  waitOrder: 'shared',
+  renewal: 'read',
+  acquire: acquireReadLock,
+  release: releaseReadLock,
+  forceRelease: forceReleaseReadLock,
+  isLocked: isReadLocked,
+  renew: renewReadLocks,
+  lockOf: (client, name) => client.getReadWriteLock(name).readLock(),
+});
+
+/*
+ * The write half of the read/write lock (Redisson: RedissonWriteLock). Its data is described above; the field of
+ * its owner is `<owner>:write`. Renewal is that of `reentrant.ts`, with that owner.
+ */
+
+/**
+ * One attempt to acquire the write lock, or to acquire it once more. Readers keep a writer out, and so do the owner's
+ * own read holds: there is no upgrade. A re-entry adds its lease to the remaining ttl, as in Redisson.
+ *
+ * KEYS: name. ARGV: lease (ms), owner (as a writer), count (the holds that the owner is to have afterwards: known holds
+ * + 1).
+ * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
+ * held by others, its PTTL in ms (-1: no expiry).
+ */
+export const acquireWriteLock = defineScript({
+  name: 'writeLock.acquire',
+  args: ['lease', 'owner', 'count'],
+  ...ACQUIRES,
+  lua: lua`
+local held = tonumber(redis.call('hget', name, owner))
+local ttl = redis.call('pttl', name)
+if not held and ttl ~= -2 then return ttl end
+local wanted = tonumber(count)
+if not held then
+  held = 1
+  redis.call('hset', name, 'mode', 'write', owner, 1)
+  redis.call('pexpire', name, lease)
+elseif held < wanted then
+  held = redis.call('hincrby', name, owner, 1)
+  redis.call('pexpire', name, math.max(ttl, 0) + lease)
+elseif ttl < tonumber(lease) then
+  -- a repeat: the lease was added by the first run
+  redis.call('pexpire', name, lease)
+end
+if held == wanted then return nil end
+return {held}
+`,
+});
+
+/**
+ * Releases write holds. Waiters are notified if the holds that are left have a much shorter lease. With the last one
+ * the lock becomes free; or, if the owner also reads, it becomes a read lock that lives as long as those read holds
+ * (the downgrade). Waiters are notified in both cases, since waiting readers can acquire it after a downgrade, too
+ * (Redisson does not wake them).
+ *
+ * KEYS: name, channel, keyPrefix (`{name}`). ARGV: message, owner (as a writer), left (holds to leave), remaining (ms
+ * of lease those have; 0 leaves the expiry unchanged), publish.
+ * Output: nil = the owner holds nothing (if the whole lock is gone, a message is published all the same, as by
+ * Redisson); 0 = it holds `left`; 1 + n = no writer any more, n subscribers were notified; -2 = the same, but the user
+ * may not publish.
+ */
+export const releaseWriteLock = defineScript({
+  name: 'writeLock.release',
+  keys: ['name', 'channel', 'keyPrefix'],
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
+  synced: true,
+  lua: lua`
+${LONGEST_READ}${TELL}${TELL_RELEASED}${SHORTEN_RW_LEASE}${LEAVE_HOLDS}
+local held = tonumber(redis.call('hget', name, owner))
+if not held then
+  if redis.call('exists', name) == 0 then tell(publish, channel, message) end
+  return nil
+end
+local longest = longestRead(name, keyPrefix)
+if left ~= '0' then
+  local rest = remaining == '0' and 0 or math.max(tonumber(remaining), longest)
+  if leaveHolds(name, owner, held, left, rest) then tell(publish, channel, message) end
+  return 0
+end
+if longest > 0 then
+  redis.call('pexpire', name, longest)
+  redis.call('hset', name, 'mode', 'read')
+  redis.call('hdel', name, owner)
+else
+  redis.call('del', name)
+end
+return tellReleased(publish, channel, message)
+`,
+  decode: decodeRelease,
+});
+
+/** Deletes the writer's read holds as well (Redisson: RedissonWriteLock.forceUnlock). */
+export const forceReleaseWriteLock = defineForceReleaseScript(
+  'writeLock.forceRelease',
+  "redis.call('hget', name, 'mode') == 'write'",
+);
+
+/**
+ * Whether an owner holds it for writing.
+ *
+ * KEYS: name. ARGV: none. Output: 1 = yes, 0 = no.
+ */
+export const isWriteLocked = defineScript({
+  name: 'writeLock.isLocked',
+  lua: lua`
+if redis.call('hget', name, 'mode') == 'write' then return 1 end
+return 0
+`,
+  decode: decodeFlag,
+});
+
+/** The write half of the read/write lock. No hand-over from writer to writer: readers would never get the lock. */
+export const WRITE = lockDescriptor({
+  ...READ_WRITE,
+  name: 'write',
+  noun: 'write lock',
+  ownerOf: writeOwnerName,
+  waitOrder: 'fifo',
+  // All waiters may try, including readers.
+  message: '1',
+  acquire: acquireWriteLock,
+  release: releaseWriteLock,
+  move: handOverLock,
+  forceRelease: forceReleaseWriteLock,
+  isLocked: isWriteLocked,
+  lockOf: (client, name) => client.getReadWriteLock(name).writeLock(),
+});

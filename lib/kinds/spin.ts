@@ -1,11 +1,10 @@
 import { decodeFlag, decodeRelease } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { LEAVE_HOLDS, SHORTEN_LEASE } from '../scripts/shortenLease';
-import { lockDescriptor } from './Kind';
-import { acquireLock, handOverLock } from './reentrantScripts';
+import { acquireLock, handOverLock, lockDescriptor } from './reentrant';
 
 /*
- * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrantScripts.ts` without its channel. Acquisition and
+ * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrant.ts` without its channel. Acquisition and
  * renewal are the same scripts; a release notifies no one, and waiters retry after pauses.
  *
  * | Redis data | type | holds                                   |
@@ -21,9 +20,7 @@ import { acquireLock, handOverLock } from './reentrantScripts';
  */
 export const releaseSpinLock = defineScript({
   name: 'spinLock.release',
-  keys: ['name'],
   args: ['owner', 'left', 'remaining'],
-  resend: 'always',
   synced: true,
   lua: lua`
 ${SHORTEN_LEASE}${LEAVE_HOLDS}
@@ -47,9 +44,6 @@ return 1
  */
 export const forceReleaseSpinLock = defineScript({
   name: 'spinLock.forceRelease',
-  keys: ['name'],
-  args: [],
-  resend: 'always',
   synced: true,
   lua: lua`
 if redis.call('hlen', name) == 0 then return 0 end

@@ -1,3 +1,4 @@
+import { INTERRUPTED, within } from '../acquire/WaitLimit';
 import type { ObjectListener } from '../api';
 import type { Settings } from '../config/Settings';
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
@@ -11,8 +12,9 @@ import {
   UnsupportedOperationError,
 } from '../errors';
 import { describe } from '../util/describe';
-import { clampTimer } from '../util/duration';
+import { callListener, warnOfListener } from '../util/listeners';
 import { runOutside } from '../util/outside';
+import { logSafely } from '../util/warn';
 
 /** The server's setting that turns events about keys on. */
 const SETTING = 'notify-keyspace-events';
@@ -36,7 +38,6 @@ export interface ListenedObject {
 
 interface Entry {
   readonly name: string;
-  readonly rawName: string;
   readonly events: readonly EventName[];
   readonly listener: ObjectListener;
 }
@@ -66,9 +67,8 @@ export class ObjectListeners {
   #subscriber: Subscriber | undefined;
   #lastId = 0;
   #isUnchecked = false;
-  /** Rejects the calls that wait for a subscription. */
-  readonly #pending = new Set<(error: Error) => void>();
-  #closed = false;
+  /** Aborts when it is closed: no call waits for a subscription any more. */
+  readonly #closing = new AbortController();
 
   constructor(source: KeyEventSource, executor: CommandExecutor, settings: Settings) {
     this.#source = source;
@@ -91,9 +91,9 @@ export class ObjectListeners {
     let listeners = this.#objects.get(rawName);
     if (listeners === undefined) this.#objects.set(rawName, (listeners = new Map<number, Entry>()));
     // Before the subscription: the first event may come with its acknowledgement.
-    listeners.set(id, { name, rawName, events, listener });
+    listeners.set(id, { name, events, listener });
     try {
-      await Promise.all(events.map((event) => this.#inTime(event, this.#watch(event))));
+      await Promise.all(events.map((event) => this.#inTime(name, event)));
     } catch (error) {
       this.#remove(rawName, id);
       throw error;
@@ -111,8 +111,7 @@ export class ObjectListeners {
   }
 
   close(): void {
-    this.#closed = true;
-    for (const reject of this.#pending) reject(new ShutdownError('add a listener'));
+    this.#closing.abort();
     this.#objects.clear();
     this.#watched.clear();
     this.#subscriber?.close();
@@ -179,7 +178,7 @@ export class ObjectListeners {
   }
 
   #checkOpen(name: string): void {
-    if (this.#closed) throw new ShutdownError(`add a listener to '${name}'`);
+    if (this.#closing.signal.aborted) throw new ShutdownError(`add a listener to '${name}'`);
   }
 
   /** A server that sends no events would look like one where nothing happens. Redisson does not check. */
@@ -208,26 +207,15 @@ export class ObjectListeners {
     if (this.#isUnchecked) return;
     this.#isUnchecked = true;
     const message = `Whether the server sends events about keys could not be read: object listeners need ${SETTING} Egx`;
-    try {
-      this.#settings.logger?.warn({}, message);
-    } catch {
-      // A logger that fails must not stop a listener.
-    }
+    logSafely(this.#settings.logger, 'warn', {}, message);
   }
 
-  async #inTime(event: EventName, subscribed: Promise<void>): Promise<void> {
+  async #inTime(name: string, event: EventName): Promise<void> {
     const { subscriptionTimeout } = this.#settings;
-    let reject!: (error: Error) => void;
-    const ended = new Promise<never>((_resolve, rejectIt) => (reject = rejectIt));
-    const late = (): void => reject(new SubscriptionTimeoutError(this.#channelOf(event), subscriptionTimeout));
-    const timer = runOutside(() => setTimeout(late, clampTimer(subscriptionTimeout)));
-    this.#pending.add(reject);
-    try {
-      await Promise.race([subscribed, ended]);
-    } finally {
-      clearTimeout(timer);
-      this.#pending.delete(reject);
-    }
+    const end = await within(subscriptionTimeout, this.#watch(event), this.#closing.signal);
+    if (end !== INTERRUPTED) return;
+    this.#checkOpen(name);
+    throw new SubscriptionTimeoutError(this.#channelOf(event), subscriptionTimeout);
   }
 }
 
@@ -247,15 +235,9 @@ function eventsOf(listener: unknown): readonly EventName[] {
 
 /** Calls a listener, in no caller's context. What it throws, or rejects with, is a warning of the process. */
 function tell(call: () => unknown): void {
-  const warn = (error: unknown): void => {
-    process.emitWarning(`An object listener threw: ${String(error)}`, { code: 'IOREDISSON_LISTENER' });
-  };
+  const what = 'An object listener';
   runOutside(() => {
-    try {
-      const result = call();
-      if (result instanceof Promise) result.catch(warn);
-    } catch (error) {
-      warn(error);
-    }
+    const result = callListener(what, call);
+    if (result instanceof Promise) result.catch((error: unknown) => warnOfListener(what, error));
   });
 }

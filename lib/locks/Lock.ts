@@ -6,10 +6,13 @@ import type {
   AcquireOptions,
   LockHold as LockHoldApi,
   LockOptions,
+  ObjectKind,
   ObjectListener,
   RunOptions,
   ThreadOptions,
   TryResult,
+  RFencedLock,
+  RReadWriteLock,
 } from '../api';
 import { NOTICE_MS } from '../scripts/shortenLease';
 import { newThread, type Scope } from '../thread/threadScope';
@@ -18,31 +21,25 @@ import { leaseMillis, NO_LEASE } from '../util/duration';
 import { type Ticket, ticketOwnerId } from '../util/ticket';
 import type { TimeUnit } from '../util/TimeUnit';
 import { IllegalMonitorStateError, LockLostError, UnsupportedOperationError } from '../errors';
-import {
-  type AcquireRequest,
-  type CallingThread,
-  checkThreadId,
-  type HandleThread,
-  readCaller,
-  readTryLock,
-  threadForHold,
-} from './core/calls';
+import { type AcquireRequest, checkThreadId, HandleThread, readCaller, readTryLock, threadForHold } from './core/calls';
 import type { AcquireResult, LockEngine } from './core/LockEngine';
-import { placeOf } from './core/detach';
-import { holdToRelease, threadThatLetsIn } from './core/chooseThread';
+import { holdToRelease, threadThatLetsIn, acquireInScope } from './core/acquireInScope';
 import {
   acquireHold,
+  acquireTraced,
+  runInHold,
   tryAcquireHold,
   type SectionOptions,
-  tryWithHold,
+  type TryLock,
   withHold,
   type Work,
-} from './core/holdOperations';
-import { watchForAbandonment } from '../watchdog/holdObjects';
-import { LockHold } from './LockHold';
-import type { InternalOptions, MemberLock, TakenHold } from './core/MemberLock';
-import { acquireInScope } from './core/acquireInScope';
-import { traceLock } from './core/traceLock';
+  type InternalOptions,
+  type MemberLock,
+  type TakenHold,
+} from './core/MemberLock';
+import { watchForAbandonment } from '../watchdog/OwnershipTable';
+import { LockHold, placeOf } from './LockHold';
+import { readToken } from '../kinds/fenced';
 
 /**
  * The `RLock` of every kind that has one key. It reads the thread and the options once per call; {@link LockEngine}
@@ -71,7 +68,7 @@ export class Lock implements MemberLock {
     return `${serverIdentity(context.settings)}\u0000${key}`;
   }
 
-  get kind(): string {
+  get kind(): ObjectKind {
     return this.engine.kind.name;
   }
 
@@ -115,8 +112,7 @@ export class Lock implements MemberLock {
     options?: LockOptions,
   ): Promise<boolean> {
     const call = readTryLock(first, second, unit, options);
-    const leaseMs = leaseMillis(call.leaseTime, call.unit);
-    return (await this.take(leaseMs, call.waitMs, call.waits, call.options)).ok;
+    return (await this.take(call.leaseMs, call.waitMs, call.waits, call.options)).ok;
   }
 
   async tryAcquire(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<number | null> {
@@ -139,8 +135,7 @@ export class Lock implements MemberLock {
   }
 
   async isLocked(): Promise<boolean> {
-    const { kind, rawName, name } = this.engine;
-    return kind.isLocked(rawName, name);
+    return this.engine.kind.isLocked(this.engine);
   }
 
   async isHeldByCurrentThread(): Promise<boolean> {
@@ -158,8 +153,7 @@ export class Lock implements MemberLock {
 
   async remainTimeToLive(): Promise<number> {
     this.#refuseForValues('remainTimeToLive');
-    const { kind, rawName, name } = this.engine;
-    return kind.remainTimeToLive(rawName, name);
+    return this.engine.kind.remainTimeToLive(this.engine);
   }
 
   acquire(options?: AcquireOptions): Promise<LockHoldApi> {
@@ -175,7 +169,7 @@ export class Lock implements MemberLock {
   }
 
   tryWithLock<T>(fn: Work<T>, options?: RunOptions): Promise<TryResult<T>> {
-    return tryWithHold(this, fn, options);
+    return runInHold(tryAcquireHold, this, fn, options);
   }
 
   /** `withLock` and `tryWithLock` with options for this package only. */
@@ -184,8 +178,7 @@ export class Lock implements MemberLock {
     { skip, ...options }: RunOptions & { readonly skip?: boolean },
     inner: SectionOptions,
   ): Promise<TryResult<T>> {
-    if (skip === true) return tryWithHold(this, fn, options, inner);
-    return withHold(this, fn, options, inner).then((value) => ({ acquired: true, value }));
+    return runInHold(skip === true ? tryAcquireHold : acquireHold, this, fn, options, inner);
   }
 
   /**
@@ -198,7 +191,8 @@ export class Lock implements MemberLock {
   take(leaseMs: number, waitMs: number, queues: boolean, options: LockOptions | undefined): Promise<AcquireResult> {
     const { threadId, signal } = readCaller(options);
     const call = this.thread.of(threadId);
-    return this.#acquire(call, requestOf(call, leaseMs, waitMs, queues, signal));
+    const { thread, viaHandle } = call;
+    return this.#acquire({ threadId: thread.id, call, leaseMs, waitMs, queues, signal, viaHandle });
   }
 
   async takeHold(
@@ -209,14 +203,14 @@ export class Lock implements MemberLock {
     const { threadId, signal } = readCaller(options, ACQUIRE_OPTIONS);
     const call = inner?.call ?? threadForHold(threadId, false);
     const leaseMs = leaseMillis(options?.leaseTime, options?.unit);
-    const request = requestOf(call, leaseMs, waitMs, inner?.queues ?? waitMs > 0, signal);
-    request.maxRenewals = readMaxRenewTimes(options);
-    request.watchdogMs = inner?.watchdogMs;
-    request.from = inner?.from;
-    if (options?.watchdogThread !== undefined) request.maxStallMs = readMaxStall(options.watchdogThread, this.engine);
-    const taken = await this.#acquire(call, request, inner?.member);
-    if (!taken.ok) return taken.failure;
     const { engine } = this;
+    const maxRenewals = readMaxRenewTimes(options);
+    const maxStallMs = readMaxStall(options?.watchdogThread, engine);
+    const { thread, viaHandle } = call;
+    const own = { threadId: thread.id, call, leaseMs, waitMs, signal, viaHandle, maxRenewals, maxStallMs };
+    const request: AcquireRequest = { queues: waitMs > 0, ...inner, ...own };
+    const taken = await this.#acquire(request);
+    if (!taken.ok) return taken.failure;
     const hold = new LockHold(engine, request.threadId, taken.hold, taken.token);
     // A section always releases its own, and `lock()` of a multi-lock gives its caller no object. In a scope, and by the
     // `threadId` that the caller has named, `unlock()` of the lock reaches the hold as well.
@@ -226,46 +220,26 @@ export class Lock implements MemberLock {
     return watchForAbandonment(hold, { client: engine.context, ownership, hold: taken.hold });
   }
 
-  /**
-   * Takes over the hold that a ticket stands for, as a new thread.
-   * @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews it
-   * @throws LockLostError if the ticket was used, or its lease is over; as `acquire`
-   */
-  async attach(ticket: Ticket, leaseMs: number): Promise<LockHold> {
-    const { kind, rawName, context, name } = this.engine;
-    const from = kind.ownerOf(0, ticketOwnerId(ticket, rawName));
-    const call = { ...threadForHold(undefined, false), thread: newThread() };
-    const newLease = leaseMs === NO_LEASE ? context.settings.lockWatchdogTimeout : leaseMs;
-    // Waiters are told of a lease that is much shorter than the one which they have seen.
-    const shorter = ticket.leaseMs - newLease > NOTICE_MS;
-    const options = { leaseTime: shorter ? ticket.leaseMs : leaseMs };
-    const hold = await this.takeHold(0, options, { call, queues: false, from });
-    if (hold instanceof LockHold) {
-      if (shorter) await hold.extend(leaseMs);
-      return hold;
-    }
-    if (hold !== undefined) throw hold;
-    const { servers } = placeOf(context.settings);
-    const elsewhere = servers === ticket.servers ? '' : ', or it is of another server';
-    throw new LockLostError(name, call.thread.id, `the ticket was used before, or its lease is over${elsewhere}`);
-  }
-
-  /** @param member - whether the lock is a member of a multi-lock */
-  #acquire(call: CallingThread, request: AcquireRequest, member = false): Promise<AcquireResult> {
+  #acquire(request: AcquireRequest): Promise<AcquireResult> {
     // A multi-lock traces its acquisition as a whole.
-    if (member || !isTraced()) return this.#acquireUntold(call, request, member);
-    return traceLock(this.engine, request, () => this.#acquireUntold(call, request, member));
+    if (request.member === true || !isTraced()) return this.#acquireUntold(request);
+    const { engine } = this;
+    // With the wait for a section of the thread.
+    return acquireTraced(
+      this,
+      request,
+      () => this.#acquireUntold(request),
+      (taken) => (taken.ok ? new LockHold(engine, request.threadId, taken.hold, taken.token) : undefined),
+    );
   }
 
-  #acquireUntold(call: CallingThread, request: AcquireRequest, member: boolean): Promise<AcquireResult> {
-    const { around, given } = call;
-    // Outside scopes, if the caller named it, or if it is a new one in any case, the thread is known.
+  #acquireUntold(request: AcquireRequest): Promise<AcquireResult> {
+    const { around, given, thread } = request.call;
+    // Outside scopes, and if the caller named it, the thread is known.
     if (around === undefined || given) return this.engine.acquire(request);
-    if (request.from !== undefined) {
-      request.thread = call.thread;
-      return this.engine.acquire(request);
-    }
-    return acquireInScope(this.engine, call, around, request, member);
+    if (request.from === undefined) return acquireInScope(this.engine, request);
+    request.thread = thread;
+    return this.engine.acquire(request);
   }
 
   /** `unlock()` in a scope: the holder is not always the scope's own thread. */
@@ -297,40 +271,19 @@ export class Lock implements MemberLock {
     throw new UnsupportedOperationError('group lock', operation, 'each of its values has its own');
   }
 
-  #count(threadId: number): Promise<number> {
-    const { kind, rawName, name } = this.engine;
-    return kind.holdCount(rawName, kind.ownerOf(threadId), name);
+  async #count(threadId: number): Promise<number> {
+    const { engine } = this;
+    const ownership = engine.ownershipOf(threadId);
+    if (ownership?.passing !== undefined) await ownership.whenReleased();
+    return engine.kind.holdCount(engine, engine.kind.ownerOf(threadId));
   }
 }
 
 function nothing(): void {}
 
-function requestOf(
-  call: CallingThread,
-  leaseMs: number,
-  waitMs: number,
-  queues: boolean,
-  signal: AbortSignal | undefined,
-): AcquireRequest {
-  return {
-    threadId: call.thread.id,
-    thread: undefined,
-    call,
-    leaseMs,
-    waitMs,
-    queues,
-    signal,
-    viaHandle: call.viaHandle,
-    trace: undefined,
-    maxRenewals: undefined,
-    watchdogMs: undefined,
-    maxStallMs: undefined,
-    from: undefined,
-  };
-}
-
 /** @throws ConfigError if it is not an option of a thread, or the client cannot have one */
-function readMaxStall(option: WatchdogThreadOption, { context }: LockEngine): number {
+function readMaxStall(option: WatchdogThreadOption | undefined, { context }: LockEngine): number | undefined {
+  if (option === undefined) return undefined;
   const settings = watchdogThread.parse(option, 'watchdogThread');
   if (settings === false) return 0;
   context.threadStarter.check();
@@ -341,4 +294,82 @@ function readMaxRenewTimes(options: AcquireOptions | undefined): number | undefi
   const times = options?.maxRenewTimes;
   if (times === undefined || (Number.isInteger(times) && times >= 0)) return times;
   throw new RangeError(`maxRenewTimes must be a non-negative integer, not ${String(times)}`);
+}
+
+/**
+ * Takes over the hold that a ticket stands for, as a new thread.
+ * @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews it
+ * @throws LockLostError if the ticket was used, or its lease is over; as `acquire`
+ */
+export async function attach(lock: Lock, ticket: Ticket, leaseMs: number): Promise<LockHold> {
+  const { kind, rawName, context, name } = lock.engine;
+  const from = kind.ownerOf(0, ticketOwnerId(ticket, rawName));
+  const call = { ...threadForHold(undefined, false), thread: newThread() };
+  const newLease = leaseMs === NO_LEASE ? context.settings.lockWatchdogTimeout : leaseMs;
+  // Waiters are told of a lease that is much shorter than the one which they have seen.
+  const shorter = ticket.leaseMs - newLease > NOTICE_MS;
+  const options = { leaseTime: shorter ? ticket.leaseMs : leaseMs };
+  const hold = await lock.takeHold(0, options, { call, queues: false, from });
+  if (hold instanceof LockHold) {
+    try {
+      if (shorter) await hold.extend(leaseMs);
+      return hold;
+    } catch (error) {
+      lock.engine.giveBack(hold.threadId, from, ticket.leaseMs);
+      throw error;
+    }
+  }
+  if (hold !== undefined) throw hold;
+  const { servers } = placeOf(context.settings);
+  const elsewhere = servers === ticket.servers ? '' : ', or it is of another server';
+  throw new LockLostError(name, call.thread.id, `the ticket was used before, or its lease is over${elsewhere}`);
+}
+
+/**
+ * Makes a lock of the fenced kind an `RFencedLock`: gives it the methods for its tokens.
+ *
+ * Redisson's `lockAndGetToken(lease)` ignores the lease, and its `tryLockAndGetToken()` waits; these do neither.
+ */
+export function withTokens(lock: Lock): RFencedLock {
+  const tryLockAndGetToken: TryLock<bigint | null> = async (first, second, unit, options) => {
+    const call = readTryLock(first, second, unit, options);
+    const taken = await lock.take(call.leaseMs, call.waitMs, call.waits, call.options);
+    return taken.ok ? taken.token! : null;
+  };
+
+  return Object.assign(lock, {
+    tryLockAndGetToken,
+
+    async lockAndGetToken(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<bigint> {
+      const taken = await lock.take(leaseMillis(leaseTime, unit), Infinity, true, options);
+      // The wait has no limit and was not aborted, so the lock was acquired.
+      return (taken as typeof taken & { readonly ok: true }).token!;
+    },
+
+    async getToken(): Promise<bigint> {
+      const { kind, rawName, name } = lock.engine;
+      return readToken(kind.executor, rawName, name);
+    },
+  });
+}
+
+/**
+ * The read/write lock: two {@link Lock}s over one hash in Redis. They share one thread, so that the writer of this
+ * handle may read through it, too, and keep reading after it has released the write lock (the downgrade).
+ *
+ * @param read - the engine of the read kind
+ * @param write - the engine of the write kind, with the same name
+ */
+export function readWriteLock(read: LockEngine, write: LockEngine): RReadWriteLock {
+  const thread = new HandleThread();
+  const readLock = new Lock(read, thread);
+  const writeLock = new Lock(write, thread);
+  return {
+    name: read.name,
+    getName: () => read.name,
+    addListener: (listener) => readLock.addListener(listener),
+    removeListener: (listenerId) => readLock.removeListener(listenerId),
+    readLock: () => readLock,
+    writeLock: () => writeLock,
+  };
 }

@@ -1,16 +1,21 @@
+import { endsUndo, mayHaveRun } from '../acquire/Rollback';
 import type { DetachOptions, LockHold as LockHoldApi } from '../api';
-import { newSendRecord } from '../connection/pending/CommandExecutor';
-import { IllegalMonitorStateError, LockLostError } from '../errors';
+import { checkOptionNames, LEASE_OPTIONS } from '../config/optionNames';
+import { serverIdentity } from '../config/serverIdentity';
+import type { Settings } from '../config/Settings';
+import { IllegalMonitorStateError, LockLostError, UnsupportedOperationError } from '../errors';
+import type { ReleaseReply } from '../scripts/replies';
+import { NOTICE_MS } from '../scripts/shortenLease';
 import type { HoldEnd } from '../telemetry/tracing';
 import type { Scope } from '../thread/threadScope';
 import { holdLease, NO_LEASE } from '../util/duration';
+import { newSecret, shortHash, type Ticket, ticketOwnerId, ticketText } from '../util/ticket';
 import type { TimeUnit } from '../util/TimeUnit';
-import { mayHaveRun } from '../acquire/Rollback';
-import { signalOf } from '../watchdog/holdObjects';
-import { confirmedUntil, type Hold } from '../watchdog/Ownership';
+import { signalOf } from '../watchdog/OwnershipTable';
+import { type Hold, Ownership, ownershipKey } from '../watchdog/Ownership';
 import type { LockEngine } from './core/LockEngine';
-import { detach, notHeld, readDetachLease } from './core/detach';
-import type { MemberHold } from './core/MemberLock';
+import { undo } from './core/LockTarget';
+import { type MemberHold, notHeld } from './core/MemberLock';
 
 /**
  * One hold as an object: what `acquire` resolves to.
@@ -42,7 +47,7 @@ export class LockHold implements MemberHold {
 
   get isHeld(): boolean {
     this.#engine.context.watchdog.catchUp();
-    return this.#released === undefined && this.#lost === undefined && !this.#hold.released;
+    return this.#released === undefined && this.#lost === undefined && this.#hold.released === false;
   }
 
   get #lost(): Error | undefined {
@@ -77,24 +82,40 @@ export class LockHold implements MemberHold {
     this.#engine.context.ownerships.letExpire(ownership, this.#hold);
     this.#released = Promise.resolve();
     if (leaseMs === undefined) return;
-    const held = await setHoldLease(this.#engine, this.threadId, this.#hold, leaseMs);
+    const held = await this.#engine.setLease(this.threadId, this.#hold, leaseMs);
     if (held || performance.now() >= heldUntil) return;
     throw new LockLostError(this.name, this.threadId, 'it was gone when its last lease was set (expired or deleted)');
   }
 
   async extend(leaseTime: number, unit?: TimeUnit): Promise<void> {
     if (await this.setLease(holdLease(leaseTime, unit))) return;
-    throw this.#lost ?? notHeld(this.name, this.threadId);
+    throw this.#lost ?? notHeld(this.name, this.threadId, this.#hold);
   }
 
   async detach(options?: DetachOptions): Promise<string> {
-    const leaseMs = readDetachLease(options, this.#engine.context.settings);
-    this.#detaching = detach(this.#engine, this.threadId, this.#hold, leaseMs, () => this.setLease(leaseMs));
+    const given = readHoldLease(options);
+    const leaseMs = given === NO_LEASE ? this.#engine.context.settings.lockWatchdogTimeout : given;
+    const hold = this.#hold;
+    const { leaseMs: before, leaseEnd } = hold;
+    this.#detaching = this.#detach(leaseMs).catch(async (error: unknown) => {
+      // It stays with its caller, who did not ask for a shorter lease.
+      const remainingMs = before === NO_LEASE ? before : Math.max(1, Math.ceil(leaseEnd - performance.now()));
+      if (hold.leaseMs === before) throw error;
+      await this.setLease(remainingMs).catch(() => undefined);
+      // Where Redis has refused that, too, a renewal sets it.
+      const ownership = this.isHeld && before === NO_LEASE ? this.#engine.ownershipOf(this.threadId) : undefined;
+      if (ownership !== undefined) {
+        const { ownerships, watchdog } = this.#engine.context;
+        ownerships.setLease(ownership, hold, before, leaseEnd);
+        watchdog.renewNow();
+      }
+      throw error;
+    });
     return this.#detaching;
   }
 
   async setLease(leaseMs: number): Promise<boolean> {
-    return this.isHeld && setHoldLease(this.#engine, this.threadId, this.#hold, leaseMs);
+    return this.isHeld && this.#engine.setLease(this.threadId, this.#hold, leaseMs);
   }
 
   enter(section: Scope, whole: LockHoldApi = this): void {
@@ -118,81 +139,100 @@ export class LockHold implements MemberHold {
     await this.unlock().catch(() => undefined);
   }
 
+  /**
+   * Changes the owner to one that no client has, and makes the ticket for it. The hold ends here, but the lock stays
+   * held. If the outcome is unknown, both owners are undone: nobody has the hold any more.
+   * @param leaseMs - that of the ticket
+   */
+  async #detach(leaseMs: number): Promise<string> {
+    const { kind, name, rawName, context } = this.#engine;
+    const { ownerships } = context;
+    if (kind.move === undefined) {
+      throw new UnsupportedOperationError(
+        `${kind.name} lock`,
+        'detach',
+        'only a hold of one owner in one lock can move',
+      );
+    }
+    const hold = this.#hold;
+    // Waiters are told of a shorter lease.
+    if ((await this.#detachable()).remainingMs(performance.now()) - leaseMs > NOTICE_MS) await this.setLease(leaseMs);
+    const own = await this.#detachable();
+    const ticket: Ticket = { kind: kind.name, name, leaseMs, ...placeOf(context.settings), secret: newSecret() };
+    const { deadline, owner } = own;
+    const heir = kind.ownerOf(0, ticketOwnerId(ticket, rawName));
+    await ownerships.end<ReleaseReply>(own, hold, {
+      send: (sendRecord) => kind.move!(own, owner, heir, leaseMs, sendRecord),
+      failed: (error, sent) => {
+        if (!mayHaveRun(error)) {
+          hold.released = false;
+          ownerships.add(own, hold, deadline);
+        } else if (!endsUndo(error)) {
+          for (const one of [own, new Ownership({ ...own, owner: heir, key: ownershipKey(rawName, heir) })]) {
+            undo({ ownership: one, kind, sent, leaseMs }, 'doubtful', context);
+          }
+        }
+      },
+      answered: (reply) => {
+        hold.released = reply.kind === 'handed' ? 'detached' : true;
+        if (reply.kind === 'handed') return;
+        const why = 'detach() found it gone (expired or deleted)';
+        ownerships.lose([{ ownership: own, holds: [hold], why, how: 'released' }]);
+        throw this.#lost as Error;
+      },
+    });
+    return ticketText(ticket);
+  }
+
+  /** @throws LockLostError if it is gone; IllegalMonitorStateError if it is not the one hold of its thread */
+  async #detachable(): Promise<Ownership> {
+    const { name, threadId } = this;
+    const lock = this.#engine;
+    const hold = this.#hold;
+    let ownership = lock.ownershipOf(threadId);
+    while (ownership?.releasing === true) {
+      await ownership.whenReleased();
+      ownership = lock.ownershipOf(threadId);
+    }
+    lock.context.watchdog.catchUp();
+    if (hold.lost !== undefined) throw hold.lost;
+    if (ownership?.holds.includes(hold) !== true || hold.expires === true) throw notHeld(name, threadId, hold);
+    const others = lock.otherHalfOf(threadId);
+    if (ownership.holds.length > 1 || ownership.unsettled || (others !== undefined && !others.unused)) {
+      throw new IllegalMonitorStateError(
+        `Lock '${name}': thread ${threadId} has other holds of it, or is acquiring one, and detach() would leave them ` +
+          'without the lock. Release them first.',
+        name,
+      );
+    }
+    return ownership;
+  }
+
   async #unlockOnce(): Promise<void> {
     // After it there is nothing to release, unless it was refused.
     if (this.#detaching !== undefined) await this.#detaching.catch(() => undefined);
     this.#engine.context.watchdog.catchUp();
-    if (this.#lost === undefined) await this.#release();
-    else this.#engine.releaseLost(this.threadId, this.#hold);
-    // It may have been lost while the release waited for a re-entry of its thread.
-    if (this.#lost !== undefined) throw this.#lost;
-  }
-
-  async #release(): Promise<void> {
     try {
-      await this.#engine.release(this.threadId, this.#hold);
+      if (this.#lost === undefined) await this.#engine.release(this.threadId, this.#hold);
+      else this.#engine.releaseLost(this.threadId, this.#hold);
     } catch (error) {
       // If the release found the lock gone, `#lost` is set by now.
       if (!(error instanceof IllegalMonitorStateError)) throw error;
       throw this.#lost ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error });
     }
+    // It may have been lost while the release waited for a re-entry of its thread.
+    if (this.#lost !== undefined) throw this.#lost;
   }
 }
 
-/**
- * Sets another lease for a hold, counted from now, with or without one before.
- * @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews it from now on
- * @returns whether it is still held
- * @throws errors of the connection; if the command may have run, the lease is in doubt, and the shorter of the old and
- *   the new one counts
- */
-export async function setHoldLease(lock: LockEngine, threadId: number, hold: Hold, leaseMs: number): Promise<boolean> {
-  const { kind, name, rawName } = lock;
-  const { ownerships } = lock.context;
-  let ownership = lock.ownershipOf(threadId);
-  while (ownership?.unsettled === true && ownership.holds.includes(hold)) {
-    await ownership.whenIdle();
-    ownership = lock.ownershipOf(threadId);
-  }
-  if (ownership?.holds.includes(hold) !== true) return false;
-  const sentAt = performance.now();
-  const { deadline } = ownership;
-  const { leaseMs: leaseBefore, leaseEnd: endBefore } = hold;
-  // Set before anything is sent: a renewal sent after the command would undo it.
-  ownerships.setLease(ownership, hold, leaseMs, leaseMs === NO_LEASE ? Infinity : confirmedUntil(sentAt, leaseMs));
-  if (leaseMs === NO_LEASE && (hold.maxStallMs ?? 0) > 0) lock.context.threadStarter.use();
-  // A release that leaves all holds; like any other release, it must not be repeated after an acquisition.
-  ownership.beginRelease();
-  try {
-    const remainingMs = Math.max(leaseMs, ownership.remainingMs(sentAt));
-    const left = ownership.holds.length;
-    const { owner } = ownership;
-    const reply = await kind.release({
-      name,
-      rawName,
-      threadId,
-      owner,
-      ownership,
-      left,
-      remainingMs,
-      sendRecord: newSendRecord(),
-    });
-    if (reply.kind !== 'notHeld') {
-      lock.keepLease(ownership);
-      ownerships.confirm(ownership, Math.min(ownership.leaseEnd, confirmedUntil(sentAt, remainingMs)));
-    } else {
-      const why = 'it was gone when its lease was set (expired or deleted)';
-      ownerships.lose([{ ownership, why, gone: reply.gone }]);
-    }
-  } catch (error) {
-    if (!mayHaveRun(error) && ownership.holds.includes(hold)) {
-      ownerships.setLease(ownership, hold, leaseBefore, endBefore);
-      ownerships.confirm(ownership, deadline);
-    }
-    throw error;
-  } finally {
-    ownership.endRelease();
-    ownerships.tidy(ownership);
-  }
-  return ownership.holds.includes(hold);
+/** Where a ticket is valid. */
+export function placeOf(settings: Settings): Pick<Ticket, 'database' | 'servers'> {
+  const identity = serverIdentity(settings);
+  return { database: identity.slice(identity.lastIndexOf('/') + 1), servers: shortHash(identity) };
+}
+
+/** The lease of options that have nothing else. @returns ms, or {@link NO_LEASE} */
+export function readHoldLease(options: DetachOptions | undefined): number {
+  if (options !== undefined) checkOptionNames(options, LEASE_OPTIONS);
+  return options?.leaseTime === undefined ? NO_LEASE : holdLease(options.leaseTime, options.unit);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { decodeRelease, UNHEARD_MARK } from './replies';
+import { type AcquireReply, decodeAcquire, decodeRelease, UNHEARD_MARK } from './replies';
 
 /**
  * Stands for the publish command of this deployment as a script argument: the executor replaces it with `PUBLISH`,
@@ -43,23 +43,30 @@ local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
+/** The rules of a script that acquires: at least one replica must have an acquisition, or a failover loses it. */
+export const ACQUIRES = {
+  resend: 'connection',
+  synced: ({ acquired }: AcquireReply): boolean => acquired,
+  decode: decodeAcquire,
+} as const;
+
 /** The definition of a script. */
 export interface ScriptDefinition<K extends string, A extends string, R> {
   /** For errors and docs, e.g. `lock.acquire`. */
   readonly name: string;
-  /** Names of the keys in order; the first one decides the slot. */
-  readonly keys: readonly K[];
   /**
-   * Those of {@link keys} that are channels. They are given like keys, so that all names of an object are together, but
-   * they are sent as arguments. A cluster that is migrating a slot refuses a command with several keys unless all of
-   * them exist, and a channel never exists as a key. @default none
+   * Names of the keys in order; the first one decides the slot. Channels (`channel`, `channelBase`) are given like keys,
+   * so that all names of an object are together, but they are sent as arguments. A cluster that is migrating a slot
+   * refuses a command with several keys unless all of them exist, and a channel never exists as a key.
+   * @default `name`, the key of the object
    */
-  readonly channels?: readonly NoInfer<K>[];
-  /** Names of the arguments in order; the {@link channels} are sent after them. */
-  readonly args: readonly A[];
+  readonly keys?: readonly K[];
+  /** Names of the arguments in order; the channels are sent after them. @default none */
+  readonly args?: readonly A[];
   /** The body, written with the tag {@link lua}; the named keys and args are local variables in it. */
   readonly lua: string;
-  readonly resend: Resend;
+  /** When it may be sent again. A test sends each script again that may be. @default `always` */
+  readonly resend?: Resend;
   /**
    * Whether the executor waits until the replicas, if any, have confirmed it (WAIT). A function selects the results
    * that at least one replica must have confirmed: acquisitions, which a failover must not lose.
@@ -72,6 +79,8 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
 
 /** A script as a value: what the executor needs to send it and to read its reply. */
 export interface Script<K extends string, A extends string, R> extends Required<ScriptDefinition<K, A, R>> {
+  /** Those of {@link keys} that are channels. */
+  readonly channels: readonly K[];
   /** Names of the real KEYS in order: {@link keys} without {@link channels}. */
   readonly realKeys: readonly K[];
   /** The body as defined; {@link lua} is the text that is sent. */
@@ -84,14 +93,15 @@ export interface Script<K extends string, A extends string, R> extends Required<
  * Makes a script from its definition: names become local variables, so that no body indexes KEYS or ARGV by number.
  * Elements after the named ones start at `KEYS[moreKeys + 1]` and `ARGV[moreArgs + 1]`.
  */
-export function defineScript<const K extends string, const A extends string, R>(
+export function defineScript<const K extends string = 'name', const A extends string = never, R = unknown>(
   definition: ScriptDefinition<K, A, R>,
 ): Script<K, A, R> {
-  const { channels = [] } = definition;
-  const realKeys = definition.keys.filter((key) => !channels.includes(key));
-  const args = [...definition.args, ...channels];
+  const { keys = ['name' as K], args: named = [] } = definition;
+  const channels = keys.filter((key) => key.startsWith('channel'));
+  const realKeys = keys.filter((key) => !channels.includes(key));
+  const args = [...named, ...channels];
   // The reply of a release has its own code for a message that could not be published.
-  const watched = definition.args.includes('publish' as A) && (definition.decode as unknown) !== decodeRelease;
+  const watched = named.includes('publish' as A) && (definition.decode as unknown) !== decodeRelease;
   const text = [
     bind(realKeys, 'KEYS'),
     bind(args, 'ARGV'),
@@ -103,7 +113,8 @@ export function defineScript<const K extends string, const A extends string, R>(
     .trim()
     .replaceAll(/\n\s*\n/g, '\n');
   const sha = createHash('sha1').update(text).digest('hex');
-  return Object.freeze({ synced: false, ...definition, channels, realKeys, body: definition.lua, lua: text, sha });
+  const rules = { resend: 'always', synced: false, keys, args: named } as const;
+  return Object.freeze({ ...rules, ...definition, channels, realKeys, body: definition.lua, lua: text, sha });
 }
 
 /**

@@ -7,9 +7,9 @@ export type AcquireReply =
   | { readonly acquired: true; readonly holds?: number; readonly token?: bigint; readonly gone?: readonly string[] }
   /**
    * Held by another owner for so many ms more; -1 = without expiry. `unheard`: an unlock may notify other waiters, but
-   * never this one.
+   * never this one. `reentry`: this owner holds it already, and the kind is not reentrant; nothing was changed.
    */
-  | { readonly acquired: false; readonly ttl: number; readonly unheard?: true };
+  | { readonly acquired: false; readonly ttl: number; readonly unheard?: true; readonly reentry?: true };
 
 /** The reply of a release script. */
 export type ReleaseReply =
@@ -48,23 +48,19 @@ export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
 /** Others have it, for nobody knows how long. */
 export const REFUSED: AcquireReply = Object.freeze({ acquired: false, ttl: -1 });
 
-const NOT_HELD: ReleaseReply = Object.freeze({ kind: 'notHeld' });
+/** See {@link ReleaseReply}. */
+export const NOT_HELD: ReleaseReply = Object.freeze({ kind: 'notHeld' });
 const KEPT: ReleaseReply = Object.freeze({ kind: 'kept' });
-const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
+/** See {@link ReleaseReply}. */
+export const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
 const UNHEARD: ReleaseReply = Object.freeze({ kind: 'released', receivers: 0, unheard: true });
 
-/** The reply of an acquisition of a non-reentrant lock. */
-export type NonReentrantReply =
-  | AcquireReply
-  /** The same owner holds it already; nothing was changed. */
-  | { readonly acquired: false; readonly reentry: true };
+const REENTRY: AcquireReply = Object.freeze({ ...REFUSED, reentry: true });
 
-const REENTRY: NonReentrantReply = Object.freeze({ acquired: false, reentry: true });
-
-/** Reads nil / `{holds}` / pttl. */
+/** Reads nil / `{holds}` (0 holds = a re-entry that was refused) / pttl. */
 export function decodeAcquire(reply: unknown): AcquireReply {
   if (reply === null) return ACQUIRED;
-  if (Array.isArray(reply)) return { acquired: true, holds: Number(reply[0]) };
+  if (Array.isArray(reply)) return reply[0] === 0 ? REENTRY : { acquired: true, holds: Number(reply[0]) };
   return { acquired: false, ttl: Number(reply) };
 }
 
@@ -118,16 +114,6 @@ export function decodeFencedHandOver(reply: unknown): ReleaseReply {
   return reply === null ? NOT_HELD : { kind: 'handed', token: BigInt(reply as string) };
 }
 
-/** Reads nil / `{holds}` (0 holds = a re-entry) / pttl. */
-export function decodeNonReentrant(reply: unknown): NonReentrantReply {
-  return Array.isArray(reply) && reply[0] === 0 ? REENTRY : decodeAcquire(reply);
-}
-
-/** Reads nil / `{holds}` (0 holds = a re-entry) / ms as {@link decodeFairAcquire}. */
-export function decodeNonReentrantFair(reply: unknown): NonReentrantReply {
-  return Array.isArray(reply) && reply[0] === 0 ? REENTRY : decodeFairAcquire(reply);
-}
-
 /** Reads 1 as yes, everything else as no. */
 export function decodeFlag(reply: unknown): boolean {
   return reply === 1;
@@ -149,7 +135,7 @@ export function decodeCount(reply: unknown): number {
   return reply === null ? 0 : Number(reply);
 }
 
-/** Reads ms / -1 = no lease / nil = nothing there. */
-export function decodeLeaseTime(reply: unknown): number | null {
+/** Reads a number; nil = nothing there. */
+export function decodeNumber(reply: unknown): number | null {
   return reply === null ? null : Number(reply);
 }

@@ -1,14 +1,13 @@
 import type { PermitHold as PermitHoldApi, PermitRunOptions } from '../api';
 import { checkOptionNames, PERMIT_RUN_OPTIONS } from '../config/optionNames';
-import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
-import { ConfigError, LockTimeoutError } from '../errors';
+import type { SendRecord } from '../connection/pending/CommandExecutor';
+import { LockTimeoutError } from '../errors';
 import { HoldTrace } from '../telemetry/tracing';
-import { currentThreadId, newThreadId } from '../thread/threadScope';
-import { describe } from '../util/describe';
+import { currentScope, currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE, toMillis } from '../util/duration';
-import type { AcquireFailure, Target } from '../acquire/Acquisition';
-import { endsUndo, type Why } from '../acquire/Rollback';
-import { signalOf, watchForAbandonment } from '../watchdog/holdObjects';
+import type { Target } from '../acquire/acquireWithin';
+import type { Why } from '../acquire/Rollback';
+import { signalOf, watchForAbandonment } from '../watchdog/OwnershipTable';
 import { type Hold, Ownership, ownershipKey, type Renewal } from '../watchdog/Ownership';
 import { readSignal } from './callArguments';
 import type { RedisObject } from './RedisObject';
@@ -47,8 +46,9 @@ export class PermitHold implements PermitHoldApi {
   #released: Promise<void> | undefined;
 
   /** @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews them; `Infinity`: they have none */
-  constructor(object: RedisObject, held: HeldPermits, permits: number, threadId: number, leaseMs: number) {
+  constructor(object: RedisObject, held: HeldPermits, permits: number, request: HoldRequest, leaseMs: number) {
     const { context, keys, name, kind } = object;
+    const { threadId, callSite } = request;
     const { ids, heldUntil } = held;
     const renewal = ids.length === 0 ? NO_RENEWAL : context.renewals[kind.renewal ?? 'plain'];
     const owner = ids[0] ?? String(newThreadId());
@@ -60,7 +60,10 @@ export class PermitHold implements PermitHoldApi {
     this.#held = held;
     this.#hold = {
       since: performance.now(),
-      callSite: undefined,
+      callSite,
+      scope: currentScope(),
+      // It is not counted among the locks of that scope.
+      given: true,
       leaseMs,
       leaseEnd: leaseMs === NO_LEASE ? Infinity : heldUntil,
       watchdogMs: context.settings.lockWatchdogTimeout,
@@ -111,35 +114,23 @@ export class PermitHold implements PermitHoldApi {
     const { ownerships, watchdog } = this.#object.context;
     watchdog.catchUp();
     const hold = this.#hold;
-    if (hold.lost !== undefined) {
-      this.#held.giveBack('released', undefined);
-      throw hold.lost;
-    }
+    const held = this.#held;
     const ownership = this.#ownership;
-    const sendRecord = newSendRecord();
-    let there: boolean;
-    ownership.beginRelease();
-    ownerships.release(ownership, hold);
-    hold.released = true;
-    try {
-      const releasing = this.#held.release(sendRecord);
-      // In the same turn as the send: they must not be renewed any more, whatever happens to the command.
-      ownerships.update(ownership);
-      there = await releasing;
-      if (sendRecord.unconfirmed === true) this.#held.giveBack('unconfirmed', sendRecord);
-    } catch (error) {
-      if (!endsUndo(error)) this.#held.giveBack('released', sendRecord.sends === 0 ? undefined : sendRecord);
-      hold.trace?.released(error);
-      throw error;
-    } finally {
-      ownership.endRelease();
-      ownerships.tidy(ownership);
-    }
-    if (there) return hold.trace?.released();
+    const isGone = (): never => {
+      held.giveBack('released', undefined);
+      throw hold.lost as unknown as Error;
+    };
+    if (hold.lost !== undefined) return isGone();
     const why = 'the release found a permit of it gone (expired, released or deleted)';
-    ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);
-    this.#held.giveBack('released', undefined);
-    throw hold.lost as unknown as Error;
+    return ownerships.end<boolean>(ownership, hold, {
+      send: (record) => held.release(record),
+      undo: (reason, sent) => held.giveBack(reason, sent),
+      answered: (there) => {
+        if (there) return;
+        ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);
+        isGone();
+      },
+    });
   }
 }
 
@@ -148,6 +139,8 @@ export interface HoldRequest {
   readonly threadId: number;
   readonly waitMs: number;
   readonly signal: AbortSignal | undefined;
+  /** The line that made the call, if that is recorded; known when they are acquired. */
+  callSite?: string | undefined;
 }
 
 /**
@@ -155,9 +148,6 @@ export interface HoldRequest {
  * @throws ConfigError, RangeError, TypeError for wrong options
  */
 export function readHoldRequest(options: PermitRunOptions | undefined, known = PERMIT_RUN_OPTIONS): HoldRequest {
-  if (options !== undefined && (typeof options !== 'object' || options === null)) {
-    throw new ConfigError(`options must be an object, got ${describe(options)}`);
-  }
   if (options !== undefined) checkOptionNames(options, known);
   const { waitTime, unit, signal, threadId } = options ?? {};
   return {
@@ -177,12 +167,21 @@ export async function takePermits<T>(
   object: RedisObject,
   target: Target<T>,
   permits: number,
-  { threadId, waitMs, signal }: HoldRequest,
+  request: HoldRequest,
   leaseMs: number,
 ): Promise<T> {
-  const taken = await object.acquire(target, waitMs, signal, threadId, leaseMs, (cause: AcquireFailure | undefined) => {
-    throw new LockTimeoutError(object.name, Math.max(0, waitMs), { cause, permits });
-  });
+  const { threadId, waitMs, signal } = request;
+  const taken = await object.acquire(
+    target,
+    waitMs,
+    signal,
+    threadId,
+    leaseMs,
+    ({ failure: cause, callSite }, found) => {
+      if (found === undefined) throw new LockTimeoutError(object.name, Math.max(0, waitMs), { cause, permits });
+      request.callSite = callSite;
+    },
+  );
   return taken as T;
 }
 

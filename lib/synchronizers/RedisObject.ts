@@ -1,24 +1,15 @@
-import type { AcquireSubject, LockOptions, ObjectListener } from '../api';
-import type { Settings } from '../config/Settings';
+import type { ClientContext } from '../kinds/ClientContext';
+import type { AcquireSubject, LockOptions, RObject } from '../api';
 import { mapName } from '../config/validateName';
-import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
-import type { Renewals } from '../kinds/clientKind';
-import type { Kind, ObjectKeys } from '../kinds/Kind';
+import type { RunOptions } from '../connection/pending/CommandExecutor';
+import type { ObjectKeys, SynchronizerKind } from '../kinds/Kind';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
-import { currentThreadId, newThreadId } from '../thread/threadScope';
+import { currentScope, currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
-import { Acquisition, type AcquireFailure, type Target } from '../acquire/Acquisition';
-import { acquireWithin, type Closing, waitLimit } from '../acquire/acquireWithin';
-import type { Rollback } from '../acquire/Rollback';
-import type { Waiter } from '../waiters/Waiter';
-import type { ObjectListeners } from '../listeners/ObjectListeners';
-import type { Subscriptions } from '../waiters/Subscriptions';
-import type { WakeRule } from '../waiters/WaitQueue';
-import type { OwnershipTable } from '../watchdog/OwnershipTable';
-import type { ThreadStart } from '../watchdog/RenewalThread';
-import type { Watchdog } from '../watchdog/Watchdog';
+import { acquireWithin, Acquisition, type Target, waitLimit } from '../acquire/acquireWithin';
+import type { Waiter } from '../waiters/WaitQueue';
 
 /**
  * One synchronizer in Redis, of any kind: its names, its scripts and its waiters. The facade and the waits of one name
@@ -29,14 +20,14 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   readonly name: string;
   /** The keys and the channel, by their names in the scripts. */
   readonly keys: Keys;
-  readonly context: SynchronizerContext;
-  readonly kind: Kind;
+  readonly context: ClientContext;
+  readonly kind: SynchronizerKind;
 
   /**
    * @param name - checked already; the name mapper turns it into the raw name
    * @throws ConfigError if the name mapper does not return a usable name
    */
-  constructor(context: SynchronizerContext, kind: Kind<Keys>, name: string) {
+  constructor(context: ClientContext, kind: SynchronizerKind<Keys>, name: string) {
     this.context = context;
     this.name = name;
     this.kind = kind;
@@ -68,24 +59,16 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     });
   }
 
-  /** See `RObject`. */
-  addListener(listener: ObjectListener): Promise<number> {
-    return this.context.objectListeners.add({ name: this.name, rawName: this.keys.name }, listener);
-  }
-
-  /** See `RObject`. */
-  removeListener(id: number): Promise<void> {
-    return this.context.objectListeners.remove({ name: this.name, rawName: this.keys.name }, id);
-  }
-
   /**
    * Joins its waiters, each of which attempts for itself.
    * @param need - how many permits it waits for
    * @throws ShutdownError if the client is shut down
    */
-  join<T>(rule: WakeRule, need = 1): Waiter<T> {
+  join<T>(callSite: string | undefined, need = 1): Waiter<T> {
     const { channel, name } = this.keys;
-    return this.context.subscriptions.join<T>(channel, name, rule, 'shared', undefined, need, this.kind.name);
+    // Nobody hands it over: this is for those who ask who waits.
+    const caller = { around: currentScope(), callSite };
+    return this.context.subscriptions.join<T>(this.kind, channel, name, caller, need);
   }
 
   /** What is being done, for errors. @param what - as for {@link run} */
@@ -99,7 +82,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @param waitMs - how long to wait, in ms; `Infinity` without limit; 0 or less: one attempt
    * @param options - the options of the call; only its thread is read, for telemetry
    * @param leaseMs - the lease, for telemetry
-   * @param failed - called with the reason, unless it is that others have it, if the time was up
+   * @param ended - called at the end, unless it throws; `undefined`: the time was up
    * @returns what was acquired, or `undefined` if the time was up
    * @throws the signal's reason; errors of the executor and of the subscription
    */
@@ -109,13 +92,13 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     signal: AbortSignal | undefined,
     options?: LockOptions,
     leaseMs = NO_LEASE,
-    failed?: (failure: AcquireFailure | undefined) => void,
+    ended?: (acquisition: Acquisition<T>, taken: T | undefined) => void,
   ): Promise<T | undefined> {
     const acquisition = new Acquisition(this.context, target, waitMs);
     const take = async (trace?: AcquireTrace): Promise<T | undefined> => {
       acquisition.trace = trace;
       const taken = await acquireWithin(acquisition, waitLimit(waitMs, signal));
-      if (taken === undefined) failed?.(acquisition.failure);
+      ended?.(acquisition, taken);
       return taken;
     };
     if (!isTraced()) return take();
@@ -132,24 +115,13 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   }
 }
 
-/** What the synchronizers of one client share. */
-export interface SynchronizerContext {
-  readonly clientId: string;
-  readonly settings: Settings;
-  /** Sends the commands. */
-  readonly executor: CommandExecutor;
-  /** Whether a wait may still begin. */
-  readonly closing: Closing;
-  readonly begun: (() => string | undefined) | undefined;
-  /** The waiters sleep in its queues. */
-  readonly subscriptions: Subscriptions;
-  readonly objectListeners: ObjectListeners;
-  readonly ownerships: OwnershipTable;
-  readonly watchdog: Watchdog;
-  readonly threadStarter: ThreadStart;
-  readonly renewals: Renewals;
-  /** Warns once per client that a hold was dropped without a release. */
-  readonly warnAbandoned: (name: string) => void;
-  /** Removes from Redis what no caller owns. */
-  readonly rollback: Rollback;
+/** What every synchronizer has. */
+export function named({ name, keys, context }: RedisObject): RObject {
+  const subject = { name, rawName: keys.name };
+  return {
+    name,
+    getName: () => name,
+    addListener: (listener) => context.objectListeners.add(subject, listener),
+    removeListener: (listenerId) => context.objectListeners.remove(subject, listenerId),
+  };
 }

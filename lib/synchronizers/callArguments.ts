@@ -1,11 +1,9 @@
 import { inspect } from 'node:util';
 import type { LockOptions } from '../api';
 import { checkOptionNames, THREAD_OPTIONS } from '../config/optionNames';
-import { ConfigError } from '../errors';
-import { describe } from '../util/describe';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import { isAbortSignal } from '../acquire/WaitLimit';
+import { checkSignal } from '../acquire/WaitLimit';
 
 /**
  * Checks a number of permits, or a count.
@@ -35,15 +33,9 @@ export function checkChange(value: unknown): number {
  */
 export function readSignal(options: LockOptions | undefined): AbortSignal | undefined {
   if (options === undefined || typeof options === 'number') return undefined;
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigError(`options must be a thread id or an object, got ${describe(options)}`);
-  }
   checkOptionNames(options, THREAD_OPTIONS);
-  const { signal } = options;
-  if (signal !== undefined && !isAbortSignal(signal)) {
-    throw new ConfigError('options.signal must be an AbortSignal');
-  }
-  return signal;
+  checkSignal(options.signal);
+  return options.signal;
 }
 
 /**

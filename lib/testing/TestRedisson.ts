@@ -12,6 +12,7 @@ export interface TestRedissonOptions extends Partial<
     | 'maxRenewTimes'
     | 'strictThreads'
     | 'maxHandOvers'
+    | 'localHandOver'
     | 'subscriptionTimeout'
     | 'logger'
   >

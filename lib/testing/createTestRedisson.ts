@@ -4,7 +4,7 @@ import type { RedissonOptions } from '../config/RedissonOptions';
 import type { Settings } from '../config/Settings';
 import { mapName, validateName } from '../config/validateName';
 import { ConfigError, ShutdownError } from '../errors';
-import { groupHolders, isGroupHash, isLockHash, parseOwner } from '../inspection/describe';
+import { groupHolders, isGroupHash, isLockHash, parseOwner } from '../operators/inspection/describe';
 import { Redisson } from '../Redisson';
 import { describe } from '../util/describe';
 import { Failures } from './FailingExecutor';
@@ -83,6 +83,11 @@ function readOptions(options: TestRedissonOptions): { readonly store: object; re
   const resolved = resolveConfig(others, {});
   if (resolved.watchdogThread !== false) {
     throw new ConfigError('A thread cannot reach the store of createTestRedisson: leave out watchdogThread');
+  }
+  if (resolved.trackHolds) {
+    throw new ConfigError(
+      'No server tracks the keys in the store of createTestRedisson: leave out trackHolds. loseLock() reports a loss at once',
+    );
   }
   const topology = Object.freeze({ kind: 'single', address: Object.freeze({ host: 'memory', port: 0 }) } as const);
   return { store, settings: Object.freeze({ ...resolved, topology }) };

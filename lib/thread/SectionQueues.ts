@@ -1,9 +1,3 @@
-/** The calls that wait for one obstacle (see {@link SectionQueues}) and one lock, first come first served. */
-interface SectionQueue {
-  obstacle: object;
-  readonly waiters: SectionWaiter[];
-}
-
 /**
  * Calls of one client that wait, without Redis, for a section beside them. That section runs in the thread under which
  * these calls would re-enter.
@@ -14,8 +8,8 @@ interface SectionQueue {
  * obstacle for several locks: each of them has its own queue.
  */
 export class SectionQueues {
-  /** obstacle -> key of the lock -> queue */
-  readonly #queues = new Map<object, Map<string, SectionQueue>>();
+  /** obstacle -> key of the lock -> those who wait, first come first served */
+  readonly #queues = new Map<object, Map<string, SectionWaiter[]>>();
 
   /** The number of obstacles; 0: no call waits. */
   get size(): number {
@@ -28,28 +22,26 @@ export class SectionQueues {
    * @param waiter - the waiter of this call, if it has one already
    */
   wait(obstacle: object, key: string, waiter = new SectionWaiter(this, key)): SectionWaiter {
-    if (waiter.queue?.obstacle === obstacle) {
-      waiter.woken = false;
-      return waiter;
+    if (waiter.obstacle !== obstacle) {
+      this.leave(waiter);
+      waiter.obstacle = obstacle;
+      const queue = this.#queues.get(obstacle)?.get(key);
+      if (queue === undefined) this.#add(obstacle, key, [waiter]);
+      else queue.push(waiter);
     }
-    this.leave(waiter);
     waiter.woken = false;
-    let queue = this.#queues.get(obstacle)?.get(key);
-    if (queue === undefined) this.#add((queue = { obstacle, waiters: [] }), key);
-    queue.waiters.push(waiter);
-    waiter.queue = queue;
     return waiter;
   }
 
   /** The obstacle is gone, for at least one lock: the first waiter of each of its queues decides again. */
   free(obstacle: object): void {
-    for (const { waiters } of this.#queues.get(obstacle)?.values() ?? []) waiters[0]?.wake();
+    for (const [first] of this.#queues.get(obstacle)?.values() ?? []) first?.wake();
   }
 
   /** The client shuts down: each waiter finds out whether it may go on. */
   wakeAll(): void {
     for (const queues of this.#queues.values()) {
-      for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.wake();
+      for (const queue of queues.values()) for (const waiter of queue) waiter.wake();
     }
   }
 
@@ -59,37 +51,26 @@ export class SectionQueues {
    *   again
    */
   leave(waiter: SectionWaiter, next?: object): void {
-    const { queue, key } = waiter;
-    if (queue === undefined) return;
-    waiter.queue = undefined;
-    const at = queue.waiters.indexOf(waiter);
-    queue.waiters.splice(at, 1);
-    if (queue.waiters.length === 0) this.#remove(queue, key);
-    else if (next !== undefined) this.#move(queue, key, next);
-    else if (at === 0 && waiter.woken) queue.waiters[0]!.wake();
+    const { obstacle, key } = waiter;
+    if (obstacle === undefined) return;
+    waiter.obstacle = undefined;
+    const queues = this.#queues.get(obstacle)!;
+    const queue = queues.get(key)!;
+    const at = queue.indexOf(waiter);
+    queue.splice(at, 1);
+    if (queue.length > 0 && next === undefined && at === 0 && waiter.woken) queue[0]!.wake();
+    if (queue.length > 0 && (next === undefined || next === obstacle)) return;
+    queues.delete(key);
+    if (queues.size === 0) this.#queues.delete(obstacle);
+    if (next === undefined || queue.length === 0) return;
+    for (const moved of queue) moved.obstacle = next;
+    this.#add(next, key, [...queue, ...(this.#queues.get(next)?.get(key) ?? [])]);
   }
 
-  #move(queue: SectionQueue, key: string, obstacle: object): void {
-    if (queue.obstacle === obstacle) return;
-    this.#remove(queue, key);
-    const there = this.#queues.get(obstacle)?.get(key);
-    queue.obstacle = obstacle;
-    this.#add(queue, key);
-    for (const waiter of there?.waiters ?? []) {
-      waiter.queue = queue;
-      queue.waiters.push(waiter);
-    }
-  }
-
-  #add(queue: SectionQueue, key: string): void {
-    const queues = this.#queues.get(queue.obstacle);
-    if (queues === undefined) this.#queues.set(queue.obstacle, new Map([[key, queue]]));
-    else queues.set(key, queue);
-  }
-
-  #remove({ obstacle }: SectionQueue, key: string): void {
+  #add(obstacle: object, key: string, queue: SectionWaiter[]): void {
     const queues = this.#queues.get(obstacle);
-    if (queues?.delete(key) === true && queues.size === 0) this.#queues.delete(obstacle);
+    if (queues === undefined) this.#queues.set(obstacle, new Map([[key, queue]]));
+    else queues.set(key, queue);
   }
 }
 
@@ -101,8 +82,8 @@ export class SectionQueues {
 export class SectionWaiter {
   /** It attempts when it is woken, not before. */
   readonly isTurn = false;
-  /** Its queue; set by {@link SectionQueues}. */
-  queue: SectionQueue | undefined;
+  /** What it waits for; set by {@link SectionQueues}. */
+  obstacle: object | undefined;
   /** Whether it was woken and has not waited again since. */
   woken = false;
   /** The key of the lock. */

@@ -175,7 +175,11 @@ export function* enclosingScopes(scope: Scope | undefined): Generator<Scope> {
 /** Makes the section that a call is about to begin. {@link endSection} must follow. */
 export function newSection(thread: LogicalThread, parent: Scope | undefined): Scope {
   thread.sections++;
-  return { thread, isSection: true, parent, startedIn: undefined, over: false, others: undefined, taken: undefined };
+  return newScope(thread, true, parent);
+}
+
+function newScope(thread: LogicalThread, isSection: boolean, parent?: Scope, startedIn?: Scope): Scope {
+  return { thread, isSection, parent, startedIn, over: false, others: undefined, taken: undefined };
 }
 
 /** Moves the section to another thread: it acquires its lock for that one. */
@@ -227,16 +231,7 @@ export async function runAsNewThread<T>(fn: () => T | PromiseLike<T>): Promise<T
 }
 
 function threadScope(threadId: number): Scope {
-  const startedIn = running(storage.getStore());
-  return {
-    thread: newThread(threadId),
-    isSection: false,
-    parent: undefined,
-    startedIn,
-    over: false,
-    others: undefined,
-    taken: undefined,
-  };
+  return newScope(newThread(threadId), false, undefined, running(storage.getStore()));
 }
 
 function outside(scope: Scope): Scope | undefined {

@@ -51,6 +51,18 @@ export function toMillis(value: number, unit: TimeUnit | undefined, what: string
 }
 
 /**
+ * As {@link toMillis} in milliseconds, for a time that cannot be negative.
+ *
+ * @param least - the shortest, in ms. @default 0
+ * @throws RangeError as {@link toMillis}, and for a shorter one
+ */
+export function atLeastMillis(value: number, what: string, least = 0): number {
+  const ms = toMillis(value, undefined, what);
+  if (ms >= least) return ms;
+  throw new RangeError(`${what} must ${least === 0 ? 'not be negative' : `be at least ${least} ms`}, got ${value}`);
+}
+
+/**
  * A lease argument of the public API in whole milliseconds.
  *
  * @param value - the lease in `unit`; `undefined`, 0 and negative ones mean "no lease" (Redisson since 3.17.1)

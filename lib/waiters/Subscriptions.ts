@@ -2,25 +2,23 @@ import type { Subscriber } from '../connection/pubsub/Subscriber';
 import { ShutdownError } from '../errors';
 import { Turns } from './Turns';
 import type { ObjectKind } from '../api';
-import type { Waiter, WaitOrder } from './Waiter';
-import { type QueueSubscription, WaitQueue, type WakeRule } from './WaitQueue';
+import {
+  type QueueSubscription,
+  type SubscriptionSettings,
+  WaitQueue,
+  type Waiter,
+  type WaitingKind,
+  type WakeRule,
+} from './WaitQueue';
 
 /** One caller that waits, for those who ask. */
 export interface Waiting<H extends object = object> {
   readonly rawName: string;
-  /** Of a synchronizer. */
-  readonly kind: ObjectKind | undefined;
+  readonly kind: ObjectKind;
   /** Since when (monotonic). */
   readonly joinedAt: number;
+  /** Its acquisition, if it waits for a lock. */
   readonly heir: H | undefined;
-}
-
-/** Settings of the subscriptions. */
-export interface SubscriptionSettings {
-  /** How long a waiter without a limit waits to become subscribed, in ms. */
-  readonly subscriptionTimeout: number;
-  /** After how long without the connection, and how often then, waiters look again, in ms. */
-  readonly timeout: number;
 }
 
 /**
@@ -32,9 +30,14 @@ export interface SubscriptionSettings {
  *
  * States: open -> closed.
  */
-export class Subscriptions<H extends object = object> implements SubscriptionOwner<H> {
-  readonly #subscriber: Subscriber;
-  readonly #settings: SubscriptionSettings;
+export class Subscriptions<H extends object = object> {
+  readonly settings: SubscriptionSettings;
+  /** Its connections that listen. */
+  readonly subscriber: Subscriber;
+  /** Whether a connection that listens is gone. */
+  interrupted = false;
+  /** Whether nobody can join any more. */
+  closed = false;
   readonly #subscriptions = new Map<string, Subscription<H>>();
   /** Channels without waiters that are still subscribed. */
   readonly #unused = new Set<string>();
@@ -42,14 +45,12 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   readonly #resting = new Map<string, Turns>();
   /** Who listens to a channel that wakes nobody. */
   readonly #listeners = new Map<string, (message: string) => void>();
-  #interrupted = false;
-  #closed = false;
   #shutdownError = (): ShutdownError => new ShutdownError();
 
   /** @param subscriber - listens for it; this object becomes the receiver of its events */
   constructor(subscriber: Subscriber, settings: SubscriptionSettings) {
-    this.#subscriber = subscriber;
-    this.#settings = settings;
+    this.subscriber = subscriber;
+    this.settings = settings;
     subscriber.events = {
       message: (channel, message) => {
         const subscription = this.#subscriptions.get(channel);
@@ -66,31 +67,6 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     };
   }
 
-  get subscriptionTimeout(): number {
-    return this.#settings.subscriptionTimeout;
-  }
-
-  get longestPause(): number {
-    return this.#settings.timeout;
-  }
-
-  get interrupted(): boolean {
-    return this.#interrupted;
-  }
-
-  get countsReceivers(): boolean {
-    return this.#subscriber.countsReceivers;
-  }
-
-  async countListeners(channel: string): Promise<number | undefined> {
-    return this.#subscriber.countListeners?.(channel);
-  }
-
-  /** Whether nobody can join any more. */
-  get closed(): boolean {
-    return this.#closed;
-  }
-
   /** How many channels have waiters. */
   get size(): number {
     return this.#subscriptions.size;
@@ -101,7 +77,7 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
    */
   queue(channel: string, rawName: string): WaitQueue<H> | undefined {
     // When it is closed, all waiters have been rejected, and are about to leave.
-    return this.#closed ? undefined : this.#subscriptions.get(channel)?.queue(rawName);
+    return this.closed ? undefined : this.#subscriptions.get(channel)?.queue(rawName);
   }
 
   /** Whether nobody waits, nor has just waited: then there is no queue, and there are no turns. */
@@ -121,15 +97,16 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
    */
   released(channel: string, rawName: string, receivers: number): void {
     // The receivers on one node say nothing about other nodes: this process would give way more often than the rest.
-    if (!this.countsReceivers || receivers === 0 || this.turns(channel, rawName) !== undefined) return;
+    if (!this.subscriber.countsReceivers || receivers === 0 || this.turns(channel, rawName) !== undefined) return;
     const turns = new Turns(rawName);
     turns.releasing();
     turns.released(receivers, this.#subscriptions.has(channel));
     this.rest(channel, turns);
   }
 
+  /** Nobody waits for a lock any more: its turns are kept for a while. */
   rest(channel: string, turns: Turns): void {
-    if (!this.countsReceivers || this.#closed) return;
+    if (!this.subscriber.countsReceivers || this.closed) return;
     this.#forgetRested();
     this.#resting.delete(channel);
     this.#resting.set(channel, turns);
@@ -145,41 +122,31 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
 
   /**
    * Joins the waiters for an object. Nothing is sent before a waiter listens.
+   * @param kind - of the object: how its callers wait
    * @param rawName - of the object; its channel may be that of other names, too
    * @param heir - the acquisition that a holder of this process may hand the lock to. @default none
-   * @param need - how many permits it waits for. @default 1
-   * @param kind - of a synchronizer
+   * @param need - how many permits it waits for
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(
-    channel: string,
-    rawName: string,
-    rule: WakeRule,
-    order: WaitOrder,
-    heir?: H,
-    need?: number,
-    kind?: ObjectKind,
-  ): Waiter<T, H> {
-    if (this.#closed) throw this.#shutdownError();
+  join<T>(kind: WaitingKind, channel: string, rawName: string, heir?: H, need = 1): Waiter<T, H> {
+    if (this.closed) throw this.#shutdownError();
     let subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) {
       this.#subscriptions.set(channel, (subscription = new Subscription<H>(channel, this)));
     }
-    let queue = subscription.queue(rawName, rule);
+    let queue = subscription.queue(rawName, kind.wakeRule);
     if (queue === undefined) {
       const turns = this.#restingTurns(channel, rawName) ?? new Turns(rawName);
       this.#resting.delete(channel);
-      subscription.add((queue = new WaitQueue<H>(subscription, rule, turns, kind)));
+      subscription.queues.push((queue = new WaitQueue<H>(subscription, kind.wakeRule, turns)));
     }
-    return queue.join<T>(order, heir, need);
+    return queue.join<T>(kind, heir, need);
   }
 
-  /** Everybody who waits. */
+  /** Every caller who waits. */
   *waiting(): Generator<Waiting<H>> {
-    for (const { queues } of this.#subscriptions.values()) {
-      for (const { rawName, kind, waiters } of queues) {
-        for (const { joinedAt, heir } of waiters) yield { rawName, kind, joinedAt, heir };
-      }
+    for (const { rawName, waiters } of this.#queues()) {
+      for (const { kind, joinedAt, heir } of waiters) if (kind !== undefined) yield { rawName, kind, joinedAt, heir };
     }
   }
 
@@ -194,16 +161,16 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
 
   /** Ends {@link listen}. */
   unlisten(channel: string): void {
-    if (this.#listeners.delete(channel) && !this.#closed) this.#subscriber.unsubscribe(channel);
+    if (this.#listeners.delete(channel) && !this.closed) this.subscriber.unsubscribe(channel);
   }
 
   /** Rejects every waiter and closes the subscriber. @param shutdownError - makes what they get, and who comes later */
   close(shutdownError = this.#shutdownError): void {
-    this.#closed = true;
+    this.closed = true;
     this.#shutdownError = shutdownError;
     this.#resting.clear();
     this.rejectAll(shutdownError);
-    this.#subscriber.close();
+    this.subscriber.close();
   }
 
   /** Rejects every waiter. @param makeError - makes what each queue gets */
@@ -221,31 +188,31 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
     return new Set(this.#queues().map(({ rawName }) => rawName));
   }
 
-  /** Lets the waiters for an object look again: it has become free, and no message may say so. */
-  wake(rawName: string): void {
-    for (const queue of this.#queues()) if (queue.rawName === rawName) queue.wakeAll();
+  /**
+   * Lets waiters look again: an object may have become free, and no message may say so.
+   * @param rawName - of the object. @default all: it cannot be known for whom something has changed
+   */
+  wakeAll(rawName?: string): void {
+    for (const queue of this.#queues()) if (rawName === undefined || queue.rawName === rawName) queue.wakeAll();
   }
 
-  /** Lets every waiter look again: it cannot be known for whom something has changed. */
-  wakeAll(): void {
-    for (const queue of this.#queues()) queue.wakeAll();
-  }
-
+  /** Subscribes the channel, however long it takes. */
   subscribe(channel: string): Promise<void> {
     this.#unused.delete(channel);
-    return this.#subscriber.subscribe(channel);
+    return this.subscriber.subscribe(channel);
   }
 
+  /** A channel has no waiters any more. @param subscribed - whether it had asked for a subscription */
   drop(subscription: Subscription<H>, subscribed: boolean): void {
     const { channel } = subscription;
     if (this.#subscriptions.get(channel) === subscription) this.#subscriptions.delete(channel);
-    if (!subscribed || this.#closed) return;
+    if (!subscribed || this.closed) return;
     if (this.#unused.size === 0) setImmediate(this.#unsubscribe);
     this.#unused.add(channel);
   }
 
   readonly #unsubscribe = (): void => {
-    if (!this.#closed) for (const channel of this.#unused) this.#subscriber.unsubscribe(channel);
+    if (!this.closed) for (const channel of this.#unused) this.subscriber.unsubscribe(channel);
     this.#unused.clear();
   };
 
@@ -262,33 +229,13 @@ export class Subscriptions<H extends object = object> implements SubscriptionOwn
   }
 
   #setInterrupted(interrupted: boolean): void {
-    this.#interrupted = interrupted;
-    if (!this.#closed) for (const queue of this.#queues()) queue.interrupted();
+    this.interrupted = interrupted;
+    if (!this.closed) for (const queue of this.#queues()) queue.interrupted();
   }
 
   #queues(): WaitQueue<H>[] {
     return [...this.#subscriptions.values()].flatMap(({ queues }) => queues);
   }
-}
-
-/** What a subscription needs of its table. */
-export interface SubscriptionOwner<H extends object = object> {
-  /** How long a waiter without a limit waits to become subscribed, in ms. */
-  readonly subscriptionTimeout: number;
-  /** Longest pause between two attempts of those who are not subscribed, in ms. */
-  readonly longestPause: number;
-  /** Whether a connection that listens is gone. */
-  readonly interrupted: boolean;
-  /** Whether Redis counts all who listen to a channel when it publishes a message. */
-  readonly countsReceivers: boolean;
-  /** How many listen to a channel, where Redis does not count them so; `undefined`: it cannot be asked. */
-  countListeners(channel: string): Promise<number | undefined>;
-  /** Nobody waits for a lock any more: its turns are kept for a while. */
-  rest(channel: string, turns: Turns): void;
-  /** Subscribes the channel, however long it takes. */
-  subscribe(channel: string): Promise<void>;
-  /** It has no waiters any more. @param subscribed - whether it had asked for a subscription */
-  drop(subscription: Subscription<H>, subscribed: boolean): void;
 }
 
 /**
@@ -298,85 +245,64 @@ export interface SubscriptionOwner<H extends object = object> {
  * semaphore and a permit-expirable semaphore of one name. So a queue is found by the raw name and the wake rule as
  * well, a message goes to every queue, and the channel is unsubscribed with the last of them.
  */
-export class Subscription<H extends object = object> implements QueueSubscription<H> {
+class Subscription<H extends object = object> implements QueueSubscription<H> {
   readonly channel: string;
-  readonly #host: SubscriptionOwner<H>;
+  readonly settings: SubscriptionSettings;
   /** Hardly ever more than one, and never more than a handful: so few names share a channel. */
-  readonly #queues: WaitQueue<H>[] = [];
+  readonly queues: WaitQueue<H>[] = [];
+  live = false;
+  readonly #table: Subscriptions<H>;
   #subscribing = false;
-  #live = false;
 
   /** Made by Subscriptions only. */
-  constructor(channel: string, host: SubscriptionOwner<H>) {
+  constructor(channel: string, table: Subscriptions<H>) {
     this.channel = channel;
-    this.#host = host;
-  }
-
-  /** Its queues; do not change them. */
-  get queues(): readonly WaitQueue<H>[] {
-    return this.#queues;
-  }
-
-  /** Whether messages arrive. */
-  get live(): boolean {
-    return this.#live;
+    this.settings = table.settings;
+    this.#table = table;
   }
 
   get heard(): boolean {
-    return this.#live && !this.#host.interrupted;
+    return this.live && !this.#table.interrupted;
   }
 
   /** Where objects of two names share it, the number of listeners says nothing about either. */
   get counted(): boolean {
-    return this.#queues.length === 1 && this.#host.countsReceivers;
+    return this.queues.length === 1 && this.#table.subscriber.countsReceivers;
   }
 
   async countListeners(): Promise<number | undefined> {
-    return this.#queues.length === 1 ? this.#host.countListeners(this.channel) : undefined;
-  }
-
-  get subscriptionTimeout(): number {
-    return this.#host.subscriptionTimeout;
-  }
-
-  get longestPause(): number {
-    return this.#host.longestPause;
+    return this.queues.length === 1 ? this.#table.subscriber.countListeners?.(this.channel) : undefined;
   }
 
   /** The queue of an object. @param rule - `undefined`: whatever its rule is */
   queue(rawName: string, rule?: WakeRule): WaitQueue<H> | undefined {
-    for (const queue of this.#queues) {
+    for (const queue of this.queues) {
       if (queue.rawName === rawName && (rule === undefined || queue.rule === rule)) return queue;
     }
     return undefined;
   }
 
-  /** Takes a queue in. */
-  add(queue: WaitQueue<H>): void {
-    this.#queues.push(queue);
-  }
-
   /** A queue is empty. */
   remove(queue: WaitQueue<H>): void {
-    const index = this.#queues.indexOf(queue);
-    if (index >= 0) this.#queues.splice(index, 1);
-    this.#host.rest(this.channel, queue.turns);
-    if (this.#queues.length === 0) this.#host.drop(this, this.#subscribing);
+    const index = this.queues.indexOf(queue);
+    if (index >= 0) this.queues.splice(index, 1);
+    this.#table.rest(this.channel, queue.turns);
+    if (this.queues.length === 0) this.#table.drop(this, this.#subscribing);
   }
 
   /** Subscribes, for all its queues together, and tells them when it is done. */
   listen(): void {
     if (this.#subscribing) return;
     this.#subscribing = true;
-    this.#host.subscribe(this.channel).then(
+    this.#table.subscribe(this.channel).then(
       () => {
-        this.#live = true;
-        for (const queue of [...this.#queues]) queue.subscribed();
+        this.live = true;
+        for (const queue of [...this.queues]) queue.subscribed();
       },
       (error: unknown) => {
         // A failed subscription is forgotten, so that the next waiter asks anew and is not failed by this one.
         this.#subscribing = false;
-        for (const queue of [...this.#queues]) queue.refused(error as Error);
+        for (const queue of [...this.queues]) queue.refused(error as Error);
       },
     );
   }
@@ -384,7 +310,7 @@ export class Subscription<H extends object = object> implements QueueSubscriptio
   /** A message of the channel. */
   message(text: string): void {
     // A queue that is emptied meanwhile leaves the list.
-    if (this.#queues.length === 1) this.#queues[0]!.message(text);
-    else for (const queue of [...this.#queues]) queue.message(text);
+    if (this.queues.length === 1) this.queues[0]!.message(text);
+    else for (const queue of [...this.queues]) queue.message(text);
   }
 }

@@ -7,6 +7,8 @@ import { Alarm } from '../util/Alarm';
 export const GIVE_WAY_MS = 5;
 /** The longest turn, in ms: slow sections must not keep others waiting for many times their length. */
 const MAX_TURN_MS = 20;
+/** Where Redis is far: a turn may take so many round trips, or nearly all of it would be the way from one to the next. */
+const MAX_TURN_ROUND_TRIPS = 16;
 /**
  * Most hand-overs of one turn while there is a process that makes none (a Java process takes the lock once per turn).
  * It gets at least a tenth of its fair share, which between two is one turn in twenty.
@@ -27,17 +29,20 @@ const MAX_SHORT_TURN_SCORE = 4;
 /** Where an unlock does not tell how many listen, at least this long passes between two counts, in ms. */
 const COUNT_INTERVAL_MS = 50;
 
-/** What the turns of a lock need of the queue of its waiters. */
-export interface TurnQueue {
-  /** Whether readers sleep. They go first. */
-  readonly readersSleep: boolean;
-  /** Whether the reply to an unlock tells how many listen, all of them for this lock. */
-  readonly counted: boolean;
+/** What the turns of a lock need of the channel. */
+export interface TurnSubscription {
   /** Whether messages arrive, so that this process is one of those who listen. */
   readonly heard: boolean;
+  /** Whether the reply to an unlock tells how many listen, all of them for this lock. */
+  readonly counted: boolean;
   /** Asks Redis how many listen. @returns `undefined` when that cannot be known */
   countListeners(): Promise<number | undefined>;
-  /** Its head may try now. */
+}
+
+/** The queue of those who wait for it. */
+interface TurnQueue {
+  readonly subscription: TurnSubscription;
+  readonly readersSleep: boolean;
   wakeHead(): void;
 }
 
@@ -54,7 +59,8 @@ export interface TurnQueue {
  * An unlock tells how many subscribers got its message. A cluster with classic pub/sub counts those of one node only:
  * there the process asks the nodes from time to time, and waits for its own message in any case.
  *
- * A turn has up to `maxHandOvers` hand-overs within {@link MAX_TURN_MS}. It is cut while another process that makes none
+ * A turn has up to `maxHandOvers` hand-overs within {@link MAX_TURN_MS}, or {@link MAX_TURN_ROUND_TRIPS} where that is
+ * longer; the shortest hand-over of this turn and the last is a round trip. It is cut while another process that makes none
  * takes short turns, which shows in how soon its unlock follows the one before.
  *
  * States: free (tries at each message) -> releasing (own unlock under way: messages are counted) -> giving way (so many
@@ -92,6 +98,12 @@ export class Turns {
   #handOverMs = 0;
   /** See {@link SHORT_TURN_SCORE}. */
   #shortTurnScore = 0;
+  /** The shortest time in which a hand-over of this turn, and of the last one that had any, was answered, in ms. */
+  #roundTripMs = Infinity;
+  #lastRoundTripMs = Infinity;
+
+  /** More than 0: this process has the lock, and passes it on before Redis knows. Fresh callers queue for it. */
+  #relays = 0;
 
   /** @param rawName - of the lock */
   constructor(rawName: string) {
@@ -101,7 +113,8 @@ export class Turns {
   /** Callers of this process wait from now on. */
   attach(queue: TurnQueue): void {
     this.#queue = queue;
-    this.#beginTurn(performance.now());
+    // Its queue ran empty for a moment, while its own waiters have the lock: others must not wait for another turn.
+    if (this.#handOvers === 0 && this.#relays === 0) this.#beginTurn(performance.now());
   }
 
   /** Nobody of this process waits any more; an unlock may still be under way. */
@@ -113,12 +126,12 @@ export class Turns {
 
   /** Whether it is still needed. */
   get needed(): boolean {
-    return this.#queue !== undefined || this.#releasing > 0 || this.#isEarly();
+    return this.#relays > 0 || this.#queue !== undefined || this.#releasing > 0 || this.#isEarly();
   }
 
   /** Whether others go first: a fresh caller does not attempt before it is woken. */
   get givesWay(): boolean {
-    return this.#toPass > 0 && !this.#alone && this.#isEarly();
+    return this.#relays > 0 || (this.#toPass > 0 && !this.#alone && this.#isEarly());
   }
 
   /** Readers of this process sleep, whom no message has reached yet: a writer lets one message pass. */
@@ -147,7 +160,7 @@ export class Turns {
    */
   mayHandOver(now: number, limit: number): boolean {
     const most = this.#shortTurnScore >= SHORT_TURN_SCORE ? Math.min(limit, HANDOVERS_BESIDE_SHORT_TURNS) : limit;
-    return this.#handOvers < most && now - this.#startedAt < MAX_TURN_MS;
+    return this.#handOvers < most && now - this.#startedAt < this.#longestMs;
   }
 
   /** The lock is handed on. @param deadline - monotonic time until which Redis would have kept it */
@@ -155,6 +168,22 @@ export class Turns {
     this.#handOvers++;
     this.#toldUntil = this.toldUntil(deadline);
     this.#free();
+  }
+
+  /** From now on the lock is passed on before Redis knows. */
+  beginRelay(): void {
+    this.#relays++;
+  }
+
+  /** Redis knows again who has it. @param free - whether those who came meanwhile may try now */
+  endRelay(free: boolean): void {
+    this.#relays--;
+    if (free && !this.givesWay) this.#queue?.wakeHead();
+  }
+
+  /** A hand-over was answered. @param sentAt - monotonic time just before it was sent */
+  answered(sentAt: number): void {
+    this.#roundTripMs = Math.min(this.#roundTripMs, performance.now() - sentAt);
   }
 
   /** Monotonic time until which other processes may sleep: the latest of this turn. @param deadline - the holder's */
@@ -168,6 +197,7 @@ export class Turns {
     this.#seen = this.#heard = 0;
     this.#shortest = Infinity;
     if (this.#handOvers > 0) this.#handOverMs = (performance.now() - this.#startedAt) / (this.#handOvers + 1);
+    this.#handOvers = 0;
   }
 
   /**
@@ -177,7 +207,7 @@ export class Turns {
    * @param listens - whether this process is one of them. Without a queue it is not, or only for a moment: then its own
    *   message soon counts as one that has passed. @default whether its queue hears messages
    */
-  released(receivers: number, listens = this.#queue?.heard === true): void {
+  released(receivers: number, listens = this.#queue?.subscription.heard === true): void {
     const queue = this.#queue;
     this.#releasing--;
     if (receivers < 0) {
@@ -185,7 +215,7 @@ export class Turns {
       if (this.#seen > 0) queue?.wakeHead();
       return;
     }
-    const counted = queue?.counted !== false;
+    const counted = queue?.subscription.counted !== false;
     if (!counted) this.#count(queue);
     const known = counted ? receivers : Math.max(receivers, this.#listeners ?? 1, 1);
     const others = Math.max(0, known - (listens ? 1 : 0));
@@ -217,7 +247,20 @@ export class Turns {
     return isTurn;
   }
 
+  /** The shortest hand-over of this turn and the last one, in ms; `Infinity`: there was none. */
+  get roundTripMs(): number {
+    return Math.min(this.#roundTripMs, this.#lastRoundTripMs);
+  }
+
+  /** The longest turn, in ms. A reply that hangs makes none longer, unless the replies of two turns do. */
+  get #longestMs(): number {
+    const { roundTripMs } = this;
+    return roundTripMs === Infinity ? MAX_TURN_MS : Math.max(MAX_TURN_MS, MAX_TURN_ROUND_TRIPS * roundTripMs);
+  }
+
   #beginTurn(now: number): void {
+    if (this.#roundTripMs < Infinity) this.#lastRoundTripMs = this.#roundTripMs;
+    this.#roundTripMs = Infinity;
     this.#startedAt = now;
     this.#handOvers = 0;
     this.#toldUntil = -Infinity;
@@ -236,7 +279,7 @@ export class Turns {
     if (performance.now() < this.#countAt) return;
     // Until it is answered.
     this.#countAt = Infinity;
-    void queue.countListeners().then((listeners) => {
+    void queue.subscription.countListeners().then((listeners) => {
       this.#listeners = listeners ?? this.#listeners;
       this.#countAt = performance.now() + COUNT_INTERVAL_MS;
     });

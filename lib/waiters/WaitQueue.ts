@@ -1,9 +1,8 @@
+import type { Attempt, Wait, Wake } from '../acquire/acquireWithin';
 import type { ObjectKind } from '../api';
 import { SubscriptionTimeoutError } from '../errors';
 import { Alarm } from '../util/Alarm';
-import { Polling, type PolledQueue } from './Polling';
-import { GIVE_WAY_MS, type TurnQueue, type Turns } from './Turns';
-import { Waiter, type WaiterQueue, type WaitOrder } from './Waiter';
+import { GIVE_WAY_MS, type TurnSubscription, type Turns } from './Turns';
 
 /**
  * Whom a message wakes among the waiters of its channel: a number is so many of them, `permits` are those that they are
@@ -35,26 +34,38 @@ export const permitWakeRule: WakeRule = (message) => readPermits(message) || 'no
  */
 export const latchWakeRule: WakeRule = (message) => (message === '0' || message === '1' ? 'all' : 'none');
 
+/** How waiters wait: `fifo` = one after the other, only the head attempts; `shared` = each for itself. */
+export type WaitOrder = 'fifo' | 'shared';
+
+/** How a kind of object has its callers wait. */
+export interface WaitingKind {
+  /** `undefined`: no caller waits, somebody only listens to the messages. */
+  readonly name: ObjectKind | undefined;
+  readonly waitOrder: WaitOrder;
+  readonly wakeRule: WakeRule;
+}
+
+/** Settings of the subscriptions. */
+export interface SubscriptionSettings {
+  /** How long a waiter without a limit waits to become subscribed, in ms. */
+  readonly subscriptionTimeout: number;
+  /** After how long without the connection, and how often then, waiters look again, in ms. */
+  readonly timeout: number;
+}
+
+/** First pause between two attempts of those who are not subscribed, in ms; it doubles. */
+const FIRST_PAUSE_MS = 500;
 /** Without a subscription, at most this many shared waiters attempt at once. */
 const SHARED_RETRIES = 10;
 /** Each of those that gets in wakes this many others: what it found may be there for them, too. */
 const FOLLOWERS = 2;
 
-/** What a queue needs of the subscription it shares. */
-export interface QueueSubscription<H extends object = object> {
+/** What a queue needs of the subscription that it shares. */
+export interface QueueSubscription<H extends object> extends TurnSubscription {
   readonly channel: string;
-  /** How long a waiter without a limit waits to become subscribed, in ms. */
-  readonly subscriptionTimeout: number;
-  /** Longest pause between two attempts of those whom no message reaches, in ms. */
-  readonly longestPause: number;
+  readonly settings: SubscriptionSettings;
   /** Whether the channel is subscribed, or will be again as soon as its connection is back. */
   readonly live: boolean;
-  /** Whether messages arrive. */
-  readonly heard: boolean;
-  /** See {@link TurnQueue}. */
-  readonly counted: boolean;
-  /** See {@link TurnQueue}. */
-  countListeners(): Promise<number | undefined>;
   /** Subscribes, for all its queues together, and tells them when it is done. */
   listen(): void;
   /** The queue is empty. */
@@ -74,41 +85,39 @@ export interface QueueSubscription<H extends object = object> {
  * again from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3. an
  * empty queue is not in the table.
  */
-export class WaitQueue<H extends object = object> implements PolledQueue, TurnQueue, WaiterQueue<H> {
+export class WaitQueue<H extends object = object> {
   /** The object's key in Redis. */
   readonly rawName: string;
   /** What its messages mean. */
   readonly rule: WakeRule;
   /** The turns that this process takes with others. */
   readonly turns: Turns;
-  /** Of a synchronizer. */
-  readonly kind: ObjectKind | undefined;
-  readonly #subscription: QueueSubscription<H>;
+  /** That of its channel. */
+  readonly subscription: QueueSubscription<H>;
   #head: Waiter<unknown, H> | undefined;
   /** Those behind the head. */
   #followers: Set<Waiter<unknown, H>> | undefined;
   #shared: Set<Waiter<unknown, H>> | undefined;
   /** Wakes the head when it is to look again. */
   #recheck: Alarm | undefined;
-  /** While a waiter listens and no message arrives. */
-  #polling: Polling | undefined;
+  /** Has waiters attempt after pauses, while one listens and no message arrives. */
+  #polling: Alarm | undefined;
+  #unheardSince = 0;
+  /** The next pause, in ms, and when it ends. */
+  #pause = 0;
+  #retryAt = 0;
   /** How many shared waiters are before the one that attempts next. */
   #retried = 0;
 
   /** Made by Subscriptions only. */
-  constructor(subscription: QueueSubscription<H>, rule: WakeRule, turns: Turns, kind?: ObjectKind) {
-    this.kind = kind;
-    this.#subscription = subscription;
+  constructor(subscription: QueueSubscription<H>, rule: WakeRule, turns: Turns) {
+    this.subscription = subscription;
     this.rawName = turns.rawName;
     this.rule = rule;
     this.turns = turns;
     turns.attach(this);
     // If the subscription is refused, the waiter subscribes again itself, and gets the error.
     if (turns.givesWay) this.listen();
-  }
-
-  get channel(): string {
-    return this.#subscription.channel;
   }
 
   /** The first of the FIFO waiters. */
@@ -119,7 +128,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
   /** The next waiter, where it may be handed the lock: the head, while it sleeps and no wake-up is on its way. */
   get heir(): H | undefined {
     const head = this.#head;
-    return head?.asleep === true && !head.wakeKept ? head.heir : undefined;
+    return head?.asleep === true && head.kept === undefined ? head.heir : undefined;
   }
 
   /** How many wait, FIFO and shared. */
@@ -138,11 +147,11 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
   /**
    * Adds a waiter.
    * @param heir - the acquisition that a holder of this process may hand the lock to
-   * @param need - how many permits it waits for. @default 1
+   * @param need - how many permits it waits for
    */
-  join<T>(order: WaitOrder, heir?: H, need = 1): Waiter<T, H> {
-    const waiter = new Waiter<T, H>(this, order, heir, need);
-    if (order === 'shared') (this.#shared ??= new Set()).add(waiter);
+  join<T>(kind: WaitingKind, heir: H | undefined, need: number): Waiter<T, H> {
+    const waiter = new Waiter<T, H>(this, kind, heir, need);
+    if (kind.waitOrder === 'shared') (this.#shared ??= new Set()).add(waiter);
     else if (this.#head === undefined) {
       this.#head = waiter;
       if (this.readersSleep) this.turns.giveWayToReaders();
@@ -155,41 +164,23 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     return (waiter.order === 'shared' || waiter === this.#head) && !this.turns.givesWay;
   }
 
+  /** Its head may try now. */
   wakeHead(): void {
     this.#head?.wake();
   }
 
+  /** Whether readers sleep. They go first. */
   get readersSleep(): boolean {
     if (this.#shared === undefined) return false;
     for (const waiter of this.#shared) if (waiter.asleep) return true;
     return false;
   }
 
-  get counted(): boolean {
-    return this.#subscription.counted;
-  }
-
-  get heard(): boolean {
-    return this.#subscription.heard;
-  }
-
-  countListeners(): Promise<number | undefined> {
-    return this.#subscription.countListeners();
-  }
-
-  get subscriptionTimeout(): number {
-    return this.#subscription.subscriptionTimeout;
-  }
-
-  get longestPause(): number {
-    return this.#subscription.longestPause;
-  }
-
   /** Subscribes, for all its waiters together, and tells them when it is done. @returns whether it is done already */
   listen(): boolean {
-    this.#subscription.listen();
+    this.subscription.listen();
     this.#poll();
-    return this.#subscription.live;
+    return this.subscription.live;
   }
 
   /** The channel is subscribed. A waiter that attempted before that may have missed a message. */
@@ -200,7 +191,7 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
 
   /** The connection that listens is gone, or it is back. */
   interrupted(): void {
-    if (!this.#subscription.live) return;
+    if (!this.subscription.live) return;
     this.#endPolling();
     this.#poll();
   }
@@ -211,58 +202,33 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     for (const waiter of this.waiters) waiter.refused(error);
   }
 
-  retryUnsubscribed(): void {
-    const sharers = [...(this.#shared ?? [])];
-    const retries = Math.min(SHARED_RETRIES, sharers.length);
-    for (let i = 0; i < retries; i++) sharers[(this.#retried + i) % sharers.length]!.attemptUnsubscribed();
-    this.#retried = sharers.length === 0 ? 0 : (this.#retried + retries) % sharers.length;
-    this.#head?.attemptUnsubscribed();
-  }
-
-  expire(since: number): number {
-    const now = performance.now();
-    let next = now + this.subscriptionTimeout;
-    for (const waiter of this.waiters) {
-      if (waiter.timed) continue;
-      const due = Math.max(since, waiter.joinedAt) + this.subscriptionTimeout;
-      if (due <= now) waiter.reject(new SubscriptionTimeoutError(this.channel, this.subscriptionTimeout));
-      else next = Math.min(next, due);
-    }
-    return next;
-  }
-
   /** A message of the channel. */
   message(text: string): void {
     const whom = this.rule(text);
     if (whom === 'none') return;
     if (typeof whom === 'number') return this.wakeSome(whom);
-    if (typeof whom === 'object') return this.wakeFitting(whom.permits);
+    if (typeof whom === 'object') return this.wakeSome(whom.permits, true);
     for (const waiter of this.#shared ?? []) waiter.wake();
     if (this.turns.message()) this.#head?.wake();
   }
 
-  /** Wakes so many shared waiters that have no wake-up yet, the longest waiting first. */
-  wakeSome(count: number): void {
+  /**
+   * Wakes so many shared waiters that have no wake-up yet, the longest waiting first.
+   * @param permits - `true`: those that this many permits are enough for
+   */
+  wakeSome(count: number, permits = false): void {
     let left = count;
     for (const waiter of this.#shared ?? []) {
       if (left === 0) return;
-      if (waiter.wake()) left--;
-    }
-  }
-
-  /** Wakes the shared waiters that this many permits are enough for, the longest waiting first. */
-  wakeFitting(permits: number): void {
-    let left = permits;
-    for (const waiter of this.#shared ?? []) {
-      if (left === 0) return;
-      if (waiter.need <= left && waiter.wake()) left -= waiter.need;
+      const need = permits ? waiter.need : 1;
+      if (need <= left && waiter.wake()) left -= need;
     }
   }
 
   /** Messages may have been lost: everybody who may attempt looks again. */
   wakeAll(): void {
-    for (const waiter of this.#shared ?? []) waiter.lookAgain();
-    this.#head?.lookAgain();
+    for (const waiter of this.#shared ?? []) waiter.wake('doubt');
+    this.#head?.wake('doubt');
   }
 
   /** Redis cannot be reached: each waiter finds out for itself, and now. */
@@ -284,18 +250,14 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     return true;
   }
 
-  beginTurn(now: number): void {
-    this.turns.begin(now);
-  }
-
   /** A waiter leaves. @param awake - whether it did not sleep */
   remove(waiter: Waiter<unknown, H>, awake: boolean): void {
     const { leaseMs } = waiter;
     if (waiter.order === 'shared') {
       // A wake-up that it did not use, or used in vain, goes to another waiter.
-      const handsOn = waiter.wakeKept || (waiter.woken && leaseMs === undefined);
+      const handsOn = waiter.kept !== undefined || (waiter.woken !== undefined && leaseMs === undefined);
       const there = this.#shared?.delete(waiter) === true;
-      if (there && leaseMs !== undefined && !this.heard) this.wakeSome(FOLLOWERS);
+      if (there && leaseMs !== undefined && !this.subscription.heard) this.wakeSome(FOLLOWERS);
       else if (there && handsOn) this.wakeSome(1);
     } else if (waiter === this.#head) {
       this.#head = this.#followers?.values().next().value;
@@ -311,23 +273,73 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
   }
 
   #endPolling(): void {
-    this.#polling?.end();
+    this.#polling?.off();
     this.#polling = undefined;
   }
 
-  /** Waiters listen: while no message arrives they attempt without. */
+  /**
+   * Waiters listen: while no message arrives (the channel is not subscribed yet, or the connection that listens is gone)
+   * they attempt without, after pauses. A gap of a live subscription heals by itself, and its end wakes the waiters: they
+   * attempt only when it lasts.
+   */
   #poll(): void {
-    if (!this.heard) this.#polling ??= new Polling(this, this.#subscription.live);
+    const { heard, live, settings } = this.subscription;
+    if (heard || this.#polling !== undefined) return;
+    this.#polling = new Alarm(() => this.#pollDue(), true);
+    this.#unheardSince = performance.now();
+    this.#pause = live ? settings.timeout : Math.min(FIRST_PAUSE_MS, settings.timeout);
+    this.#retryAt = this.#unheardSince + this.#pause;
+    this.#pollDue();
+  }
+
+  #pollDue(): void {
+    const { live, settings } = this.subscription;
+    const now = performance.now();
+    const expiresAt = live ? Infinity : this.#expire(now);
+    const retries = now >= this.#retryAt;
+    if (retries) {
+      this.#pause = Math.min(2 * this.#pause, settings.timeout);
+      this.#retryAt = now + this.#pause;
+    }
+    this.#polling?.set(Math.min(this.#retryAt, expiresAt));
+    if (retries) this.#retryUnsubscribed();
+  }
+
+  /** The head, and some of the shared waiters, attempt without a subscription. */
+  #retryUnsubscribed(): void {
+    const sharers = [...(this.#shared ?? [])];
+    const retries = Math.min(SHARED_RETRIES, sharers.length);
+    for (let i = 0; i < retries; i++) sharers[(this.#retried + i) % sharers.length]!.attemptUnsubscribed();
+    this.#retried = sharers.length === 0 ? 0 : (this.#retried + retries) % sharers.length;
+    this.#head?.attemptUnsubscribed();
+  }
+
+  /**
+   * Rejects those without a limit whose time to become subscribed is up.
+   * @returns when the time of the next may be up, be it one who joins from now on
+   */
+  #expire(now: number): number {
+    const { channel, settings } = this.subscription;
+    const { subscriptionTimeout } = settings;
+    let next = now + subscriptionTimeout;
+    for (const waiter of this.waiters) {
+      if (waiter.timed) continue;
+      const due = Math.max(this.#unheardSince, waiter.joinedAt) + subscriptionTimeout;
+      if (due <= now) waiter.reject(new SubscriptionTimeoutError(channel, subscriptionTimeout));
+      else next = Math.min(next, due);
+    }
+    return next;
   }
 
   #succeed(former: Waiter<unknown, H>, awake: boolean): void {
     const { leaseMs } = former;
     const head = this.#head;
     if (head === undefined) return;
-    if (!this.#subscription.live || (leaseMs === undefined && awake)) head.wake();
+    if (!this.subscription.live || (leaseMs === undefined && awake)) head.wake();
     // A message that came during the successful attempt is mostly that of the unlock that let it in. The successor is
     // woken for it only if nothing happens for a while: awake, it could not be handed the lock.
-    else if (leaseMs !== undefined) this.recheckIn(head, former.wakeKept ? Math.min(GIVE_WAY_MS, leaseMs) : leaseMs);
+    else if (leaseMs !== undefined)
+      this.recheckIn(head, former.kept !== undefined ? Math.min(GIVE_WAY_MS, leaseMs) : leaseMs);
     // else: it gave up while asleep, and its timer serves the successor as well
   }
 
@@ -335,7 +347,181 @@ export class WaitQueue<H extends object = object> implements PolledQueue, TurnQu
     this.#recheck?.off();
     this.turns.detach();
     this.#endPolling();
-    this.#subscription.remove(this);
+    this.subscription.remove(this);
+  }
+}
+
+/** Resolves a sleep. From a method, so that a waiter for any `T` is one for `unknown`. */
+type Sleeper<T> = { wake(wake: Wake<T>): void }['wake'];
+
+/** Why a waiter was woken: a message came, or one may have been missed. */
+type Reason = 'message' | 'doubt';
+
+/**
+ * One waiter of a queue, and its wait as the waiting loop sees it: a latch that keeps one wake-up.
+ *
+ * States: awake (a wake-up that comes now is kept) <-> listening (until subscribed, or woken) | asleep -> left.
+ */
+export class Waiter<T, H extends object = object> implements Wait<T> {
+  /** The kind of the object that its caller waits for; `undefined`: nobody waits, see {@link WaitingKind}. */
+  readonly kind: ObjectKind | undefined;
+  readonly order: WaitOrder;
+  /** The acquisition that waits here, for a holder of this process that hands its lock over. */
+  readonly heir: H | undefined;
+  /** How many permits it waits for. */
+  readonly need: number;
+  readonly joinedAt = performance.now();
+  timed = false;
+  /** For how many ms it has acquired; `undefined`: it has not. */
+  leaseMs: number | undefined;
+  readonly #queue: WaitQueue<H>;
+  /** Whether it has begun to attempt. */
+  #begun = false;
+  /** A wake-up that came while it was awake, kept for its next sleep. */
+  kept: Reason | undefined;
+  /** Why it was woken; `undefined`: it was not, or it has gone back to sleep. After a message it is likely to acquire. */
+  woken: Reason | undefined;
+  /** Ends its sleep, or its wait for the subscription. These two instead of a deferred promise: thousands may sleep. */
+  #sleeper: Sleeper<T> | undefined;
+  #failSleep: ((error: Error) => void) | undefined;
+  /** Whether it waits for the subscription. */
+  #listening = false;
+  #error: Error | undefined;
+  #alarm: Alarm | undefined;
+  /** Whether it attempts although it is not subscribed, until it is. */
+  #unsubscribed = false;
+
+  /** Made by its queue only. */
+  constructor(queue: WaitQueue<H>, { name, waitOrder }: WaitingKind, heir: H | undefined, need: number) {
+    this.#queue = queue;
+    this.kind = name;
+    this.order = waitOrder;
+    this.heir = heir;
+    this.need = need;
+  }
+
+  /** Whether it sleeps. */
+  get asleep(): boolean {
+    return this.#sleeper !== undefined && !this.#listening;
+  }
+
+  get isTurn(): boolean {
+    return this.#queue.mayBegin(this);
+  }
+
+  listen(): Promise<void> | undefined {
+    this.#begun = true;
+    if (this.#queue.listen()) this.#unsubscribed = false;
+    // No message reaches it yet, but it was sent to attempt all the same.
+    else if (!this.#unsubscribed) {
+      this.#listening = true;
+      return this.#endedByOthers() as Promise<void>;
+    }
+    return undefined;
+  }
+
+  sleep(retryInMs: number, inDoubt = false): Promise<Wake<T>> {
+    const queue = this.#queue;
+    if (this.#error !== undefined) return Promise.reject(this.#error);
+    // Woken in vain: there are fewer permits than it needs, but perhaps enough for those who need fewer.
+    if (this.woken !== undefined && this.need > 1) queue.wakeSome(this.need - 1, true);
+    this.woken = this.kept;
+    this.kept = undefined;
+    if (this.woken !== undefined) return Promise.resolve(undefined);
+    // One that has not begun gives way: it tries at the next message, or when there is none.
+    const ms = this.#begun || retryInMs !== Infinity ? retryInMs : GIVE_WAY_MS;
+    if (!queue.recheckIn(this, ms) && ms !== Infinity && (inDoubt || this.order === 'shared')) {
+      this.#alarm ??= new Alarm(() => this.wake('doubt'), true);
+      this.#alarm.set(performance.now() + Math.max(1, ms));
+    }
+    return this.#endedByOthers();
+  }
+
+  #endedByOthers(): Promise<Wake<T>> {
+    return new Promise((resolve, reject) => {
+      this.#sleeper = resolve;
+      this.#failSleep = reject;
+    });
+  }
+
+  /**
+   * Wakes it, or keeps the wake-up when it is not asleep.
+   * @param reason - @default a message says that it may acquire
+   * @returns whether it had none kept before
+   */
+  wake(reason: Reason = 'message'): boolean {
+    if (this.#listening) this.#unsubscribed = true;
+    const sleeper = this.#endSleep();
+    if (sleeper !== undefined) {
+      this.woken = reason;
+      sleeper(undefined);
+      return true;
+    }
+    const isNew = this.kept === undefined;
+    if (this.kept !== 'message') this.kept = reason;
+    return isNew;
+  }
+
+  /** Wakes it with an attempt that a holder makes for it: a hand-over. It must be asleep. */
+  wakeWith(attempt: Promise<Attempt<T>>): void {
+    this.#endSleep()?.({ attempt });
+  }
+
+  /** Ends its sleep with an error: this one, or the one it is about to begin. */
+  reject(error: Error): void {
+    this.#error = error;
+    const failSleep = this.#failSleep;
+    this.#endSleep();
+    failSleep?.(error);
+  }
+
+  /** Wakes it for an attempt, even if it is not subscribed. */
+  attemptUnsubscribed(): void {
+    this.#unsubscribed = true;
+    this.wake('doubt');
+  }
+
+  /** Messages arrive from now on. An attempt before that may have missed one: it makes another. */
+  subscribed(): void {
+    if (this.#listening) this.#endSleep()?.(undefined);
+    if (!this.#unsubscribed) return;
+    this.#unsubscribed = false;
+    this.wake('doubt');
+  }
+
+  /** It cannot be subscribed. */
+  refused(error: Error): void {
+    if (this.#listening || this.#unsubscribed) this.reject(error);
+  }
+
+  /**
+   * It has acquired for so many ms: unless woken, its successor need not look again before. `undefined`: it has not.
+   */
+  acquiredFor(leaseMs: number | undefined): void {
+    this.leaseMs = leaseMs;
+  }
+
+  /** It has acquired by an attempt of its own, not by a hand-over. */
+  beginTurn(now: number): void {
+    if (this.order === 'fifo') this.#queue.turns.begin(now);
+  }
+
+  connectionLost(): void {
+    this.#queue.connectionLost();
+  }
+
+  leave(): void {
+    const awake = !this.asleep;
+    this.#endSleep();
+    this.#queue.remove(this, awake);
+  }
+
+  #endSleep(): Sleeper<T> | undefined {
+    const sleeper = this.#sleeper;
+    this.#sleeper = this.#failSleep = undefined;
+    this.#listening = false;
+    this.#alarm?.off();
+    return sleeper;
   }
 }
 

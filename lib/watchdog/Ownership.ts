@@ -32,12 +32,12 @@ export interface Portion {
   readonly fields: readonly string[];
 }
 
-/** All sets of values of one group that one owner has. */
-export interface ValueIndex {
-  /** Monotonic time until which Redis certainly keeps all these values, each for the last of those that cover it. */
-  keptUntil(fields: readonly string[]): number;
-  /** The values of an ownership in portions. */
-  portionsOf(ownership: Ownership): readonly Portion[];
+/** A lock that is passed on within this process before Redis knows. */
+export interface Passing {
+  /** Monotonic time until which Redis keeps the lock for this process, whoever of it has it. */
+  readonly deadline: number;
+  /** An acquisition that got the lock so was given up. @returns whether it has it, and so what it has is handled */
+  drop(acquisition: object): boolean;
 }
 
 /** One acquisition: what one `unlock` releases, and what the public `LockHold` stands for. */
@@ -60,10 +60,13 @@ export interface Hold {
    * renews it. @default 0
    */
   readonly maxStallMs?: number | undefined;
-  /** Whether it is left to expire: it is not released, and its end is not reported as a loss. */
-  expires?: boolean;
-  /** Whether it was released. */
-  released: boolean;
+  /**
+   * Whether it is left to expire, and not released. Its end is then reported as a loss only if its object was `dropped`:
+   * somebody may still work under it, and use its signal.
+   */
+  expires?: boolean | 'dropped';
+  /** Whether it was released, and whether that was by `detach`. */
+  released: boolean | 'detached';
   /** Records its end, if there was a telemetry subscriber when it began. */
   trace?: HoldEnd | undefined;
   /** How it was acquired. */
@@ -110,7 +113,7 @@ export class Ownership implements OwnershipIdentity {
   readonly values: GroupValues | undefined;
   readonly renewal: Renewal;
   /** For a group lock: all sets of values of its owner, while it is in the table. */
-  owned: ValueIndex | undefined;
+  owned: OwnedValues | undefined;
   /** For a group lock in the table: the other ownerships of its owner that share a value with it. */
   overlapping: readonly Ownership[] | undefined;
   /** Its holds, in the order in which they were acquired. */
@@ -123,6 +126,13 @@ export class Ownership implements OwnershipIdentity {
   acquiring = false;
   /** The section for which the acquisition under way is made; other calls wait for that whole section. */
   acquirer: Scope | undefined;
+  /** Monotonic time just before the last command was sent with which Redis confirmed that it has the lock. */
+  confirmedAt = -Infinity;
+  /**
+   * Set while Redis may have the lock under the name of another thread of this process: no command may name this owner,
+   * and it counts as one that releases.
+   */
+  passing: Passing | undefined;
   /** The number of rollbacks under way. The table keeps this ownership until they have ended. */
   rollbacks = 0;
   #idle: DeferredPromise<void> | undefined;
@@ -140,6 +150,11 @@ export class Ownership implements OwnershipIdentity {
     this.renewal = identity.renewal;
   }
 
+  /** Whether it is of permits; else it is of a lock. */
+  get ofPermits(): boolean {
+    return this.kind === 'permit' || this.kind === 'semaphore';
+  }
+
   /** Adds a hold. Copies, because a push to an empty array would reserve room for 17 elements. */
   add(hold: Hold): void {
     this.holds = this.holds.length === 0 ? [hold] : [...this.holds, hold];
@@ -150,39 +165,26 @@ export class Ownership implements OwnershipIdentity {
     this.holds = gone.length === this.holds.length ? NO_HOLDS : this.holds.filter((hold) => !gone.includes(hold));
   }
 
-  /** The longest `watchdogMs` of its holds without a lease, in ms; 0 if every hold has a lease. */
+  /** The longest `watchdogMs` of its holds without a lease, in ms; 0 if all have one, or while Redis does not know it. */
   get watchdogMs(): number {
-    let longest = 0;
-    for (const hold of this.holds) {
-      if (hold.leaseMs === -1 && hold.watchdogMs > longest) longest = hold.watchdogMs;
-    }
-    return longest;
+    return this.passing === undefined ? longest(this.holds, watchdogMsOf) : 0;
   }
 
   /**
    * The longest `maxStallMs` of its holds without a lease, in ms; 0 if the watchdog thread renews none of them.
    */
   get maxStallMs(): number {
-    let longest = 0;
-    for (const { leaseMs, maxStallMs = 0 } of this.holds) {
-      if (leaseMs === -1 && maxStallMs > longest) longest = maxStallMs;
-    }
-    return longest;
+    return this.passing === undefined ? longest(this.holds, maxStallMsOf) : 0;
   }
 
   /** Monotonic end of the longest lease of its holds; `Infinity` if the watchdog renews one of them. */
   get leaseEnd(): number {
-    let end = 0;
-    for (const hold of this.holds) if (hold.leaseEnd > end) end = hold.leaseEnd;
-    return end;
+    return longest(this.holds, ({ leaseEnd }) => leaseEnd);
   }
 
   /** How long Redis must keep the lock for its holds, in ms from `now`; 0 without holds. */
   remainingMs(now: number): number {
-    let ms = 0;
-    for (const hold of this.holds) {
-      ms = Math.max(ms, hold.leaseMs === -1 ? hold.watchdogMs : leaseUntil(now, hold.leaseEnd));
-    }
+    const ms = longest(this.holds, (hold) => (hold.leaseMs === -1 ? hold.watchdogMs : leaseUntil(now, hold.leaseEnd)));
     // A rounding error is no time.
     return Math.ceil(ms - 1e-6);
   }
@@ -202,11 +204,7 @@ export class Ownership implements OwnershipIdentity {
    * @param now - monotonic time before that command is sent
    */
   keptUntil(now: number): number {
-    let end = 0;
-    for (const hold of this.holds) {
-      end = Math.max(end, hold.leaseMs === -1 ? confirmedUntil(now, hold.watchdogMs) : hold.leaseEnd);
-    }
-    return end;
+    return longest(this.holds, (hold) => (hold.leaseMs === -1 ? confirmedUntil(now, hold.watchdogMs) : hold.leaseEnd));
   }
 
   /**
@@ -234,29 +232,27 @@ export class Ownership implements OwnershipIdentity {
 
   /** Call when a release has ended, with success or with an error. */
   endRelease(): void {
-    if (--this.#releases > 0) return;
-    this.recheck();
-    this.overlapping?.forEach((other) => other.recheck());
+    if (--this.#releases === 0) this.#recheckAll();
   }
 
   /** Resolves when no release is under way. The caller must then check again. */
   whenReleased(): Promise<void> {
-    if (!this.releasing) return Promise.resolve();
-    this.#released ??= pDefer<void>();
-    return this.#released.promise;
+    return this.releasing ? (this.#released ??= pDefer<void>()).promise : Promise.resolve();
   }
 
   /** Resolves when no acquisition is under way, or no holds are left. The caller must then check again. */
   whenIdle(): Promise<void> {
-    if (!this.unsettled) return Promise.resolve();
-    this.#idle ??= pDefer<void>();
-    return this.#idle.promise;
+    return this.unsettled ? (this.#idle ??= pDefer<void>()).promise : Promise.resolve();
   }
 
   /** The acquisition under way has ended. */
   ended(): void {
     this.acquiring = false;
     this.acquirer = undefined;
+    this.#recheckAll();
+  }
+
+  #recheckAll(): void {
     this.recheck();
     this.overlapping?.forEach((other) => other.recheck());
   }
@@ -275,6 +271,16 @@ export class Ownership implements OwnershipIdentity {
     this.#released = undefined;
   }
 }
+
+/** The longest of the times that holds have; 0 without holds. */
+function longest(holds: readonly Hold[], of: (hold: Hold) => number): number {
+  let most = 0;
+  for (const hold of holds) most = Math.max(most, of(hold));
+  return most;
+}
+
+const watchdogMsOf = ({ leaseMs, watchdogMs }: Hold): number => (leaseMs === -1 ? watchdogMs : 0);
+const maxStallMsOf = ({ leaseMs, maxStallMs = 0 }: Hold): number => (leaseMs === -1 ? maxStallMs : 0);
 
 /**
  * Until when a confirmed lease certainly belongs to this client: counted from before the command was sent, less a
@@ -348,4 +354,92 @@ export interface Renewal {
   renew(batch: readonly Renewable[], leaseMs: number): Promise<readonly Renewed[]>;
   /** Two ownerships may share a batch if this is equal: the slot on a cluster; otherwise the same for all. */
   batchOf(one: Renewable): string | number;
+}
+
+const NOBODY: readonly Ownership[] = [];
+
+/**
+ * The sets of values of one group that one owner holds or acquires, by their values. A single set, which is the usual
+ * case, needs no index: it may have tens of thousands of values.
+ */
+export class OwnedValues {
+  readonly #all = new Set<Ownership>();
+  /** The ownerships that cover a value. Values that the same ones cover mostly have the same list. */
+  readonly #byField = new Map<string, readonly Ownership[]>();
+
+  /** Whether there are none. */
+  get isEmpty(): boolean {
+    return this.#all.size === 0;
+  }
+
+  /** Adds an ownership, and connects it with those that share a value with it. */
+  add(ownership: Ownership): void {
+    ownership.overlapping = this.sharing(ownership.values!.fields);
+    for (const other of ownership.overlapping) other.overlapping = [...other.overlapping!, ownership];
+    this.#all.add(ownership);
+    if (this.#byField.size > 0) this.#index(ownership);
+  }
+
+  /** Removes an ownership; those that wait for it check again. */
+  remove(ownership: Ownership): void {
+    for (const other of ownership.overlapping!) {
+      other.overlapping = other.overlapping!.filter((one) => one !== ownership);
+    }
+    ownership.overlapping = [];
+    ownership.recheck();
+    this.#all.delete(ownership);
+    if (this.#byField.size > 0)
+      this.#change(ownership, (covering = NOBODY) => covering.filter((one) => one !== ownership));
+  }
+
+  /** The ownerships that cover one of these values, each once. */
+  sharing(fields: readonly string[]): Ownership[] {
+    if (this.#byField.size === 0) for (const ownership of this.#all) this.#index(ownership);
+    return [...new Set(this.#lists(fields).flat())];
+  }
+
+  /** Monotonic time until which Redis certainly keeps all these values, each for the last of those that cover it. */
+  keptUntil(fields: readonly string[]): number {
+    const ends = this.#lists(fields).map((covering) => Math.max(...covering.map(({ deadline }) => deadline)));
+    return Math.min(...ends);
+  }
+
+  /** The values of an ownership in portions. */
+  portionsOf(ownership: Ownership): readonly Portion[] {
+    const { fields } = ownership.values!;
+    if (ownership.overlapping!.length === 0) return [{ others: NOBODY, fields }];
+    const portions = new Map<readonly Ownership[], string[]>();
+    for (const field of fields) {
+      const covering = this.#byField.get(field)!;
+      const portion = portions.get(covering);
+      if (portion === undefined) portions.set(covering, [field]);
+      else portion.push(field);
+    }
+    return [...portions].map(([covering, part]) => ({
+      others: covering.filter((one) => one !== ownership),
+      fields: part,
+    }));
+  }
+
+  #lists(fields: readonly string[]): (readonly Ownership[])[] {
+    const lists = new Set<readonly Ownership[]>();
+    if (this.#byField.size > 0) for (const field of fields) lists.add(this.#byField.get(field) ?? NOBODY);
+    return [...lists];
+  }
+
+  #index(ownership: Ownership): void {
+    this.#change(ownership, (covering = NOBODY) => [...covering, ownership]);
+  }
+
+  /** Changes the lists of all values of an ownership: each different list once, so that values still share them. */
+  #change(ownership: Ownership, change: (covering?: readonly Ownership[]) => readonly Ownership[]): void {
+    const changed = new Map<readonly Ownership[] | undefined, readonly Ownership[]>();
+    for (const field of ownership.values!.fields) {
+      const before = this.#byField.get(field);
+      let after = changed.get(before);
+      if (after === undefined) changed.set(before, (after = change(before)));
+      if (after.length > 0) this.#byField.set(field, after);
+      else this.#byField.delete(field);
+    }
+  }
 }

@@ -3,15 +3,16 @@ import { lostChannel } from '../util/channels';
 import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
+import { callListener } from '../util/listeners';
 import { runOutside } from '../util/outside';
-import { Leftovers } from '../acquire/Rollback';
-import type { Loss } from './losses';
-import { OwnedValues } from './OwnedValues';
+import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
+import { endsUndo, Leftovers, type Why } from '../acquire/Rollback';
 import {
+  OwnedValues,
   confirmedUntil,
   type GroupValues,
   type Hold,
-  Ownership,
+  type Ownership,
   type OwnershipIdentity,
   ownershipKey,
 } from './Ownership';
@@ -21,6 +22,21 @@ export interface LockLost {
   readonly name: string;
   readonly threadId: number;
   readonly cause: LockLostError;
+}
+
+/** How a hold ends by a command of its owner: a release, a hand-over, or `detach`. */
+export interface Ending<R> {
+  /** Sends the command. */
+  readonly send: (record: SendRecord) => Promise<R>;
+  /**
+   * Undoes in the background what the command may have left.
+   * @param sent - its record, if it was sent
+   */
+  readonly undo?: (why: Why, sent: SendRecord | undefined) => void;
+  /** It has failed. */
+  readonly failed?: (error: unknown, record: SendRecord) => void;
+  /** Redis has answered. @throws if the hold was gone */
+  readonly answered: (reply: R, record: SendRecord) => void;
 }
 
 /**
@@ -57,7 +73,7 @@ export class OwnershipTable {
    */
   get busy(): boolean {
     for (const { releasing, rollbacks, holds } of this.#ownerships.values()) {
-      if ((releasing && rollbacks === 0) || holds.some(({ expires }) => expires !== true)) return true;
+      if ((releasing && rollbacks === 0) || holds.some(({ expires }) => !expires)) return true;
     }
     return false;
   }
@@ -78,8 +94,7 @@ export class OwnershipTable {
   }
 
   /** Adds an ownership; there must be none with its key. The caller then adds a hold to it or calls {@link tidy}. */
-  open(identity: OwnershipIdentity): Ownership {
-    const ownership = identity instanceof Ownership ? identity : new Ownership(identity);
+  open(ownership: Ownership): Ownership {
     this.#ownerships.set(ownership.key, ownership);
     if (ownership.values !== undefined) {
       const key = ownershipKey(ownership.rawName, ownership.owner);
@@ -111,12 +126,51 @@ export class OwnershipTable {
    */
   add(ownership: Ownership, hold: Hold, deadline: number): void {
     ownership.add(hold);
-    if (deadline > ownership.deadline) ownership.deadline = deadline;
+    const until = Math.min(deadline, ownership.passing?.deadline ?? Infinity);
+    if (until > ownership.deadline) ownership.deadline = until;
     this.watcher?.changed(ownership);
+  }
+
+  /**
+   * Ends a hold by a command of its owner. It ends at once, whatever happens to the command.
+   * @param hold - one of the ownership; `undefined`: all holds stay, and only what Redis has of them changes
+   * @throws what `send` and `answered` throw
+   */
+  async end<R>(
+    ownership: Ownership,
+    hold: Hold | undefined,
+    { send, undo, failed, answered }: Ending<R>,
+  ): Promise<void> {
+    const record = newSendRecord();
+    // Before the hold is removed: the next acquisition of this thread waits for the command.
+    ownership.beginRelease();
+    if (hold !== undefined) this.release(ownership, hold);
+    let reply: R;
+    try {
+      const sent = send(record);
+      // In the same turn as the send: the hold must not be renewed any more, whatever happens to the command. After the
+      // send, so that the server works meanwhile.
+      if (hold !== undefined) this.update(ownership);
+      reply = await sent;
+      if (record.unconfirmed === true) undo?.('unconfirmed', record);
+    } catch (error) {
+      // No caller owns the hold any more, whatever the error. What is passed on is undone there. A command that was never sent will not run later: only the
+      // hold is left, and the undo may use any connection.
+      if (!endsUndo(error) && !record.cancelled) undo?.('released', record.sends === 0 ? undefined : record);
+      failed?.(error, record);
+      if (hold?.released === true) hold.trace?.released(error);
+      throw error;
+    } finally {
+      ownership.endRelease();
+      this.tidy(ownership);
+    }
+    answered(reply, record);
+    hold?.trace?.released();
   }
 
   /** A hold is released by its owner. {@link update} must follow. @returns whether it was held */
   release(ownership: Ownership, hold: Hold): boolean {
+    hold.released = true;
     const held = ownership.holds.includes(hold);
     if (held) this.#part(ownership, ownership.holds.length === 1 ? ownership.holds : [hold]);
     return held;
@@ -148,11 +202,11 @@ export class OwnershipTable {
     this.watcher?.changed(ownership);
   }
 
-  /** Leaves a hold to expire when its last renewal or its lease ends. That is not reported as a loss. */
-  letExpire(ownership: Ownership, hold: Hold): void {
+  /** Leaves a hold to expire when its last renewal or its lease ends. @param how - as `Hold.expires` */
+  letExpire(ownership: Ownership, hold: Hold, how: true | 'dropped' = true): void {
     if (!ownership.holds.includes(hold)) return;
-    hold.expires = true;
-    hold.trace?.released();
+    hold.expires = how;
+    if (how === true) hold.trace?.released();
     this.onReleased?.();
     if (hold.leaseMs === NO_LEASE) {
       hold.leaseEnd = Math.min(ownership.deadline, confirmedUntil(performance.now(), hold.watchdogMs));
@@ -182,12 +236,7 @@ export class OwnershipTable {
     return true;
   }
 
-  /** Whether Redis may still have a hold of this owner that this client has reported as lost, or has given up. */
-  isLeftover(ownership: Ownership): boolean {
-    return this.#leftovers.remainingMs(ownership.key) > 0;
-  }
-
-  /** How long Redis may still have such a hold, in ms; 0 if it has none. */
+  /** How long Redis may still have a hold of this owner that this client has reported as lost, in ms; 0: it has none. */
   leftoverMs(ownership: Ownership): number {
     return this.#leftovers.remainingMs(ownership.key);
   }
@@ -200,7 +249,8 @@ export class OwnershipTable {
     const tell: (() => void)[] = [];
     const lose = (ownership: Ownership, { holds = ownership.holds, why, options, how }: Loss): void => {
       if (holds.length === 0) return;
-      const cause = new LockLostError(ownership.name, ownership.threadId, why, options);
+      const { name, threadId, ofPermits: permits } = ownership;
+      const cause = new LockLostError(name, threadId, why, { ...options, permits });
       if (how === undefined) this.mayRemain(ownership, ...holds);
       this.#part(ownership, holds);
       const lost = holds.filter(({ expires }) => expires !== true);
@@ -233,9 +283,8 @@ export class OwnershipTable {
   ended(ownership: Ownership, failed: object | undefined): void {
     ownership.ended();
     this.tidy(ownership);
-    if (this.#sectionQueues === undefined) return;
-    this.#sectionQueues.free(ownership);
-    if (failed !== undefined) this.#sectionQueues.free(failed);
+    this.#sectionQueues?.free(ownership);
+    if (failed !== undefined) this.#sectionQueues?.free(failed);
   }
 
   /** Removes an ownership without holds and without an acquisition, a release or a rollback under way. */
@@ -325,14 +374,87 @@ export class OwnershipTable {
       const { name, threadId } = of;
       if (lostChannel.hasSubscribers) lostChannel.publish({ name, threadId, cause });
       for (const listener of [...this.#listeners]) {
-        try {
-          listener({ name, threadId, cause });
-        } catch (error) {
-          // The author of the listener must learn of its error. But the error must not stop the watchdog, nor be thrown
-          // in one of our timers.
-          process.emitWarning(`An onLockLost listener threw: ${String(error)}`, { code: 'IOREDISSON_LISTENER' });
-        }
+        callListener('An onLockLost listener', () => listener({ name, threadId, cause }));
       }
     });
   }
+}
+
+/** The signal of a hold. Made when it is first read: most holds are short, and their signal is not used. */
+export function signalOf(hold: Hold): AbortSignal {
+  if (hold.signal === undefined) {
+    // The hold must not keep its object reachable.
+    const controller = new AbortController();
+    hold.signal = controller.signal;
+    if (hold.lost === undefined) hold.onLost = (cause) => controller.abort(cause);
+    else controller.abort(hold.lost);
+  }
+  return hold.signal;
+}
+
+/** What is left of the object of a hold that was dropped. */
+interface Abandoned {
+  readonly client: { readonly ownerships: OwnershipTable; warnAbandoned(name: string, ofPermits: boolean): void };
+  readonly ownership: Ownership;
+  readonly hold: Hold;
+}
+
+/**
+ * The object of a hold was dropped without a release: nobody can release it, so it is renewed no longer. Its signal may
+ * have been kept (`const { signal } = await lock.acquire()`), so the end of the lease is a loss.
+ */
+const abandonment = new FinalizationRegistry<Abandoned>(({ client, ownership, hold }) => {
+  if (hold.leaseMs !== NO_LEASE || !ownership.holds.includes(hold)) return;
+  client.ownerships.letExpire(ownership, hold, 'dropped');
+  client.warnAbandoned(ownership.name, ownership.ofPermits);
+});
+
+/** Has a hold left to expire, with a warning, when nobody can reach its object any more. */
+export function watchForAbandonment<T extends object>(object: T, abandoned: Abandoned): T {
+  abandonment.register(object, abandoned);
+  return object;
+}
+
+/** Holds that are lost, and why. */
+export interface Loss {
+  readonly ownership: Ownership;
+  /** Those of them that are lost. @default all */
+  readonly holds?: readonly Hold[];
+  readonly why: string;
+  readonly options?: ErrorOptions | undefined;
+  /** For a group lock: the values that are gone. Then every ownership of that owner that covers one of them is lost. */
+  readonly gone?: readonly string[] | undefined;
+  /**
+   * `released`: a release found them gone, so nothing of them is left in Redis. `closed`: the client was shut down, as
+   * requested, so only the holds themselves are told. By default Redis may still have them.
+   */
+  readonly how?: 'released' | 'closed' | undefined;
+}
+
+/** The code of a {@link stallFailure}. */
+const STALLED = 'IOREDISSON_STALLED';
+
+/** Why the watchdog thread renews no more: the event loop was blocked too long. */
+export function stallFailure(maxStallMs: number): Error {
+  const text =
+    `its lease ran out because the event loop was blocked for longer than maxStall (${maxStallMs} ms): the watchdog ` +
+    'thread stopped the renewals';
+  return Object.assign(new Error(text), { code: STALLED });
+}
+
+/**
+ * The loss of an ownership whose deadline has passed.
+ * @param failure - of its last renewal
+ */
+export function lossOf(ownership: Ownership, failure: Error | undefined): Loss {
+  const options = { cause: failure };
+  if (ownership.holds.some(({ expires }) => expires === 'dropped')) {
+    return { ownership, why: 'its object was dropped without a release, so it was renewed no longer' };
+  }
+  if (ownership.watchdogMs === 0) return { ownership, why: 'its lease has ended' };
+  if (failure === undefined) {
+    return { ownership, why: 'its lease ran out before a renewal was confirmed (event loop blocked, or Redis silent)' };
+  }
+  if ('code' in failure && failure.code === STALLED) return { ownership, why: failure.message, options };
+  return { ownership, why: 'its lease ran out because every renewal failed', options };
 }

@@ -4,9 +4,8 @@ import { DeadlineHeap, type Due } from '../util/DeadlineHeap';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { afterCallers, laterTurn, settledWithin } from '../util/timing';
-import { type Loss, lossOf } from './losses';
-import { confirmedUntil, type Hold, type Ownership, type Renewable, type Renewal, type Renewed } from './Ownership';
-import type { OwnershipTable } from './OwnershipTable';
+import { type Loss, lossOf, type OwnershipTable } from './OwnershipTable';
+import { confirmedUntil, type Ownership, type Renewable, type Renewal, type Renewed } from './Ownership';
 import type { RenewalThread } from './RenewalThread';
 
 /** Renewals per watchdog time-out (as in Redisson). */
@@ -42,12 +41,6 @@ class Watched implements Charge, Due {
   }
 }
 
-/** An ownership that a command was sent for, with the holds that it had then. */
-export interface Asked {
-  readonly ownership: Ownership;
-  readonly holds: readonly Hold[];
-}
-
 /**
  * The watchdog: one unref'd timer for all locks of a client. It renews locks without a lease in batches, three times
  * per watchdog time-out, and reports a loss as soon as the deadline of an ownership has passed.
@@ -75,7 +68,8 @@ export class Watchdog {
   #dueAt = Infinity;
   /** Whether the alarm is about to be set. */
   #arming = false;
-  #thread: RenewalThread | undefined;
+  /** The thread that renews ownerships with `maxStallMs`; `undefined`: this thread renews all. */
+  thread: RenewalThread | undefined;
   /** Called with each ownership that has got its first hold; set if Redis tells of changes of keys. */
   onNew: ((ownership: Ownership) => void) | undefined;
 
@@ -105,16 +99,6 @@ export class Watchdog {
     if (performance.now() >= this.#dueAt) runOutside(() => this.#due());
   };
 
-  /** The thread that renews ownerships with `maxStallMs`; `undefined`: this thread renews all, at once. */
-  set thread(thread: RenewalThread | undefined) {
-    this.#thread = thread;
-    if (thread === undefined && this.#watched.size > 0) this.renewNow();
-  }
-
-  get thread(): RenewalThread | undefined {
-    return this.#thread;
-  }
-
   /** Renews all ownerships as soon as possible, and not when it is their time. */
   renewNow(): void {
     this.#renewals.renewNow();
@@ -142,7 +126,8 @@ export class Watchdog {
     this.#doubted.clear();
     this.#checkAt = Infinity;
     this.#checkedAt = performance.now();
-    const isHeld = ({ target }: Watched): boolean => target.holds.length > 0;
+    // What is passed on is looked at by the command that tells Redis.
+    const isHeld = ({ target }: Watched): boolean => target.holds.length > 0 && target.passing === undefined;
     void inPortions(doubted, this.#batchSize, isHeld, async (batch) => {
       try {
         await this.#ask(batch, 0, 'a check after the connection was lost, or a failover, found it gone');
@@ -161,7 +146,7 @@ export class Watchdog {
   }
 
   #changed(ownership: Ownership): void {
-    this.#thread?.changed(ownership);
+    this.thread?.changed(ownership);
     let one = this.#watched.get(ownership);
     if (one === undefined) {
       this.#watched.set(ownership, (one = new Watched(ownership)));
@@ -173,7 +158,7 @@ export class Watchdog {
   }
 
   #ended(ownership: Ownership): void {
-    this.#thread?.ended(ownership);
+    this.thread?.ended(ownership);
     const one = this.#watched.get(ownership);
     if (one === undefined) return;
     this.#watched.delete(ownership);
@@ -204,7 +189,7 @@ export class Watchdog {
     const now = performance.now();
     // A listener to a loss may check other holds, and so call this method again.
     this.#dueAt = Infinity;
-    this.#thread?.receive();
+    this.thread?.receive();
     this.#expire(now);
     if (this.#checkAt <= now) this.#check();
     this.#renewals.run(now);
@@ -231,7 +216,7 @@ export class Watchdog {
 
   /** Whether the watchdog thread renews it, and is not late. */
   #renewedElsewhere({ target, failure, deadline }: Watched): boolean {
-    if (this.#thread === undefined || failure !== undefined || target.maxStallMs === 0) return false;
+    if (this.thread === undefined || failure !== undefined || target.maxStallMs === 0) return false;
     return deadline - performance.now() > target.watchdogMs * OVERDUE_PART;
   }
 
@@ -251,7 +236,7 @@ export class Watchdog {
     let failure: Error | undefined;
     try {
       await this.#ask(batch, watchdogMs, FOUND_GONE);
-      for (const { target } of batch) this.#thread?.changed(target);
+      for (const { target } of batch) this.thread?.changed(target);
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
       throw failure;
@@ -267,31 +252,37 @@ export class Watchdog {
    */
   async #ask(batch: readonly Watched[], leaseMs: number, why: string): Promise<void> {
     const sentAt = performance.now();
-    const ownerships = batch.map(({ target }) => target);
-    const asked: Asked[] = ownerships.map((ownership) => ({ ownership, holds: ownership.holds }));
-    const alive = await ownerships[0]!.renewal.renew(ownerships, leaseMs);
-    this.answered(asked, alive, leaseMs > 0 ? confirmedUntil(sentAt, leaseMs) : 0, why);
+    const asked = batch.map(({ target }) => target);
+    const alive = await asked[0]!.renewal.renew(asked, leaseMs);
+    this.answered(asked, alive, sentAt, leaseMs, why);
   }
 
   /**
    * Redis has answered a renewal, be it one of the thread, or a check.
-   * @param deadline - monotonic time until which Redis keeps what is still held; 0: a check, which sets no lease
+   * @param sentAt - monotonic time just before it was sent
+   * @param leaseMs - the lease that what is still held has from then on; 0: a check, which sets none
    */
-  answered(asked: readonly Asked[], alive: readonly Renewed[], deadline: number, why = FOUND_GONE): void {
+  answered(
+    asked: readonly Ownership[],
+    alive: readonly Renewed[],
+    sentAt: number,
+    leaseMs: number,
+    why = FOUND_GONE,
+  ): void {
     const losses: Loss[] = [];
-    asked.forEach(({ ownership, holds }, i) => {
+    asked.forEach((ownership, i) => {
       // Released meanwhile, and perhaps acquired again: the reply concerns holds that no longer exist.
-      if (ownership.holds.length === 0 || !holds.includes(ownership.holds[0]!)) return;
+      if (ownership.holds.length === 0 || ownership.holds[0]!.since > sentAt) return;
       const found = alive[i];
       if (found !== true) {
         const gone = typeof found === 'object' ? found : undefined;
         losses.push({ ownership, why: `${why} (expired, deleted, or Redis lost it)`, gone });
-      } else if (deadline > 0) this.#renewed(ownership, holds, deadline);
+      } else if (leaseMs > 0) this.#renewed(ownership, sentAt, confirmedUntil(sentAt, leaseMs));
     });
     this.#table.lose(losses);
   }
 
-  #renewed(ownership: Ownership, holds: readonly Hold[], deadline: number): void {
+  #renewed(ownership: Ownership, sentAt: number, deadline: number): void {
     const one = this.#watched.get(ownership)!;
     one.failure = undefined;
     // Otherwise the last hold without a lease was released meanwhile, and that release set a shorter lease after this
@@ -300,7 +291,7 @@ export class Watchdog {
       ownership.deadline = deadline;
       this.#deadlines.place(one);
     }
-    for (const hold of holds) hold.renewals++;
+    for (const hold of ownership.holds) if (hold.since <= sentAt) hold.renewals++;
   }
 }
 

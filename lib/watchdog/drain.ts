@@ -1,7 +1,6 @@
-import type { ShutdownOptions } from '../api';
-import { checkOptionNames, SHUTDOWN_OPTIONS } from '../config/optionNames';
+import pDefer, { type DeferredPromise } from 'p-defer';
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
-import { clampTimer, toMillis } from '../util/duration';
+import { Alarm } from '../util/Alarm';
 import type { OwnershipTable } from './OwnershipTable';
 
 /** Time between two checks whether the last commands have ended, in ms. */
@@ -19,13 +18,11 @@ export type DrainedExecutor = Pick<CommandExecutor, 'busy' | 'laterTurn'>;
 export class Drain {
   readonly #ownerships: OwnershipTable;
   readonly #executor: DrainedExecutor;
+  readonly #alarm = new Alarm(() => this.#check(), true);
   /** Monotonic time at which it ends at the latest. */
   #endsAt = Infinity;
-  #limit: NodeJS.Timeout | undefined;
-  #look: NodeJS.Timeout | undefined;
   #checking = false;
-  #over: Promise<void> | undefined;
-  #end: () => void = () => undefined;
+  #over: DeferredPromise<void> | undefined;
 
   /** @param executor - whether commands are under way */
   constructor(ownerships: OwnershipTable, executor: DrainedExecutor) {
@@ -38,52 +35,34 @@ export class Drain {
    * @returns a promise that resolves when it is over
    */
   within(limitMs: number): Promise<void> {
-    this.#over ??= this.#begin();
-    const endsAt = performance.now() + limitMs;
-    if (endsAt < this.#endsAt) {
-      this.#endsAt = endsAt;
-      clearTimeout(this.#limit);
-      if (limitMs === 0) this.#end();
-      else this.#limit = setTimeout(this.#end, clampTimer(limitMs));
+    if (this.#over === undefined) {
+      this.#over = pDefer<void>();
+      this.#ownerships.onReleased = this.#released;
+      this.#released();
     }
-    return this.#over;
+    this.#endsAt = Math.min(this.#endsAt, performance.now() + limitMs);
+    if (performance.now() >= this.#endsAt) this.#check();
+    else this.#alarm.setBy(this.#endsAt);
+    return this.#over.promise;
   }
 
-  #begin(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#end = () => {
-        this.#endsAt = -Infinity;
-        this.#ownerships.onReleased = undefined;
-        clearTimeout(this.#limit);
-        clearTimeout(this.#look);
-        resolve();
-      };
-      // Checks once per turn of the event loop, not per release: thousands may be released in one turn.
-      this.#ownerships.onReleased = () => {
-        if (this.#checking) return;
-        this.#checking = true;
-        void this.#executor.laterTurn().then(this.#check);
-      };
-      this.#ownerships.onReleased();
-    });
-  }
-
-  readonly #check = (): void => {
-    this.#checking = false;
-    if (this.#endsAt === -Infinity || this.#ownerships.busy) return;
-    if (this.#executor.busy) this.#look = setTimeout(this.#check, LOOK_MS);
-    else this.#end();
+  /** Checks once per turn of the event loop, not per release: thousands may be released in one turn. */
+  readonly #released = (): void => {
+    if (this.#checking) return;
+    this.#checking = true;
+    void this.#executor.laterTurn().then(() => this.#check());
   };
-}
 
-/**
- * Reads the options of `shutdown`.
- * @returns ms; 0: no drain
- * @throws RangeError for an invalid time; ConfigError for an unknown option
- */
-export function readDrain(options: ShutdownOptions | undefined): number {
-  if (typeof options === 'object' && options !== null) checkOptionNames(options, SHUTDOWN_OPTIONS);
-  const drain = toMillis(options?.drain ?? 0, undefined, 'drain');
-  if (drain < 0) throw new RangeError(`drain must not be negative, got ${drain}`);
-  return drain;
+  #check(): void {
+    const now = performance.now();
+    const held = this.#ownerships.busy;
+    this.#checking = false;
+    if (now < this.#endsAt && (held || this.#executor.busy)) {
+      return this.#alarm.set(Math.min(this.#endsAt, held ? Infinity : now + LOOK_MS));
+    }
+    this.#endsAt = -Infinity;
+    this.#ownerships.onReleased = undefined;
+    this.#alarm.off();
+    this.#over?.resolve();
+  }
 }

@@ -7,6 +7,7 @@ import type { RenewalFamily } from '../kinds/Kind';
 import { renewalsOf } from '../kinds/clientKind';
 import { Alarm } from '../util/Alarm';
 import { confirmedUntil, type Renewal, type Renewed } from '../watchdog/Ownership';
+import { stallFailure } from '../watchdog/OwnershipTable';
 import { type Charge, OVERDUE_PART, Renewals } from '../watchdog/Watchdog';
 import {
   copyError,
@@ -133,38 +134,40 @@ export class RenewalWorker {
   async #renew(batch: readonly Entry[], watchdogMs: number): Promise<void> {
     for (let one = this.#next(); one !== undefined; one = this.#next()) this.#handle(one);
     const { stalledMs } = this.#shared;
-    const known = batch.filter((entry) => this.#entries.get(entry.copy.id) === entry);
-    const stalled = known.filter(({ copy }) => stalledMs > copy.maxStallMs);
-    if (stalled.length > 0) {
-      this.#report({ kind: 'stalled', ids: stalled.map(({ copy }) => copy.id) });
-      this.#renewals.failed(stalled, new Error('stalled'));
+    const live: Entry[] = [];
+    for (const entry of batch) {
+      const { id, maxStallMs } = entry.copy;
+      if (this.#entries.get(id) !== entry) continue;
+      if (stalledMs <= maxStallMs) live.push(entry);
+      else this.#renewals.failed([entry], this.#failed([id], undefined, stallFailure(maxStallMs)));
     }
-    const live = known.filter(({ copy }) => stalledMs <= copy.maxStallMs);
     if (live.length === 0) return;
-    const ids = live.map(({ copy }) => copy.id);
-    const lasts = live.map(({ copy }) => copy.last);
+    const copies = live.map(({ copy }) => copy);
+    const ids = copies.map(({ id }) => id);
+    const targets = live.map(({ target }) => target);
     const sentAt = performance.now();
     let found: readonly Renewed[];
     try {
-      found = await live[0]!.target.renewal.renew(
-        live.map(({ target }) => target),
-        watchdogMs,
-      );
+      found = await targets[0]!.renewal.renew(targets, watchdogMs);
     } catch (error) {
-      this.#report({ kind: 'failed', ids, ms: performance.now() - sentAt, error: copyError(error as Error) });
-      throw error;
+      throw this.#failed(ids, performance.now() - sentAt, error as Error);
     }
     const ms = performance.now() - sentAt;
-    this.#report({ kind: 'answered', ids, lasts, found, sentAt: toShared(sentAt), watchdogMs, ms });
+    this.#report({ kind: 'answered', ids, found, sentAt: toShared(sentAt), watchdogMs, ms });
     live.forEach((entry, i) => {
       entry.failure = undefined;
       if (found[i] === true) {
         entry.renewals++;
         entry.deadline = Math.max(entry.deadline, confirmedUntil(sentAt, watchdogMs));
       }
-      // Gone, unless it was acquired again since. The main thread ends it, or sets another deadline.
-      else if (entry.copy.last === lasts[i]) entry.deadline = -Infinity;
+      // Gone, unless something has changed since. The main thread ends it, or sets another deadline.
+      else if (entry.copy === copies[i]) entry.deadline = -Infinity;
     });
+  }
+
+  #failed(ids: readonly number[], ms: number | undefined, error: Error): Error {
+    this.#report({ kind: 'failed', ids, ms, error: copyError(error) });
+    return error;
   }
 
   #next(): ToThread | undefined {

@@ -1,15 +1,17 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { LoginSource } from '../connection/link/loginSources';
 import { serveLogins } from '../connection/link/portLogins';
-import type { PackedSettings } from '../connection/packSettings';
+import type { Settings } from '../config/Settings';
+import { packSettings, type PackedSettings } from '../connection/packSettings';
 import type { RenewalFamily } from '../kinds/Kind';
 import { tellRenewalTook } from '../util/channels';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { stallFailure } from '../watchdog/losses';
-import { confirmedUntil, type Hold, type Ownership, type Renewal, type Renewed } from '../watchdog/Ownership';
-import type { RenewalThread } from '../watchdog/RenewalThread';
-import type { Asked, Watchdog } from '../watchdog/Watchdog';
+import { warn } from '../util/warn';
+import type { Ownership, Renewal, Renewed } from '../watchdog/Ownership';
+import type { OwnershipTable } from '../watchdog/OwnershipTable';
+import type { RenewalThread, ThreadStart } from '../watchdog/RenewalThread';
+import type { Watchdog } from '../watchdog/Watchdog';
 import {
   type EntryCopy,
   errorOf,
@@ -27,14 +29,20 @@ const MIN_BEAT_MS = 10;
 const MAX_BEAT_MS = 1_000;
 const BEATS_PER_STALL = 5;
 
-/** What the main side of the thread needs of its client. */
-export interface ThreadOwner {
+/** What the thread needs of its client. */
+interface Client {
+  readonly watchdog: Watchdog;
+  readonly ownerships: OwnershipTable;
+  readonly renewals: Readonly<Record<RenewalFamily, Renewal>>;
+  /** Where its logins come from, where passwords change. */
+  readonly logins: LoginSource | undefined;
+}
+
+/** What the main side of the thread needs. */
+interface ThreadOwner {
   readonly clientId: string;
   readonly settings: PackedSettings;
-  readonly logins: LoginSource | undefined;
-  readonly watchdog: Watchdog;
-  /** The families of the client's renewals. */
-  readonly families: ReadonlyMap<Renewal, RenewalFamily>;
+  readonly client: Client;
   /** Tells the user that the thread does not work, and why. */
   warn(why: string, error: Error | undefined): void;
   /** The thread has ended by itself. */
@@ -58,15 +66,15 @@ interface Entry {
  *
  * States: running -> failed (the watchdog of the main thread takes over) | closed.
  */
-export class WatchdogThread implements RenewalThread {
+class WatchdogThread implements RenewalThread {
   readonly #owner: ThreadOwner;
+  readonly #families: ReadonlyMap<Renewal, RenewalFamily>;
   readonly #shared = new SharedState();
   readonly #worker: Worker;
   readonly #port: MessagePort;
   readonly #receive: (port: MessagePort) => { readonly message: FromThread } | undefined;
   readonly #entries = new Map<Ownership, Entry>();
   readonly #byId = new Map<number, Entry>();
-  readonly #numbers = new WeakMap<Hold, number>();
   readonly #dirty = new Set<Ownership>();
   readonly #tickets = new Map<number, () => void>();
   /** By their keys: the ownerships that have ended, whose last renewal may be under way. */
@@ -87,9 +95,11 @@ export class WatchdogThread implements RenewalThread {
     this.#receive = receiveMessageOnPort;
     this.#shared.beat();
     const { port1, port2 } = new MessageChannel();
-    const { clientId, settings } = owner;
-    const logins = owner.logins && new MessageChannel();
-    if (logins !== undefined) this.#stopServing = runOutside(() => serveLogins(owner.logins!, logins.port1));
+    const { clientId, settings, client } = owner;
+    const families = Object.keys(client.renewals) as RenewalFamily[];
+    this.#families = new Map(families.map((family) => [client.renewals[family], family]));
+    const logins = client.logins && new MessageChannel();
+    if (logins !== undefined) this.#stopServing = runOutside(() => serveLogins(client.logins!, logins.port1));
     const { memory } = this.#shared;
     const workerData: ThreadData = { port: port2, memory, clientId, settings, logins: logins?.port2 };
     this.#port = port1;
@@ -184,12 +194,9 @@ export class WatchdogThread implements RenewalThread {
     const beatMs = Math.max(MIN_BEAT_MS, Math.min(MAX_BEAT_MS, maxStallMs / BEATS_PER_STALL));
     if (this.#beat === undefined || beatMs < this.#beatMs) this.#beatEvery(beatMs);
     const { rawName, owner, values, renewal, deadline, watchdogMs, holds } = ownership;
-    let last = 0;
     let firstLimit = Infinity;
     let lastLimit = 0;
     for (const hold of holds) {
-      if (!this.#numbers.has(hold)) this.#numbers.set(hold, ++this.#count);
-      last = Math.max(last, this.#numberOf(hold));
       if (hold.leaseMs !== NO_LEASE) continue;
       const limit = hold.maxRenewals === 0 ? Infinity : entry.renewals + hold.maxRenewals - hold.renewals;
       firstLimit = Math.min(firstLimit, limit);
@@ -200,11 +207,10 @@ export class WatchdogThread implements RenewalThread {
       rawName,
       owner,
       values,
-      family: this.#owner.families.get(renewal)!,
+      family: this.#families.get(renewal)!,
       watchdogMs,
       maxStallMs,
       deadline: toShared(deadline),
-      last,
       firstLimit,
       lastLimit,
     };
@@ -230,7 +236,8 @@ export class WatchdogThread implements RenewalThread {
 
   #handle(message: FromThread): void {
     if (this.#over) return;
-    const { watchdog, clientId } = this.#owner;
+    const { client, clientId } = this.#owner;
+    const { watchdog } = client;
     switch (message.kind) {
       case 'unreached':
         return this.#owner.warn('it has no connection to Redis', message.error && errorOf(message.error));
@@ -242,37 +249,29 @@ export class WatchdogThread implements RenewalThread {
         return this.#answered(message);
       case 'failed': {
         const failure = errorOf(message.error);
-        tellRenewalTook(clientId, message.ids.length, message.ms, failure);
+        if (message.ms !== undefined) tellRenewalTook(clientId, message.ids.length, message.ms, failure);
         return watchdog.failedInThread(this.#ownershipsOf(message.ids), failure);
       }
-      case 'stalled':
-        for (const one of this.#ownershipsOf(message.ids)) watchdog.failedInThread([one], stallFailure(one.maxStallMs));
-        return;
       case 'usedUp':
         for (const one of this.#ownershipsOf([message.id])) if (watchdog.giveUpUsed(one)) this.changed(one);
         return;
     }
   }
 
-  #answered({ ids, lasts, found, sentAt, watchdogMs, ms }: FromThread & { readonly kind: 'answered' }): void {
-    const { watchdog, clientId } = this.#owner;
-    const asked: Asked[] = [];
+  #answered({ ids, found, sentAt, watchdogMs, ms }: FromThread & { readonly kind: 'answered' }): void {
+    const { client, clientId } = this.#owner;
+    const asked: Ownership[] = [];
     const answers: Renewed[] = [];
     ids.forEach((id, i) => {
       const entry = this.#byId.get(id);
       // Released meanwhile, and perhaps acquired again.
       if (entry === undefined) return;
-      const { ownership } = entry;
       if (found[i] === true) entry.renewals++;
-      asked.push({ ownership, holds: ownership.holds.filter((hold) => this.#numberOf(hold) <= lasts[i]!) });
+      asked.push(entry.ownership);
       answers.push(found[i]!);
     });
     tellRenewalTook(clientId, ids.length, ms);
-    watchdog.answered(asked, answers, confirmedUntil(fromShared(sentAt), watchdogMs));
-  }
-
-  #numberOf(hold: Hold): number {
-    return this.#numbers.get(hold) ?? Infinity;
+    client.watchdog.answered(asked, answers, fromShared(sentAt), watchdogMs);
   }
 
   /** Those that have not been released meanwhile. */
@@ -284,7 +283,9 @@ export class WatchdogThread implements RenewalThread {
   #fail(why: string, error: Error | undefined): void {
     if (this.#over) return;
     this.#end();
-    this.#owner.watchdog.thread = undefined;
+    const { watchdog } = this.#owner.client;
+    watchdog.thread = undefined;
+    watchdog.renewNow();
     this.#owner.failed(why, error);
   }
 
@@ -295,5 +296,98 @@ export class WatchdogThread implements RenewalThread {
     this.#stopServing?.();
     for (const resolve of this.#tickets.values()) resolve();
     this.#tickets.clear();
+  }
+}
+
+/** What the name of the thread's connection ends with. */
+const NAME_END = ':watchdog';
+
+/** A thread that runs for less than this, in ms, counts as one that does not work. */
+const MIN_RUN_MS = 60_000;
+/** After so many in a row that did not work, ... */
+const MAX_QUICK_ENDS = 2;
+/** ... the next one is not started before this time has passed, in ms. */
+const PAUSE_MS = 60_000;
+
+/**
+ * Starts the watchdog thread of a client, with the first hold that needs it. After a failure the main thread renews the
+ * locks, and the next hold that needs a thread starts another one. If that does not last either, there is one try in a
+ * minute.
+ *
+ * States: none -> running -> none (it has failed).
+ */
+export class ThreadStarter implements ThreadStart {
+  readonly maxStallMs: number;
+  readonly #settings: Settings;
+  readonly #clientId: string;
+  readonly #clientName: string;
+  #packed: PackedSettings | undefined;
+  #running = false;
+  #startedAt = 0;
+  /** Monotonic time before which none is started. */
+  #notBefore = -Infinity;
+  /** How many in a row have ended at once. */
+  #quickEnds = 0;
+  #warned = false;
+  /** Set once, when the client is made. */
+  client: Client | undefined;
+
+  /**
+   * @param clientName - the name of the client's other connections
+   * @throws ConfigError if the settings ask for a thread, and the connection cannot be given to one
+   */
+  constructor(settings: Settings, clientId: string, clientName: string) {
+    this.#settings = settings;
+    this.#clientId = clientId;
+    this.#clientName = clientName;
+    const { watchdogThread } = settings;
+    this.maxStallMs = watchdogThread === false ? 0 : watchdogThread.maxStall;
+    if (this.maxStallMs > 0) this.check();
+  }
+
+  /** @throws ConfigError if the connection cannot be given to a thread */
+  check(): void {
+    this.#packed ??= packSettings({ ...this.#settings, clientName: this.#clientName + NAME_END });
+  }
+
+  /** Starts the thread, unless it runs. */
+  use(): void {
+    if (this.#running || this.client === undefined || performance.now() < this.#notBefore) return;
+    this.#running = true;
+    this.#startedAt = performance.now();
+    this.#warned = false;
+    const { client } = this;
+    try {
+      this.check();
+      const thread = new WatchdogThread({
+        clientId: this.#clientId,
+        settings: this.#packed!,
+        client,
+        warn: (why, error) => this.#warn(why, error),
+        failed: (why, error) => this.#failed(why, error),
+      });
+      client.watchdog.thread = thread;
+      // Those of before, which an earlier thread renewed.
+      for (const ownership of client.ownerships.all()) thread.changed(ownership);
+    } catch (error) {
+      this.#failed('it could not be started', error as Error);
+    }
+  }
+
+  #failed(why: string, error: Error | undefined): void {
+    const now = performance.now();
+    this.#running = false;
+    this.#quickEnds = now - this.#startedAt < MIN_RUN_MS ? this.#quickEnds + 1 : 1;
+    if (this.#quickEnds >= MAX_QUICK_ENDS) this.#notBefore = now + PAUSE_MS;
+    this.#warn(why, error);
+  }
+
+  #warn(why: string, err: Error | undefined): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const text =
+      `The watchdog thread is of no use: ${why}${err === undefined ? '' : ` (${err.message})`}. ` +
+      'The main thread renews the locks: one that is blocked for longer than a lease loses them.';
+    warn(this.#settings.logger, 'IOREDISSON_WATCHDOG_THREAD', { clientId: this.#clientId, err }, text);
   }
 }

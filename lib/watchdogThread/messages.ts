@@ -14,8 +14,6 @@ export interface EntryCopy {
   readonly watchdogMs: number;
   readonly maxStallMs: number;
   readonly deadline: number;
-  /** The number of its last hold; they are counted up in the order in which the thread was told of them. */
-  readonly last: number;
   /** After so many renewals of the thread, counted from the first, those of a hold are used up, ... */
   readonly firstLimit: number;
   /** ... and after so many those of all. */
@@ -47,18 +45,19 @@ export type FromThread =
   | {
       readonly kind: 'answered';
       readonly ids: readonly number[];
-      /** Of each the last hold that the thread knew of when it sent the batch. */
-      readonly lasts: readonly number[];
       readonly found: readonly Renewed[];
       /** Time before it was sent. */
       readonly sentAt: number;
       readonly watchdogMs: number;
       readonly ms: number;
     }
-  /** A batch was not renewed. */
-  | { readonly kind: 'failed'; readonly ids: readonly number[]; readonly ms: number; readonly error: ErrorCopy }
-  /** These were not sent: the main thread has given no sign of life for longer than their `maxStall`. */
-  | { readonly kind: 'stalled'; readonly ids: readonly number[] }
+  /** A batch was not renewed, after so many ms; `undefined`: it was not sent. */
+  | {
+      readonly kind: 'failed';
+      readonly ids: readonly number[];
+      readonly ms: number | undefined;
+      readonly error: ErrorCopy;
+    }
   /** The renewals of a hold of it are used up. */
   | { readonly kind: 'usedUp'; readonly id: number }
   /** See {@link ToThread.settle}. */
@@ -81,16 +80,12 @@ export function sharedTime(): number {
 
 /** A time of `performance.now()` on the clock that all threads share: never later than it was. */
 export function toShared(time: number): number {
-  if (!Number.isFinite(time)) return time;
-  const shared = sharedTime();
-  return shared - (performance.now() - time);
+  return sharedTime() - (performance.now() - time);
 }
 
 /** The reverse of {@link toShared}: never later than it was. */
 export function fromShared(time: number): number {
-  if (!Number.isFinite(time)) return time;
-  const now = performance.now();
-  return now - (sharedTime() - time);
+  return performance.now() - (sharedTime() - time);
 }
 
 /** Memory that both threads see. */

@@ -8,7 +8,7 @@ import * as path from 'node:path';
 import { Registry } from 'prom-client';
 import { stringify as toYaml } from 'yaml';
 import { Redisson } from '../../lib';
-import { collectLockMetrics } from '../../lib/prometheus';
+import { collectLockMetrics } from '../../lib/integrations/prometheus';
 import { projectRoot } from '../../tools/buildOutput';
 import { freePort, redisUrl, skip, sleepUntil, trackClient, uniqueName } from '../support';
 

@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { Registry } from 'prom-client';
 import { parse as parseYaml } from 'yaml';
 import { Redisson } from '../../lib';
-import { collectLockMetrics } from '../../lib/prometheus';
+import { collectLockMetrics } from '../../lib/integrations/prometheus';
 import { redisUrl, skip, trackClient, uniqueName } from '../support';
 import { installFolder } from '../../tools/installFolder';
 import { projectRoot } from '../../tools/buildOutput';

@@ -1,10 +1,10 @@
-import * as axe from 'axe-core';
 import { expect } from 'chai';
 import { once } from 'node:events';
 import type { Browser, Page } from 'puppeteer-core';
 import { Redisson } from '../../lib';
-import { createDashboard } from '../../lib/dashboard';
+import { createDashboard } from '../../lib/operators/dashboard';
 import { RedisServer, trackClient } from '../support';
+import { COLOUR_RULES, expectAccessible } from './support/axeCheck';
 import { openBrowser } from './support/browser';
 import { startHolder } from './support/startHolder';
 import { FakeSource, report } from '../dashboard/support/FakeSource';
@@ -78,6 +78,14 @@ describe('the dashboard in a browser', function () {
     return (await found.jsonValue())!;
   }
 
+  /** Of a lock whose holder may be there it is behind "if you must". */
+  async function clickRelease(): Promise<void> {
+    await page.waitForSelector('.detail .must');
+    if ((await page.$('.detail .must[open]')) === null) await page.click('.detail .must summary');
+    await page.waitForSelector('.detail .danger', { visible: true });
+    await page.click('.detail .danger');
+  }
+
   async function leaseShare(): Promise<number> {
     return page.$eval('.detail .fill', (one) => {
       const bar = one as unknown as Found;
@@ -141,8 +149,7 @@ describe('the dashboard in a browser', function () {
     await shows('a.row', /pay:1/);
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.waitForSelector('.detail .danger');
-    await page.click('.detail .danger');
+    await clickRelease();
     await page.waitForSelector('dialog[open] input');
     const isDisabled = (): Promise<boolean> =>
       page.$eval('dialog button.danger', (button) => (button as unknown as Found).disabled);
@@ -160,15 +167,69 @@ describe('the dashboard in a browser', function () {
     await page.waitForFunction(() => document.querySelector('dialog') === null);
   });
 
-  it('read-only: no button, but the command', async () => {
-    const base = await serve(dashboardOf(new FakeSource(report("it's"))));
+  it('read-only: no button, but the command; behind "if you must" where the holder may be there', async () => {
+    const healthy = report("it's");
+    const gone = report('gone', { verdict: { kind: 'holder-gone', sentence: 'Held, but its holder is gone.' } });
+    const source = new FakeSource(healthy, gone);
+    const base = await serve(dashboardOf(source));
     await page.goto(`${base}/#lock=it%27s`);
+    await shows('.detail .must summary', /If you must/);
+    expect(await page.$eval('.detail', (detail) => (detail as unknown as Found).innerText)).not.to.contain('--force');
+    await page.click('.detail .must summary');
     // D7: it says which Redis, and what that does.
     expect(await shows('.detail .command', /--url/)).to.match(
       /^ioredisson unlock --force --url redis:\/\/[\d.]+:\d+\/\d+ 'it'\\''s'$/,
     );
-    await shows('.detail .warning', /its holder is gone.*two are inside/);
+    await shows('.detail .warning', /if it is alive, it goes on, and two are inside at once/);
     expect(await page.$('.detail .danger')).to.equal(null);
+    await page.goto(`${base}/#lock=gone`);
+    await shows('.detail .command', /--force .* gone/);
+    expect(await page.$('.detail .must')).to.equal(null);
+  });
+
+  it('who does not answer: since when, and beside it the verdict of the command line', async () => {
+    const silentSince = Date.now() - 72_000;
+    const [holder] = report('x').holders;
+    const silent = report('frozen', {
+      verdict: {
+        kind: 'not-renewed',
+        sentence: 'Held. Its holder listens, but has not answered for 3.0 s: it is frozen.',
+      },
+      holders: [{ ...holder!, silent: true, silentSince }],
+    });
+    const base = await serve(dashboardOf(new FakeSource(silent)));
+    await page.goto(`${base}/#lock=frozen`);
+    await shows(
+      '.detail .verdict',
+      /no answer for 1 m 1\d s.*not-renewed.*has not answered for 1 m 1\d s: it is frozen/,
+    );
+    await shows('a.row', /no answer for 1 m 1\d s/);
+    // Words of one kind: none of them says that it is known not to be renewed.
+    expect(await page.$eval('a.row', (row) => (row as unknown as Found).innerText)).not.to.match(/not renewed|silent/);
+  });
+
+  it('as of when, and in which time zone, on every width', async () => {
+    const base = await serve(dashboardOf(new FakeSource(report('fine'))));
+    await page.goto(`${base}/#lock=fine`);
+    const asOf = /As of \d\d:\d\d:\d\d UTC/;
+    expect(await shows('.detail .place-line', asOf)).not.to.contain('database');
+    await page.setViewport({ width: 390, height: 844 });
+    await shows('.detail .place-line', /database 0\. As of \d\d:\d\d:\d\d UTC/);
+  });
+
+  it('on a phone each time of the list says what it is', async () => {
+    const heldSince = Date.now() - 5_000;
+    const nobody = { kind: 'semaphore', holders: [], ttlMs: -1, value: '0', waiters: 1 } as const;
+    const source = new FakeSource(report('fine', { waiters: 2, heldSince }), report('permits', nobody));
+    const base = await serve(dashboardOf(source));
+    await page.setViewport({ width: 390, height: 844 });
+    await page.goto(`${base}/`);
+    await shows('a.row', /Held for .*5\.\d s.*Lease left.*\d s.*Waiters 2 for/);
+    const shown = await page.$$eval('a.row .label', (labels) =>
+      labels.map((label) => (label as unknown as { readonly offsetWidth: number }).offsetWidth > 10),
+    );
+    // What has no holder and no lease has no labels for them.
+    expect(shown).to.deep.equal([true, true, true, true]);
   });
 
   it("names are anybody's input: they are text", async () => {
@@ -182,7 +243,7 @@ describe('the dashboard in a browser', function () {
     expect(await page.$('#app img, #app script')).to.equal(null);
     expect(await page.title()).to.contain('Locks');
     // What cannot be typed is typed as it is shown.
-    await page.click('.detail .danger');
+    await clickRelease();
     const shown = evil.replace(/\n.*(?=")/s, '\\n\\u202e\\u3164\\udb40\\udc41');
     // Before it is open, what is typed goes elsewhere.
     await page.waitForSelector('dialog[open] input');
@@ -249,10 +310,9 @@ describe('the dashboard in a browser', function () {
     await page.waitForFunction(() => document.activeElement?.matches('a.row') === true);
   });
 
-  // Nothing but colours depends on the scheme.
   for (const [scheme, rules] of [
     ['light', undefined],
-    ['dark', ['color-contrast', 'link-in-text-block']],
+    ['dark', COLOUR_RULES],
   ] as const) {
     it(`axe-core finds nothing (${scheme})`, async () => {
       const owner = report('').holders[0]!;
@@ -276,39 +336,22 @@ describe('the dashboard in a browser', function () {
       );
       const base = await serve(dashboardOf(source, { readOnly: false, label: 'staging' }));
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-      const check = async (what: string): Promise<void> => {
-        const found = await page.evaluate(
-          async (runOnly: axe.RunOptions['runOnly']) => {
-            const { axe: here } = globalThis as unknown as { axe: typeof axe };
-            const { violations } = await here.run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) });
-            return violations.map(
-              ({ id, nodes }) =>
-                `${id}: ${nodes
-                  .map(({ html }) => html)
-                  .join(' ')
-                  .slice(0, 400)}`,
-            );
-          },
-          rules && [...rules],
-        );
-        expect(found, what).to.deep.equal([]);
-      };
+      const check = (what: string): Promise<void> => expectAccessible(page, what, rules);
       await page.goto(`${base}/`);
-      await page.evaluate(axe.source);
       await shows('a.row', /fine/);
       await shows('.top', /staging.*database 0, user default/);
       await check('the list');
       await page.click('a.row[href$="lock=fine"]');
       await shows('.detail .queue', /web-1/);
       await check('a lock');
-      await page.click('.detail .danger');
+      await clickRelease();
       await page.waitForSelector('dialog[open]');
       await check('the dialog, wide');
       await page.keyboard.press('Escape');
       await page.waitForFunction(() => document.querySelector('dialog') === null);
       await page.setViewport({ width: 390, height: 844 });
       await check('a lock on a phone');
-      await page.click('.detail .danger');
+      await clickRelease();
       await page.waitForSelector('dialog[open]');
       await check('the dialog');
       await page.keyboard.press('Escape');

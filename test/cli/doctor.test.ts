@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Finding } from '../../lib/doctor';
+import type { Finding } from '../../lib/operators/doctor';
 import { ensureBuilt } from '../../tools/buildOutput';
 import { freePort, RedisServer, trackClient } from '../support';
 import { cli, TIMEOUT_MS } from './support/CliProcess';

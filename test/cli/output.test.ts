@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ObjectReport } from '../../lib/inspection';
+import type { ObjectReport } from '../../lib/operators/inspection';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, CliProcess, COMMAND, TIMEOUT_MS } from './support/CliProcess';

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import * as fs from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
+import type { ObjectReport } from '../../lib/operators/inspection';
 import { allowLeftovers, redisUrl, RedisServer, trackClient, uniqueName } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, CliProcess, COMMAND, TIMEOUT_MS } from './support/CliProcess';
@@ -180,6 +181,24 @@ describe('ioredisson run', function () {
         await redis.del(name);
       }
     });
+
+    for (const type of ['lock', 'fair', 'fenced', 'read', 'write', 'spin']) {
+      it(`-t ${type}: who looks at it can tell it from a lock whose process has died`, async () => {
+        const name = uniqueName();
+        expect((await cli(['run', '-t', type, '--at-least', '9s', name, '--', 'true'])).code).to.equal(0);
+        const { stdout } = await cli(['inspect', '--json', name]);
+        const { verdict, ttlMs } = JSON.parse(stdout) as ObjectReport;
+        expect(ttlMs).to.be.within(1, 9_000);
+        // A reader cannot change its owner, and is left to expire.
+        if (type !== 'read') {
+          expect(verdict.kind).to.equal('held');
+          expect(verdict.sentence).to.contain('no process has it').and.contain('run --at-least');
+          const text = (await cli(['inspect', name])).stdout;
+          expect(text).to.contain('none: detached').and.not.contain('Java');
+        }
+        await observer().del(name, `redisson_lock_token:{${name}}`);
+      });
+    }
 
     it('a command that takes longer gives the lock back at once', async () => {
       const name = uniqueName();

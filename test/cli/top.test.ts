@@ -52,14 +52,22 @@ describe('ioredisson top', function () {
     expect(stdout).to.contain('other').and.not.to.contain('watched ');
   });
 
-  it('one page of SCAN at each look', async () => {
+  it('a keyspace that takes long to walk over takes several looks', async () => {
     const redis = observer(server.url);
     const pipeline = redis.pipeline();
     for (let i = 0; i < 5_000; i++) pipeline.set(`other:${i}`, 'x');
     await pipeline.exec();
-    const seen = trackClient(await monitor(server.url, ({ name }) => name === 'scan'));
-    await cli(['top', '--count', '3', '-i', '10ms', '-u', server.url]);
-    expect(await seen.sentNames()).to.deep.equal(['scan', 'scan', 'scan']);
+    const scans = async (...options: string[]): Promise<number> => {
+      const seen = await monitor(server.url, ({ name }) => name === 'scan');
+      await cli(['top', '--count', '3', '-u', server.url, ...options]);
+      const names = await seen.sentNames();
+      seen.stop();
+      return names.length;
+    };
+    // A page at least, and no more when the time is over.
+    expect(await scans('-i', '1ms')).to.equal(3);
+    // All in one look: 5000 keys are 5 pages, and a little more.
+    expect(await scans('-i', '60s', '--count', '1')).to.be.within(5, 8);
   });
 
   it('ends at once for a signal, and for Ctrl-C with 0', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { IllegalMonitorStateError, type Redisson, type RedissonOptions, type RLock } from '../../lib';
+import { ConnectionError, IllegalMonitorStateError, type Redisson, type RedissonOptions, type RLock } from '../../lib';
+import type { LockEngine } from '../../lib/locks/core/LockEngine';
 import { bareClient, newClient } from '../redis/synchronizers/support';
 import { allowLeftovers, uniqueName } from '../support';
 import type { LockUnderTest } from './lockContract';
@@ -32,7 +33,7 @@ export class LockStage {
 
   /** One more client. */
   newClient(options: RedissonOptions = {}): Redisson {
-    return newClient({ lockWatchdogTimeout: WATCHDOG_MS, ...options });
+    return newClient({ lockWatchdogTimeout: WATCHDOG_MS, ...this.kind.settings, ...options });
   }
 
   /** A fresh handle. */
@@ -76,6 +77,22 @@ export class LockStage {
   /** The lock vanishes under its holder. */
   async vanish(): Promise<void> {
     await this.redis.del(...this.keys);
+  }
+
+  /**
+   * Lets scripts of a client fail: they are never sent.
+   * @param what - as errors name them, e.g. `release lock`
+   * @param nths - which of those that come from now on; 1 is the next
+   */
+  failing(client: Redisson, what: RegExp, ...nths: readonly number[]): void {
+    const { executor } = (this.lock(client) as unknown as { readonly engine: LockEngine }).engine.context;
+    const run = executor.run.bind(executor) as (...args: Parameters<typeof executor.run>) => Promise<never>;
+    let count = 0;
+    executor.run = (...args) => {
+      const text = args[3]?.what ?? '';
+      if (!what.test(text) || !nths.includes(++count)) return run(...args);
+      return Promise.reject(new ConnectionError(`${text}: not sent, as the test wants it`, false));
+    };
   }
 
   /** Fails unless the thread does not hold it. */

@@ -1,4 +1,4 @@
-import type { Redisson, RLock } from '../../lib';
+import type { Redisson, RedissonOptions, RLock } from '../../lib';
 import { lockAborts } from './lockAborts';
 import { lockBadInput } from './lockBadInput';
 import { lockBattery } from './lockBattery';
@@ -66,6 +66,8 @@ export interface LockUnderTest {
   blocker?(client: Redisson, name: string): RLock;
   /** What the i-th of many contenders takes, where they are of two kinds. Default: {@link make}, exclusive. */
   contender?(client: Redisson, name: string, i: number): { readonly lock: RLock; readonly exclusive: boolean };
+  /** Of all clients. Default: none of its own. */
+  readonly settings?: Pick<RedissonOptions, 'localHandOver'>;
   /** The keys that are there while it is held. Default: the name itself. */
   keys?(name: string): string[];
   /** Keys that stay when nobody holds it (a fencing token). Default: none. */

@@ -4,7 +4,8 @@ import { rejection } from '../redis/synchronizers/support';
 
 import type { LockUnderTest } from './lockContract';
 import { useStage } from './LockStage';
-import { monotonicNow, sleep } from './world';
+import { collect } from '../support/collect';
+import { monotonicNow, onServer, sleep, sleepUntil } from './world';
 
 /** acquire, tryAcquireHold, withLock, LockHold, await using. */
 export function lockHolds(kind: LockUnderTest): void {
@@ -39,6 +40,27 @@ export function lockHolds(kind: LockUnderTest): void {
       expect(await stage().redis.pttl(stage().keys[0]!)).to.be.within(3_000, 5_000);
       await hold!.unlock();
     });
+
+    // In memory: test/testing/contracts.test.ts, by real time.
+    onServer(
+      'a hold whose signal alone is kept ends as a loss: it is renewed no longer, and the signal aborts',
+      async () => {
+        // Longer than a collection takes where many tests have run.
+        const client = stage().newClient({ lockWatchdogTimeout: 2_000 });
+        const drop = async (): Promise<AbortSignal> => (await stage().lock(client).acquire()).signal;
+        const signal = await drop();
+        await sleepUntil(
+          () => {
+            collect();
+            return signal.aborted;
+          },
+          { timeout: 9_000, message: 'the signal aborts' },
+        );
+        expect(signal.reason).to.be.instanceOf(LockLostError);
+        expect((signal.reason as Error).message).to.match(/its object was dropped without a release/);
+        await stage().untilFree();
+      },
+    );
 
     it('await using gives it back at the end of the block', async () => {
       {

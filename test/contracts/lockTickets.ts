@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import {
   ConfigError,
+  ConnectionError,
   IllegalMonitorStateError,
   type LockHold,
   LockLostError,
@@ -11,7 +12,7 @@ import {
 import { rejection } from '../redis/synchronizers/support';
 import type { LockUnderTest } from './lockContract';
 import { useStage, WATCHDOG_MS } from './LockStage';
-import { sleep } from './world';
+import { sleep, sleepUntil } from './world';
 
 /** `extend`, `detach` and `attach`. */
 export function lockTickets(kind: LockUnderTest): void {
@@ -160,6 +161,56 @@ export function lockTickets(kind: LockUnderTest): void {
       await stage().untilFree();
     });
 
+    /** Longer than the leases of these tests, so that a shorter one is set by a command of its own. */
+    const LONG = { lockWatchdogTimeout: 20_000 };
+
+    it('whose attach() could not set its shorter lease goes back: the ticket stays valid', async () => {
+      const failing = stage().newClient(LONG);
+      const hold = await stage().lock(stage().newClient(LONG)).acquire();
+      const ticket = await hold.detach({ leaseTime: 30_000 });
+      stage().failing(failing, /^release /, 1);
+      const error = await rejection(failing.attach(ticket, { leaseTime: 2_000 }));
+      expect(error).to.be.instanceOf(ConnectionError);
+      expect(await stage().isLocked()).to.equal(true);
+      // It is given back in the background.
+      const taken = await sleepUntil(() =>
+        stage()
+          .client.attach(ticket)
+          .catch(() => null),
+      );
+      await sleep(2 * WATCHDOG_MS);
+      expect(taken.isHeld).to.equal(true);
+      expect(await stage().lock().isHeldByThread(taken.threadId)).to.equal(true);
+      expect(await rejection(failing.attach(ticket))).to.be.instanceOf(LockLostError);
+      await taken.unlock();
+      expect(await stage().isLocked()).to.equal(false);
+    });
+
+    for (const [when, what, leaseTime] of [
+      ['a hold without a lease', [1], -1],
+      ['a hold without a lease, whose old one cannot be set again', [2], -1],
+      ['a hold with a lease', [1], 15_000],
+    ] as const) {
+      it(`whose detach() fails keeps what it had: ${when}`, async () => {
+        const client = stage().newClient(LONG);
+        const lost: string[] = [];
+        client.onLockLost(({ name }) => lost.push(name));
+        const hold = await stage().lock(client).acquire({ leaseTime });
+        stage().failing(client, /^change the owner /, 1);
+        if (what[0] === 2) stage().failing(client, /^release /, 2);
+        expect(await rejection(hold.detach({ leaseTime: 400 }))).to.be.instanceOf(ConnectionError);
+        expect(hold.isHeld).to.equal(true);
+        await sleep(600);
+        expect(hold.isHeld).to.equal(true);
+        expect(await stage().lock(client).isHeldByThread(hold.threadId)).to.equal(true);
+        await expectLease(10_000, 20_000);
+        expect(hold.signal.aborted).to.equal(false);
+        await (await stage().client.attach(await hold.detach())).unlock();
+        expect(await stage().isLocked()).to.equal(false);
+        expect(lost).to.deep.equal([]);
+      });
+    }
+
     it('only the one hold of its thread can leave', async () => {
       const { client } = stage();
       if (traits.reentrant) {
@@ -170,6 +221,14 @@ export function lockTickets(kind: LockUnderTest): void {
         await inner.unlock();
         await (await client.attach(await hold.detach())).unlock();
       }
+      const left = await stage().lock().acquire();
+      const taken = await client.attach(await left.detach());
+      for (const again of [left.detach(), left.extend(1_000)]) {
+        const error = await rejection(again);
+        expect(error).to.be.instanceOf(LockLostError);
+        expect(error.message).to.match(/this hold of it was detached before/);
+      }
+      await taken.unlock();
       const released = await stage().lock().acquire();
       await released.unlock();
       expect(await rejection(released.detach())).to.be.instanceOf(LockLostError);

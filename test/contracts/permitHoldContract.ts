@@ -58,6 +58,7 @@ export function permitHoldSuite(): void {
     expect(hold.signal.reason).to.be.instanceOf(LockLostError);
     expect(hold.isHeld).to.equal(false);
     expect(lost).to.deep.equal([semaphore.name]);
+    expect((hold.signal.reason as Error).message).to.match(/^A hold of permits of semaphore 'held/);
     expect(await rejection(hold.release())).to.equal(hold.signal.reason);
     await expectAllBack(other);
   });

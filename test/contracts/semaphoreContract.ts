@@ -162,7 +162,9 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
       const error = await rejection(semaphore.withPermits(1, work, { waitTime: 50 }));
       expect(error).to.be.instanceOf(LockTimeoutError);
       expect(error).to.include({ reason: 'held', waitTime: 50 });
-      expect(error.message).to.match(/^1 permits of semaphore '.*' were not acquired within 50 ms: others have them/);
+      expect(error.message).to.match(
+        /^1 permit of semaphore '.*' was not acquired within 50 ms: too few are free\. Others have/,
+      );
       expect(await rejection(semaphore.withPermits(1, work, { waitTime: -1 }))).to.be.instanceOf(LockTimeoutError);
       const aborting = new AbortController();
       const waiting = semaphore.withPermits(1, work, { signal: aborting.signal });

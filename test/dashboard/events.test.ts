@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redisson, TimeUnit } from '../../lib';
-import { createDashboard } from '../../lib/dashboard';
-import type { LockDetail, LockEvent, WindowView } from '../../lib/dashboard/wire';
+import { createDashboard } from '../../lib/operators/dashboard';
+import type { LockDetail, LockEvent, WindowView } from '../../lib/operators/dashboard/wire';
 import { redisUrl, sleepUntil, trackClient, uniqueName } from '../support';
 import { ask, serve } from './support/world';
 

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { hostname } from 'node:os';
 import { ConfigError, Redisson } from '../../lib';
-import { createDashboard, type DashboardOptions, type HealthView } from '../../lib/dashboard';
-import type { SessionView } from '../../lib/dashboard/wire';
+import { createDashboard, type DashboardOptions, type HealthView } from '../../lib/operators/dashboard';
+import type { LockDetail, LockRow, SessionView } from '../../lib/operators/dashboard/wire';
+import type { ObjectReport } from '../../lib/operators/inspection';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
 import { FakeSource, report } from './support/FakeSource';
 import { ask, changeHeaders, client, dashboardOf, Reader, serve } from './support/world';
@@ -165,6 +166,88 @@ describe('the dashboard: at 3 am', function () {
     source.tell({ kind: 'recovered', at: Date.now() });
     source.remove('b');
     await sleepUntil(() => lost().some((one) => one !== 0));
+  });
+
+  it('a lock behind which nobody waits: whoever opens it learns from its holder since when, and where it was taken', async () => {
+    const source = new FakeSource(report('a', { heldSince: 9_000 }), report('b', { heldSince: 9_000 }));
+    const [holder] = report('a').holders;
+    const said = { since: 2_000, leaseMs: -1, renewals: 3, delayMs: 0, utilization: 0, callSite: '/app/x.js:7:1' };
+    const verdict = { kind: 'held', sentence: 'Held by process 4711.' } as const;
+    source.asked.set('a', report('a', { heldSince: 2_000, holders: [{ ...holder!, hold: said }], verdict }));
+    const base = await serve(dashboardOf(source));
+    const reader = new Reader(`${base}/api/stream?name=a`);
+    interface Told {
+      readonly lock: LockDetail;
+    }
+    const exact = ({ lock }: Told): boolean => lock.exact === true;
+    const { lock } = (await reader.next('lock', exact)).data as unknown as Told;
+    expect(lock).to.include({ heldSince: 2_000 });
+    expect(lock.verdict.sentence).to.equal('Held by process 4711.');
+    expect(lock.holders[0]!.hold).to.deep.equal(said);
+    // What the watch sees next takes nothing of that away.
+    source.see(report('a', { heldSince: 9_000, waiters: 2 }));
+    const later = await reader.next('lock', ({ lock: { waiters } }: Told) => waiters === 2);
+    expect((later.data as unknown as Told).lock).to.include({ heldSince: 2_000, exact: true });
+    // Another holder is another story.
+    const other = { ...holder!, owner: `${holder!.clientId}:8`, threadId: '8' };
+    source.see(report('a', { heldSince: 9_500, waiters: 3, holders: [other] }));
+    const next = await reader.next('lock', ({ lock: { waiters } }: Told) => waiters === 3);
+    expect((next.data as unknown as Told).lock.heldSince).to.equal(9_500);
+    expect((next.data as unknown as Told).lock).not.to.have.property('exact');
+  });
+
+  it('what several looks have taught, one look does not take back: it is renewed no more', async () => {
+    const verdict = { kind: 'not-renewed', sentence: 'It was renewed before.' } as const;
+    const source = new FakeSource(report('a', { verdict, ttlMs: 9_000 }));
+    const [holder] = report('a').holders;
+    const hold = { since: 2_000, leaseMs: -1, renewals: 3, delayMs: 0, utilization: 0 };
+    source.asked.set('a', report('a', { holders: [{ ...holder!, hold }], ttlMs: 9_000 }));
+    const base = await serve(dashboardOf(source, { watchAlways: true }));
+    const kind = async (): Promise<string | undefined> => {
+      const { lock } = JSON.parse((await ask(`${base}/api/lock?name=a`)).text) as { lock: LockDetail };
+      return lock.exact === true ? lock.verdict.kind : undefined;
+    };
+    await sleepUntil(async () => (await kind()) === 'not-renewed');
+    source.asked.set('a', report('a', { holders: [{ ...holder!, hold }], ttlMs: 30_000 }));
+    expect(await kind()).to.equal('held');
+  });
+
+  it('what a holder has said of since when and where stays when it answers no more', async () => {
+    const [holder] = report('a').holders;
+    const hold = { since: 2_000, leaseMs: -1, renewals: 3, delayMs: 0, utilization: 0, callSite: '/app/x.js:7:1' };
+    const source = new FakeSource(report('a', { waiters: 1, heldSince: 2_000, holders: [{ ...holder!, hold }] }));
+    const base = await serve(dashboardOf(source, { watchAlways: true }));
+    const read = async (): Promise<LockDetail | undefined> =>
+      (JSON.parse((await ask(`${base}/api/lock?name=a`)).text) as { lock: LockDetail | undefined }).lock;
+    await sleepUntil(async () => (await read())?.exact === true);
+    const verdict = { kind: 'not-renewed', sentence: 'It is frozen.' } as const;
+    const silent = { ...holder!, silent: true, silentSince: 70_000 } as const;
+    source.see(report('a', { waiters: 1, heldSince: 9_000, verdict, holders: [silent] }));
+    await sleepUntil(async () => (await read())?.verdict.kind === 'not-renewed');
+    const lock = (await read())!;
+    expect(lock).to.include({ heldSince: 2_000, exact: true });
+    expect(lock.holders[0]).to.include({ callSite: '/app/x.js:7:1', silentSince: 70_000 });
+    expect(lock.holders[0]).not.to.have.property('hold');
+  });
+
+  it('two that have waited equally long keep their places, though each answer tells their times a little differently', async () => {
+    const verdict = { kind: 'dead-lock', sentence: 'A dead-lock.' } as const;
+    const said = (name: string, since: number, callers = 1): ObjectReport => {
+      const waiting = [{ clientId: 'c', host: 'h', pid: 1, callers, since }];
+      return report(name, { waiters: 1, verdict, waiting, heldSince: since - 1_000 });
+    };
+    const source = new FakeSource(said('a', 50_002), said('b', 50_000));
+    const base = await serve(dashboardOf(source, { watchAlways: true }));
+    const rows = async (): Promise<LockRow[]> =>
+      (JSON.parse((await ask(`${base}/api/locks`)).text) as { rows: LockRow[] }).rows;
+    await sleepUntil(async () => (await rows()).length === 2);
+    expect((await rows()).map(({ name }) => name)).to.deep.equal(['b', 'a']);
+    source.see(said('a', 49_998, 2), said('b', 50_003));
+    await sleepUntil(async () => (await rows()).some(({ name, waiters }) => name === 'a' && waiters === 2));
+    expect((await rows()).map(({ name }) => name)).to.deep.equal(['b', 'a']);
+    // Another wait is another time.
+    source.see(said('a', 40_000, 3));
+    await sleepUntil(async () => (await rows())[0]?.name === 'a');
   });
 
   it('trouble first, then who waits longest', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createHash } from 'node:crypto';
 import * as net from 'node:net';
 import { CommandError, CommandTimeoutError, ConfigError, ConnectionError, Redisson } from '../../lib';
-import { createDashboard, type LockDetail, type WindowView } from '../../lib/dashboard';
+import { createDashboard, type LockDetail, type WindowView } from '../../lib/operators/dashboard';
 import { redisUrl, sleepUntil, trackClient } from '../support';
 import { FakeSource, report } from './support/FakeSource';
 import { ask, client, dashboardOf, Reader, serve } from './support/world';

@@ -7,7 +7,7 @@ import type * as http from 'node:http';
 import { ask, type RawAnswer, serve } from './support/world';
 import { FakeSource, report } from './support/FakeSource';
 import { changeHeaders, dashboardOf } from './support/world';
-import type { Dashboard } from '../../lib/dashboard';
+import type { Dashboard } from '../../lib/operators/dashboard';
 import { trackClient } from '../support';
 
 type Mount = (make: (basePath?: string) => Dashboard) => Promise<string>;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redisson } from '../../lib';
-import { type AuditEntry, createDashboard } from '../../lib/dashboard';
+import { type AuditEntry, createDashboard } from '../../lib/operators/dashboard';
 import { RedisServer, sleepUntil, TcpProxy, trackClient } from '../support';
 import { ask, changeHeaders, type RawAnswer, serve } from './support/world';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { type AuditEntry, createDashboard, type DashboardOptions } from '../../lib/dashboard';
+import { type AuditEntry, createDashboard, type DashboardOptions } from '../../lib/operators/dashboard';
 import { allowLeftovers, redisUrl, sleepUntil, trackClient, uniqueName } from '../support';
 import { ask, changeHeaders, client, Reader, serve } from './support/world';
 

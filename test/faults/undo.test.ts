@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import * as sinon from 'sinon';
 import type { Redisson } from '../../lib';
 import { OwnershipTable } from '../../lib/watchdog/OwnershipTable';
-import { handOverLock } from '../../lib/kinds/reentrantScripts';
+import { handOverLock } from '../../lib/kinds/reentrant';
 import { allowLeftovers, RedisServer, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../support';
 import { client, connection, LONG_LEASE_MS, SOON_MS } from './scene';
 import { COMMANDS, ERRORS, TABLE, undoTableRows, type UndoCommand, type UndoError } from './undoTable';

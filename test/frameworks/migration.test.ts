@@ -10,6 +10,20 @@ import { ConsumerProject } from '../support/ConsumerProject';
 
 const PACKAGES = path.join(__dirname, 'versions', 'migration');
 
+/** The packages that the programs import. */
+const LINKED = [
+  '@nestjs/common',
+  '@nestjs/core',
+  'async-mutex',
+  'bullmq',
+  'murlock',
+  'node-redisson',
+  'redis-semaphore',
+  'redlock',
+  'redlock-universal',
+  'reflect-metadata',
+];
+
 /** What both programs of a page print, or each of them. */
 const PRINTED: Readonly<Record<string, string | readonly [before: string, after: string]>> = {
   redlock: '5 sold, 0 left\n',
@@ -110,6 +124,121 @@ const MEASURED: Readonly<Record<string, { readonly program: string; readonly che
       expect(ttl).to.be.within(20_000, 30_000);
     },
   },
+  'murlock: waits that grow, and then MurLockException; a key of its own for each method; a ttl that nobody renews': {
+    program: `
+      import 'reflect-metadata';
+      import { Module } from '@nestjs/common';
+      import { NestFactory } from '@nestjs/core';
+      import { MurLock, MurLockModule } from 'murlock';
+      const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      const gate = () => {
+        let open;
+        const opened = new Promise((resolve) => (open = resolve));
+        return { open, opened };
+      };
+      const [paid, both] = [gate(), gate()];
+      class Service {
+        inside = 0;
+        async pay(user) { await paid.opened; return user.id; }
+        async refund(user) { return user.id; }
+        async slow(user) {
+          if (++this.inside === 2) both.open();
+          await both.opened;
+        }
+      }
+      for (const [method, releaseTime] of [['pay', 60_000], ['refund', 60_000], ['slow', 100]]) {
+        const { value } = Object.getOwnPropertyDescriptor(Service.prototype, method);
+        const locked = MurLock(releaseTime, 'user.id')(Service.prototype, method, { value, configurable: true });
+        Object.defineProperty(Service.prototype, method, locked);
+      }
+      class App {}
+      const redisOptions = { url: process.env.REDIS_URL };
+      const imports = [MurLockModule.forRoot({ redisOptions, wait: 100, maxAttempts: 3, logLevel: 'error' })];
+      Module({ imports, providers: [Service] })(App);
+      const app = await NestFactory.createApplicationContext(App, { logger: false });
+      const service = app.get(Service);
+      const user = { id: 'alice' };
+      const first = service.pay(user);
+      const startedAt = performance.now();
+      const refused = await service.pay(user).catch((error) => error.name);
+      const waited = performance.now() - startedAt;
+      const other = await service.refund(user);
+      paid.open();
+      await first;
+      // Its lease is over, and the second one gets in.
+      const slow = [service.slow(user), sleep(250).then(() => service.slow(user))];
+      const released = await slow[0].catch((error) => error.name);
+      await Promise.allSettled(slow);
+      console.log(JSON.stringify({ refused, waited, other, released, inside: service.inside }));
+      await app.close();
+      process.exit();`,
+    check: ({ waited, ...result }: { waited: number }) => {
+      // 100, 200 and 300 ms, also after the last attempt.
+      expect(waited).to.be.greaterThan(590);
+      const released = 'MurLockException';
+      expect(result).to.deep.equal({ refused: 'MurLockException', other: 'alice', released, inside: 2 });
+    },
+  },
+  'node-redisson: both share a lock, and each wakes the other': {
+    program: `
+      import { Redisson as Other } from 'node-redisson';
+      import { Redisson } from 'ioredisson';
+      const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      const { hostname: host, port } = new URL(process.env.REDIS_URL);
+      const other = new Other({ redis: { options: { host, port: Number(port) } } });
+      const redisson = Redisson.create(process.env.REDIS_URL);
+      const [theirs, ours] = [other.getLock('measured'), redisson.getLock('measured')];
+      await theirs.lock();
+      const refused = [await ours.tryLock()];
+      const waiting = ours.acquire({ waitTime: 20_000 });
+      await sleep(200);
+      await theirs.unlock();
+      const released = performance.now();
+      const hold = await waiting;
+      const woken = [performance.now() - released];
+      refused.push(await theirs.tryLock(50n, true));
+      const waitingThere = theirs.tryLock(20_000n, true);
+      await sleep(200);
+      await hold.unlock();
+      const givenBack = performance.now();
+      const got = await waitingThere;
+      woken.push(performance.now() - givenBack);
+      await theirs.unlock();
+      console.log(JSON.stringify({ refused, got, woken }));
+      // A timer of it, which quit() does not end, would throw.
+      process.exit();`,
+    check: ({ refused, got, woken }: { refused: boolean[]; got: boolean; woken: number[] }) => {
+      expect(refused).to.deep.equal([false, false]);
+      expect(got).to.equal(true);
+      // Not at the end of a lease of 30 s.
+      for (const ms of woken) expect(ms).to.be.below(10_000);
+    },
+  },
+  'redlock-universal: retryAttempts pauses of retryDelay, a renewal within using(), several keys at once': {
+    program: `
+      import { Redis } from 'ioredis';
+      import { createLock, IoredisAdapter, LockManager } from 'redlock-universal';
+      const redis = new Redis(process.env.REDIS_URL);
+      const adapter = new IoredisAdapter(redis);
+      const options = { adapter, key: 'measured', ttl: 1_000, retryAttempts: 3, retryDelay: 100 };
+      const lock = createLock(options);
+      let result;
+      await lock.using(async () => {
+        const startedAt = performance.now();
+        const refused = await createLock(options).acquire().catch((error) => error.name);
+        const waited = performance.now() - startedAt;
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        result = { refused, waited, locked: await lock.isLocked('measured') };
+      });
+      const manager = new LockManager({ nodes: [adapter], defaultTTL: 5_000 });
+      const handles = await manager.acquireBatch(['measured:1', 'measured:2']);
+      console.log(JSON.stringify({ ...result, batch: handles.length }));
+      process.exit();`,
+    check: ({ waited, ...result }: { waited: number }) => {
+      expect(waited).to.be.greaterThan(290);
+      expect(result).to.deep.equal({ refused: 'LockAcquisitionError', locked: true, batch: 2 });
+    },
+  },
 };
 
 describe('the programs of docs/migration', function () {
@@ -130,8 +259,7 @@ describe('the programs of docs/migration', function () {
     expect(installFolder(PACKAGES, 'other packages with locks', console.log)).to.equal(true);
     server = await RedisServer.start();
     project = new ConsumerProject(['ioredis']);
-    for (const name of ['async-mutex', 'bullmq', 'redis-semaphore', 'redlock'])
-      project.link(name, path.join(PACKAGES, 'node_modules', name));
+    for (const name of LINKED) project.link(name, path.join(PACKAGES, 'node_modules', name));
     project.installBuilt();
   });
 

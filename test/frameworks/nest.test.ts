@@ -3,10 +3,11 @@ import { Test } from '@nestjs/testing';
 import { expect } from 'chai';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { inspect } from 'node:util';
 import sinon from 'sinon';
 import * as ts from 'typescript';
 import { Redisson, type RedissonClient } from '../../lib';
-import { REDISSON, RedissonHealthError, RedissonHealthIndicator, RedissonModule } from '../../lib/nestjs';
+import { REDISSON, RedissonHealthError, RedissonHealthIndicator, RedissonModule } from '../../lib/integrations/nestjs';
 import { createTestRedisson } from '../../lib/testing';
 import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
 import { installFolder } from '../../tools/installFolder';
@@ -80,6 +81,7 @@ describe('the service of docs/nestjs.md', function () {
       conflict: [409, { message: "'order:1' is locked", error: 'Conflict', statusCode: 409 }],
       another: 201,
       refund: 409,
+      unanswered: 503,
       shutDown: [503, { message: 'Not available now, try again', error: 'Service Unavailable', statusCode: 503 }],
       inMemory: 1,
       made: 0,
@@ -112,6 +114,18 @@ describe('RedissonModule in tests', () => {
     const module = await Test.createTestingModule({ imports: [RedissonModule.forRoot({ redisson })] }).compile();
     await module.close();
     expect(redisson.state).to.equal('closed');
+  });
+
+  it('a shutdownDrain that is no time is refused when the application starts, and no client is made', async () => {
+    const create = sinon.spy(Redisson, 'create');
+    for (const shutdownDrain of [-1, NaN, '5s', null] as number[]) {
+      const imported = RedissonModule.forRoot({ url: redisUrl(), shutdownDrain });
+      const error = await Test.createTestingModule({ imports: [imported] })
+        .compile()
+        .catch((thrown: unknown) => thrown);
+      expect(error, String(shutdownDrain)).to.be.instanceOf(RangeError);
+    }
+    expect(create.callCount).to.equal(0);
   });
 
   it('D12: overrideProvider(REDISSON) makes no other client, by forRoot and forRootAsync', async () => {
@@ -182,10 +196,14 @@ describe('RedissonHealthIndicator', () => {
     server.resume();
   });
 
-  it('refuses a limit that is no time', async () => {
-    const error = await silent()
-      .check('redis', { timeout: NaN })
-      .catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(RangeError);
-  });
+  for (const timeout of [-1, 0, NaN, Infinity, '500', {}] as number[]) {
+    it(`refuses a limit that is no time at the call, and asks nobody: ${inspect(timeout)}`, async () => {
+      const ping = sinon.fake.resolves(1);
+      const indicator = new RedissonHealthIndicator({ ping, state: 'ready' } as unknown as RedissonClient);
+      const error = await indicator.check('redis', { timeout }).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(RangeError);
+      expect((error as Error).message).to.contain('timeout');
+      expect(ping.callCount).to.equal(0);
+    });
+  }
 });

@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import express from 'express';
 import fastify, { type FastifyInstance } from 'fastify';
+import { Redis } from 'ioredis';
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { LockTimeoutError, Redisson } from '../../lib';
-import { redissonMiddleware, type RequestLock } from '../../lib/express';
-import { redissonPlugin } from '../../lib/fastify';
+import { redissonMiddleware, type RequestLock } from '../../lib/integrations/express';
+import { redissonPlugin } from '../../lib/integrations/fastify';
+import { createTestRedisson } from '../../lib/testing';
 import { monotonicNow, redisUrl, sleepUntil, trackClient, uniqueName } from '../support';
 
 /** What the handler of a request has come to: the code or name of its error, or what it resolved to. */
@@ -134,13 +136,57 @@ describe('ioredisson/fastify and ioredisson/express', () => {
         expect((await shop.send(shop.port, 'sell').answer).status).to.equal(503);
       });
 
+      it('answers 503, not 409, where nobody holds the lock and Redis does not answer', async () => {
+        const admin = trackClient(new Redis(redisUrl()));
+        expect((await shop.send(shop.port, 'soon').answer).status).to.equal(200);
+        await admin.client('PAUSE', 800, 'ALL');
+        expect((await shop.send(shop.port, 'soon').answer).status).to.equal(503);
+      });
+
       it('D9: errors of the work itself keep their status', async () => {
         expect((await shop.send(shop.port, 'fail').answer).status).to.equal(500);
       });
     });
   }
 
+  it('bad options of withLock are refused at the call: nothing runs, and the response keeps no listener', async () => {
+    const redisson = createTestRedisson();
+    const app = express();
+    app.use(redissonMiddleware(redisson));
+    const refused: unknown[] = [];
+    app.post('/', async (request, response) => {
+      const bad = [
+        { signal: {} },
+        { signal: null },
+        { signal: 5 },
+        { waitTime: NaN },
+        { leaseTime: '5' },
+        { atLeast: -1 },
+      ];
+      const before = response.listenerCount('close');
+      for (const options of bad as object[]) {
+        refused.push(await codeOf(request.withLock('a', () => 'ran', options)));
+      }
+      expect(response.listenerCount('close')).to.equal(before);
+      response.status(204).end();
+    });
+    const server = app.listen(0, '127.0.0.1');
+    trackClient({ close: () => new Promise((resolve) => server.close(resolve)) });
+    await new Promise((resolve) => server.once('listening', resolve));
+    expect((await sendOne((server.address() as AddressInfo).port, '').answer).status).to.equal(204);
+    expect(refused).to.deep.equal(['CONFIG', 'CONFIG', 'CONFIG', 'RangeError', 'RangeError', 'RangeError']);
+    expect(redisson.holders('a')).to.deep.equal([]);
+    await redisson.shutdown();
+  });
+
   describe('redissonPlugin', () => {
+    it('refuses a shutdownDrain that is no time when it is registered', async () => {
+      for (const shutdownDrain of [-1, NaN, '5s'] as number[]) {
+        const registered = Promise.resolve(fastify().register(redissonPlugin, { url: redisUrl(), shutdownDrain }));
+        expect(await codeOf(registered), String(shutdownDrain)).to.equal('RangeError');
+      }
+    });
+
     it('makes a client of its options, and drains when Fastify closes', async () => {
       const app = fastify();
       await app.register(redissonPlugin, { url: redisUrl(), shutdownDrain: 5_000 });
@@ -253,7 +299,7 @@ async function connectShop(name: string): Promise<Shop> {
 }
 
 /** What the servers serve. */
-const PATHS = ['sell', 'wait', 'answer', 'read', 'quick', 'fail'] as const;
+const PATHS = ['sell', 'wait', 'answer', 'read', 'quick', 'soon', 'fail'] as const;
 
 /** What the handlers of all servers do. */
 class Till {
@@ -292,6 +338,8 @@ class Till {
         return request.withLock(this.#redisson.getReadWriteLock(`${name}:read`).readLock(), () => this.#read());
       case 'quick':
         return request.withLock(name, () => 'acquired', { waitTime: 0 });
+      case 'soon':
+        return request.withLock(name, () => 'acquired', { waitTime: 200 });
       case 'fail':
         // Its own time-out, of another lock.
         return request.withLock(name, () => Promise.reject(new LockTimeoutError('another', 1)));
@@ -355,7 +403,6 @@ function codeOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 async function waitersOf(name: string): Promise<number> {
-  const { Redis } = await import('ioredis');
   const redis = new Redis(redisUrl());
   try {
     const [, count] = (await redis.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`)) as [string, number];

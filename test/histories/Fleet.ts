@@ -2,8 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import * as path from 'node:path';
 import type { Random } from '../faults/Random';
-import type { ClientOptions, ClientReport } from './client';
+import type { ClientOptions, ClientOrder, ClientReport } from './client';
 import type { Recorder } from './Recorder';
+import type { Letter } from './TicketActor';
 
 /** What a {@link Fleet} is made of. */
 export interface FleetOptions {
@@ -83,7 +84,7 @@ export class Fleet {
     await Promise.all(
       members.map(async ({ child }) => {
         const exited = once(child, 'exit');
-        if (child.connected) child.send('stop');
+        send(child, 'stop');
         await exited;
       }),
     );
@@ -101,6 +102,13 @@ export class Fleet {
   #anyone(): Member | undefined {
     const running = [...this.#members].filter(({ thaw }) => thaw === undefined);
     return running.length === 0 ? undefined : this.#random.of(running);
+  }
+
+  /** A ticket goes to one process, whichever, and now and then to a second one: only one of them can use it. */
+  #deliver(letter: Letter): void {
+    const members = [...this.#members];
+    if (members.length === 0) return;
+    for (let i = this.#random.chance(15) ? 2 : 1; i > 0; i--) send(this.#random.of(members).child, letter);
   }
 
   #thaw(member: Member): void {
@@ -127,7 +135,10 @@ export class Fleet {
     });
     const member: Member = { number, child, done: 0, thaw: undefined };
     this.#members.add(member);
-    child.on('message', (done: ClientReport) => (member.done = done));
+    child.on('message', (report: ClientReport) => {
+      if (typeof report === 'number') member.done = report;
+      else this.#deliver(report);
+    });
     child.on('exit', (code, signal) => {
       this.#members.delete(member);
       this.#before += member.done;
@@ -135,4 +146,9 @@ export class Fleet {
       if (!this.#stopping) this.#start();
     });
   }
+}
+
+/** To one that is gone it is lost. */
+function send(child: ChildProcess, order: ClientOrder): void {
+  if (child.connected) child.send(order, () => undefined);
 }

@@ -4,6 +4,7 @@ import { sleep } from '../../tools/realTimers';
 import { LockActor, type Stage } from './LockActor';
 import { Recorder } from './Recorder';
 import { SynchronizerActor } from './SynchronizerActor';
+import { type Letter, TicketActor } from './TicketActor';
 
 /*
  * A process of a history: several clients, and several actors of each, which take and give back at random until they are
@@ -23,8 +24,10 @@ export interface ClientOptions {
   readonly actors: number;
 }
 
-/** What it tells, several times a second: how many calls have ended. */
-export type ClientReport = number;
+/** What it tells, several times a second: how many calls have ended. And tickets, for any process. */
+export type ClientReport = number | Letter;
+/** What it is told: to stop, or a ticket. */
+export type ClientOrder = 'stop' | Letter;
 
 const WATCHDOG_MS = 1_500;
 const REPORT_MS = 250;
@@ -34,6 +37,8 @@ const DRAIN_MS = 30_000;
 const options = JSON.parse(process.argv[2] ?? '{}') as ClientOptions;
 const recorder = new Recorder(options.file, options.process);
 const random = new Random(options.seed);
+/** Tickets that have come, and nobody has taken up yet. */
+const letters: Letter[] = [];
 let stopping = false;
 
 process.on('warning', (warning: Error & { readonly code?: string }) => {
@@ -49,9 +54,13 @@ process.on('disconnect', () => process.exit());
 async function act(stage: Stage): Promise<void> {
   const locks = new LockActor(stage);
   const synchronizers = new SynchronizerActor(stage);
+  const tickets = new TicketActor(stage, (letter) => process.send?.(letter));
   while (!stopping) {
     const { faults } = recorder;
-    await (stage.random.chance(80) ? locks : synchronizers).act();
+    const letter = letters.shift();
+    if (letter !== undefined) await tickets.takeUp(letter);
+    else if (stage.random.chance(5)) await tickets.act();
+    else await (stage.random.chance(80) ? locks : synchronizers).act();
     // Nobody tries on at once when Redis is away.
     if (recorder.faults > faults) await sleep(stage.random.between(1, 20));
   }
@@ -66,7 +75,13 @@ async function main(): Promise<void> {
     ),
   );
   const reports = setInterval(() => process.send?.(recorder.done), REPORT_MS);
-  const stopped = new Promise((resolve) => process.once('message', resolve)).then(() => (stopping = true));
+  const stopped = new Promise<void>((resolve) => {
+    process.on('message', (order: ClientOrder) => {
+      if (order !== 'stop') return void letters.push(order);
+      stopping = true;
+      resolve();
+    });
+  });
   // What does not end by then is a finding: its call has no end in the history.
   await Promise.race([Promise.all(acting), stopped.then(() => sleep(DRAIN_MS))]);
   clearInterval(reports);

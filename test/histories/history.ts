@@ -7,8 +7,9 @@ import * as path from 'node:path';
  * - `take`, `release`: a hold of a lock, or permits; `release` without `of` is by somebody who has nothing
  * - `count`: how many holds a thread has; `available`: how many permits are left; `set`: so many permits there shall be
  * - `down`, `await`: of a latch
+ * - `detach`, `attach`: a hold becomes a ticket; a ticket becomes a hold, of whatever process
  */
-export type Call = 'take' | 'release' | 'count' | 'available' | 'set' | 'down' | 'await';
+export type Call = 'take' | 'release' | 'count' | 'available' | 'set' | 'down' | 'await' | 'detach' | 'attach';
 
 interface Happening {
   /** In µs of CLOCK_MONOTONIC, which all processes of a machine share. */
@@ -27,9 +28,9 @@ export interface Invocation extends Happening {
   readonly kind: string;
   /** Two of one name are one thing: both halves of a read/write lock have the same. */
   readonly name: string;
-  /** `take`: the lease that was asked for, or that each renewal sets, in ms. */
+  /** `take`, `attach`, `detach`: the lease that was asked for, or that each renewal sets, in ms. */
   readonly lease?: number;
-  /** `take`: the watchdog renews it. */
+  /** `take`, `attach`: the watchdog renews it. */
   readonly renewed?: boolean;
   /** `take`: others that share may be inside as well. */
   readonly shared?: boolean;
@@ -39,8 +40,10 @@ export interface Invocation extends Happening {
   readonly permits?: number;
   /** `available`, `set`, `take` of permits: so many there are. For a latch: its count. */
   readonly total?: number;
-  /** `release`: of what. */
+  /** `release`, `detach`: of what. */
   readonly of?: number;
+  /** `attach`: a part of the ticket. */
+  readonly ticket?: string;
 }
 
 /**
@@ -53,6 +56,8 @@ export interface Completion extends Happening {
   readonly until?: number;
   /** `take` of a fenced lock. */
   readonly token?: string;
+  /** `detach`: a part of the ticket. `until` is the end of its lease. */
+  readonly ticket?: string;
   /** `take` of permits with ids. */
   readonly ids?: readonly string[];
   /** `count`, `available`. */
@@ -88,6 +93,16 @@ export type Event = Invocation | Completion | Look | Note;
 /** What time it is in a history. */
 export function historyNow(): number {
   return Number(process.hrtime.bigint() / 1_000n);
+}
+
+/** What is not about locks that are passed on by ticket. */
+export function withoutTickets(events: readonly Event[]): Event[] {
+  const about = new Set<string>();
+  const call = ({ p }: Event, op: number): string => `${p}/${op}`;
+  for (const event of events) {
+    if (event.type === 'invoke' && event.kind.startsWith('ticket ')) about.add(call(event, event.op));
+  }
+  return events.filter((event) => !('op' in event) || !about.has(call(event, event.op)));
 }
 
 /** All that the processes have written into a folder, in no order. */

@@ -10,11 +10,28 @@ import { bundle, type Mutation } from '../simulation/bundle';
 import { TcpProxy } from '../support/TcpProxy';
 import { check, type Verdict } from './check/check';
 import { Fleet } from './Fleet';
-import { readHistory } from './history';
+import { readHistory, withoutTickets } from './history';
+import { judgeByPorcupine, type PorcupineJudge, type PorcupineVerdict } from './porcupine';
 import { Recorder } from './Recorder';
 
+/** Who judges a history. */
+export interface Judges {
+  /** @default true */
+  readonly check?: boolean;
+  /** A second judge, written by somebody who has not read the first one. */
+  readonly porcupine?: PorcupineJudge | undefined;
+}
+
+/** What they say. */
+export interface Judged {
+  /** How many calls there were. */
+  readonly operations: number;
+  readonly verdict: Verdict | undefined;
+  readonly porcupine: PorcupineVerdict | undefined;
+}
+
 /** How to make a history. */
-export interface RunOptions {
+export interface RunOptions extends Judges {
   readonly seed: number;
   /** So many calls. */
   readonly ops: number;
@@ -34,8 +51,7 @@ export interface RunOptions {
 }
 
 /** What came out. */
-export interface RunResult {
-  readonly verdict: Verdict;
+export interface RunResult extends Judged {
   /** Where the history is. */
   readonly folder: string;
   readonly processes: number;
@@ -57,10 +73,22 @@ export async function runHistory(options: RunOptions): Promise<RunResult> {
   try {
     const processes = await makeHistory(options, folder, program);
     const durationMs = monotonicNow() - startedAt;
-    return { verdict: check(readHistory(folder)), folder, processes, durationMs };
+    return { ...(await judgeHistory(folder, options)), folder, processes, durationMs };
   } finally {
     fs.rmSync(program, { force: true });
   }
+}
+
+/** Judges a history that was made before. */
+export async function judgeHistory(folder: string, { check: first = true, porcupine }: Judges): Promise<Judged> {
+  const events = readHistory(folder);
+  return {
+    operations: events.filter(({ type }) => type === 'invoke').length,
+    // It does not know tickets.
+    verdict: first ? check(withoutTickets(events)) : undefined,
+    porcupine:
+      porcupine === undefined || 'reason' in porcupine ? undefined : await judgeByPorcupine(porcupine.file, folder),
+  };
 }
 
 async function makeHistory(options: RunOptions, folder: string, program: string): Promise<number> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redisson, type RLock } from '../../lib';
-import { Inspector } from '../../lib/inspection';
+import { Inspector } from '../../lib/operators/inspection';
 import { RedisServer } from '../../tools/redisServer';
 import { skip, sleepUntil, uniqueName } from '../support';
 import { GoRedisson, goDriver } from './support/GoRedisson';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Inspector } from '../../lib/inspection';
+import { Inspector } from '../../lib/operators/inspection';
 import { RedisServer } from '../../tools/redisServer';
 import { sleepUntil } from '../support/sleepUntil';
 import { JavaRedisson } from './support/JavaRedisson';

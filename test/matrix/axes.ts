@@ -102,6 +102,8 @@ export const CORE: Readonly<Record<Topology, readonly string[]>> = {
     'test/redis/connection/refusals.test.ts',
     'test/redis/scripts/allScripts.test.ts',
     'test/redis/locks/reentrant.test.ts',
+    'test/redis/locks/tickets.test.ts',
+    'test/redis/locks/trackHolds.test.ts',
     'test/redis/locks/fairContract.test.ts',
     'test/redis/synchronizers/countDownLatch.test.ts',
     'test/redis/synchronizers/permitExpirableSemaphore.test.ts',

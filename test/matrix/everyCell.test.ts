@@ -6,7 +6,7 @@ import { Config, Redisson } from '../../lib';
 import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, TIMEOUT_MS } from '../cli/support/CliProcess';
 import { LOCK_KINDS } from '../faults/kinds';
-import { allowLeftovers, sleepUntil, trackClient, uniqueName } from '../support';
+import { allowLeftovers, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import { askServer, knowsShards, nameOn } from '../support/clusterTools';
 import { type Place, placesOf, topology } from './places';
 
@@ -139,6 +139,37 @@ for (const [number, { name: where, open }] of placesOf(topology).entries())
       await sleepUntil(async () => (await lock.remainTimeToLive()) > 5_000, { timeout: SOON_MS });
       expect(hold.isHeld).to.equal(true);
       await hold.unlock();
+    });
+
+    it('trackHolds: a hold that is released by force is lost at once; permits are held and renewed', async () => {
+      // Far shorter than the time until the next renewal.
+      const soon = { timeout: 5_000 };
+      const [holder, other] = [client('trackHolds: true\n'), client()];
+      const called = await name();
+      const hold = await holder.getLock(called).acquire();
+      const semaphore = holder.getPermitExpirableSemaphore(await name());
+      await semaphore.trySetPermits(2);
+      const permits = await semaphore.acquireHold({ permits: 2 });
+      // Until Redis tracks the keys.
+      await sleep(500);
+      expect(hold.isHeld && permits.isHeld).to.equal(true);
+      expect(await other.getLock(called).forceUnlock()).to.equal(true);
+      // Behind a managed service the command may be refused: then the next renewal finds it.
+      if (topology !== 'managed') await sleepUntil(() => hold.signal.aborted, soon);
+      await hold.unlock().catch(() => undefined);
+      await permits.release();
+      expect(await semaphore.availablePermits()).to.equal(2);
+    });
+
+    it('a hold moves to another client by ticket, and nobody gets in between', async () => {
+      const [one, other] = [client(), client()];
+      const called = await name();
+      const ticket = await (await one.getFairLock(called).acquire()).detach(LEASE);
+      expect(await one.getFairLock(called).tryLock()).to.equal(false);
+      const taken = await other.attach(ticket);
+      expect(await one.getFairLock(called).tryLock()).to.equal(false);
+      await taken.unlock();
+      expect(await one.getFairLock(called).isLocked()).to.equal(false);
     });
 
     it('the command runs another under a lock', async () => {

@@ -104,6 +104,10 @@ const NOTES: readonly string[] = [
     '- **Node 20 and 22** have no `await using`; TypeScript can translate it. Node 24 has it.',
     '- **Bun and Deno** run a program of their own (`test/matrix/program.cjs`: every kind of lock, synchronizers, threads,',
     '  renewal, loss, the end of the process), and not the test suites. `watchdogThread` is refused there (`CONFIG`).',
+    '- **Frameworks** are no axis of the run. `npm run test:frameworks` has NestJS 10, 11 and 12, Fastify 5, Express 5, the',
+    '  bundlers and test runners; older versions beside the package, [which say at load](bundlers.md#versions-beside-it)',
+    '  what they need, are a test of the package.',
+    '- **`trackHolds`** speaks RESP3 with ioredis 6, and RESP2 with ioredis 5; both are tested. It needs Redis 6.',
     '- **managed** is a server behind each of the profiles of [managed.md](managed.md) in turn.',
   ].join('\n'),
 ];

@@ -10,6 +10,7 @@ import { optionalPeers, ordinaryPackages, PackedPackage, peersOf } from './suppo
 /** Prints the names that an entry point exports, and the packages it has loaded. */
 const REPORT = `
   const own = (name) => !['default', 'module.exports', '__esModule'].includes(name);
+  const isClass = (one) => typeof one === 'function' && /^class\\b/.test(Function.prototype.toString.call(one));
   const packages = Object.values(require.cache).flatMap(({ filename, children }) =>
     filename.includes('/node_modules/ioredisson/') ? children : [])
     .map(({ filename }) => filename.replace(/^.*?\\/node_modules\\//, '').split('/'))
@@ -17,12 +18,17 @@ const REPORT = `
     .filter((name) => name !== 'ioredisson');
   const report = (all) => console.log(JSON.stringify({
     names: Object.keys(all).filter(own).sort(),
+    misnamed: Object.keys(all).filter((name) => isClass(all[name]) && all[name].name !== name),
+    misnamedErrors: Object.keys(all).filter((name) => isClass(all[name]) && all[name].prototype instanceof Error &&
+      !['Error', name].includes(all[name].prototype.name)),
     undefinedNames: Object.keys(all).filter((name) => own(name) && all[name] === undefined),
     packages: [...new Set(packages)].sort(),
   }));
 `;
 
 interface EntryReport {
+  readonly misnamed: readonly string[];
+  readonly misnamedErrors: readonly string[];
   readonly names: readonly string[];
   readonly undefinedNames: readonly string[];
   readonly packages: readonly string[];
@@ -74,6 +80,9 @@ describe('the entry points of the packed package', function () {
         );
         expect(required.names).not.to.have.lengthOf(0);
         expect(required.undefinedNames).to.deep.equal([]);
+        // What `console.log` shows of an error, and of an object.
+        expect(required.misnamed).to.deep.equal([]);
+        expect(required.misnamedErrors).to.deep.equal([]);
         expect(imported).to.deep.equal(required);
         const allowed = [...ordinaryPackages().filter((name) => name !== 'yaml'), ...peersOf(folder)];
         expect(allowed).to.include.members([...required.packages]);
@@ -84,6 +93,9 @@ describe('the entry points of the packed package', function () {
           'bundled.mjs',
           `import * as all from '${specifier}'; import { required } from './requiring.cjs';
            for (const name of Object.keys(required)) if (all[name] !== required[name]) throw new Error('two copies of ' + name);
+           for (const name of Object.keys(all)) if (all[name]?.prototype instanceof Error && all[name].name !== name) {
+             throw new Error(name + ' is called ' + all[name].name);
+           }
            console.log(Object.keys(all).filter((name) => name !== 'default').length > 0)`,
         );
         project.write('requiring.cjs', `exports.required = require('${specifier}');`);

@@ -81,7 +81,12 @@ describe('a newcomer', function () {
   });
 
   it('reads a redisson.yaml', async () => {
-    expect(await run(process.execPath, [project.write('config.mjs', block('ts', /fromYAML/))])).to.equal('20000\n');
+    project.write('redisson.yaml', 'singleServerConfig:\n  address: "${REDIS_URL}"\nlockWatchdogTimeout: 20000\n');
+    const program = `import { Config, Redisson } from 'ioredisson';
+      const redisson = Redisson.create(Config.fromYAML('redisson.yaml'));
+      console.log(redisson.getConfig().lockWatchdogTimeout, await redisson.getLock('a').withLock(() => 'inside'));
+      await redisson.shutdown();`;
+    expect(await run(process.execPath, [project.write('config.mjs', program)])).to.equal('20000 inside\n');
   });
 
   it('runs a command under a lock', async () => {

@@ -1,13 +1,13 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { projectRoot } from '../../tools/buildOutput';
-import { codeBlocks } from './markdown';
+import { codeBlocks, codeTables } from './markdown';
 
 /** A program made of the TypeScript of a page. */
 export interface DocSnippet {
   /** From the root of the checkout: `docs/guide/leases.md`. */
   readonly page: string;
-  /** Of the fence, from 1. */
+  /** Of the fence or of the note, from 1. */
   readonly line: number;
   readonly code: string;
   /** Whether it is run, too. */
@@ -53,6 +53,9 @@ export function docPages(): string[] {
  *     <!-- snippet: norun <reason> -->     is compiled, not run
  *     <!-- snippet: tested <file> -->      neither: that test compiles and runs it, with packages that are not here
  *     <!-- snippet: foreign <reason> -->   code without ioredisson: neither
+ *     <!-- snippet: table
+ *     // ...
+ *     -->                                  above a table: the code in its last column, line by line, at `// ...`
  */
 export function docSnippets(page: string, markdown: string): DocSnippet[] {
   const snippets: DocSnippet[] = [];
@@ -78,6 +81,11 @@ export function docSnippets(page: string, markdown: string): DocSnippet[] {
     } else {
       throw new Error(`${where}: cannot have the note "${note}"`);
     }
+  }
+  for (const { line, note, rows } of codeTables(markdown)) {
+    if (!note.includes('// ...')) throw new Error(`${page}, line ${line}: "table" needs a line "// ..."`);
+    const code = within(note, rows.map((row) => `await ${row};`).join('\n'));
+    snippets.push({ page, line, code, runs: true });
   }
   return snippets;
 }

@@ -26,6 +26,34 @@ export function codeBlocks(markdown: string): CodeBlock[] {
   return blocks;
 }
 
+/** A table whose last column is code, below an HTML comment `<!-- snippet: table ... -->`. */
+export interface CodeTable {
+  /** The line of the comment, from 1. */
+  readonly line: number;
+  /** What the comment says. */
+  readonly note: string;
+  /** The code of each row. */
+  readonly rows: readonly string[];
+}
+
+/** The tables of code of a Markdown text, in order. */
+export function codeTables(markdown: string): CodeTable[] {
+  return [...markdown.matchAll(/^<!-- snippet: table\n([^]*?)\n-->\n+((?:\|.*\n)+)/gm)].map((found) => {
+    const [, note = '', table = ''] = found;
+    const line = markdown.slice(0, found.index).split('\n').length;
+    const [, , ...rows] = table.trim().split('\n');
+    return {
+      line,
+      note,
+      rows: rows.map((row) => {
+        const code = /\| `([^`]+)` +\|$/.exec(row)?.[1];
+        if (code === undefined) throw new Error(`line ${line}: a row has no code in its last column: ${row}`);
+        return code;
+      }),
+    };
+  });
+}
+
 function noteAbove(lines: readonly string[], at: number): string | undefined {
   let end = at - 1;
   while (end >= 0 && lines[end]?.trim() === '') end -= 1;

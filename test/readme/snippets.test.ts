@@ -166,7 +166,7 @@ function writeScript(project: ConsumerProject, snippet: Snippet): string {
 function linkCommand(project: ConsumerProject): void {
   const bin = path.join(project.folder, 'node_modules', '.bin');
   fs.mkdirSync(bin, { recursive: true });
-  fs.symlinkSync(path.join(projectRoot, 'dist', 'cli', 'main.js'), path.join(bin, 'ioredisson'));
+  fs.symlinkSync(path.join(projectRoot, 'dist', 'operators', 'cli', 'main.js'), path.join(bin, 'ioredisson'));
 }
 
 function unknownScripts(code: string): string[] {

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Redisson, RedissonError } from '../../lib';
-import { Inspector } from '../../lib/inspection';
+import { Inspector } from '../../lib/operators/inspection';
 import { RedisServer, trackClient } from '../support';
 import { anyText, anyValue, fuzz } from './fuzz';
 
@@ -103,10 +103,14 @@ describe('fuzzing names and arguments', function () {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...KINDS).chain((kind) => {
-          const prototype = Object.getPrototypeOf(OBJECTS[kind](redisson, 'x')) as object;
-          const methods = Object.getOwnPropertyNames(prototype).filter(
-            // Those left out wait for something, or call what is given. `attach` is public on a client only.
-            (name) => PUBLIC.has(name) && !/^(await|acquire|withLock|addListener|removeListener|attach)/.test(name),
+          const object = OBJECTS[kind](redisson, 'x');
+          // Of a class, or of an object that is made of functions.
+          const names = [object, Object.getPrototypeOf(object) as object].flatMap((one) =>
+            Object.getOwnPropertyNames(one),
+          );
+          const methods = names.filter(
+            // Those left out wait for something, or call what is given.
+            (name) => PUBLIC.has(name) && !/^(await|acquire|withLock|addListener|removeListener)/.test(name),
           );
           return fc.tuple(fc.constant(kind), fc.constantFrom(...methods), fc.array(anyValue, { maxLength: 4 }));
         }),

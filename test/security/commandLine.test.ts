@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { CommanderError } from 'commander';
 import fc from 'fast-check';
-import { type Actions, createProgram } from '../../lib/cli/program';
+import { type Actions, createProgram } from '../../lib/operators/cli/program';
 import { anyText, fuzz } from './fuzz';
 
 const WORDS = [

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { PUBLISH_COMMAND, RESEND_FLAG, type ScriptArg } from '../../lib/scripts/Script';
 import { useBench } from '../redis/scripts/ScriptBench';
-import { keyOf, type Sample, SAMPLES } from '../redis/scripts/samples';
+import { keyOf, moreArgsOf, type Sample, SAMPLES } from '../redis/scripts/samples';
 import { Random } from './engine/Random';
 import { ScriptEngine } from '../../lib/testing/store/ScriptEngine';
 import { runCommand } from '../../lib/testing/store/commands';
@@ -153,7 +153,7 @@ function randomCall(random: Random, sample: Sample, unique: string): { keys: str
   const args = [
     ...script.args.map(value),
     ...script.channels.map((role) => keyOf(role, name)),
-    ...moreArgs(random, sample),
+    ...moreArgs(random, sample, name),
   ].map((arg) => {
     if (arg === PUBLISH_COMMAND) return 'PUBLISH';
     if (arg === RESEND_FLAG) return random.of(['0', '1']);
@@ -163,7 +163,9 @@ function randomCall(random: Random, sample: Sample, unique: string): { keys: str
 }
 
 /** For groups other values, counts and times than those of the samples. */
-function moreArgs(random: Random, { script, moreArgs: given = [] }: Sample): readonly ScriptArg[] {
+function moreArgs(random: Random, sample: Sample, name: string): readonly ScriptArg[] {
+  const { script } = sample;
+  const given = moreArgsOf(sample, name);
   if (!script.name.startsWith('groupLock.')) return given;
   const names = ['a', 'b', 'c', 'd'];
   const chosen = new Map(['a', 'b', 'c'].map((value) => [value, names.splice(random.below(names.length), 1)[0]!]));

@@ -1,13 +1,15 @@
 import { realNow } from './engine/install';
 import { fork } from 'node:child_process';
+import * as fs from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Result, simulate } from './simulate';
+import type { LockEvent } from './workload/Events';
 import type { GivenProfile } from './workload/clusterWorlds';
 import { type Profile, profileOf } from './workload/World';
 
 /*
- * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--profile JSON] [--worlds W] [--trace]
+ * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--profile JSON] [--worlds W] [--trace] [--events FILE]
  */
 
 const { values } = parseArgs({
@@ -23,6 +25,8 @@ const { values } = parseArgs({
     /** Seeds with other worlds are passed over. */
     worlds: { type: 'string' },
     trace: { type: 'boolean', default: false },
+    /** Where to write what happens to plain locks, one JSON line per event: for docs/spec. With `--jobs 1`. */
+    events: { type: 'string' },
     verbose: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
   },
@@ -130,13 +134,16 @@ class Run {
 
 async function main(): Promise<number> {
   const run = new Run();
-  const jobs = values.trace ? 1 : number(values.jobs, run.long ? availableParallelism() : 1);
+  const jobs =
+    values.trace || values.events !== undefined ? 1 : number(values.jobs, run.long ? availableParallelism() : 1);
   if (jobs > 1) {
     await Promise.all(Array.from({ length: jobs }, () => job(run)));
   } else {
     const trace = values.trace ? (text: string): void => console.log(text) : undefined;
+    const { events } = values;
+    const told = events === undefined ? undefined : (all: readonly LockEvent[]): void => write(events, all);
     for (let seed = run.take(); seed !== undefined; seed = run.take())
-      run.add(await simulate(seed, each, trace, profile));
+      run.add(await simulate(seed, each, trace, profile, told));
   }
   return run.end() ? 0 : 1;
 }
@@ -172,6 +179,10 @@ function work(): void {
   process.on('message', (seed: number) => {
     last = last.then(async () => void process.send!(await simulate(seed, each, undefined, profile)));
   });
+}
+
+function write(file: string, events: readonly LockEvent[]): void {
+  fs.appendFileSync(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''));
 }
 
 function line({ seed, operations, commands, steps, virtualMs, hash }: Result): string {

@@ -14,6 +14,8 @@ async function main(): Promise<void> {
     const options = [
       ...(exploring ? ['--no-warnings'] : []),
       '--max-semi-space-size=64',
+      // Drains run out in many worlds.
+      '--disable-warning=IOREDISSON_DRAIN',
       ...(process.argv.includes('--trace') ? ['--enable-source-maps'] : []),
     ];
     const { status } = spawnSync(process.execPath, [...options, file, ...process.argv.slice(2)], { stdio: 'inherit' });

@@ -3,6 +3,7 @@ import { SortedSet } from '../../lib/testing/store/Store';
 import { EPOCH } from './engine/Loop';
 import { JavaClient } from './java/JavaClient';
 import type { App } from './workload/App';
+import type { LockEvent } from './workload/Events';
 import { lookForGroupGhosts, useGroup } from './workload/groupTasks';
 import { useLock } from './workload/lockTasks';
 import { useMulti } from './workload/multiTasks';
@@ -37,14 +38,15 @@ const OPEN = 'while the clients are open';
 /** So long the claims of a fair queue stay, in ms. */
 const CLAIMS_MS = 10_000;
 
-/** Runs the world of a seed. @param profile - what is not as the seed says */
+/** Runs the world of a seed. @param profile - what is not as the seed says @param told - given its events at the end */
 export async function simulate(
   seed: number,
   budget: number,
   trace?: (line: string) => void,
   profile?: GivenProfile,
+  told?: (events: readonly LockEvent[]) => void,
 ): Promise<Result> {
-  const world = new World(seed, budget, trace, profile);
+  const world = new World(seed, budget, trace, profile, told !== undefined);
   const unhandled = (error: unknown): void =>
     world.oracle.violate(`unhandled: ${error instanceof Error ? error.stack : String(error)}`);
   process.on('unhandledRejection', unhandled);
@@ -61,6 +63,7 @@ export async function simulate(
     process.off('uncaughtException', unhandled);
   }
   const { loop, oracle, servers } = world;
+  if (world.events !== undefined) told?.(world.events.events);
   return {
     seed,
     operations: world.begun,

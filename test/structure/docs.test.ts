@@ -59,7 +59,7 @@ function codes(): string[] {
   const files = fs.readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
   const found = files.flatMap((file) => {
     const text = fs.readFileSync(path.join(lib, file), 'utf8');
-    return [...text.matchAll(/readonly code = '([A-Z_]+)'|code: '(IOREDISSON_[A-Z_]+)'/g)].map(
+    return [...text.matchAll(/readonly code = '([A-Z_]+)'|(?:code: |\bwarn\([^']*)'(IOREDISSON_[A-Z_]+)'/g)].map(
       (match) => match[1] ?? match[2]!,
     );
   });

@@ -18,8 +18,10 @@ describe('the exports of package.json', () => {
     const { typesVersions } = JSON.parse(fs.readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
       typesVersions: Record<string, Record<string, string[]>>;
     };
-    const folders = entryPoints().flatMap(({ folder }) => (folder === '' ? [] : [folder]));
-    const wanted = Object.fromEntries(folders.map((folder) => [folder, [`dist/${folder}/index.d.ts`]]));
+    const subpaths = entryPoints().filter(({ subpath }) => subpath !== '.');
+    const wanted = Object.fromEntries(
+      subpaths.map(({ subpath, folder }) => [subpath.slice('./'.length), [`dist/${folder}/index.d.ts`]]),
+    );
     expect(typesVersions).to.deep.equal({ '*': wanted });
   });
 });

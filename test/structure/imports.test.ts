@@ -47,7 +47,7 @@ describe('the imports of lib/', () => {
     const outside = imports.filter(({ target, specifier }) => target === undefined && !specifier.startsWith('node:'));
     const wrong = outside.filter(({ file, specifier }) => {
       const known = [...Object.keys(dependencies), ...Object.keys(peerDependencies)];
-      if (placeOf(lib, file) === 'cli') known.push(...BUNDLED_WITH_CLI);
+      if (placeOf(lib, file) === 'operators/cli') known.push(...BUNDLED_WITH_CLI);
       if (placeOf(lib, file) === 'testing/store') known.push(...BUNDLED_WITH_TESTING);
       return !known.some((one) => isOfPackage(specifier, one));
     });

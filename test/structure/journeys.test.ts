@@ -14,7 +14,7 @@ const page = fs.readFileSync(path.join(root, 'docs', 'architecture.md'), 'utf8')
 /** Not counted on the page. */
 const BELOW = /^(connection|util|errors|config)\//;
 /** Lua runs on the server. */
-const NOT_RUN_HERE = 'kinds/reentrantScripts.ts';
+const NOT_RUN_HERE = 'kinds/reentrant.ts';
 
 function journey(heading: string): string[] {
   return stepsOf(page, heading)

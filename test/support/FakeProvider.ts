@@ -28,6 +28,10 @@ export class FakeProvider {
   readonly #sockets = new Set<net.Socket>();
   /** Connections to what was behind the endpoint before. */
   readonly #swapped = new WeakSet<net.Socket>();
+  /** Connections that look open, and lead nowhere any more. */
+  readonly #forgotten = new WeakSet<net.Socket>();
+  /** What each connection listens to, where that is limited. */
+  readonly #channels = new WeakMap<net.Socket, Set<string>>();
   #listener: net.Server | undefined;
   /** How many connections were cut since they were silent. */
   idleCuts = 0;
@@ -83,9 +87,12 @@ export class FakeProvider {
     const frames = new RespFrames();
     this.#sockets.add(client);
     client.on('data', (chunk: Buffer) => {
-      for (const frame of frames.push(chunk)) server.write(this.#rewrite(frame, client));
+      if (this.#forgotten.has(client)) return;
+      for (const frame of frames.push(chunk)) {
+        if (!this.#isOneChannelTooMany(frame, client)) server.write(this.#rewrite(frame, client));
+      }
     });
-    server.on('data', (chunk: Buffer) => client.write(chunk));
+    server.on('data', (chunk: Buffer) => this.#forgotten.has(client) || client.write(chunk));
     for (const [one, other] of [
       [client, server],
       [server, client],
@@ -100,9 +107,30 @@ export class FakeProvider {
     const { idle } = this.profile;
     if (idle === undefined) return;
     client.setTimeout(idle.ms, () => {
+      if (this.#forgotten.has(client)) return;
       this.idleCuts++;
-      client.destroy();
+      if (idle.silently) this.#forgotten.add(client);
+      else client.destroy();
     });
+  }
+
+  /** A connection that listens takes no script, so the proxy answers itself. */
+  #isOneChannelTooMany(frame: Buffer, client: net.Socket): boolean {
+    const { channels: limit } = this.profile;
+    const [command = '', ...channels] = limit === undefined ? [] : wordsOf(frame);
+    if (!/^s?(un)?subscribe$/i.test(command)) return false;
+    const open = this.#channels.get(client) ?? new Set();
+    this.#channels.set(client, open);
+    if (/un/i.test(command)) {
+      for (const channel of channels) open.delete(channel);
+      return false;
+    }
+    if (open.size + channels.length > limit!.most) {
+      client.write(`-${limit!.says}\r\n`);
+      return true;
+    }
+    for (const channel of channels) open.add(channel);
+    return false;
   }
 
   #rewrite(frame: Buffer, client: net.Socket): Buffer {

@@ -2,7 +2,7 @@ import type { SinonFakeTimers } from 'sinon';
 
 import { resolveConfig } from '../../lib/config/builder/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
-import type { Heir, LockKind } from '../../lib/kinds/LockKind';
+import type { Heir, LockKind } from '../../lib/kinds/Kind';
 import { clientKind, renewalsOf } from '../../lib/kinds/clientKind';
 import { LOCK, lockChannel } from '../../lib/kinds/reentrant';
 import { Lock } from '../../lib/locks/Lock';
@@ -32,6 +32,7 @@ export type FakeSettings = Partial<
     | 'lockWatchdogBatchSize'
     | 'maxRenewTimes'
     | 'maxHandOvers'
+    | 'localHandOver'
     | 'strictThreads'
     | 'subscriptionTimeout'
     | 'timeout'

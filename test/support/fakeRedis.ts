@@ -12,7 +12,7 @@ export type NamedArgs = Readonly<Record<string, string>>;
 
 /**
  * As much of Redis as the plain lock needs, in memory and on the (fake) clock of the test: what the scripts of
- * `lib/kinds/reentrantScripts.ts` do, in words of TypeScript. That both do the same is what the tests on a real server show.
+ * `lib/kinds/reentrant.ts` do, in words of TypeScript. That both do the same is what the tests on a real server show.
  */
 export class FakeRedis {
   readonly subscribers = new Set<FakeSubscriber>();

@@ -49,6 +49,8 @@ export class FakeExecutor implements CommandExecutor {
   readonly #unexecuted: Call[] = [];
   readonly #unanswered: Call[] = [];
   readonly #traps: Trap[] = [];
+  /** Commands whose next reply is lost; whether they run before. */
+  readonly #resent = new Map<string, boolean>();
   #mode: 'up' | 'muted' | 'frozen' | 'down' = 'up';
   #closed = false;
 
@@ -111,6 +113,11 @@ export class FakeExecutor implements CommandExecutor {
     this.#traps.push({ name, error, runs: false, breaks: false, times: 1, ...how });
   }
 
+  /** The next command of that name is sent twice: its first reply is lost, executed before (`runs`) or not. */
+  resend(name: string, { runs }: { readonly runs: boolean }): void {
+    this.#resent.set(name, runs);
+  }
+
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: Readonly<Record<K, string>>,
@@ -164,6 +171,11 @@ export class FakeExecutor implements CommandExecutor {
       sendRecord.sentAt ??= performance.now();
     }
     this.sent.push(pending.command);
+    const runs = this.#resent.get(pending.command.name);
+    if (this.#resent.delete(pending.command.name)) {
+      if (runs === true) pending.execute();
+      return this.#write(pending);
+    }
     if (this.#mode === 'frozen') this.#unexecuted.push(pending);
     else this.#execute(pending);
   }

@@ -29,7 +29,14 @@ export interface ProviderProfile {
   /** Whether it is a cluster whose only node is its endpoint, whatever is behind it; and where that is known from. */
   readonly virtualCluster?: Evidence;
   /** A connection without a word for so long is cut, in ms: seconds here for minutes there. */
-  readonly idle?: { readonly ms: number; readonly evidence: Evidence };
+  readonly idle?: {
+    readonly ms: number;
+    readonly evidence: Evidence;
+    /** Whether it says nothing of it: the connection looks open, and nobody is there any more. */
+    readonly silently?: true;
+  };
+  /** How many channels one connection may listen to, and what it says to the next. */
+  readonly channels?: { readonly most: number; readonly says: string; readonly evidence: Evidence };
   /** Whether its SCAN has cursors above 2^63. */
   readonly hugeCursors?: Evidence;
 }
@@ -62,6 +69,7 @@ const MEMORYSTORE_CLIENT = 'https://github.com/taskforcesh/bullmq/pull/334';
 const UPSTASH_WORDS = 'https://github.com/sidekiq/sidekiq/issues/5641';
 const UPSTASH =
   "ERR Command is not available: '%S'. See https://docs.upstash.com/overall/rediscompatibility for details";
+const UPSTASH_LIST = 'https://upstash.com/docs/redis/overall/rediscompatibility';
 const OCI_LIST = 'https://docs.oracle.com/iaas/Content/ocicache/restrictedcommands.htm';
 const TENCENT_LIST = 'https://www.tencentcloud.com/document/product/239/50393';
 
@@ -111,7 +119,8 @@ export const PROVIDERS: readonly ProviderProfile[] = [
     virtualCluster: GUESS,
     idle: {
       ms: 1_000,
-      // 10 minutes there, as for Azure Cache for Redis.
+      // 10 minutes are documented for Azure Cache for Redis, its predecessor:
+      // https://learn.microsoft.com/azure/azure-cache-for-redis/cache-best-practices-connection
       evidence: GUESS,
     },
   },
@@ -133,11 +142,12 @@ export const PROVIDERS: readonly ProviderProfile[] = [
     name: 'Upstash',
     id: 'upstash',
     refuses: {
-      wait: guessed(UPSTASH, UPSTASH_WORDS),
-      config: guessed(UPSTASH, UPSTASH_WORDS),
+      // The page lists what is supported; these are not on it. PUBSUB is.
+      wait: listed(UPSTASH, UPSTASH_LIST, UPSTASH_WORDS),
+      config: listed(UPSTASH, UPSTASH_LIST, UPSTASH_WORDS),
+      cluster: listed(UPSTASH, UPSTASH_LIST, UPSTASH_WORDS),
       // It answers an empty list (https://github.com/upstash/redis-js/issues/422): no worse for an inspector.
-      'client list': guessed(UPSTASH, UPSTASH_WORDS),
-      'pubsub numsub': guessed(UPSTASH, UPSTASH_WORDS),
+      'client list': listed(UPSTASH, UPSTASH_LIST, UPSTASH_WORDS),
     },
     idle: { ms: 1_500, evidence: GUESS },
   },

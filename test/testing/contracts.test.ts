@@ -1,10 +1,37 @@
+import { expect } from 'chai';
+import { LockLostError, type Redisson } from '../../lib';
+import { createTestRedisson } from '../../lib/testing';
 import { latchSuite } from '../contracts/latchContract';
 import { lockContract } from '../contracts/lockContract';
 import { permitHoldSuite } from '../contracts/permitHoldContract';
 import { semaphoreSuite } from '../contracts/semaphoreContract';
 import { inMemory } from '../contracts/world';
-import { EVERY_LOCK, underTest } from '../support/kinds';
+import { sleepUntil, trackClient } from '../support';
+import { collect } from '../support/collect';
+import { EVERY_LOCK, makeLock, underTest } from '../support/kinds';
 import { leasedSemaphore, plainSemaphore } from '../redis/synchronizers/underTest';
+
+describe('holds of the test client whose signals alone are kept, by real time', () => {
+  // Garbage is not collected by fake timers, so these are not in the contract in memory. All kinds at once.
+  it('end as a loss: of every kind, and of permits', async () => {
+    const client = trackClient(createTestRedisson({ lockWatchdogTimeout: 1_500 }) as unknown as Redisson);
+    const drop = async (): Promise<AbortSignal[]> => {
+      const holds = await Promise.all(EVERY_LOCK.map((kind) => makeLock(kind, client, `lock:${kind.name}`).acquire()));
+      const semaphore = client.getPermitExpirableSemaphore('permits');
+      await semaphore.trySetPermits(2);
+      return [...holds, await semaphore.acquireHold({ permits: 2 })].map(({ signal }) => signal);
+    };
+    const signals = await drop();
+    await sleepUntil(() => {
+      collect();
+      return signals.every(({ aborted }) => aborted);
+    });
+    for (const { reason } of signals) {
+      expect(reason).to.be.instanceOf(LockLostError);
+      expect((reason as Error).message).to.match(/its object was dropped without a release/);
+    }
+  });
+});
 
 // The suites that every kind keeps on a server, with the clients of createTestRedisson.
 inMemory(() => {

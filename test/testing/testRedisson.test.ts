@@ -6,13 +6,15 @@ import {
   CommandError,
   ConfigError,
   ConnectionError,
+  type LockHold,
   LockLostError,
   type LockLostEvent,
   PrefixNameMapper,
   RedissonError,
+  type RLock,
   ShutdownError,
 } from '../../lib';
-import { Inspector } from '../../lib/inspection';
+import { Inspector } from '../../lib/operators/inspection';
 import { defineScript, lua, SERVER_TIME } from '../../lib/scripts/Script';
 import { decodeCount } from '../../lib/scripts/replies';
 import { MemoryServer } from '../../lib/testing/MemoryServer';
@@ -78,6 +80,7 @@ describe('createTestRedisson', () => {
       [{ url: 'redis://localhost' }, 'leave out url'],
       [{ client: {} }, 'leave out client'],
       [{ watchdogThread: true }, 'leave out watchdogThread'],
+      [{ trackHolds: true }, 'leave out trackHolds'],
       [{ store: 'mine' }, 'store must be an object'],
       [{ store: null }, 'store must be an object'],
       [{ lockWatchdogTimeout: -1 }, 'lockWatchdogTimeout'],
@@ -317,6 +320,55 @@ describe('createTestRedisson', () => {
       for (const times of [-1, 0.5, NaN, '1'] as never[])
         expect(() => redisson.failNext(new Error('boom'), times)).to.throw(RangeError);
     });
+
+    const LEAVING: Readonly<Record<string, (client: TestRedisson) => RLock>> = {
+      lock: (client) => client.getLock('a'),
+      fair: (client) => client.getFairLock('a'),
+      fenced: (client) => client.getFencedLock('a'),
+      spin: (client) => client.getSpinLock('a'),
+      nonReentrant: (client) => client.getNonReentrantLock('a'),
+      nonReentrantFair: (client) => client.getNonReentrantFairLock('a'),
+      write: (client) => client.getReadWriteLock('a').writeLock(),
+    };
+    for (const [kind, lockOf] of Object.entries(LEAVING)) {
+      it(`${kind}: an attach() that fails at any step leaves its ticket valid`, async () => {
+        const failedWith = new Set<boolean>();
+        for (const error of [new ConnectionError('gone', true), new CommandError('set', new Error('OOM no memory'))]) {
+          for (let step = -1; step < 8; step++) {
+            const clock = fakeClock(Date.now());
+            const client = newClient();
+            const other = newClient({ store: client });
+            const left = await lockOf(other).acquire();
+            const ticket = await left.detach({ leaseTime: 120_000 });
+            const [owner] = other.holders('a');
+            if (step < 0) client.failNext(error);
+            const attaching = client.attach(ticket, { leaseTime: 40_000 }).catch((reason: unknown) => reason);
+            for (let i = 0; i < step; i++) await Promise.resolve();
+            const moved = other.holders('a')[0]!.clientId !== owner!.clientId;
+            if (step >= 0) client.failNext(error);
+            await clock.tickAsync(0);
+            const outcome = await attaching;
+            client.failNext(error, 0);
+            await clock.tickAsync(10_000);
+            if (outcome === error) {
+              failedWith.add(moved);
+              const taken = await other.attach(ticket);
+              expect(left.token === undefined || taken.token! > left.token).to.equal(true);
+              await clock.tickAsync(60_000);
+              expect(taken.isHeld, `step ${step}`).to.equal(true);
+              await taken.unlock();
+            } else {
+              await (outcome as LockHold).unlock();
+            }
+            expect(other.holders('a'), `step ${step}`).to.deep.equal([]);
+            await Promise.all([client.shutdown(), other.shutdown()]);
+            clock.restore();
+          }
+        }
+        // Before its owner changes, and when only its shorter lease is still to be set.
+        expect([...failedWith]).to.have.members([false, true]);
+      });
+    }
 
     it('errors at every step leave nothing behind that the next one could meet', async () => {
       for (const error of [new Error('boom'), new ConnectionError('gone', true)]) {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Config, type CredentialsRequest, Redisson } from '../../lib';
+import { inspect } from 'node:util';
+import { Config, ConnectionError, type CredentialsRequest, Redisson, type RLock } from '../../lib';
 import { RedisCluster, RedisServer, ReplicatedRedis, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 
 const USER = 'app';
@@ -26,19 +27,28 @@ class Rotation {
     return [...new Set(this.asked.map(({ role }) => role))].sort();
   }
 
-  async next(kill = false): Promise<void> {
+  /**
+   * @param kill - whether the connections end, too
+   * @param lateMs - so long after the servers know the new password, the old one is still given out
+   */
+  async next(kill = false, lateMs = 0): Promise<void> {
     const password = `token-${++this.#count}`;
     // The user of the replication stays as it is.
     const set = (admin: Redis) =>
       admin.call('ACL', 'SETUSER', USER, 'on', 'resetpass', `>${password}`, '~*', '&*', '+@all');
     await Promise.all(this.#admins.map(set));
-    this.#password = password;
+    if (lateMs === 0) this.#password = password;
     if (kill) await Promise.all(this.#admins.map((admin) => admin.client('KILL', 'USER', USER)));
+    if (lateMs > 0) await sleep(lateMs);
+    this.#password = password;
   }
 }
 
-/** Two clients that take turns while passwords change; nothing is lost, and nobody sleeps on. */
-async function underLoad(config: () => Config, rotation: Rotation): Promise<void> {
+/**
+ * Two clients that take turns while passwords change; nothing is lost, and nobody sleeps on.
+ * @param lateMs - as in {@link Rotation.next}, at each rotation that ends the connections
+ */
+async function underLoad(config: () => Config, rotation: Rotation, lateMs = 0): Promise<void> {
   const clients = [1, 2].map(() => trackClient(Redisson.create(config().setCredentials(rotation.give))));
   const lost: unknown[] = [];
   for (const client of clients) client.onLockLost((event) => lost.push(event));
@@ -57,7 +67,8 @@ async function underLoad(config: () => Config, rotation: Rotation): Promise<void
   );
   await sleepUntil(() => done > 10);
   for (let i = 0; i < 6; i++) {
-    await rotation.next(i % 3 === 2);
+    const kill = i % 3 === 2;
+    await rotation.next(kill, kill ? lateMs : 0);
     await sleep(250);
   }
   const before = done;
@@ -96,6 +107,61 @@ describe('credentials in deployments (D1)', function () {
       expect(rotation.asked).to.deep.include({ host: sentinel.host, port: sentinel.port, role: 'sentinel' });
     });
   }
+
+  describe('sentinels and their master that refuse the login, since the token they know is not given out yet', () => {
+    let rotation: Rotation;
+    let sentinels: string[];
+
+    beforeEach(async () => {
+      const server = trackClient(await RedisServer.start({ password: 'admin' }));
+      const config = [`sentinel monitor mymaster ${server.host} ${server.port} 1`, 'sentinel auth-pass mymaster admin'];
+      const password = 'of-the-sentinels';
+      const two = [1, 2].map(() => RedisServer.start({ args: ['--sentinel'], config, password }));
+      const started = (await Promise.all(two)).map((sentinel) => trackClient(sentinel));
+      sentinels = started.map(({ host, port }) => `redis://${host}:${port}`);
+      rotation = new Rotation([server, ...started]);
+      await rotation.next();
+    });
+
+    function sentinelConfig(): Config {
+      const config = new Config().setLockWatchdogTimeout(6_000);
+      config
+        .useSentinelServers()
+        .setMasterName('mymaster')
+        .addSentinelAddress(...sentinels);
+      return config;
+    }
+
+    it('for a moment: calls wait, no lock is lost', async () => {
+      const holder = trackClient(Redisson.create(sentinelConfig().setCredentials(rotation.give)));
+      const hold = await holder.getLock(uniqueName()).acquire();
+      await underLoad(sentinelConfig, rotation, 1_500);
+      expect(hold.isHeld).to.equal(true);
+      await hold.unlock();
+    });
+
+    it('without end: a ConnectionError with their words, not before the command time-out, and never the token', async () => {
+      const credentials = () => ({ username: USER, password: 'of-yesterday-geheim' });
+      const config = sentinelConfig().setCredentials(credentials);
+      config.useSentinelServers().setTimeout(1_000);
+      const client = trackClient(Redisson.create(config));
+      const startedAt = performance.now();
+      const ended = (call: Promise<unknown>): Promise<[Error, number]> =>
+        call.then(
+          () => Promise.reject(new Error('It has succeeded')),
+          (error: Error) => [error, performance.now() - startedAt],
+        );
+      const lock = (): RLock => client.getLock(uniqueName());
+      const calls = [ended(lock().lock()), ended(client.ping()), ended(lock().tryLock(20_000))];
+      for (const [error, ms] of await Promise.all(calls)) {
+        expect(error).to.be.instanceOf(ConnectionError);
+        expect(error).to.have.property('code', 'CONNECTION');
+        expect(error.message).to.contain('does not let us in').and.to.contain('WRONGPASS');
+        expect(inspect(error, { depth: 10, showHidden: true })).not.to.contain('geheim');
+        expect(ms).to.be.within(900, 6_000);
+      }
+    });
+  });
 
   for (const mode of ['AUTO', 'OFF'] as const) {
     it(`the nodes of a cluster, shardedSubscriptionMode ${mode}`, async () => {

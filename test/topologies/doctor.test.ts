@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { type CheckName, examine, type Finding } from '../../lib/doctor';
+import { type CheckName, examine, type Finding } from '../../lib/operators/doctor';
 import { RedisCluster, ReplicatedRedis, trackClient } from '../support';
 import { clusterConfig, masterSlaveConfig, sentinelConfig } from '../support/topologyConfigs';
 

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as net from 'node:net';
 import { Config, Redisson } from '../../lib';
-import { Inspector } from '../../lib/inspection';
-import { redisUrl, RedisServer, skip, sleepUntil, tlsFiles, trackClient, uniqueName } from '../support';
+import { Inspector } from '../../lib/operators/inspection';
+import { redisUrl, RedisServer, skip, sleep, sleepUntil, tlsFiles, trackClient, uniqueName } from '../support';
 import { askServer } from '../support/clusterTools';
 import { FakeProvider } from '../support/FakeProvider';
 import { FakeResolver } from '../support/FakeResolver';
@@ -142,6 +143,33 @@ describe('endpoints', function () {
     expect(await inspector.list('lock:*')).to.have.length(count);
     await inspector.close();
     expect(provider.hugeCursors).to.be.greaterThan(0);
+  });
+
+  it('connections that a proxy forgets without a word are replaced: no call fails, and a waiter is woken', async () => {
+    const idle = { ms: 2_000, evidence: { kind: 'guess' }, silently: true } as const;
+    const profile: ProviderProfile = { name: 'forgetful', id: 'forgetful', refuses: {}, idle };
+    const provider = trackClient(await FakeProvider.start(profile, redisUrl()));
+    const client = trackClient(Redisson.create(provider.url));
+    const other = trackClient(Redisson.create(redisUrl()));
+    const name = uniqueName();
+    const first = await other.getLock(name).acquire();
+    const woken = client.getLock(name).acquire();
+    await first.unlock();
+    await (await woken).unlock();
+    await sleep(11_000);
+    expect(provider.idleCuts).to.equal(2);
+    // The connection that sends commands.
+    await (await client.getLock(uniqueName()).acquire()).unlock();
+    // The one that listens.
+    const hold = await other.getLock(name).acquire(LEASE);
+    const waiting = client.getLock(name).acquire();
+    const redis = trackClient(new Redis(redisUrl()));
+    const channel = `redisson_lock__channel:{${name}}`;
+    await sleepUntil(async () => Number((await redis.pubsub('NUMSUB', channel))[1]) > 0, { timeout: WOKEN_MS });
+    await hold.unlock();
+    const startedAt = performance.now();
+    await (await waiting).unlock();
+    expect(performance.now() - startedAt).to.be.lessThan(WOKEN_MS);
   });
 
   describe('TLS', () => {

@@ -1,9 +1,42 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Redisson } from '../../lib';
-import { Inspector, type WatchEvent } from '../../lib/inspection';
-import { RedisCluster, ReplicatedRedis, sleepUntil, trackClient } from '../support';
+import { type Config, Redisson } from '../../lib';
+import { createDashboard } from '../../lib/operators/dashboard';
+import type { LockDetail } from '../../lib/operators/dashboard/wire';
+import { Inspector, type WatchEvent } from '../../lib/operators/inspection';
+import { ask, serve } from '../dashboard/support/world';
+import { RedisCluster, ReplicatedRedis, sleepUntil, trackClient, uniqueName } from '../support';
 import { clusterConfig, sentinelConfig } from '../support/topologyConfigs';
+
+/** A holder that is asked, a waiter that is asked, and who asks, each with a connection of its own. */
+async function expectAnswers(config: Config): Promise<void> {
+  const holder = trackClient(Redisson.create(config));
+  const waiter = trackClient(Redisson.create(config));
+  const name = uniqueName();
+  const hold = await holder.getLock(name).acquire();
+  const waiting = waiter.getLock(name).acquire();
+  const inspectors = [opened(Inspector.open(config)), opened(Inspector.open(config))];
+  await sleepUntil(
+    async () => {
+      const reports = await Promise.all(inspectors.map((one) => one.inspect(name)));
+      return reports.every(({ holders, waiting: told }) => holders[0]?.hold !== undefined && told?.[0]?.callers === 1);
+    },
+    { timeout: 30_000 },
+  );
+  const answers = await Promise.all(inspectors.map((one) => one.ask(holder.getId())));
+  for (const answer of answers) expect(answer.answered && answer.holds.map((one) => one.name)).to.deep.equal([name]);
+  // The page asks in the same way.
+  const base = await serve(trackClient(createDashboard({ redisson: waiter })));
+  const told = async (): Promise<LockDetail | null> =>
+    (JSON.parse((await ask(`${base}/api/lock?name=${name}`)).text) as { lock: LockDetail | null }).lock;
+  const { holders } = await sleepUntil(async () => {
+    const lock = await told();
+    return lock?.exact === true ? lock : undefined;
+  });
+  expect(holders[0]!.hold).to.include({ leaseMs: -1 });
+  await hold.unlock();
+  await (await waiting).unlock();
+}
 
 const GONE = 'cccccccc-bbbb-4ccc-8ddd-eeeeeeeeeeee';
 /** A thread id that only this package gives. */
@@ -41,6 +74,10 @@ describe('the Inspector, on a cluster', function () {
     await sleepUntil(async () => (await inspector.inspect('a')).waiters === 1);
   });
 
+  it('clients are asked through any node, also by two at once, and by a page', async () => {
+    await expectAnswers(clusterConfig(cluster));
+  });
+
   it('a holder that has left is gone; where one master denies its list, that is unknown', async () => {
     const inspector = opened(Inspector.open(clusterConfig(cluster)));
     const left = Redisson.create(clusterConfig(cluster));
@@ -71,6 +108,10 @@ describe('the Inspector, through sentinels', function () {
     group = await ReplicatedRedis.start({ replicas: 1, sentinels: 2 });
   });
   after(() => group.stop());
+
+  it('clients are asked through the master, also by two at once, and by a page', async () => {
+    await expectAnswers(sentinelConfig(group));
+  });
 
   it('the connections of sentinels are no owners; watch goes on after a failover', async () => {
     const admin = trackClient(new Redis(group.master.url));

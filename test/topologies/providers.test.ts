@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { CommandError, Config, Redisson, TimeUnit } from '../../lib';
-import { examine } from '../../lib/doctor';
+import { examine } from '../../lib/operators/doctor';
+import { Inspector } from '../../lib/operators/inspection';
 import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import { FakeProvider } from '../support/FakeProvider';
 import { PROVIDERS, type ProviderProfile, refusalOf, WITHOUT_SCRIPTS } from '../support/providers';
@@ -94,16 +95,56 @@ describe('managed services, as they are documented (docs/managed.md)', function 
         if (provider.profile.idle !== undefined) expect(provider.idleCuts).to.be.greaterThan(0);
       });
 
+      it('an inspector says who holds a lock and who waits', async () => {
+        const [one, other] = clients;
+        const name = uniqueName();
+        const inspector = trackClient(new Inspector(one));
+        const hold = await one.getFairLock(name).acquire();
+        const waiting = other.getFairLock(name).acquire();
+        await sleepUntil(async () => (await inspector.inspect(name)).queue?.length === 1);
+        const report = await inspector.inspect(name);
+        expect(report.holders).to.have.length(1);
+        expect(report.verdict.kind).to.be.oneOf(['held', 'unknown']);
+        expect(report.queue!.every(({ listening }) => listening)).to.equal(true);
+        expect((await inspector.list(name)).map((one) => one.name)).to.deep.equal([name]);
+        await hold.unlock();
+        await (await waiting).unlock();
+      });
+
       it('the doctor names what is refused, and what that costs', async () => {
         const [finding] = (await examine(configOf(provider))).filter(({ check }) => check === 'provider');
-        const unknown = ['WAIT', 'CONFIG GET', 'CLIENT LIST', 'PUBSUB NUMSUB', 'INFO'].filter((command) => {
+        const refused = ['WAIT', 'CONFIG GET', 'CLIENT LIST', 'PUBSUB NUMSUB', 'INFO'].flatMap((command) => {
           const words = refusalOf(profile, command.split(' '));
-          return words !== undefined && !words.startsWith('NOPERM');
+          return words === undefined ? [] : [{ command, words }];
         });
-        for (const command of unknown) expect(finding!.found).to.contain(command);
-        if (unknown.length === 0) expect(finding!.found).to.not.match(/WAIT|CONFIG|CLIENT|PUBSUB|INFO/);
+        // What only this user may not do is named, too; it is nothing to be warned of.
+        const unknown = refused.filter(({ words }) => !words.startsWith('NOPERM'));
+        for (const { command } of refused) expect(finding!.found).to.contain(command);
+        if (refused.length === 0) expect(finding!.found).to.not.match(/WAIT|CONFIG|CLIENT|PUBSUB|INFO/);
         expect(finding!.status).to.equal(unknown.length > 0 ? 'warning' : 'ok');
       });
+    });
+  }
+
+  for (const says of [
+    "ERR unknown command 'info', with args beginning with: ",
+    "ERR Command is not available: 'INFO'. See https://docs.upstash.com/overall/rediscompatibility for details",
+    'ERR This command is disabled by the administrator',
+    "ERR command 'INFO' not support for normal user",
+  ]) {
+    it(`INFO may be refused to everybody: ${says}`, async () => {
+      const refuses = { info: { says, evidence: { kind: 'guess' } as const } };
+      const profile: ProviderProfile = { name: 'no INFO', id: 'no-info', refuses };
+      const provider = trackClient(await FakeProvider.start(profile, redisUrl()));
+      const [one, other] = [0, 1].map(() => trackClient(Redisson.create(provider.url))) as [Redisson, Redisson];
+      const name = uniqueName();
+      const hold = await one.getLock(name).acquire();
+      const waiting = other.getLock(name).acquire();
+      await hold.unlock();
+      await (await waiting).unlock();
+      const [finding] = (await examine(configOf(provider))).filter(({ check }) => check === 'provider');
+      expect(finding!.found).to.contain('INFO (');
+      expect(finding!.status).to.equal('warning');
     });
   }
 

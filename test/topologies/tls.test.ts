@@ -82,16 +82,39 @@ describe('TLS', () => {
     }
   });
 
-  it('D13: TLS on one side only is told, in both directions', async () => {
-    const plain = trackClient(await RedisServer.start());
-    for (const [url, hint] of [
-      [server.url.replace('rediss:', 'redis:'), 'use a rediss:// address'],
-      [plain.url.replace('redis:', 'rediss:'), 'use a redis:// address'],
-    ] as const) {
-      const client = trackClient(Redisson.create({ url, timeout: 500, retryAttempts: 1 }));
-      const error = await failure(client.getLock(uniqueName()).lock());
-      expect(error.code).to.equal('CONNECTION');
-      expect(error.message).to.contain(hint);
+  describe('D13: TLS on one side only is told, in both directions', () => {
+    let plain: RedisServer;
+    before(async () => {
+      plain = trackClient(await RedisServer.start());
+    });
+    const deployments: Record<string, (config: Config, url: string) => unknown> = {
+      single: (config, url) => config.useSingleServer().setAddress(url).setTimeout(500).setRetryAttempts(1),
+      masterSlave: (config, url) =>
+        config.useMasterSlaveServers().setMasterAddress(url).setTimeout(500).setRetryAttempts(1),
+      replicated: (config, url) =>
+        config.useReplicatedServers().addNodeAddress(url).setTimeout(500).setRetryAttempts(1),
+      cluster: (config, url) => config.useClusterServers().addNodeAddress(url).setTimeout(500).setRetryAttempts(1),
+      sentinel: (config, url) =>
+        config.useSentinelServers().setMasterName('m').addSentinelAddress(url).setTimeout(500).setRetryAttempts(1),
+    };
+    for (const [kind, use] of Object.entries(deployments)) {
+      for (const withCredentials of [false, true]) {
+        it(`${kind}${withCredentials ? ' with credentials' : ''}`, async () => {
+          const errors = [
+            [server.url.replace('rediss:', 'redis:'), 'use a rediss:// address'],
+            [plain.url.replace('redis:', 'rediss:'), 'use a redis:// address'],
+          ].map(async ([url, hint]) => {
+            const config = new Config();
+            if (withCredentials) config.setCredentials(() => ({ username: 'default', password: 'any' }));
+            use(config, url!);
+            const client = trackClient(Redisson.create(config));
+            const error = await failure(client.getLock(uniqueName()).lock());
+            expect(error.code).to.equal('CONNECTION');
+            expect(error.message).to.contain(hint);
+          });
+          await Promise.all(errors);
+        });
+      }
     }
   });
 });

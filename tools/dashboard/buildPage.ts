@@ -19,11 +19,6 @@ export function buildPage(): string {
   return html.replace('/*STYLE*/', () => style).replace('/*SCRIPT*/', () => script);
 }
 
-/** lib/dashboard/pageHtml.ts with the page in it, as JavaScript. */
-export function pageModule(): string {
-  return `export const PAGE_HTML = ${JSON.stringify(buildPage())};\n`;
-}
-
 /** The files that went into the page. */
 export function pageInputs(): string[] {
   return bundle('main.tsx').inputs;

@@ -10,9 +10,13 @@ export interface Chart {
   readonly title: string;
   /** Bars grow by the factor, not by the difference: for values that differ by orders. */
   readonly log?: boolean;
+  /** Only the npm packages, without the designs that one finds in the wild. */
+  readonly packages?: boolean;
+  /** The page of docs/ that shows it. Default: benchmarks.md */
+  readonly page?: string;
 }
 
-/** What docs/benchmarks.md shows. */
+/** What docs/benchmarks.md shows, and the first screen. */
 export const CHARTS: readonly Chart[] = [
   {
     name: 'wake-up',
@@ -54,6 +58,15 @@ export const CHARTS: readonly Chart[] = [
     table: 'Sequential lock + unlock',
     column: 'throughput / floor',
     title: 'Lock and unlock of a free lock, as a multiple of two bare EVALSHA. More is better.',
+  },
+  {
+    name: 'first-screen',
+    table: 'One hot key, 4 processes x 25 waiters, 5 ms inside',
+    column: 'commands per acquisition',
+    title: 'Commands to Redis per acquisition, while 100 waiters want one lock. Less is better; logarithmic.',
+    log: true,
+    packages: true,
+    page: 'index.md',
   },
 ];
 
@@ -107,13 +120,13 @@ function cellsOf(line: string): string[] {
 }
 
 /** Colours come from the classes: on the site from its style sheet, elsewhere from the file's own. */
-function draw({ title, log = false }: Chart, bars: readonly Bar[]): string {
+function draw({ title, log = false, packages = false }: Chart, all: readonly Bar[]): string {
+  const bars = all.filter(({ label }) => !packages || kindOf(label) !== 'base');
   const size = scaleOf(bars, log);
   const rows = bars.map(({ label, value, shown }, i) => {
     const y = TOP + i * ROW;
     const length = Math.max(2, size(value) * (WIDTH - LABELS - VALUES));
-    const kind =
-      label === 'ioredisson' ? 'ours' : label === 'raw-pubsub' || label.startsWith('seed-') ? 'base' : 'other';
+    const kind = kindOf(label);
     return [
       `<text class="${kind} label" x="${LABELS - 8}" y="${y + 15}" text-anchor="end">${label}</text>`,
       `<rect class="${kind}" x="${LABELS}" y="${y + 3}" width="${length.toFixed(1)}" height="${ROW - 7}" rx="2"/>`,
@@ -129,6 +142,11 @@ function draw({ title, log = false }: Chart, bars: readonly Bar[]): string {
     '</svg>',
     '',
   ].join('\n');
+}
+
+function kindOf(label: string): 'ours' | 'base' | 'other' {
+  if (label === 'ioredisson') return 'ours';
+  return label === 'raw-pubsub' || label.startsWith('seed-') ? 'base' : 'other';
 }
 
 function scaleOf(bars: readonly Bar[], log: boolean): (value: number) => number {

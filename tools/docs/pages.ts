@@ -22,6 +22,7 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
     folder: 'guide',
     pages: [
       'guide/first-lock',
+      'guide/which-lock',
       'guide/leases',
       'guide/lost-locks',
       'guide/fencing',
@@ -36,7 +37,7 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
   { text: 'When something fails', pages: ['something-hangs', 'reliability', 'errors', 'troubleshooting', 'faq'] },
   {
     text: 'In your application',
-    pages: ['configuration', 'frameworks', 'nestjs', 'bundlers', 'testing', 'threads', 'security'],
+    pages: ['configuration', 'frameworks', 'nestjs', 'bundlers', 'testing', 'threads', 'security', 'threat-model'],
   },
   { text: 'In operation', pages: ['observability', 'dashboard', 'inspection', 'doctor', 'cli'] },
   {
@@ -47,10 +48,13 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
       'compatibility',
       'managed',
       'interop',
+      'wire',
+      'api-report',
       'conformance',
       'benchmarks',
       'scaling',
       'architecture',
+      'spec/',
       'changelog',
     ],
   },

@@ -177,6 +177,14 @@ export class Config {
   }
 
   /**
+   * @param local - whether the next waiter of this process starts before Redis has confirmed the hand-over. Default
+   *   false. Not in Redisson
+   */
+  setLocalHandOver(local: boolean): this {
+    return this.#set('localHandOver', local);
+  }
+
+  /**
    * @param introspection - whether inspectors may ask this client what it holds and who waits; `{ callSites: true }`:
    *   the lines that acquire are recorded for them, too. Default true. Not in Redisson
    */

@@ -62,6 +62,7 @@ export const COMMON = {
   trackHolds: flag,
   strictThreads: flag,
   maxHandOvers: integer(0),
+  localHandOver: flag,
   introspection,
   logger,
 } as const;

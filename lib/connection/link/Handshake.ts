@@ -2,10 +2,11 @@ import type { Redis } from 'ioredis';
 import type { NetConnectOpts } from 'node:net';
 import { jittered } from '../../util/timing';
 import { driverError, replyError } from './driverError';
-import { READY_CHECK_TEXT } from './ioredisCompat';
+import { isOfReadyCheck, READY_CHECK_TEXT } from './ioredisCompat';
 import { hearRefusal } from './hearRefusal';
 import { LoginError } from './Logins';
 import { isReply, isReset, isTemporary } from './replyErrors';
+import { hinted, TLS_ALERT, TLS_HINTS } from './tlsHints';
 
 /** A connection that was refused something is left after so many ms, and made anew. Nothing is sent on it meanwhile. */
 const REFUSED_MS = 1_000;
@@ -20,21 +21,15 @@ const TURNED_AWAY =
 /** ioredis asks again by itself, and says nothing about it. */
 const LOADING = /^loading:1\r?$/m;
 
-/** How a server that speaks TLS answers one who does not: an alert. */
-const TLS_ALERT = /^\x15\x03/;
+/** What a proxy, or a managed service, says that has no INFO for anybody. */
+const NO_INFO = /unknown command|unsupported|disabled|\bnot (?:available|support|allowed|permitted)/i;
+
 /** What ioredis, of version 6 and 5, says of an answer that is none of Redis'. */
 const NO_RESP = /(?:Unknown RESP type|Protocol error, got) .+? Please report this\.?/s;
 /** The same where the answer is a TLS alert. */
 const ALERT = /RESP type 21 |got "(?:\\u0015|\x15)/;
 /** How it ends where TLS was expected of a server that does not speak it. */
 const NO_TLS = /ETIMEDOUT|wrong version number|packet length too long|before secure TLS/;
-
-/** What is said of TLS on one side only. */
-export const TLS_HINTS = {
-  theirs: 'the server speaks TLS: use a rediss:// address',
-  maybeTheirs: 'it ended the connection before it said anything; if it speaks TLS, use a rediss:// address',
-  maybeNotTheirs: 'no TLS handshake; if the server does not speak TLS, use a redis:// address',
-} as const;
 
 /** A text of ioredis in which an answer that is none of Redis' is said to be that. */
 export function withoutParser(text: string): string {
@@ -82,7 +77,11 @@ export class Handshake {
     });
     redis.on('end', () => this.#stopHearing?.());
     // Without a listener ioredis prints to the console; the error is the cause of what the callers get.
-    redis.on('error', (error: Error) => this.#failed(error));
+    redis.on('error', (error: Error) => {
+      // ioredis hears the first error of a socket only. TLS may have another one: the alert of the server.
+      if (redis.stream?.listenerCount('error') === 0) redis.stream.on('error', () => undefined);
+      this.#failed(error);
+    });
   }
 
   /** Whether the server refused a part of it. Such a connection may not be used, whatever ioredis says. */
@@ -135,7 +134,16 @@ export class Handshake {
         : this.#tell?.(hinted(new Error('no Redis answers there'), 'what came is not its protocol'), false);
     }
     const reply = replyOf(error);
-    if (isReset(error) && this.#silent !== undefined) return this.#hear(this.#silent, error);
+    // ioredis asks INFO whether the server has loaded its data. One that has no INFO answers LOADING to commands.
+    if (reply !== undefined && isOfReadyCheck(error) && NO_INFO.test(reply.message)) {
+      this.#redis.options.enableReadyCheck = false;
+      return;
+    }
+    if (isReset(error)) {
+      if (this.#silent !== undefined) return this.#hear(this.#silent, error);
+      // What follows a reset says less than what we are about to hear.
+      if (this.#stopHearing !== undefined) return;
+    }
     // What follows a refusal (a reset of the connection) says less than it.
     if (reply === undefined) return this.#refused ? undefined : this.#tell?.(driverError(error), isRefusal(error));
     const forNow = isTemporary(reply);
@@ -172,12 +180,6 @@ function addressOf({ options, stream }: Redis): NetConnectOpts | undefined {
   if (port !== undefined) return { host, port };
   const asked = !options.Connector && !options.sentinels && options.port !== undefined;
   return asked ? { host: options.host, port: options.port! } : undefined;
-}
-
-/** An error with an explanation. */
-function hinted(error: Error, hint: string): Error {
-  const { code } = error as NodeJS.ErrnoException;
-  return driverError(Object.assign(new Error(`${error.message} (${hint})`), code !== undefined && { code }));
 }
 
 /** What the server said, where the error is that. */

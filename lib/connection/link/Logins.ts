@@ -10,6 +10,8 @@ import type { Login, LoginSource } from './loginSources';
 
 /** A login is renewed when this part of its time is over. */
 const RENEW_PART = 0.8;
+/** ... but no sooner than this, in ms: a token that is always about to expire must not flood whoever issues it. */
+const MIN_RENEW_MS = 100;
 /** The first and the longest pause before a login that could not be renewed is tried again, in ms. */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
@@ -27,6 +29,21 @@ export class LoginError extends Error {
     super(cause.message);
     this.final = final;
   }
+}
+
+/**
+ * The end of a search among several servers: if some of them refused the login, it was a login that failed, and it is
+ * as final as they say.
+ *
+ * @param reasons - why each of them was no use
+ */
+export function searchError(end: Error, reasons: readonly unknown[]): Error {
+  const logins = reasons.filter((one) => one instanceof LoginError);
+  if (logins.length === 0) return end;
+  return new LoginError(
+    end,
+    logins.some(({ final }) => final),
+  );
 }
 
 /** How a live connection is logged in again: by AUTH, or, where it may not send that, by another one in its place. */
@@ -114,7 +131,7 @@ export class Logins {
     const schedule = (expiresIn: number | undefined): void => {
       failures = 0;
       clearTimeout(timer);
-      if (expiresIn !== undefined) renewIn(expiresIn * RENEW_PART);
+      if (expiresIn !== undefined) renewIn(Math.max(expiresIn * RENEW_PART, MIN_RENEW_MS));
     };
     const again = async (current: LoggedIn): Promise<void> => {
       const number = ++count;
@@ -126,7 +143,8 @@ export class Logins {
         if (number === count) schedule(login.expiresIn);
       } catch (error) {
         if (number !== count) return;
-        this.#source.refused(driverError(error as Error), login);
+        // A connection that was just lost has refused nothing: the next one is logged in anyway.
+        if (login === undefined || isReplyError(error)) this.#source.refused(driverError(error as Error), login);
         renewIn(jittered(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures++, 10), MAX_PAUSE_MS)));
       }
     };
@@ -166,7 +184,7 @@ export class Logins {
     try {
       await (request.role === 'sentinel' ? authenticateIfAsked : authenticate)(stream, login, options);
     } catch (error) {
-      if ((error as Error).name !== 'ReplyError') throw error;
+      if (!isReplyError(error)) throw error;
       this.#source.refused(error as Error, login);
       throw this.#failed(error as Error);
     }
@@ -183,4 +201,8 @@ export class Logins {
   #options(secure: boolean): AuthenticateOptions {
     return { secure, ...this.#limits };
   }
+}
+
+function isReplyError(error: unknown): boolean {
+  return (error as Error).name === 'ReplyError';
 }

@@ -5,7 +5,10 @@ import { jittered } from '../../util/timing';
 import { nodeKey } from './connectionOptions';
 import { driverError } from './driverError';
 import { Handshake } from './Handshake';
+import { LoginError, searchError } from './Logins';
 import type { OwnRedisOptions } from './ownOptions';
+import { isReply } from './replyErrors';
+import { hinted, TLS_HINTS } from './tlsHints';
 
 /** How a master is looked for. */
 export interface FinderOptions {
@@ -63,14 +66,17 @@ export class MasterFinder {
     try {
       return await Promise.any(this.#nodes.map((node) => this.#mustBeMaster(node)));
     } catch (error) {
-      const reasons = (error as AggregateError).errors.map((reason: Error) => reason.message);
-      throw new Error(`No master among ${this.#nodes.map(nodeKey).join(', ')} (${reasons.join('; ')})`);
+      const errors = (error as AggregateError).errors as readonly Error[];
+      const reasons = errors.map(({ message }) => message).join('; ');
+      const none = new Error(`No master among ${this.#nodes.map(nodeKey).join(', ')} (${reasons})`);
+      throw searchError(none, errors);
     }
   }
 
   async #mustBeMaster(node: NodeAddress): Promise<NodeAddress> {
     const { connection, timeout } = this.#options;
     let reason: Error | undefined;
+    let refused = false;
     const redis = new Redis({
       ...connection,
       ...node,
@@ -81,13 +87,25 @@ export class MasterFinder {
       retryStrategy: null,
     });
     this.#open.add(redis);
-    const handshake = new Handshake(redis, timeout, (error) => (reason = error));
-    const timer = setTimeout(() => redis.disconnect(), timeout);
+    const handshake = new Handshake(redis, timeout, (error, final) => {
+      reason = error;
+      refused = final;
+    });
+    const { tls } = connection;
+    /** What it may be that nothing at all was said. */
+    let hint: string | undefined = tls ? undefined : TLS_HINTS.maybeTheirs;
+    const timer = setTimeout(() => {
+      hint = tls && redis.status === 'connecting' ? TLS_HINTS.maybeNotTheirs : undefined;
+      redis.disconnect();
+    }, timeout);
     try {
       const info = await redis.info('replication');
       if (/^role:master/m.test(info)) return node;
     } catch (error) {
-      throw new Error(`${nodeKey(node)}: ${driverError(reason ?? (error as Error)).message}`);
+      const silent = hint !== undefined && reason === undefined && !isReply(error as Error);
+      const cause = silent ? hinted(error as Error, hint!) : driverError(reason ?? (error as Error));
+      const found = new Error(`${nodeKey(node)}: ${cause.message}`);
+      throw cause.name === 'LoginError' ? new LoginError(found, refused) : found;
     } finally {
       clearTimeout(timer);
       this.#open.delete(redis);

@@ -1,15 +1,21 @@
 import type { Redis } from 'ioredis';
 import { runOutside } from '../../util/outside';
-import { Handshake, TLS_HINTS } from './Handshake';
+import { Handshake } from './Handshake';
 import { senderOf, type Send } from './ioredisCompat';
 import type { Link, LinkEvents, ReplicaAck } from './Link';
 import type { Logins } from './Logins';
 import { WriteBatch } from './WriteBatch';
 import { Replicas, type Confirmation } from './Replicas';
 import { isReply, isReset, unsent } from './replyErrors';
+import { TLS_HINTS } from './tlsHints';
 
 /** A connection is given up when commands have timed out on it for so many times the command time-out. */
 const SILENT_TIMEOUTS = 2;
+
+/** A connection that was silent for so long, in ms, may have been forgotten by a proxy or a firewall on the way ... */
+const SILENT_MS = 10_000;
+/** ... so the first answer after that may take only this part of the command time-out. */
+const SILENT_PART = 1 / 3;
 
 /** What a link to one server needs to know. */
 export interface StandaloneOptions {
@@ -55,6 +61,8 @@ export class StandaloneLink implements Link {
   /** Since when (monotonic) there is no connection. */
   #closedAt = performance.now();
   #refusal: Error | undefined;
+  /** When a command was last sent (monotonic). */
+  #sentAt = performance.now();
   /** Since when (monotonic) commands have been sent and nothing at all has come back after these bytes. */
   #silence: { readonly since: number; readonly bytes: number } | undefined;
 
@@ -122,6 +130,9 @@ export class StandaloneLink implements Link {
   ): Promise<unknown> {
     if (!this.ready) return Promise.reject(unsent());
     this.#batch.alone = alone;
+    const now = performance.now();
+    if (now - this.#sentAt > SILENT_MS) this.#mayBeForgotten();
+    this.#sentAt = now;
     const reply = this.#write(command, args);
     const confirmed = replicaAck === undefined ? undefined : this.#replicas?.confirm();
     return confirmed === undefined ? reply : acknowledged(reply, confirmed, replicaAck!);
@@ -155,6 +166,16 @@ export class StandaloneLink implements Link {
     // It looks open but is dead (a cable, a firewall, a process that hangs): only a new one can help.
     this.#silence = undefined;
     this.#reconnect();
+  }
+
+  /** What is under way on it is sent again on the next one, where it may be repeated. */
+  #mayBeForgotten(): void {
+    const connection = this.#connection;
+    const { bytesRead } = this.#redis.stream;
+    const check = (): void => {
+      if (connection === this.#connection && this.#redis.stream.bytesRead === bytesRead) this.replace(connection);
+    };
+    runOutside(() => setTimeout(check, this.#options.timeout * SILENT_PART).unref());
   }
 
   demoted(): void {

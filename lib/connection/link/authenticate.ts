@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { driverError } from './driverError';
 import type { Login } from './loginSources';
+import { hinted, TLS_ALERT, TLS_HINTS } from './tlsHints';
 
 /** What an old server, or a sentinel without a password, says to AUTH: it lets everybody in. */
 const NEEDS_NONE = /^ERR (?:AUTH <password> called without any password|Client sent AUTH, but no password is set)/;
@@ -31,14 +32,14 @@ export async function opened(stream: Socket, { secure, connectTimeout }: Authent
  * the options of ioredis nor in a command that an error of it would carry.
  */
 export async function authenticate(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
-  const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options.timeout);
+  const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options);
   if (reply.startsWith('-')) throw authError(reply.slice(1), login);
 }
 
 /** As {@link authenticate}, for a sentinel: one that has no password refuses every login, so it is asked first. */
 export async function authenticateIfAsked(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
-  if (!(await exchange(stream, ['PING'], options.timeout)).startsWith('-NOAUTH')) return;
-  const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options.timeout);
+  if (!(await exchange(stream, ['PING'], options)).startsWith('-NOAUTH')) return;
+  const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options);
   if (reply.startsWith('-') && !NEEDS_NONE.test(reply.slice(1))) throw authError(reply.slice(1), login);
 }
 
@@ -55,18 +56,25 @@ function authError(text: string, login: Login): Error {
 }
 
 /** Sends a command. @returns the first line of the reply */
-async function exchange(stream: Socket, words: readonly string[], ms: number): Promise<string> {
+async function exchange(stream: Socket, words: readonly string[], options: AuthenticateOptions): Promise<string> {
   let text = '';
   const bulks = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
-  await settled(stream, ms, 'the server does not answer', (resolve) => {
+  const asked = settled(stream, options.timeout, 'the server does not answer', (resolve) => {
     const read = (data: Buffer): void => {
       text += data.toString('latin1');
-      if (text.includes('\r\n')) resolve();
+      if (text.includes('\r\n') || TLS_ALERT.test(text)) resolve();
     };
     stream.on('data', read);
     stream.write(`*${words.length}\r\n${bulks.join('')}`);
     return () => stream.off('data', read);
   });
+  try {
+    await asked;
+  } catch (error) {
+    if (options.secure || text !== '' || !stream.destroyed) throw error;
+    throw hinted(error as Error, TLS_HINTS.maybeTheirs);
+  }
+  if (TLS_ALERT.test(text)) throw new Error(TLS_HINTS.theirs);
   return text.slice(0, text.indexOf('\r\n'));
 }
 

@@ -8,8 +8,9 @@ import type { NodeAddress } from '../../config/Topology';
 import { jittered } from '../../util/timing';
 import { withoutParser } from './Handshake';
 import { watchSentinels } from './ioredisCompat';
-import type { Logins } from './Logins';
+import { type Logins, searchError } from './Logins';
 import { DISCONNECT_MS } from './ownOptions';
+import { TLS_HINTS } from './tlsHints';
 
 /** Chooses a server. @param unwanted - aborts when nobody wants one any more: it ends at once, and leaves nothing */
 export type Choice = (trouble: (error: Error) => void, unwanted: AbortSignal) => Promise<NodeAddress>;
@@ -127,18 +128,24 @@ export function sentinelConnector(
   class EndableConnector {
     readonly #inner: SentinelConnector;
     readonly #secure: boolean;
+    /** Whether it speaks to the sentinels without TLS. */
+    readonly #plain: boolean;
     #loginError: Error | undefined;
     readonly #sentinels = new Set<Redis>();
+    /** What connections to sentinels failed with in this round. */
+    #errors: Error[] = [];
     #unwanted = new AbortController();
 
     constructor(given: RedisOptions) {
       this.#inner = new SentinelConnector(given);
       this.#secure = given.enableTLSForSentinelMode === true && given.tls !== undefined;
+      this.#plain = given.sentinelTLS === undefined;
       const { sentinelCommandTimeout } = given;
       watchSentinels(this.#inner, options, (sentinel) => {
         this.#sentinels.add(sentinel);
         let timer: NodeJS.Timeout | undefined;
         if (sentinel.options.lazyConnect !== true) {
+          sentinel.on('error', (error: Error) => this.#errors.push(error));
           // In place of ioredis' own time-out, whose timer goes on (before 5.11) after a command that was refused (B10).
           delete sentinel.options.commandTimeout;
           const ask = (): unknown => (timer = setTimeout(() => sentinel.disconnect(), sentinelCommandTimeout));
@@ -162,11 +169,12 @@ export function sentinelConnector(
     async connect(emit: EmitError): Promise<Socket> {
       const { signal } = (this.#unwanted = new AbortController());
       for (let round = 1; ; round++) {
+        this.#errors = [];
         try {
           return await this.#loggedIn(await this.#inner.connect(emit), signal);
         } catch (error) {
           if (signal.aborted) throw error;
-          emit('error', withoutAdvice(error as Error));
+          emit('error', searchError(withoutAdvice(error as Error, this.#plain), this.#errors));
         }
         await pause(jittered(Math.min(round * STEP_MS, MAX_PAUSE_MS)), undefined, { signal }).catch(() => undefined);
         if (signal.aborted) throw new Error('Connection is closed.');
@@ -194,8 +202,12 @@ export function sentinelConnector(
   return EndableConnector as never;
 }
 
+/** How ioredis says that a sentinel ended a connection. */
+const ENDED = /Last error: (?:Connection is closed|read ECONNRESET)(?=\.)/;
+
 /** ioredis would say that nobody tries again, and how its parser works. */
-function withoutAdvice(error: Error): Error {
-  error.message = withoutParser(error.message.replace(' and retry is disabled', ''));
+function withoutAdvice(error: Error, plain: boolean): Error {
+  const message = withoutParser(error.message.replace(' and retry is disabled', ''));
+  error.message = plain ? message.replace(ENDED, `$& (${TLS_HINTS.maybeTheirs})`) : message;
   return error;
 }

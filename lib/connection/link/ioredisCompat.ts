@@ -35,6 +35,12 @@ export const OUT_OF_STEP_TEXT = 'Command queue state error';
 /** How ioredis 5 introduces what the server said to the INFO of its ready check. */
 export const READY_CHECK_TEXT = /^Ready check failed: (?=[A-Z][A-Z0-9]+ )/;
 
+/** Whether an error of a connection is what the server said to that INFO. ioredis 6 gives it as it came. */
+export function isOfReadyCheck(error: Error): boolean {
+  const { command } = error as { readonly command?: { readonly name?: unknown } };
+  return READY_CHECK_TEXT.test(error.message) || command?.name === 'info';
+}
+
 /** The versions that are tested, and in words. */
 const OLDEST: readonly [major: number, minor: number] = [5, 6];
 const NEWEST_MAJOR = 6;

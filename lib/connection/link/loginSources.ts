@@ -119,6 +119,8 @@ class StreamedLogins implements LoginSource {
   }
 
   refused(error: Error, login?: Login): void {
+    // One that was replaced while it was under way: the next attempt has the newer one.
+    if (login !== undefined && this.#login !== undefined && login !== this.#login) return;
     // It may not know: whoever asks next subscribes anew, and it may have another one then.
     if (login !== undefined && login === this.#login && performance.now() >= this.#anewAt) {
       this.#anewAt = performance.now() + ANEW_MS;
@@ -148,12 +150,14 @@ class StreamedLogins implements LoginSource {
 
   async #start(number: number): Promise<Login> {
     const isOurs = (): boolean => number === this.#subscription;
+    let ended: Error | undefined;
     const onNext = (given: BasicAuth): void => {
       if (!isOurs()) return;
       try {
         this.#login = this.#secrets.read(given, 'credentials told of');
       } catch (error) {
-        this.refused(error as Error);
+        ended = error as Error;
+        this.refused(ended);
         return this.#again();
       }
       this.#failures = 0;
@@ -161,15 +165,22 @@ class StreamedLogins implements LoginSource {
     };
     const onError = (error: Error): void => {
       if (!isOurs()) return;
-      this.refused(this.#secrets.hide(error, 'credentials'));
+      ended = this.#secrets.hide(error, 'credentials');
+      this.refused(ended);
       this.#again();
     };
     const reply: unknown = await this.#provider.subscribe({ onNext, onError });
     const [given, subscription] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    const dispose = (): void => (subscription as { dispose?: () => void } | undefined)?.dispose?.();
+    const dispose = (): void => {
+      try {
+        (subscription as { dispose?: () => void } | undefined)?.dispose?.();
+      } catch {
+        // The user's code; there is nothing left to end.
+      }
+    };
     if (!isOurs()) {
       dispose();
-      throw new Error('nobody wants it any more');
+      throw ended ?? new Error('nobody wants it any more');
     }
     this.#dispose = dispose;
     // What came meanwhile is newer.
@@ -207,11 +218,7 @@ class StreamedLogins implements LoginSource {
     this.#subscription++;
     const dispose = this.#dispose;
     this.#dispose = this.#login = this.#subscribing = undefined;
-    try {
-      dispose?.();
-    } catch {
-      // The user's code; there is nothing left to end.
-    }
+    dispose?.();
   }
 }
 

@@ -114,7 +114,7 @@ export class ConnectionSubscriber implements Subscriber {
     this.#wanted.set(channel, waiting);
     runOutside(() => {
       this.#heartbeat ??= setInterval(() => this.probe(), HEARTBEAT_TIMEOUTS * this.#options.timeout).unref();
-      if (this.#ready) void this.#send([channel]);
+      if (this.#ready) this.#mustAnswer(this.#send([channel]));
     });
     return waiting.promise;
   }
@@ -129,17 +129,22 @@ export class ConnectionSubscriber implements Subscriber {
 
   probe(): void {
     if (!this.#ready || this.#wanted.size === 0 || this.#probe !== undefined) return;
+    runOutside(() => this.#mustAnswer(this.#redis.ping()));
+  }
+
+  /** A connection that does not answer is dead, however open it looks: a proxy may have forgotten it. */
+  #mustAnswer(asked: Promise<unknown>): void {
+    if (this.#probe !== undefined) return void asked.catch(() => undefined);
+    const probe = setTimeout(() => {
+      this.#redis.disconnect(true);
+      this.#options.onSilence?.();
+    }, this.#options.timeout).unref();
+    this.#probe = probe;
     const answered = (): void => {
-      clearTimeout(this.#probe);
-      this.#probe = undefined;
+      clearTimeout(probe);
+      if (this.#probe === probe) this.#probe = undefined;
     };
-    runOutside(() => {
-      this.#probe = setTimeout(() => {
-        this.#redis.disconnect(true);
-        this.#options.onSilence?.();
-      }, this.#options.timeout).unref();
-      this.#redis.ping().then(answered, answered);
-    });
+    asked.then(answered, answered);
   }
 
   /** Commands go to that server: listens there, too. @param endpoint - as of {@link endpointOf} */

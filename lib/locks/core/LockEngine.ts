@@ -1,19 +1,17 @@
 import { mapName } from '../../config/validateName';
-import { newSendRecord, type SendRecord } from '../../connection/pending/CommandExecutor';
+import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError } from '../../errors';
 import type { ReleaseReply } from '../../scripts/replies';
 import { type Scope, tookIn } from '../../thread/threadScope';
 import { NO_LEASE } from '../../util/duration';
-import { acquireWithin, waitLimit } from '../../acquire/acquireWithin';
-import { endsUndo, type Why } from '../../acquire/Rollback';
-import { type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
-import type { LockKind } from '../../kinds/LockKind';
-import { type Acquired, LockTarget } from './LockTarget';
+import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
+import { mayHaveRun, type Why } from '../../acquire/Rollback';
+import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
+import type { LockKind } from '../../kinds/Kind';
+import { type Acquired, LockTarget, undo } from './LockTarget';
 import type { AcquireRequest } from './calls';
-import type { AcquireFailure } from '../../acquire/Acquisition';
-import { releaseOrHandOver, takingOver } from './handOver';
+import { releaseOrHandOver } from './handOver';
 import type { LockContext } from './LockContext';
-import { undo } from './undo';
 
 /** The result of an acquire request. */
 export type AcquireResult =
@@ -45,8 +43,7 @@ export class LockEngine {
    *   forbidden; the signal's reason; errors of the connection
    */
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
-    const { context } = this;
-    const kind = request.from === undefined ? this.kind : takingOver(this.kind, request.from);
+    const { context, kind } = this;
     const identity = this.#identify(request.threadId);
     const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
     if (ownership.unsettled) {
@@ -68,7 +65,7 @@ export class LockEngine {
       if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, failure: acquisition.failure };
       acquisition.succeeded();
       ok = true;
-      return { ok: true, hold: this.#addHold(target, acquired, request, watchdogMs), token: acquired.token };
+      return { ok: true, hold: this.#addHold(target, acquired, request, watchdogMs), token: acquired.reply.token };
     } finally {
       if (target.selfWait !== undefined) context.selfWaits.end(target.selfWait);
       context.ownerships.ended(ownership, ok ? undefined : section);
@@ -81,65 +78,116 @@ export class LockEngine {
    * @throws IllegalMonitorStateError if the thread does not hold the lock; errors of the connection and refusals of
    *   Redis, after which the release is retried in the background
    */
-  async release(threadId: number, hold?: Hold, around?: Scope): Promise<void> {
+  release(threadId: number, hold?: Hold, around?: Scope): Promise<void> {
     const { context, kind, name, rawName } = this;
-    const { ownerships, subscriptions, settings } = context;
+    const { ownerships, subscriptions } = context;
     const identity = this.#identify(threadId);
     const { key, owner } = identity;
-    let ownership = ownerships.get(key);
-    // Checked again after each pause: the thread may have begun another acquisition meanwhile.
-    while (ownership?.unsettled === true) {
-      if (hold !== undefined && !ownership.holds.includes(hold)) return;
-      if (ownership.holds.length === 0) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
-      await ownership.whenIdle();
-      ownership = ownerships.get(key);
+    const ownership = ownerships.get(key);
+    if (hold !== undefined && ownership?.holds.includes(hold) !== true) return Promise.resolve();
+    const free = ownership === undefined || ownership.holds.length === 0;
+    if (ownership?.unsettled === true) {
+      if (free) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+      // Checked again after each pause: the thread may have begun another acquisition meanwhile.
+      return ownership.whenIdle().then(() => this.release(threadId, hold, around));
     }
-    if (hold !== undefined && ownership?.holds.includes(hold) !== true) return;
-    if (ownership === undefined || ownership.holds.length === 0) return this.#releaseUnknown(identity);
+    if (free) return this.#releaseUnknown(identity);
     const chosen = hold ?? holdForUnlock(ownership.holds, around);
     if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
-    // Called before the hold is removed: the next acquisition of this thread waits for the release of this ownership.
-    ownership.beginRelease();
-    const sendRecord = newSendRecord();
-    const heldUntil = ownership.deadline > performance.now() ? ownership.deadline : Infinity;
-    ownerships.release(ownership, chosen);
-    chosen.released = true;
-    let reply: ReleaseReply;
-    try {
-      const { left, remainingMs } = ownership.remainder();
-      const request = { name, rawName, threadId, owner, ownership, left, remainingMs, sendRecord };
-      const releasing = releaseOrHandOver(kind, subscriptions, request, ownership.deadline, settings.maxHandOvers);
-      // In the same turn as the send: the hold must not be renewed any more, whatever happens to the command. After the
-      // send, so that the server works meanwhile.
-      ownerships.update(ownership);
-      reply = await releasing;
-      this.keepLease(ownership);
-      if (sendRecord.unconfirmed === true) this.#undo(ownership, leaseOf(chosen), sendRecord, 'unconfirmed');
-    } catch (error) {
-      // No caller owns this hold any more, whatever the error.
-      if (!endsUndo(error)) this.#undoRelease(ownership, chosen, sendRecord);
-      chosen.trace?.released(error);
-      this.#wakeOwn(owner);
-      throw error;
-    } finally {
-      ownership.endRelease();
-      ownerships.tidy(ownership);
+    const heldUntil = ownership.deadline;
+    const inTime = heldUntil > performance.now();
+    return ownerships.end<ReleaseReply>(ownership, chosen, {
+      send: (sendRecord) => {
+        const { left, remainingMs } = ownership.remainder();
+        return releaseOrHandOver(context, kind, { ownership, left, remainingMs, sendRecord }, ownership.deadline);
+      },
+      undo: (why, sent) => {
+        if (why === 'unconfirmed') this.#undo(ownership, leaseOf(chosen), sent, why);
+        else this.#undoRelease(ownership, chosen, sent);
+      },
+      failed: () => this.#wakeOwn(owner),
+      answered: (reply, { sends }) => {
+        this.keepLease(ownership);
+        if (reply.kind === 'released') {
+          if (reply.unheard === true) context.warnUnheard(name);
+          // Not for a kind with a queue in Redis, which has its own order.
+          if (reply.receivers > 0 && kind.abandon === undefined) {
+            subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
+          }
+        }
+        // If it was sent twice in time, "not held" means that the first send released it.
+        if (reply.kind !== 'notHeld' || (inTime && sends > 1)) return;
+        this.#wakeOwn(owner);
+        // Its lease ended while Redis refused the release, or did not get it: nobody worked under it any more.
+        if (inTime && performance.now() >= heldUntil && ownership.holds.length === 0) return;
+        const why = 'the release found it gone (expired or deleted)';
+        ownerships.lose([{ ownership, holds: [...ownership.holds, chosen], why, gone: reply.gone, how: 'released' }]);
+        throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+      },
+    });
+  }
+
+  /**
+   * Sets another lease for a hold, counted from now, with or without one before.
+   * @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews it from now on
+   * @returns whether it is still held
+   * @throws errors of the connection; if the command may have run, the lease is in doubt, and the shorter of the old and
+   *   the new one counts
+   */
+  async setLease(threadId: number, hold: Hold, leaseMs: number): Promise<boolean> {
+    const { kind, context } = this;
+    const { ownerships } = context;
+    let ownership = this.ownershipOf(threadId);
+    while ((ownership?.unsettled === true || ownership?.passing !== undefined) && ownership.holds.includes(hold)) {
+      await (ownership.unsettled ? ownership.whenIdle() : ownership.whenReleased());
+      ownership = this.ownershipOf(threadId);
     }
-    if (reply.kind === 'released') {
-      if (reply.unheard === true) context.warnUnheard(name);
-      // Not for a kind with a queue in Redis, which has its own order.
-      if (reply.receivers > 0 && kind.abandon === undefined) {
-        subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
-      }
-    }
-    // If it was sent twice, "not held" means that the first send released it.
-    if (reply.kind !== 'notHeld' || sendRecord.sends > 1) return chosen.trace?.released();
-    this.#wakeOwn(owner);
-    // Its lease ended while Redis refused the release, or did not get it: nobody worked under it any more.
-    if (performance.now() >= heldUntil && ownership.holds.length === 0) return chosen.trace?.released();
-    const why = 'the release found it gone (expired or deleted)';
-    ownerships.lose([{ ownership, holds: [...ownership.holds, chosen], why, gone: reply.gone, how: 'released' }]);
-    throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+    if (ownership?.holds.includes(hold) !== true) return false;
+    const own = ownership;
+    const sentAt = performance.now();
+    const { deadline } = own;
+    const { leaseMs: leaseBefore, leaseEnd: endBefore } = hold;
+    // Set before anything is sent: a renewal sent after the command would undo it.
+    ownerships.setLease(own, hold, leaseMs, leaseMs === NO_LEASE ? Infinity : confirmedUntil(sentAt, leaseMs));
+    if (leaseMs === NO_LEASE && (hold.maxStallMs ?? 0) > 0) context.threadStarter.use();
+    const remainingMs = Math.max(leaseMs, own.remainingMs(sentAt));
+    // A release that leaves all holds; like any other release, it must not be repeated after an acquisition.
+    await ownerships.end<ReleaseReply>(own, undefined, {
+      send: (sendRecord) => {
+        const left = own.holds.length;
+        return kind.release({ ownership: own, left, remainingMs, sendRecord });
+      },
+      failed: (error) => {
+        if (mayHaveRun(error) || !own.holds.includes(hold)) return;
+        ownerships.setLease(own, hold, leaseBefore, endBefore);
+        ownerships.confirm(own, deadline);
+      },
+      answered: (reply) => {
+        if (reply.kind === 'notHeld') {
+          const why = 'it was gone when its lease was set (expired or deleted)';
+          return ownerships.lose([{ ownership: own, why, gone: reply.gone }]);
+        }
+        this.keepLease(own);
+        ownerships.confirm(own, Math.min(own.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+      },
+    });
+    return own.holds.includes(hold);
+  }
+
+  /**
+   * Gives the one hold of a thread back to the owner from whom it was taken over, in the background: nobody got it.
+   * @param leaseMs - in ms; the lock is kept so long for that owner
+   */
+  giveBack(threadId: number, from: string, leaseMs: number): void {
+    const { kind, context } = this;
+    const ownership = this.ownershipOf(threadId);
+    if (ownership === undefined || ownership.holds.length === 0) return;
+    const giving = context.ownerships.end<ReleaseReply>(ownership, ownership.holds[0], {
+      send: (sendRecord) => kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord),
+      undo: (why, sent) => undo({ ownership, kind, sent, leaseMs, from }, why, context),
+      answered: () => undefined,
+    });
+    void giving.catch(() => undefined);
   }
 
   /**
@@ -208,8 +256,8 @@ export class LockEngine {
 
   /** Deletes the lock, whoever holds it. @returns whether it existed */
   async forceRelease(): Promise<boolean> {
-    const { kind, rawName, name } = this;
-    const there = await kind.forceRelease(rawName, name);
+    const { kind, rawName } = this;
+    const there = await kind.forceRelease(this);
     if (there) this.context.ownerships.loseAll(rawName, 'it was released by force by this client', kind.values);
     return there;
   }
@@ -221,7 +269,7 @@ export class LockEngine {
    * owns what is left.
    */
   async #releaseUnknown(identity: Ownership): Promise<void> {
-    const { context, kind, name, rawName } = this;
+    const { context, kind } = this;
     const { threadId, owner, key } = identity;
     const ownership = context.ownerships.get(key) ?? context.ownerships.open(identity);
     if (ownership.overlapping?.some(({ holds }) => holds.length > 0) === true) {
@@ -233,39 +281,31 @@ export class LockEngine {
       await ownership.whenReleased();
       return this.release(threadId);
     }
-    ownership.beginRelease();
-    const sendRecord = newSendRecord();
-    let given: boolean;
-    try {
-      const held = await kind.holdCount(rawName, owner, name);
-      const left = Math.max(0, held - 1);
-      const request = { name, rawName, threadId, owner, ownership, left, remainingMs: 0, sendRecord };
-      const { subscriptions, settings } = context;
-      const reply = await releaseOrHandOver(kind, subscriptions, request, Infinity, settings.maxHandOvers);
-      given = reply.kind !== 'notHeld' || (held > 0 && sendRecord.sends > 1);
-    } catch (error) {
-      if (!endsUndo(error)) {
+    return context.ownerships.end<ReleaseReply>(ownership, undefined, {
+      send: async (sendRecord) => {
+        const left = Math.max(0, (await kind.holdCount(identity, owner)) - 1);
+        return releaseOrHandOver(context, kind, { ownership, left, remainingMs: 0, sendRecord }, Infinity);
+      },
+      undo: (why, sent) => {
         const leaseMs = Math.max(context.settings.lockWatchdogTimeout, context.ownerships.leftoverMs(ownership));
-        this.#undo(ownership, leaseMs, sendRecord);
-      }
-      throw error;
-    } finally {
-      ownership.endRelease();
-      context.ownerships.tidy(ownership);
-    }
-    if (!given) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+        this.#undo(ownership, leaseMs, sent, why);
+      },
+      answered: (reply) => {
+        // Also if it was sent twice: nobody knows whether the first send released it, or its lease had ended before.
+        if (reply.kind !== 'notHeld') return;
+        throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+      },
+    });
   }
 
-  /** Undoes a hold that no caller owns, although its release may not have run. @param sendRecord - of that release */
-  #undoRelease(ownership: Ownership, hold: Hold, sendRecord?: SendRecord): void {
+  /** Undoes a hold that no caller owns, although its release may not have run. @param sent - that release */
+  #undoRelease(ownership: Ownership, hold: Hold, sent?: SendRecord): void {
     this.context.ownerships.mayRemain(ownership, hold);
-    this.#undo(ownership, leaseOf(hold), sendRecord);
+    this.#undo(ownership, leaseOf(hold), sent);
   }
 
   /** @param leaseMs - for which Redis may have the hold */
-  #undo(ownership: Ownership, leaseMs: number, sendRecord?: SendRecord, why: Why = 'released'): void {
-    // A release that was never sent will not run later: only the hold is left, and the undo may use any connection.
-    const sent = sendRecord?.sends === 0 ? undefined : sendRecord;
+  #undo(ownership: Ownership, leaseMs: number, sent?: SendRecord, why: Why = 'released'): void {
     undo({ ownership, kind: this.kind, sent, leaseMs }, why, this.context);
   }
 
@@ -307,12 +347,13 @@ export class LockEngine {
     const { ownerships, settings } = this.context;
     const { ownership } = target;
     const { around, section, origin, given } = request.call;
-    if (acquired.holds !== undefined && acquired.holds < target.count) {
+    const { holds, gone } = acquired.reply;
+    if (holds !== undefined && holds < target.count) {
       ownerships.lose([{ ownership, why: 'a re-entry found it gone (expired or deleted)' }]);
     }
-    if (acquired.gone !== undefined) {
+    if (gone !== undefined) {
       const why = 'a re-entry found values of it gone (expired or deleted)';
-      ownerships.lose([{ ownership, why, gone: acquired.gone }]);
+      ownerships.lose([{ ownership, why, gone }]);
     }
     const hold: Hold = {
       since: performance.now(),
@@ -330,12 +371,13 @@ export class LockEngine {
       given,
     };
     if (hold.leaseMs === NO_LEASE && hold.maxStallMs! > 0) this.context.threadStarter.use();
+    if (ownership.passing === undefined) ownership.confirmedAt = acquired.deadline - confirmedUntil(0, target.leaseMs);
     ownerships.add(ownership, hold, acquired.deadline);
     this.keepLease(ownership);
     const { thread } = request;
     if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
     // More than this thread has: leftovers of holds that this client has reported lost.
-    if (acquired.holds !== undefined && acquired.holds > ownership.holds.length) {
+    if (holds !== undefined && holds > ownership.holds.length) {
       this.#undoRelease(ownership, hold);
     }
     return hold;

@@ -1,28 +1,21 @@
 import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import { LockLostError } from '../../errors';
 import type { Scope } from '../../thread/threadScope';
-import type { AcquireReply } from '../../scripts/replies';
-import { Acquisition, type Target } from '../../acquire/Acquisition';
-import type { Attempt, Wait } from '../../acquire/acquireWithin';
-import type { Why } from '../../acquire/Rollback';
-import type { Waiter } from '../../waiters/Waiter';
+import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/replies';
+import { Acquisition, type Attempt, type Target, type Wait } from '../../acquire/acquireWithin';
+import { type Why, LATE_MS, type Leftover } from '../../acquire/Rollback';
+import type { Waiter } from '../../waiters/WaitQueue';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
-import type { Heir, LockKind } from '../../kinds/LockKind';
+import type { Heir, LockKind, AttemptRequest } from '../../kinds/Kind';
 import type { AcquireRequest, CallingThread } from './calls';
 import type { LockContext } from './LockContext';
 import type { SelfWait } from './SelfWaits';
-import { undo } from './undo';
 
 /** The result of a successful attempt. */
 export interface Acquired {
   /** Monotonic time until which the lock certainly belongs to this client. */
   readonly deadline: number;
-  /** The hold count in Redis, if it differs from the expected one. */
-  readonly holds: number | undefined;
-  /** The fencing token, from locks that have one. */
-  readonly token: bigint | undefined;
-  /** The values that were found to be lost, from group locks. */
-  readonly gone: readonly string[] | undefined;
+  readonly reply: AcquireReply & { readonly acquired: true };
 }
 
 /**
@@ -53,12 +46,14 @@ export class LockTarget implements Target<Acquired>, Heir {
   sleptMs = 0;
   readonly #context: LockContext;
   readonly #call: CallingThread;
+  readonly #from: string | undefined;
   #wait: Waiter<Acquired> | undefined;
 
   /** @param leaseMs - the lease that each attempt sets, in ms */
   constructor(context: LockContext, kind: LockKind, ownership: Ownership, request: AcquireRequest, leaseMs: number) {
     this.#context = context;
     this.#call = request.call;
+    this.#from = request.from;
     this.kind = kind;
     this.ownership = ownership;
     this.count = ownership.holds.length + 1;
@@ -71,7 +66,8 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   /** Not for a re-entry: the waiters wait for its own thread. */
   get mustQueue(): boolean {
-    const { kind, rawName, owner } = this;
+    const { kind } = this;
+    const { rawName, owner } = this.ownership;
     const { subscriptions } = this.#context;
     if (this.count > 1 || kind.newWait !== undefined || subscriptions.idle) return false;
     const channel = kind.channelOf(rawName, owner);
@@ -80,27 +76,11 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   get what(): string {
-    return `acquire lock '${this.name}'`;
+    return `acquire lock '${this.ownership.name}'`;
   }
 
   get key(): string {
     return this.ownership.rawName;
-  }
-
-  get name(): string {
-    return this.ownership.name;
-  }
-
-  get rawName(): string {
-    return this.ownership.rawName;
-  }
-
-  get threadId(): number {
-    return this.ownership.threadId;
-  }
-
-  get owner(): string {
-    return this.ownership.owner;
   }
 
   get around(): Scope | undefined {
@@ -109,10 +89,6 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   get callSite(): string | undefined {
     return this.acquisition.callSite;
-  }
-
-  get releasing(): boolean {
-    return this.ownership.releasing;
   }
 
   get sendRecord(): SendRecord {
@@ -124,7 +100,7 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   get leftover(): boolean {
-    return this.#context.ownerships.isLeftover(this.ownership);
+    return this.#context.ownerships.leftoverMs(this.ownership) > 0;
   }
 
   before(): Promise<void> | undefined {
@@ -132,14 +108,19 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   send(): Promise<AcquireReply> {
-    return this.kind.attempt(this);
+    return this.#from === undefined ? this.kind.attempt(this) : this.#takeOver(this.#from);
+  }
+
+  async #takeOver(from: string): Promise<AcquireReply> {
+    const { ownership, leaseMs, sendRecord } = this;
+    return acquiredBy(await this.kind.move!(ownership, from, ownership.owner, leaseMs, sendRecord));
   }
 
   refused(reply: AcquireReply & { readonly acquired: false }): void {
     // An acquisition that has not joined the queue does not sleep yet: it joins, and attempts once more.
     if (this.#wait !== undefined) {
       if (reply.ttl > this.sleptMs) this.sleptMs = reply.ttl;
-      if (reply.unheard === true) this.kind.watch?.unheard(this.rawName);
+      if (reply.unheard === true) this.kind.watch?.unheard(this.key);
     }
     const why = 'a re-entry found it with another owner';
     if (this.count > 1) this.#context.ownerships.lose([{ ownership: this.ownership, why }]);
@@ -153,24 +134,24 @@ export class LockTarget implements Target<Acquired>, Heir {
     if (!this.sendRecord.cancelled) this.undo('doubtful', true);
     if (times < MAX_LATE) return true;
     const why = `its lease of ${this.leaseMs} ms was over each time that Redis answered (${Math.ceil(answerMs)} ms the last time): take a longer lease`;
-    throw new LockLostError(this.name, this.threadId, why);
+    throw new LockLostError(this.ownership.name, this.ownership.threadId, why);
   }
 
-  take({ holds, token, gone }: AcquireReply & { readonly acquired: true }, deadline: number): Acquired {
-    return { deadline, holds, token, gone };
+  take(reply: Acquired['reply'], deadline: number): Acquired {
+    return { deadline, reply };
   }
 
   join(): Wait<Acquired> {
-    const { kind, name, rawName, owner } = this;
-    const { since } = this.#call;
-    const { around } = this;
+    const { kind, around, ownership } = this;
+    const { name, rawName, owner } = ownership;
     if (around !== undefined) {
-      this.selfWait ??= this.#context.selfWaits.begin(name, rawName, around, since, kind.values && this.ownership);
+      const { since } = this.#call;
+      this.selfWait ??= this.#context.selfWaits.begin(name, rawName, around, since, kind.values && ownership);
     }
     if (kind.newWait !== undefined) return kind.newWait(this);
-    const order = this.count > 1 ? 'shared' : kind.waitOrder;
     const channel = kind.channelOf(rawName, owner);
-    this.#wait = this.#context.subscriptions.join<Acquired>(channel, rawName, kind.wakeRule, order, this);
+    const waits = this.count > 1 ? ({ ...kind, waitOrder: 'shared' } as const) : kind;
+    this.#wait = this.#context.subscriptions.join<Acquired>(waits, channel, rawName, this);
     kind.watch?.joined(rawName);
     return this.#wait;
   }
@@ -180,7 +161,8 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   left(joined: boolean): void {
-    const { kind, rawName, owner } = this;
+    const { kind } = this;
+    const { rawName, owner } = this.ownership;
     const { subscriptions } = this.#context;
     if (joined) kind.watch?.left(rawName);
     // Fair locks with the names `x` and `{x}` share one queue in Redis, in which an owner has one place. That place is
@@ -191,11 +173,119 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   undo(why: Why, taken: boolean, _pending?: Promise<Attempt<Acquired>>, handOver?: Promise<boolean>): void {
     const { ownership, kind, sendRecord: sent, leaseMs, waitMs, acquisition } = this;
+    if (why !== 'twice' && ownership.passing?.drop(this) === true) return;
     // A late reply does not end its wait, and it keeps its place in a queue.
     const leaves = (why === 'twice' || sent.cancelled) && acquisition.waits && kind.abandon !== undefined;
     if (!taken && !leaves) return;
     const waiter = leaves ? this : undefined;
     const queuedMs = waitMs === Infinity ? this.#context.settings.fairLockWaitTimeout : waitMs;
-    undo({ ownership, kind, sent, leaseMs, waiter, waiterOnly: !taken, queuedMs, handOver }, why, this.#context);
+    const from = this.#from;
+    undo({ ownership, kind, sent, leaseMs, from, waiter, waiterOnly: !taken, queuedMs, handOver }, why, this.#context);
   }
+}
+
+/** What a command that gives the lock to another owner is for that owner: without it, an attempt that may follow at once. */
+export function acquiredBy(reply: ReleaseReply): AcquireReply {
+  if (reply.kind !== 'handed') return NOT_HANDED;
+  return reply.token === undefined ? ACQUIRED : { acquired: true, token: reply.token };
+}
+
+const NOT_HANDED: AcquireReply = Object.freeze({ acquired: false, ttl: 0 });
+
+/** How long the undo is repeated for a waiter that has left its queue, in ms: a broken socket may add it again late. */
+const LATE_WAITER_MS = 5_000;
+
+/** What an acquisition or a release may have left in Redis, or may still leave there, although no caller owns it. */
+export interface UnwantedHold {
+  readonly ownership: Ownership;
+  readonly kind: LockKind;
+  /** The record of the command that may have run, or may still run. Without one only a hold may be left. */
+  readonly sent?: SendRecord | undefined;
+  /** How long Redis keeps such a hold without an undo, in ms. */
+  readonly leaseMs: number;
+  /** The owner from whom it was taken over: such a hold is not released but given back, so that the ticket stays valid. */
+  readonly from?: string | undefined;
+  /** The waiter that leaves a queue in Redis. */
+  readonly waiter?: AttemptRequest | undefined;
+  /** Whether only that waiter has to be removed, and no hold. @default false */
+  readonly waiterOnly?: boolean;
+  /**
+   * How long such a waiter may delay those behind it, in ms. Its place stays in Redis until somebody comes by: where
+   * Redis refuses the undo, it is tried for that time and a minute. @default 0
+   */
+  readonly queuedMs?: number;
+  /**
+   * Set while a holder hands the lock over: resolves to whether the hand-over succeeded. Its command is the holder's
+   * release, which the heir cannot cancel, so the undo waits for its end. Rejects if the outcome is unknown.
+   */
+  readonly handOver?: Promise<boolean> | undefined;
+}
+
+/**
+ * Undoes, in the background, what a thread left in Redis without owning it. It removes a waiter from its queue, and
+ * sets the holds in Redis, which a command without a reply may have changed, back to those that the thread is known to
+ * have. While the thread has, acquires or releases the lock, there is nothing to undo: its next command sets the right
+ * number of holds. When and how often: see {@link Rollback}.
+ */
+export function undo(unwanted: UnwantedHold, why: Why, context: Pick<LockContext, 'ownerships' | 'rollback'>): void {
+  const { ownership, kind, sent, leaseMs, from, waiter, waiterOnly = false, queuedMs = 0, handOver } = unwanted;
+  const { ownerships, rollback } = context;
+  /** Sets the lease as well: a late re-entry may have set a longer one. */
+  const giveBack = (sendRecord: SendRecord): Promise<unknown> => {
+    const { left, remainingMs } = ownership.remainder();
+    return left === 0 && from !== undefined
+      ? kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord)
+      : kind.release({ ownership, left, remainingMs, sendRecord });
+  };
+  const endRelease = (): void => {
+    ownership.endRelease();
+    // Another try may follow, but until then no release is under way.
+    ownerships.tidy(ownership);
+  };
+  const leftover: Leftover = {
+    sent,
+    leaseMs,
+    atLeastMs: waiter === undefined ? 0 : queuedMs + LATE_MS,
+    place: { key: ownership.rawName, member: ownership.owner },
+    search: waiter === undefined ? kind.search : undefined,
+    // A release under way still needs the hold: an undo before it would make that release find the lock gone.
+    get unwanted() {
+      return !ownership.unsettled && !ownership.releasing && ownership.holds.length === 0;
+    },
+    // A search finds holds. It does not find waiters, nor a hold too many.
+    get urgent() {
+      return waiter !== undefined || handOver !== undefined || ownership.holds.length > 0;
+    },
+    async undo(newRecord) {
+      ownership.beginRelease();
+      try {
+        const left = waiter && kind.abandon!(waiter, newRecord());
+        await Promise.all([left, waiterOnly ? undefined : giveBack(newRecord())]);
+      } finally {
+        endRelease();
+      }
+      // The waiter is off its queue now. What the broken socket may still add lives for a lease, not for a whole wait.
+      this.atLeastMs = Math.min(this.atLeastMs!, LATE_WAITER_MS);
+      return waiterOnly;
+    },
+    ended() {
+      ownership.rollbacks--;
+      ownerships.tidy(ownership);
+    },
+  };
+  // Until the undo is sent, the thread must not acquire: the undo would release the new hold.
+  ownership.rollbacks++;
+  ownership.beginRelease();
+  const begin = (): void => {
+    rollback.undo(leftover, why);
+    endRelease();
+  };
+  if (handOver === undefined) return begin();
+  void handOver
+    .catch(() => true)
+    .then((there) => {
+      if (there) return begin();
+      ownership.rollbacks--;
+      endRelease();
+    });
 }

@@ -74,19 +74,16 @@ export class SelfWaits {
         else holds.push(ownership);
       }
       const own = due.find((wait) => mayHold(wait, held.get(wait.rawName) ?? []));
-      if (own !== undefined) return this.#tell(own);
+      if (own !== undefined) {
+        this.#told = true;
+        this.#waits.clear();
+        return this.#warn(own.name);
+      }
       for (const wait of due) wait.dueAt = now + SUSPICIOUS_MS;
     }
     let next = Infinity;
     for (const { dueAt } of this.#waits) if (dueAt < next) next = dueAt;
     this.#alarm.set(Math.max(next, now + PAUSE_MS));
-  }
-
-  #tell({ name }: SelfWait): void {
-    this.#told = true;
-    this.#waits.clear();
-    this.#alarm.off();
-    this.#warn(name);
   }
 }
 

@@ -1,8 +1,6 @@
-import type { AcquireOptions, LockOptions } from '../../api';
-import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
+import type { AcquireOptions, LockOptions, ThreadOptions } from '../../api';
 import { describe } from '../../util/describe';
 import { checkOptionNames, THREAD_OPTIONS } from '../../config/optionNames';
-import { ConfigError } from '../../errors';
 import {
   currentScope,
   FIRST_AUTOMATIC_THREAD_ID,
@@ -14,11 +12,11 @@ import {
   type Scope,
   threadAround,
 } from '../../thread/threadScope';
-import { isTimeUnit, toMillis } from '../../util/duration';
+import { isTimeUnit, leaseMillis, NO_LEASE, toMillis } from '../../util/duration';
 import type { TimeUnit } from '../../util/TimeUnit';
 import type { AcquireTrace } from '../../telemetry/tracing';
 import type { Origin } from '../../watchdog/Ownership';
-import { isAbortSignal } from '../../acquire/WaitLimit';
+import { checkSignal } from '../../acquire/WaitLimit';
 
 /** The thread and the signal a caller named. */
 export interface Caller {
@@ -49,14 +47,9 @@ export function checkThreadId(threadId: unknown): number {
 export function readCaller(options: LockOptions | AcquireOptions | undefined, known = THREAD_OPTIONS): Caller {
   if (options === undefined) return NOBODY;
   if (typeof options === 'number') return { threadId: checkThreadId(options), signal: undefined };
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigError(`options must be a thread id or an object, not ${String(options)}`);
-  }
   checkOptionNames(options, known);
   const { threadId, signal } = options;
-  if (signal !== undefined && !isAbortSignal(signal)) {
-    throw new ConfigError('options.signal must be an AbortSignal');
-  }
+  checkSignal(signal);
   return { threadId: threadId === undefined ? undefined : checkThreadId(threadId), signal };
 }
 
@@ -66,8 +59,8 @@ export interface TryLockArguments {
   readonly waitMs: number;
   /** Whether a wait time was given, even 0: without one a fair lock does not queue. */
   readonly waits: boolean;
-  readonly leaseTime: number | undefined;
-  readonly unit: TimeUnit | undefined;
+  /** In ms; -1 = the watchdog renews it. */
+  readonly leaseMs: number;
   readonly options: LockOptions | undefined;
 }
 
@@ -76,18 +69,18 @@ export interface TryLockArguments {
  * @throws RangeError, TypeError as `toMillis`
  */
 export function readTryLock(
-  first: number | Exclude<LockOptions, number> | undefined,
-  second: number | TimeUnit | undefined,
-  unit: TimeUnit | undefined,
-  options: LockOptions | undefined,
+  first?: number | ThreadOptions,
+  second?: number | TimeUnit,
+  unit?: TimeUnit,
+  options?: LockOptions,
 ): TryLockArguments {
   if (first === undefined || typeof first === 'object') {
-    return { waitMs: 0, waits: false, leaseTime: undefined, unit: undefined, options: first ?? options };
+    return { waitMs: 0, waits: false, leaseMs: NO_LEASE, options: first ?? options };
   }
   if (isTimeUnit(second)) {
-    return { waitMs: toMillis(first, second, 'waitTime'), waits: true, leaseTime: undefined, unit: second, options };
+    return { waitMs: toMillis(first, second, 'waitTime'), waits: true, leaseMs: NO_LEASE, options };
   }
-  return { waitMs: toMillis(first, unit, 'waitTime'), waits: true, leaseTime: second, unit, options };
+  return { waitMs: toMillis(first, unit, 'waitTime'), waits: true, leaseMs: leaseMillis(second, unit), options };
 }
 
 /** The thread of one call. The facade determines it once and passes it down, also to the members of a multi-lock. */
@@ -122,18 +115,20 @@ export interface AcquireRequest {
   /** `false`: a single attempt that joins no queue; a positive `waitMs` then limits the wait for its reply. */
   readonly queues: boolean;
   readonly signal: AbortSignal | undefined;
+  /** Whether it is a member of a multi-lock. @default false */
+  readonly member?: boolean | undefined;
   /** Whether a re-entry is suspicious: the thread is a handle's, or its hold was acquired by `acquire`. */
   viaHandle: boolean;
   /** Set while acquisitions have a telemetry subscriber. */
   trace?: AcquireTrace | undefined;
   /** @default the client's setting */
-  maxRenewals?: number | undefined;
+  readonly maxRenewals?: number | undefined;
   /** The lease that each renewal of the watchdog sets, in ms. @default the client's setting */
-  watchdogMs?: number | undefined;
+  readonly watchdogMs?: number | undefined;
   /** How long the watchdog thread renews it, see `Hold.maxStallMs`. @default the client's setting */
-  maxStallMs?: number | undefined;
+  readonly maxStallMs?: number | undefined;
   /** The owner from whom it is taken over (`attach`). @default it is acquired */
-  from?: string | undefined;
+  readonly from?: string | undefined;
 }
 
 /**
@@ -166,8 +161,8 @@ export function threadForHold(given: number | undefined, beginsSection: boolean)
       : around === undefined || isBesideSection(around)
         ? newThread()
         : around.thread;
-  if (!beginsSection) return calling('acquire', given !== undefined, around, thread);
-  return calling('section', given !== undefined, around, thread, newSection(thread, around));
+  const section = beginsSection ? newSection(thread, around) : undefined;
+  return calling(section === undefined ? 'acquire' : 'section', given !== undefined, around, thread, section);
 }
 
 function calling(
@@ -183,22 +178,4 @@ function calling(
 
 function threadOf(around: Scope | undefined, id: number): LogicalThread {
   return threadAround(around, id) ?? newThread(id);
-}
-
-/**
- * Refuses a name that cannot work on a cluster, before anything is sent. Redisson puts a name without `{` in braces and
- * leaves any other as it is, so if a name has braces that are not a hash tag, its keys are on different slots. Without
- * a cluster every name works.
- *
- * @param name - as given by the user
- * @param keys - every key and channel of the object
- * @throws ConfigError if they are not on one slot
- */
-export function checkSlots(executor: CommandExecutor, name: string, keys: readonly string[]): void {
-  const [slot, ...others] = keys.map((key) => executor.slotOf(key));
-  if (others.every((other) => other === slot)) return;
-  throw new ConfigError(
-    `The name '${name}' cannot be used on a cluster: its keys (${keys.join(', ')}) belong to different slots. ` +
-      'Use a name without braces, or with one balanced, non-empty pair.',
-  );
 }

@@ -1,42 +1,74 @@
-import { CommandError, NoSyncedReplicasError } from '../../errors';
-import type { Subscriptions } from '../../waiters/Subscriptions';
+import pDefer, { type DeferredPromise } from 'p-defer';
+import { AsyncResource } from 'node:async_hooks';
+import { endsUndo, type Why } from '../../acquire/Rollback';
+import { newCleanupRecord, newSendRecord, type SendRecord } from '../../connection/pending/CommandExecutor';
+import { CommandError, NoSyncedReplicasError, ShutdownError } from '../../errors';
+import type { Heir, LockKind, ReleaseRequest } from '../../kinds/Kind';
+import { ACQUIRED, HANDED, NOT_HELD, type ReleaseReply } from '../../scripts/replies';
+import { NOTICE_MS } from '../../scripts/shortenLease';
+import { afterCallers } from '../../util/timing';
 import type { Turns } from '../../waiters/Turns';
 import type { WaitQueue } from '../../waiters/WaitQueue';
-import { NOTICE_MS } from '../../scripts/shortenLease';
-import { ACQUIRED, type AcquireReply, REFUSED, type ReleaseReply } from '../../scripts/replies';
-import type { Heir, LockKind, ReleaseRequest } from '../../kinds/LockKind';
+import { confirmedUntil, type Ownership, type Passing } from '../../watchdog/Ownership';
+import type { LockContext } from './LockContext';
+import { acquiredBy, undo } from './LockTarget';
+
+/** A lock with less of its lease left is not passed on before Redis knows, in ms. */
+const MIN_LEASE_MS = 500;
+/**
+ * Nor is one whose last confirmation was asked for longer ago than this and a round trip, in ms: it may have been
+ * deleted meanwhile.
+ */
+const MAX_AGE_MS = 25;
+/** The most that counts as a round trip, in ms: a server may hang. */
+const MAX_ROUND_TRIP_MS = 100;
+/** First pause before a command that has failed for good is sent again, in ms; it doubles. */
+const FIRST_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 1_000;
+/** What is passed on is one hold: its release leaves none. */
+const FREE = { left: 0, remainingMs: 0 };
 
 /**
  * Releases with one command: a plain unlock, or a hand-over to the next waiter of this process, the heir.
  * @param kind - the kind of the lock that is released
- * @param maxHandOvers - the client's setting
  * @param deadline - monotonic time until which Redis would have kept the lock; `Infinity` if unknown
  * @throws what the kind's release throws
  */
 export function releaseOrHandOver(
+  context: LockContext,
   kind: LockKind,
-  subscriptions: Subscriptions<Heir>,
   request: ReleaseRequest,
   deadline: number,
-  maxHandOvers: number,
 ): Promise<ReleaseReply> {
+  const { subscriptions, settings } = context;
+  const { passing } = request.ownership;
+  if (passing !== undefined) return (passing as Relay).release(request);
   // A kind with a queue in Redis has its own order.
   if (request.left > 0 || subscriptions.idle || kind.abandon !== undefined) return kind.release(request);
-  const channel = kind.channelOf(request.rawName, request.owner);
-  const queue = subscriptions.queue(channel, request.rawName);
-  const turns = queue?.turns ?? subscriptions.turns(channel, request.rawName);
+  const { rawName, owner, confirmedAt } = request.ownership;
+  const channel = kind.channelOf(rawName, owner);
+  const queue = subscriptions.queue(channel, rawName);
+  const turns = queue?.turns ?? subscriptions.turns(channel, rawName);
   if (turns === undefined) return kind.release(request);
-  const heir = findHeir(queue, request, deadline, maxHandOvers);
+  const heir = findHeir(queue, turns, request.ownership, deadline, settings.maxHandOvers);
   if (heir !== undefined) {
+    if (settings.localHandOver && mayPass(kind, turns, heir, deadline, confirmedAt)) {
+      return new Relay(context, kind, turns, request, heir).begin(request, heir);
+    }
     turns.handedOver(deadline);
-    const { released, acquired } = heir.kind.handOver!(request, heir);
-    heir.receiveHandOver(acquired, request.sendRecord.connectionNumber);
-    return released.catch((error: unknown) => handOverFailed(error, kind, turns, request));
+    const sentAt = performance.now();
+    const released = heir.kind.handOver!(request, heir);
+    heir.receiveHandOver(released.then(acquiredBy), request.sendRecord.connectionNumber);
+    return released.then(
+      (reply) => {
+        turns.answered(sentAt);
+        return reply;
+      },
+      (error: unknown) => handOverFailed(error, kind, turns, request),
+    );
   }
   return releaseToAll(kind, turns, request);
 }
-
-const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
 
 /**
  * What the holder gets when its hand-over has failed. If no replica confirmed it, the hand-over took place all the
@@ -67,6 +99,43 @@ const UNABLE = new Set([
   'TRYAGAIN',
 ]);
 
+/**
+ * The waiter of this process that gets the lock without a message: the sleeping head of the FIFO queue, a limited
+ * number of times in a row.
+ */
+function findHeir(
+  queue: WaitQueue<Heir> | undefined,
+  turns: Turns,
+  from: Pick<Ownership, 'rawName' | 'owner'>,
+  deadline: number,
+  maxHandOvers: number,
+): Heir | undefined {
+  const heir = queue?.heir;
+  if (queue === undefined || heir?.kind.handOver === undefined) return undefined;
+  // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
+  // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
+  // may hand over to one another.
+  const { rawName, owner, releasing } = heir.ownership;
+  if (rawName !== from.rawName || owner === from.owner) return undefined;
+  // A release of the heir's thread may be sent again, and would then release what is handed over.
+  if (releasing) return undefined;
+  const now = performance.now();
+  if (!turns.mayHandOver(now, maxHandOvers)) return undefined;
+  // Waiters of other processes sleep until the latest deadline of this turn, and only an unlock would notify them of a
+  // lease that ends sooner.
+  if (turns.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
+  return heir;
+}
+
+/** Whether a lock may be passed on to the next waiter before Redis knows. Times are monotonic. */
+function mayPass(kind: LockKind, turns: Turns, heir: Heir, deadline: number, confirmedAt: number): boolean {
+  const now = performance.now();
+  if (!kind.passesOn || !heir.kind.passesOn || heir.leaseMs < MIN_LEASE_MS) return false;
+  const { roundTripMs } = turns;
+  const maxAgeMs = MAX_AGE_MS + (roundTripMs === Infinity ? 0 : Math.min(roundTripMs, MAX_ROUND_TRIP_MS));
+  return deadline - now >= MIN_LEASE_MS && now - confirmedAt <= maxAgeMs;
+}
+
 /** A release with a message: it notifies every waiting process, and this process gives way to the others. */
 async function releaseToAll(kind: LockKind, turns: Turns, request: ReleaseRequest): Promise<ReleaseReply> {
   turns.releasing();
@@ -81,53 +150,305 @@ async function releaseToAll(kind: LockKind, turns: Turns, request: ReleaseReques
   }
 }
 
-/**
- * The waiter of this process that gets the lock without a message: the sleeping head of the FIFO queue, a limited
- * number of times in a row.
- */
-function findHeir(
-  queue: WaitQueue<Heir> | undefined,
-  request: ReleaseRequest,
-  deadline: number,
-  maxHandOvers: number,
-): Heir | undefined {
-  const heir = queue?.heir;
-  if (queue === undefined || heir?.kind.handOver === undefined) return undefined;
-  // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
-  // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
-  // may hand over to one another.
-  if (heir.rawName !== request.rawName || heir.owner === request.owner) return undefined;
-  // A release of the heir's thread may be sent again, and would then release what is handed over.
-  if (heir.releasing) return undefined;
-  const now = performance.now();
-  if (!queue.turns.mayHandOver(now, maxHandOvers)) return undefined;
-  // Waiters of other processes sleep until the latest deadline of this turn, and only an unlock would notify them of a
-  // lease that ends sooner.
-  if (queue.turns.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
-  return heir;
+/** A thread that had the lock, and that Redis may still have on record, or never had. */
+interface Part {
+  readonly ownership: Ownership;
+  /** Its `unlock()`. Without one its caller had gone when it got the lock. */
+  readonly answer?: DeferredPromise<ReleaseReply>;
 }
 
 /**
- * A kind of lock that is not acquired but taken over from the owner `from`. An acquisition in doubt is undone by giving
- * it back to that owner, so that the ticket stays valid.
+ * Passes a lock on among the waiters of this process before Redis knows (`localHandOver`).
+ *
+ * Redis has the lock under the name of one thread of this process, `#wire`, while another one has it here: the holder.
+ * Nobody else can get it while the lease that Redis has confirmed lasts, so the holder counts on that lease alone,
+ * until Redis has confirmed its own. One command at a time moves the lock in Redis, from the thread on record to
+ * whoever is the holder by then. It covers all who had the lock in between, and their `unlock()` resolves with it.
+ *
+ * 1. There is one command under way at most, and nothing else names a thread of a relay: each counts as releasing until
+ *    Redis is known not to have it on record, or to have it rightly. So a thread comes once, and there is no circle.
+ * 2. A command whose outcome is unknown is repeated as it is, until it is answered or the lease has ended. Whoever gave
+ *    the lock back does not get it again, whatever became of the command.
+ * 3. With no holder left, those who are told call again first; then the next waiter gets the lock, or it is released.
+ *
+ * States: moving (a command is under way) <-> pausing (it has failed) -> choosing (no holder) -> moving | releasing ->
+ * over; moving -> over (the holder is on record, or the lock is gone).
  */
-export function takingOver(kind: LockKind, from: string): LockKind {
-  let taken = false;
-  let leaseMs = 0;
-  return {
-    ...kind,
-    attempt: async (request): Promise<AcquireReply> => {
-      ({ leaseMs } = request);
-      // It has getters, which a spread would not copy.
-      const { name, rawName, sendRecord } = request;
-      const reply = await kind.move!({ name, rawName, sendRecord, owner: from }, request.owner, leaseMs);
-      if (reply.kind !== 'handed') return REFUSED;
-      taken = true;
-      return reply.token === undefined ? ACQUIRED : { acquired: true, token: reply.token };
-    },
-    release: (request) => {
-      if (taken || request.left > 0) return kind.release(request);
-      return kind.move!(request, from, leaseMs);
-    },
-  };
+class Relay implements Passing {
+  /** Monotonic time until which Redis keeps the lock, whatever becomes of the command under way. */
+  deadline: number;
+  readonly #context: LockContext;
+  readonly #kind: LockKind;
+  readonly #turns: Turns;
+  readonly #resource = new AsyncResource('ioredisson.relay');
+  /** Who has it in Redis, as far as is known, and to whom the command under way moves it. */
+  #wire: Ownership;
+  #to: Heir;
+  #holder: Heir | undefined;
+  #confirmedAt: number;
+  /** Those whom the command under way covers, and those since. */
+  #covered: Part[] = [];
+  #uncovered: Part[] = [];
+  #pauseMs = FIRST_PAUSE_MS;
+
+  /** The holder, whose lock Redis has confirmed, passes it on. @param request - its release */
+  constructor(context: LockContext, kind: LockKind, turns: Turns, { ownership }: ReleaseRequest, heir: Heir) {
+    this.#context = context;
+    this.#kind = kind;
+    this.#turns = turns;
+    this.#wire = ownership;
+    this.#to = heir;
+    this.#confirmedAt = ownership.confirmedAt;
+    this.deadline = ownership.deadline;
+    turns.beginRelay();
+  }
+
+  /** The first hand-over. @returns the reply to its release */
+  begin(request: ReleaseRequest, heir: Heir): Promise<ReleaseReply> {
+    this.#join(request.ownership);
+    const reply = this.#add(request);
+    this.#pass(heir);
+    this.#send(heir);
+    return reply;
+  }
+
+  /** The holder gives the lock back. */
+  release(request: ReleaseRequest): Promise<ReleaseReply> {
+    const reply = this.#add(request);
+    this.#passOn();
+    return reply;
+  }
+
+  drop(heir: Heir): boolean {
+    if (this.#holder !== heir) return false;
+    this.#uncovered.push({ ownership: heir.ownership });
+    this.#passOn();
+    return true;
+  }
+
+  #add({ ownership, sendRecord }: ReleaseRequest): Promise<ReleaseReply> {
+    const answer = pDefer<ReleaseReply>();
+    // It is never sent by that name: if it fails there is nothing to undo for the caller.
+    sendRecord.cancelled = true;
+    this.#uncovered.push({ ownership, answer });
+    return answer.promise;
+  }
+
+  /** No command may name the owner from now on. */
+  #join(ownership: Ownership): void {
+    ownership.passing = this;
+    ownership.beginRelease();
+  }
+
+  #leave(ownership: Ownership): void {
+    ownership.passing = undefined;
+    ownership.endRelease();
+    this.#context.ownerships.tidy(ownership);
+  }
+
+  #passOn(): void {
+    this.#holder = undefined;
+    const heir = this.#next();
+    if (heir !== undefined) this.#pass(heir);
+  }
+
+  #next(): Heir | undefined {
+    const { subscriptions, settings } = this.#context;
+    const { rawName, owner } = this.#wire;
+    const queue = subscriptions.queue(this.#kind.channelOf(rawName, owner), rawName);
+    const heir = findHeir(queue, this.#turns, this.#wire, this.deadline, settings.maxHandOvers);
+    return heir !== undefined && mayPass(this.#kind, this.#turns, heir, this.deadline, this.#confirmedAt)
+      ? heir
+      : undefined;
+  }
+
+  #pass(heir: Heir): void {
+    this.#turns.handedOver(this.deadline);
+    this.#holder = heir;
+    this.#join(heir.ownership);
+    heir.receiveHandOver(Promise.resolve(ACQUIRED), this.#context.executor.connectionNumber);
+  }
+
+  /** Moves the lock in Redis to the holder. */
+  #send(holder: Heir): void {
+    this.#to = holder;
+    this.#covered = this.#uncovered;
+    this.#uncovered = [];
+    this.#pauseMs = FIRST_PAUSE_MS;
+    this.#move();
+  }
+
+  #move(): void {
+    const { ownership, leaseMs, kind } = this.#to;
+    const sendRecord = newSendRecord();
+    const sentAt = performance.now();
+    this.deadline = Math.min(this.deadline, confirmedUntil(sentAt, leaseMs));
+    kind.move!(this.#wire, this.#wire.owner, ownership.owner, leaseMs, sendRecord).then(
+      (reply) => {
+        if (reply.kind === 'handed') this.#moved(sentAt, sendRecord);
+        else this.#gone(sendRecord.sends > 1 ? HANDED : NOT_HELD);
+      },
+      (error: unknown) => this.#failed(error, sendRecord),
+    );
+  }
+
+  #moved(sentAt: number, sent: SendRecord): void {
+    this.#turns.answered(sentAt);
+    this.#confirmedAt = sentAt;
+    this.deadline = confirmedUntil(sentAt, this.#to.leaseMs);
+    // A copy of the command may still run, should its former owner be on record again by then.
+    if (sent.onManyConnections) this.#undo(this.#to.ownership, 'twice', sent);
+    this.#goOn();
+  }
+
+  /** The lock is with {@link #to} in Redis. */
+  #goOn(): void {
+    this.#wire = this.#to.ownership;
+    this.#settle(this.#covered, HANDED);
+    const holder = this.#holder;
+    if (holder !== undefined && isLost(holder.ownership)) {
+      // One that is lost counts as one that has given the lock back.
+      this.#uncovered.push({ ownership: holder.ownership });
+      this.#holder = undefined;
+    } else if (holder === this.#to) return this.#end(holder);
+    else if (holder !== undefined) return this.#send(holder);
+    behindCallers(() => this.#resource.runInAsyncScope(() => this.#choose()));
+  }
+
+  /** The holder is on record: from now on its lock is like any other. */
+  #end({ ownership }: Heir): void {
+    const { ownerships } = this.#context;
+    ownership.confirmedAt = this.#confirmedAt;
+    this.#leave(ownership);
+    if (ownership.holds.length > 0) {
+      ownerships.confirm(ownership, Math.min(ownership.leaseEnd, this.deadline));
+      ownerships.update(ownership);
+    }
+    this.#endBehindCallers(false);
+  }
+
+  #endBehindCallers(free: boolean): void {
+    behindCallers(() => this.#turns.endRelay(free));
+  }
+
+  #choose(): void {
+    const heir = this.#next();
+    if (heir === undefined) return void this.#release();
+    this.#pass(heir);
+    this.#send(heir);
+  }
+
+  async #release(): Promise<void> {
+    const { subscriptions } = this.#context;
+    const sendRecord = newSendRecord();
+    const { rawName, owner } = this.#wire;
+    const channel = this.#kind.channelOf(rawName, owner);
+    const turns = subscriptions.turns(channel, rawName) ?? this.#turns;
+    let free = true;
+    try {
+      const released = releaseToAll(this.#kind, turns, { ownership: this.#wire, ...FREE, sendRecord });
+      this.#covered = this.#uncovered;
+      this.#uncovered = [];
+      const reply = await released;
+      free = subscriptions.queue(channel, rawName) === undefined;
+      if (sendRecord.unconfirmed === true) this.#undo(this.#wire, 'unconfirmed', sendRecord);
+      this.#settle(this.#covered, reply.kind === 'notHeld' && sendRecord.sends > 1 ? HANDED : reply);
+    } catch (error) {
+      if (!endsUndo(error)) this.#undo(this.#wire, 'released', sendRecord);
+      this.#settle(this.#covered, error as Error);
+    }
+    this.#endBehindCallers(free);
+  }
+
+  /** Neither owner has it in Redis: it was taken away from outside. @param reply - to those whom the command covers */
+  #gone(reply: ReleaseReply): void {
+    const { ownerships } = this.#context;
+    this.#settle(this.#covered, reply);
+    this.#settle(this.#uncovered, NOT_HELD);
+    const holder = this.#holder?.ownership;
+    if (holder !== undefined) {
+      const lose = (): void =>
+        ownerships.lose([
+          { ownership: holder, why: 'the hand-over found it gone (expired or deleted)', how: 'released' },
+        ]);
+      if (holder.acquiring) void holder.whenIdle().then(lose);
+      else lose();
+      this.#leave(holder);
+    }
+    this.#stop();
+  }
+
+  #failed(error: unknown, sent: SendRecord): void {
+    if (error instanceof NoSyncedReplicasError) {
+      // It was done. Who has it by that command alone does not keep it; the next command is confirmed by itself.
+      if (this.#holder === this.#to) this.#loseHolder(error);
+      return this.#goOn();
+    }
+    for (const { answer } of [...this.#covered, ...this.#uncovered]) answer?.reject(error);
+    if (!endsUndo(error) && performance.now() < this.deadline) {
+      const timer = setTimeout(() => this.#resource.runInAsyncScope(() => this.#move()), this.#pauseMs);
+      timer.unref();
+      this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_PAUSE_MS);
+      return;
+    }
+    if (error instanceof ShutdownError) {
+      // What was given back is taken back, as the last commands. What is held is left to expire.
+      if (this.#holder === undefined) void this.#releaseBoth();
+    } else {
+      this.#loseHolder(error);
+      // The former owner first: the command may run between the two.
+      for (const one of [this.#wire, this.#to.ownership]) this.#undo(one, 'doubtful', sent);
+    }
+    this.#settle(this.#covered, error as Error);
+    this.#settle(this.#uncovered, error as Error);
+    if (this.#holder !== undefined) this.#leave(this.#holder.ownership);
+    this.#stop();
+  }
+
+  async #releaseBoth(): Promise<void> {
+    const release = (ownership: Ownership): Promise<unknown> =>
+      this.#kind.release({ ownership, ...FREE, sendRecord: newCleanupRecord() });
+    await Promise.allSettled([this.#wire, this.#to.ownership].map(release));
+  }
+
+  #loseHolder(cause: unknown): void {
+    if (this.#holder === undefined) return;
+    const why = 'the command that tells Redis of its hand-over failed';
+    this.#context.ownerships.lose([{ ownership: this.#holder.ownership, why, options: { cause } }]);
+  }
+
+  #undo(ownership: Ownership, why: Why, sent: SendRecord): void {
+    const { lockWatchdogTimeout } = this.#context.settings;
+    const leaseMs = Math.max(lockWatchdogTimeout, this.#to.leaseMs, this.deadline - performance.now());
+    undo({ ownership, kind: this.#kind, sent, leaseMs }, why, this.#context);
+  }
+
+  /** Tells those who gave the lock back; a reply after an error is no news to them. */
+  #settle(parts: Part[], outcome: ReleaseReply | Error): void {
+    for (const { ownership, answer } of parts.splice(0)) {
+      if (outcome instanceof Error) answer?.reject(outcome);
+      else answer?.resolve(outcome);
+      this.#leave(ownership);
+    }
+  }
+
+  /** The lock may be free, and no message says so. */
+  #stop(): void {
+    this.#endBehindCallers(false);
+    const { rawName, owner } = this.#wire;
+    const channel = this.#kind.channelOf(rawName, owner);
+    this.#context.subscriptions.queue(channel, rawName)?.wakeAll();
+  }
+}
+
+/**
+ * Behind those who have just been told together, and who may want the lock again: they find that they have to queue.
+ * Otherwise each of them would attempt on its own.
+ */
+function behindCallers(work: () => void): void {
+  afterCallers(() => afterCallers(work));
+}
+
+function isLost({ holds, acquiring }: Ownership): boolean {
+  return holds.length === 0 && !acquiring;
 }

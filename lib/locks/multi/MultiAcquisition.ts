@@ -1,9 +1,9 @@
 import type { AcquireOptions } from '../../api';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../../errors';
 import { NO_LEASE } from '../../util/duration';
-import { INTERRUPTED, WaitLimit } from '../../acquire/WaitLimit';
+import { INTERRUPTED, WaitLimit, within } from '../../acquire/WaitLimit';
 import type { AcquireRequest, CallingThread } from '../core/calls';
-import type { AcquireFailure } from '../../acquire/Acquisition';
+import type { AcquireFailure } from '../../acquire/acquireWithin';
 import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
 import { isBack, isHung, settleQuorum, suspect } from './quorum';
 
@@ -33,7 +33,7 @@ const CLEANUP_MS = 200;
 /** A request to acquire a multi-lock. */
 export interface MultiRequest
   extends
-    Pick<AcquireRequest, 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>,
+    Pick<AcquireRequest, 'threadId' | 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>,
     Pick<AcquireOptions, 'maxRenewTimes' | 'watchdogThread'> {
   /** The calling thread; each member chooses its own thread from it. */
   readonly call: CallingThread;
@@ -219,7 +219,7 @@ export class MultiAcquisition {
   async #take(index: number, waitMs: number, queues: boolean, onFailure?: () => void): Promise<boolean> {
     if (waitMs <= 0 && this.#request.waitMs > 0) return false;
     const { call, watchdogMs, signal } = this.#request;
-    const inner: InternalOptions = { call, member: true, queues, ...(watchdogMs === undefined ? {} : { watchdogMs }) };
+    const inner: InternalOptions = { call, member: true, queues, watchdogMs };
     const member = this.#members[index]!;
     // A timer may be early.
     const soon = performance.now() + waitMs / 2;
@@ -261,12 +261,8 @@ export class MultiAcquisition {
 
   /** A random pause. No member is busy, so there is no lock to wait for, only Redis. */
   async #pause(): Promise<void> {
-    const pause = new WaitLimit(
-      performance.now() + Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs),
-      this.#request.signal,
-    );
-    await pause.orInterrupted(new Promise<never>(() => undefined));
-    pause.end();
+    const pauseMs = Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs);
+    await within(pauseMs, new Promise<never>(() => undefined), this.#request.signal);
     if (this.#limit.aborted) throw this.#limit.reason;
   }
 
@@ -320,10 +316,7 @@ export class MultiAcquisition {
       holds.map((hold) => hold.unlock()),
       0,
     );
-    if ((await this.#limit.orInterrupted(given)) !== INTERRUPTED) return;
-    const cleanup = new WaitLimit(performance.now() + CLEANUP_MS, undefined);
-    await cleanup.orInterrupted(given);
-    cleanup.end();
+    if ((await this.#limit.orInterrupted(given)) === INTERRUPTED) await within(CLEANUP_MS, given);
   }
 }
 

@@ -1,6 +1,6 @@
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError, LockLostError } from '../../errors';
 import { runOutside } from '../../util/outside';
-import { WaitLimit } from '../../acquire/WaitLimit';
+import { within } from '../../acquire/WaitLimit';
 import type { MemberLock } from '../core/MemberLock';
 
 /** How many members of a multi-lock are needed to hold it. */
@@ -154,8 +154,5 @@ export async function isBack(member: MemberLock, ms: number, signal: AbortSignal
   if (!isHung(member)) return true;
   const probe = suspicions.get(member.client!)?.probe;
   if (probe === undefined) return false;
-  const limit = new WaitLimit(performance.now() + ms, signal);
-  const answered = await limit.orInterrupted(probe);
-  limit.end();
-  return answered === true;
+  return (await within(ms, probe, signal)) === true;
 }

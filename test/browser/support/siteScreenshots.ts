@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { projectRoot } from '../../../tools/buildOutput';
 import { launchBrowser } from './browser';
 
-// Takes pictures of the built site: npm run docs:build && npm run docs:pictures [-- <folder>]. Looks at each page for
-// what is wider than the window, too.
+// Takes pictures of the built site: npm run docs:build && npm run docs:pictures [-- <folder>]. Checks that no page is
+// wider than a phone, and that the search finds the runbook, too.
 
 const site = path.join(projectRoot, 'docs', '.vitepress', 'dist');
 const [, , folder = path.join(projectRoot, 'docs', 'images')] = process.argv;
@@ -27,6 +27,10 @@ const PHONE = { width: 390, height: 844, isMobile: true, hasTouch: true };
 const PICTURES = [
   { name: 'home-light', page: '', scheme: 'light', viewport: DESK },
   { name: 'home-dark', page: '', scheme: 'dark', viewport: DESK },
+  { name: 'home-phone', page: '', scheme: 'light', viewport: PHONE },
+  { name: 'which-lock-light', page: 'guide/which-lock.html', scheme: 'light', viewport: DESK },
+  { name: 'which-lock-dark', page: 'guide/which-lock.html', scheme: 'dark', viewport: DESK },
+  { name: 'which-lock-phone', page: 'guide/which-lock.html', scheme: 'light', viewport: PHONE },
   { name: 'guide-light', page: 'guide/fencing.html', scheme: 'light', viewport: DESK },
   { name: 'guide-dark', page: 'guide/leases.html', scheme: 'dark', viewport: DESK },
   { name: 'api-light', page: 'api/ioredisson/interfaces/RLock.html', scheme: 'light', viewport: DESK },
@@ -37,6 +41,9 @@ const PICTURES = [
 
 /** Pages of which no picture is kept; they too must not be wider than a phone. */
 const NARROW = ['', 'reliability.html', 'benchmarks.html', 'api/ioredisson/interfaces/RLock.html', 'differences.html'];
+
+/** What a person types whose program waits; the first result must be a section of the runbook. */
+const TROUBLE = ['stuck', 'deadlock', 'hang'];
 
 async function main(): Promise<void> {
   const server = createServer((request, response) => {
@@ -50,6 +57,7 @@ async function main(): Promise<void> {
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const browser = await launchBrowser();
   const foreign: string[] = [];
+  const unhelpful: string[] = [];
   try {
     const page = await browser.newPage();
     page.on('request', (request) => {
@@ -64,6 +72,16 @@ async function main(): Promise<void> {
       await page.screenshot({ path: file });
       console.log(`${path.basename(file)}: ${(fs.statSync(file).size / 1_000).toFixed(0)} kB`);
     }
+    await page.setViewport(DESK);
+    for (const word of TROUBLE) {
+      await page.goto(`${base}/`, { waitUntil: 'networkidle0' });
+      await page.click('.VPNavBarSearch button');
+      await (await page.waitForSelector('.search-input'))?.type(word);
+      await page.waitForSelector('.results .result');
+      const address = String(await page.evaluate('document.querySelector(".results .result").getAttribute("href")'));
+      if (!address.startsWith('/something-hangs.html')) unhelpful.push(`${word}: ${address}`);
+      if (word === TROUBLE[0]) await page.screenshot({ path: path.join(folder, 'site-search.png') });
+    }
     await page.setViewport(PHONE);
     for (const address of NARROW) {
       await page.goto(`${base}/${address}`, { waitUntil: 'networkidle0' });
@@ -74,6 +92,7 @@ async function main(): Promise<void> {
     await browser.close();
     server.close();
   }
+  if (unhelpful.length > 0) throw new Error(`the search does not find the runbook first: ${unhelpful.join(', ')}`);
   if (foreign.length > 0) throw new Error(`the site asks other servers: ${foreign.join(', ')}`);
 }
 

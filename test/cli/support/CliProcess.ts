@@ -5,7 +5,7 @@ import { redisUrl, sleepUntil, trackClient } from '../../support';
 import { projectRoot } from '../../../tools/buildOutput';
 
 /** The built command. */
-export const COMMAND = path.join(projectRoot, 'dist', 'cli', 'main.js');
+export const COMMAND = path.join(projectRoot, 'dist', 'operators', 'cli', 'main.js');
 
 /** The command has the ioredis of the test, too (`npm run test:matrix`). */
 const OTHER_IOREDIS =

@@ -1,5 +1,5 @@
-import type { LockSource } from '../../../lib/dashboard/Feed';
-import type { ForcedUnlock, ObjectReport, WatchEvent, WatchListener } from '../../../lib/inspection';
+import type { LockSource } from '../../../lib/operators/dashboard/Feed';
+import type { ForcedUnlock, ObjectReport, WatchEvent, WatchListener } from '../../../lib/operators/inspection';
 
 /** A report of a lock that somebody holds, or of a free one. */
 export function report(name: string, more: Partial<ObjectReport> = {}): ObjectReport {
@@ -30,6 +30,8 @@ export function report(name: string, more: Partial<ObjectReport> = {}): ObjectRe
 /** An Inspector whose looks the test makes up. */
 export class FakeSource implements LockSource {
   readonly reports = new Map<string, ObjectReport>();
+  /** What a look at one object brings, where that is more: its holders are asked. */
+  readonly asked = new Map<string, ObjectReport>();
   watches = 0;
   watching = 0;
   inspections = 0;
@@ -59,7 +61,7 @@ export class FakeSource implements LockSource {
     this.inspections++;
     if (this.failure !== undefined) throw this.failure;
     const nothing = { kind: 'none', ttlMs: -2, holders: [], verdict: { kind: 'free', sentence: 'Free.' } } as const;
-    return this.reports.get(name) ?? report(name, nothing);
+    return this.asked.get(name) ?? this.reports.get(name) ?? report(name, nothing);
   }
 
   async releaseFrom(name: string, holders: readonly string[]): Promise<ForcedUnlock> {

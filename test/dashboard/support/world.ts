@@ -1,7 +1,7 @@
 import * as http from 'node:http';
 import { Redisson } from '../../../lib';
-import { type Dashboard, dashboardOn } from '../../../lib/dashboard/createDashboard';
-import { checkOptions, type DashboardOptions } from '../../../lib/dashboard/options';
+import { type Dashboard, dashboardOn } from '../../../lib/operators/dashboard/createDashboard';
+import { checkOptions, type DashboardOptions } from '../../../lib/operators/dashboard/options';
 import { redisUrl, sleepUntil, trackClient } from '../../support';
 import type { FakeSource } from './FakeSource';
 import { listen } from './listen';

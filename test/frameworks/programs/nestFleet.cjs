@@ -2,6 +2,7 @@
 require('reflect-metadata');
 const { NestFactory } = require('@nestjs/core');
 const { SchedulerRegistry } = require('@nestjs/schedule');
+const { Redis } = require('ioredis');
 const { Redisson } = require('ioredisson');
 const { AppModule } = require('./app.module.js');
 const { createApp, redisson: shared } = require('./app.test.js');
@@ -59,6 +60,10 @@ async function main() {
   await other.getLock('account:alice').withLock(async () => {
     report.refund = (await post('orders/1/refund', payment))[0];
   });
+  const admin = new Redis(process.env.REDIS_URL);
+  await admin.client('PAUSE', 2_800, 'ALL');
+  report.unanswered = (await post('orders/9/pay', payment))[0];
+  await admin.quit();
   await other.getLock('order:1').withLock(async () => {
     const waiting = post('orders/1/pay', payment);
     const queued = async () => (await post('orders/3/pay', payment))[0];

@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { findGo } from '../../support/findGo';
 
 const run = promisify(execFile);
 
@@ -43,18 +44,6 @@ async function build(): Promise<Driver> {
     const why = stderr.trim().split('\n').slice(-2).join(' ') || (error as Error).message;
     return { reason: `goRedisson could not be had or built: ${why.replace(/\s+/g, ' ').slice(0, 200)}` };
   }
-}
-
-async function findGo(): Promise<string | undefined> {
-  for (const file of ['go', '/usr/local/go/bin/go']) {
-    try {
-      await run(file, ['version']);
-      return file;
-    } catch {
-      // Not there.
-    }
-  }
-  return undefined;
 }
 
 /** What a worker of the Go side does. */

@@ -20,6 +20,8 @@ export interface PeerConfig {
   readonly timeout?: number;
   readonly retryAttempts?: number;
   readonly shardedSubscriptionMode?: 'AUTO' | 'ON' | 'OFF';
+  /** Of this package only. */
+  readonly localHandOver?: boolean;
 }
 
 let created = 0;

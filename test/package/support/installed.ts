@@ -14,12 +14,12 @@ export interface PackageJson {
   readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** The peer packages that each subpath is for. Those that are not here need none but ioredis. */
+/** The peer packages that each entry point is for, by its folder. Those that are not here need none but ioredis. */
 const PEERS: Readonly<Record<string, readonly string[]>> = {
-  otel: ['@opentelemetry/api', '@opentelemetry/instrumentation'],
-  prometheus: ['prom-client'],
-  nestjs: ['@nestjs/common', '@nestjs/core'],
-  fastify: ['fastify', 'fastify-plugin'],
+  'integrations/otel': ['@opentelemetry/api', '@opentelemetry/instrumentation'],
+  'integrations/prometheus': ['prom-client'],
+  'integrations/nestjs': ['@nestjs/common', '@nestjs/core'],
+  'integrations/fastify': ['fastify', 'fastify-plugin'],
 };
 
 /** The optional peers of an entry point. */

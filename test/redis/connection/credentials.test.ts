@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
 import {
+  Config,
   ConnectionError,
   type CredentialsRequest,
   type IssuedCredentials,
@@ -9,7 +10,7 @@ import {
   type RedissonOptions,
   type StreamingCredentialsListener,
 } from '../../../lib';
-import { Inspector } from '../../../lib/inspection';
+import { Inspector } from '../../../lib/operators/inspection';
 import { RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 import { prepareThread } from '../locks/threadSupport';
 
@@ -228,6 +229,25 @@ describe('credentials (D1)', function () {
     expect(hold.isHeld).to.equal(true);
     await hold.unlock();
   });
+
+  const deployments: Record<string, (config: Config) => unknown> = {
+    single: (config) => config.useSingleServer().setAddress(where()),
+    'master and slaves': (config) => config.useMasterSlaveServers().setMasterAddress(where()),
+    replicated: (config) => config.useReplicatedServers().addNodeAddress(where()),
+  };
+  for (const [deployment, use] of Object.entries(deployments)) {
+    it(`${deployment}: a login that was refused is tried again with the next one before a call fails`, async () => {
+      const config = new Config().setCredentials(() => {
+        const password = ++calls <= 3 ? `of-yesterday-${calls}` : rotation.password;
+        return { username: rotation.user, password };
+      });
+      let calls = 0;
+      use(config);
+      const client = trackClient(Redisson.create(config));
+      await client.getLock(uniqueName()).withLock(() => undefined);
+      expect(calls).to.be.greaterThan(3);
+    });
+  }
 
   it('serve an inspector', async () => {
     const client = open({ credentials: issue() });

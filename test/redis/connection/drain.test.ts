@@ -305,4 +305,38 @@ describe('shutdown({ drain })', function () {
     expect(longestMs).to.be.lessThan(5_000);
     expect(await other.getLock(name).isLocked()).to.equal(false);
   });
+
+  it('a drain that is over says once what is still held, by the logger or as a warning of the process', async () => {
+    const lines: [fields: object, message: string][] = [];
+    const ignore = (): void => undefined;
+    const warn = (fields: object, message: string): void => {
+      lines.push([fields, message]);
+      throw new Error('a broken logger');
+    };
+    const logger = { debug: ignore, info: ignore, error: ignore, warn };
+    const logging = trackClient(Redisson.create({ url: redisUrl(), logger }));
+    const [one, two, left, given] = [uniqueName(), uniqueName(), uniqueName(), uniqueName()];
+    for (const which of [logging, client]) {
+      await which.getLock(`${one}${which.getId()}`).lock();
+      await which.getLock(`${two}${which.getId()}`).acquire();
+      await which.getLock(`${left}${which.getId()}`).withLock(() => undefined, { atLeast: 60_000 });
+      await which.getLock(`${given}${which.getId()}`).withLock(() => undefined);
+    }
+    const warnings: (Error & { code?: string })[] = [];
+    const heard = (warning: Error): unknown => warnings.push(warning);
+    process.on('warning', heard);
+    try {
+      await Promise.all([logging.shutdown({ drain: 100 }), client.shutdown({ drain: 100 })]);
+      await trackClient(Redisson.create(redisUrl())).shutdown({ drain: 100 });
+      await sleep(0);
+    } finally {
+      process.off('warning', heard);
+    }
+    const locks = [`${one}${logging.getId()}`, `${two}${logging.getId()}`];
+    expect(lines.map(([fields]) => fields)).to.deep.equal([{ clientId: logging.getId(), locks }]);
+    const named = (which: Redisson): string => `still held: '${one}${which.getId()}', '${two}${which.getId()}'.`;
+    expect(lines[0]![1]).to.contain(named(logging));
+    expect(warnings.map(({ code }) => code)).to.deep.equal(['IOREDISSON_DRAIN']);
+    expect(warnings[0]!.message).to.contain(named(client));
+  });
 });

@@ -1,8 +1,8 @@
 // Each check is shown a server that is wrong in that way.
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { examine, type CheckName, type Finding, type FindingStatus } from '../../../lib/doctor';
-import { BASE_RIGHTS, KIND_RIGHTS } from '../../../lib/doctor/neededRights';
+import { examine, type CheckName, type Finding, type FindingStatus } from '../../../lib/operators/doctor';
+import { BASE_RIGHTS, KIND_RIGHTS } from '../../../lib/operators/doctor/neededRights';
 import type { RedissonOptions } from '../../../lib/config/RedissonOptions';
 import { Config } from '../../../lib';
 import {
@@ -316,13 +316,25 @@ describe('the doctor', function () {
       });
     }
 
-    it('what every client needs is an error', async () => {
-      const url = await user('~*', '&*', '+@all', '-client|setname');
+    it('what locks work without is a warning that says what it costs', async () => {
+      const url = await user('~*', '&*', '+@all', '-client|setname', '-info');
       const { status, found } = await look('rights', url);
       expect({ status, found }).to.deep.equal({
-        status: 'error',
-        found: 'the user lacks +client|setname, which every client needs',
+        status: 'warning',
+        found:
+          'locks work, but the user lacks +info (it cannot see that a server still loads its data, nor whether it is ' +
+          'another one than before); +client|setname (its connections have no names: an inspector cannot say whose a ' +
+          'lock is)',
       });
+    });
+
+    it('what only this user may not do is told with what it costs, and nothing to be warned of', async () => {
+      const url = await user('~*', '&*', '+@all', '-client|list', '-pubsub');
+      const { status, found } = await look('provider', url);
+      expect(status).to.equal('ok');
+      expect(found).to.match(
+        /^refuses no command that locks have use for; this user may not PUBSUB NUMSUB \(.*\); CLIENT LIST \(/,
+      );
     });
 
     it('a user that may ask nothing: says what could not be checked, and goes on', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redisson, UnsupportedOperationError } from '../../../lib';
-import { Inspector } from '../../../lib/inspection';
+import { Inspector } from '../../../lib/operators/inspection';
 import { allowLeftovers, redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
 import { EVERY_LOCK, isComposed, makeLock } from '../../support/kinds';
 

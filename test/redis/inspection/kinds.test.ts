@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redisson } from '../../../lib';
-import { Inspector } from '../../../lib/inspection';
+import { Inspector } from '../../../lib/operators/inspection';
 import { allowLeftovers, redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
 import { EVERY_LOCK, isComposed, makeLock } from '../../support/kinds';
 

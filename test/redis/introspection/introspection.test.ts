@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { Redisson } from '../../../lib';
-import { Inspector } from '../../../lib/inspection';
+import { Inspector } from '../../../lib/operators/inspection';
 import { clientChannel } from '../../../lib/introspection/wire';
-import { RedisServer, sleepUntil, trackClient, uniqueName } from '../../support';
+import { allowLeftovers, RedisServer, sleepUntil, trackClient, uniqueName } from '../../support';
 
 /** From so long on a client can be asked, in ms. */
 const NOTEWORTHY_MS = 5_000;
@@ -44,8 +44,14 @@ describe('ask the holder', function () {
     waits.push(inside(p, 'a', 'b'), inside(q, 'b', 'a'));
     await sleepUntil(async () => (await admin.exists('a', 'b')) === 2);
     await off.getLock('quiet').lock();
+    // Held by Java, behind whose waiter ours listens to a channel that is not its own.
+    await admin.hset('java', 'java:1', 1);
+    await admin.pexpire('java', 60_000);
+    await admin.rpush('redisson_lock_queue:{java}', 'java:2');
+    await admin.zadd('redisson_lock_timeout:{java}', Date.now() + 360_000, 'java:2');
     waits.push(
       ...[0, 1, 2].map(() => w.getLock('a').withLock(() => undefined, { signal })),
+      w.getFairLock('java').lock(undefined, undefined, { signal }),
       w.getSpinLock('a').lock(undefined, undefined, { signal }),
       w.getSemaphore('permits').acquire(1, { signal }),
       w.getCountDownLatch('latch').await(undefined, undefined, { signal }),
@@ -65,6 +71,9 @@ describe('ask the holder', function () {
       { timeout: 15_000 },
     );
   });
+
+  // Those that wait all the time attempt now and then, the spin lock most of all, and then have one alarm less.
+  beforeEach(() => allowLeftovers({ timers: true }));
 
   after(async () => {
     abort.abort(new Error('the test is over'));
@@ -96,6 +105,7 @@ describe('ask the holder', function () {
     expect(kinds).to.deep.equal(
       new Map([
         ['lock a', 3],
+        ['fair java', 1],
         ['spin a', 1],
         ['semaphore permits', 1],
         ['latch latch', 1],
@@ -120,6 +130,27 @@ describe('ask the holder', function () {
   it('inspect: a reader that waits for the write lock waits for itself', async () => {
     const { verdict } = await inspector.inspect('rw');
     expect([verdict.kind, verdict.circle?.length]).to.deep.equal(['dead-lock', 1]);
+  });
+
+  it('a dead-lock of callers that hold by one client, and wait in another, of the same process', async () => {
+    const outer = trackClient(Redisson.create(server.url));
+    const inner = trackClient(Redisson.create(server.url));
+    const ended = new AbortController();
+    const [one, two] = [uniqueName('two-clients'), uniqueName('two-clients')];
+    const inside = (has: string, wants: string): Promise<unknown> =>
+      outer
+        .getLock(has)
+        .withLock(async () => {
+          await sleepUntil(async () => (await admin.exists(one, two)) === 2);
+          await inner.getLock(wants).withLock(() => undefined, { signal: ended.signal });
+        })
+        .catch(() => undefined);
+    const both = [inside(one, two), inside(two, one)];
+    await sleepUntil(async () => (await inspector.ask(inner.getId())).answered, { timeout: 15_000 });
+    const { verdict } = await inspector.inspect(one);
+    expect([verdict.kind, verdict.circle?.length]).to.deep.equal(['dead-lock', 2]);
+    ended.abort(new Error('the test is over'));
+    await Promise.all(both);
   });
 
   it('list and watch say the same', async () => {
@@ -155,6 +186,88 @@ describe('ask the holder', function () {
     const listener = trackClient(new Redis(server.url));
     await listener.subscribe(clientChannel(frozen));
     expect(await inspector.ask(frozen)).to.deep.equal({ answered: false, because: 'silent' });
+  });
+
+  /** Somebody who listens as a client with the id would, and answers in its own way. */
+  async function impostor(id: string, answer: (question: { id: string; from?: number }) => unknown): Promise<Redis> {
+    const listener = trackClient(new Redis(server.url));
+    const mouth = trackClient(new Redis(server.url));
+    await listener.subscribe(clientChannel(id));
+    listener.on('message', (_channel, text: string) => {
+      const question = JSON.parse(text) as { id: string; to: string; from?: number };
+      const said = answer(question);
+      void mouth.publish(question.to, typeof said === 'string' ? said : JSON.stringify(said));
+    });
+    return listener;
+  }
+
+  const whole = (id: string, clientId: string): Record<string, unknown> => ({
+    ...{ id, clientId, host: 'h', pid: 1, uptimeMs: 1, versions: { node: '20', ioredisson: '1' } },
+    ...{ eventLoop: { delayMs: 0, utilization: 0 }, holds: [], waits: [], total: { holds: 0, waits: 0 } },
+  });
+
+  it('a holder that answers nonsense counts as silent, and what it holds is shown as Redis has it', async () => {
+    const nonsense: ((id: string, clientId: string) => unknown)[] = [
+      () => '{',
+      (id) => ({ id, holds: [], waits: [] }),
+      (id, clientId) => ({ ...whole(id, clientId), holds: [null] }),
+      (id, clientId) => ({ ...whole(id, clientId), holds: [{ name: 7 }] }),
+      (id, clientId) => ({ ...whole(id, clientId), waits: [{ key: 'a', name: 'a', holding: [3] }] }),
+      (id, clientId) => ({ ...whole(id, clientId), eventLoop: undefined }),
+      (id, clientId) => ({ ...whole(id, clientId), host: { toString: 1 } }),
+      // The name of another client.
+      (id) => whole(id, p.getId()),
+    ];
+    const seen = await Promise.all(
+      nonsense.map(async (answer, i) => {
+        const clientId = randomUUID();
+        const name = uniqueName(`nonsense:${i}`);
+        await admin.hset(name, `${clientId}:1`, 1);
+        await admin.pexpire(name, 60_000);
+        const listener = await impostor(clientId, ({ id }) => answer(id, clientId));
+        const [asked, { verdict, holders }] = await Promise.all([inspector.ask(clientId), inspector.inspect(name)]);
+        await listener.quit();
+        expect(holders[0]).to.include({ owner: `${clientId}:1` });
+        return [asked.answered ? 'answered' : asked.because, verdict.kind];
+      }),
+    );
+    expect(seen).to.deep.equal(nonsense.map(() => ['silent', 'not-renewed']));
+  });
+
+  it('one that promises more holds than it tells is not asked for ever', async () => {
+    const clientId = randomUUID();
+    let questions = 0;
+    const one = { name: 'x', key: 'x', owner: `${clientId}:1`, kind: 'lock', threadId: 1, count: 1 };
+    const hold = { ...one, heldMs: 1, leaseMs: -1, renewals: 0 };
+    await impostor(clientId, ({ id }) => {
+      questions++;
+      return { ...whole(id, clientId), holds: [hold], total: { holds: 1e9, waits: 0 } };
+    });
+    const answer = await inspector.ask(clientId, { limit: 1e9 });
+    expect([answer.answered && answer.holds.length, questions]).to.deep.equal([1, 1]);
+  });
+
+  it('nobody is dead-locked by who only says so: the holder is the one that Redis names', async () => {
+    const [victim, liar] = [uniqueName('victim'), randomUUID()];
+    const client = trackClient(Redisson.create(server.url));
+    const hold = await client.getLock(victim).acquire();
+    const held = { name: victim, key: victim, owner: `${liar}:1` };
+    const wait = { name: victim, key: victim, kind: 'lock', callers: 1, waitedMs: 60_000, holding: [held] };
+    const listener = await impostor(liar, ({ id }) => ({ ...whole(id, liar), waits: [wait] }));
+    expect((await inspector.inspect(victim)).verdict.kind).to.equal('held');
+    await listener.quit();
+    await hold.unlock();
+  });
+
+  it('more waited-for locks than fit into a question: each holder is asked about its own', async () => {
+    const client = trackClient(Redisson.create(server.url));
+    const names = Array.from({ length: 700 }, () => uniqueName('many'));
+    await Promise.all(names.map((name) => client.getLock(name).lock()));
+    const listener = trackClient(new Redis(server.url));
+    await listener.subscribe(...names.map((name) => `redisson_lock__channel:{${name}}`));
+    await sleepUntil(async () => (await inspector.ask(client.getId(), { limit: 1 })).answered, { timeout: 15_000 });
+    const reports = (await inspector.list('*many*')).filter(({ name }) => names.includes(name));
+    expect(reports.filter(({ holders }) => holders[0]!.hold !== undefined)).to.have.length(700);
   });
 
   it('an answer of many pages is whole, up to the limit', async () => {

@@ -118,6 +118,39 @@ describe('A2: an unlock by Java, and a head that does not come', function () {
     await getsInOnTime(waiter, freeAt);
   });
 
+  it('the lease of one of Java, shorter than the one that the head has seen, ends without an unlock', async () => {
+    await dead(100);
+    const waiter = await waits(scene.one.getFairLock(scene.name));
+    await heard(1, 100);
+    await java.unlock(1);
+    const freeAt = monotonicNow() + 1_500;
+    expect(await java.acquire(100, 1_500)).to.equal(true);
+    await getsInOnTime(waiter, freeAt);
+  });
+
+  it('one of Java that loses the time which a waiter before it kept for others is woken, since it sleeps longer', async () => {
+    const ear = connection();
+    const heardBy201: string[] = [];
+    ear.on('message', (channel: string, message: string) => {
+      if (channel.endsWith(':201')) heardBy201.push(message);
+    });
+    // The next one hears of the unlock, so that nobody behind it is notified of that.
+    await ear.subscribe(...[200, 201].map((thread) => channelOf(`${java.clientId}:${thread}`)));
+    for (const thread of [100, 101]) await java.acquire(thread, LEASE_MS, 5_000);
+    const waiter = await waits(scene.one.getFairLock(scene.name), 7, 500);
+    for (const thread of [200, 201]) await java.acquire(thread, LEASE_MS, 5_000);
+    expect(await scene.queue.deadlineOf(201)).to.be.above(600_000);
+    await java.leave(100, 5_000);
+    await java.leave(101, 5_000);
+    expect(heardBy201).to.deep.equal([]);
+    await java.unlock(1);
+    await within(HANG_MS, 'ours gets in', waiter.in);
+    expect(await scene.queue.deadlineOf(201)).to.be.below(200_000);
+    expect(heardBy201).to.deep.equal(['0']);
+    for (const thread of [200, 201]) await java.leave(thread, 5_000);
+    await ear.unsubscribe();
+  });
+
   it('live and dead ones of Java between two waiters of one process', async () => {
     const lock = scene.one.getFairLock(scene.name);
     const first = await waits(lock, 7, 1_000);

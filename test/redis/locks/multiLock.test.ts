@@ -257,6 +257,32 @@ describe('MultiLock', () => {
     await expectFree();
   });
 
+  for (const [lease, leaseTime] of [
+    ['a lease', 20_000],
+    ['the watchdog', -1],
+  ] as const) {
+    it(`extend(-1) that finds one lost gives the others back, and tells the loss once: from ${lease}`, async () => {
+      const lost: string[] = [];
+      one.onLockLost((event) => lost.push(event.name));
+      const hold = await multi().acquire({ leaseTime });
+      const { signal } = hold;
+      const waiting = other.getLock(names[0]!).acquire({ waitTime: 8_000 });
+      await listening(redis, base);
+      await redis.del(names[1]!);
+      const error = await rejection(hold.extend(-1));
+      expect(error).to.be.instanceOf(LockLostError);
+      expect((error as LockLostError).lockName).to.equal(names.join(', '));
+      expect(hold.isHeld).to.equal(false);
+      expect(signal.reason).to.be.instanceOf(LockLostError);
+      await (await within(3_000, 'the waiter for another member', waiting)).unlock();
+      await expectFree();
+      expect(lost).to.deep.equal([names[1]]);
+      for (const again of [hold.unlock(), hold.extend(5_000)]) {
+        expect(await rejection(again)).to.be.instanceOf(LockLostError);
+      }
+    });
+  }
+
   it('unlock releases all, whatever happens to one, and tells the first error', async () => {
     const lock = multi();
     await lock.lock(-1, undefined, 1);

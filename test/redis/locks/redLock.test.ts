@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { IllegalMonitorStateError, LockLostError, LockTimeoutError, type Redisson, type RLock } from '../../../lib';
 import { client, within } from '../../faults/scene';
-import { monotonicNow, RedisServer, sleep, trackClient, uniqueName } from '../../support';
+import { monotonicNow, RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 import { Inside, rejection } from '../synchronizers/support';
 
 /** Redisson's former RedissonRedLockTest, by the names of its tests: locks over two servers, two clients each. */
@@ -126,6 +126,21 @@ describe('RedLock', () => {
     expect(hold.signal.reason).to.be.instanceOf(LockLostError);
     expect(await rejection(hold.unlock())).to.be.instanceOf(LockLostError);
     expect(await third!.isLocked()).to.equal(false);
+  });
+
+  it('extend(-1) succeeds with a majority; one that finds too few left gives the others back', async () => {
+    const hold = await red().acquire({ leaseTime: 20_000 });
+    const [first, second, third] = members(theirs);
+    await second!.forceUnlock();
+    await hold.extend(-1);
+    expect(hold.isHeld).to.equal(true);
+    expect(await third!.remainTimeToLive()).to.be.above(20_000);
+    await first!.forceUnlock();
+    expect(await rejection(hold.extend(-1))).to.be.instanceOf(LockLostError);
+    expect(hold.isHeld).to.equal(false);
+    expect(hold.signal.reason).to.be.instanceOf(LockLostError);
+    await sleepUntil(async () => !(await third!.isLocked()), { message: 'the third is given back' });
+    expect(await rejection(hold.unlock())).to.be.instanceOf(LockLostError);
   });
 
   it('unlock ignores a minority of errors, and tells when nothing was held', async () => {

@@ -88,6 +88,64 @@ describe('holds by ticket', () => {
     expect(await bare.exists(name)).to.equal(0);
   });
 
+  it('whose detach() was refused after its shorter lease was set keeps the one that it had', async () => {
+    const lock = near.getLock(name);
+    for (const leaseTime of [-1, 20_000]) {
+      const hold = await lock.acquire({ threadId: 7, leaseTime });
+      const detaching = rejection(hold.detach({ leaseTime: 500 }));
+      // Under way when the owner is about to change.
+      expect(await lock.tryLock(0, 10_000, undefined, { threadId: 7 })).to.equal(true);
+      expect(await detaching).to.be.instanceOf(IllegalMonitorStateError);
+      await lock.unlock({ threadId: 7 });
+      await sleep(700);
+      expect(hold.isHeld).to.equal(true);
+      expect(await redis.pttl(name)).to.be.within(15_000, leaseTime === -1 ? 30_000 : 20_000);
+      await hold.unlock();
+      expect(await redis.exists(name)).to.equal(0);
+    }
+  });
+
+  it('whose detach() was refused while its shorter lease was set is renewed as before', async () => {
+    const server = trackClient(await RedisServer.start());
+    const way = trackClient(await TcpProxy.start(server.url));
+    const client = newClient({ url: way.url, timeout: 500, retryAttempts: 1 });
+    const bare = bareClient(server.url);
+    const hold = await client.getLock(name).acquire();
+    await (await client.getLock(`${name}:warm`).acquire()).extend(1_000);
+    // The shorter lease is set; all that follows is refused, until the client has given up.
+    const lost = way.swallowNextReply({ ...EVAL, then: 'cut' });
+    const detaching = rejection(hold.detach({ leaseTime: 6_000 }));
+    await lost;
+    await bare.config('SET', 'min-replicas-to-write', '1');
+    expect(await detaching).to.include({ code: 'CONNECTION', mayHaveRun: true });
+    await bare.config('SET', 'min-replicas-to-write', '0');
+    await sleepUntil(async () => (await bare.pttl(name)) > 20_000);
+    expect(hold.isHeld).to.equal(true);
+    await hold.unlock();
+    expect(await bare.exists(name)).to.equal(0);
+  });
+
+  it('whose attach() could not set its shorter lease goes back: the ticket stays valid', async () => {
+    const ticket = await (await near.getLock(name).acquire()).detach({ leaseTime: 120_000 });
+    proxy.delay(300, 'down');
+    const attaching = rejection(far.attach(ticket, { leaseTime: 60_000 }));
+    await sleepUntil(async () => (await redis.hkeys(name))[0]?.startsWith(far.getId()) === true);
+    // The ticket is used; the lease is not to be set.
+    proxy.blackhole('up');
+    expect(await attaching).to.include({ code: 'COMMAND_TIMEOUT' });
+    expect(await redis.exists(name)).to.equal(1);
+    await proxy.pass();
+    proxy.cut();
+    const owner = async (): Promise<string> => (await redis.hkeys(name))[0] ?? 'nobody';
+    await sleepUntil(async () => !(await owner()).startsWith(far.getId()), { timeout: 15_000 });
+    const taken = await near.attach(ticket);
+    await sleep(1_000);
+    expect(taken.isHeld).to.equal(true);
+    expect(await owner()).to.equal(`${near.getId()}:${taken.threadId}`);
+    await taken.unlock();
+    expect(await redis.exists(name)).to.equal(0);
+  });
+
   it('whose attach() lost its reply is sent again, and is taken up once', async () => {
     const ticket = await (await near.getLock(name).acquire()).detach();
     const lost = proxy.swallowNextReply({ ...EVAL, then: 'cut' });

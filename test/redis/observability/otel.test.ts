@@ -14,7 +14,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { Redisson } from '../../../lib';
-import { RedissonInstrumentation, type RedissonInstrumentationConfig } from '../../../lib/otel';
+import { RedissonInstrumentation, type RedissonInstrumentationConfig } from '../../../lib/integrations/otel';
 import { projectRoot } from '../../../tools/buildOutput';
 import { sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';

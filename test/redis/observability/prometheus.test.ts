@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { channel } from 'node:diagnostics_channel';
 import { register as defaultRegister, Registry } from 'prom-client';
 import type { Redisson } from '../../../lib';
-import { collectLockMetrics } from '../../../lib/prometheus';
+import { collectLockMetrics } from '../../../lib/integrations/prometheus';
 import { sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 import { KINDS } from './kinds';

@@ -57,11 +57,15 @@ export class LockProcess {
   }
 
   /** Starts one, with a connected client. */
-  static async start(url: string, watchdogMs = 30_000): Promise<LockProcess> {
-    const child = fork(transpiled(path.join(__dirname, 'worker.ts')), [url, String(watchdogMs)], {
-      execArgv: [],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
+  static async start(url: string, watchdogMs = 30_000, localHandOver = false): Promise<LockProcess> {
+    const child = fork(
+      transpiled(path.join(__dirname, 'worker.ts')),
+      [url, String(watchdogMs), String(localHandOver)],
+      {
+        execArgv: [],
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      },
+    );
     await once(child, 'message');
     return new LockProcess(child);
   }

@@ -3,8 +3,8 @@ import { Redisson } from '../../../lib';
 import type { Report, Task } from './LockProcess';
 
 // One process with locks: does what its parent asks for, and answers with what came of it and when.
-const [url = '', watchdog = '30000'] = process.argv.slice(2);
-const client = Redisson.create({ url, lockWatchdogTimeout: Number(watchdog) });
+const [url = '', watchdog = '30000', local = 'false'] = process.argv.slice(2);
+const client = Redisson.create({ url, lockWatchdogTimeout: Number(watchdog), localHandOver: local === 'true' });
 const redis = new Redis(url);
 
 /** Nanoseconds of the machine's monotonic clock, which all its processes share. */

@@ -6,7 +6,7 @@ import {
   forceReleaseFairLock,
   releaseFairLock,
   tryAcquireFairLock,
-} from '../../../lib/kinds/fairScripts';
+} from '../../../lib/kinds/fair';
 import type { AcquireReply } from '../../../lib/scripts/replies';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { prefixName } from '../../../lib/util/names';

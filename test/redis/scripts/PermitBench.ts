@@ -5,18 +5,15 @@ import {
   availableLeasedPermits,
   getPermits,
   setPermits,
-} from '../../../lib/kinds/permitCounts';
-import {
   acquirePermits,
   deletePermitSemaphore,
   getPermitLease,
   releasePermit,
   releasePermits,
-  leasesOf,
   updatePermitLeases,
-} from '../../../lib/kinds/permitScripts';
+} from '../../../lib/kinds/permit';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
-import { trySetPermits } from '../../../lib/kinds/semaphoreScripts';
+import { trySetPermits } from '../../../lib/kinds/semaphore';
 import { prefixName, suffixName } from '../../../lib/util/names';
 import type { ScriptBench } from './ScriptBench';
 
@@ -100,7 +97,9 @@ export class PermitBench {
   }
 
   #leases(renewal: 0 | 1, ids: readonly Buffer[], lease: number): Promise<boolean[]> {
-    return this.#bench.run(updatePermitLeases, {}, { lease, renewal, ...PUBLISH }, leasesOf(this.keys(), ids));
+    const { name, permits, channel } = this.keys();
+    const more = { moreKeys: [name, permits], moreArgs: [channel, ids.length, ...ids] };
+    return this.#bench.run(updatePermitLeases, {}, { lease, renewal, ...PUBLISH }, more);
   }
 
   setTotal(total: number): Promise<boolean> {

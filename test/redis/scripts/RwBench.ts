@@ -4,10 +4,13 @@ import {
   isReadLocked,
   releaseReadLock,
   renewReadLocks,
-} from '../../../lib/kinds/read';
+  acquireWriteLock,
+  forceReleaseWriteLock,
+  isWriteLocked,
+  releaseWriteLock,
+} from '../../../lib/kinds/readWrite';
 import type { ReleaseReply } from '../../../lib/scripts/replies';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
-import { acquireWriteLock, forceReleaseWriteLock, isWriteLocked, releaseWriteLock } from '../../../lib/kinds/write';
 import { prefixName, suffixName } from '../../../lib/util/names';
 import type { ScriptBench } from './ScriptBench';
 
@@ -72,7 +75,7 @@ export class RwBench {
       renewReadLocks,
       {},
       { lease },
-      { moreKeys: [name, keyPrefix], moreArgs: [owners.length, ...owners] },
+      { moreKeys: owners.flatMap(() => [name, keyPrefix]), moreArgs: owners },
     );
   }
 

@@ -5,14 +5,18 @@ import { lua } from '../../../lib/scripts/Script';
 import { slotOf } from '../../../lib/util/names';
 import { allScripts } from '../../../tools/scripts';
 import { monitor, redisUrl, trackClient } from '../../support';
-import { type Sample, NOW, SAMPLES, keyOf } from './samples';
+import { type Sample, NOW, SAMPLES, keyOf, moreArgsOf } from './samples';
 import { type ScriptBench, useBench } from './ScriptBench';
 
 function runSample(bench: ScriptBench, sample: Sample, name: string, resent = false) {
-  const { script, args, moreKeys, moreArgs = [] } = sample;
+  const { script, args, moreKeys } = sample;
   bench.now = NOW;
   const keys = Object.fromEntries(script.keys.map((role) => [role, keyOf(role, name)]));
-  return bench.run(script, keys, args, { moreKeys: moreKeys?.(name) ?? [], moreArgs, resent });
+  return bench.run(script, keys, args, {
+    moreKeys: moreKeys?.(name) ?? [],
+    moreArgs: moreArgsOf(sample, name),
+    resent,
+  });
 }
 
 /** The name of the script, and which of its samples it is. */

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../../../lib/kinds/latchScripts';
+import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../../../lib/kinds/latch';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { LEFT_FREE_LOCK } from '../../../lib/kinds/fairScripts';
+import { LEFT_FREE_LOCK } from '../../../lib/kinds/fair';
 import { FairBench } from './FairBench';
 import { ownerOf, useBench } from './ScriptBench';
 

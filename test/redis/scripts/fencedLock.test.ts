@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import { acquireFencedLock, handOverFencedLock } from '../../../lib/kinds/fenced';
-import { releaseLock } from '../../../lib/kinds/reentrantScripts';
+import { releaseLock } from '../../../lib/kinds/reentrant';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 

@@ -1,12 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import {
-  acquireLock,
-  forceReleaseLock,
-  handOverLock,
-  releaseLock,
-  renewLocks,
-} from '../../../lib/kinds/reentrantScripts';
+import { acquireLock, forceReleaseLock, handOverLock, releaseLock, renewLocks } from '../../../lib/kinds/reentrant';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 

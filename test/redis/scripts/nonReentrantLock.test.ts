@@ -5,14 +5,14 @@ import {
   acquireNonReentrantLock,
   tryAcquireNonReentrantFairLock,
 } from '../../../lib/kinds/nonReentrant';
-import type { NonReentrantReply } from '../../../lib/scripts/replies';
+import type { AcquireReply } from '../../../lib/scripts/replies';
 import { FairBench } from './FairBench';
 import { useBench } from './ScriptBench';
 
-const REENTRY = { acquired: false, reentry: true };
+const REENTRY = { acquired: false, ttl: -1, reentry: true };
 
 /** One attempt: the owner, the holds it shall have, whether it is a later send, its lease. */
-type Attempt = (owner: string, count?: number, resent?: boolean, lease?: number) => Promise<NonReentrantReply>;
+type Attempt = (owner: string, count?: number, resent?: boolean, lease?: number) => Promise<AcquireReply>;
 
 describe('non-reentrant lock scripts', () => {
   const bench = useBench();

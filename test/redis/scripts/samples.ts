@@ -1,18 +1,18 @@
 import { type Script, type ScriptArg, PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
-import * as inspectedPermits from '../../../lib/inspection/describe';
-import * as peek from '../../../lib/inspection/peek';
-import * as countDownLatch from '../../../lib/kinds/latchScripts';
-import * as fairLock from '../../../lib/kinds/fairScripts';
+import * as inspectedPermits from '../../../lib/operators/inspection/describe';
+import * as peek from '../../../lib/operators/inspection/peek';
+import * as countDownLatch from '../../../lib/kinds/latch';
+import * as fairLock from '../../../lib/kinds/fair';
 import * as fencedLock from '../../../lib/kinds/fenced';
-import * as groupLock from '../../../lib/kinds/groupScripts';
-import * as lock from '../../../lib/kinds/reentrantScripts';
+import * as groupLock from '../../../lib/kinds/group';
+import * as lock from '../../../lib/kinds/reentrant';
 import * as nonReentrantLock from '../../../lib/kinds/nonReentrant';
-import * as permitCounts from '../../../lib/kinds/permitCounts';
-import * as permits from '../../../lib/kinds/permitScripts';
-import * as readLock from '../../../lib/kinds/read';
-import * as semaphore from '../../../lib/kinds/semaphoreScripts';
+import * as permitCounts from '../../../lib/kinds/permit';
+import * as permits from '../../../lib/kinds/permit';
+import * as readLock from '../../../lib/kinds/readWrite';
+import * as semaphore from '../../../lib/kinds/semaphore';
 import * as spinLock from '../../../lib/kinds/spin';
-import * as writeLock from '../../../lib/kinds/write';
+import * as writeLock from '../../../lib/kinds/readWrite';
 import { prefixName, suffixName } from '../../../lib/util/names';
 
 /** A write command that lays data out. */
@@ -24,9 +24,14 @@ export interface Sample {
   readonly layout: (name: string) => readonly Layout[];
   readonly args: Readonly<Record<string, ScriptArg>>;
   readonly moreKeys?: (name: string) => readonly string[];
-  readonly moreArgs?: readonly ScriptArg[];
+  readonly moreArgs?: readonly ScriptArg[] | ((name: string) => readonly ScriptArg[]);
   /** Roles of keys that hold data: of another type, they must be an error. */
   readonly guarded: readonly string[];
+}
+
+/** Its arguments behind the named ones. */
+export function moreArgsOf({ moreArgs = [] }: Sample, name: string): readonly ScriptArg[] {
+  return typeof moreArgs === 'function' ? moreArgs(name) : moreArgs;
 }
 
 /** The server's time in the samples, epoch ms. */
@@ -52,6 +57,7 @@ const ARGS: Readonly<Record<string, ScriptArg>> = {
   remaining: 0,
   publish: PUBLISH_COMMAND,
   permits: 1,
+  existing: 0,
   old: 0,
   ttl: 0,
   total: 7,
@@ -179,7 +185,7 @@ export const SAMPLES: readonly Sample[] = [
   sample(readLock.isReadLocked, reading, 'name'),
   sample(readLock.renewReadLocks, reading, '', {
     moreKeys: (name) => [name, keyOf('keyPrefix', name)],
-    moreArgs: [1, OWNER],
+    moreArgs: [OWNER],
   }),
   sample(writeLock.acquireWriteLock, none, 'name', WRITER),
   sample(writeLock.releaseWriteLock, writing, 'name', WRITER),
@@ -201,7 +207,7 @@ export const SAMPLES: readonly Sample[] = [
   sample(nonReentrantLock.tryAcquireNonReentrantFairLock, queue, QUEUE),
   sample(semaphore.acquireSemaphore, number, 'name'),
   sample(semaphore.releaseSemaphore, number, 'name'),
-  sample(semaphore.releaseSemaphoreIfExists, number, 'name'),
+  sample(semaphore.releaseSemaphore, number, 'name', { args: { existing: 1 } }),
   sample(semaphore.trySetPermits, none, 'name'),
   sample(semaphore.addSemaphorePermits, number, 'name'),
   sample(semaphore.drainPermits, number, 'name'),
@@ -213,8 +219,8 @@ export const SAMPLES: readonly Sample[] = [
   sample(permits.findPermits, leased, '', { moreKeys: (name) => [keyOf('permits', name)], moreArgs: [ID] }),
   sample(permits.updatePermitLeases, leased, '', {
     args: { renewal: 0, lease: 30_000 },
-    moreKeys: (name) => [name, keyOf('permits', name), prefixName('redisson_sc', name)],
-    moreArgs: [1, ID],
+    moreKeys: (name) => [name, keyOf('permits', name)],
+    moreArgs: (name) => [prefixName('redisson_sc', name), 1, ID],
   }),
   sample(permits.getPermitLease, leased, 'name permits'),
   sample(permits.deletePermitSemaphore, leased, 'name permits'),

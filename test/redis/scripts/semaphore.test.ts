@@ -7,9 +7,8 @@ import {
   deleteSemaphore,
   drainPermits,
   releaseSemaphore,
-  releaseSemaphoreIfExists,
   trySetPermits,
-} from '../../../lib/kinds/semaphoreScripts';
+} from '../../../lib/kinds/semaphore';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 
@@ -17,9 +16,10 @@ describe('semaphore scripts', () => {
   const bench = useBench();
   const keys = () => ({ name: bench().name, channel: `redisson_sc:{${bench().name}}` });
   const acquire = (permits: number) => bench().run(acquireSemaphore, keys(), { permits });
-  const release = (permits: number) => bench().run(releaseSemaphore, keys(), { permits, publish: PUBLISH_COMMAND });
+  const release = (permits: number) =>
+    bench().run(releaseSemaphore, keys(), { permits, existing: 0, publish: PUBLISH_COMMAND });
   const releaseIfExists = (permits: number) =>
-    bench().run(releaseSemaphoreIfExists, keys(), { permits, publish: PUBLISH_COMMAND });
+    bench().run(releaseSemaphore, keys(), { permits, existing: 1, publish: PUBLISH_COMMAND });
   const trySet = (permits: number, ttl = 0) =>
     bench().run(trySetPermits, keys(), { permits, ttl, publish: PUBLISH_COMMAND });
   const add = (permits: number) => bench().run(addSemaphorePermits, keys(), { permits, publish: PUBLISH_COMMAND });
@@ -51,10 +51,10 @@ describe('semaphore scripts', () => {
   });
 
   it('SE-13: gives permits back only where it exists', async () => {
-    expect(await releaseIfExists(1)).to.equal(false);
+    expect(await releaseIfExists(1)).to.equal(null);
     expect(await bench().contents()).to.deep.equal({});
     await trySet(1);
-    expect(await releaseIfExists(2)).to.equal(true);
+    expect(await releaseIfExists(2)).to.equal(3);
     expect(await available()).to.equal(3);
     expect(await bench().messages()).to.deep.equal(['redisson_sc:{x} 1', 'redisson_sc:{x} 3']);
   });
@@ -114,7 +114,7 @@ describe('semaphore scripts', () => {
   });
 
   it('is never sent twice where that would count twice', () => {
-    for (const script of [acquireSemaphore, releaseSemaphore, releaseSemaphoreIfExists, addSemaphorePermits]) {
+    for (const script of [acquireSemaphore, releaseSemaphore, addSemaphorePermits]) {
       expect(script.resend).to.equal('never');
     }
     for (const script of [trySetPermits, drainPermits]) expect(script.resend).to.equal('never');

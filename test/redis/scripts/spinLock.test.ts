@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { acquireLock } from '../../../lib/kinds/reentrantScripts';
+import { acquireLock } from '../../../lib/kinds/reentrant';
 import { forceReleaseSpinLock, releaseSpinLock } from '../../../lib/kinds/spin';
 import { useBench } from './ScriptBench';
 

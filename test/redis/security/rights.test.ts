@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { CommandError, Redisson } from '../../../lib';
-import { blockOf } from '../../../lib/doctor/neededRights';
-import { Inspector } from '../../../lib/inspection';
+import { blockOf } from '../../../lib/operators/doctor/neededRights';
+import { Inspector } from '../../../lib/operators/inspection';
 import { ALL_KINDS, KINDS } from '../../../lib/kinds/allKinds';
 import { RedisServer, sleepUntil, trackClient } from '../../support';
 import { refusals, rulesOf } from '../../support/securityPage';

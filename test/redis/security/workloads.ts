@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ObjectKind, type RedissonClient, type RLock, TimeUnit } from '../../../lib';
-import { Inspector } from '../../../lib/inspection';
+import { Inspector } from '../../../lib/operators/inspection';
 
 /** Two clients of a user that has the rights of the page and no more, and a look at what others cannot do. */
 export interface Stage {

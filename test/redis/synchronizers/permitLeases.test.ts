@@ -23,6 +23,20 @@ describe('PermitExpirableSemaphore: leases and releases', () => {
     await sleepUntil(async () => (await semaphore.availablePermits()) === permits);
   }
 
+  it('a pool of which one key was lost is mended by trySetPermits and setPermits, as docs/recipes says', async () => {
+    for (const lost of [name, `{${name}}:timeout`]) {
+      await semaphore.delete();
+      await semaphore.trySetPermits(3);
+      const ids = await semaphore.acquireMany(3);
+      await redis.del(lost);
+      await semaphore.trySetPermits(3);
+      await semaphore.setPermits(3);
+      expect(await semaphore.availablePermits()).to.equal(lost === name ? 0 : 3);
+      expect(await semaphore.tryReleaseMany(ids)).to.equal(lost === name ? 3 : 0);
+      expect(await semaphore.availablePermits()).to.equal(3);
+    }
+  });
+
   it('PE-02 testUpdateLeaseTime: a permit gets a new lease while it is out', async () => {
     await semaphore.trySetPermits(1);
     expect(await semaphore.updateLeaseTime('1234', 100)).to.equal(false);

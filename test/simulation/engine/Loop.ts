@@ -72,6 +72,8 @@ export class Loop {
   dial: ((host: string, port: number) => unknown) | undefined;
   /** Told of each step of the exchange between clients and servers, just before or after it is made. */
   watch: ((step: Step, socket: unknown) => void) | undefined;
+  /** Told what a client writes to a connection. */
+  written: ((socket: unknown, text: string) => void) | undefined;
   /** Told of everything that happens. */
   trace: ((line: string) => void) | undefined;
   readonly #heap: Occurrence[] = [];

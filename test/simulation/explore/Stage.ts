@@ -3,7 +3,7 @@ import * as errors from '../../../lib/errors';
 import { groupValues } from '../../../lib/kinds/group';
 import type { SimServer } from '../server/SimServer';
 import type { App } from '../workload/App';
-import { isDraining, pause } from '../workload/lockTasks';
+import { isDraining, isKnown, pause } from '../workload/lockTasks';
 import type { LockKindName, Wanted, World } from '../workload/World';
 
 /** The reason of our own aborts. */
@@ -25,6 +25,8 @@ export interface Scenario {
   /** What a process is blocked for longer than, in ms. @default the watchdog's time */
   readonly leaseMs?: number;
   readonly maxHandOvers?: number;
+  /** @default false */
+  readonly localHandOver?: boolean;
   readonly kinds?: readonly LockKindName[];
   run(stage: Stage): void;
 }
@@ -200,7 +202,7 @@ export class Stage {
       fenced: kind === 'fenced',
       known: (_, { threadId }) => {
         const field = `${client.getId()}:${threadId}${kind === 'write' ? ':write' : ''}`;
-        return served.store.hash(name)?.has(field) === true;
+        return isKnown(served.store, name, field, this.scenario.localHandOver);
       },
     });
   }
@@ -358,7 +360,8 @@ export class Stage {
 
   /** Whether a server has forgotten it, so that its client may be wrong about it. */
   #forgotten({ servers, askedAt }: Use): boolean {
-    return servers.some((server) => (this.world.oracle.lostAt.get(server) ?? -1) >= askedAt);
+    const { lostAt, heirsMs } = this.world.oracle;
+    return servers.some((server) => (lostAt.get(server) ?? -1) >= askedAt - heirsMs);
   }
 
   /** Whether the loss of a hold has a cause: its data are lost, or its lease may be over. */

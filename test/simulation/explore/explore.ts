@@ -78,6 +78,7 @@ export async function explore(
       maxHandOvers: scenario.maxHandOvers ?? 64,
       fairLockWaitTimeout: 300_000,
       lockWatchdogBatchSize: 100,
+      localHandOver: scenario.localHandOver ?? false,
     },
   });
   const counts = Object.fromEntries(STEPS.map((step) => [step, 0])) as Record<Step, number>;

@@ -1,6 +1,8 @@
+import type { LockHold, PermitHold } from '../../../lib/api';
+import { LockLostError, LockTimeoutError } from '../../../lib/errors';
 import type { App } from '../workload/App';
 import { pause } from '../workload/lockTasks';
-import { type LockKindName, PERMITS } from '../workload/World';
+import { type LockKindName, PERMITS, type World } from '../workload/World';
 import type { Scenario, Stage, Take } from './Stage';
 
 /** Each process takes the lock, so many times. */
@@ -57,6 +59,110 @@ async function usePermits(stage: Stage, app: App, permits: number, take: Take = 
   }
 }
 
+/** The permits that are held, so far as the oracle counts them. */
+const permitHolds = new WeakMap<World, readonly { readonly hold: PermitHold; leave(): void }[]>();
+
+/** Holds permits that the watchdog renews. */
+async function holdPermits(
+  stage: Stage,
+  app: App,
+  permits: number,
+  { wait = 2_000, work = 5 }: Take = {},
+): Promise<void> {
+  const name = 'permits0';
+  const key = `r0/${name}`;
+  const { world } = stage;
+  const semaphore = app.clients[0]!.getPermitExpirableSemaphore(name);
+  const wanted = { patienceMs: () => 2_500, isFree: () => available(stage, name) >= permits };
+  await stage.call(app, `hold ${permits} permits ${wait}`, name, wanted, async () => {
+    const options = { permits, waitTime: wait, signal: stage.signalOf(app) };
+    const hold = await semaphore.acquireHold(options).catch((error: unknown) => {
+      if (error instanceof LockTimeoutError) return undefined;
+      throw error;
+    });
+    if (hold === undefined) return;
+    waitsNoMore(stage, app, key);
+    const givenBack = world.permits.own(key, hold.ids);
+    // A process that is blocked beyond its lease learns of the loss afterwards.
+    for (const one of permitHolds.get(world) ?? []) if (!one.hold.isHeld) one.leave();
+    const leave = hold.isHeld ? world.oracle.takePermits(app, key, permits, PERMITS, world.loop.now) : undefined;
+    if (leave !== undefined) permitHolds.set(world, [...(permitHolds.get(world) ?? []), { hold, leave }]);
+    await pause(work);
+    leave?.();
+    await hold.release().finally(givenBack);
+  });
+}
+
+/** What it waited for, it has. */
+function waitsNoMore({ world }: Stage, app: App, key: string): void {
+  for (const operation of world.operations) {
+    if (operation.app === app && operation.waitsFor?.key === key) operation.waitsFor = undefined;
+  }
+}
+
+/** How long a lock stays for its ticket, in ms. */
+const TICKET_MS = 20_000;
+
+/** A process takes a lock and leaves it by ticket; another one takes it up; a third one waits for it all the while. */
+function byTicket(kind: 'lock' | 'fair' | 'fenced') {
+  return (stage: Stage): void => {
+    const { world } = stage;
+    const name = `${kind}0`;
+    const key = `r0/${name}`;
+    let ticket: string | undefined;
+    let leftAt = 0;
+    let leaveTicket = (): void => undefined;
+    const enter = (app: App, owner: string, alive: () => boolean) =>
+      world.oracle.enter({ app, key, shared: false, owner, since: world.loop.now, alive });
+    const inside = async (app: App, hold: LockHold): Promise<void> => {
+      if (!hold.isHeld) return;
+      const leave = enter(app, `${app.process.id}:${hold.threadId}`, () => hold.isHeld && !hold.signal.aborted);
+      await pause(5);
+      leave();
+    };
+    stage.task(0, (app) =>
+      stage.call(app, `acquire and detach ${kind}`, name, undefined, async () => {
+        const hold = await world.lockOf(app.clients[0]!, kind, name).acquire({ signal: stage.signalOf(app) });
+        await inside(app, hold);
+        leftAt = world.loop.now;
+        const left = await hold.detach({ leaseTime: TICKET_MS }).catch(async (error: unknown) => {
+          // Where it was refused the hold is still its caller's.
+          await hold.unlock();
+          throw error;
+        });
+        leaveTicket = enter(app, 'ticket', () => {
+          const forgotten = (world.oracle.lostAt.get('r0') ?? -1) >= leftAt;
+          return !forgotten && world.loop.now - leftAt < 0.8 * TICKET_MS;
+        });
+        ticket = left;
+      }),
+    );
+    stage.task(1, (app) =>
+      stage.call(
+        app,
+        `attach ${kind}`,
+        name,
+        undefined,
+        async () => {
+          // The other process may be blocked for long, or dead.
+          for (let tries = 0; ticket === undefined && tries < 6_000 && !app.leaving; tries++) await pause(10);
+          if (ticket === undefined || app.leaving) return;
+          const taking = app.clients[0]!.attach(ticket).finally(() => leaveTicket());
+          const hold = await taking.catch((error: unknown) => {
+            if (error instanceof LockLostError && world.loop.now - leftAt >= 0.8 * TICKET_MS) return undefined;
+            throw error;
+          });
+          if (hold === undefined) return;
+          await inside(app, hold);
+          await hold.unlock();
+        },
+        TICKET_MS,
+      ),
+    );
+    stage.task(2, (app) => stage.use(app, { kind, by: 'acquire' }), 2);
+  };
+}
+
 async function useSemaphore(stage: Stage, app: App, permits: number, wait = 2_000): Promise<void> {
   const { world } = stage;
   const name = 'semaphore0';
@@ -77,7 +183,7 @@ async function useSemaphore(stage: Stage, app: App, permits: number, wait = 2_00
 }
 
 /** Permits are set, then each process takes some of them, so many times. */
-function permitTurns(permits: number, times: number, take: Take = {}) {
+function permitTurns(permits: number, times: number, take: Take = {}, use = usePermits) {
   return (stage: Stage): void => {
     stage.task(0, (app) => {
       const semaphore = app.clients[0]!.getPermitExpirableSemaphore('permits0');
@@ -87,7 +193,7 @@ function permitTurns(permits: number, times: number, take: Take = {}) {
       stage.task(
         i,
         async (app) => {
-          for (let n = 0; n < times; n++) await usePermits(stage, app, permits, take);
+          for (let n = 0; n < times; n++) await use(stage, app, permits, take);
         },
         20 + i * 2,
       ),
@@ -122,6 +228,23 @@ function refusedUnlock(reply: string): Scenario {
 }
 
 const rw: readonly LockKindName[] = ['read', 'write'];
+
+/** Three callers of one process and one of another, each twice. */
+function localTurns(name: string, kind: LockKindName, take: Take): Scenario {
+  return {
+    name,
+    localHandOver: true,
+    leaseMs: take.lease ?? 30_000,
+    run(stage) {
+      for (let i = 0; i < 5; i++) {
+        const task = async (app: App): Promise<void> => {
+          for (let n = 0; n < 2; n++) await stage.use(app, { kind, work: i % 2 === 0 ? 0.3 : 2, ...take });
+        };
+        stage.task(i === 4 ? 1 : 0, task, i / 5);
+      }
+    },
+  };
+}
 
 /** Small scenarios, at each step of which something may go wrong. Names are part of the commands that repeat a run. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -166,6 +289,55 @@ export const SCENARIOS: readonly Scenario[] = [
       stage.task(1, (app) => stage.use(app, { lease: 20_000 }), 4);
     },
   },
+  // The lock is passed on within a process before Redis knows, several times for one command.
+  ...(
+    [
+      ['local', 'lock', {}],
+      ['local-acquire', 'lock', { by: 'acquire' }],
+      ['local-lease-2s', 'lock', { lease: 2_000 }],
+      ['local-non-reentrant', 'nonReentrant', {}],
+    ] as const
+  ).map(([name, kind, take]) => localTurns(name, kind, take)),
+  {
+    name: 'local-limits',
+    localHandOver: true,
+    run(stage) {
+      for (let i = 0; i < 6; i++)
+        stage.task(i % 3 === 0 ? 1 : 0, (app) => stage.use(app, { wait: 12, work: 2 }), i / 4);
+    },
+  },
+  {
+    // The same two threads again and again.
+    name: 'local-threads',
+    apps: 1,
+    localHandOver: true,
+    run(stage) {
+      for (const threadId of [1, 2]) {
+        const task = async (app: App): Promise<void> => {
+          for (let n = 0; n < 4; n++) await stage.use(app, { threadId, work: 0.2 });
+        };
+        stage.task(0, task, threadId / 10);
+      }
+    },
+  },
+  {
+    name: 'local-inner',
+    localHandOver: true,
+    run(stage) {
+      const take: Take = {
+        work: 1,
+        inner: async (hold, lock) => {
+          const { threadId } = hold;
+          // What is refused changes nothing for the hold around it.
+          if (await lock.tryLock({ threadId }).catch(() => false))
+            await lock.unlock({ threadId }).catch(() => undefined);
+        },
+      };
+      for (let i = 0; i < 5; i++)
+        stage.task(i === 3 ? 1 : 0, (app) => stage.use(app, { ...take, by: 'acquire' }), i / 5);
+    },
+  },
+  { ...localTurns('local-replica', 'lock', {}), replicas: 1 },
   ...(
     [
       'NOREPLICAS Not enough good replicas to write.',
@@ -284,6 +456,12 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'permits-one-attempt', run: permitTurns(2, 3, { wait: 0 }) },
   { name: 'permits-lease-20s', leaseMs: 20_000, run: permitTurns(2, 2, { lease: 20_000 }) },
   { name: 'permits-lease-60ms', leaseMs: 60, run: permitTurns(2, 2, { lease: 60, work: 40 }) },
+  { name: 'permits-held', run: permitTurns(2, 2, {}, holdPermits) },
+  { name: 'permits-held-one-attempt', run: permitTurns(2, 3, { wait: 0 }, holdPermits) },
+  { name: 'permits-held-watchdog-60ms', watchdogMs: 60, run: permitTurns(2, 2, { work: 100 }, holdPermits) },
+  { name: 'ticket', apps: 3, run: byTicket('lock') },
+  { name: 'ticket-fair', apps: 3, run: byTicket('fair') },
+  { name: 'ticket-fenced', apps: 3, run: byTicket('fenced') },
   {
     name: 'latch',
     run(stage) {

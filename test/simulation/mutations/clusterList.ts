@@ -116,9 +116,9 @@ export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
     by: { file: 'test/unit/locks/undo.test.ts', grep: 'no replica has confirmed: a failover may bring it back' },
     edits: [
       {
-        file: 'locks/core/LockEngine.ts',
-        search: 'if (sendRecord.unconfirmed === true)',
-        replace: 'if (sendRecord.sends < 0)',
+        file: 'watchdog/OwnershipTable.ts',
+        search: 'if (record.unconfirmed === true)',
+        replace: 'if (record.sends < 0)',
       },
     ],
   },

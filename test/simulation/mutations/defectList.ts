@@ -7,7 +7,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     exploring: { scenario: 'unlock-NOREPLICAS', kind: 'cut-before-write' },
     edits: [
       {
-        file: 'locks/core/undo.ts',
+        file: 'locks/core/LockTarget.ts',
         search: 'return !ownership.unsettled && !ownership.releasing && ownership.holds.length === 0;',
         replace: 'return !ownership.unsettled && ownership.holds.length === 0;',
       },
@@ -18,9 +18,9 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     exploring: { scenario: 'permits', kind: 'late' },
     edits: [
       {
-        file: 'acquire/Acquisition.ts',
-        search: 'if (target.exchanges !== undefined && this.#isOnManyConnections() && !sendRecord.cancelled) {',
-        replace: 'if (target.exchanges !== undefined && sendRecord.sends < 0) {',
+        file: 'acquire/acquireWithin.ts',
+        search: 'if (target.exchange !== undefined && this.#isOnManyConnections() && !sendRecord.cancelled) {',
+        replace: 'if (target.exchange !== undefined && sendRecord.sends < 0) {',
       },
     ],
   },
@@ -29,7 +29,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     exploring: { scenario: 'permits', kind: 'late' },
     edits: [
       {
-        file: 'synchronizers/PermitExpirableSemaphore.ts',
+        file: 'synchronizers/permitExpirableSemaphore.ts',
         search: 'object.context.rollback.undo(leftover, why);',
         replace: "if (why === 'doubtful' && !sent.onManyConnections) object.context.rollback.undo(leftover, why);",
       },
@@ -51,9 +51,9 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     by: { file: 'test/unit/locks/waiting.test.ts', grep: 'C9: counts the ttl from the sending of the attempt' },
     edits: [
       {
-        file: 'acquire/Acquisition.ts',
-        search: 'Math.max(1, ttl - (now - sentAt))',
-        replace: 'Math.max(1, ttl + 0 * (now - sentAt))',
+        file: 'acquire/acquireWithin.ts',
+        search: 'now - sentAt - ON_THE_WAY_MS',
+        replace: '0 * (now - sentAt) - ON_THE_WAY_MS',
       },
     ],
   },
@@ -62,7 +62,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     by: { file: 'test/unit/locks/giveUp.test.ts', grep: 'although the next one was refused on another connection' },
     edits: [
       {
-        file: 'acquire/Acquisition.ts',
+        file: 'acquire/acquireWithin.ts',
         search: 'this.#isOnManyConnections() || inDoubt',
         replace: 'inDoubt || this.#isOnManyConnections()',
       },
@@ -84,7 +84,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     by: { file: 'test/unit/synchronizers/permitUndo.test.ts', grep: 'goes on when it has found them once' },
     edits: [
       {
-        file: 'synchronizers/PermitExpirableSemaphore.ts',
+        file: 'synchronizers/permitExpirableSemaphore.ts',
         search: 'released > 0 && sent?.sends === 1 &&',
         replace: 'released > 0 &&',
       },
@@ -110,7 +110,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     },
     edits: [
       {
-        file: 'watchdog/OwnedValues.ts',
+        file: 'watchdog/Ownership.ts',
         search: 'ownership.overlapping = this.sharing(ownership.values!.fields);',
         replace: 'ownership.overlapping = [...this.#all];',
       },

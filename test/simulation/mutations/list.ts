@@ -1,6 +1,8 @@
 import type { Mutation } from '../bundle';
 import { CLUSTER_MUTATIONS } from './clusterList';
 import { DEFECT_MUTATIONS } from './defectList';
+import { HOLD_MUTATIONS } from './holdList';
+import { LOCAL_MUTATIONS } from './localList';
 import { TOKEN_MUTATIONS } from './tokenList';
 import type { GivenProfile } from '../workload/clusterWorlds';
 import type { Profile } from '../workload/World';
@@ -141,7 +143,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 40,
     edits: [
       {
-        file: 'kinds/reentrantScripts.ts',
+        file: 'kinds/reentrant.ts',
         search: "if not held then return redis.call('pttl', name) end",
         replace: "if not held then redis.call('hset', name, owner, 1) return nil end",
       },
@@ -152,7 +154,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 10,
     edits: [
       {
-        file: 'kinds/reentrantScripts.ts',
+        file: 'kinds/reentrant.ts',
         search: 'if not held then return nil end\nif left',
         replace: 'if not held then held = 1 end\nif left',
       },
@@ -165,7 +167,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 40,
     edits: [
       {
-        file: 'kinds/reentrantScripts.ts',
+        file: 'kinds/reentrant.ts',
         search: "if left ~= '0' then",
         replace: 'left = held - 1\nif left > 0 then',
       },
@@ -185,7 +187,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'acquire/Rollback.ts',
-        search: 'if (found || this.#isBehind(leftover.sent, entry.why, records)) return',
+        search: 'if (found || !mayComeLate(entry, ...records)) return',
         replace: 'if (leftover.sent) return',
       },
     ],
@@ -193,14 +195,14 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a wait that ends forgets the attempt under way',
     within: 10,
-    edits: [{ file: 'acquire/Acquisition.ts', search: 'if (this.repeated) {', replace: 'if (false) {' }],
+    edits: [{ file: 'acquire/acquireWithin.ts', search: 'if (this.repeated) {', replace: 'if (false) {' }],
   },
   {
     name: 'a hand-over does not compare names',
     within: 10,
     edits: [
       { file: 'waiters/Subscriptions.ts', search: 'if (queue.rawName === rawName && (rule', replace: 'if ((rule' },
-      { file: 'locks/core/handOver.ts', search: 'heir.rawName !== request.rawName || ', replace: '' },
+      { file: 'locks/core/handOver.ts', search: 'rawName !== from.rawName || ', replace: '' },
     ],
   },
   {
@@ -209,7 +211,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/handOver.ts',
-        search: 'if (queue.turns.toldUntil(deadline) - now',
+        search: 'if (turns.toldUntil(deadline) - now',
         replace: 'if (deadline - now',
       },
     ],
@@ -304,7 +306,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'await ownerships[0]!.renewal.renew(ownerships, leaseMs);',
+        search: 'await asked[0]!.renewal.renew(asked, leaseMs);',
         replace: 'await Promise.resolve(batch.map(() => true));',
       },
     ],
@@ -362,7 +364,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: FORGETFUL,
     edits: [
       {
-        file: 'kinds/reentrantScripts.ts',
+        file: 'kinds/reentrant.ts',
         search: "if redis.pcall('hexists', KEYS[i], ARGV[moreArgs + i]) == 1 then",
         replace: "if redis.call('exists', KEYS[i]) == 1 then",
       },
@@ -375,7 +377,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...QUIET, kinds: ['fair'] },
     edits: [
       {
-        file: 'kinds/fairScripts.ts',
+        file: 'kinds/fair.ts',
         search: "return {wake(q), redis.call('llen', queue)}",
         replace: 'return {1, 0}',
       },
@@ -387,7 +389,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { javaApps: 0, kinds: ['fair'], synchronizers: 0, multis: 0, faults: [] },
     edits: [
       {
-        file: 'kinds/fairScripts.ts',
+        file: 'kinds/fair.ts',
         search: "redis.call('lrem', queue, 0, owner)\nif q.claimed",
         replace: 'if q.claimed',
       },
@@ -415,7 +417,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
         search: '  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}${ENTER_OR_REENTER}',
         replace:
           '  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}\n' +
-          'if ttl == -2 then return enter(q, name, owner, lease, count) end${ENTER_OR_REENTER}',
+          'if ttl == -2 then return enter(name, owner, lease, count) end${ENTER_OR_REENTER}',
       },
     ],
   },
@@ -450,7 +452,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...QUIET, kinds: ['read', 'write'] },
     edits: [
       {
-        file: 'kinds/read.ts',
+        file: 'kinds/readWrite.ts',
         search: "redis.call('del', name)\nreturn tellReleased(publish, channel, message)",
         replace: "redis.call('del', name)\nreturn 1",
       },
@@ -462,7 +464,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...QUIET, apps: 3, tasks: 2, kinds: ['read', 'write'], longHolds: 60, settings: LONG_LEASES },
     edits: [
       {
-        file: 'kinds/read.ts',
+        file: 'kinds/readWrite.ts',
         search: 'if shortenLease(name, longest) then tell(publish, channel, message) end',
         replace: 'shortenLease(name, longest)',
       },
@@ -474,9 +476,9 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BROKEN, synchronizers: 100, thinkMs: 20, calmMs: 2_000 },
     edits: [
       {
-        file: 'kinds/semaphoreScripts.ts',
-        search: "resend: 'never',\n  synced: true,\n  lua: lua`${GIVE_BACK}\nlocal available",
-        replace: "resend: 'connection',\n  synced: true,\n  lua: lua`${GIVE_BACK}\nlocal available",
+        file: 'kinds/semaphore.ts',
+        search: "resend: 'never',\n  synced: true,\n  lua: lua`\nif existing",
+        replace: "resend: 'connection',\n  synced: true,\n  lua: lua`\nif existing",
       },
     ],
   },
@@ -485,7 +487,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 40,
     edits: [
       {
-        file: 'kinds/read.ts',
+        file: 'kinds/readWrite.ts',
         search: "if mode == 'write' and redis.call('hexists', name, writer) == 0 then return ttl end",
         replace: '',
       },
@@ -494,7 +496,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a reader that leaves takes the lock away from the others',
     within: 40,
-    edits: [{ file: 'kinds/read.ts', search: "if redis.call('hlen', name) > 1 then", replace: 'if false then' }],
+    edits: [{ file: 'kinds/readWrite.ts', search: "if redis.call('hlen', name) > 1 then", replace: 'if false then' }],
   },
   {
     name: 'of the values of a group only the first is looked at',
@@ -502,7 +504,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: GROUPS,
     edits: [
       {
-        file: 'kinds/groupScripts.ts',
+        file: 'kinds/group.ts',
         search: 'if holders[i] and holders[i] ~= owner and times[i]',
         replace: 'if i == at + 2 and holders[i] and holders[i] ~= owner and times[i]',
       },
@@ -514,7 +516,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: GROUPS,
     edits: [
       {
-        file: 'kinds/groupScripts.ts',
+        file: 'kinds/group.ts',
         search: 'if freed or shorter then receivers',
         replace: 'if shorter then receivers',
       },
@@ -572,7 +574,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BESIDE_JAVA, kinds: ['lock'] },
     edits: [
       {
-        file: 'kinds/reentrantScripts.ts',
+        file: 'kinds/reentrant.ts',
         search: "redis.call('del', name)\nreturn tellReleased(publish, channel, message)",
         replace: "redis.call('del', name)\nreturn 1",
       },
@@ -584,7 +586,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BESIDE_JAVA, tasks: 4, kinds: ['read', 'write'] },
     edits: [
       {
-        file: 'kinds/write.ts',
+        file: 'kinds/readWrite.ts',
         search: "redis.call('del', name)\nend\nreturn tellReleased(publish, channel, message)",
         replace: "redis.call('del', name)\nend\nreturn 1",
       },
@@ -596,7 +598,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     profile: { ...BESIDE_JAVA, kinds: ['fair'] },
     edits: [
       {
-        file: 'kinds/fairScripts.ts',
+        file: 'kinds/fair.ts',
         search: "return {wake(q), redis.call('llen', queue)}",
         replace: 'return {1, 0}',
       },
@@ -616,5 +618,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   ...CLUSTER_MUTATIONS,
   ...DEFECT_MUTATIONS,
+  ...HOLD_MUTATIONS,
+  ...LOCAL_MUTATIONS,
   ...TOKEN_MUTATIONS,
 ];

@@ -41,7 +41,7 @@ export const TOKEN_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'connection/link/Logins.ts',
-        search: 'if (expiresIn !== undefined) renewIn(expiresIn * RENEW_PART);',
+        search: 'if (expiresIn !== undefined) renewIn(Math.max(expiresIn * RENEW_PART, MIN_RENEW_MS));',
         replace: '',
       },
     ],
@@ -64,8 +64,8 @@ export const TOKEN_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'connection/link/loginSources.ts',
-        search: "this.refused(this.#secrets.hide(error, 'credentials'));\n      this.#again();",
-        replace: "this.refused(this.#secrets.hide(error, 'credentials'));",
+        search: "ended = this.#secrets.hide(error, 'credentials');\n      this.refused(ended);\n      this.#again();",
+        replace: "ended = this.#secrets.hide(error, 'credentials');\n      this.refused(ended);",
       },
     ],
   },

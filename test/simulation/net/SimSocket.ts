@@ -93,7 +93,9 @@ export class SimSocket extends EventEmitter {
     if (!this.writable) return false;
     this.#loop.watch?.('write', this);
     const { trap } = this;
-    this.toServer.send((typeof data === 'string' ? Buffer.from(data) : data).toString('latin1'));
+    const text = (typeof data === 'string' ? Buffer.from(data) : data).toString('latin1');
+    this.#loop.written?.(this, text);
+    this.toServer.send(text);
     this.#loop.watch?.('written', this);
     if (trap?.at === 'write') this.#spring(trap);
     return true;

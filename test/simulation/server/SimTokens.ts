@@ -108,7 +108,8 @@ export class SimTokens {
     let over = false;
     const tellIn = (ms: number): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => void tell(), ms);
+      // It may have been disposed of since the tokens were revoked, or by whoever was just told.
+      if (!over) timer = setTimeout(() => void tell(), ms);
     };
     const tell = async (): Promise<void> => {
       try {

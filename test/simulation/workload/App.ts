@@ -18,6 +18,8 @@ export interface AppSettings {
   readonly maxHandOvers: number;
   readonly fairLockWaitTimeout: number;
   readonly lockWatchdogBatchSize: number;
+  /** @default false */
+  readonly localHandOver?: boolean;
 }
 
 /** How long a way between a process and a server is, in ms, each time anew. */
@@ -124,9 +126,11 @@ export class App {
 
   #config(): Config {
     const { lockWatchdogTimeout, maxHandOvers, fairLockWaitTimeout, lockWatchdogBatchSize } = this.settings;
+    const { localHandOver = false } = this.settings;
     const config = new Config()
       .setLockWatchdogTimeout(lockWatchdogTimeout)
       .setMaxHandOvers(maxHandOvers)
+      .setLocalHandOver(localHandOver)
       .setFairLockWaitTimeout(fairLockWaitTimeout)
       .setLockWatchdogBatchSize(lockWatchdogBatchSize);
     return this.tokens === undefined ? config : config.setCredentials(this.tokens.credentials());

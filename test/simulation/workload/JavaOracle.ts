@@ -1,3 +1,4 @@
+import { NOTICE_MS } from '../../../lib/scripts/shortenLease';
 import { SortedSet, type Value } from '../../../lib/testing/store/Store';
 import { braced, type JavaClient, type JavaKind, timesOf, TIMES } from '../java/JavaClient';
 import type { JavaSleep } from '../java/JavaSubscriptions';
@@ -25,7 +26,11 @@ interface Life {
   shortenedAt: number;
   /** The latest end that was set before. Until then those sleep who have asked before. */
   toldUntil: number;
+  /** When a script of ours has last set an earlier end, and which head of the fair queue it has told so. */
+  told: { readonly at: number; readonly head: string } | undefined;
 }
+
+const NEW_LIFE = { released: false, shortenedAt: -Infinity, toldUntil: 0, told: undefined };
 
 /** What of Java nobody on the wire can mend: for whom, of which lock, and until when. */
 export class JavaOracle {
@@ -59,7 +64,7 @@ export class JavaOracle {
       if (java)
         for (const { client } of this.#ownersIn(args)) client.commands.ran(script.slice('java.'.length), keys, args);
       for (const [i, name] of names.entries())
-        this.#follow(`${server.name}/${name}`, before[i], endOf(server, name), java);
+        this.#follow(`${server.name}/${name}`, before[i], endOf(server, name), java ? 'nobody' : headOf(waiting));
     };
   }
 
@@ -73,8 +78,9 @@ export class JavaOracle {
   }
 
   /**
-   * The same for a thread of Java. It may also sleep where it has missed the message, where its score has passed, and where
-   * the lease of a holder has ended that came after it had asked, and a message woke another thread than this one.
+   * The same for a thread of Java. It may also sleep where it has missed the message, where its score has passed, where the
+   * lease of a holder has ended that came after it had asked, and a message woke another thread than this one, and where
+   * the head of the queue was told of a shorter lease, and has left: a head of Java that leaves tells nobody.
    */
   sleepsOn(server: Served, name: string, client: JavaClient, kind: JavaKind, thread: number): boolean {
     const sleep = client.sleepOf(kind, thread);
@@ -82,6 +88,8 @@ export class JavaOracle {
     if (sleep.missed || this.#isPurged(server, name, sleep)) return true;
     const life = this.#ended(server, name);
     if (life === undefined) return false;
+    const { told } = life;
+    if (told !== undefined && told.at >= sleep.askedAt && this.#isGone(server, name, told.head, sleep)) return true;
     return life.shortenedAt >= sleep.askedAt || (life.bornAt >= sleep.askedAt && (kind === 'fair' || sleep.passedOver));
   }
 
@@ -122,22 +130,22 @@ export class JavaOracle {
     return [...words].flatMap((word) => this.#clients.get(word.slice(0, 36)) ?? []);
   }
 
-  #follow(key: string, before: number | undefined, end: number | undefined, java: boolean): void {
+  /** @param told - which waiter a script tells that the lease ends earlier; 'nobody': those of Java tell none */
+  #follow(key: string, before: number | undefined, end: number | undefined, told: string | undefined): void {
     const life = this.#lives.get(key);
     if (end === undefined) {
-      if (before !== undefined && life !== undefined)
-        Object.assign(life, { released: true, shortenedAt: -Infinity, toldUntil: 0 });
+      if (before !== undefined && life !== undefined) Object.assign(life, NEW_LIFE, { released: true });
       return;
     }
     if (life === undefined) {
-      this.#lives.set(key, { bornAt: this.#now(), end, released: false, shortenedAt: -Infinity, toldUntil: 0 });
+      this.#lives.set(key, { bornAt: this.#now(), end, ...NEW_LIFE });
       return;
     }
-    if (before === undefined) life.bornAt = this.#now();
-    else if (java && end < before - ROUNDING_MS) {
+    if (before === undefined) Object.assign(life, { bornAt: this.#now(), told: undefined });
+    else if (told === 'nobody' && end < before - ROUNDING_MS) {
       life.shortenedAt = this.#now();
       life.toldUntil = Math.max(life.toldUntil, before);
-    }
+    } else if (told !== undefined && end < before - NOTICE_MS) life.told = { at: this.#now(), head: told };
     life.end = end;
     life.released = false;
   }
@@ -160,6 +168,12 @@ export class JavaOracle {
     return purgedAt >= askedAt && !scoresIn(server.store.value(timesOf(name))).has(owner);
   }
 
+  /** Whether a head of the queue, another than the one that sleeps, has left it. */
+  #isGone({ store }: Served, name: string, head: string, { owner }: JavaSleep): boolean {
+    const isJava = this.#clients.has(head.slice(0, 36));
+    return isJava && head !== owner && !scoresIn(store.value(timesOf(name))).has(head);
+  }
+
   /** A lock that is free because its lease is over. */
   #ended(server: Served, name: string): Life | undefined {
     const life = this.#lives.get(`${server.name}/${name}`);
@@ -169,6 +183,11 @@ export class JavaOracle {
 
 function scoresOf({ store }: SimServer, key: string): Scores {
   return key.startsWith(TIMES) ? new Map(scoresIn(store.value(key))) : NO_SCORES;
+}
+
+/** The first in a fair queue: whose score is the lowest. */
+function headOf(scores: Scores): string | undefined {
+  return [...scores].sort(([, a], [, b]) => a - b)[0]?.[0];
 }
 
 function scoresIn(value: Value | undefined): Scores {

@@ -48,6 +48,9 @@ interface Taken {
   readonly since: number;
 }
 
+/** docs/reliability.md: 25 ms and a round trip, of which at most 100 ms count; and what a clock is wrong by. */
+export const LOCAL_HEIRS_MS = 130;
+
 /** Knows who is inside of what, and judges. */
 export class Oracle {
   readonly violations: string[] = [];
@@ -67,6 +70,9 @@ export class Oracle {
   /** Masters that were replaced. */
   readonly #replacements = new Map<string, Replacement[]>();
   readonly #loop: Loop;
+
+  /** Heirs may start for so long after a loss that their process has not heard of, in ms (`localHandOver`). */
+  heirsMs = 0;
 
   constructor(loop: Loop) {
     this.#loop = loop;
@@ -100,7 +106,10 @@ export class Oracle {
     this.entered.set(key, (this.entered.get(key) ?? 0) + 1);
     const one = { app, permits, since };
     all.add(one);
-    const valid = [...all].filter((each) => !this.#excused(key, each.since));
+    // A process that is stopped does nothing with its permits. When it goes on, its signals abort first.
+    const valid = [...all].filter(
+      (each) => !this.#excused(key, each.since) && each.app.process.frozenUntil <= this.#loop.now,
+    );
     const sum = valid.reduce((count, each) => count + each.permits, 0);
     if (sum > total) this.violate(`${sum} permits of ${key} are given, and there are ${total}`);
     return () => void all.delete(one);
@@ -205,6 +214,14 @@ export class Oracle {
     return Math.max(this.lostAt.get(server) ?? -1, this.#lostKeys.get(`${server}/${name}`) ?? -1);
   }
 
+  /**
+   * Whether a server knew a lock and had it lost since then, or so shortly before that a process may have gone on to pass
+   * it on.
+   */
+  hasLost(server: string, name: string, since: number): boolean {
+    return this.lastLoss(server, name) >= since - this.heirsMs;
+  }
+
   /** Whether somebody is inside. */
   occupied(key: string): boolean {
     return (this.#inside.get(key)?.size ?? 0) > 0;
@@ -216,8 +233,7 @@ export class Oracle {
 
   #excused(key: string, since: number): boolean {
     const [server = '', name = ''] = key.split('/');
-    const lostAt = server === 'red' ? Math.max(-1, ...this.lostAt.values()) : this.lastLoss(server, name);
-    return lostAt >= since;
+    return server === 'red' ? Math.max(-1, ...this.lostAt.values()) >= since : this.hasLost(server, name, since);
   }
 
   #compare(one: Inside, other: Inside): void {

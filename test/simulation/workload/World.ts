@@ -12,9 +12,10 @@ import { type ClusterProfile, SimCluster } from '../server/SimCluster';
 import { type Served, SimServer } from '../server/SimServer';
 import { type GivenProfile, withCluster, withGiven } from './clusterWorlds';
 import { App, type AppSettings } from './App';
+import { Events } from './Events';
 import { FairOrder } from './FairOrder';
 import { JavaOracle } from './JavaOracle';
-import { Oracle } from './Oracle';
+import { LOCAL_HEIRS_MS, Oracle } from './Oracle';
 import { PermitOracle } from './PermitOracle';
 import { ShortenedLeases } from './ShortenedLeases';
 import type { SimTokens, TokenProfile } from '../server/SimTokens';
@@ -140,6 +141,8 @@ export class World {
   readonly tokens: SimTokens | undefined;
   readonly operations = new Set<Operation>();
   readonly permits: PermitOracle;
+  /** Where they are noted. */
+  readonly events: Events | undefined;
   /** Where Java takes part. */
   readonly java: JavaOracle | undefined;
   /** What else looks for holds that nobody owns. */
@@ -160,8 +163,10 @@ export class World {
     readonly budget: number,
     trace: ((line: string) => void) | undefined,
     profile?: GivenProfile,
+    noted = false,
   ) {
     this.loop = new Loop(seed);
+    if (noted) this.events = new Events(this.loop, scriptNames);
     this.loop.trace = trace;
     this.random = this.loop.random;
     this.oracle = new Oracle(this.loop);
@@ -169,6 +174,7 @@ export class World {
     this.#shortened = new ShortenedLeases(this.loop);
     const drawn = drawProfile(this.random);
     this.profile = worldOf(drawn, seed, profile);
+    if (this.profile.settings.localHandOver === true) this.oracle.heirsMs = LOCAL_HEIRS_MS;
     const { cluster, servers, replicas } = this.profile;
     if (cluster === undefined) {
       const serverOf = (_: unknown, i: number): SimServer => new SimServer(this.loop, `r${i}`, scriptNames, replicas);
@@ -213,6 +219,7 @@ export class World {
     for (const server of this.nodes) {
       const served = this.cluster ?? server;
       server.observe = (call) => {
+        if (this.events !== undefined) return this.events.observe(call);
         const ours = order?.observe(server, call) ?? this.#shortened.observe(served, server, call);
         const also = this.java?.observe(server, call) ?? this.permits.observe(served, call);
         if (also === undefined) return ours;
@@ -379,9 +386,10 @@ export class World {
       this.lookForMore();
     }
     const waiting = new Map<string, Wanted>();
-    for (const { app, waitsFor, since } of this.operations) {
+    for (const operation of this.operations) {
+      const { app, waitsFor, since } = operation;
       if (waitsFor === undefined || !app.running || this.loop.now - since <= POLL_MS) continue;
-      if (waitsFor.isExcused?.(since)) continue;
+      if (this.#isExcused(operation)) continue;
       // Ours wait less long than those of Java.
       if (!app.java || !waiting.has(waitsFor.key)) waiting.set(waitsFor.key, waitsFor);
     }
@@ -402,10 +410,17 @@ export class World {
     }
   }
 
+  /** Of a client of ours only the first waiter attempts: the others sleep behind it, by what it was told. */
+  #isExcused({ app, waitsFor, since }: Operation): boolean {
+    if (waitsFor?.isExcused === undefined) return false;
+    const before = [...this.operations].filter((one) => one.app === app && one.waitsFor?.key === waitsFor.key);
+    return waitsFor.isExcused(app.java ? since : Math.min(...before.map((one) => one.since)));
+  }
+
   /** Who waits for something that has been free for too long, and should not sleep any more. */
   #sleepers(key: string, freeSince: number, patienceMs: number): Operation[] {
     const waiting = [...this.operations].filter(
-      ({ waitsFor, since }) => waitsFor?.key === key && waitsFor.isExcused?.(since) !== true,
+      (operation) => operation.waitsFor?.key === key && !this.#isExcused(operation),
     );
     const halves = waiting.map(({ app, since, waitsFor }) => {
       const { server, kind } = waitsFor as Partial<LockPlace>;
@@ -450,7 +465,7 @@ export function profileOf(seed: number, given?: GivenProfile): Profile {
 function worldOf(drawn: Profile, seed: number, given: GivenProfile | undefined): Profile {
   if (given !== undefined) return withGiven(drawn, given, seed);
   const world = withCluster(withGroups(withReplicas(withJava(drawn, seed), seed), seed), seed);
-  return withTokens(withSentinels(world, seed), seed);
+  return withLocalHandOver(withTokens(withSentinels(world, seed), seed), seed);
 }
 
 /** Of a hundred worlds so many have clients of Java. */
@@ -475,6 +490,14 @@ function withReplicas(profile: Profile, seed: number): Profile {
   if (!random.chance(REPLICATED_WORLDS) || profile.javaApps > 0) return profile;
   const faults = [...new Set([...profile.faults, 'server' as const])];
   return { ...profile, replicas: 1 + random.below(2), faults, multis: 0, synchronizers: 0 };
+}
+
+/** In so many of a hundred worlds locks are passed on before Redis knows. */
+const LOCAL_WORLDS = 35;
+
+function withLocalHandOver(profile: Profile, seed: number): Profile {
+  const localHandOver = new Random(seed + 2 ** 46).chance(LOCAL_WORLDS);
+  return localHandOver ? { ...profile, settings: { ...profile.settings, localHandOver } } : profile;
 }
 
 /** Of a hundred worlds so many use the locks of groups. */

@@ -2,7 +2,7 @@ import { JavaMonitorStateError, type JavaClient, type JavaHold, type JavaKind } 
 import { JavaTimeoutError } from '../java/JavaConnection';
 import { RedisError } from '../../../lib/testing/store/replies';
 import type { App } from './App';
-import { pause } from './lockTasks';
+import { drawName, pause } from './lockTasks';
 import { ERROR_MS, JAVA_KINDS, type LockKindName, type LockPlace, type World } from './World';
 
 const FORMS: Readonly<Partial<Record<LockKindName, JavaKind>>> = {
@@ -18,11 +18,7 @@ export async function useJava(world: World, app: App, task: number): Promise<voi
   const index = random.below(world.servers.length);
   const kind = random.of(world.profile.kinds.filter((one) => JAVA_KINDS.test(one)));
   const form = FORMS[kind] ?? 'plain';
-  const number = random.below(world.profile.namesPerKind);
-  const base = `${kind === 'read' || kind === 'write' ? 'rw' : kind}${number}`;
-  // As ours call them.
-  const braces = /air/.test(kind) ? number % 2 === 1 : random.chance(25);
-  const name = braces ? `{${base}}` : base;
+  const name = drawName(world, kind);
   const client = app.javaClients[index]!;
   const thread = 50 + task;
   const place = javaPlace(world, world.place(world.servers[index]!, kind, name), client, form, thread);
@@ -63,7 +59,8 @@ async function reenter(
   thread: number,
 ): Promise<void> {
   const what = `java reenter ${form} ${place.name}`;
-  const hold = await world.operation(app, what, undefined, () => client.lock(form, place.name, thread, -1));
+  // If the lock is lost, it waits as any other does.
+  const hold = await world.operation(app, what, place, () => client.lock(form, place.name, thread, -1));
   const since = world.loop.now;
   await pause(world.random.around(10));
   checkHeld(world, client, place, hold, since);

@@ -1,9 +1,10 @@
 import { ALL_KINDS } from '../../../lib/kinds/allKinds';
 import type { LockHold, RLock } from '../../../lib/api';
 import * as errors from '../../../lib/errors';
+import type { Store } from '../../../lib/testing/store/Store';
 import type { App } from './App';
 import type { HoldRecord } from './Oracle';
-import { ERROR_MS, type LockPlace, type World } from './World';
+import { ERROR_MS, type LockKindName, type LockPlace, type World } from './World';
 
 /** The reason of our own aborts. */
 const ABORTED = new Error('aborted by the task');
@@ -64,6 +65,19 @@ export function drawWish({ random }: World): Wish {
 }
 
 /**
+ * A name of a lock of that kind. `x` and `{x}` share a channel, and are both drawn; but of fair locks they also share the
+ * queue, so that one waits for the other, and of read/write locks the keys of read holds: there, each number has one
+ * of the two.
+ */
+export function drawName({ random, profile }: World, kind: LockKindName): string {
+  const number = random.below(profile.namesPerKind);
+  const isReadWrite = kind === 'read' || kind === 'write';
+  const base = `${isReadWrite ? 'rw' : kind}${number}`;
+  const braces = isReadWrite || /air/.test(kind) ? number % 2 === 1 : random.chance(25);
+  return braces ? `{${base}}` : base;
+}
+
+/**
  * One use of a lock.
  *
  * @param depth - how many of this task are around it
@@ -82,11 +96,7 @@ export async function useLock(
   if (depth === 0 && left.length > 0 && random.chance(50)) return takeUp(world, app, left.shift()!);
   const index = random.below(world.servers.length);
   const kind = random.of(world.profile.kinds);
-  const number = random.below(world.profile.namesPerKind);
-  const base = `${kind === 'read' || kind === 'write' ? 'rw' : kind}${number}`;
-  // `x` and `{x}` share a channel; of fair locks also the queue, so that one waits for the other, as in Redisson.
-  const braces = /air/.test(kind) ? number % 2 === 1 : random.chance(25);
-  const name = braces ? `{${base}}` : base;
+  const name = drawName(world, kind);
   const place = world.place(world.servers[index]!, kind, name);
   const lock = world.lockOf(app.clients[index]!, kind, name);
   const wish = drawWish(world);
@@ -212,6 +222,9 @@ async function inside(
   const leases = new Map([...around, [half, leaseMs]]);
   const record = recordOf(world, app, place, hold);
   const leave = oracle.enter({ app, key, shared: place.kind === 'read', owner, since, record, alive });
+  const [field = ''] = record.fields;
+  const left = world.events?.enters(field, place.name);
+  if (left !== undefined) hold.signal.addEventListener('abort', left);
   if (place.kind === 'fenced') oracle.token(key, hold.token!, askedAt);
   try {
     const steps = 1 + random.below(3);
@@ -229,6 +242,7 @@ async function inside(
     }
   } finally {
     leave();
+    left?.();
   }
 }
 
@@ -286,6 +300,17 @@ function recordOf(world: World, app: App, { server, name, kind }: LockPlace, { t
 }
 
 /**
+ * Whether Redis has a lock for an owner. With `localHandOver` it may have it under another name of the same client; two of
+ * them are not inside at once, which is judged elsewhere.
+ */
+export function isKnown(store: Pick<Store, 'hash'>, name: string, owner: string, local = false): boolean {
+  const hash = store.hash(name);
+  if (!local || owner.endsWith(':write')) return hash?.has(owner) === true;
+  const client = owner.slice(0, owner.lastIndexOf(':') + 1);
+  return [...(hash?.keys() ?? [])].some((field) => field.startsWith(client));
+}
+
+/**
  * Whoever believes to hold a lock must be right. When a server has lost its data, a client may be wrong as long as the
  * lease lasts that was confirmed before; a renewal tells it sooner.
  */
@@ -294,8 +319,9 @@ function checkHeld(world: World, app: App, place: LockPlace, hold: LockHold, sin
   const record = recordOf(world, app, place, hold);
   const [owner = ''] = record.fields;
   const lostAt = world.oracle.lastLoss(place.server.name, place.name);
-  if (lostAt >= since && world.loop.now - lostAt < leaseMs + CLOCK_MS) return;
-  if (place.server.store.hash(place.name)?.has(owner) === true) return;
+  if (world.oracle.hasLost(place.server.name, place.name, since) && world.loop.now - lostAt < leaseMs + CLOCK_MS)
+    return;
+  if (isKnown(place.server.store, place.name, owner, world.profile.settings.localHandOver)) return;
   if (world.oracle.misled(record)) return;
   world.oracle.violate(
     `${owner} believes to hold ${place.key}, which Redis does not know (${hold.remainingLeaseMs} ms)`,

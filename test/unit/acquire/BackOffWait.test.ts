@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { acquireWithin, type Acquirable } from '../../../lib/acquire/acquireWithin';
-import { BackOffWait } from '../../../lib/acquire/BackOffWait';
+import { BackOffWait } from '../../../lib/acquire/BackOffWaits';
 import { WaitLimit } from '../../../lib/acquire/WaitLimit';
 import { fakeClock } from '../../support';
 

@@ -16,6 +16,7 @@ function log(waiters: number, visits: readonly Visit[], rest: Partial<Contention
     waited: Float64Array.from(visits, ({ waited }) => waited ?? 0),
     waitingSince: new Float64Array(waiters).fill(Infinity),
     commands: 0,
+    cpuUs: 0,
     endAt: 100,
     ...rest,
   };

@@ -14,6 +14,7 @@ describe('resolveConfig', () => {
       slavesSyncTimeout: 1_000,
       maxRenewTimes: 0,
       maxHandOvers: 64,
+      localHandOver: false,
       watchdogThread: false,
       introspection: { callSites: false },
       trackHolds: false,

@@ -204,6 +204,20 @@ describe('ConnectionSubscriber', () => {
       expect(connection.reconnects).to.equal(1);
     });
 
+    it('connects anew when a subscription is not answered, and subscribes there', async () => {
+      subscriber.unsubscribe('a');
+      connection.answer();
+      const subscribed = subscriber.subscribe('b');
+      await clock.tickAsync(TIMEOUT - 1);
+      expect(connection.reconnects).to.equal(0);
+      await clock.tickAsync(1);
+      expect([connection.reconnects, told]).to.deep.equal([1, ['silence']]);
+      connection.break();
+      connection.open();
+      connection.answer();
+      await subscribed;
+    });
+
     it('asks nothing when nobody listens', async () => {
       subscriber.unsubscribe('a');
       subscriber.probe();

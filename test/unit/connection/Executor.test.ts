@@ -55,7 +55,7 @@ describe('Executor', () => {
 
   describe('sends', () => {
     it('keys, arguments and channels in the order of the script', async () => {
-      const one = script('always', { keys: ['name', 'channel'] as never, channels: ['channel'] as never });
+      const one = script('always', { keys: ['name', 'channel'] as never });
       const keys = { name: 'a', channel: 'c' };
       executor.run(one, keys, { arg: 7 }).catch(() => undefined);
       const sent = executor.run(one, keys, { arg: 7 }, { moreKeys: ['b'], moreArgs: [PUBLISH_COMMAND, RESEND_FLAG] });

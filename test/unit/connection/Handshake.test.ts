@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import * as net from 'node:net';
-import { Handshake, TLS_HINTS } from '../../../lib/connection/link/Handshake';
+import { Handshake } from '../../../lib/connection/link/Handshake';
+import { TLS_HINTS } from '../../../lib/connection/link/tlsHints';
 import { sleepUntil } from '../../support';
 import { FakeConnection } from './fakeConnection';
 
@@ -17,6 +18,12 @@ describe('Handshake', () => {
     connection.emit('connect');
     return { connection, handshake, told };
   }
+
+  it('a socket may have another error after the first, of which ioredis has heard: the alert of a TLS server', () => {
+    const { connection } = watch();
+    connection.emit('error', new Error('self-signed certificate'));
+    connection.stream.emit('error', new Error('tlsv1 alert decode error'));
+  });
 
   const REFUSED = [
     'DENIED Redis is running in protected mode because no password is set. In this mode connections are only accepted from the loopback interface.',

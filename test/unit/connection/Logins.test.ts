@@ -47,7 +47,10 @@ describe('Logins (D1)', () => {
     new Logins(loginSource(credentials, 10_000), { connectTimeout: 10_000, timeout: 3_000 });
 
   /** A connection that is logged in, and of use. */
-  async function connected(logins: Logins): Promise<{ redis: EventEmitter & { status: string }; sent: string[] }> {
+  async function connected(
+    logins: Logins,
+    reply = (): Promise<string> => Promise.resolve('OK'),
+  ): Promise<{ redis: EventEmitter & { status: string }; sent: string[] }> {
     const socket = new FakeSocket();
     const stream = await logins.open(REQUEST, false, () => socket.socket, never);
     expect(socket.written).to.have.length(1);
@@ -58,7 +61,7 @@ describe('Logins (D1)', () => {
     const sent: string[] = [];
     const auth = (args: string[]): Promise<string> => {
       sent.push(args.join(' '));
-      return Promise.resolve('OK');
+      return reply();
     };
     logins.keep(redis as unknown as Redis, { auth });
     redis.emit('ready');
@@ -157,5 +160,67 @@ describe('Logins (D1)', () => {
     expect((await attempt()).final).to.equal(true);
     await connected(logins);
     expect((await attempt()).final).to.equal(false);
+  });
+
+  it('a token that is always about to expire is asked for ten times a second, not more', async () => {
+    let calls = 0;
+    const logins = loginsOf(() => ({ password: `token-${++calls}`, expiresIn: 1 }));
+    const { redis } = await connected(logins);
+    await clock.tickAsync(MINUTE);
+    expect(calls).to.be.within(100, 601);
+    redis.emit('end');
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  describe('what a provider is told of refusals', () => {
+    let listener: StreamingCredentialsListener;
+    let refused: string[];
+    let subscriptions: number;
+    const provider = {
+      subscribe: (told: StreamingCredentialsListener) => {
+        listener = told;
+        subscriptions++;
+        return Promise.resolve([{ password: 'token-1' }, { dispose: () => undefined }] as const);
+      },
+      onReAuthenticationError: (error: Error) => void refused.push(error.message),
+    };
+
+    beforeEach(() => {
+      refused = [];
+      subscriptions = 0;
+    });
+
+    const failure = (name: string, message: string) => (): Promise<never> =>
+      Promise.reject(Object.assign(new Error(message), { name }));
+
+    it('an AUTH that a live connection refuses is reported', async () => {
+      const { redis } = await connected(loginsOf(provider), failure('ReplyError', 'WRONGPASS no'));
+      listener.onNext({ password: 'token-2' });
+      await clock.tickAsync(1);
+      expect(refused).to.deep.equal(['WRONGPASS no']);
+      redis.emit('end');
+    });
+
+    it('a connection that is lost before its AUTH is answered is no refusal', async () => {
+      const { redis, sent } = await connected(loginsOf(provider), failure('Error', "Stream isn't writeable"));
+      listener.onNext({ password: 'token-2' });
+      await clock.tickAsync(1);
+      expect([sent.length, refused.length, subscriptions]).to.deep.equal([1, 0, 1]);
+      redis.emit('end');
+    });
+
+    it('a login that was replaced while it was under way is no refusal: the next attempt has the newer one', async () => {
+      const logins = loginsOf(provider);
+      const { redis } = await connected(logins);
+      const socket = new FakeSocket();
+      socket.write = () => {
+        listener.onNext({ password: 'token-2' });
+        queueMicrotask(() => socket.emit('data', Buffer.from('-WRONGPASS no\r\n')));
+      };
+      const attempt = logins.open(REQUEST, false, () => socket.socket, never).catch((error: unknown) => error);
+      expect(await attempt).to.be.instanceOf(LoginError);
+      expect([refused.length, subscriptions]).to.deep.equal([0, 1]);
+      redis.emit('end');
+    });
   });
 });

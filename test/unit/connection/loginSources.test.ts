@@ -95,6 +95,33 @@ describe('logins of a streaming provider (D1)', () => {
     source.rest();
   });
 
+  it('one that gives up, or tells nonsense, while it is subscribed to is why there is no login', async () => {
+    for (const [tell, message] of [
+      [(listener: StreamingCredentialsListener) => listener.onError(new Error('expired')), 'credentials: expired'],
+      [
+        (listener: StreamingCredentialsListener) => listener.onNext({}),
+        'credentials told of no password (a non-empty string)',
+      ],
+    ] as const) {
+      const dispose = (): void => {
+        throw new Error('already disposed of');
+      };
+      const source = loginSource(
+        {
+          subscribe: (listener) => {
+            tell(listener);
+            return Promise.resolve([{ password: 'token' }, { dispose }] as const);
+          },
+        },
+        1_000,
+      );
+      const error = await source.ask(REQUEST, never).catch((reason: unknown) => reason);
+      expect((error as Error).message).to.equal(message);
+      source.rest();
+      expect(clock.countTimers()).to.equal(0);
+    }
+  });
+
   it('one whose logins are refused is subscribed to anew, but not again and again', async () => {
     const source = loginSource(provider, 1_000);
     for (let i = 0; i < 20; i++) {

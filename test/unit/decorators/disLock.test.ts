@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ConfigError, DisLock } from '../../../lib';
-import { readDisLockOptions } from '../../../lib/decorators/disLock';
+import { readDisLockOptions } from '../../../lib/integrations/decorators/disLock';
 
 describe('the options of @DisLock', () => {
   it('have defaults', () => {

@@ -3,8 +3,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
-import { RUNBOOK } from '../../../lib/inspection/advice';
-import { collectLockMetrics } from '../../../lib/prometheus';
+import { RUNBOOK } from '../../../lib/operators/inspection/advice';
+import { collectLockMetrics } from '../../../lib/integrations/prometheus';
 import { projectRoot } from '../../../tools/buildOutput';
 import { slugify } from '../../../tools/docs/links';
 

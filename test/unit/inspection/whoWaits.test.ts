@@ -1,9 +1,11 @@
 import { expect } from 'chai';
-import type { HolderReport } from '../../../lib/inspection/reports';
-import type { Unjudged } from '../../../lib/inspection/verdict';
-import { WhoWaits } from '../../../lib/inspection/whoWaits';
+import type { HolderReport } from '../../../lib/operators/inspection/reports';
+import type { Unjudged } from '../../../lib/operators/inspection/verdict';
+import { waitersOf, WhoWaits } from '../../../lib/operators/inspection/whoWaits';
 import type { ClientAnswer, ClientHold, ClientWait } from '../../../lib/introspection/wire';
 
+/** Who is silent has been so for so long, in ms. */
+const SILENT_MS = 12_000;
 const HELD = { kind: 'held', sentence: 'Held.' } as const;
 
 function client(clientId: string, holds: readonly ClientHold[], waits: readonly ClientWait[] = []): ClientAnswer {
@@ -31,17 +33,32 @@ function wait(clientId: string, key: string, held: readonly string[], waitedMs =
 }
 
 function whoWaits(answers: readonly ClientAnswer[], silent: readonly string[] = []): WhoWaits {
-  return new WhoWaits({ answers, silent: new Set(silent) });
+  const listening = new Set([...answers.map(({ clientId }) => clientId), ...silent]);
+  const since = Date.now() - SILENT_MS;
+  return new WhoWaits({ answers, listening, silent: new Map(silent.map((one) => [one, since])) });
 }
 
-/** The verdict on a lock that `clientId` holds, given what the clients say. */
-function judged(all: WhoWaits, key: string, clientId: string): ReturnType<WhoWaits['verdictOf']> {
+function base(key: string): Omit<Unjudged, 'holders'> {
+  return { name: key, key, kind: 'lock', ttlMs: 20_000, waiters: 1, channels: [] };
+}
+
+/** The verdict on a lock that `clientId` holds, given what the clients say, and what earlier looks have told. */
+function judged(
+  all: WhoWaits,
+  key: string,
+  clientId: string,
+  watched?: Parameters<WhoWaits['verdictOf']>[2],
+): ReturnType<WhoWaits['verdictOf']> {
   const process = { connected: true, java: false, host: `host-${clientId}`, pid: 7 } as const;
   const owner = { owner: `${clientId}:1`, clientId, threadId: '1', client: 'node', process } as const;
   const holder: HolderReport = { ...owner, holdCount: 1 };
-  const base = { name: key, key, kind: 'lock', ttlMs: 20_000, waiters: 1, channels: [] } as const;
-  const report: Unjudged = { ...base, holders: [all.withAnswer(key, holder)], waiting: all.waitingFor(key) };
-  return all.verdictOf(report, HELD);
+  const report: Unjudged = { ...base(key), holders: [holder] };
+  return all.verdictOf({ ...report, ...all.about(report) }, HELD, watched);
+}
+
+function holderOf({ clientId, host }: ClientAnswer): HolderReport {
+  const process = { connected: true, java: false, host, pid: 7 } as const;
+  return { owner: `${clientId}:1`, clientId, threadId: '1', client: 'node', holdCount: 1, process };
 }
 
 const P_HAS_A_WAITS_FOR_B = client('p', [hold('p', 'a')], [wait('p', 'b', ['a'])]);
@@ -88,6 +105,30 @@ describe('WhoWaits: verdicts of what the clients answer', () => {
     expect(sentence).to.contain('renewed it 3 times').and.contain('process 7 on host-p, at job.js:12:3');
   });
 
+  it('stuck behind several holders: all their processes are named, up to three', () => {
+    const clients = ['p', 'q', 'r', 's'].map((id) => client(id, [hold(id, 'a')]));
+    const all = whoWaits([...clients, client('w', [], [wait('w', 'a', [])])]);
+    const holders = clients.map(holderOf);
+    const report: Unjudged = { ...base('a'), kind: 'readWrite', mode: 'read', holders };
+    const { kind, sentence } = all.verdictOf({ ...report, ...all.about(report) }, HELD, undefined);
+    expect(kind).to.equal('stuck');
+    expect(sentence).to.contain('look at process 7 on host-p, process 7 on host-q, process 7 on host-r and 1 more.');
+  });
+
+  it('values of a group that are not told close no circle: a client of an older version', () => {
+    const inGroup = (id: string, wants?: readonly string[], values?: readonly string[]): ClientAnswer => {
+      const said = { name: 'g', key: 'g', owner: `${id}:1`, ...(values && { values }), ...(wants && { wants }) };
+      return client(id, [hold(id, 'g', { kind: 'group' })], [{ ...wait(id, 'g', []), kind: 'group', holding: [said] }]);
+    };
+    const kindOf = (...clients: readonly ClientAnswer[]): string => {
+      const report: Unjudged = { ...base('g'), kind: 'group', holders: clients.map(holderOf) };
+      return whoWaits(clients).verdictOf(report, HELD, undefined).kind;
+    };
+    expect(kindOf(inGroup('p', ['b'], ['a']), inGroup('q', ['a'], ['b']))).to.equal('dead-lock');
+    expect(kindOf(inGroup('p', ['b'], ['a']), inGroup('q', ['c'], ['b']))).to.equal('held');
+    expect(kindOf(inGroup('p'), inGroup('q'))).to.equal('held');
+  });
+
   for (const [what, heldMs, waitedMs, leaseMs] of [
     ['a lock that changes hands', 3_000, 40_000, -1],
     ['a wait that is young', 40_000, 3_000, -1],
@@ -100,17 +141,58 @@ describe('WhoWaits: verdicts of what the clients answer', () => {
     });
   }
 
-  it('a holder that listens and does not answer is called silent', () => {
+  it('a holder that listens and does not answer is in trouble: nobody renews it', () => {
     const { kind, sentence } = judged(whoWaits([], ['p']), 'a', 'p');
+    expect(kind).to.equal('not-renewed');
+    expect(sentence).to.contain('has not answered for 12 s: it is frozen, or its event loop is busy');
+  });
+
+  it('a live holder that was seen for long, is not renewed, and never began to listen may be blocked', () => {
+    const others = whoWaits([client('q', [], [wait('q', 'a', [])])]);
+    const seen = (ms: number, renewedTo?: number) => ({ heldSince: Date.now() - ms, renewedTo });
+    const { kind, sentence } = judged(others, 'a', 'p', seen(15_001));
     expect(kind).to.equal('held');
-    expect(sentence).to.contain('has not answered within a second');
+    expect(sentence).to.contain('event loop has been blocked since it took the lock');
+    // Not one that is young, nobody has watched, is renewed, or can be asked.
+    for (const watched of [seen(14_000), undefined, seen(20_000, 30_000)]) {
+      expect(judged(others, 'a', 'p', watched).sentence).not.to.contain('blocked');
+    }
+    const leased = whoWaits([client('p', [hold('p', 'a', { leaseMs: 60_000 })])]);
+    expect(judged(leased, 'a', 'p', seen(20_000)).sentence).not.to.contain('blocked');
   });
 
   it('processes that wait, the longest first, with how many callers', () => {
     const all = whoWaits([client('p', [], [wait('p', 'a', [], 100)]), client('q', [], [wait('q', 'a', [], 200)])]);
-    expect(all.waitingFor('a').map(({ clientId, callers }) => [clientId, callers])).to.deep.equal([
+    const { waiting } = all.about({ ...base('a'), holders: [] });
+    expect(waiting!.map(({ clientId, callers }) => [clientId, callers])).to.deep.equal([
       ['q', 2],
       ['p', 2],
     ]);
+    expect(waitersOf({ waiters: 2, waiting: waiting! })).to.equal(4);
+    expect([waitersOf({ waiters: 3 }), waitersOf({ waiters: 0, waiting: waiting! })]).to.deep.equal([3, 0]);
+  });
+
+  it('who has permits, as the clients say, and what these wait for meanwhile', () => {
+    const permit = { ...hold('q', 's'), kind: 'permit', owner: 'an id', count: 1 } as const;
+    const waits = { ...wait('q', 'a', []), holding: [{ name: 's', key: 's', owner: 'an id' }] };
+    const all = whoWaits([client('q', [permit], [waits])]);
+    const { holders } = all.about({ ...base('s'), kind: 'permitExpirableSemaphore', holders: [] });
+    const [{ owner, clientId, process, waitsFor }] = holders as [HolderReport];
+    expect({ owner, clientId, process }).to.deep.equal({
+      ...{ owner: 'an id', clientId: 'q' },
+      process: { connected: true, java: false, host: 'host-q', pid: 7 },
+    });
+    expect(waitsFor?.name).to.equal('a');
+  });
+
+  it('a circle through a permit is one only after a while: others may give theirs back', () => {
+    const circleOf = (waitedMs: number): WhoWaits => {
+      const p = client('p', [hold('p', 'a')], [{ ...wait('p', 's', ['a'], waitedMs), kind: 'permit' }]);
+      return whoWaits([p, client('q', [hold('q', 's')], [wait('q', 'a', ['s'], waitedMs)])]);
+    };
+    expect(judged(circleOf(20_000), 'a', 'p').kind).to.equal('held');
+    const { kind, sentence } = judged(circleOf(31_000), 'a', 'p');
+    expect(kind).to.equal('dead-lock');
+    expect(sentence).to.contain('or somebody else gives a permit back');
   });
 });

@@ -33,25 +33,24 @@ describe('arguments of calls', () => {
 
   it('tryLock reads all its forms', () => {
     const { signal } = new AbortController();
-    const one = { waitMs: 0, waits: false, leaseTime: undefined, unit: undefined };
+    const one = { waitMs: 0, waits: false, leaseMs: -1 };
     expect(readTryLock(undefined, undefined, undefined, undefined)).to.deep.equal({ ...one, options: undefined });
     expect(readTryLock({ threadId: 5 }, undefined, undefined, undefined)).to.deep.equal({
       ...one,
       options: { threadId: 5 },
     });
-    const wait = { waits: true, leaseTime: undefined, unit: undefined, options: undefined };
+    const wait = { waits: true, leaseMs: -1, options: undefined };
     expect(readTryLock(500, undefined, undefined, undefined)).to.deep.equal({ ...wait, waitMs: 500 });
     expect(readTryLock(0, undefined, undefined, undefined)).to.deep.equal({ ...wait, waitMs: 0 });
     const unit = TimeUnit.SECONDS;
-    expect(readTryLock(2, unit, undefined, undefined)).to.deep.equal({ ...wait, waitMs: 2_000, unit });
+    expect(readTryLock(2, unit, undefined, undefined)).to.deep.equal({ ...wait, waitMs: 2_000 });
     expect(readTryLock(2, 3, unit, { signal })).to.deep.equal({
       waitMs: 2_000,
       waits: true,
-      leaseTime: 3,
-      unit,
+      leaseMs: 3_000,
       options: { signal },
     });
-    expect(readTryLock(2, undefined, unit, 5)).to.deep.equal({ ...wait, waitMs: 2_000, unit, options: 5 });
+    expect(readTryLock(2, undefined, unit, 5)).to.deep.equal({ ...wait, waitMs: 2_000, options: 5 });
     for (const time of [NaN, Infinity, '5', true]) {
       expect(() => readTryLock(time as number, undefined, undefined, undefined)).to.throw(RangeError);
     }

@@ -1,16 +1,15 @@
 import { expect } from 'chai';
 import type { CommandExecutor } from '../../../lib/connection/pending/CommandExecutor';
 import { ConfigError } from '../../../lib/errors';
-import { checkSlots } from '../../../lib/locks/core/calls';
+import { checkSlots } from '../../../lib/config/validateName';
 import { clientKind, type KindsClient, renewalsOf } from '../../../lib/kinds/clientKind';
 import { FAIR } from '../../../lib/kinds/fair';
 import { FENCED } from '../../../lib/kinds/fenced';
 import { GROUP, groupValues } from '../../../lib/kinds/group';
-import type { LockKind } from '../../../lib/kinds/LockKind';
-import { READ } from '../../../lib/kinds/read';
+import type { LockKind } from '../../../lib/kinds/Kind';
+import { READ, WRITE } from '../../../lib/kinds/readWrite';
 import { LOCK } from '../../../lib/kinds/reentrant';
 import { SPIN } from '../../../lib/kinds/spin';
-import { WRITE } from '../../../lib/kinds/write';
 import { slotOf } from '../../../lib/util/names';
 
 const noop = (): undefined => undefined;

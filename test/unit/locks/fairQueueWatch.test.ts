@@ -3,7 +3,7 @@ import type { SinonFakeTimers } from 'sinon';
 import type { CommandExecutor } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandError, CommandTimeoutError } from '../../../lib/errors';
 import { FairQueueWatch } from '../../../lib/kinds/FairQueueWatch';
-import type { FairTurn } from '../../../lib/kinds/fairScripts';
+import type { FairTurn } from '../../../lib/kinds/fair';
 import { fakeClock } from '../../support';
 import { FakeClient, NAME } from '../../support/fakeClient';
 

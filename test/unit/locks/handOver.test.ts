@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { CommandError, ConnectionError } from '../../../lib/errors';
-import type { AttemptRequest, Handover, LockKind, ReleaseRequest } from '../../../lib/kinds/LockKind';
-import type { AcquireReply } from '../../../lib/scripts/replies';
+import type { AttemptRequest, LockKind, ReleaseRequest } from '../../../lib/kinds/Kind';
+import type { ReleaseReply } from '../../../lib/scripts/replies';
 import { fakeClock, turn } from '../../support';
 import { CHANNEL, FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
@@ -208,11 +208,8 @@ describe('handing over within a process', () => {
 
   for (const handed of [true, false]) {
     it(`has to end before an heir that has gone is undone: ${handed ? 'handed over' : 'not handed over'} by then`, async () => {
-      const acquired = pDefer<AcquireReply>();
-      const handOver = (): Handover => ({
-        released: acquired.promise.then(() => ({ kind: 'handed' })),
-        acquired: acquired.promise,
-      });
+      const released = pDefer<ReleaseReply>();
+      const handOver = (): Promise<ReleaseReply> => released.promise;
       const kind: LockKind = { ...client.kind, handOver };
       await client.lock(NAME, kind).lock(-1, undefined, 1);
       const stop = new AbortController();
@@ -229,9 +226,9 @@ describe('handing over within a process', () => {
       // The server did not know the script, say: the command is sent once more, and runs only now.
       client.redis.delete(NAME);
       if (handed) client.redis.seize(NAME, client.owner(2));
-      acquired.resolve({ acquired: handed, ...(handed ? {} : { ttl: 0 }) } as AcquireReply);
+      released.resolve({ kind: handed ? 'handed' : 'notHeld' });
       await turn();
-      expect([unlock.state, again.value]).to.deep.equal(['resolved', true]);
+      expect([unlock.state, again.value]).to.deep.equal([handed ? 'resolved' : 'rejected', true]);
       expect(client.executor.count('lock.release')).to.equal(handed ? 1 : 0);
       expect(client.redis.holds(NAME, client.owner(2))).to.equal(1);
       await client.lock(NAME, kind).unlock(2);

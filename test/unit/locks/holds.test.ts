@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { LockHold } from '../../../lib';
-import { LockLostError, LockTimeoutError, ShutdownError } from '../../../lib/errors';
+import { IllegalMonitorStateError, LockLostError, LockTimeoutError, ShutdownError } from '../../../lib/errors';
 import type { LockHold as OwnHold } from '../../../lib/locks/LockHold';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 import { fakeClock, stallClock, turn } from '../../support';
@@ -135,6 +135,41 @@ describe('LockHold and withLock', () => {
     expect(hold.signal.reason).to.equal(unlock.error);
     expect(client.lost).to.have.length(1);
     expect(client.redis.owners(NAME)).to.deep.equal(['other']);
+  });
+
+  for (const runs of [true, false]) {
+    const first = `the first of which ${runs ? 'ran' : 'did not run'}`;
+
+    it(`is lost if its release begins past its deadline, and is sent twice, ${first}`, async () => {
+      await client.lock().lock(1_000, TimeUnit.MILLISECONDS, 1);
+      stallClock(clock, runs ? 998 : 1_001);
+      client.executor.resend('lock.release', { runs });
+      const unlock = new Outcome(client.lock().unlock(1));
+      await turn();
+      expect(unlock.error).to.be.instanceOf(IllegalMonitorStateError);
+      expect(client.lost).to.have.length(1);
+    });
+
+    it(`that was reported as lost is not held by a release that is sent twice, ${first}`, async () => {
+      await client.lock().lock(1_000, TimeUnit.MILLISECONDS, 1);
+      await clock.tickAsync(998);
+      expect([client.lost.length, client.redis.exists(NAME)]).to.deep.equal([1, true]);
+      client.executor.mute();
+      client.executor.resend('lock.release', { runs });
+      const unlock = new Outcome(client.lock().unlock(1));
+      await clock.tickAsync(10);
+      client.executor.resume();
+      await turn();
+      expect(client.executor.count('lock.release')).to.equal(2);
+      expect(unlock.error).to.be.instanceOf(IllegalMonitorStateError);
+    });
+  }
+
+  it('a release before the deadline that was sent twice counts once', async () => {
+    await client.lock().lock(1_000, TimeUnit.MILLISECONDS, 1);
+    client.executor.resend('lock.release', { runs: true });
+    await client.lock().unlock(1);
+    expect(client.lost).to.deep.equal([]);
   });
 
   it('is told by a re-entry that finds the lock gone; the new hold stands', async () => {

@@ -38,7 +38,8 @@ class FakeMember {
 }
 
 function acquire(members: FakeMember[], needed: number, waitMs: number): Promise<unknown> {
-  const request = { call: threadForHold(undefined, false), leaseMs: 10_000, waitMs, signal: undefined };
+  const call = threadForHold(undefined, false);
+  const request = { call, threadId: call.thread.id, leaseMs: 10_000, waitMs, signal: undefined };
   return new MultiAcquisition(members as unknown as MemberLock[], needed, request).run();
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { warnHandleReentry, warnSelfWait } from '../../../lib/locks/core/warnings';
+import { warnHandleReentry, warnSelfWait } from '../../../lib/util/warnings';
 import { runAsNewThread } from '../../../lib/thread/threadScope';
 import { fakeClock } from '../../support';
 import { FakeClient, NAME } from '../../support/fakeClient';

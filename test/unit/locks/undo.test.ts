@@ -10,8 +10,8 @@ import {
   NoSyncedReplicasError,
   ShutdownError,
 } from '../../../lib/errors';
-import type { AttemptRequest } from '../../../lib/kinds/LockKind';
-import { undo } from '../../../lib/locks/core/undo';
+import type { AttemptRequest } from '../../../lib/kinds/Kind';
+import { undo } from '../../../lib/locks/core/LockTarget';
 import { Drain } from '../../../lib/watchdog/drain';
 import { Ownership, ownershipKey } from '../../../lib/watchdog/Ownership';
 import type { ReleaseReply } from '../../../lib/scripts/replies';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { ConfigError } from '../../../lib/errors';
 import { checkChange, checkCount, permitLease, readSignal } from '../../../lib/synchronizers/callArguments';
-import { LATCH } from '../../../lib/kinds/latchScripts';
-import { newPermitIds, parsePermitId, permitIdText } from '../../../lib/synchronizers/PermitExpirableSemaphore';
-import { PERMIT } from '../../../lib/kinds/permitScripts';
-import { SEMAPHORE } from '../../../lib/kinds/semaphoreScripts';
+import { LATCH } from '../../../lib/kinds/latch';
+import { newPermitIds, parsePermitId, permitIdText } from '../../../lib/util/permitId';
+import { PERMIT } from '../../../lib/kinds/permit';
+import { SEMAPHORE } from '../../../lib/kinds/semaphore';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 
 describe('The arguments of synchronizers', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { CommandTimeoutError, ConnectionError, NoSyncedReplicasError } from '../../../lib/errors';
-import { PERMIT } from '../../../lib/kinds/permitScripts';
-import { PermitExpirableSemaphore } from '../../../lib/synchronizers/PermitExpirableSemaphore';
+import { PERMIT } from '../../../lib/kinds/permit';
+import { permitSemaphoreOf } from '../../../lib/synchronizers/permitExpirableSemaphore';
 import { RedisObject } from '../../../lib/synchronizers/RedisObject';
 import { fakeClock, turn } from '../../support';
 import { FakeClient, Outcome } from '../../support/fakeClient';
@@ -14,7 +14,7 @@ const LATE_MS = 60_000;
 describe('the undo of permits', () => {
   let clock: SinonFakeTimers;
   let client: FakeClient;
-  let semaphore: PermitExpirableSemaphore;
+  let semaphore: ReturnType<typeof permitSemaphoreOf>;
   /** The ids whose permits are taken in Redis. */
   let taken: Set<string>;
   /** What the last acquisition asked for. */
@@ -39,7 +39,7 @@ describe('the undo of permits', () => {
           throw new Error(`not expected: ${script}`);
       }
     };
-    semaphore = new PermitExpirableSemaphore(new RedisObject(client.context, PERMIT, 'permits'));
+    semaphore = permitSemaphoreOf(new RedisObject(client.context, PERMIT, 'permits'));
   });
 
   /** The acquisition runs (once more). */

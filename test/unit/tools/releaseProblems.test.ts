@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ReleaseFacts, releaseProblems } from '../../../tools/releaseProblems';
+import { isAtLeast, type ReleaseFacts, releaseProblems } from '../../../tools/releaseProblems';
 
 const GOOD: ReleaseFacts = {
   version: '1.2.3',
@@ -35,4 +35,11 @@ describe('a release', () => {
       expect(problems[0]).to.match(problem);
     });
   }
+
+  it('knows the later of two versions of npm', () => {
+    for (const version of ['11.5.1', '11.5.2', '11.10.0', '12.0.0'])
+      expect(isAtLeast(version, [11, 5, 1])).to.equal(true);
+    for (const version of ['11.5.0', '11.4.9', '10.9.9', '9.99.99'])
+      expect(isAtLeast(version, [11, 5, 1])).to.equal(false);
+  });
 });

@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { ShutdownError, SubscriptionTimeoutError } from '../../../lib/errors';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { Waiter } from '../../../lib/waiters/Waiter';
-import { lockWakeRule, permitWakeRule, semaphoreWakeRule } from '../../../lib/waiters/WaitQueue';
+import { lockWakeRule, permitWakeRule, semaphoreWakeRule, type Waiter } from '../../../lib/waiters/WaitQueue';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeRedis } from '../../support/fakeRedis';
 import { FakeSubscriber } from '../../support/fakes';
+import { waiting } from './fakeSubscriptions';
 
 describe('Subscriptions', () => {
   let clock: SinonFakeTimers;
@@ -24,7 +24,7 @@ describe('Subscriptions', () => {
   });
 
   function join(channel = 'a', order: 'fifo' | 'shared' = 'shared', rawName = `name of ${channel}`): Waiter<string> {
-    return subscriptions.join(channel, rawName, lockWakeRule, order);
+    return subscriptions.join(waiting(lockWakeRule, order), channel, rawName);
   }
 
   function listen(waiter: Waiter<string>): Outcome<void> {
@@ -263,13 +263,13 @@ describe('Subscriptions', () => {
         await clock.tickAsync(5);
         expect(sleeping.state).to.equal('resolved');
         // One too many is harmless: it tries in vain, and sleeps again.
-        while (waiter.wakeKept) await waiter.sleep(Infinity);
+        while (waiter.kept !== undefined) await waiter.sleep(Infinity);
       }
     });
 
     it('objects of one name whose messages mean different things are two queues as well', async () => {
-      const some = subscriptions.join('a', 'x', permitWakeRule, 'shared', undefined, 2);
-      const enough = subscriptions.join('a', 'x', semaphoreWakeRule, 'shared', undefined, 2);
+      const some = subscriptions.join(waiting(permitWakeRule), 'a', 'x', undefined, 2);
+      const enough = subscriptions.join(waiting(semaphoreWakeRule), 'a', 'x', undefined, 2);
       await some.listen();
       const sleeps = [some, enough].map((waiter) => new Outcome(waiter.sleep(Infinity)));
       redis.publish('a', '1');

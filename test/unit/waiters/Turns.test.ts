@@ -11,16 +11,19 @@ describe('Turns', () => {
   /** The queue: one waits, and no readers. */
   const queue = {
     readersSleep: false,
-    counted: true,
-    heard: true,
-    countListeners: (): Promise<number | undefined> => Promise.resolve(undefined),
+    subscription: {
+      counted: true,
+      heard: true,
+      countListeners: (): Promise<number | undefined> => Promise.resolve(undefined),
+    },
     wakeHead: (): void => void (wakes += 1),
   };
 
   beforeEach(() => {
     clock = fakeClock();
     wakes = 0;
-    Object.assign(queue, { readersSleep: false, counted: true, heard: true });
+    queue.readersSleep = false;
+    Object.assign(queue.subscription, { counted: true, heard: true });
     turns = new Turns('name');
     turns.attach(queue);
   });
@@ -61,6 +64,32 @@ describe('Turns', () => {
     round(15);
     expect(handOvers()).to.equal(64);
     turns.detach();
+  });
+
+  describe('the longest turn', () => {
+    /** A turn of hand-overs that are answered after so many ms each. @returns how long it was, in ms */
+    const turnOf = (answersMs: readonly number[]): number => {
+      const startedAt = performance.now();
+      turns.begin(startedAt);
+      for (let i = 0; i < 64 && turns.mayHandOver(performance.now(), 64); i++) {
+        const sentAt = performance.now();
+        turns.handedOver(0);
+        clock.tick(answersMs[Math.min(i, answersMs.length - 1)]!);
+        turns.answered(sentAt);
+      }
+      return performance.now() - startedAt;
+    };
+
+    it('is 20 ms where Redis is near, and 16 round trips where it is far', () => {
+      expect([turnOf([1]), turnOf([5]), turnOf([5]), turnOf([1]), turnOf([1])]).to.deep.equal([20, 20, 80, 20, 20]);
+    });
+
+    it('is no longer for a reply that hangs: the shortest of the turn and the last one counts', () => {
+      expect([turnOf([500, 2]), turnOf([2, 500]), turnOf([2])]).to.deep.equal([502, 502, 32]);
+      turns.attach(queue);
+      expect(turnOf([3_000, 1])).to.equal(3_000);
+      expect(turnOf([1])).to.equal(20);
+    });
   });
 
   it('tries at every message while this process has not unlocked', () => {
@@ -206,7 +235,7 @@ describe('Turns', () => {
   it('A3: at rest, or while it hears nothing, those who listen are others', () => {
     for (const rests of [true, false]) {
       if (rests) turns.detach();
-      else queue.heard = false;
+      else queue.subscription.heard = false;
       for (let round = 0; round < 2; round++) {
         turns.releasing();
         turns.released(1);
@@ -236,8 +265,8 @@ describe('Turns', () => {
 
     beforeEach(() => {
       asked = 0;
-      queue.counted = false;
-      queue.countListeners = () => Promise.resolve(((asked += 1), listeners));
+      queue.subscription.counted = false;
+      queue.subscription.countListeners = () => Promise.resolve(((asked += 1), listeners));
     });
 
     async function unlock(receivers: number): Promise<void> {
@@ -272,7 +301,7 @@ describe('Turns', () => {
 
     it('asks again after 50 ms, and not while it waits for an answer', async () => {
       let answer!: (listeners: number) => void;
-      queue.countListeners = () => {
+      queue.subscription.countListeners = () => {
         asked++;
         return new Promise((resolve) => (answer = resolve));
       };

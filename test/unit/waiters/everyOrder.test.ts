@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { acquireWithin, type Acquirable, type Attempt } from '../../../lib/acquire/acquireWithin';
 import { WaitLimit } from '../../../lib/acquire/WaitLimit';
-import { lockWakeRule, semaphoreWakeRule } from '../../../lib/waiters/WaitQueue';
-import type { WaitOrder } from '../../../lib/waiters/Waiter';
+import { lockWakeRule, semaphoreWakeRule, type WaitOrder } from '../../../lib/waiters/WaitQueue';
 import { turn } from '../../support';
-import { openFakeSubscriptions, type FakeSubscriptions } from './fakeSubscriptions';
+import { openFakeSubscriptions, type FakeSubscriptions, waiting } from './fakeSubscriptions';
 
 const [CHANNEL, NAME] = ['channel', 'name'];
 
@@ -61,7 +60,7 @@ class Scene {
     return {
       mustQueue: false,
       attempt: () => this.#attempt(),
-      join: () => subscriptions.join<true>(CHANNEL, NAME, rule, this.#order),
+      join: () => subscriptions.join<true>(waiting(rule, this.#order), CHANNEL, NAME),
       giveUp: (pending) => {
         void pending?.then(({ ok }) => ok && this.#release());
       },

@@ -1,5 +1,6 @@
 import type { SinonFakeTimers } from 'sinon';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
+import type { WaitingKind, WaitOrder, WakeRule } from '../../../lib/waiters/WaitQueue';
 import { fakeClock } from '../../support';
 import { FakeRedis } from '../../support/fakeRedis';
 import { FakeSubscriber } from '../../support/fakes';
@@ -18,4 +19,9 @@ export function openFakeSubscriptions(): FakeSubscriptions {
   const redis = new FakeRedis();
   const subscriptions = new Subscriptions(new FakeSubscriber(redis), { subscriptionTimeout: 7_500, timeout: 3_000 });
   return { clock, redis, subscriptions };
+}
+
+/** A kind whose callers wait so. */
+export function waiting(wakeRule: WakeRule, waitOrder: WaitOrder = 'shared'): WaitingKind {
+  return { name: 'lock', waitOrder, wakeRule };
 }

@@ -2,13 +2,11 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { Waiter } from '../../../lib/waiters/Waiter';
-import type { WaitQueue } from '../../../lib/waiters/WaitQueue';
-import { lockWakeRule } from '../../../lib/waiters/WaitQueue';
+import { lockWakeRule, type Waiter, type WaitQueue } from '../../../lib/waiters/WaitQueue';
 import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import type { FakeRedis } from '../../support/fakeRedis';
-import { openFakeSubscriptions } from './fakeSubscriptions';
+import { openFakeSubscriptions, waiting } from './fakeSubscriptions';
 
 const CHANNEL = 'channel';
 const NAME = 'name';
@@ -23,7 +21,7 @@ describe('WaitQueue: FIFO', () => {
   });
 
   function join(): Waiter<string> {
-    return subscriptions.join(CHANNEL, NAME, lockWakeRule, 'fifo');
+    return subscriptions.join(waiting(lockWakeRule, 'fifo'), CHANNEL, NAME);
   }
 
   function queue(): WaitQueue {

@@ -1,11 +1,17 @@
 import { expect } from 'chai';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { Waiter } from '../../../lib/waiters/Waiter';
-import { latchWakeRule, permitWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/waiters/WaitQueue';
+import {
+  latchWakeRule,
+  permitWakeRule,
+  semaphoreWakeRule,
+  type Waiter,
+  type WakeRule,
+} from '../../../lib/waiters/WaitQueue';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeRedis } from '../../support/fakeRedis';
 import { FakeSubscriber } from '../../support/fakes';
+import { waiting } from './fakeSubscriptions';
 
 const CHANNEL = 'channel';
 const NAME = 'name';
@@ -22,7 +28,7 @@ describe('WaitQueue: waiters that need several permits', () => {
 
   /** One waiter per need, subscribed and asleep. */
   async function contenders(rule: WakeRule, needs: readonly number[]): Promise<Sleeper[]> {
-    const waiters = needs.map((need) => subscriptions.join<string>(CHANNEL, NAME, rule, 'shared', undefined, need));
+    const waiters = needs.map((need) => subscriptions.join<string>(waiting(rule), CHANNEL, NAME, undefined, need));
     for (const waiter of waiters) await waiter.listen();
     const sleepers = waiters.map((waiter) => new Sleeper(waiter));
     await turn();

@@ -2,12 +2,17 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { Waiter } from '../../../lib/waiters/Waiter';
-import { latchWakeRule, lockWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/waiters/WaitQueue';
+import {
+  latchWakeRule,
+  lockWakeRule,
+  semaphoreWakeRule,
+  type Waiter,
+  type WakeRule,
+} from '../../../lib/waiters/WaitQueue';
 import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import type { FakeRedis } from '../../support/fakeRedis';
-import { openFakeSubscriptions } from './fakeSubscriptions';
+import { openFakeSubscriptions, waiting } from './fakeSubscriptions';
 
 const CHANNEL = 'channel';
 const NAME = 'name';
@@ -27,7 +32,7 @@ describe('WaitQueue: shared', () => {
     length: number,
     ttl = Infinity,
   ): Promise<{ waiters: Waiter<string>[]; sleeps: Outcome<unknown>[] }> {
-    const waiters = Array.from({ length }, () => subscriptions.join<string>(CHANNEL, NAME, rule, 'shared'));
+    const waiters = Array.from({ length }, () => subscriptions.join<string>(waiting(rule), CHANNEL, NAME));
     for (const waiter of waiters) await waiter.listen();
     const sleeps = waiters.map((waiter) => new Outcome(waiter.sleep(ttl)));
     await turn();
@@ -55,7 +60,7 @@ describe('WaitQueue: shared', () => {
     redis.publish(CHANNEL, '0');
     await turn();
     expect(awake(sleeps)).to.deep.equal(Array(10).fill(true));
-    expect(waiters.map(({ wakeKept }) => wakeKept)).to.deep.equal(Array(10).fill(false));
+    expect(waiters.map(({ kept }) => kept)).to.deep.equal(Array(10).fill(undefined));
   });
 
   it('wakes as many waiters of a semaphore as there are permits, the longest waiting first', async () => {
@@ -68,7 +73,7 @@ describe('WaitQueue: shared', () => {
   it('wakes each at its own time', async () => {
     const waiters = [100, 200].map((ttl) => ({
       ttl,
-      waiter: subscriptions.join<string>(CHANNEL, NAME, lockWakeRule, 'shared'),
+      waiter: subscriptions.join<string>(waiting(lockWakeRule), CHANNEL, NAME),
     }));
     const sleeps = waiters.map(({ waiter, ttl }) => new Outcome(waiter.sleep(ttl)));
     await clock.tickAsync(100);
@@ -120,7 +125,7 @@ describe('WaitQueue: shared', () => {
 
   it('AS-03: a chain of 300 waiters, each waking the next, neither overflows nor strands anybody', async () => {
     const waiters = Array.from({ length: 300 }, () =>
-      subscriptions.join<string>(CHANNEL, NAME, semaphoreWakeRule, 'shared'),
+      subscriptions.join<string>(waiting(semaphoreWakeRule), CHANNEL, NAME),
     );
     for (const waiter of waiters) void waiter.sleep(Infinity).then(() => waiter.leave());
     waiters[0]!.wake();

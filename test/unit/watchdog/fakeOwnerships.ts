@@ -1,4 +1,4 @@
-import { type Hold, type Ownership, ownershipKey, type Renewable, type Renewal } from '../../../lib/watchdog/Ownership';
+import { type Hold, Ownership, ownershipKey, type Renewable, type Renewal } from '../../../lib/watchdog/Ownership';
 import { OwnershipTable, type LockLost } from '../../../lib/watchdog/OwnershipTable';
 import { Watchdog } from '../../../lib/watchdog/Watchdog';
 import { turn } from '../../support';
@@ -57,10 +57,8 @@ export class FakeOwnerships {
   ownership(name: string, thread = 1): Ownership {
     const owner = `client:${thread}`;
     const key = ownershipKey(name, owner);
-    return (
-      this.table.get(key) ??
-      this.table.open({ kind: 'lock', key, name, rawName: name, threadId: thread, owner, renewal: this.kind })
-    );
+    const identity = { kind: 'lock', key, name, rawName: name, threadId: thread, owner, renewal: this.kind } as const;
+    return this.table.get(key) ?? this.table.open(new Ownership(identity));
   }
 
   /** The thread gives a hold back, or the last one. */

@@ -7,8 +7,8 @@ import type {
   OwnerView,
   QueuedView,
   SessionView,
-} from '../../../lib/dashboard/wire';
-import { adviceOf } from '../../../lib/inspection/advice';
+} from '../../../lib/operators/dashboard/wire';
+import { adviceOf } from '../../../lib/operators/inspection/advice';
 import {
   Badge,
   clock,
@@ -18,9 +18,11 @@ import {
   LeaseBar,
   Name,
   processOf,
+  silentSince,
   span,
   useClock,
   visible,
+  zone,
 } from './format';
 import { HeldFor, valueOf } from './list';
 import { ReleaseDialog } from './release';
@@ -50,6 +52,7 @@ export function Detail({ name, lock, session, stale, onClose }: DetailProps): JS
           ✕
         </button>
       </header>
+      {session !== undefined && <Place target={session.target} stale={stale} />}
       {lock === undefined && (
         <p class="muted" role="status">
           Looking…
@@ -66,6 +69,22 @@ export function Detail({ name, lock, session, stale, onClose }: DetailProps): JS
   );
 }
 
+/** As of when; and which Redis it is: on a phone this covers the header of the page. */
+function Place({ target, stale }: { target: SessionView['target']; stale: boolean }): JSX.Element {
+  const now = useClock(1_000);
+  const { label, server, database } = target;
+  return (
+    <p class="place-line">
+      <span class="server">
+        {label !== undefined && <b>{visible(label)} · </b>}
+        <code>{visible(server)}</code>, database {database}.{' '}
+      </span>
+      {stale ? 'Not up to date. Times are ' : `As of ${clock(now)} `}
+      {zone(now)}.
+    </p>
+  );
+}
+
 function Body({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
   const now = useClock(250);
   const isLock = ['lock', 'fair', 'fenced', 'readWrite', 'group'].includes(lock.kind);
@@ -74,14 +93,16 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
   return (
     <>
       <section class={`verdict v-${verdict.kind}`} aria-label="Verdict">
-        <Badge lock={lock} />
+        <Badge lock={lock} now={now} />
+        {silentSince(lock) !== undefined && <code class="code">{verdict.kind}</code>}
         <p>
-          <Sentence verdict={verdict} now={now} />
+          <Sentence lock={lock} now={now} />
         </p>
         <Advice lock={lock} runbook={session?.runbook} />
       </section>
       {lock.expiresAt !== null && (
         <section aria-label="Lease">
+          <p class="muted">{leaseTitle(lock)}</p>
           <LeaseBar lock={lock} now={now} large />
         </section>
       )}
@@ -89,12 +110,21 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
         <Fact label="Kind">{kindOf(lock)}</Fact>
         {lock.heldSince !== undefined && (
           <Fact label="Held for">
-            <HeldFor lock={lock} now={now} /> <span class="muted">since {clock(lock.heldSince)}</span>
+            <HeldFor lock={lock} now={now} />{' '}
+            <span class="muted">
+              {lock.exact ? 'since' : 'at least: first seen'} {clock(lock.heldSince)}
+            </span>
           </Fact>
         )}
         <Fact label="Waiters">
-          {count(lock.waiters)}
-          {lock.waitedSince !== undefined && <span class="muted"> for at least {span(now - lock.waitedSince)}</span>}
+          {lock.waiters === 0 ? 'Nobody waits' : count(lock.waiters)}
+          {lock.waitedSince !== undefined && (
+            <span class="muted">
+              {lock.waiters === 1 ? ' for ' : ', the longest for '}
+              {lock.waiting === undefined && 'at least '}
+              {span(now - lock.waitedSince)}
+            </span>
+          )}
         </Fact>
         {value !== '' && <Fact label={lock.kind === 'countDownLatch' ? 'Latch' : 'Permits'}>{value}</Fact>}
         {lock.token !== undefined && (
@@ -148,7 +178,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
       )}
       <Part title="Events" size={lock.events.length}>
         {lock.events.length === 0 ? (
-          <p class="muted">Nothing has happened to it since this page looks.</p>
+          <p class="muted">This page has seen nothing happen to it yet.</p>
         ) : (
           <Events events={lock.events} />
         )}
@@ -161,7 +191,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
 /** What to do, and where more of it is. */
 function Advice({ lock, runbook }: { lock: LockDetail; runbook: string | undefined }): JSX.Element | null {
   const { kind } = lock.verdict;
-  const advice = adviceOf(kind, lock.waiters > 0);
+  const advice = adviceOf(kind, lock.waiters > 0, lock.circle);
   if (advice === '') return null;
   return (
     <p>
@@ -175,22 +205,38 @@ function Advice({ lock, runbook }: { lock: LockDetail; runbook: string | undefin
   );
 }
 
-/** The sentence says when it ends as it was when it was seen: here that counts on. */
-function Sentence({
-  verdict: { sentence, endsAt },
-  now,
-}: {
-  verdict: LockDetail['verdict'];
-  now: number;
-}): JSX.Element {
-  const [before, after] = sentence.split(/ in [\d.]+ s, at \S+Z/);
+/** A time as the server writes it. */
+const TIME = String.raw`[\d.]+ [smhd](?: \d+ [smh])?`;
+const ENDS = new RegExp(` in ${TIME}, at \\S+Z`);
+const HELD = new RegExp(`^Held for ${TIME} by`);
+const WAITED = new RegExp(`has waited for ${TIME}\\.`);
+const ANSWERED = new RegExp(`not answered for ${TIME}:`);
+
+/** The sentence has times as they were when it was made: here they go on, as all others do. */
+function Sentence({ lock, now }: { lock: LockDetail; now: number }): JSX.Element {
+  const { verdict, heldSince = now, waitedSince = now } = lock;
+  const { endsAt, kind } = verdict;
+  const sentence = verdict.sentence
+    .replace(HELD, `Held for ${span(now - heldSince)} by`)
+    .replace(WAITED, `has waited for ${span(now - waitedSince)}.`)
+    .replace(ANSWERED, `not answered for ${span(now - (silentSince(lock) ?? now))}:`);
+  const [before, after] = sentence.split(ENDS);
   if (endsAt === undefined || before === undefined || after === undefined) return <>{sentence}</>;
+  const end = `in ${span(endsAt - now)}`;
+  // Where it will not end then unless something goes wrong, that is nothing to look at first.
+  const isExpected = kind === 'holder-gone' || kind === 'not-renewed';
   return (
     <>
-      {before} <b class="ends-at">in {span(endsAt - now)}</b>, at {clock(endsAt)}
+      {before} {isExpected ? <b class="ends-at">{end}</b> : end}, at {clock(endsAt)}
       {after}
     </>
   );
+}
+
+/** What the bar shows: that it becomes shorter does not mean that the lock will end. */
+function leaseTitle({ holders }: LockDetail): string {
+  const renewed = holders.length > 0 && holders.every(({ hold }) => hold?.leaseMs === -1);
+  return renewed ? 'Lease left; its holder renews it' : 'Lease left';
 }
 
 function holdersTitle({ kind, mode, holderCount }: LockDetail): string {
@@ -229,7 +275,7 @@ const UNKNOWN = {
   'other-names': 'Whether it is connected is not known: some connections have names of their own.',
   ambiguous: 'Several processes claim this client id.',
   'just-changed': 'It has only just changed: looking again.',
-  detached: 'It was detached: no process has it until somebody attaches its ticket.',
+  detached: 'No process has it: its ticket was not attached yet, or its work has ended (run --at-least).',
   foreign: 'This is no owner as Redisson writes them.',
 } as const;
 
@@ -242,7 +288,7 @@ function Process({ owner, now }: { owner: OwnerView; now: number }): JSX.Element
         <span class={`dot ${state}`} aria-hidden="true" />
         <b class="process">{processOf(owner)}</b>
         <span class={`connection ${state}`}>
-          {state === 'connected' &&
+          {(state === 'connected' || state === 'silent') &&
             (process.connectedSince === undefined
               ? 'connected'
               : `connected for ${span(now - process.connectedSince)}`)}
@@ -254,8 +300,8 @@ function Process({ owner, now }: { owner: OwnerView; now: number }): JSX.Element
         <p class="muted why">{UNKNOWN[process.unknownBecause]}</p>
       )}
       <p class="owner">
-        {process.address !== undefined && <span class="address">{process.address}</span>}
-        <code>{visible(owner.owner)}</code>
+        {process.address !== undefined && <span class="address">from {process.address}</span>}
+        owner <code>{visible(owner.owner)}</code>
       </p>
     </>
   );
@@ -274,13 +320,21 @@ function HolderCard({ holder, now }: { holder: HolderView; now: number }): JSX.E
         ))}
         {holder.hold !== undefined && `, ${heldText(holder.hold)}`}
       </p>
-      {holder.hold?.callSite !== undefined && (
+      {holder.callSite !== undefined && (
         <p class="call-site">
-          taken at <code>{visible(holder.hold.callSite)}</code>
+          taken at <code>{visible(holder.callSite)}</code>
+        </p>
+      )}
+      {holder.waitsFor !== undefined && (
+        <p class="waits-for">
+          waits itself for <Name text={holder.waitsFor.name} />, for {span(now - holder.waitsFor.since)}
         </p>
       )}
       {holder.silent && (
-        <p class="silent">Has not answered within a second: it is frozen, or its event loop is busy.</p>
+        <p class="silent">
+          Has not answered{holder.silentSince !== undefined && ` for ${span(now - holder.silentSince)}`}: it is frozen,
+          or its event loop is busy.
+        </p>
       )}
     </>
   );
@@ -288,14 +342,14 @@ function HolderCard({ holder, now }: { holder: HolderView; now: number }): JSX.E
 
 /** What its client says: how the hold is kept alive, and whether the process can be asked in time. */
 function heldText({ leaseMs, renewals, delayMs }: NonNullable<HolderView['hold']>): string {
-  const kept =
-    leaseMs === -1 ? `renewed ${count(renewals)} ${renewals === 1 ? 'time' : 'times'}` : `lease of ${span(leaseMs)}`;
+  const times = `${count(renewals)} ${renewals === 1 ? 'time' : 'times'}`;
+  const kept = leaseMs === null ? 'no lease' : leaseMs === -1 ? `renewed ${times}` : `lease of ${span(leaseMs)}`;
   return `${kept}, event loop ${delayMs < 50 ? 'on time' : `${span(delayMs)} late`}`;
 }
 
 function Waiting({ waiting, now }: { waiting: NonNullable<LockDetail['waiting']>; now: number }): JSX.Element {
   return (
-    <Part title="Who waits" size={waiting.length}>
+    <Part title={waiting.length === 1 ? 'Who waits' : 'Who waits, by process'} size={waiting.length}>
       <ul class="owners">
         {waiting.map(({ clientId, host, pid, callers, since, callSite }) => (
           <li key={`${clientId} ${since}`}>
@@ -321,7 +375,7 @@ function Waiting({ waiting, now }: { waiting: NonNullable<LockDetail['waiting']>
 
 function Circle({ circle, now }: { circle: NonNullable<LockDetail['circle']>; now: number }): JSX.Element {
   return (
-    <Part title="Dead-lock" size={0}>
+    <Part title={circle.length === 1 ? 'It waits for itself' : 'Who waits for whom'} size={0}>
       <ol class="owners circle">
         {circle.map(({ name, owner, host, pid, waitsFor, since, callSite }) => (
           <li key={owner}>
@@ -329,19 +383,35 @@ function Circle({ circle, now }: { circle: NonNullable<LockDetail['circle']>; no
               <b class="process">
                 {visible(host)} · {pid}
               </b>
-              <span>
-                has <Name text={name} />, and has waited {span(now - since)} for <Name text={waitsFor} />
-              </span>
+              <CircleText names={[name, waitsFor]} waited={span(now - since)} isAlone={circle.length === 1} />
             </p>
             {callSite !== undefined && (
               <p class="call-site">
-                at <code>{visible(callSite)}</code>
+                waits at <code>{visible(callSite)}</code>
               </p>
             )}
           </li>
         ))}
       </ol>
     </Part>
+  );
+}
+
+/** Who has a part of a group, and waits for another part, names the same group twice. */
+function CircleText(props: { names: readonly [string, string]; waited: string; isAlone: boolean }): JSX.Element {
+  const { names, waited, isAlone } = props;
+  const [has, wants] = names;
+  if (has === wants && !isAlone) {
+    return (
+      <span>
+        has some values of <Name text={has} />, and has waited {waited} for others of it
+      </span>
+    );
+  }
+  return (
+    <span>
+      has <Name text={has} />, and has waited {waited} for {has === wants ? 'it itself' : <Name text={wants} />}
+    </span>
   );
 }
 
@@ -387,34 +457,59 @@ function shortOwner(owner: string): string {
   return owner.replace(/^([0-9a-f]{8})-[0-9a-f-]{27}/, '$1…');
 }
 
+/** Where nobody is there who gives it back. */
+const MAY_BE_RELEASED: readonly LockDetail['verdict']['kind'][] = ['holder-gone', 'no-expiry'];
+
+/** In sight only where there is a reason for it: somebody in a hurry takes what lies ready. */
 function Release({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
-  const [isOpen, open] = useState(false);
-  const isPartial = lock.holderCount > lock.holders.length;
-  if (session?.readOnly !== false || isPartial) {
-    const url = session?.target.url;
-    const where = url === undefined ? '--config <redisson.yaml>' : `--url ${quoted(url)}`;
+  const way = <ReleaseWay lock={lock} session={session} />;
+  if (MAY_BE_RELEASED.includes(lock.verdict.kind)) {
     return (
-      <Part title="Release it" size={0}>
-        <p class="warning">
-          Only where its holder is gone: it is not asked. If it is alive, it goes on, and two are inside at once.
-        </p>
-        <p class="muted">
-          {isPartial ? 'It has more holders than are shown.' : 'This page is read-only.'} From a shell, with the
-          password of this user where it has one:
-        </p>
-        <pre class="command" tabIndex={0} aria-label="Command">
-          {`ioredisson unlock --force ${where} ${quoted(lock.name)}`}
-        </pre>
+      <Part title="Release it by force" size={0}>
+        {way}
       </Part>
     );
   }
   return (
-    <Part title="Release it" size={0}>
-      <button type="button" class="danger" onClick={() => open(true)}>
-        Release by force…
-      </button>
+    <section class="part">
+      <details class="must">
+        <summary>If you must: release it by force</summary>
+        {way}
+      </details>
+    </section>
+  );
+}
+
+function ReleaseWay({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
+  const [isOpen, open] = useState(false);
+  const isPartial = lock.holderCount > lock.holders.length;
+  const url = session?.target.url;
+  const where = url === undefined ? '--config <redisson.yaml>' : `--url ${quoted(url)}`;
+  return (
+    <>
+      <p class="warning">
+        Its holder is neither asked nor stopped: if it is alive, it goes on, and two are inside at once. Make sure first
+        that it has ended.
+      </p>
+      {session?.readOnly !== false || isPartial ? (
+        <>
+          <p class="muted">
+            {isPartial ? 'It has more holders than are shown.' : 'This page is read-only.'} From a shell, with the
+            password of this user where it has one:
+          </p>
+          <pre class="command" tabIndex={0} aria-label="Command">
+            {`ioredisson unlock --force ${where} ${quoted(lock.name)}`}
+          </pre>
+        </>
+      ) : (
+        <p>
+          <button type="button" class="danger" onClick={() => open(true)}>
+            Release by force…
+          </button>
+        </p>
+      )}
       {isOpen && <ReleaseDialog lock={lock} onClose={() => open(false)} />}
-    </Part>
+    </>
   );
 }
 

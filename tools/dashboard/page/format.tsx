@@ -1,22 +1,25 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { LockRow, OwnerView } from '../../../lib/dashboard/wire';
+import type { LockRow, OwnerView } from '../../../lib/operators/dashboard/wire';
+import { readableTime } from '../../../lib/util/readableTime';
 import { serverNow } from './live';
 
-/** A time span for a person: two units, no more. */
+/** A time span for a person, in the form of the command line. */
 export function span(ms: number): string {
-  const s = Math.max(0, ms) / 1_000;
-  if (s < 10) return `${s.toFixed(1)} s`;
-  if (s < 60) return `${Math.floor(s)} s`;
-  const m = Math.floor(s / 60);
-  if (m < 60) return `${m} m ${Math.floor(s % 60)} s`;
-  const h = Math.floor(m / 60);
-  if (h < 48) return `${h} h ${m % 60} m`;
-  return `${Math.floor(h / 24)} d ${h % 24} h`;
+  return readableTime(Math.max(0, ms));
 }
 
 export function clock(at: number): string {
   return new Date(at).toTimeString().slice(0, 8);
+}
+
+/** The time zone of all times that the page shows: the command line has UTC. */
+export function zone(at: number): string {
+  const offset = -new Date(at).getTimezoneOffset();
+  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
+  return offset === 0
+    ? 'UTC'
+    : `UTC${offset < 0 ? '−' : '+'}${hours}${minutes === 0 ? '' : `:${String(minutes).padStart(2, '0')}`}`;
 }
 
 export function count(n: number): string {
@@ -70,13 +73,24 @@ export const VERDICTS = {
   'wrong-type': ['wrong type', '!'],
 } as const;
 
-export function Badge({ lock }: { readonly lock: LockRow }): JSX.Element {
-  const [label, sign] = VERDICTS[lock.verdict.kind];
+export function Badge({ lock, now }: { readonly lock: LockRow; readonly now: number }): JSX.Element {
+  const { kind } = lock.verdict;
+  const [label, sign] = VERDICTS[kind];
+  const since = kind === 'not-renewed' ? silentSince(lock) : undefined;
   return (
-    <span class={`badge v-${lock.verdict.kind}`}>
-      <span aria-hidden="true">{sign}</span> {label}
-    </span>
+    <>
+      <span class={`badge v-${kind}`}>
+        <span aria-hidden="true">{sign}</span> {since === undefined ? label : 'no answer'}
+      </span>
+      {since !== undefined && <span class="for"> for {span(now - since)}</span>}
+    </>
   );
+}
+
+/** Since when a holder has not answered; the first of those that are shown. */
+export function silentSince({ holders }: LockRow): number | undefined {
+  const all = holders.flatMap((one) => one.silentSince ?? []);
+  return all.length === 0 ? undefined : Math.min(...all);
 }
 
 export const KIND_NAMES: Readonly<Record<LockRow['kind'], string>> = {
@@ -105,11 +119,15 @@ export function processOf({ process, clientId, owner }: OwnerView): string {
   return clientId === '' ? visible(owner).slice(0, 24) : `client ${clientId.slice(0, 8)}`;
 }
 
-export function connectionOf({ process }: OwnerView): 'connected' | 'gone' | 'unknown' {
+export function connectionOf(
+  owner: OwnerView & { readonly silent?: true },
+): 'connected' | 'silent' | 'gone' | 'unknown' {
+  const { process, silent } = owner;
+  if (silent === true && process.connected === true) return 'silent';
   return process.connected === 'unknown' ? 'unknown' : process.connected ? 'connected' : 'gone';
 }
 
-/** How long the lease still lasts. It moves by itself. */
+/** How long the lease still lasts. It moves by itself; `…`: what comes after its end is looked up. */
 export function LeaseBar({ lock, now, large }: { lock: LockRow; now: number; large?: boolean }): JSX.Element {
   const { expiresAt, leaseMs } = lock;
   if (expiresAt === null || leaseMs === null) {
@@ -123,7 +141,7 @@ export function LeaseBar({ lock, now, large }: { lock: LockRow; now: number; lar
       <span class="track" aria-hidden="true">
         <span class={`fill v-${lock.verdict.kind}`} style={{ transform: `scaleX(${share.toFixed(4)})` }} />
       </span>
-      <span class="left">{span(left)}</span>
+      <span class="left">{left === 0 ? '…' : span(left)}</span>
     </span>
   );
 }

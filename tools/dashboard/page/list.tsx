@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { LockRow } from '../../../lib/dashboard/wire';
+import type { LockRow } from '../../../lib/operators/dashboard/wire';
 import { Badge, connectionOf, count, kindOf, LeaseBar, Name, processOf, span, useClock } from './format';
 import { hashOf, type View } from './view';
 
@@ -42,26 +42,31 @@ function Row({ lock, now, view }: { lock: LockRow; now: number; view: View }): J
         <span class="kind">{kindOf(lock)}</span>
       </span>
       <span class="state">
-        <Badge lock={lock} />
+        <Badge lock={lock} now={now} />
       </span>
       <span class="holder">
         <Holder lock={lock} />
       </span>
       <span class="held number">
-        <span class="label">Held for </span>
-        {lock.heldSince === undefined ? '' : <HeldFor lock={lock} now={now} />}
+        {lock.heldSince !== undefined && (
+          <>
+            <span class="label">Held for </span>
+            <HeldFor lock={lock} now={now} />
+          </>
+        )}
       </span>
       <span class="ends">
-        <span class="label">Lease ends in </span>
+        {lock.expiresAt !== null && <span class="label">Lease left </span>}
         <LeaseBar lock={lock} now={now} />
       </span>
       <span class={lock.waiters > 0 ? 'waiters number some' : 'waiters number'}>
         <span class="label">Waiters </span>
         {lock.waiters > 0 ? count(lock.waiters) : <span class="zero">0</span>}
         {lock.waitedSince !== undefined && (
-          <span class="since" title="At least: since a waiter was first seen">
+          <span class="since" title={lock.exactWait ? undefined : 'At least: since a waiter was first seen'}>
             {' '}
-            for ≥&thinsp;{span(now - lock.waitedSince)}
+            for {!lock.exactWait && <>≥&thinsp;</>}
+            {span(now - lock.waitedSince)}
           </span>
         )}
       </span>
@@ -90,7 +95,7 @@ function Holder({ lock }: { lock: LockRow }): JSX.Element {
       <span class={`dot ${state}`} aria-hidden="true" />
       <span class="process">{processOf(first)}</span>
       {more > 0 && <span class="more"> +{count(more)}</span>}
-      {state !== 'connected' && <span class="label-inline"> {state === 'gone' ? 'gone' : 'unknown'}</span>}
+      {state !== 'connected' && state !== 'silent' && <span class="label-inline"> {state}</span>}
     </>
   );
 }

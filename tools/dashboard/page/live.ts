@@ -1,4 +1,10 @@
-import type { HealthView, LockDetail, LockRow, StreamMessages, WindowHead } from '../../../lib/dashboard/wire';
+import type {
+  HealthView,
+  LockDetail,
+  LockRow,
+  StreamMessages,
+  WindowHead,
+} from '../../../lib/operators/dashboard/wire';
 import type { View } from './view';
 
 /** Where the dashboard is: also when a proxy has taken the slash off. */

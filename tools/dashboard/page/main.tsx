@@ -1,6 +1,6 @@
 import { type JSX, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Counts, SessionView, TargetView } from '../../../lib/dashboard/wire';
+import type { Counts, SessionView, TargetView } from '../../../lib/operators/dashboard/wire';
 import { Detail } from './detail';
 import { clock, count, span, useClock, visible } from './format';
 import { List } from './list';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { LockDetail, SessionView } from '../../../lib/dashboard/wire';
+import type { LockDetail, SessionView } from '../../../lib/operators/dashboard/wire';
 import { connectionOf, Name, processOf, visible } from './format';
 import { BASE, errorOf } from './live';
 
@@ -14,7 +14,7 @@ export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: ()
   // Those that one has seen when one decided: whoever comes later keeps it.
   const [holders] = useState(() => lock.holders.map(({ owner }) => owner));
   const isRight = typed === lock.name || typed === visible(lock.name);
-  const alive = lock.holders.filter((holder) => connectionOf(holder) === 'connected');
+  const alive = lock.holders.filter((holder) => ['connected', 'silent'].includes(connectionOf(holder)));
   useEffect(() => dialog.current?.showModal(), []);
 
   const release = async (event: Event): Promise<void> => {

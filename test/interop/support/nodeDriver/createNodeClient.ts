@@ -8,6 +8,7 @@ export function createNodeClient(config: PeerConfig): Redisson {
   if (config.lockWatchdogTimeout !== undefined) built.setLockWatchdogTimeout(config.lockWatchdogTimeout);
   if (config.fairLockWaitTimeout !== undefined) built.setFairLockWaitTimeout(config.fairLockWaitTimeout);
   if (config.shardedSubscriptionMode !== undefined) built.setShardedSubscriptionMode(config.shardedSubscriptionMode);
+  if (config.localHandOver !== undefined) built.setLocalHandOver(config.localHandOver);
   if (config.timeout !== undefined) servers.setTimeout(config.timeout);
   if (config.retryAttempts !== undefined) servers.setRetryAttempts(config.retryAttempts);
   const prefix = config.nameMapperPrefix;

@@ -1,0 +1,52 @@
+/**
+ * The middleware for Express and anything connect-style.
+ * @module ioredisson/express
+ */
+
+import type { RedissonClient } from '../../api';
+import { lockForRequest, type RequestLock, type ResponseLike } from '../frameworks/requestLock';
+
+export type { RequestLock, ResponseLike } from '../frameworks/requestLock';
+
+declare global {
+  // The namespace that the types of Express merge into its requests.
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace Express {
+    interface Request {
+      /**
+       * As `getLock(name).withLock(fn, options)`, or as `withLock` of a lock; the wait is aborted when the client
+       * disconnects.
+       */
+      withLock: RequestLock;
+    }
+  }
+}
+
+/**
+ * A middleware of Express, or of anything connect-style, that adds `req.withLock(nameOrLock, fn, options?)`.
+ *
+ * ```ts
+ * app.use(redissonMiddleware(redisson));
+ * app.post('/orders/:id', async (req, res) => {
+ *   res.json(await req.withLock(`order:${req.params.id}`, () => pay(req.params.id)));
+ * });
+ * ```
+ *
+ * It rejects as `RLock.withLock` does, and with an `AbortError` when the client disconnects while it waits. Where the
+ * lock was not acquired the error has a `statusCode`, which Express answers with: 409 where others hold it
+ * (`LockTimeoutError` with `reason` `held`), or 503 (`ShutdownError`, `ConnectionError`, and where Redis refused or did not
+ * answer). The Redisson stays yours: shut it down when the server has closed.
+ *
+ * @param redisson - the client that takes the locks
+ */
+export function redissonMiddleware(
+  redisson: RedissonClient,
+): (request: object, response: ResponseLike, next: () => void) => void {
+  if (typeof redisson?.getLock !== 'function') throw new TypeError('redissonMiddleware needs a Redisson');
+  return (request, response, next) => {
+    const withLock: RequestLock = (nameOrLock, fn, options) =>
+      lockForRequest(redisson, response, nameOrLock, fn, options);
+    (request as { withLock?: RequestLock }).withLock = withLock;
+    next();
+  };
+}

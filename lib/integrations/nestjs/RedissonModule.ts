@@ -1,0 +1,97 @@
+import { type DynamicModule, type FactoryProvider, Inject, type ModuleMetadata, type Provider } from '@nestjs/common';
+import type { RedissonClient } from '../../api';
+import { hostedClient, type HostedClient, type HostOptions } from '../frameworks/hostedClient';
+import { Redisson } from '../../Redisson';
+import { RedissonHealthIndicator } from './RedissonHealthIndicator';
+
+/** The token of the client: `@Inject(REDISSON)`, `moduleRef.get(REDISSON)`, `overrideProvider(REDISSON)`. */
+export const REDISSON = Symbol.for('ioredisson:nestjs:client');
+
+/** Injects the client of `RedissonModule`: `constructor(@InjectRedisson() redisson: RedissonClient)`. */
+export function InjectRedisson(): PropertyDecorator & ParameterDecorator {
+  return Inject(REDISSON);
+}
+
+/** Options of `RedissonModule.forRoot`: where Redis is, or `redisson`, and `shutdownDrain`. */
+export type RedissonModuleOptions = HostOptions;
+
+/** Options of `RedissonModule.forRootAsync`. */
+export interface RedissonModuleAsyncOptions {
+  /** Modules whose providers `useFactory` needs. */
+  readonly imports?: ModuleMetadata['imports'];
+  /** What `useFactory` is called with. */
+  readonly inject?: FactoryProvider['inject'];
+  /** Makes the options. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as that of a provider of NestJS
+  readonly useFactory: (...args: any[]) => RedissonModuleOptions | Promise<RedissonModuleOptions>;
+}
+
+const OPTIONS = Symbol('options of RedissonModule');
+const HOSTED = Symbol('client of RedissonModule');
+
+/**
+ * The client for the whole application: `imports: [RedissonModule.forRoot({ url })]`.
+ *
+ * It is global, and provides the client (`@InjectRedisson()`, or by its class `Redisson`) and
+ * {@link RedissonHealthIndicator}. When the application closes, waiters reject with `ShutdownError`, and locks that are
+ * held may be given back for `shutdownDrain` ms; then the client closes. For signals, such as SIGTERM, call
+ * `app.enableShutdownHooks()`. A client of `ioredisson/testing`, or one that a test puts in its place by
+ * `overrideProvider(REDISSON)`, is left as it is.
+ */
+export class RedissonModule {
+  /**
+   * @param options - a URL, or the options; nothing: `REDIS_URL`, else `redis://127.0.0.1:6379`
+   * @throws ConfigError, RangeError when the application starts, for options that it does not understand
+   */
+  static forRoot(options?: RedissonModuleOptions | string | URL): DynamicModule {
+    return moduleWith({ provide: OPTIONS, useValue: options ?? {} });
+  }
+
+  /** As {@link forRoot}, with options that are made when the application starts. */
+  static forRootAsync({ imports, inject, useFactory }: RedissonModuleAsyncOptions): DynamicModule {
+    return { ...moduleWith({ provide: OPTIONS, useFactory, inject: inject ?? [] }), imports: imports ?? [] };
+  }
+}
+
+function moduleWith(options: Provider): DynamicModule {
+  return {
+    module: RedissonModule,
+    global: true,
+    providers: [
+      options,
+      { provide: HOSTED, useFactory: () => new ClientOfApplication() },
+      {
+        // The only one that makes a client: `overrideProvider(REDISSON)` replaces it, and then there is none.
+        provide: REDISSON,
+        useFactory: (given: RedissonModuleOptions | string | URL, hosted: ClientOfApplication) => hosted.open(given),
+        inject: [OPTIONS, HOSTED],
+      },
+      { provide: Redisson, useExisting: REDISSON },
+      {
+        provide: RedissonHealthIndicator,
+        useFactory: (redisson: RedissonClient) => new RedissonHealthIndicator(redisson),
+        inject: [REDISSON],
+      },
+    ],
+    exports: [REDISSON, Redisson, RedissonHealthIndicator],
+  };
+}
+
+/** Ends the client with the application, where it has one. NestJS calls the hooks of whatever a provider has made. */
+class ClientOfApplication {
+  #hosted: HostedClient | undefined;
+
+  open(options: RedissonModuleOptions | string | URL): RedissonClient {
+    this.#hosted = hostedClient(options);
+    return this.#hosted.redisson;
+  }
+
+  /** Before the server waits for its requests: those that wait for a lock would keep it waiting. */
+  beforeApplicationShutdown(): void {
+    this.#hosted?.shutdown().catch(() => undefined);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#hosted?.shutdown();
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Metrics of locks for Prometheus.
+ * @module ioredisson/prometheus
+ */
+
+import { Counter, Gauge, Histogram, register as defaultRegister, type Registry } from 'prom-client';
+import type { AcquireMessage, AcquireSubject, HoldMessage } from '../../api';
+import { needPeer } from '../frameworks/needPeer';
+import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../../telemetry/followLocks';
+import { Longest, type UnderWay } from '../../telemetry/Longest';
+
+needPeer('ioredisson/prometheus', 'prom-client', '15.0');
+
+/** Options of {@link collectLockMetrics}. */
+export interface LockMetricsOptions {
+  /** Where the metrics are registered. @default the registry of prom-client */
+  readonly register?: Registry;
+  /** What their names begin with. @default `ioredisson_` */
+  readonly prefix?: string;
+  /**
+   * What the label `name` shows of the name of a lock; `undefined`: nothing. It should give few values, since each one is
+   * a time series of its own. Of several calls for one registry and prefix, the first decides.
+   * @default there is no label `name`
+   */
+  readonly nameOf?: (name: string) => string | undefined;
+}
+
+/** A series of a lock. */
+type Labels = Partial<Record<'kind' | 'name', string>>;
+
+/** What collects into one registry under one prefix, and how many calls want it. */
+interface Collector {
+  users: number;
+  readonly stop: () => void;
+}
+
+/** Who collects into a registry: registry -> prefix -> collector. */
+const collectors = new WeakMap<Registry, Map<string, Collector>>();
+
+/**
+ * Collects metrics of all locks and synchronizers of this process, of every client, from what begins from now on.
+ * Called again for the same registry and prefix, it counts nothing twice.
+ *
+ * | metric                       | type      | labels                    |
+ * |------------------------------|-----------|---------------------------|
+ * | `lock_wait_duration_seconds` | histogram | `kind`, `name`            |
+ * | `lock_hold_duration_seconds` | histogram | `kind`, `name`            |
+ * | `lock_acquisitions_total`    | counter   | `kind`, `name`, `outcome` |
+ * | `lock_lost_total`            | counter   | `kind`, `name`            |
+ * | `renewal_errors_total`       | counter   |                           |
+ * | `lock_held`                  | gauge     | `kind`, `name`            |
+ * | `lock_waiters`               | gauge     | `kind`, `name`            |
+ * | `lock_oldest_wait_seconds`   | gauge     | `kind`, `name`            |
+ * | `lock_longest_hold_seconds`  | gauge     | `kind`, `name`            |
+ *
+ * The label `name` is there with `nameOf` only: there may be any number of names.
+ *
+ * @returns what stops it; the metrics stay registered, with what they have counted
+ */
+export function collectLockMetrics({
+  register = defaultRegister,
+  prefix = 'ioredisson_',
+  nameOf,
+}: LockMetricsOptions = {}): () => void {
+  let ofRegistry = collectors.get(register);
+  if (ofRegistry === undefined) collectors.set(register, (ofRegistry = new Map<string, Collector>()));
+  let collector = ofRegistry.get(prefix);
+  if (collector === undefined) {
+    collector = { users: 0, stop: followLocks(metricsListener(register, prefix, nameOf)) };
+    ofRegistry.set(prefix, collector);
+  }
+  const own = collector;
+  own.users++;
+  let stopped = false;
+  return () => {
+    if (stopped) return;
+    stopped = true;
+    if (--own.users > 0) return;
+    ofRegistry.delete(prefix);
+    own.stop();
+  };
+}
+
+function metricsListener(register: Registry, prefix: string, nameOf: LockMetricsOptions['nameOf']): LockListener {
+  const ofLock = nameOf === undefined ? (['kind'] as const) : (['kind', 'name'] as const);
+  const about = <L extends string>(name: string, help: string, labelNames: readonly L[]) => ({
+    name: prefix + name,
+    help,
+    labelNames: [...labelNames],
+    registers: [register],
+  });
+  /** The one that is registered already, by an earlier call that was stopped. With other labels it begins anew. */
+  const known = <M>(name: string, labelNames: readonly string[], make: () => M): M => {
+    const found = register.getSingleMetric(prefix + name) as (M & { readonly labelNames?: string[] }) | undefined;
+    if (found?.labelNames?.join() === labelNames.join()) return found;
+    register.removeSingleMetric(prefix + name);
+    return make();
+  };
+  const histogram = (name: string, help: string): Histogram<keyof Labels> =>
+    known(name, ofLock, () => new Histogram({ ...about(name, help, ofLock), buckets: [...DURATION_BUCKETS] }));
+  const counter = <L extends string>(name: string, help: string, labels: readonly L[]): Counter<L> =>
+    known(name, labels, () => new Counter(about(name, help, labels)));
+  const gauge = (name: string, help: string): Gauge<keyof Labels> =>
+    known(name, ofLock, () => new Gauge(about(name, help, ofLock)));
+  /** A gauge that is asked when somebody collects. */
+  const longestOf = (name: string, help: string, underWay: ReadonlyMap<unknown, UnderWay<Labels>>): void => {
+    const longest = new Longest<Labels>();
+    register.removeSingleMetric(prefix + name);
+    new Gauge({
+      ...about(name, help, ofLock),
+      collect() {
+        longest.read(underWay.values(), (seconds, labels) => this.set(labels, seconds));
+      },
+    });
+  };
+
+  const waitDuration = histogram('lock_wait_duration_seconds', 'Time from asking for a lock to the outcome');
+  const holdDuration = histogram(
+    'lock_hold_duration_seconds',
+    'Time from acquiring a lock to giving it back or losing it',
+  );
+  const acquisitions = counter('lock_acquisitions_total', 'Acquisitions that have ended', [...ofLock, 'outcome']);
+  const losses = counter('lock_lost_total', 'Holds that were lost', ofLock);
+  const renewalErrors = counter('renewal_errors_total', 'Batches of renewals that failed', []);
+  const held = gauge('lock_held', 'Holds of this process');
+  const waiters = gauge('lock_waiters', 'Acquisitions of this process that are under way');
+  const acquiring = new Map<AcquireMessage, UnderWay<Labels>>();
+  const holding = new Map<HoldMessage, UnderWay<Labels>>();
+  longestOf('lock_oldest_wait_seconds', 'How long the oldest acquisition under way has waited', acquiring);
+  longestOf('lock_longest_hold_seconds', 'How long the oldest hold of this process has lasted', holding);
+
+  const labelsOf = ({ kind, name }: AcquireSubject): Labels => {
+    const shown = nameOf === undefined ? undefined : shownName(nameOf, name);
+    return shown === undefined ? { kind } : { kind, name: shown };
+  };
+  const begin = <M extends AcquireSubject>(underWay: Map<M, UnderWay<Labels>>, message: M): Labels => {
+    const labels = labelsOf(message);
+    underWay.set(message, { labels, since: performance.now() });
+    return labels;
+  };
+  const end = <M extends AcquireSubject>(underWay: Map<M, UnderWay<Labels>>, message: M): Labels => {
+    const { labels } = underWay.get(message)!;
+    underWay.delete(message);
+    return labels;
+  };
+  return {
+    acquireStarted: (message) => {
+      const labels = begin(acquiring, message);
+      waiters.inc(labels);
+      // So that the first error is an increase.
+      acquisitions.inc({ ...labels, outcome: 'error' }, 0);
+    },
+    acquireEnded: (message, ended) => {
+      const labels = end(acquiring, message);
+      waiters.dec(labels);
+      if (!ended) return;
+      waitDuration.observe(labels, message.waitedMs! / 1_000);
+      acquisitions.inc({ ...labels, outcome: message.outcome! });
+    },
+    holdStarted: (message) => {
+      const labels = begin(holding, message);
+      held.inc(labels);
+      // So that the first loss is an increase.
+      losses.inc(labels, 0);
+    },
+    holdEnded: (message, ended) => {
+      const labels = end(holding, message);
+      held.dec(labels);
+      if (!ended) return;
+      holdDuration.observe(labels, message.heldMs! / 1_000);
+      if (isUnexpectedLoss(message)) losses.inc(labels);
+    },
+    renewed: ({ error }) => {
+      if (error !== undefined) renewalErrors.inc();
+    },
+  };
+}
+
+/** What `nameOf` makes of a name. It is the user's: what it throws must not reach the one who takes the lock. */
+function shownName(nameOf: (name: string) => string | undefined, name: string): string | undefined {
+  try {
+    return nameOf(name);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,28 @@
+import type { Settings } from '../config/Settings';
+import type { CommandExecutor } from '../connection/pending/CommandExecutor';
+import type { ObjectListeners } from '../listeners/ObjectListeners';
+import type { Subscriptions } from '../waiters/Subscriptions';
+import type { OwnershipTable } from '../watchdog/OwnershipTable';
+import type { ThreadStart } from '../watchdog/RenewalThread';
+import type { Watchdog } from '../watchdog/Watchdog';
+import type { AcquireContext } from '../acquire/acquireWithin';
+import type { Rollback } from '../acquire/Rollback';
+import type { Renewals } from './clientKind';
+
+/** What the locks and the synchronizers of one client share. */
+export interface ClientContext extends AcquireContext {
+  readonly clientId: string;
+  readonly settings: Settings;
+  readonly executor: CommandExecutor;
+  readonly ownerships: OwnershipTable;
+  readonly subscriptions: Subscriptions;
+  readonly objectListeners: ObjectListeners;
+  readonly watchdog: Watchdog;
+  readonly threadStarter: ThreadStart;
+  /** How the watchdog renews each family of holds. */
+  readonly renewals: Renewals;
+  /** Removes from Redis what no caller owns. */
+  readonly rollback: Rollback;
+  /** Warns once per client that a hold was dropped without a release. */
+  readonly warnAbandoned: (name: string, ofPermits: boolean) => void;
+}

@@ -1,0 +1,99 @@
+import type { SynchronizerKind } from './Kind';
+import { defineIntegerScript } from './semaphore';
+import { decodeCount, decodeFlag } from '../scripts/replies';
+import { defineScript, lua } from '../scripts/Script';
+import { latchWakeRule } from '../waiters/WaitQueue';
+
+/*
+ * The count-down latch (Redisson: RedissonCountDownLatch).
+ *
+ * | Redis data                                    | type    | holds                                             |
+ * |-----------------------------------------------|---------|---------------------------------------------------|
+ * | `name`                                        | string  | the count; the key is gone when it reaches zero   |
+ * | `redisson_countdownlatch__channel__{<name>}`  | channel | `0` = reached zero, `1` = a new count, or deleted |
+ *
+ * The count does not show who counted, so a repeat looks like a second count: those scripts are sent once, and the
+ * caller gets an error that says whether it may have run. GET comes before SET and DEL, which would replace a key of
+ * any type.
+ */
+
+/**
+ * Sets the count unless there is one.
+ *
+ * KEYS: name. Channels: channel. ARGV: message, count, publish. Output: 1 = set, 0 = there was a count.
+ */
+export const trySetCount = defineScript({
+  name: 'countDownLatch.trySetCount',
+  keys: ['name', 'channel'],
+  args: ['message', 'count', 'publish'],
+  resend: 'never',
+  lua: lua`
+if redis.call('get', name) then return 0 end
+redis.call('set', name, count)
+redis.pcall(publish, channel, message)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * Counts down by one. At zero the key is deleted and all waiters are notified; without a latch nothing happens.
+ *
+ * KEYS: name. Channels: channel. ARGV: message, publish. Output: the count that is left, at least 0.
+ */
+export const countDownLatch = defineScript({
+  name: 'countDownLatch.countDown',
+  keys: ['name', 'channel'],
+  args: ['message', 'publish'],
+  resend: 'never',
+  lua: lua`
+if not redis.call('get', name) then return 0 end
+local count = redis.call('decr', name)
+if count > 0 then return count end
+redis.call('del', name)
+if count == 0 then redis.pcall(publish, channel, message) end
+return 0
+`,
+  decode: decodeCount,
+});
+
+/** The count: 0 without a latch; an error if the key holds other text. */
+export const getLatchCount = defineIntegerScript('countDownLatch.getCount');
+
+/**
+ * Deletes the latch.
+ *
+ * KEYS: name. Channels: channel. ARGV: message, publish. Output: 1 = there was one, 0 = there was none.
+ */
+export const deleteLatch = defineScript({
+  name: 'countDownLatch.delete',
+  keys: ['name', 'channel'],
+  args: ['message', 'publish'],
+  lua: lua`
+if not redis.call('get', name) then return 0 end
+redis.call('del', name)
+redis.pcall(publish, channel, message)
+return 1
+`,
+  decode: decodeFlag,
+});
+
+/**
+ * The count-down latch. Its channel puts every name in braces, so a name that contains braces cannot work on a cluster.
+ */
+export const LATCH = {
+  name: 'latch',
+  noun: 'latch',
+  report: 'countDownLatch',
+  data: 'number',
+  keysOf: (rawName: string) => ({ name: rawName, channel: latchChannel(rawName) }),
+  channelOf: latchChannel,
+  waitOrder: 'shared',
+  wakeRule: latchWakeRule,
+  scripts: () => [trySetCount, countDownLatch, getLatchCount, deleteLatch],
+  commands: [],
+} as const satisfies SynchronizerKind;
+
+function latchChannel(rawName: string): string {
+  return `redisson_countdownlatch__channel__{${rawName}}`;
+}

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:os';
+import { type LockHold, LockLostError, type Redisson, type RLock } from '../../index';
+import { acquireForRun, type Held, type Wish } from './acquireForRun';
+import { ChildGroup } from './ChildGroup';
+import { ExitCode, Failure, messageOf } from './exit';
+import { GroupEar } from './GroupEar';
+import { Guard } from './Guard';
+import { LeaseWatch } from './LeaseWatch';
+import { nestedEnvironment } from './nesting';
+import { CLEANUP_MS, say, within } from './output';
+import { hasTerminal } from './processes';
+import { SignalInbox } from './SignalInbox';
+import type { WaitReporter } from './WaitReporter';
+
+/** The watchdog renews every third of its time-out, so that two thirds of the lease are left as long as it works. */
+const RENEWALS_PER_TIMEOUT = 3;
+
+/** What is to be run, and how. */
+export interface RunRequest extends Wish {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Between TERM and KILL, in ms. */
+  readonly graceMs: number;
+  /** When the lock is not acquired. */
+  readonly conflictExitCode: number;
+  /** Says who holds the lock while it is waited for. */
+  readonly reporter?: WaitReporter;
+}
+
+type State = 'waiting' | 'starting' | 'running' | 'losing' | 'terminating' | 'releasing' | 'done';
+
+/**
+ * One command run while a lock is held.
+ *
+ * ```
+ * waiting ──► starting ──► running ─────────────────────────────► releasing ──► done
+ *    │            │           └──► losing ──► terminating ────────────▲
+ *    │            └─ a signal came, or the command cannot be started ─┘
+ *    └─ a signal, not acquired, Redis unreachable ──────────────────────────────► done
+ * ```
+ *
+ * - waiting: a signal ends the acquisition; nothing is started any more.
+ * - running: signals are passed on to the group of the command. When the command has ended, what it left behind in its
+ *   group is ended, too, while the lock is still held.
+ * - With a terminal the command shares our process group, as below flock(1) and env(1): it can ask for a password,
+ *   Ctrl-C and Ctrl-Z reach it and us alike, and what reached all of the group is not passed on again. A group of its
+ *   own would be one in the background, which may not read the terminal, and Node cannot hand the terminal over.
+ * - losing: the lock is lost, or about to be; terminating: TERM was sent to the group, KILL follows after the grace.
+ * - releasing: signals have no effect.
+ *
+ * Invariants: 1. nothing of the group runs when the lock is released; 2. the grace of a command whose lease is about to
+ * end is cut to what is left of the lease; 3. a Redis that does not answer delays the end by no more than a few
+ * seconds.
+ */
+export class LockedRun {
+  readonly #client: Redisson;
+  readonly #lock: RLock;
+  readonly #request: RunRequest;
+  readonly #interrupt = new AbortController();
+  readonly #shared = hasTerminal();
+  #state: State = 'waiting';
+  #group: ChildGroup | undefined;
+  #ear: GroupEar | undefined;
+  #signal: NodeJS.Signals | undefined;
+  #lostBecause: string | undefined;
+
+  constructor(client: Redisson, lock: RLock, request: RunRequest) {
+    this.#client = client;
+    this.#lock = lock;
+    this.#request = request;
+  }
+
+  /**
+   * Does it all.
+   * @returns the exit code
+   * @throws what kept the lock from being acquired, or the command from starting
+   */
+  async run(): Promise<number> {
+    const inbox = new SignalInbox((signal) => this.#onSignal(signal), this.#shared);
+    try {
+      const held = await this.#acquire();
+      if (held === undefined) return this.#notAcquired();
+      return await this.#runHolding(held);
+    } finally {
+      this.#state = 'done';
+      inbox.close();
+    }
+  }
+
+  #onSignal(signal: NodeJS.Signals): void {
+    switch (this.#state) {
+      case 'waiting':
+      case 'starting':
+        this.#signal ??= signal;
+        this.#interrupt.abort();
+        return;
+      case 'running':
+      case 'losing':
+      case 'terminating':
+        void this.#passOn(signal);
+        return;
+      case 'releasing':
+      case 'done':
+        return;
+    }
+  }
+
+  async #passOn(signal: NodeJS.Signals): Promise<void> {
+    if (await this.#ear?.heard(signal)) return;
+    this.#group?.signal(signal);
+  }
+
+  async #acquire(): Promise<Held | undefined> {
+    const { reporter } = this.#request;
+    reporter?.start();
+    try {
+      return await acquireForRun(this.#lock, this.#request, this.#interrupt.signal);
+    } catch (error) {
+      if (this.#signal === undefined) throw error;
+      return undefined;
+    } finally {
+      reporter?.stop();
+    }
+  }
+
+  async #notAcquired(): Promise<number> {
+    const { conflictExitCode, reporter, waitMs = 0 } = this.#request;
+    if (this.#signal === undefined) {
+      await reporter?.notAcquired(waitMs);
+      return conflictExitCode;
+    }
+    // What undoes an acquisition that was on its way is on the same connection before this question.
+    await within(this.#lock.isLocked(), CLEANUP_MS).catch(() => undefined);
+    return signalExitCode(this.#signal);
+  }
+
+  async #runHolding(held: Held): Promise<number> {
+    const { hold } = held;
+    this.#state = 'starting';
+    if (this.#signal !== undefined) {
+      await this.#release(hold, () => hold.unlock());
+      return signalExitCode(this.#signal);
+    }
+    let code: number;
+    try {
+      code = await this.#runCommand(hold);
+    } catch (error) {
+      // Nothing has run: nothing to be kept from being run again.
+      await this.#release(hold, () => hold.unlock());
+      throw error;
+    }
+    await this.#release(hold, () => held.leave());
+    if (this.#lostBecause === undefined) return code;
+    say(`the lock '${hold.name}' was lost while the command ran: ${this.#lostBecause}`);
+    return ExitCode.lockLost;
+  }
+
+  async #runCommand(hold: LockHold): Promise<number> {
+    const { command, args } = this.#request;
+    const guard = new Guard(this.#cutGraceMs);
+    if (this.#shared) this.#ear = new GroupEar();
+    let watch: LeaseWatch | undefined;
+    try {
+      const mark = randomUUID();
+      if (this.#shared) guard.watchMark(mark);
+      const environment = environmentOf(hold, this.#client.getId());
+      const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
+      this.#group = group;
+      if (group.id !== undefined) guard.watch(this.#shared ? group.id : -group.id);
+      this.#state = 'running';
+      const losing = new Promise<void>((resolve) => {
+        const lose = (why: string): void => {
+          if (this.#state === 'running') this.#state = 'losing';
+          this.#lostBecause ??= why;
+          resolve();
+        };
+        const { signal } = hold;
+        signal.addEventListener('abort', () => lose(messageOf(signal.reason)), { once: true });
+        if (signal.aborted) lose(messageOf(signal.reason));
+        if (this.#request.leaseMs === undefined && this.#request.graceMs > 0) {
+          const short = (): void => lose('it could not be renewed and its lease was about to end');
+          watch = new LeaseWatch(hold, this.#cutGraceMs, short);
+        }
+      });
+      await Promise.race([group.ended, losing]);
+      // Also what the command has left behind.
+      await this.#terminate(group, hold);
+      return await group.ended;
+    } finally {
+      watch?.stop();
+      this.#ear?.close();
+      await guard.dismiss();
+    }
+  }
+
+  async #terminate(group: ChildGroup, hold: LockHold): Promise<void> {
+    if (!group.runs) return;
+    const left = hold.remainingLeaseMs;
+    const { graceMs } = this.#request;
+    if (this.#state !== 'losing') return group.terminate(graceMs);
+    this.#state = 'terminating';
+    await group.terminate(left > 0 ? Math.min(graceMs, left) : graceMs);
+  }
+
+  /** The grace as far as it surely fits into a lease that the watchdog has just not renewed. */
+  get #cutGraceMs(): number {
+    const { graceMs, leaseMs } = this.#request;
+    const { lockWatchdogTimeout } = this.#client.getConfig();
+    return leaseMs === undefined ? Math.min(graceMs, lockWatchdogTimeout / RENEWALS_PER_TIMEOUT) : graceMs;
+  }
+
+  /** Gives the lock back, if Redis answers in time. Whether it was lost is known afterwards. */
+  async #release(hold: LockHold, giveBack: () => Promise<unknown>): Promise<void> {
+    this.#state = 'releasing';
+    const left = Math.ceil(hold.remainingLeaseMs / 1_000);
+    try {
+      const released = await within(giveBack(), CLEANUP_MS);
+      if (released === undefined) throw new Failure('Redis does not answer', ExitCode.unavailable);
+    } catch (error) {
+      if (error instanceof LockLostError) this.#lostBecause ??= messageOf(error);
+      else say(`the lock '${hold.name}' could not be released, it runs out in about ${left} s: ${messageOf(error)}`);
+    }
+  }
+}
+
+function environmentOf(hold: LockHold, clientId: string): NodeJS.ProcessEnv {
+  const environment: NodeJS.ProcessEnv = {
+    ...process.env,
+    IOREDISSON_LOCK: hold.name,
+    ...nestedEnvironment(hold, clientId),
+  };
+  // A command inside the command must not believe that it has ours.
+  delete environment['IOREDISSON_TOKEN'];
+  if (hold.token !== undefined) environment['IOREDISSON_TOKEN'] = String(hold.token);
+  return environment;
+}
+
+function signalExitCode(signal: NodeJS.Signals): number {
+  return ExitCode.signalled + constants.signals[signal];
+}

@@ -1,0 +1,108 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, isIP, isIPv4 } from 'node:net';
+import { constants, hostname, networkInterfaces } from 'node:os';
+import { createDashboard, type DashboardOptions } from '../dashboard';
+import { Redisson } from '../../index';
+import { type ClientOptions, readClientOptions } from './clientOptions';
+import { ExitCode, Failure } from './exit';
+import { CLEANUP_MS, print, say, within } from './output';
+import { SignalInbox } from './SignalInbox';
+
+/** The options of `dashboard`. */
+export interface DashboardCommandOptions extends ClientOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly allowUnlock?: true;
+  readonly label?: string;
+  readonly color?: DashboardOptions['color'];
+}
+
+/** A request has to be there as a whole within this, in ms. */
+const REQUEST_MS = 30_000;
+/** Open pages, and what they ask for besides. */
+const MAX_CONNECTIONS = 2_500;
+
+/** `ioredisson dashboard`: serves the page until a signal ends it. @returns the exit code */
+export async function dashboard(options: DashboardCommandOptions): Promise<number> {
+  const { host, port, allowUnlock = false, label, color } = options;
+  const client = Redisson.create(await readClientOptions(options));
+  let exitCode: number = ExitCode.ok;
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const inbox = new SignalInbox((signal) => {
+    // Ctrl-C is how one leaves it.
+    if (signal !== 'SIGINT') exitCode = ExitCode.signalled + constants.signals[signal];
+    end();
+  });
+  const handler = createDashboard({
+    redisson: client,
+    readOnly: !allowUnlock,
+    watchAlways: true,
+    ...(label !== undefined && { label }),
+    ...(color !== undefined && { color }),
+    ...(isIP(host) === 0 && { hosts: [host, ...ownNames()] }),
+    audit: ({ name, kind, released, error, remoteAddress = 'unknown', holders }) => {
+      const what = error === undefined ? (released === true ? 'released' : 'not held') : `failed: ${error}`;
+      say(`unlock '${name}' (${kind}) from ${remoteAddress}: ${what}; holders: ${holders.join(', ') || 'none'}`);
+    },
+  });
+  const server = createServer((req, res) => {
+    if (isOurName(req, host)) handler(req, res);
+    else refuseName(res);
+  });
+  try {
+    await listen(server, host, port);
+    const address = server.address() as AddressInfo;
+    const shown = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    await print(`http://${shown}:${address.port}/\n`);
+    if (!isLoopback(address.address)) {
+      const may = allowUnlock ? 'see and release all locks' : 'see all locks';
+      say(`warning: whoever reaches ${shown}:${address.port} can ${may}: there is no login`);
+    }
+    await ended;
+  } finally {
+    inbox.close();
+    server.close();
+    await within(handler.close(), CLEANUP_MS);
+    server.closeAllConnections();
+    await within(client.shutdown(), CLEANUP_MS);
+  }
+  return exitCode;
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  server.requestTimeout = REQUEST_MS;
+  server.headersTimeout = REQUEST_MS;
+  server.maxConnections = MAX_CONNECTIONS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  }).catch((error: unknown) => {
+    throw new Failure(`cannot serve on ${host}:${port}: ${(error as Error).message}`, ExitCode.usage, { cause: error });
+  });
+}
+
+/** The names and addresses of this machine. */
+function ownNames(): string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
+  return ['localhost', hostname(), ...addresses.map((one) => (isIPv4(one) ? one : `[${one}]`))];
+}
+
+/**
+ * Whether a request names this server as somebody who means it does: by an address, or by its own name. A page of another
+ * site whose name has been made to lead here (DNS rebinding) is of the same origin for its browser.
+ */
+function isOurName({ headers }: IncomingMessage, host: string): boolean {
+  const named = (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');
+  const bare = named.replace(/^\[(.*)\]$/, '$1');
+  return isIP(bare) !== 0 || [host.toLowerCase(), 'localhost', hostname().toLowerCase()].includes(bare);
+}
+
+function refuseName(res: ServerResponse): void {
+  res.writeHead(403, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+  res.end('403 This server is not known by that name. Use its address, or start it with --host and that name.\n');
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || (isIPv4(address) && address.startsWith('127.'));
+}

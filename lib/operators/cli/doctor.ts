@@ -1,0 +1,67 @@
+import { examine, type Finding, type FindingStatus } from '../doctor';
+import { readClientOptions } from './clientOptions';
+import { ExitCode } from './exit';
+import { stdoutWidth, wrap } from './fit';
+import { printJson, type ReportOptions } from './inspecting';
+import { oneLine, print } from './output';
+
+const LABELS: Readonly<Record<FindingStatus, string>> = {
+  ok: 'ok      ',
+  warning: 'WARNING ',
+  error: 'ERROR   ',
+  unknown: 'UNKNOWN ',
+};
+
+/** `ioredisson doctor`. @returns the exit code: 0 fine, 1 warnings or what could not be checked, 2 errors */
+export async function doctor(name: string | undefined, options: ReportOptions): Promise<number> {
+  const findings = await examine(await readClientOptions(options), name);
+  if (options.json === true) await printJson(findings);
+  else await print(`${screen(findings)}\n`);
+  if (findings.some(({ status }) => status === 'error')) return ExitCode.errors;
+  return findings.every(({ status }) => status === 'ok') ? ExitCode.ok : ExitCode.no;
+}
+
+/** One screen: what is the same on several servers once, what was not checked in one line, an advice once. */
+function screen(findings: readonly Finding[], width = stdoutWidth()): string {
+  const said = new Set<string>();
+  const lines: string[] = [];
+  const say = (text: string, indent: number): unknown => lines.push(wrap(text, width, indent));
+  for (const group of grouped(findings)) {
+    const [{ check, status, found, why, advice }] = group;
+    const places = group.map(({ server }) => server).filter((server) => server !== '-');
+    const where = places.length === 0 ? '' : `${places.join(', ')}: `;
+    say(`${LABELS[status]}${check.padEnd(12)}${oneLine(where + found)}`, 20);
+    if (status === 'ok' || advice === '') continue;
+    say(`          why: ${why}`, 15);
+    // One cause has one advice, however many checks find it.
+    say(`          do:  ${said.has(advice) ? 'as above' : oneLine(advice)}`, 15);
+    said.add(advice);
+  }
+  const skipped = findings.filter(isSkipped);
+  if (skipped.length > 0) {
+    const checks = [...new Set(skipped.map(({ check }) => check))].join(', ');
+    const places = [...new Set(skipped.map(({ server }) => server))].filter((server) => server !== '-').join(', ');
+    say(`UNKNOWN ${places === '' ? '' : `${places}: `}${checks}: ${skipped[0]!.found}`, 8);
+  }
+  return lines.join('\n');
+}
+
+/** What was not checked, since the server does not answer, has no advice of its own. */
+function isSkipped({ status, advice, found }: Finding): boolean {
+  return status === 'unknown' && advice === '' && found.startsWith('not checked');
+}
+
+function grouped(findings: readonly Finding[]): readonly (readonly [Finding, ...Finding[]])[] {
+  const groups = new Map<string, [Finding, ...Finding[]]>();
+  for (const finding of findings) {
+    if (isSkipped(finding)) continue;
+    const { check, status, found, advice } = finding;
+    // Round trips differ a little everywhere.
+    const what = status === 'ok' ? found.replace(/[\d.]+ ms/, 'ms') : found;
+    const key = JSON.stringify([check, status, what, advice]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [finding]);
+    else group.push(finding);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,73 @@
+import {
+  CommandError,
+  CommandTimeoutError,
+  ConfigError,
+  ConnectionError,
+  NoSyncedReplicasError,
+  SubscriptionTimeoutError,
+} from '../../index';
+
+/** What the exit codes of the command mean; those from 64 on are numbered as in BSD's sysexits.h. */
+export const ExitCode = {
+  ok: 0,
+  /** `unlock`: there was no such lock. `doctor`: warnings. `run`: not acquired, unless `--conflict-exit-code` says otherwise. */
+  no: 1,
+  /** `doctor`: something breaks locks. */
+  errors: 2,
+  /** Wrong usage or configuration. */
+  usage: 64,
+  /** The name belongs to data of another type, or the user may not use it. */
+  data: 65,
+  /** Redis is unreachable, does not answer, refuses to write, or does not let us in. */
+  unavailable: 69,
+  /** A defect of ours. */
+  internal: 70,
+  /** Our output cannot be written: a full disk. */
+  output: 74,
+  /** The lock was lost while the command ran. */
+  lockLost: 75,
+  /** As in a shell: the command cannot be executed. */
+  notExecutable: 126,
+  /** As in a shell: there is no such command. */
+  notFound: 127,
+  /** As in a shell: plus the number of the signal. */
+  signalled: 128,
+  /** As in a shell for a command that SIGPIPE ended: whoever read our output has gone. */
+  readerGone: 141,
+} as const;
+
+/** An error whose text is for the user, with the exit code it leads to. */
+export class Failure extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'Failure';
+    this.exitCode = exitCode;
+  }
+}
+
+/** Replies of a server that cannot serve now, whatever the name. */
+const REFUSES_WRITES = new Set([
+  ...['NOREPLICAS', 'READONLY', 'MISCONF', 'OOM', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN'],
+]);
+
+/** The exit code for an error that ended the command. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof Failure) return error.exitCode;
+  if (error instanceof ConfigError) return ExitCode.usage;
+  if (error instanceof CommandError) return REFUSES_WRITES.has(error.reply) ? ExitCode.unavailable : ExitCode.data;
+  const unavailable = [ConnectionError, CommandTimeoutError, SubscriptionTimeoutError, NoSyncedReplicasError];
+  return unavailable.some((kind) => error instanceof kind) ? ExitCode.unavailable : ExitCode.internal;
+}
+
+/** What to say of an error. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  // Redis' own words say what is wrong with the name.
+  if (error instanceof CommandError && cause instanceof Error && !error.message.includes(cause.message)) {
+    return `${error.message} (${cause.message})`;
+  }
+  return error.message;
+}

@@ -1,0 +1,209 @@
+import Table from 'cli-table3';
+import { type HolderReport, type ObjectReport, type OwnerReport, waitersOf, type WaiterReport } from '../inspection';
+import { chop, cutMiddle, fit, stdoutWidth, widthOf } from './fit';
+import { oneLine } from './output';
+import { readableTime } from '../doctor';
+
+/** No frame: lines that can be cut and searched. */
+const NO_FRAME = Object.fromEntries(
+  ['top', 'bottom', 'left', 'right', 'mid'].flatMap((side) =>
+    ['', '-mid', '-left', '-right', '-top', '-bottom'].map((place) => [side + place, '']),
+  ),
+);
+
+/** The space between two columns. */
+const GAP = 2;
+/** The library's time grows with the square of the rows, and a row takes it a quarter of a millisecond. */
+const MAX_LIBRARY_ROWS = 100;
+
+/** A column is not made narrower than this to fit a table to a terminal. */
+const LEAST_COLUMN = 24;
+
+/**
+ * Lines of a table without a frame. What does not fit into the width breaks in its widest column; where that would be too
+ * narrow, each row becomes a block, a line for each of its cells. Nothing is lost.
+ * @param head - the titles of the columns
+ */
+export function table(head: readonly string[], rows: readonly (readonly string[])[], width = Infinity): string {
+  const cells = rows.map((row) => row.map(oneLine));
+  const widths = head.map((title, i) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[i]!))));
+  const tooMuch = widths.reduce((sum, one) => sum + one + GAP, -GAP) - width;
+  if (tooMuch <= 0) return plainTable(head, cells);
+  const widest = widths.indexOf(Math.max(...widths));
+  const left = widths[widest]! - tooMuch;
+  if (left < LEAST_COLUMN) return blocks(head, cells, width);
+  return plainTable(
+    head,
+    cells.map((row) => row.map((text, i) => (i === widest ? chop(text, left) : text))),
+  );
+}
+
+/** A block of lines for each row: the title and the cell. */
+function blocks(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+  const left = Math.max(1, width - Math.max(...head.map(widthOf)) - GAP);
+  const block = (row: readonly string[]): readonly (readonly string[])[] =>
+    row.flatMap((text, i) => (text === '' ? [] : [[head[i]!, chop(text, left)]]));
+  return rows.map((row) => plainTable([], block(row))).join('\n\n');
+}
+
+/** @param rows - cells, which may have several lines */
+function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length > MAX_LIBRARY_ROWS && rows.every((row) => !row.some((text) => text.includes('\n')))) {
+    return longTable([head, ...rows]);
+  }
+  const style = { head: [], border: [], 'padding-left': 0, 'padding-right': GAP };
+  const lines = new Table({ head: [...head], chars: { ...NO_FRAME, middle: '' }, style });
+  lines.push(...rows.map((row) => [...row]));
+  return lines
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** The same lines for any number of rows, in linear time. */
+function longTable(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  const cells = rows.map((row) => row.map((text) => ({ text, width: widthOf(text) })));
+  for (const row of cells) for (const [i, { width }] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width);
+  const pad = ({ text, width }: { text: string; width: number }, i: number): string =>
+    text + ' '.repeat(widths[i]! - width + GAP);
+  return cells.map((row) => row.map(pad).join('').trimEnd()).join('\n');
+}
+
+/** A longer name is cut in the middle: one such name must not push all that matters off the screen. `--json` has all. */
+const MAX_NAME = 26;
+const MAX_PROCESS = 24;
+
+/** Since when somebody has waited for an object, in ms since 1970; `undefined`: not known. */
+export type WaitedSince = (report: ObjectReport) => number | undefined;
+
+/** As the processes that wait have said. */
+export const toldSince: WaitedSince = ({ waiting }) => waiting?.[0]?.since;
+
+/** What is in trouble first, then what has been waited for longest, and most, then by name. */
+export function troubleFirst(reports: readonly ObjectReport[], waitedSince = toldSince): readonly ObjectReport[] {
+  const isTrouble = ({ verdict: { kind } }: ObjectReport): number => Number(kind !== 'free' && kind !== 'held');
+  const since = (report: ObjectReport): number => waitedSince(report) ?? Number.MAX_VALUE;
+  return [...reports].sort(
+    (a, b) => isTrouble(b) - isTrouble(a) || since(a) - since(b) || b.waiters - a.waiters || (a.name < b.name ? -1 : 1),
+  );
+}
+
+/**
+ * The table of `list` and `top`: the head, and a line for each object. What a person asks first stands first: the name,
+ * what is wrong, who has it, who waits. Ids come last, and are what a narrow terminal cuts off.
+ */
+export function objectTable(
+  reports: readonly ObjectReport[],
+  width = stdoutWidth(),
+  waitedSince: WaitedSince = toldSince,
+): string {
+  const rows = reports.map((report) => [
+    cutMiddle(oneLine(report.name), MAX_NAME),
+    report.verdict.kind,
+    cutMiddle(oneLine(processesText(report)), MAX_PROCESS),
+    waitersText(report, waitedSince(report)),
+    ttlText(report.ttlMs),
+    kindText(report),
+    holdsText(report),
+    ownersText(report),
+  ]);
+  const lines = table(['NAME', 'VERDICT', 'PROCESS', 'WAITERS', 'TTL', 'KIND', 'HOLDS', 'OWNER'], rows);
+  return lines
+    .split('\n')
+    .map((line) => fit(line, width))
+    .join('\n');
+}
+
+/** How many wait, and the longest of them for how long. */
+export function waitersText(report: ObjectReport, since: number | undefined): string {
+  const waiters = waitersOf(report);
+  return waiters === 0 || since === undefined ? String(waiters) : `${waiters} for ${sinceText(since)}`;
+}
+
+/** How long something has been so. @param since - in ms since 1970 */
+export function sinceText(since: number): string {
+  return readableTime(Math.max(0, Date.now() - since));
+}
+
+/** The kind, for people. */
+export function kindText({ kind, mode }: ObjectReport): string {
+  switch (kind) {
+    case 'readWrite':
+      return `${mode} lock`;
+    case 'permitExpirableSemaphore':
+      return 'permits';
+    case 'countDownLatch':
+      return 'latch';
+    case 'lock':
+    case 'fair':
+    case 'fenced':
+    case 'group':
+    case 'semaphore':
+    case 'number':
+    case 'other':
+    case 'none':
+      return kind;
+  }
+}
+
+/** Which client it is, as far as that can be known. */
+export function clientText({ client, process }: OwnerReport): string {
+  if (process.unknownBecause === 'detached') return 'none: detached';
+  return client === 'node' ? 'Node' : 'Java, or an explicit thread id';
+}
+
+/** Whose process it is: host and process id, as far as that can be known. */
+export function processText({ process: { host, pid, connected, java, unknownBecause } }: OwnerReport): string {
+  if (unknownBecause === 'detached') return 'none';
+  const where = host === undefined ? '' : `${host}/${pid}`;
+  if (connected === false) return where === '' ? 'gone' : `${where}, gone`;
+  return where === '' ? (java ? 'Java?' : '?') : where;
+}
+
+/** For how long the process has been connected, and from where. */
+export function connectionText({ process: { address, connected, connectedForMs } }: OwnerReport): string {
+  if (connected === 'unknown') return 'unknown';
+  if (!connected) return 'no';
+  return `for ${readableTime(connectedForMs ?? 0)}, from ${address}`;
+}
+
+function processesText({ holders }: ObjectReport): string {
+  const [first] = holders;
+  if (first === undefined) return '-';
+  return holders.length === 1 ? processText(first) : `${processText(first)} and ${holders.length - 1} more`;
+}
+
+/** The time until a key expires. */
+export function ttlText(ttlMs: number): string {
+  return ttlMs === -1 ? 'none' : ttlMs < 0 ? '-' : readableTime(ttlMs);
+}
+
+/** What is left of a lease or a place, for people. */
+export function remainingText(ms: number | null): string {
+  return ms === null ? 'no limit' : ms < 0 ? 'over' : readableTime(ms);
+}
+
+/** The leases of a holder's holds. */
+export function leasesText({ leasesMs }: HolderReport): string {
+  return leasesMs?.map((ms) => (ms === -1 ? 'none' : ms < 0 ? 'over' : readableTime(ms))).join(', ') ?? '';
+}
+
+/** Whether a waiter listens. */
+export function listeningText({ listening }: WaiterReport): string {
+  return listening ? 'yes' : 'no';
+}
+
+function ownersText({ holders }: ObjectReport): string {
+  const [first] = holders;
+  if (first === undefined) return '-';
+  return holders.length === 1 ? first.owner : `${first.owner} and ${holders.length - 1} more`;
+}
+
+function holdsText({ kind, holders, value, acquired }: ObjectReport): string {
+  if (kind === 'permitExpirableSemaphore') return `${acquired} out, ${value} left`;
+  if (kind === 'semaphore') return `${value} left`;
+  if (kind === 'countDownLatch') return `${value} to go`;
+  return String(holders.reduce((sum, { holdCount }) => sum + holdCount, 0));
+}

@@ -1,0 +1,156 @@
+import { constants } from 'node:os';
+import { type InspectionPage, Inspector, type ObjectReport } from '../inspection';
+import { type ClientOptions, readClientOptions } from './clientOptions';
+import { ExitCode, messageOf } from './exit';
+import { oneLine, print, within } from './output';
+import { Screen } from './Screen';
+import { SignalInbox } from './SignalInbox';
+import { objectTable, toldSince, troubleFirst, type WaitedSince } from './tables';
+
+/** The options of `top`. */
+export interface TopOptions extends ClientOptions {
+  /** Between two frames, in ms. */
+  readonly interval: number;
+  /** How many frames; `undefined` = until it is told to end. */
+  readonly count?: number;
+}
+
+/** How much of the interval is spent on looking; a keyspace that takes longer takes several frames. */
+const SHARE = 1 / 2;
+/** A look that takes longer is said to be without an answer, in ms; it goes on. */
+const SILENT_MS = 1_500;
+/** A wait that was seen for so long, in ms, is shown with its time where its process has not said more. */
+const SEEN_MS = 1_000;
+/** The lines above the objects: title, trouble, head of the table. */
+const HEAD_LINES = 3;
+
+/**
+ * `ioredisson top`: a page of the keyspace per tick. On a terminal a live view; otherwise frames, one after the other.
+ * @returns the exit code
+ */
+export async function top(pattern: string | undefined, options: TopOptions): Promise<number> {
+  const inspector = Inspector.open(await readClientOptions(options));
+  let exitCode: number = ExitCode.ok;
+  const end = new AbortController();
+  const inbox = new SignalInbox((signal) => {
+    // Ctrl-C is how one leaves it.
+    if (signal !== 'SIGINT') exitCode = ExitCode.signalled + constants.signals[signal];
+    end.abort();
+  });
+  const screen = Screen.isPossible() ? new Screen(() => end.abort()) : undefined;
+  try {
+    await showFrames(inspector, pattern, options, end.signal, screen);
+  } finally {
+    screen?.leave();
+    inbox.close();
+    // Nothing is left behind in Redis: who quits need not wait for an answer of a server that is slow or gone.
+    void inspector.close().catch(() => undefined);
+  }
+  return exitCode;
+}
+
+async function showFrames(
+  inspector: Inspector,
+  pattern: string | undefined,
+  { interval, count = Infinity }: TopOptions,
+  end: AbortSignal,
+  screen: Screen | undefined,
+): Promise<void> {
+  const ended = new Promise<undefined>((resolve) => end.addEventListener('abort', () => resolve(undefined)));
+  const seen = new Sightings();
+  let pages = inspector.pages(pattern);
+  const draw = async (trouble: string | undefined): Promise<void> => {
+    const shown = seen.first(screen === undefined ? Infinity : Math.max(0, screen.height - HEAD_LINES));
+    const keys = screen === undefined ? '' : '  q to quit';
+    const lines = frameOf(shown, seen, pattern, keys, trouble, screen?.width);
+    const written = screen === undefined ? print(`${lines.join('\n')}\n\n`) : screen.show(lines);
+    // A reader that takes nothing must not keep us from ending.
+    await Promise.race([written, ended]);
+  };
+  for (let frame = 0; frame < count && !end.aborted; frame++) {
+    let trouble: string | undefined;
+    const lookUntil = performance.now() + interval * SHARE;
+    try {
+      let last: boolean;
+      do {
+        const look = pages.next();
+        // A frozen server is shown as such before the command gives up.
+        if (screen !== undefined && (await isLate(Promise.race([look, ended])))) {
+          await draw('Redis does not answer: it is frozen or busy, or the way to it is cut.');
+        }
+        const page = await Promise.race([look, ended]);
+        if (page === undefined) return;
+        seen.add(page.value);
+        ({ last } = page.value);
+      } while (!last && performance.now() < lookUntil);
+    } catch (error) {
+      // In the live view an outage is something to look at. The walk begins anew.
+      if (screen === undefined) throw error;
+      trouble = messageOf(error);
+      pages = inspector.pages(pattern);
+    }
+    await draw(trouble);
+    if (frame + 1 < count) await within(ended, interval);
+  }
+}
+
+/** What was seen on the walk over the keys that is under way and on the one before. */
+class Sightings {
+  #last = new Map<string, ObjectReport>();
+  #present = new Map<string, ObjectReport>();
+  /** Key -> since when somebody was seen waiting, in ms since 1970. */
+  readonly #waitedSince = new Map<string, number>();
+
+  add({ reports, last }: InspectionPage): void {
+    for (const report of reports) {
+      if (report.waiters === 0) this.#waitedSince.delete(report.key);
+      else this.#waitedSince.set(report.key, this.#waitedSince.get(report.key) ?? Date.now());
+      this.#present.set(report.key, report);
+      this.#last.delete(report.key);
+    }
+    if (!last) return;
+    for (const key of this.#last.keys()) this.#waitedSince.delete(key);
+    this.#last = this.#present;
+    this.#present = new Map();
+  }
+
+  get size(): number {
+    return this.#last.size + this.#present.size;
+  }
+
+  /** Since when somebody has waited, as the processes say, else has been seen waiting. */
+  readonly waitedSince: WaitedSince = (report) => {
+    const seen = this.#waitedSince.get(report.key) ?? Infinity;
+    // What was only just seen may have waited for long.
+    return toldSince(report) ?? (Date.now() - seen >= SEEN_MS ? seen : undefined);
+  };
+
+  /** What is in trouble first. @param count - how many at most */
+  first(count: number): readonly ObjectReport[] {
+    return troubleFirst([...this.#last.values(), ...this.#present.values()], this.waitedSince).slice(0, count);
+  }
+}
+
+async function isLate(look: Promise<unknown>): Promise<boolean> {
+  // What it rejects with, the caller sees.
+  return (
+    (await within(
+      look.catch(() => undefined),
+      SILENT_MS,
+    )) === undefined
+  );
+}
+
+function frameOf(
+  reports: readonly ObjectReport[],
+  { size, waitedSince }: Sightings,
+  pattern: string | undefined,
+  keys: string,
+  trouble: string | undefined,
+  width: number | undefined,
+): string[] {
+  const what = pattern === undefined ? '' : ` matching ${oneLine(pattern)}`;
+  const time = new Date().toTimeString().slice(0, 8);
+  const head = `ioredisson top ${time}  ${size} ${size === 1 ? 'object' : 'objects'}${what}${keys}`;
+  return [head, trouble === undefined ? '' : oneLine(trouble), ...objectTable(reports, width, waitedSince).split('\n')];
+}

@@ -1,0 +1,146 @@
+import type { RedissonClient } from '../../api';
+import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../../errors';
+import type { HealthView, LossView } from './wire';
+
+/** Between two PINGs, in ms. */
+const PING_MS = 500;
+/** An answer that takes longer is slow, in ms. */
+const SLOW_MS = 1_000;
+/** How often a round trip that is a little different is told, in ms. */
+const PING_TOLD_MS = 5_000;
+/** How long it is said that locks were lost, in ms. */
+const LOSS_SHOWN_MS = 15 * 60_000;
+const SILENT = {
+  state: 'silent',
+  message: 'Redis does not answer. It is frozen or busy, or the way to it is cut; its connection stands.',
+} as const;
+/** How Redis denies a command; in a script the versions of Redis each say it in their own words. */
+const DENIED = /^(?:NOPERM|NOAUTH|WRONGPASS)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
+
+/** How Redis is: what the watch and the connection tell, and how fast it answers. */
+export class Health {
+  readonly #redisson: RedissonClient;
+  readonly #onChange: () => void;
+  #view: HealthView = { state: 'connecting', message: 'Connecting to Redis.', since: Date.now() };
+  #outage: Error | undefined;
+  #pingMs: number | undefined;
+  /** When the first PING was sent that has no answer yet. */
+  #unansweredSince: number | undefined;
+  #pinging = false;
+  #pingToldAt = 0;
+  #lost: LossView | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #slowTimer: NodeJS.Timeout | undefined;
+  #stopListening: (() => void) | undefined;
+
+  constructor(redisson: RedissonClient, onChange: () => void) {
+    this.#redisson = redisson;
+    this.#onChange = onChange;
+  }
+
+  get view(): HealthView {
+    return this.#view;
+  }
+
+  start(): void {
+    if (this.#timer !== undefined) return;
+    this.#outage = undefined;
+    this.#timer = setInterval(() => this.#ping(), PING_MS).unref();
+    this.#stopListening = this.#redisson.onConnectionChange(() => this.#update());
+    this.#ping();
+    this.#update();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    clearTimeout(this.#slowTimer);
+    this.#timer = undefined;
+    this.#stopListening?.();
+    this.#unansweredSince = undefined;
+    this.#pinging = false;
+    this.#lost = undefined;
+  }
+
+  /** A restart or a failover has lost locks. */
+  lose(lost: LossView): void {
+    this.#lost = lost;
+    this.#update();
+  }
+
+  /** @param error - why Redis cannot be looked at; `undefined`: it can again */
+  outage(error: Error | undefined): void {
+    this.#outage = error;
+    this.#update();
+  }
+
+  #ping(): void {
+    // One at a time: a server that hangs is not asked again and again.
+    if (this.#pinging) return;
+    this.#pinging = true;
+    this.#unansweredSince ??= performance.now();
+    clearTimeout(this.#slowTimer);
+    this.#slowTimer = setTimeout(() => this.#update(), SLOW_MS).unref();
+    const done = (ms: number | undefined): void => {
+      this.#pinging = false;
+      this.#unansweredSince = undefined;
+      clearTimeout(this.#slowTimer);
+      this.#pingMs = ms;
+      this.#update();
+    };
+    this.#redisson.ping().then(done, (error: unknown) => {
+      // A user without the right to PING has no round trip to show. Without an answer, it is as it was.
+      if (error instanceof CommandTimeoutError) this.#pinging = false;
+      else done(undefined);
+    });
+  }
+
+  #update(): void {
+    const { state, message } = this.#judge();
+    const { lost } = this.#view;
+    const shownLoss = this.#lost !== undefined && Date.now() - this.#lost.at < LOSS_SHOWN_MS ? this.#lost : undefined;
+    const changed = state !== this.#view.state || message !== this.#view.message || lost !== shownLoss;
+    const since = state === this.#view.state ? this.#view.since : Date.now();
+    const pingMs = this.#pingMs === undefined ? undefined : Math.round(this.#pingMs * 10) / 10;
+    // Twice a second it is a little different: that is no news.
+    const isFirst = this.#view.pingMs === undefined && pingMs !== undefined;
+    const samePing = pingMs === this.#view.pingMs || (!isFirst && Date.now() - this.#pingToldAt < PING_TOLD_MS);
+    if (!changed && samePing) return;
+    this.#pingToldAt = Date.now();
+    this.#view = {
+      ...{ state, message, since },
+      ...(pingMs !== undefined && { pingMs }),
+      ...(shownLoss !== undefined && { lost: shownLoss }),
+    };
+    this.#onChange();
+  }
+
+  #judge(): Pick<HealthView, 'state' | 'message'> {
+    const connection = this.#redisson.state;
+    if (connection === 'closed') return { state: 'closed', message: 'The Redisson client of this page is shut down.' };
+    const waitingMs = this.#unansweredSince === undefined ? 0 : performance.now() - this.#unansweredSince;
+    // Nothing else is known of a server that says nothing.
+    if (connection === 'ready' && waitingMs >= SLOW_MS - 1) return SILENT;
+    if (this.#outage !== undefined) return judgeError(this.#outage);
+    if (connection === 'reconnecting')
+      return { state: 'down', message: 'The connection to Redis is lost. Trying again.' };
+    if (connection === 'connecting') return { state: 'connecting', message: 'Connecting to Redis.' };
+    if (this.#pingMs !== undefined && this.#pingMs >= SLOW_MS) {
+      return { state: 'slow', message: `Redis took ${(this.#pingMs / 1_000).toFixed(1)} s to answer.` };
+    }
+    return { state: 'ok', message: '' };
+  }
+}
+
+/** What an error of ours says of Redis. Errors hold no password, no arguments and no script (api: errors). */
+export function judgeError(error: Error): Pick<HealthView, 'state' | 'message'> {
+  const { cause } = error;
+  const reason = cause instanceof Error ? cause.message : error.message;
+  if (error instanceof ShutdownError) return { state: 'closed', message: error.message };
+  if (error instanceof CommandTimeoutError)
+    return { state: 'slow', message: `Redis does not answer in time: ${error.message}` };
+  if (error instanceof ConnectionError) return { state: 'down', message: `Redis cannot be reached: ${error.message}` };
+  if (error instanceof CommandError && DENIED.test(reason)) {
+    return { state: 'denied', message: `Redis denies a command: ${reason}. See "Dashboard" in docs/security.md.` };
+  }
+  return { state: 'error', message: `Redis refuses a command: ${reason}` };
+}

@@ -1,0 +1,87 @@
+import type { ObjectReport } from '../inspection';
+import { holdersOf, type Tracked } from './rows';
+import type { LockEvent } from './wire';
+
+/** Events that are kept of a lock. */
+const MAX_EVENTS = 50;
+/** Locks whose events are kept: those that something has happened to last. */
+const MAX_LOCKS = 2_000;
+
+/** The last events of locks, as far as this process has seen them. */
+export class History {
+  readonly #byName = new Map<string, LockEvent[]>();
+
+  add(name: string, event: LockEvent): void {
+    const events = this.#byName.get(name) ?? [];
+    // The last one in the map is the one that something has happened to last.
+    this.#byName.delete(name);
+    this.#byName.set(name, events);
+    events.unshift(event);
+    if (events.length > MAX_EVENTS) events.pop();
+    if (this.#byName.size > MAX_LOCKS)
+      for (const oldest of this.#byName.keys()) return void this.#byName.delete(oldest);
+  }
+
+  /** The newest first. */
+  of(name: string): readonly LockEvent[] {
+    return this.#byName.get(name) ?? [];
+  }
+
+  clear(): void {
+    this.#byName.clear();
+  }
+}
+
+/**
+ * What has happened between two looks.
+ * @param isTold - whether this process tells of the holds of an owner itself, and better
+ */
+export function eventsBetween(
+  before: Tracked | undefined,
+  report: ObjectReport,
+  at: number,
+  isTold: (owner: string) => boolean,
+): LockEvent[] {
+  const events: LockEvent[] = [];
+  const add = (level: LockEvent['level'], text: string, owner?: string): void => {
+    events.push({ at, source: 'seen', level, text, ...(owner !== undefined && { owner }) });
+  };
+  const was = before?.report;
+  if (was === undefined || holdersOf(was) !== holdersOf(report)) {
+    const earlier = new Set(was?.holders.map(({ owner }) => owner));
+    const now = new Set(report.holders.map(({ owner }) => owner));
+    const gone = (was?.holders ?? []).filter(({ owner }) => !now.has(owner) && !isTold(owner));
+    const came = report.holders.filter(({ owner }) => !earlier.has(owner) && !isTold(owner));
+    for (const { owner } of gone.slice(0, MAX_EVENTS)) add('info', 'no longer held', owner);
+    for (const { owner } of came.slice(0, MAX_EVENTS)) add('info', was === undefined ? 'seen held' : 'held', owner);
+  }
+  if (was?.waiters !== report.waiters && (was !== undefined || report.waiters > 0)) {
+    const { waiters } = report;
+    add('info', waiters === 0 ? 'nobody waits any more' : waiters === 1 ? '1 waiter' : `${waiters} waiters`);
+  }
+  if (was?.value !== report.value && was !== undefined)
+    add('info', `value ${was.value ?? 'none'} to ${report.value ?? 'none'}`);
+  const { kind, sentence } = report.verdict;
+  if (was?.verdict.kind !== kind && kind !== 'free' && kind !== 'held') {
+    // When it ends stays true, in how long does not.
+    add(
+      kind === 'not-renewed' ? 'warning' : 'error',
+      sentence.replace(/ in [\d.]+ [smhd](?: \d+ [smh])?, at (?=\S+Z)/, ' at '),
+    );
+  }
+  return events;
+}
+
+/** The key is no longer there. That its holders no longer hold it is part of it. */
+export function eventsOfRemoval(before: Tracked, at: number, isTold: (owner: string) => boolean): LockEvent[] {
+  const gone = before.report.holders.filter(({ owner }) => !isTold(owner));
+  const owners = gone.length === 0 ? [undefined] : gone.slice(0, MAX_EVENTS).map(({ owner }) => owner);
+  if (gone.length === 0 && before.report.holders.length > 0) return [];
+  return owners.map((owner) => ({
+    at,
+    source: 'seen',
+    level: 'info',
+    text: 'gone: the key is no longer there',
+    ...(owner !== undefined && { owner }),
+  }));
+}

@@ -1,0 +1,169 @@
+import type { AcquireMessage, HoldMessage, LockLostEvent } from '../../api';
+import { ShutdownError } from '../../errors';
+import { ALL_KINDS } from '../../kinds/allKinds';
+import { followLocks } from '../../telemetry/followLocks';
+import { lostChannel } from '../../util/channels';
+import type { History } from './History';
+import type { LockEvent } from './wire';
+
+/** What is waited for and not held: these have no holds. */
+const WITHOUT_HOLDS: ReadonlySet<AcquireMessage['kind']> = new Set(
+  ALL_KINDS.filter(({ data }) => data === 'number').map(({ name }) => name),
+);
+
+/** What is asked of what the looks have told. */
+export interface KnownLocks {
+  /** Whether a client works on the Redis that is looked at: the process may have others. */
+  hasClient(clientId: string): boolean;
+  /** The owner that was last seen to hold a lock by that thread. */
+  holderOf(name: string, threadId: number): string | undefined;
+}
+
+/** Keeps the events of the holds of this process, and since when it has them. Listens only while somebody looks. */
+export class ProcessEvents {
+  readonly #history: History;
+  readonly #known: KnownLocks;
+  readonly #onEvent: (name: string) => void;
+  /** Name -> owner -> since when, and how many times. */
+  readonly #holds = new Map<string, Map<string, { readonly since: number; count: number }>>();
+  /** Waits whose hold is about to begin: name and owner -> how long, in ms. */
+  readonly #waits = new Map<string, number>();
+  /** The losses that holds have told of. */
+  readonly #told = new WeakSet<object>();
+  #stop: (() => void) | undefined;
+
+  /** @param onEvent - called with the name of the lock after each event */
+  constructor(history: History, known: KnownLocks, onEvent: (name: string) => void) {
+    this.#history = history;
+    this.#known = known;
+    this.#onEvent = onEvent;
+  }
+
+  start(): void {
+    if (this.#stop !== undefined) return;
+    const unfollow = followLocks({
+      acquireStarted: () => undefined,
+      acquireEnded: (message, ended) => ended && this.#acquired(message),
+      holdStarted: (message) => this.#held(message),
+      holdEnded: (message, ended) => ended && this.#over(message),
+      renewed: () => undefined,
+    });
+    const onLost = (event: LockLostEvent): void => this.#lost(event);
+    lostChannel.subscribe(onLost as Parameters<typeof lostChannel.subscribe>[0]);
+    this.#stop = () => {
+      unfollow();
+      lostChannel.unsubscribe(onLost as Parameters<typeof lostChannel.unsubscribe>[0]);
+    };
+  }
+
+  stop(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+    this.#holds.clear();
+    this.#waits.clear();
+  }
+
+  /** Since when this process holds a lock that is held by these owners. */
+  since(name: string, owners: readonly string[]): number | undefined {
+    const holds = this.#holds.get(name);
+    if (holds === undefined) return undefined;
+    const times = owners.flatMap((owner) => holds.get(owner)?.since ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** Whether what an owner does with a lock is told of here. It is not where it began before anybody looked. */
+  tells(name: string, owner: string): boolean {
+    return this.#history.of(name).some((event) => event.source === 'process' && event.owner === owner);
+  }
+
+  #acquired(message: AcquireMessage): void {
+    const { outcome, waitedMs = 0, attempts = 0, waitTime, kind } = message;
+    if (outcome === 'acquired') {
+      // What the first attempt gets has not waited, however slow the answer was.
+      if (attempts < 2) return;
+      // Told with the hold that begins now.
+      if (!WITHOUT_HOLDS.has(kind)) this.#waits.set(keyOf(message), waitedMs);
+      else
+        this.#add(message, 'info', `${kind === 'latch' ? 'open' : 'acquired'} after ${duration(waitedMs)} of waiting`);
+    } else if (outcome === 'timeout') {
+      // Who tries again and again without waiting would push everything else out of the events.
+      if (waitTime > 0) this.#add(message, 'warning', `gave up after ${duration(waitedMs)} of waiting`);
+    } else {
+      this.#add(message, outcome === 'error' ? 'error' : 'info', stopped(message));
+    }
+  }
+
+  #held(message: HoldMessage): void {
+    const waitedMs = this.#waits.get(keyOf(message));
+    this.#waits.delete(keyOf(message));
+    if (!this.#known.hasClient(message.clientId)) return;
+    const holds = this.#holds.get(message.name) ?? new Map<string, { since: number; count: number }>();
+    this.#holds.set(message.name, holds);
+    const hold = holds.get(ownerOf(message));
+    if (hold === undefined) holds.set(ownerOf(message), { since: Date.now(), count: 1 });
+    else hold.count++;
+    const after = waitedMs === undefined ? '' : ` after ${duration(waitedMs)} of waiting`;
+    this.#add(message, 'info', hold === undefined ? `acquired${after}` : 'acquired again by its holder');
+  }
+
+  #over(message: HoldMessage): void {
+    const { name, outcome, heldMs, error } = message;
+    const holds = this.#holds.get(name);
+    const hold = holds?.get(ownerOf(message));
+    const left = hold === undefined ? 0 : --hold.count;
+    if (left === 0) holds?.delete(ownerOf(message));
+    if (holds?.size === 0) this.#holds.delete(name);
+    const after = heldMs === undefined ? '' : ` after ${duration(heldMs)}`;
+    if (outcome !== 'lost') {
+      const what = left === 0 ? 'released' : `released once, held ${left === 1 ? 'once' : `${left} times`} more,`;
+      return this.#add(message, 'info', `${what}${after}`);
+    }
+    if (error instanceof Error) this.#told.add(error);
+    // All holds of an owner are lost together.
+    if (left === 0) this.#add(message, isAsked(error) ? 'info' : 'error', `lost${after}${reasonOf(error)}`);
+  }
+
+  /** Only of holds that began before anybody looked: of the others {@link #over} tells. */
+  #lost({ name, threadId, cause }: LockLostEvent): void {
+    if (this.#told.has(cause)) return;
+    // The message has no client: it is about this Redis when its thread has been seen to hold the lock there.
+    const owner = this.#known.holderOf(name, threadId);
+    if (owner !== undefined)
+      this.#record(name, { level: isAsked(cause) ? 'info' : 'error', text: `lost${reasonOf(cause)}`, owner });
+  }
+
+  #add(message: AcquireMessage | HoldMessage, level: LockEvent['level'], text: string): void {
+    if (this.#known.hasClient(message.clientId)) this.#record(message.name, { level, text, owner: ownerOf(message) });
+  }
+
+  #record(name: string, event: Pick<LockEvent, 'level' | 'text' | 'owner'>): void {
+    this.#history.add(name, { at: Date.now(), source: 'process', ...event });
+    this.#onEvent(name);
+  }
+}
+
+/** As it is on the wire. */
+function ownerOf({ clientId, threadId, kind }: AcquireMessage | HoldMessage): string {
+  return `${clientId}:${threadId}${kind === 'write' ? ':write' : ''}`;
+}
+
+function keyOf(message: AcquireMessage | HoldMessage): string {
+  return `${ownerOf(message)} ${message.name}`;
+}
+
+function stopped({ outcome, error }: AcquireMessage): string {
+  return outcome === 'aborted' ? 'stopped waiting: aborted' : `stopped waiting${reasonOf(error)}`;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? `: ${error.message}` : '';
+}
+
+/** A hold that a shutdown leaves behind is lost as its process wanted it. */
+function isAsked(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof ShutdownError;
+}
+
+function duration(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}

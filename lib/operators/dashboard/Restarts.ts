@@ -1,0 +1,95 @@
+import type { RedissonClient } from '../../api';
+import type { LossView } from './wire';
+
+/** What of the source of a feed is used. */
+interface Servers {
+  /** Which processes the servers are; empty where that may not be asked. */
+  serverRuns(): Promise<string>;
+}
+
+/** How long after Redis has come back a lock that is found gone was lost by that, in ms: two looks. */
+const SETTLE_MS = 3_000;
+/** Names that are told. */
+const MAX_NAMES = 5;
+
+/**
+ * Finds out what a restart or a failover has lost: other servers than before, and locks that were held are gone. Locks
+ * that were given back while only the way to Redis was cut are no loss.
+ *
+ * States: here -> away -> back, for as long as a look takes to see what is gone -> here.
+ */
+export class Restarts {
+  readonly #servers: Servers;
+  readonly #redisson: RedissonClient;
+  readonly #onLoss: (lost: LossView) => void;
+  readonly #gone = new Set<string>();
+  #known = '';
+  #isAway = false;
+  #isOther = false;
+  #cameBackAt: number | undefined;
+  #stopListening: (() => void) | undefined;
+
+  /** @param onLoss - told each time when more is found gone */
+  constructor(servers: Servers, redisson: RedissonClient, onLoss: (lost: LossView) => void) {
+    this.#servers = servers;
+    this.#redisson = redisson;
+    this.#onLoss = onLoss;
+  }
+
+  start(): void {
+    if (this.#stopListening !== undefined) return;
+    void this.#ask().then((runs) => (this.#known = runs));
+    this.#stopListening = this.#redisson.onConnectionChange(({ state }) => {
+      if (state === 'reconnecting') this.away();
+      if (state === 'ready') this.back();
+    });
+  }
+
+  stop(): void {
+    this.#stopListening?.();
+    this.#stopListening = undefined;
+    this.#gone.clear();
+    this.#isAway = this.#isOther = false;
+    this.#cameBackAt = undefined;
+  }
+
+  /** Redis cannot be reached. */
+  away(): void {
+    if (this.#isAway) return;
+    this.#isAway = true;
+    this.#isOther = false;
+    this.#cameBackAt = undefined;
+    this.#gone.clear();
+  }
+
+  /** Redis can be reached again. */
+  back(): void {
+    if (!this.#isAway) return;
+    this.#isAway = false;
+    this.#cameBackAt = Date.now();
+    void this.#ask().then((runs) => {
+      // Where it may not be asked, locks that are gone right after an outage have to do.
+      this.#isOther = runs === '' || runs !== this.#known;
+      this.#known = runs;
+      this.#tell();
+    });
+  }
+
+  /** A lock that was held is gone, or is another's. */
+  gone(name: string): void {
+    const at = this.#cameBackAt;
+    if (!this.#isAway && (at === undefined || Date.now() - at > SETTLE_MS)) return;
+    this.#gone.add(name);
+    this.#tell();
+  }
+
+  #tell(): void {
+    const at = this.#cameBackAt;
+    if (at === undefined || !this.#isOther || this.#gone.size === 0) return;
+    this.#onLoss({ at, locks: this.#gone.size, names: [...this.#gone].slice(0, MAX_NAMES) });
+  }
+
+  #ask(): Promise<string> {
+    return this.#servers.serverRuns().catch(() => '');
+  }
+}

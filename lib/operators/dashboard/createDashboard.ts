@@ -1,0 +1,299 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperationError } from '../../errors';
+import { type ForcedUnlock, Inspector } from '../inspection';
+import { RUNBOOK } from '../inspection/advice';
+import { checkSameOrigin, isKnownHost, Tokens } from './csrf';
+import { Feed, type LockSource } from './Feed';
+import { readUnlock } from './forceUnlock';
+import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
+import { page } from './page';
+import { BadQueryError, parseQuery } from './query';
+import * as http from './requests';
+import { Streams } from './Streams';
+import { targetOf } from './target';
+import type { SessionView } from './wire';
+
+/** Pages that are open at a time. */
+const MAX_STREAMS = 2_000;
+/** Why nothing can be taken from somebody. */
+const NO_OWNER: Readonly<Record<string, string>> = { other: 'its key holds data of another type' };
+/** How long a request of the API waits for the first look at all keys, in ms. */
+const FIRST_LOOK_MS = 5_000;
+
+/**
+ * Handles requests of `http.createServer`, Express, Fastify, Nest. What is not the dashboard's goes to `next`, and is
+ * answered with 404 where there is none.
+ */
+export interface Dashboard {
+  (req: IncomingMessage, res: ServerResponse, next?: () => void): void;
+  /** Ends all open pages and the watch. Called by itself when the client is shut down. Idempotent. Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a dashboard of the locks in Redis: a page, live, and its JSON API.
+ *
+ * @param options - `redisson`, and where and for whom
+ * @throws ConfigError for options that it does not understand
+ */
+export function createDashboard(options: DashboardOptions): Dashboard {
+  const basePath = checkOptions(options);
+  return dashboardOn(new Inspector(options.redisson), options, basePath);
+}
+
+/** As {@link createDashboard}, with another source. */
+export function dashboardOn(source: LockSource, options: DashboardOptions, basePath: string): Dashboard {
+  const routes = new Routes(source, options);
+  const handle = (req: IncomingMessage, res: ServerResponse, next?: () => void): void => {
+    const target = http.targetOf(req, basePath);
+    if (next !== undefined && (target === undefined || !routes.has(target))) return next();
+    void routes.handle(req, res, target);
+  };
+  return Object.assign(handle, { close: () => routes.close() });
+}
+
+type Route = (req: http.DashboardRequest, res: ServerResponse, target: http.Target) => Promise<void> | void;
+
+/** What there is, by its path below the base. */
+class Routes {
+  readonly #options: DashboardOptions;
+  readonly #feed: Feed;
+  readonly #streams: Streams;
+  readonly #tokens: Tokens;
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #stopListening: () => void;
+  #closed: Promise<void> | undefined;
+
+  constructor(source: LockSource, options: DashboardOptions) {
+    const { redisson, secret, maxStreams = MAX_STREAMS, watchAlways = false } = options;
+    this.#options = options;
+    this.#feed = new Feed(source, redisson);
+    this.#streams = new Streams(this.#feed, maxStreams);
+    this.#tokens = new Tokens(secret === undefined ? randomBytes(32) : Buffer.from(secret));
+    this.#routes = new Map<string, Route>([
+      ['', (req, res) => this.#page(req, res)],
+      ['api/session', (req, res) => this.#session(req, res)],
+      ['api/locks', (req, res, target) => this.#locks(req, res, target)],
+      ['api/lock', (req, res, target) => this.#lock(req, res, target)],
+      ['api/health', (req, res) => this.#health(req, res)],
+      ['api/stream', (req, res, target) => this.#stream(req, res, target)],
+      ['api/unlock', (req, res) => this.#unlock(req, res)],
+    ]);
+    this.#stopListening = redisson.onConnectionChange(({ state }) => {
+      if (state === 'closed') void this.close();
+    });
+    if (watchAlways) this.#feed.use();
+  }
+
+  has({ path }: http.Target): boolean {
+    return path === undefined || this.#routes.has(path);
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    this.#stopListening();
+    this.#streams.close();
+    await this.#feed.close();
+  }
+
+  /** @param target - `undefined`: not ours */
+  async handle(req: http.DashboardRequest, res: ServerResponse, target: http.Target | undefined): Promise<void> {
+    res.on('error', () => undefined);
+    try {
+      http.setHeaders(res);
+      http.checkUrl(req);
+      await this.#authorize(req);
+      // Who is let in has gone meanwhile.
+      if (res.destroyed) return;
+      const route = target?.path === undefined ? undefined : this.#routes.get(target.path);
+      if (route !== undefined && target !== undefined) return await route(req, res, target);
+      if (target === undefined || target.path !== undefined) throw new http.Refusal(404, 'There is no such page.');
+      http.checkMethod(req, 'GET', 'HEAD');
+      http.answer(req, res, 302, 'text/plain', '', { location: target.page });
+    } catch (error) {
+      this.#answerError(req, res, error);
+    }
+  }
+
+  async #authorize(req: http.DashboardRequest): Promise<void> {
+    const { authorize } = this.#options;
+    if (authorize === undefined) return;
+    let isAllowed: unknown;
+    try {
+      isAllowed = await authorize(req);
+    } catch (error) {
+      this.#log(error, 'authorize of the dashboard has failed');
+      throw new http.Refusal(500, 'It could not be decided whether you may see this.');
+    }
+    // Nothing but true: a promise of something else, or a text, is a mistake that must not open the door.
+    if (isAllowed !== true) throw new http.Refusal(403, 'You may not see this.');
+  }
+
+  #page(req: http.DashboardRequest, res: ServerResponse): void {
+    http.checkMethod(req, 'GET', 'HEAD');
+    http.answer(req, res, 200, 'text/html', page.html, { 'content-security-policy': page.policy });
+  }
+
+  #session(req: http.DashboardRequest, res: ServerResponse): void {
+    http.checkMethod(req, 'GET', 'HEAD');
+    const { redisson, label, color, hosts } = this.#options;
+    // Under a name that is not ours nothing may be changed.
+    const readOnly = this.#isReadOnly || !isKnownHost(req, hosts);
+    const view: SessionView = {
+      ...{ readOnly, now: Date.now(), target: targetOf(redisson.getConfig(), label, color), runbook: RUNBOOK },
+      ...(!readOnly && { token: this.#tokens.create() }),
+    };
+    http.answerJson(req, res, 200, view);
+  }
+
+  async #locks(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): Promise<void> {
+    http.checkMethod(req, 'GET', 'HEAD');
+    const query = parseQuery(params);
+    await this.#looking(async () => {
+      await this.#feed.firstLook(FIRST_LOOK_MS);
+      const { health, complete } = this.#feed;
+      // An old list is better than none, with what is wrong beside it; none is an error.
+      const status = complete || this.#feed.locks.size > 0 || health.state === 'ok' ? 200 : 503;
+      http.answerJson(req, res, status, { ...this.#streams.window(query), health });
+    });
+  }
+
+  async #lock(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): Promise<void> {
+    http.checkMethod(req, 'GET', 'HEAD');
+    const name = nameOf(params);
+    if (name === undefined) throw new http.Refusal(400, 'Say which lock: ?name=...');
+    await this.#looking(async () => {
+      const fresh = await this.#feed.inspect(name);
+      const lock = this.#feed.detail(name, fresh) ?? null;
+      http.answerJson(req, res, lock === null ? 404 : 200, { now: Date.now(), name, lock });
+    });
+  }
+
+  async #health(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
+    http.checkMethod(req, 'GET', 'HEAD');
+    await this.#looking(async () => {
+      await this.#feed.firstLook(FIRST_LOOK_MS);
+      http.answerJson(req, res, 200, { ...this.#feed.health, now: Date.now() });
+    });
+  }
+
+  #stream(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): void {
+    http.checkMethod(req, 'GET', 'HEAD');
+    const query = parseQuery(params);
+    if (req.method === 'HEAD') return http.answer(req, res, 200, 'text/event-stream', '');
+    if (this.#closed !== undefined) throw new http.Refusal(503, 'The dashboard is shut down.');
+    if (this.#streams.isFull) throw new http.Refusal(503, 'Too many pages are open.', { 'retry-after': '10' });
+    this.#streams.open(res, query, nameOf(params));
+  }
+
+  async #unlock(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
+    http.checkMethod(req, 'POST');
+    if (this.#isReadOnly) throw new http.Refusal(403, 'This dashboard is read-only.');
+    if (!isKnownHost(req, this.#options.hosts)) {
+      throw new http.Refusal(403, 'This dashboard is not known by that name: see its option hosts.');
+    }
+    checkSameOrigin(req);
+    this.#tokens.check(req);
+    const { name, holders } = readUnlock(await http.readJson(req));
+    const { report } = await this.#feed.inspect(name);
+    const seen = holders ?? report.holders.map(({ owner }) => owner);
+    const { identify } = this.#options;
+    const by = identify?.(req);
+    const { remoteAddress } = req.socket;
+    const entry: AuditEntry = {
+      action: 'forceUnlock',
+      name,
+      kind: report.kind,
+      holders: seen,
+      ...(by !== undefined && { by }),
+      ...(remoteAddress !== undefined && { remoteAddress }),
+      at: new Date(),
+    };
+    let outcome: ForcedUnlock;
+    try {
+      outcome = await this.#feed.releaseFrom(name, seen);
+    } catch (error) {
+      if (error instanceof UnsupportedOperationError) {
+        throw new http.Refusal(
+          409,
+          `This is no lock: ${NO_OWNER[report.kind] ?? 'there is no owner to take it from'}.`,
+        );
+      }
+      await this.#audit({ ...entry, error: error instanceof Error ? error.message : String(error) });
+      throw error;
+    }
+    const { released, takenFrom, others } = outcome;
+    if (others.length > 0) {
+      throw new http.Refusal(409, 'Somebody else holds this lock by now. Nothing was changed. Look again.');
+    }
+    const who = by === undefined ? '' : ` by ${by}`;
+    const text = released ? `released by force${who}` : `to be released by force${who}, but nobody had it`;
+    this.#feed.record(name, { at: Date.now(), source: 'page', level: 'warning', text });
+    const audited = await this.#audit({ ...entry, holders: takenFrom, released });
+    http.answerJson(req, res, 200, {
+      name,
+      released,
+      ...(!audited && { warning: 'The audit of this change has failed.' }),
+    });
+  }
+
+  async #audit(entry: AuditEntry): Promise<boolean> {
+    try {
+      await this.#options.audit?.(entry);
+      return true;
+    } catch (error) {
+      this.#log(error, 'audit of the dashboard has failed');
+      return false;
+    }
+  }
+
+  get #isReadOnly(): boolean {
+    return this.#options.readOnly !== false;
+  }
+
+  /** Watches as long as something is done, and a little longer. */
+  async #looking(act: () => Promise<void>): Promise<void> {
+    const release = this.#feed.use();
+    try {
+      await act();
+    } finally {
+      release();
+    }
+  }
+
+  #answerError(req: http.DashboardRequest, res: ServerResponse, error: unknown): void {
+    if (res.headersSent) return void res.destroy();
+    const [status, message, headers] = this.#describe(error);
+    // A person reads it in the place of the page; a program, as all else of the API.
+    const wantsPage = (req.headers.accept ?? '').includes('text/html');
+    if (wantsPage) http.answer(req, res, status, 'text/plain', `${status} ${message}\n`, headers);
+    else http.answer(req, res, status, 'application/json', JSON.stringify({ error: message }), headers);
+  }
+
+  #describe(error: unknown): [status: number, message: string, headers?: Readonly<Record<string, string>>] {
+    if (error instanceof http.Refusal) return [error.status, error.message, error.headers];
+    if (error instanceof BadQueryError) return [400, error.message];
+    const unavailable = [ConnectionError, CommandTimeoutError, ShutdownError].some((kind) => error instanceof kind);
+    if (unavailable) return [503, (error as Error).message, { 'retry-after': '5' }];
+    this.#log(error, 'a request to the dashboard has failed');
+    // Errors of Redis say what is wrong; of others nothing is told to a stranger.
+    if (error instanceof Error && 'code' in error && error.name === 'CommandError') return [502, error.message];
+    return [500, 'The dashboard has failed; its process has logged why.'];
+  }
+
+  #log(error: unknown, message: string): void {
+    const { logger } = this.#options.redisson.getConfig();
+    const fields = { err: error instanceof Error ? error : new Error(String(error)) };
+    if (logger === undefined)
+      process.emitWarning(`${message}: ${fields.err.message}`, { code: 'IOREDISSON_DASHBOARD' });
+    else logger.error(fields, message);
+  }
+}
+
+function nameOf(params: URLSearchParams): string | undefined {
+  return params.get('name') || undefined;
+}

@@ -1,0 +1,131 @@
+import type { ObjectKind } from '../inspection';
+import { ALL_KINDS } from '../../kinds/allKinds';
+import type { Tracked } from './rows';
+import type { Counts } from './wire';
+
+/** The orders of the list. */
+export const SORTS = ['trouble', 'held', 'waited', 'ends', 'name'] as const;
+/** What of the list is shown. */
+export const STATES = ['all', 'held', 'waited', 'trouble', 'free'] as const;
+const KINDS: readonly ObjectKind[] = [...new Set(ALL_KINDS.map(({ report }) => report))];
+
+/** Which part of the list is asked for. */
+export interface Query {
+  readonly search: string;
+  readonly state: (typeof STATES)[number];
+  readonly kind: ObjectKind | undefined;
+  readonly sort: (typeof SORTS)[number];
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** The longest page. */
+const MAX_LIMIT = 200;
+const DEFAULT_LIMIT = 50;
+const MAX_SEARCH = 200;
+
+/** A request that asks for something there is not. */
+export class BadQueryError extends Error {
+  static {
+    this.prototype.name = 'BadQueryError';
+  }
+}
+
+/** Reads the parameters of a request. @throws BadQueryError */
+export function parseQuery(params: URLSearchParams): Query {
+  const kind = params.get('kind') ?? '';
+  return {
+    search: (params.get('search') ?? '').slice(0, MAX_SEARCH).toLowerCase(),
+    state: oneOf('state', params.get('state') ?? 'all', STATES),
+    kind: kind === '' ? undefined : oneOf('kind', kind, KINDS),
+    sort: oneOf('sort', params.get('sort') ?? 'trouble', SORTS),
+    offset: integer('offset', params.get('offset') ?? '0', 0, 10_000_000),
+    limit: integer('limit', params.get('limit') ?? String(DEFAULT_LIMIT), 1, MAX_LIMIT),
+  };
+}
+
+function oneOf<T extends string>(what: string, value: string, known: readonly T[]): T {
+  const found = known.find((one) => one === value);
+  if (found === undefined) throw new BadQueryError(`${what} must be one of ${known.join(', ')}`);
+  return found;
+}
+
+function integer(what: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (!(value >= least && value <= most)) throw new BadQueryError(`${what} must be from ${least} to ${most}`);
+  return value;
+}
+
+/** What two requests for the same lines have in common. */
+export function keyOf({ search, state, kind, sort, offset, limit }: Query): string {
+  return JSON.stringify([state, kind, sort, offset, limit, search]);
+}
+
+/** The objects that match, in their order. */
+export function select(all: Iterable<Tracked>, { search, state, kind, sort }: Query): readonly Tracked[] {
+  const matching: Tracked[] = [];
+  for (const one of all) {
+    if (kind !== undefined && one.report.kind !== kind) continue;
+    if (state !== 'all' && !IS[state](one)) continue;
+    if (search !== '' && !matches(one, search)) continue;
+    matching.push(one);
+  }
+  return matching.sort(COMPARE[sort]);
+}
+
+/** In the name, and in who holds it or waits: where does this process hang? */
+function matches({ report }: Tracked, search: string): boolean {
+  if (report.name.toLowerCase().includes(search)) return true;
+  return [...report.holders, ...(report.queue ?? [])].some(
+    ({ owner, process: { host = '', pid = '', address = '' } }) =>
+      owner.toLowerCase().includes(search) || `${host}:${pid} ${address}`.toLowerCase().includes(search),
+  );
+}
+
+const IS = {
+  held: ({ report }: Tracked) => report.verdict.kind !== 'free',
+  waited: ({ report }: Tracked) => report.waiters > 0,
+  trouble: ({ report }: Tracked) => isTrouble(report.verdict.kind),
+  free: ({ report }: Tracked) => report.verdict.kind === 'free',
+};
+
+function isTrouble(verdict: Tracked['report']['verdict']['kind']): boolean {
+  return verdict !== 'free' && verdict !== 'held';
+}
+
+/** How many there are of each state. */
+export function countAll(all: Iterable<Tracked>): Counts {
+  const counts = { all: 0, held: 0, waited: 0, trouble: 0, free: 0 };
+  for (const one of all) {
+    counts.all++;
+    for (const state of ['held', 'waited', 'trouble', 'free'] as const) if (IS[state](one)) counts[state]++;
+  }
+  return counts;
+}
+
+function byName(a: Tracked, b: Tracked): number {
+  return a.report.name < b.report.name ? -1 : a.report.name > b.report.name ? 1 : 0;
+}
+
+/** What is in trouble, who waits longest, then what has been held longest. */
+function byTrouble(a: Tracked, b: Tracked): number {
+  return (
+    Number(IS.trouble(b)) - Number(IS.trouble(a)) ||
+    earlier(a.waitedSince, b.waitedSince) ||
+    earlier(a.heldSince, b.heldSince) ||
+    byName(a, b)
+  );
+}
+
+const COMPARE: Readonly<Record<Query['sort'], (a: Tracked, b: Tracked) => number>> = {
+  trouble: byTrouble,
+  held: (a, b) => earlier(a.heldSince, b.heldSince) || byName(a, b),
+  waited: (a, b) => b.report.waiters - a.report.waiters || earlier(a.waitedSince, b.waitedSince) || byName(a, b),
+  ends: (a, b) => earlier(a.expiresAt, b.expiresAt) || byName(a, b),
+  name: byName,
+};
+
+/** What has no time comes last. */
+function earlier(a: number | null | undefined, b: number | null | undefined): number {
+  return (a ?? Number.MAX_SAFE_INTEGER) - (b ?? Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,247 @@
+import { createHash } from 'node:crypto';
+import {
+  type HolderReport,
+  type ObjectReport,
+  type OwnerReport,
+  waitersOf,
+  type WaiterReport,
+  type WaitingProcess,
+} from '../inspection';
+import type { HolderView, LockDetail, LockEvent, LockRow, OwnerView, QueuedView } from './wire';
+
+/** Holders of a line of the list. */
+const ROW_HOLDERS = 3;
+/** Holders and waiters of the full view: who wants more asks the command line. */
+const DETAIL_OWNERS = 200;
+const DETAIL_PERMITS = 200;
+const MAX_CHANNELS = 200;
+/** Names are anybody's input, and may be as long as a key. */
+const MAX_NAME = 1_000;
+/** An expiry that has moved by less is the inaccuracy of the look, in ms. */
+const JITTER_MS = 400;
+
+/** What the looks at one object have told so far. */
+export interface Tracked {
+  readonly report: ObjectReport;
+  /** When it was seen. */
+  readonly at: number;
+  readonly expiresAt: number | null;
+  readonly leaseMs: number | null;
+  readonly heldSince: number | undefined;
+  readonly exact: boolean;
+  readonly waitedSince: number | undefined;
+  /** By its owner: the line that has taken it, as its client said while it could. */
+  readonly callSites: ReadonlyMap<string, string>;
+}
+
+const NO_LINES: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Adds what a look has told.
+ * @param before - what was known
+ * @param exactSince - since when this process holds it, where it does
+ */
+export function track(
+  report: ObjectReport,
+  at: number,
+  before: Tracked | undefined,
+  exactSince: number | undefined,
+): Tracked {
+  const sameHold = before !== undefined && holdersOf(before.report) === holdersOf(report);
+  const isTold = exactSince !== undefined || report.holders.some(({ hold }) => hold !== undefined);
+  // What a holder has said stays true when it says nothing more: it is frozen, or gone.
+  const wasTold = !isTold && sameHold && before.exact;
+  return {
+    report,
+    at,
+    ...leaseOf(report, at, sameHold ? before : undefined),
+    heldSince:
+      report.holders.length === 0
+        ? undefined
+        : wasTold
+          ? before.heldSince
+          : steady(exactSince ?? report.heldSince ?? at, sameHold ? before.heldSince : undefined),
+    exact: isTold || wasTold,
+    callSites: wasTold ? before.callSites : callSitesOf(report),
+    waitedSince:
+      report.waiters === 0
+        ? undefined
+        : steady(report.waiting?.[0]?.since ?? before?.waitedSince ?? at, before?.waitedSince),
+  };
+}
+
+function callSitesOf({ holders }: ObjectReport): ReadonlyMap<string, string> {
+  const found = holders.flatMap(({ owner, hold }): [string, string][] =>
+    hold?.callSite === undefined ? [] : [[owner, hold.callSite]],
+  );
+  return found.length === 0 ? NO_LINES : new Map(found);
+}
+
+/** Each answer tells the same a little differently: lines of the list must not change places for that. */
+function steady(since: number, before: number | undefined): number {
+  return before !== undefined && Math.abs(since - before) < JITTER_MS ? before : since;
+}
+
+function leaseOf(
+  { ttlMs }: ObjectReport,
+  at: number,
+  before: Tracked | undefined,
+): Pick<Tracked, 'expiresAt' | 'leaseMs'> {
+  if (ttlMs < 0) return { expiresAt: null, leaseMs: null };
+  const end = at + ttlMs;
+  const known = before?.expiresAt ?? null;
+  const expiresAt = known !== null && Math.abs(end - known) < JITTER_MS ? known : end;
+  return { expiresAt, leaseMs: Math.max(ttlMs, before?.leaseMs ?? 0) };
+}
+
+/** A report of one object, and when it was made, in ms since 1970. */
+export interface Fresh {
+  readonly report: ObjectReport;
+  readonly at: number;
+}
+
+/**
+ * Adds what its holders have said when somebody looked at this one lock: the watch asks them only where somebody waits.
+ * @param known - what the watch knows
+ * @param exactSince - as for {@link track}
+ */
+export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: number | undefined): Tracked {
+  const { permits, holders, heldSince, waiting, verdict } = report;
+  const all = permits === undefined ? known : { ...known, report: { ...known.report, permits } };
+  const isAnswered = holders.some(({ hold, silent }) => hold !== undefined || silent === true);
+  if (!isAnswered || holdersOf(known.report) !== holdersOf(report)) return all;
+  // That it is renewed no more is learnt from several looks.
+  const isEnding =
+    known.report.verdict.kind === 'not-renewed' && at + report.ttlMs < (known.expiresAt ?? 0) + JITTER_MS;
+  if (at >= known.at) {
+    return track(isEnding ? { ...report, verdict: known.report.verdict } : report, at, known, exactSince);
+  }
+  if (known.report.holders.some(({ hold }) => hold !== undefined)) return all;
+  const { kind, endsAt } = known.report.verdict;
+  const end = endsAt === undefined ? {} : { endsAt };
+  const said = {
+    ...all.report,
+    holders: holders.map((one) => later(one, known.at - at)),
+    ...(heldSince !== undefined && { heldSince }),
+    ...(waiting !== undefined && { waiting }),
+    ...(kind === verdict.kind && { verdict: { ...verdict, ...end } }),
+  };
+  return { ...track(said, known.at, known, exactSince), expiresAt: known.expiresAt };
+}
+
+/** A holder, as it is so many ms later. */
+function later(holder: HolderReport, ms: number): HolderReport {
+  const { process, leasesMs } = holder;
+  const { connectedForMs } = process;
+  return {
+    ...holder,
+    ...(connectedForMs !== undefined && { process: { ...process, connectedForMs: connectedForMs + ms } }),
+    ...(leasesMs && { leasesMs: leasesMs.map((one) => (one < 0 ? one : Math.max(0, one - ms))) }),
+  };
+}
+
+/** Who holds it, as one text. */
+export function holdersOf({ holders }: ObjectReport): string {
+  return holders
+    .map(({ owner }) => owner)
+    .sort()
+    .join();
+}
+
+/** Of a name that is too long its beginning, and what tells it from others that begin so. */
+function shownName(name: string): string {
+  if (name.length <= MAX_NAME) return name;
+  return `${name.slice(0, MAX_NAME - 20)}… (${createHash('sha1').update(name).digest('hex').slice(0, 12)})`;
+}
+
+/** The line of an object in the list. */
+export function rowOf(tracked: Tracked): LockRow {
+  const { report, at, expiresAt, leaseMs, heldSince, exact, waitedSince } = tracked;
+  const { name, kind, mode, verdict, holders, token, value, acquired } = report;
+  return {
+    name: shownName(name),
+    ...(name.length > MAX_NAME && { fullLength: name.length }),
+    kind,
+    ...(mode !== undefined && { mode }),
+    verdict: {
+      kind: verdict.kind,
+      sentence: verdict.sentence,
+      ...(verdict.endsAt !== undefined && { endsAt: verdict.endsAt }),
+    },
+    expiresAt,
+    leaseMs,
+    ...(heldSince !== undefined && { heldSince }),
+    ...(exact && { exact }),
+    waiters: waitersOf(report),
+    ...(waitedSince !== undefined && { waitedSince }),
+    ...(report.waiting !== undefined && { exactWait: true }),
+    holders: holders.slice(0, ROW_HOLDERS).map((one) => holderView(one, at)),
+    holderCount: holders.length,
+    ...(token !== undefined && { token }),
+    ...(value !== undefined && { value }),
+    ...(acquired !== undefined && { acquired }),
+  };
+}
+
+/** All about an object. */
+export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDetail {
+  const { report, at } = tracked;
+  const { key, holders, queue, permits, channels, waiting, verdict } = report;
+  const { circle } = verdict;
+  return {
+    ...rowOf(tracked),
+    key: key.slice(0, MAX_NAME),
+    holders: holders.slice(0, DETAIL_OWNERS).map((one) => holderView(one, at, tracked.callSites.get(one.owner))),
+    ...(queue !== undefined && { queue: queue.slice(0, DETAIL_OWNERS).map((one) => queuedView(one, at)) }),
+    ...(waiting !== undefined && { waiting: waitingView(waiting, tracked.waitedSince) }),
+    ...(circle !== undefined && {
+      circle: circle.map((link) => ({ ...link, name: shownName(link.name), waitsFor: shownName(link.waitsFor) })),
+    }),
+    ...(permits !== undefined && {
+      permits: permits
+        .slice(0, DETAIL_PERMITS)
+        .map(({ id, remainingMs }) => ({ id, endsAt: remainingMs === null ? null : at + remainingMs })),
+    }),
+    channels: channels.slice(0, MAX_CHANNELS).map((one) => ({ ...one, name: one.name.slice(0, MAX_NAME) })),
+    events,
+  };
+}
+
+/** The first of them has waited longest: as long as the line of the list says. */
+function waitingView(waiting: readonly WaitingProcess[], waitedSince: number | undefined): readonly WaitingProcess[] {
+  const [first, ...others] = waiting.slice(0, DETAIL_OWNERS);
+  return first === undefined ? [] : [{ ...first, since: waitedSince ?? first.since }, ...others];
+}
+
+function holderView(holder: HolderReport, at: number, callSite?: string): HolderView {
+  const { holdCount, mode, leasesMs, hold, waitsFor, silent, silentSince } = holder;
+  return {
+    ...ownerView(holder, at),
+    holdCount,
+    ...(hold !== undefined && { hold }),
+    ...(callSite !== undefined && { callSite }),
+    ...(waitsFor && { waitsFor: { ...waitsFor, name: shownName(waitsFor.name) } }),
+    ...(silent && { silent }),
+    ...(silentSince !== undefined && { silentSince }),
+    ...(mode !== undefined && { mode }),
+    ...(leasesMs !== undefined && {
+      endsAt: leasesMs.filter((one) => one !== -2).map((ms) => (ms < 0 ? null : at + ms)),
+    }),
+  };
+}
+
+function queuedView(waiter: WaiterReport, at: number): QueuedView {
+  const { remainingMs, listening } = waiter;
+  return { ...ownerView(waiter, at), keptUntil: remainingMs === null ? null : at + remainingMs, listening };
+}
+
+function ownerView({ owner, clientId, threadId, client, process }: OwnerReport, at: number): OwnerView {
+  const { connectedForMs, ...rest } = process;
+  return {
+    owner: owner.slice(0, MAX_NAME),
+    clientId,
+    threadId,
+    client,
+    process: { ...rest, ...(connectedForMs !== undefined && { connectedSince: at - connectedForMs }) },
+  };
+}

@@ -1,0 +1,140 @@
+import { mapName } from '../../config/validateName';
+import { type Diagnosis, error, ok, unknown, warning } from './findings';
+import type { Patient, ServerFacts } from './facts';
+import { BASE_RIGHTS, KIND_RIGHTS } from './neededRights';
+import type { ServerCheck } from './serverChecks';
+
+const ADVICE = 'give the user the rules of docs/security.md for the kinds that it uses';
+/** What a client needs that works without it, too, and what that costs. */
+const COSTS: Readonly<Record<string, string>> = {
+  '+client|setname': 'its connections have no names: an inspector cannot say whose a lock is',
+  '+info': 'it cannot see that a server still loads its data, nor whether it is another one than before',
+};
+const CLASSIC = ['publish', 'subscribe', 'unsubscribe'];
+/** A name that nobody uses. */
+const NO_NAME = 'ioredisson:doctor';
+
+/** What `ACL DRYRUN` says of one call: what is missing, if anything. */
+type Missing = 'command' | 'key' | 'channel' | 'arguments' | undefined;
+
+export const rights: ServerCheck = {
+  why: 'A right that is missing shows itself when the command is needed: at the first wait, or when a lock is given back.',
+  async examine(server, patient) {
+    const who = await server.ask('acl', ['WHOAMI']);
+    const user = 'value' in who ? String(who.value) : (patient.settings.username ?? 'default');
+    const examiner = new Examiner(server, user);
+    try {
+      return await examineUser(examiner, server, patient);
+    } catch (failure) {
+      const advice = 'use Redis 7 and allow the user acl|dryrun; or try each kind once as this user';
+      return unknown(`ACL DRYRUN: ${(failure as Error).message}`, advice);
+    }
+  },
+};
+
+async function examineUser(examiner: Examiner, server: ServerFacts, patient: Patient): Promise<Diagnosis> {
+  const { settings, name, isCluster } = patient;
+  const key = mapName(name ?? NO_NAME, settings.nameMapper);
+  const isSharded = isCluster && (await sharded(server, settings.shardedSubscriptionMode));
+  const replicated = ['sentinel', 'masterSlave', 'replicated'].includes(settings.topology.kind);
+  const base = [
+    BASE_RIGHTS.connection,
+    ...(replicated && settings.checkLockSyncedSlaves ? [BASE_RIGHTS.replicas] : []),
+    ...(isCluster ? [BASE_RIGHTS.cluster] : []),
+    ...(settings.database === 0 ? [] : ['select']),
+  ];
+  const missing = await examiner.commands(base.join(' ').split(' '), key);
+  const vital = missing.filter((right) => !(right in COSTS));
+  if (vital.length > 0) return error(`the user lacks ${vital.join(' ')}, which every client needs`, ADVICE);
+
+  const lacking: string[] = [];
+  let places = 0;
+  for (const [kind, needed] of Object.entries(KIND_RIGHTS)) {
+    const listens = needed.commands.includes('subscribe');
+    const own = needed.commands.filter((command) => !isSharded || !CLASSIC.includes(command));
+    const more = isCluster && listens ? BASE_RIGHTS[isSharded ? 'sharded' : 'classic'].split(' ') : [];
+    const commands = [...own, ...more];
+    const keys = await examiner.places((place) => ['eval', '', 1, place], needed.keys(key), '~');
+    const publish = isSharded ? 'spublish' : 'publish';
+    const channels = await examiner.places((place) => [publish, place, ''], needed.channels(key), '&');
+    places += keys.length + channels.length;
+    const all = [...(await examiner.commands(commands, key)), ...(name === undefined ? [] : [...keys, ...channels])];
+    if (all.length > 0) lacking.push(`${kind} (${all.join(' ')})`);
+  }
+  if (lacking.length > 0) {
+    const found = `the user lacks what these kinds need: ${lacking.join(', ')}`;
+    return lacking.length === Object.keys(KIND_RIGHTS).length ? error(found, ADVICE) : warning(found, ADVICE);
+  }
+  if (missing.length > 0) {
+    const found = missing.map((right) => `${right} (${COSTS[right]})`).join('; ');
+    return warning(`locks work, but the user lacks ${found}`, ADVICE);
+  }
+  if (places > 0 && name === undefined) {
+    const advice = 'check them with a name of yours: ioredisson doctor <name>';
+    return unknown('all commands are allowed; keys and channels are limited to patterns', advice);
+  }
+  return ok(
+    name === undefined ? 'all commands, keys and channels are allowed' : 'all that locks of that name need is allowed',
+  );
+}
+
+async function sharded(server: ServerFacts, mode: Patient['settings']['shardedSubscriptionMode']): Promise<boolean> {
+  return mode === 'ON' || (mode === 'AUTO' && 'value' in (await server.ask('pubsub', ['SHARDNUMSUB', '0'])));
+}
+
+/** Asks what a user may do. It throws where that cannot be asked. */
+class Examiner {
+  readonly #server: ServerFacts;
+  readonly #user: string;
+  readonly #known = new Map<string, Promise<boolean>>();
+
+  constructor(server: ServerFacts, user: string) {
+    this.#server = server;
+    this.#user = user;
+  }
+
+  /** @returns those that the user may not send, as rules */
+  async commands(commands: readonly string[], key: string): Promise<readonly string[]> {
+    const allowed = await Promise.all(
+      commands.map((command) => {
+        const known = this.#known.get(command) ?? this.#mayRun(command, key);
+        this.#known.set(command, known);
+        return known;
+      }),
+    );
+    return commands.filter((_command, i) => !allowed[i]).map((command) => `+${command}`);
+  }
+
+  /** `ACL DRYRUN` wants as many arguments as the command takes: it is asked with some of each number. */
+  async #mayRun(command: string, key: string): Promise<boolean> {
+    const rest = [key, 1, 1, 1];
+    const calls = [0, 1, 2, 3, 4].map((count) => [...command.split('|'), ...rest.slice(0, count)]);
+    const missing = await Promise.all(calls.map((call) => this.#ask(call)));
+    return missing.find((one) => one !== 'arguments') !== 'command';
+  }
+
+  /**
+   * @param callOf - a call about one of them
+   * @returns the keys or channels that the user may not use, as rules
+   */
+  async places(
+    callOf: (place: string) => readonly (string | number)[],
+    places: readonly string[],
+    sign: '~' | '&',
+  ): Promise<readonly string[]> {
+    const missing = await Promise.all(places.map((place) => this.#ask(callOf(place))));
+    return places.filter((_place, i) => missing[i] === 'key' || missing[i] === 'channel').map((place) => sign + place);
+  }
+
+  async #ask(call: readonly (string | number)[]): Promise<Missing> {
+    const reply = await this.#server.ask('acl', ['DRYRUN', this.#user, ...call]);
+    if ('refusal' in reply) {
+      if (/wrong number of arguments/.test(reply.refusal)) return 'arguments';
+      throw new Error(reply.refusal);
+    }
+    const text = String(reply.value);
+    if (text === 'OK') return undefined;
+    if (/\bkeys?\b/.test(text) && !/to run the/.test(text)) return 'key';
+    return /channel/.test(text) && !/to run the/.test(text) ? 'channel' : 'command';
+  }
+}

@@ -1,0 +1,221 @@
+import { mapName } from '../../config/validateName';
+import type { NameMapper } from '../../config/NameMapper';
+import {
+  describeLock,
+  describeNumber,
+  type HolderDraft,
+  type LockDraft,
+  type NumberDraft,
+  permitReports,
+  type WaiterDraft,
+} from './describe';
+import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
+import type { Kind } from '../../kinds/Kind';
+import { globTest, scanFilter } from './glob';
+import { peek } from './peek';
+import type { KeyReader, RedisView } from './RedisView';
+import type { ObjectReport } from './reports';
+
+/** What Redis tells of an object; who its owners are is not looked up yet. */
+export interface ObjectDraft extends Omit<ObjectReport, 'verdict' | 'holders' | 'queue' | 'heldSince'> {
+  readonly holders: readonly HolderDraft[];
+  readonly queue?: readonly WaiterDraft[];
+  /** When it was read, in ms since 1970. */
+  readonly readAt: number;
+}
+
+/** What a page of the keys brought. */
+export interface DraftPage {
+  readonly drafts: readonly ObjectDraft[];
+  /** Whether every key has been seen once (more). */
+  readonly last: boolean;
+}
+
+type Read = { readonly lock: LockDraft } | { readonly number: NumberDraft };
+
+/** So many keys are read at once: a batch of commands and their replies keeps nobody else waiting for long. */
+const BATCH = 100;
+/** So many batches are on their way at a time. */
+const BATCHES = 4;
+/** What is no lock is looked at so often. */
+const LOOKS = 10;
+/** Keys that lead to the name of an object. */
+const QUEUE = patternOf(KINDS.fair.keysOf('').queue);
+const PERMITS = patternOf(KINDS.permit.keysOf('').permits);
+/** What the names of keys begin with that are part of an object, or of one of Java. */
+const PARTS = ['redisson_unlock_latch:', ...ALL_KINDS.flatMap(partsOf)];
+const READ_HOLD = /:rwlock_timeout:\d+$/s;
+
+/**
+ * Reads the objects that keys belong to. Changes nothing, and asks for no key but those it is shown. Keys that its user
+ * has no right to are passed over.
+ */
+export class ObjectReader {
+  readonly #redis: RedisView;
+  readonly #mapper: NameMapper;
+
+  constructor(redis: RedisView, mapper: NameMapper) {
+    this.#redis = redis;
+    this.#mapper = mapper;
+  }
+
+  /**
+   * All objects, a page of the keyspace at a time, for ever: after the last page the first comes again. Numbers that
+   * nobody waits for are left out: any counter looks like that.
+   */
+  async *pages(pattern?: string): AsyncGenerator<DraftPage, never> {
+    const matches = pattern === undefined ? () => true : globTest(pattern);
+    // The keys around a lock have its name in them.
+    const scan = this.#redis.pages(pattern === undefined ? undefined : scanFilter(pattern));
+    for (;;) {
+      const { keys, last } = (await scan.next()).value;
+      const read = await inBatches(keys, async (batch) => {
+        const peeked = await peek(this.#redis, batch);
+        return this.#readAll(peeked, await this.#candidates(peeked, batch));
+      });
+      yield { drafts: read.filter(({ kind, name }) => kind !== 'number' && matches(name)), last };
+    }
+  }
+
+  /** One object, as fully as possible. @param name - valid */
+  async one(name: string): Promise<ObjectDraft> {
+    const key = mapName(name, this.#mapper);
+    let draft: ObjectDraft | undefined;
+    let nothing: ObjectDraft | undefined;
+    // A lock may change hands while we look: it is foreign data only if that is what it is each time.
+    for (let look = 0; draft === undefined && nothing?.kind !== 'none' && look < LOOKS; look++) {
+      const type = (await this.#redis.read('type', key)) as string;
+      [draft] = await this.#readAll(this.#redis, new Map([[key, type]]));
+      if (draft === undefined) nothing = await this.#noObject(name, key);
+    }
+    if (draft === undefined) return nothing!;
+    if (draft.kind !== 'permitExpirableSemaphore') return draft;
+    return { ...draft, permits: await permitReports(this.#redis, key) };
+  }
+
+  /** Reads locks once more. @returns those that are still there */
+  async again(drafts: readonly ObjectDraft[]): Promise<readonly ObjectDraft[]> {
+    return inBatches(drafts, async (batch) => {
+      const keys = batch.map(({ key }) => key);
+      const peeked = await peek(this.#redis, keys);
+      const types = await Promise.all(keys.map(async (key) => [key, await peeked.typeOf(key)] as const));
+      return this.#readAll(peeked, new Map(types));
+    });
+  }
+
+  /** What is not there, or is something else. Asked again: a lock may have been released while we looked. */
+  async #noObject(name: string, key: string): Promise<ObjectDraft> {
+    const asked = [this.#redis.read('type', key), this.#redis.read('pttl', key)];
+    const [type, ttlMs] = await Promise.all(asked);
+    const nothing = { name, key, holders: [], waiters: 0, channels: [], readAt: Date.now() };
+    if (type === 'none') return { ...nothing, kind: 'none', ttlMs: -2 };
+    return { ...nothing, kind: 'other', ttlMs: Number(ttlMs) };
+  }
+
+  /** The keys of the objects that these keys belong to, with their types. */
+  async #candidates(redis: KeyReader, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const types = await Promise.all(keys.map((key) => redis.typeOf(key)));
+    const found = new Map<string, string>();
+    const parts: Promise<readonly [key: string, type: string]>[] = [];
+    for (const [i, key] of keys.entries()) {
+      const type = types[i]!;
+      if ((type === 'hash' || type === 'string') && !isPart(key)) found.set(key, type);
+      const around = type === 'list' ? QUEUE.exec(key) : type === 'zset' ? PERMITS.exec(key) : null;
+      if (around !== null) parts.push(this.#owner(around[1]!, type === 'list' ? 'hash' : 'string'));
+    }
+    for (const [key, type] of await Promise.all(parts)) found.set(key, type);
+    for (const key of found.keys()) if (!this.#isOurs(key)) found.delete(key);
+    return found;
+  }
+
+  /** The object that a part, `{name}` or a name with braces of its own, belongs to: its key and type. */
+  async #owner(part: string, type: string): Promise<readonly [key: string, type: string]> {
+    const inner = /^\{([^{]+)\}$/s.exec(part)?.[1] ?? part;
+    const [ofInner, ofPart] = await Promise.all([this.#redis.typeOf(inner), this.#redis.typeOf(part)]);
+    return ofInner !== type && ofPart === type ? [part, ofPart] : [inner, ofInner];
+  }
+
+  /** Whether the mapper can have made it: keys without its prefix are somebody else's. */
+  #isOurs(key: string): boolean {
+    const name = this.#mapper.unmap(key);
+    return name !== '' && this.#mapper.map(name) === key;
+  }
+
+  /** Reads the objects of keys. @param types - the keys, and what Redis says they are */
+  async #readAll(redis: KeyReader, types: ReadonlyMap<string, string>): Promise<readonly ObjectDraft[]> {
+    if (types.size === 0) return [];
+    const asked = [...types].map(([key, type]) => read(redis, key, type));
+    const found = (await Promise.all(asked)).filter((one) => one !== undefined);
+    const readAt = Date.now();
+    const channels = found.flatMap((one) => ('lock' in one ? one.lock : one.number).channelNames);
+    const subscribers = await this.#redis.subscribers(channels);
+    return found.map((one) => {
+      const draft = 'lock' in one ? this.#lock(one.lock, subscribers) : this.#number(one.number, subscribers);
+      return { ...draft, readAt };
+    });
+  }
+
+  #lock(read: LockDraft, subscribers: ReadonlyMap<string, number> | undefined): Omit<ObjectDraft, 'readAt'> {
+    const { queued, channelNames, ...lock } = read;
+    const channels = channelNames.map((name) => ({ name, subscribers: subscribers?.get(name) ?? 0 }));
+    const name = this.#mapper.unmap(lock.key);
+    const listening = channels.reduce((sum, channel) => sum + channel.subscribers, 0);
+    if (lock.kind !== 'fair') return { name, ...lock, waiters: listening, channels };
+    // Where nobody knows, none is said to be gone.
+    const isHeard = (i: number): boolean => subscribers === undefined || channels[i]!.subscribers > 0;
+    const queue = queued.map((one, i) => ({ ...one, listening: isHeard(i) }));
+    return { name, ...lock, waiters: queue.length, queue, channels };
+  }
+
+  #number(read: NumberDraft, subscribers: ReadonlyMap<string, number> | undefined): Omit<ObjectDraft, 'readAt'> {
+    const { channelNames, acquired, key, ttlMs, value } = read;
+    const [semaphore, latch] = channelNames.map((name) => ({ name, subscribers: subscribers?.get(name) ?? 0 })) as [
+      ObjectReport['channels'][number],
+      ObjectReport['channels'][number],
+    ];
+    const base = { name: this.#mapper.unmap(key), key, ttlMs, holders: [], value };
+    const ofSemaphore = { ...base, waiters: semaphore.subscribers, channels: [semaphore] };
+    if (acquired !== undefined) return { ...ofSemaphore, kind: 'permitExpirableSemaphore', acquired };
+    if (semaphore.subscribers > 0) return { ...ofSemaphore, kind: 'semaphore' };
+    if (latch.subscribers > 0)
+      return { ...base, kind: 'countDownLatch', waiters: latch.subscribers, channels: [latch] };
+    return { ...base, kind: 'number', waiters: 0, channels: [] };
+  }
+}
+
+/** Reads many things, a few batches at a time. */
+async function inBatches<T, R>(all: readonly T[], readBatch: (batch: T[]) => Promise<readonly R[]>): Promise<R[]> {
+  const found: R[] = [];
+  for (let i = 0; i < all.length; i += BATCH * BATCHES) {
+    const some = all.slice(i, i + BATCH * BATCHES);
+    const batches = Array.from({ length: Math.ceil(some.length / BATCH) }, (_, n) =>
+      some.slice(n * BATCH).slice(0, BATCH),
+    );
+    found.push(...(await Promise.all(batches.map(readBatch))).flat());
+  }
+  return found;
+}
+
+async function read(redis: KeyReader, key: string, type: string): Promise<Read | undefined> {
+  if (type === 'string') {
+    const number = await describeNumber(redis, key);
+    return number && { number };
+  }
+  if (type !== 'hash' && type !== 'none') return undefined;
+  const lock = await describeLock(redis, key, type);
+  return lock && { lock };
+}
+
+/** The pattern of a key around an object. @param key - that of an empty name */
+function patternOf(key: string): RegExp {
+  return new RegExp(`^${key.replace('{}', '(.*)')}$`, 's');
+}
+
+function partsOf(kind: Kind): readonly string[] {
+  const around = Object.entries(kind.keysOf('', '')).filter(([role]) => !role.startsWith('channel'));
+  return around.map(([, key]) => key.split('{}')[0]!).filter((begin) => begin !== '');
+}
+
+function isPart(key: string): boolean {
+  return READ_HOLD.test(key) || PARTS.some((begin) => key.startsWith(begin));
+}

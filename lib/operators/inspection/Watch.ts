@@ -1,0 +1,159 @@
+import { callListener } from '../../util/listeners';
+import { runOutside } from '../../util/outside';
+import type { ObjectReport, WatchEvent, WatchListener } from './reports';
+import { historyOf, isOther, type Sighting } from './sightings';
+
+/** So many objects are watched at most. */
+const MAX_WATCHED = 50_000;
+
+/** What one look brought. */
+export interface Look {
+  readonly reports: readonly ObjectReport[];
+  readonly truncated: boolean;
+}
+
+/** Looks at everything, given what was seen before. @param limit - of the objects that are brought */
+export type LookAround = (before: ReadonlyMap<string, Sighting>, limit: number) => Promise<Look>;
+
+/**
+ * One poll for all listeners.
+ *
+ * States: idle -> polling while there are listeners -> idle ...; closed.
+ */
+export class Watch {
+  readonly #look: LookAround;
+  readonly #listeners = new Map<symbol, { readonly listener: WatchListener; readonly interval: number }>();
+  #seen: ReadonlyMap<string, Sighting> = new Map();
+  #complete = false;
+  #truncated = false;
+  #outage: Error | undefined;
+  #polling = false;
+  #closed = false;
+  /** Ends the pause between two looks. */
+  #wake: (() => void) | undefined;
+
+  constructor(look: LookAround) {
+    this.#look = look;
+  }
+
+  /** @returns what removes the listener */
+  add(listener: WatchListener, interval: number): () => void {
+    const id = Symbol();
+    this.#listeners.set(id, { listener, interval });
+    runOutside(() => {
+      if (this.#complete) queueMicrotask(() => this.#listeners.has(id) && this.#welcome(listener));
+      this.#wake?.();
+      if (!this.#polling) void this.#poll();
+    });
+    return () => {
+      this.#listeners.delete(id);
+      if (this.#listeners.size === 0) this.#wake?.();
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#listeners.clear();
+    this.#wake?.();
+  }
+
+  #welcome(listener: WatchListener): void {
+    const added = [...this.#seen.values()].map(({ report }) => report);
+    const at = Date.now();
+    tell(listener, {
+      kind: 'changes',
+      at,
+      added,
+      changed: [],
+      removed: [],
+      complete: true,
+      truncated: this.#truncated,
+    });
+    if (this.#outage !== undefined) tell(listener, { kind: 'outage', at, error: this.#outage });
+  }
+
+  async #poll(): Promise<void> {
+    this.#polling = true;
+    while (this.#listeners.size > 0 && !this.#closed) {
+      const startedAt = performance.now();
+      try {
+        const look = await this.#look(this.#seen, MAX_WATCHED);
+        if (this.#closed) break;
+        this.#saw(look);
+      } catch (error) {
+        if (this.#closed) break;
+        this.#troubled(error as Error);
+      }
+      await this.#pause(startedAt);
+    }
+    this.#polling = false;
+    // Nobody looks any more: what was seen gets old.
+    this.#seen = new Map();
+    this.#complete = false;
+    this.#outage = undefined;
+    if (this.#listeners.size > 0 && !this.#closed) void this.#poll();
+  }
+
+  /** Until it is time for the next look; a listener that comes or goes may change that. */
+  async #pause(startedAt: number): Promise<void> {
+    const took = performance.now() - startedAt;
+    for (;;) {
+      if (this.#closed || this.#listeners.size === 0) return;
+      const interval = Math.min(...[...this.#listeners.values()].map((one) => one.interval));
+      const rest = startedAt + Math.max(interval, 2 * took) - performance.now();
+      if (rest <= 0) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, rest).unref();
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#wake = undefined;
+    }
+  }
+
+  #saw({ reports, truncated }: Look): void {
+    const at = Date.now();
+    if (this.#outage !== undefined) {
+      this.#outage = undefined;
+      this.#tellAll({ kind: 'recovered', at });
+    }
+    const added: ObjectReport[] = [];
+    const changed: ObjectReport[] = [];
+    const seen = new Map<string, Sighting>();
+    for (const report of reports) {
+      const before = this.#seen.get(report.key);
+      const isNews = before === undefined || isOther(before, report, at);
+      // What was told last is what the next look is compared with.
+      const told = isNews ? { report, at } : { report: before.report, at: before.at };
+      seen.set(report.key, { ...told, ...historyOf(before, report, at) });
+      if (before === undefined) added.push(report);
+      else if (isNews) changed.push(report);
+    }
+    const removed = [...this.#seen.values()]
+      .map(({ report: { name, key } }) => ({ name, key }))
+      .filter(({ key }) => !seen.has(key));
+    const isFirst = !this.#complete;
+    const isOtherSize = truncated !== this.#truncated;
+    this.#seen = seen;
+    this.#complete = true;
+    this.#truncated = truncated;
+    if (!isFirst && !isOtherSize && added.length + changed.length + removed.length === 0) return;
+    this.#tellAll({ kind: 'changes', at, added, changed, removed, complete: true, truncated });
+  }
+
+  #troubled(error: Error): void {
+    const isNew = this.#outage?.message !== error.message;
+    this.#outage = error;
+    if (isNew) this.#tellAll({ kind: 'outage', at: Date.now(), error });
+  }
+
+  #tellAll(event: WatchEvent): void {
+    for (const { listener } of [...this.#listeners.values()]) tell(listener, event);
+  }
+}
+
+function tell(listener: WatchListener, event: WatchEvent): void {
+  callListener('A watch listener', () => listener(event));
+}

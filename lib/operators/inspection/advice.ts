@@ -1,0 +1,45 @@
+import type { Verdict, VerdictKind } from './reports';
+
+/** The page that says what to do, with a section for each verdict: its heading is the verdict. */
+export const RUNBOOK = 'https://github.com/OWNER/ioredisson/blob/main/docs/something-hangs.md';
+
+/** What to do first, in one sentence for a person; nothing where nothing is to be done. */
+const ADVICE: Readonly<Record<string, string>> = {
+  'holder-gone':
+    'Look whether that process still runs: if it is only cut off from Redis, it goes on with its work, and will work beside ' +
+    'the next holder. If it has ended, wait until the lock ends, and find out why it ended (with the option atLeast it leaves ' +
+    'the lock behind on purpose).',
+  'not-renewed':
+    'Look at that process: is it stopped (SIGSTOP, a debugger), or its event loop blocked? The lock ends by itself, then and ' +
+    'not before. If the process goes on after that, it may work beside the next holder for a moment: if in doubt, kill it ' +
+    'first.',
+  'no-expiry': 'Ask who set it. It stays until somebody releases it: by force, if nobody is there any more.',
+  'wrong-type': 'Give the lock, or the other data, another name.',
+  stuck:
+    'Look at what that process does. If it makes no progress, restart it: its lock ends at most one lease later, and so does ' +
+    'everything else that it holds.',
+  'dead-lock':
+    'Restart one of these processes, the one whose work is easier to repeat: the others go on at most one lease later. Then ' +
+    'take the locks in one order everywhere.',
+};
+
+const ITSELF =
+  'Restart that process: its locks end at most one lease later. Then mend the code: a section must not wait for what it, or ' +
+  'the section around it, has already.';
+
+const ONE_PROCESS =
+  'Restart that process: its locks end at most one lease later. Then take the locks in one order everywhere.';
+
+/**
+ * @param waits - whether somebody waits behind it
+ * @param circle - of a dead-lock
+ */
+export function adviceOf(verdict: VerdictKind, waits: boolean, circle: Verdict['circle'] = []): string {
+  if (verdict === 'held' && waits)
+    return 'If it takes longer than usual, look at what the named process does. It is called stuck when somebody has waited for 30 s.';
+  if (verdict === 'dead-lock' && circle.length === 1) return ITSELF;
+  // Where a circle is in one process, there is no choice.
+  const processes = new Set(circle.map(({ host, pid }) => `${host} ${pid}`));
+  if (verdict === 'dead-lock' && processes.size === 1) return ONE_PROCESS;
+  return ADVICE[verdict] ?? '';
+}

@@ -1,0 +1,60 @@
+import type { HolderDraft, WaiterDraft } from './describe';
+import type { ObjectDraft, ObjectReader } from './ObjectReader';
+import { ofChanged } from './Processes';
+import type { ProcessReport } from './reports';
+import type { Unjudged } from './verdict';
+
+type ProcessOf = (owner: HolderDraft | WaiterDraft) => ProcessReport;
+
+/** A draft whose owners have their processes. */
+export type Identified = Unjudged & { readonly readAt: number };
+
+/**
+ * Drafts with the processes of their owners. That a holder is gone is only said of one that still has the lock after it
+ * was seen not to be connected: who gives a lock back and ends is not gone. What is gone itself is left out.
+ */
+export async function identify(
+  drafts: readonly ObjectDraft[],
+  processOf: ProcessOf,
+  reader: ObjectReader,
+): Promise<readonly Identified[]> {
+  const first = drafts.map((draft) => identified(draft, processOf));
+  const doubtful = drafts.filter((_draft, i) => first[i]!.holders.some(({ process }) => process.connected === false));
+  if (doubtful.length === 0) return first;
+  const again = new Map((await reader.again(doubtful)).map((draft) => [draft.key, draft]));
+  const isDoubtful = new Set(doubtful);
+  const result: Identified[] = [];
+  for (const [i, draft] of drafts.entries()) {
+    if (!isDoubtful.has(draft)) result.push(first[i]!);
+    const now = isDoubtful.has(draft) ? again.get(draft.key) : undefined;
+    if (now === undefined) continue;
+    const holders = new Set(draft.holders.map(({ owner }) => owner));
+    const waiters = new Set(draft.queue?.map(({ owner }) => owner));
+    result.push(
+      identified(now, (one) =>
+        ('holdCount' in one ? holders : waiters).has(one.owner) ? processOf(one) : ofChanged(processOf(one)),
+      ),
+    );
+  }
+  return result;
+}
+
+function identified(draft: ObjectDraft, processOf: ProcessOf): Identified {
+  const add = <T extends HolderDraft | WaiterDraft>(owner: T): T & { readonly process: ProcessReport } => {
+    const process = processOf(owner);
+    // Its connection tells more than its thread id.
+    const isNode = process.connected !== 'unknown' && !process.java;
+    return { ...owner, ...(isNode && { client: 'node' as const }), process };
+  };
+  const { holders, queue } = draft;
+  return {
+    ...(draft as Omit<ObjectDraft, 'queue'>),
+    holders: holders.map(add),
+    ...(queue && { queue: queue.map(add) }),
+  };
+}
+
+/** What is left of a ttl after so many ms. */
+export function aged(ttlMs: number, ms: number): number {
+  return ttlMs < 0 ? ttlMs : Math.max(0, Math.round(ttlMs - ms));
+}

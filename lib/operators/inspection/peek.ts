@@ -1,0 +1,107 @@
+import { CommandError } from '../../errors';
+import { KINDS } from '../../kinds/allKinds';
+import { defineScript, lua } from '../../scripts/Script';
+import type { KeyReader, RedisView } from './RedisView';
+
+/** Names of one script are no longer than this together, in characters. */
+const MAX_NAMES = 200_000;
+const PER_KEY = 4;
+
+/**
+ * What most objects can be told by, of many keys at once. A read that is refused answers false: it is made again alone.
+ * Changes nothing. For servers that are no cluster: the keys are in no slot, and no KEYS, since one that our user may
+ * not see would refuse all.
+ *
+ * KEYS: none. ARGV: for each key itself, and its queue, token and permits. Output for each: its type, then of a hash
+ * PTTL, EXISTS of queue and token, and the first page of HSCAN; of a string PTTL, 21 bytes, and ZCARD of its permits.
+ */
+export const peekAtKeys = defineScript({
+  name: 'inspection.peek',
+  keys: [],
+  lua: lua`
+local function ask(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) == 'table' and reply['err'] then return false end
+  return reply
+end
+local found = {}
+for i = moreArgs + 1, #ARGV, 4 do
+  local key = ARGV[i]
+  local kind = ask('type', key)
+  if kind then kind = kind['ok'] end
+  if kind == 'hash' then
+    local around = ask('exists', ARGV[i + 1], ARGV[i + 2])
+    found[#found + 1] = {kind, ask('pttl', key), around, ask('hscan', key, '0', 'COUNT', '10')}
+  elseif kind == 'string' then
+    found[#found + 1] = {kind, ask('pttl', key), ask('getrange', key, '0', '20'), ask('zcard', ARGV[i + 3])}
+  else
+    found[#found + 1] = {kind}
+  end
+end
+return found
+`,
+  decode: (reply) => reply as (string | number | null | [string, string[]])[][],
+});
+
+/**
+ * Reads what most keys can be told by in few commands.
+ * @returns reads of these keys; what was not read before is read when it is asked for
+ */
+export async function peek(redis: RedisView, keys: readonly string[]): Promise<KeyReader> {
+  if (redis.isCluster || redis.refusesScripts) return redis;
+  const known = new Map<string, unknown>();
+  for (let from = 0; from < keys.length;) {
+    const batch: string[] = [];
+    let length = 0;
+    do {
+      const key = keys[from++]!;
+      length += PER_KEY * key.length;
+      batch.push(key);
+    } while (from < keys.length && length < MAX_NAMES);
+    if (!(await peekAtSome(redis, batch, known))) return redis;
+  }
+  return {
+    executor: redis.executor,
+    read(command, key, ...args) {
+      const value = known.get(nameOf(command, key));
+      return value === undefined ? redis.read(command, key, ...args) : Promise.resolve(value);
+    },
+    typeOf(key) {
+      const type = known.get(nameOf('type', key));
+      return type === undefined ? redis.typeOf(key) : Promise.resolve(type as string);
+    },
+  };
+}
+
+/** @returns whether our user may run scripts */
+async function peekAtSome(redis: RedisView, keys: readonly string[], known: Map<string, unknown>): Promise<boolean> {
+  const names = keys.map((key) => [
+    key,
+    KINDS.fair.keysOf(key).queue,
+    KINDS.fenced.keysOf(key).token,
+    KINDS.permit.keysOf(key).permits,
+  ]);
+  try {
+    const answers = await redis.executor.run(peekAtKeys, {}, {}, { moreArgs: names.flat() });
+    for (const [i, [key, queue, , permits]] of names.entries()) {
+      const [type, ttl, third, fourth] = answers[i] ?? [];
+      // A refusal answers null.
+      const note = (command: string, of: string, value: unknown): void => {
+        if (value !== null && value !== undefined) known.set(nameOf(command, of), value);
+      };
+      note('type', key!, type);
+      note('pttl', key!, ttl);
+      note(type === 'hash' ? 'exists' : 'getrange', type === 'hash' ? queue! : key!, third);
+      note(type === 'hash' ? 'hscan' : 'zcard', type === 'hash' ? key! : permits!, fourth);
+    }
+    return true;
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    redis.refusesScripts = true;
+    return false;
+  }
+}
+
+function nameOf(command: string, key: string): string {
+  return `${command} ${key}`;
+}

@@ -1,0 +1,171 @@
+import { readableTime } from '../../util/readableTime';
+import type { HolderReport, ObjectReport, UnknownReason, Verdict } from './reports';
+
+/** What a verdict is made of beside the report. */
+export interface VerdictFacts {
+  /** When the report was true, in ms since 1970. */
+  readonly now: number;
+  /** The ttl that a watchdog was seen to renew it to, in ms, if that was seen: the timeout of the holder is not in Redis. */
+  readonly renewedTo: number | undefined;
+}
+
+/** A report without its verdict. */
+export type Unjudged = Omit<ObjectReport, 'verdict' | 'heldSince'>;
+
+/** A renewal may be so much late, as a part of the watchdog's timeout: a busy process is not a stuck one. */
+const LATE = 1 / 4;
+
+/** Says what the data of an object come to. */
+export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
+  switch (report.kind) {
+    case 'none':
+      return { kind: 'free', sentence: 'Nothing is held by that name.' };
+    case 'other':
+      return { kind: 'wrong-type', sentence: 'The key holds data that are no lock or synchronizer.' };
+    case 'lock':
+    case 'fair':
+    case 'fenced':
+    case 'readWrite':
+    case 'group':
+      return ofLock(report, facts);
+    case 'semaphore':
+      return Number(report.value) > 0
+        ? { kind: 'free', sentence: `${amount(report.value, 'permit')} left; ${waiting(report)}.` }
+        : { kind: 'held', sentence: `No permit is left; ${waiting(report)}. ${whoHasPermits(report)}` };
+    case 'permitExpirableSemaphore':
+      return ofPermits(report);
+    case 'countDownLatch':
+      return Number(report.value) > 0
+        ? { kind: 'held', sentence: `The latch is closed: ${amount(report.value, 'count')} to go; ${waiting(report)}.` }
+        : { kind: 'free', sentence: 'The latch is open.' };
+    case 'number':
+      return {
+        kind: 'free',
+        sentence: 'A number that nobody waits for: a semaphore, a latch, or any counter; they look alike.',
+      };
+  }
+}
+
+/** Only their clients know, and only those that give them back through a hold. */
+function whoHasPermits({ holders }: Unjudged): string {
+  if (holders.length === 0)
+    return 'Who has them is not in Redis, and no process that can be asked has had one for 5 s.';
+  return 'The holders that are shown have told so themselves; there may be others.';
+}
+
+function ofPermits(report: Unjudged): Verdict {
+  const out = report.acquired ?? 0;
+  const withoutLease = report.permits?.filter(({ remainingMs }) => remainingMs === null).length ?? 0;
+  const forever = withoutLease === 0 ? '' : ` ${withoutLease} of them without a lease: they end only when given back.`;
+  const who = out > 0 && (report.waiters > 0 || report.holders.length > 0) ? ` ${whoHasPermits(report)}` : '';
+  const sentence = `${amount(out, 'permit')} out, ${report.value} left; ${waiting(report)}.${forever}${who}`;
+  return { kind: Number(report.value) > 0 ? 'free' : 'held', sentence };
+}
+
+function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
+  const { holders, ttlMs, waiters } = report;
+  if (holders.length === 0) {
+    const queue = report.kind === 'fair' && waiters > 0 ? `, ${waiters} in its queue` : '';
+    return { kind: 'free', sentence: `Nobody holds it${queue}.` };
+  }
+  const who = whoseOf(holders);
+  if (ttlMs === -1) {
+    const end = 'it has no expiry, so it stays held until somebody releases it';
+    return { kind: 'no-expiry', sentence: `${who.text}, and ${end}.` };
+  }
+  const ends = { endsAt: Math.round(facts.now + Math.max(ttlMs, 0)) };
+  const when = `in ${readableTime(Math.max(ttlMs, 0))}, at ${new Date(ends.endsAt).toISOString().slice(0, 19)}Z`;
+  if (who.allGone) {
+    const back = holders.length === 1 ? 'it' : 'one';
+    return { kind: 'holder-gone', sentence: `${who.text}. It ends ${when}, unless ${back} comes back.`, ...ends };
+  }
+  // Whoever renews it does so when a third of the timeout has passed.
+  if (facts.renewedTo !== undefined && ttlMs < facts.renewedTo * (2 / 3 - LATE)) {
+    const why = 'it was renewed before, and is no more: its event loop is blocked, or the process is stopped';
+    return {
+      kind: 'not-renewed',
+      sentence: `${who.text}, but ${why}. It ends ${when}, unless it is renewed.`,
+      ...ends,
+    };
+  }
+  return { kind: 'held', sentence: `${who.text}${endText(holders, when)}`, ...ends };
+}
+
+/** How it ends, as far as its holders have said. */
+function endText(holders: readonly HolderReport[], when: string): string {
+  const leases = holders.map(({ hold }) => hold?.leaseMs);
+  if (leases.every((lease) => lease === -1)) {
+    return ` and renewed: it ends when it is released, or ${when}, if nobody renews it any more.`;
+  }
+  if (leases.every((lease) => lease !== undefined && lease !== null && lease > 0)) return `. Its lease ends ${when}.`;
+  return `; it ends ${when}, unless ${holders.every(isDetached) ? 'its ticket is attached' : 'it is renewed'}.`;
+}
+
+/** Who has it, and whether they are there. */
+function whoseOf(holders: readonly HolderReport[]): { readonly text: string; readonly allGone: boolean } {
+  const states = holders.map(({ process }) => process);
+  const gone = states.filter(({ connected }) => connected === false).length;
+  const there = states.filter(({ connected }) => connected === true).length;
+  const allGone = gone === holders.length;
+  const one = holders.length === 1;
+  const { host, pid } = states[0]!;
+  const name = host === undefined ? '' : `process ${pid} on ${host}`;
+  const subject = one ? 'its holder' : `its ${holders.length} holders`;
+  if (allGone) {
+    const whose = one && name !== '' ? `, ${name},` : '';
+    const unknown = one && name === '' ? '; which process it was is not in Redis' : '';
+    return {
+      text: `Held, but ${subject}${whose} ${one ? 'is' : 'are'} not connected to Redis: ended, or cut off${unknown}`,
+      allGone,
+    };
+  }
+  if (one && there === 1 && name !== '' && (holders[0]!.hold !== undefined || holders[0]!.silent === true)) {
+    return { text: `Held by ${name}, which is connected`, allGone };
+  }
+  if (there === holders.length) return { text: `Held, and ${subject} ${one ? 'is' : 'are'} connected`, allGone };
+  if (!one) {
+    const parts = [`${there} connected`, `${gone} not connected`, `${holders.length - there - gone} unknown`];
+    return { text: `Held by ${holders.length} (${parts.filter((part) => !part.startsWith('0')).join(', ')})`, allGone };
+  }
+  if (holders.every(isDetached)) {
+    const why = 'its ticket was not attached yet, or its work has ended and it is kept on (run --at-least)';
+    return { text: `Held, and no process has it: ${why}`, allGone };
+  }
+  return {
+    text: `Held; whether its holder is connected is unknown (${reasonText(states[0]?.unknownBecause ?? 'denied')})`,
+    allGone,
+  };
+}
+
+function isDetached({ process }: HolderReport): boolean {
+  return process.unknownBecause === 'detached';
+}
+
+function reasonText(reason: UnknownReason): string {
+  switch (reason) {
+    case 'java':
+      return 'a thread id as Java has them, and no connection of this package: Redisson for Java, or an explicit id';
+    case 'other-names':
+      return 'it may be one of the connections with a name of their own: another program, or one with the option clientName';
+    case 'unnamed':
+      return 'it may be one of the connections without a name: another program, or a user that may not run CLIENT SETNAME';
+    case 'ambiguous':
+      return 'several processes claim its client id';
+    case 'just-changed':
+      return 'it has changed hands just now';
+    case 'detached':
+      return 'it was detached, and its ticket was not attached yet';
+    case 'foreign':
+      return 'it is no owner as Redisson writes them';
+    case 'denied':
+      return 'CLIENT LIST is denied, or a server did not answer it';
+  }
+}
+
+function waiting({ waiters }: Unjudged): string {
+  return waiters === 0 ? 'nobody waits' : `${waiters} ${waiters === 1 ? 'connection waits' : 'connections wait'}`;
+}
+
+function amount(value: number | string | undefined, what: string): string {
+  return `${value ?? 0} ${what}${Number(value) === 1 ? '' : 's'}`;
+}

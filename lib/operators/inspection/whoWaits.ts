@@ -1,0 +1,243 @@
+import { readableTime } from '../../util/readableTime';
+import type { ClientAnswer, ClientHold, ClientWait, HeldAround, HeldByWaiter } from '../../introspection/wire';
+import type { Survey } from './Asker';
+import type { CircleLink, HolderReport, ObjectReport, Verdict, WaitingProcess } from './reports';
+import type { History } from './sightings';
+import type { Unjudged } from './verdict';
+
+/** A wait and a hold are stuck if both are at least so old, in ms. */
+const STUCK_MS = 30_000;
+/** A client that has held something for so long, in ms, listens for questions, unless its event loop is blocked. */
+const LISTENS_MS = 15_000;
+/** A wait is part of a dead-lock only if it has lasted so long, in ms: clients answer one after the other. */
+const SETTLED_MS = 1_000;
+/** What others than the known holders may give, so that a circle through it is no certain dead-lock. */
+const SHARED: ReadonlySet<ClientWait['kind']> = new Set(['semaphore', 'permit', 'latch']);
+
+/** Somebody holds `held` and waits for `wait.key`. */
+interface Blocked {
+  readonly client: ClientAnswer;
+  readonly held: HeldByWaiter;
+  readonly wait: ClientWait;
+}
+
+/** A thing of a client. */
+type Of<T> = readonly [client: ClientAnswer, thing: T];
+
+/** Whether it has permits, of which only their clients know who has them. */
+export function hasPermits(kind: ObjectReport['kind']): boolean {
+  return kind === 'semaphore' || kind === 'permitExpirableSemaphore';
+}
+
+/** How many wait: callers where their processes have said so, else connections, or the queue of a fair lock. */
+export function waitersOf({ waiters, waiting = [] }: Pick<ObjectReport, 'waiters' | 'waiting'>): number {
+  const callers = waiting.reduce((sum, one) => sum + one.callers, 0);
+  return waiters === 0 ? 0 : Math.max(waiters, callers);
+}
+
+/**
+ * What the answers of the clients tell of all objects: who waits, and who waits for whom.
+ */
+export class WhoWaits {
+  readonly #silent: ReadonlyMap<string, number>;
+  readonly #listening: ReadonlySet<string>;
+  /** When it was made, in ms since 1970. */
+  readonly #at = Date.now();
+  /** By the key of the object. */
+  readonly #holds = new Map<string, Of<ClientHold>[]>();
+  readonly #waits = new Map<string, Of<ClientWait>[]>();
+  /** By the key of what is held meanwhile. */
+  readonly #blocked = new Map<string, Blocked[]>();
+
+  constructor({ answers, silent, listening }: Survey) {
+    this.#silent = silent;
+    this.#listening = listening;
+    for (const client of answers) {
+      for (const hold of client.holds) add(this.#holds, hold.key, [client, hold]);
+      for (const wait of client.waits) {
+        add(this.#waits, wait.key, [client, wait]);
+        if (wait.waitedMs < SETTLED_MS) continue;
+        for (const held of wait.holding) add(this.#blocked, held.key, { client, held, wait });
+      }
+    }
+  }
+
+  /** What the clients say of an object: its holders, with what they say, and the processes that wait. */
+  about({ key, kind, holders }: Unjudged): Pick<ObjectReport, 'holders' | 'waiting'> {
+    const known = hasPermits(kind) ? (this.#holds.get(key) ?? []).map(permitHolder) : holders;
+    const waits = this.#waits.get(key);
+    return {
+      holders: known.map((one) => this.#withAnswer(key, one)),
+      ...(waits && { waiting: waits.map((one) => this.#waiting(one)).sort((a, b) => a.since - b.since) }),
+    };
+  }
+
+  #waiting([{ clientId, host, pid }, { callers, waitedMs, callSite }]: Of<ClientWait>): WaitingProcess {
+    const since = this.#at - waitedMs;
+    return { clientId, host, pid, callers, since, ...(callSite !== undefined && { callSite }) };
+  }
+
+  #withAnswer(key: string, holder: HolderReport): HolderReport {
+    const { clientId, owner } = holder;
+    const silentSince = this.#silent.get(clientId);
+    if (silentSince !== undefined) return { ...holder, silent: true, silentSince };
+    const isIts = (client: ClientAnswer, one: HeldAround): boolean =>
+      client.clientId === clientId && one.owner === owner;
+    const [client, hold] = this.#holds.get(key)?.find(([one, its]) => isIts(one, its)) ?? [];
+    if (client === undefined || hold === undefined) return holder;
+    const blocked = this.#blocked.get(key)?.find((one) => isIts(one.client, one.held));
+    const { heldMs, leaseMs, renewals, callSite } = hold;
+    const { delayMs, utilization } = client.eventLoop;
+    const told = { since: this.#at - heldMs, leaseMs, renewals, delayMs, utilization };
+    return {
+      ...holder,
+      hold: { ...told, ...(callSite !== undefined && { callSite }) },
+      ...(blocked && { waitsFor: { name: blocked.wait.name, since: this.#at - blocked.wait.waitedMs } }),
+    };
+  }
+
+  /** The dead-lock that an object is part of, or that its holder waits for: one of those whom Redis names. */
+  #circleAt(key: string, holders: readonly HolderReport[]): readonly Blocked[] | undefined {
+    const path: Blocked[] = [];
+    const seen = new Set<Blocked>();
+    const has = new Set(holders.map(({ owner }) => owner));
+    const search = (at: string, before?: Blocked): readonly Blocked[] | undefined => {
+      for (const one of this.#blocked.get(at) ?? []) {
+        if (at === key && !has.has(one.held.owner)) continue;
+        if (before !== undefined && !isWaitedFor(before, one.held)) continue;
+        const begin = path.indexOf(one);
+        if (begin >= 0) return path.slice(begin);
+        if (seen.has(one)) continue;
+        seen.add(one);
+        path.push(one);
+        const circle = search(one.wait.key, one);
+        if (circle !== undefined) return circle;
+        path.pop();
+      }
+      return undefined;
+    };
+    return search(key);
+  }
+
+  #link({ client: { clientId, host, pid }, held, wait }: Blocked): CircleLink {
+    const { name, owner } = held;
+    const link = { name, owner, clientId, host, pid, waitsFor: wait.name, since: this.#at - wait.waitedMs };
+    return { ...link, ...(wait.callSite !== undefined && { callSite: wait.callSite }) };
+  }
+
+  /**
+   * What the answers come to, where that is more than Redis tells.
+   * @param watched - what earlier looks have told, if there were any
+   */
+  verdictOf(report: Unjudged, verdict: Verdict, watched: History | undefined): Verdict {
+    const { key, name, holders, waiting = [] } = report;
+    if (holders.length === 0) return verdict;
+    const circle = this.#circleAt(key, holders);
+    // Who is no part of it may still give a permit back.
+    const isShared = circle?.some(({ wait }) => SHARED.has(wait.kind)) === true;
+    if (circle !== undefined && (!isShared || circle.every(({ wait }) => wait.waitedMs >= STUCK_MS))) {
+      const one = circle.length === 1 ? 'it' : 'one of them';
+      const other = isShared ? ', or somebody else gives a permit back' : '';
+      return {
+        kind: 'dead-lock',
+        sentence: `${circleText(circle, name)} It ends when ${one} gives up waiting, or its process ends${other}.`,
+        circle: circle.map((one) => this.#link(one)),
+      };
+    }
+    if (verdict.kind !== 'held' && verdict.kind !== 'no-expiry') return verdict;
+    if (holders.some(({ silent }) => silent === true)) {
+      const sentence = silentSentence(holders, verdict.sentence, this.#at);
+      // Nobody renews it meanwhile, unless a watchdog thread does.
+      return { ...verdict, kind: verdict.kind === 'held' ? 'not-renewed' : verdict.kind, sentence };
+    }
+    if (this.#mayBeBlocked(holders, watched)) {
+      const sentence =
+        `${verdict.sentence} It has not been renewed since it was first seen, and its client does not listen for questions: its ` +
+        'event loop has been blocked since it took the lock, or the client cannot be asked (introspection: false, or older).';
+      return { ...verdict, sentence };
+    }
+    const [longest] = waiting;
+    const latest = this.#at - STUCK_MS;
+    const isHeld = holders.every(({ hold }) => hold !== undefined && hold.leaseMs === -1 && hold.since <= latest);
+    if (hasPermits(report.kind) || !isHeld || longest === undefined || longest.since > latest) return verdict;
+    return { kind: 'stuck', sentence: stuckSentence(holders, this.#at - longest.since, this.#at) };
+  }
+
+  /** Whether a live holder has been seen for a while, has not renewed, and does not listen as a client does by then. */
+  #mayBeBlocked([holder]: readonly HolderReport[], watched: History | undefined): boolean {
+    if (holder?.client !== 'node' || holder.process.connected !== true || this.#listening.has(holder.clientId))
+      return false;
+    if (watched?.heldSince === undefined || watched.renewedTo !== undefined) return false;
+    return watched.heldSince <= this.#at - LISTENS_MS;
+  }
+}
+
+/**
+ * Whether a wait is one for what somebody has of its object. Of a group each has only some values: where they are not
+ * told, a circle is not known.
+ */
+function isWaitedFor({ wait, held: { wants } }: Blocked, { values }: HeldAround): boolean {
+  return wait.kind !== 'group' || (wants !== undefined && values?.some((one) => wants.includes(one)) === true);
+}
+
+function add<T>(map: Map<string, T[]>, key: string, thing: T): void {
+  const others = map.get(key);
+  if (others === undefined) map.set(key, [thing]);
+  else others.push(thing);
+}
+
+/** Who has permits, as its client says: Redis does not tell. */
+function permitHolder([{ clientId, host, pid }, { owner, threadId, count }]: Of<ClientHold>): HolderReport {
+  const process = { connected: true, java: false, host, pid } as const;
+  return { owner, clientId, threadId: String(threadId), client: 'node', holdCount: count, process };
+}
+
+function circleText(circle: readonly Blocked[], name: string): string {
+  if (!circle.some(({ held }) => held.name === name)) return 'Its holder waits for a lock that is in a dead-lock.';
+  if (circle.length === 1) {
+    const [{ held, wait }] = circle as [Blocked];
+    const half = wait.kind === 'write' && !held.owner.endsWith(':write') ? ' (it reads, and waits to write)' : '';
+    return `A dead-lock of one: its holder waits for this lock, which it has itself${half}.`;
+  }
+  return 'A dead-lock: its holder waits for what another holder has, and that one, in the end, for this.';
+}
+
+/** @param sentence - that Redis has made of it */
+function silentSentence(holders: readonly HolderReport[], sentence: string, now: number): string {
+  const silent = holders.filter((one) => one.silent === true);
+  const longest = Math.max(...silent.map(({ silentSince = now }) => now - silentSince));
+  const who = holders.length === 1 ? 'Its holder listens, but has' : `${silent.length} of them listen, but have`;
+  const what = silent.length === 1 ? 'it is frozen, or its event loop is busy' : 'frozen, or busy event loops';
+  return `${sentence} ${who} not answered for ${readableTime(longest)}: ${what}.`;
+}
+
+/** More processes are not named in a sentence. */
+const NAMED = 3;
+
+function stuckSentence(holders: readonly HolderReport[], waitedMs: number, now: number): string {
+  const [{ hold, waitsFor }] = holders as [HolderReport];
+  const { since, renewals, callSite } = hold!;
+  const processes = [...new Set(holders.map(processText))];
+  const waits = `while somebody has waited for ${readableTime(waitedMs)}. It will not end by itself: look at`;
+  if (processes.length > 1) {
+    const shown = processes.slice(0, NAMED).join(', ');
+    const more = processes.length > NAMED ? ` and ${processes.length - NAMED} more` : '';
+    return `Held by ${processes.length} live processes, by each for ${readableTime(now - latestOf(holders))} or longer, ${waits} ${shown}${more}.`;
+  }
+  const at = callSite === undefined ? '' : `, at ${callSite}`;
+  const itself = waitsFor === undefined ? '' : ' It waits for something itself: see there.';
+  const times = `${renewals} ${renewals === 1 ? 'time' : 'times'}`;
+  return (
+    `Held for ${readableTime(now - since)} by a live process that has renewed it ${times}, ${waits} ` +
+    `${processes[0]}${at}.${itself}`
+  );
+}
+
+function processText({ process: { host, pid } }: HolderReport): string {
+  return host === undefined ? 'its holder' : `process ${pid} on ${host}`;
+}
+
+/** When the youngest of the holds began. */
+function latestOf(holders: readonly HolderReport[]): number {
+  return Math.max(...holders.map(({ hold }) => hold!.since));
+}

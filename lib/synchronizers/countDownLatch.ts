@@ -1,0 +1,55 @@
+import type { LockOptions, RCountDownLatch } from '../api';
+import { ACQUIRED, REFUSED } from '../scripts/replies';
+import { PUBLISH_COMMAND } from '../scripts/Script';
+import { toMillis } from '../util/duration';
+import type { TimeUnit } from '../util/TimeUnit';
+import type { Target } from '../acquire/acquireWithin';
+import { checkCount, readSignal } from './callArguments';
+import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../kinds/latch';
+import { named, type RedisObject } from './RedisObject';
+
+/** The message at zero. */
+export const ZERO_MESSAGE = '0';
+/** The message of a new count, and of a deletion. */
+export const CHANGED_MESSAGE = '1';
+
+/**
+ * The count-down latch (Redisson: RedissonCountDownLatch). Its data is described below.
+ *
+ * Waiters read the count after every message and after every reconnect; no waiter wakes another one.
+ */
+export function latchOf(object: RedisObject): RCountDownLatch {
+  /** An open latch, to be waited for. Nothing is taken, so there is nothing to undo. */
+  function opening(): Target<true> {
+    return {
+      what: object.doing('wait for'),
+      key: object.keys.name,
+      send: async (sendRecord) =>
+        (await object.run(getLatchCount, {}, 'look at', { sendRecord })) > 0 ? REFUSED : ACQUIRED,
+      take: () => true,
+      join: (callSite) => object.join<true>(callSite),
+    };
+  }
+
+  return {
+    ...named(object),
+
+    async await(timeout?: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean> {
+      const signal = readSignal(options);
+      const waitMs = timeout === undefined ? Infinity : toMillis(timeout, unit, 'timeout');
+      return (await object.acquire(opening(), waitMs, signal, options)) ?? false;
+    },
+
+    countDown: async () =>
+      void (await object.run(countDownLatch, { message: ZERO_MESSAGE, publish: PUBLISH_COMMAND }, 'count down')),
+
+    getCount: async () => object.run(getLatchCount, {}, 'look at'),
+
+    async trySetCount(count: number): Promise<boolean> {
+      const args = { message: CHANGED_MESSAGE, count: checkCount(count, 'count'), publish: PUBLISH_COMMAND } as const;
+      return object.run(trySetCount, args, 'set the count of');
+    },
+
+    delete: async () => object.run(deleteLatch, { message: CHANGED_MESSAGE, publish: PUBLISH_COMMAND }, 'delete'),
+  };
+}

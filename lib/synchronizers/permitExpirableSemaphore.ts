@@ -1,0 +1,282 @@
+import type { LockOptions, PermitHoldOptions, RPermitExpirableSemaphore } from '../api';
+import { PERMIT_HOLD_OPTIONS } from '../config/optionNames';
+import type { CommandExecutor, SendRecord } from '../connection/pending/CommandExecutor';
+import { PermitNotFoundError } from '../errors';
+import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
+import { holdLease, NO_LEASE, toMillis } from '../util/duration';
+import { newPermitIds, parsePermitId, permitIdText } from '../util/permitId';
+import type { TimeUnit } from '../util/TimeUnit';
+import type { AcquireReply } from '../scripts/replies';
+import type { Target, Wait } from '../acquire/acquireWithin';
+import type { Leftover, LeftoverPlace, Search, Why } from '../acquire/Rollback';
+import { confirmedUntil } from '../watchdog/Ownership';
+import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
+import {
+  acquiredPermits,
+  addPermits,
+  availableLeasedPermits,
+  getPermits,
+  setPermits,
+  acquirePermits,
+  deletePermitSemaphore,
+  findPermits,
+  getPermitLease,
+  releasePermit,
+  releasePermits,
+  UNDO,
+  updatePermitLeases,
+} from '../kinds/permit';
+import type { PermitKeys } from '../kinds/Kind';
+import { checkWork, type HeldPermits, PermitHold, readHoldRequest, runHeld, takePermits } from './PermitHold';
+import { named, type RedisObject } from './RedisObject';
+import { trySetPermits } from '../kinds/semaphore';
+
+/**
+ * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is described
+ * in `kinds/permit.ts`.
+ */
+export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpirableSemaphore {
+  /** @param given - how many permits, unless the options say so */
+  async function holdOf(options: PermitHoldOptions | undefined, known: ReadonlySet<string> | undefined, given = 1) {
+    const request = readHoldRequest(options, known);
+    const leaseMs = options?.leaseTime === undefined ? NO_LEASE : holdLease(options.leaseTime, options.unit);
+    const permits = checkCount(options?.permits === undefined ? given : options.permits);
+    const ids = newPermitIds(permits);
+    if (ids.length === 0) return new PermitHold(object, NO_PERMITS, 0, request, Infinity);
+    const target = new PermitIds(
+      object,
+      ids,
+      leaseMs === NO_LEASE ? object.context.settings.lockWatchdogTimeout : leaseMs,
+    );
+    await takePermits(object, target, permits, request, leaseMs);
+    return new PermitHold(object, target, permits, request, leaseMs).begin(request.waitMs, leaseMs);
+  }
+
+  async function take(
+    permits: number,
+    waitMs: number,
+    leaseMs: number,
+    options: LockOptions | undefined,
+  ): Promise<string[]> {
+    const signal = readSignal(options);
+    const ids = newPermitIds(checkCount(permits));
+    if (ids.length === 0) return [];
+    const target = new PermitIds(object, ids, leaseMs);
+    return (await object.acquire(target, waitMs, signal, options, leaseMs)) ?? [];
+  }
+
+  return {
+    ...named(object),
+
+    async acquire(leaseTime = NO_LEASE, unit?: TimeUnit, options?: LockOptions): Promise<string> {
+      const [id] = await take(1, Infinity, permitLease(leaseTime, unit), options);
+      return id!;
+    },
+
+    acquireMany: async (permits, leaseTime = NO_LEASE, unit?, options?) =>
+      take(permits, Infinity, permitLease(leaseTime, unit), options),
+
+    async tryAcquire(waitTime = 0, leaseTime = NO_LEASE, unit?, options?) {
+      const [id] = await this.tryAcquireMany(1, waitTime, leaseTime, unit, options);
+      return id ?? null;
+    },
+
+    tryAcquireMany: async (permits, waitTime = 0, leaseTime = NO_LEASE, unit?, options?) =>
+      take(permits, toMillis(waitTime, unit, 'waitTime'), permitLease(leaseTime, unit), options),
+
+    acquireHold: async (options?: PermitHoldOptions) =>
+      (await holdOf(options, PERMIT_HOLD_OPTIONS)).watchForAbandonment(),
+
+    async withPermits(permits, fn, options?) {
+      checkWork(fn);
+      const hold = await holdOf(options, undefined, permits);
+      return runHeld(object, hold, () => fn(hold));
+    },
+
+    async release(permitId: string): Promise<void> {
+      if (!(await this.tryRelease(permitId))) throw new PermitNotFoundError(this.name, [permitId]);
+    },
+
+    async releaseMany(permitIds: readonly string[]): Promise<void> {
+      // First: it checks what was given.
+      const released = await this.tryReleaseMany(permitIds);
+      if (released < new Set(permitIds).size) throw new PermitNotFoundError(this.name, permitIds);
+    },
+
+    async tryRelease(permitId: string): Promise<boolean> {
+      const id = parsePermitId(permitId);
+      if (id === undefined) return false;
+      return (await object.run(releasePermit, { id, ...RELEASE }, 'release a permit of')) === 'released';
+    },
+
+    async tryReleaseMany(permitIds: readonly string[]): Promise<number> {
+      if (!Array.isArray(permitIds)) throw new TypeError('permit ids must be an array');
+      const ids = permitIds.map(parsePermitId);
+      if (ids.length === 0 || !ids.every((id) => id !== undefined)) return 0;
+      return object.run(releasePermits, RELEASE, 'release permits of', { moreArgs: ids });
+    },
+
+    availablePermits: async () => object.run(availableLeasedPermits, PUBLISH, 'look at'),
+
+    acquiredPermits: async () => object.run(acquiredPermits, PUBLISH, 'look at'),
+
+    getPermits: async () => object.run(getPermits, PUBLISH, 'look at'),
+
+    async trySetPermits(permits: number): Promise<boolean> {
+      const args = { permits: checkCount(permits), ttl: 0, publish: PUBLISH_COMMAND } as const;
+      return object.run(trySetPermits, args, 'set permits of');
+    },
+
+    setPermits: async (permits: number) =>
+      void (await object.run(setPermits, { total: checkCount(permits), publish: PUBLISH_COMMAND }, 'set permits of')),
+
+    async addPermits(permits: number): Promise<void> {
+      if (checkChange(permits) === 0) return;
+      await object.run(addPermits, { added: permits, publish: PUBLISH_COMMAND }, 'add permits to');
+    },
+
+    async updateLeaseTime(permitId: string, leaseTime: number, unit?: TimeUnit): Promise<boolean> {
+      const leaseMs = permitLease(leaseTime, unit);
+      const id = parsePermitId(permitId);
+      if (id === undefined) return false;
+      const args = { lease: leaseMs, renewal: 0, ...PUBLISH } as const;
+      const { name, permits, channel } = object.keys;
+      const options = { moreKeys: [name, permits], moreArgs: [channel, 1, id] };
+      return (await object.run(updatePermitLeases, args, 'set the lease of a permit of', options))[0] === true;
+    },
+
+    async getLeaseTime(permitId: string): Promise<number> {
+      const id = parsePermitId(permitId);
+      const lease = id === undefined ? null : await object.run(getPermitLease, { id, ...PUBLISH }, 'look at');
+      if (lease === null) throw new PermitNotFoundError(this.name, [permitId]);
+      return lease;
+    },
+
+    delete: async () => object.run(deletePermitSemaphore, {}, 'delete'),
+  };
+}
+
+const PUBLISH = { publish: PUBLISH_COMMAND } as const;
+const RELEASE = { ...PUBLISH, repeated: RESEND_FLAG } as const;
+
+/** No permits succeed without a command. */
+const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async () => true, giveBack: () => undefined };
+
+/** Permits without a lease are looked for as long as those of this lease, in ms. */
+const ENDLESS_MS = 30_000;
+
+/**
+ * Permits with ids, to be acquired. Every attempt asks for the same ids. So an attempt after a lost reply finds the
+ * permits that the first one took, and permits that no caller owns are released by their ids.
+ *
+ * Ids that were asked for on two connections are never handed out: the first connection may still deliver, after the
+ * caller has released them, and would take permits for ever. They are exchanged for new ones.
+ */
+class PermitIds implements Target<string[]>, HeldPermits {
+  readonly what: string;
+  readonly key: string;
+  readonly #object: RedisObject<PermitKeys>;
+  readonly #leaseMs: number;
+  #ids: readonly Buffer[];
+  /** Ids whose permits the next attempt gives back. */
+  #old: readonly Buffer[] = [];
+  #sent: SendRecord | undefined;
+  heldUntil = Infinity;
+
+  /**
+   * @param ids - new ids, at least one
+   * @param leaseMs - in ms, or {@link NO_LEASE}
+   */
+  constructor(object: RedisObject<PermitKeys>, ids: readonly Buffer[], leaseMs: number) {
+    this.#object = object;
+    this.#ids = ids;
+    this.#leaseMs = leaseMs;
+    this.what = object.doing('acquire permits of');
+    this.key = object.keys.name;
+  }
+
+  async send(sendRecord: SendRecord): Promise<AcquireReply> {
+    const args = { lease: this.#leaseMs, old: this.#old.length, ...PUBLISH };
+    const options = { sendRecord, moreArgs: [...this.#ids, ...this.#old] };
+    this.#sent = sendRecord;
+    const reply = await this.#object.run(acquirePermits, args, 'acquire permits of', options);
+    this.#old = [];
+    return reply;
+  }
+
+  exchange(): void {
+    this.undo('twice', true);
+    this.#old = this.#ids;
+    this.#ids = newPermitIds(this.#old.length);
+  }
+
+  deadline(sentAt: number): number {
+    return this.#leaseMs > 0 ? sentAt + this.#leaseMs : Infinity;
+  }
+
+  late(times: number): boolean {
+    // Only once: a caller may ask for a lease that is shorter than a round trip.
+    if (times > 1) return false;
+    this.#ids = newPermitIds(this.#ids.length);
+    return true;
+  }
+
+  take(_reply: AcquireReply, deadline: number): string[] {
+    this.heldUntil = confirmedUntil(deadline - this.#leaseMs, this.#leaseMs);
+    return this.ids;
+  }
+
+  get ids(): string[] {
+    return this.#ids.map(permitIdText);
+  }
+
+  async release(sendRecord: SendRecord): Promise<boolean> {
+    const options = { moreArgs: this.#ids, sendRecord };
+    return (await this.#object.run(releasePermits, RELEASE, 'release permits of', options)) > 0;
+  }
+
+  join(callSite: string | undefined): Wait<string[]> {
+    return this.#object.join<string[]>(callSite, this.#ids.length);
+  }
+
+  undo(why: Why, taken: boolean): void {
+    if (taken) this.giveBack(why, this.#sent);
+  }
+
+  giveBack(why: Why, sent: SendRecord | undefined): void {
+    const object = this.#object;
+    const ids = this.#ids;
+    const args = { ...PUBLISH, repeated: UNDO } as const;
+    const leftover: Leftover = {
+      sent,
+      leaseMs: this.#leaseMs === NO_LEASE ? ENDLESS_MS : this.#leaseMs,
+      place: { key: object.keys.permits, member: ids[0]! },
+      search: permitSearch(object.context.executor),
+      undo: async (newRecord) => {
+        const sendRecord = newRecord();
+        const options = { moreArgs: ids, sendRecord };
+        const released = await object.run(releasePermits, args, 'give back permits of', options);
+        // A command that was sent twice may still take them once more, and a failover may bring them back.
+        return released > 0 && sent?.sends === 1 && sendRecord.unconfirmed !== true;
+      },
+    };
+    object.context.rollback.undo(leftover, why);
+  }
+}
+
+/** One search for all semaphores of a client, so that one command looks for permits of several. */
+const searches = new WeakMap<CommandExecutor, Search>();
+
+function permitSearch(executor: CommandExecutor): Search {
+  let search = searches.get(executor);
+  if (search === undefined) {
+    const find = (places: readonly LeftoverPlace[]): Promise<boolean[]> => {
+      const moreKeys = places.map(({ key }) => key);
+      const moreArgs = places.map(({ member }) => member);
+      return executor.run(findPermits, {}, {}, { what: 'look for permits', moreKeys, moreArgs });
+    };
+    search = { batchOf: (key) => executor.slotOf(key), find };
+    searches.set(executor, search);
+  }
+  return search;
+}

@@ -1,0 +1,66 @@
+/** Warns of a re-entry that only Java-style code can intend. */
+export function warnHandleReentry(name: string): void {
+  process.emitWarning(
+    `Lock '${name}' was re-entered through a handle outside any scope, or by lock() where acquire() had taken it. Two ` +
+      'requests that share a handle look the same: use withLock(), runInThread() or a threadId. (strictThreads makes ' +
+      'this an error.)',
+    { code: 'IOREDISSON_HANDLE_REENTRY' },
+  );
+}
+
+/** Makes a warning one that is given once per client. @returns a function that is called each time */
+export function once<A extends unknown[]>(warn: (...about: A) => void): (...about: A) => void {
+  let warned = false;
+  return (...about) => {
+    if (!warned) warn(...about);
+    warned = true;
+  };
+}
+
+/** Warns of a hold that nobody can release: its `LockHold` or `PermitHold` was garbage collected. */
+export function warnAbandonedHold(name: string, ofPermits: boolean): void {
+  const [what, release, instead] = ofPermits
+    ? [`permits of semaphore '${name}', taken by acquireHold()`, 'release()', 'withPermits()']
+    : [`lock '${name}', taken by acquire() or tryAcquireHold()`, 'unlock()', 'withLock()'];
+  process.emitWarning(
+    `A hold of ${what}, was dropped without ${release}. It is renewed no longer, and ends with its lease. Use ${instead}, ` +
+      `or keep the hold and call its ${release}.`,
+    { code: 'IOREDISSON_ABANDONED_HOLD' },
+  );
+}
+
+/** Warns that `trackHolds` has no effect. */
+export function warnNoTracking(error: Error): void {
+  process.emitWarning(
+    `trackHolds has no effect, all else works: Redis refuses it (${error.message}). Give the user the commands CLIENT ` +
+      'TRACKING and CLIENT ID and the channel __redis__:invalidate, or leave trackHolds out.',
+    { code: 'IOREDISSON_NO_TRACKING' },
+  );
+}
+
+/** Warns of a call that may wait for its own scope, and so for ever. */
+export function warnSelfWait(name: string): void {
+  process.emitWarning(
+    `A call has waited 5 seconds for lock '${name}', which the withLock() or runInThread() callback that the call runs ` +
+      'in, or one around it, may hold itself. If that callback waits for the call, neither ends. Take locks in one order, ' +
+      'give back what acquire() took first, or pass its threadId. See docs/threads.md.',
+    { code: 'IOREDISSON_SELF_WAIT' },
+  );
+}
+
+/**
+ * Warns, once per client, that its user may change an object but may not publish. The change is made all the same: a
+ * lock that stays until its lease ends, or permits that never come back, would be worse.
+ *
+ * @returns a function that is called with what was done, e.g. `release lock 'a'`
+ */
+export function unheardWarning(): (what: string) => void {
+  return once((what) =>
+    process.emitWarning(
+      `This was done, but Redis does not let this user publish: ${what}. Nobody was told: those who wait for a lock in other ` +
+        'clients come only when the lease they saw would have ended, and those of semaphores and latches not at all. Give the ' +
+        'user the right to PUBLISH (SPUBLISH on a cluster) on the channels of its objects, see docs/security.md.',
+      { code: 'IOREDISSON_NO_PUBLISH' },
+    ),
+  );
+}

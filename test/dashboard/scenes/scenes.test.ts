@@ -1,0 +1,236 @@
+import { expect } from 'chai';
+import { hostname } from 'node:os';
+import { Redis } from 'ioredis';
+import { ensureBuilt } from '../../../tools/buildOutput';
+import { CliProcess, TIMEOUT_MS } from '../../cli/support/CliProcess';
+import { sleepUntil, trackClient } from '../../support';
+import { type Answers, askTools, type Gauges, troubleOnPage } from './askTools';
+import { CROWD_SIZE, makeScene, type Scene, SCENES, type SceneName, type World } from './scenes';
+
+/** What is to be said in a scene, and what is not. */
+interface Expected {
+  readonly verdict: string;
+  /** How many locks are in trouble: no more than these. */
+  readonly trouble: number;
+  /** What every tool that has sentences says of the lock. */
+  readonly says: readonly RegExp[];
+  /** What none of them says. */
+  readonly silentOf: RegExp;
+  /** How many callers wait for the lock. */
+  readonly callers: number;
+  /** Whether the name of the holder's process is known to who has not seen it alive. */
+  readonly holderKnown: boolean;
+  readonly gauges: (gauges: readonly Gauges[]) => void;
+}
+
+/** The bound of the alert `IoredissonWaitTooLong`, in s. */
+const ALERT_S = 30;
+const oldest = (gauges: readonly Gauges[]): number => Math.max(...gauges.map(({ oldestWait }) => oldestWait));
+const waiting = (gauges: readonly Gauges[]): number => gauges.reduce((sum, { waiters }) => sum + waiters, 0);
+
+/** A time as the command line writes it. */
+const TIME = '(?:\\d+ m )?\\d+(?:\\.\\d)? s';
+const TROUBLE = /stuck|dead-?lock|gone|not connected|frozen|not answered|will not end/i;
+
+const EXPECTED: Readonly<Record<SceneName, Expected>> = {
+  three: {
+    ...{ verdict: 'held', trouble: 0, callers: 4, holderKnown: true, silentOf: TROUBLE },
+    says: [/^Held by process PID on HOST, which is connected and renewed: it ends when it is released/],
+    gauges: (gauges) => {
+      expect(gauges[0]!.longestHold).to.be.greaterThan(5);
+      expect([waiting(gauges), gauges[0]!.oldestWait]).to.deep.equal([4, 0]);
+      expect(oldest(gauges)).to.be.within(5, ALERT_S);
+    },
+  },
+  killed: {
+    ...{ verdict: 'holder-gone', trouble: 1, callers: 4, holderKnown: false, silentOf: /stuck|dead-lock|frozen/i },
+    says: [
+      /^Held, but its holder.* is not connected to Redis: ended, or cut off/,
+      /It ends in (?:\d+ m )?\d+ s, at \S+Z/,
+    ],
+    gauges: (gauges) => {
+      expect(gauges).to.have.length(2);
+      expect(waiting(gauges)).to.equal(4);
+      expect(oldest(gauges)).to.be.greaterThan(5);
+    },
+  },
+  frozen: {
+    ...{ verdict: 'not-renewed', trouble: 1, callers: 4, holderKnown: true, silentOf: /stuck|dead-lock|gone/i },
+    says: [
+      /has not answered for \d+(?:\.\d)? s: it is frozen, or its event loop is busy/,
+      /ends in (?:\d+ m )?\d+ s, at \S+Z/,
+    ],
+    gauges: (gauges) => {
+      expect(gauges).to.have.length(2);
+      expect(waiting(gauges)).to.equal(4);
+      expect(oldest(gauges)).to.be.greaterThan(5);
+    },
+  },
+  deadLock: {
+    ...{ verdict: 'dead-lock', trouble: 2, callers: 3, holderKnown: true, silentOf: /gone|frozen|stuck/i },
+    says: [/its holder waits for what another holder has, and that one, in the end, for this/],
+    gauges: (gauges) => {
+      expect(gauges[0]!.longestHold).to.be.greaterThan(5);
+      expect(waiting(gauges)).to.equal(3);
+    },
+  },
+  stuck: {
+    ...{ verdict: 'stuck', trouble: 1, callers: 4, holderKnown: true, silentOf: /gone|frozen|dead-lock/i },
+    says: [/renewed it \d+ times/, /It will not end by itself: look at process PID on HOST, at \S+actor\.js:\d+:\d+/],
+    gauges: (gauges) => {
+      expect(gauges[0]!.longestHold).to.be.greaterThan(ALERT_S);
+      expect(oldest(gauges)).to.be.greaterThan(ALERT_S);
+    },
+  },
+  healthy: {
+    ...{ verdict: 'held', trouble: 0, callers: 0, holderKnown: true, silentOf: TROUBLE },
+    says: [/^Held/],
+    // Held for long, as it should be: nobody waits.
+    gauges: (gauges) => {
+      expect(gauges[0]!.longestHold).to.be.greaterThan(ALERT_S);
+      expect(oldest(gauges)).to.equal(0);
+    },
+  },
+  many: {
+    ...{ verdict: 'stuck', trouble: 1, callers: 40, holderKnown: true, silentOf: /gone|frozen|dead-lock/i },
+    says: [/It will not end by itself: look at process PID on HOST/],
+    gauges: (gauges) => {
+      expect(waiting(gauges)).to.equal(40);
+      expect(oldest(gauges)).to.be.greaterThan(ALERT_S);
+    },
+  },
+};
+
+/** Those that take long ripen while the others are looked at. */
+const LONG: readonly SceneName[] = ['stuck', 'healthy', 'many'];
+
+describe('scenes: what list, inspect, top, page, metrics and doctor say', function () {
+  this.timeout(300_000);
+  const ripening = new Map<SceneName, World>();
+
+  before(async () => {
+    ensureBuilt();
+    for (const name of LONG) ripening.set(name, await makeScene(SCENES[name]));
+  });
+
+  for (const [name, scene] of Object.entries(SCENES) as [SceneName, Scene][]) {
+    describe(scene.title, () => {
+      const { verdict, trouble, says, silentOf, callers, holderKnown, gauges } = EXPECTED[name];
+      let world: World | undefined;
+      let answers: Answers;
+      let sentences: readonly RegExp[];
+      let place: string;
+
+      before(async () => {
+        world = ripening.get(name) ?? (await makeScene(scene));
+        await world.ripe;
+        // On a busy machine the page asks a silent process twice before it says so.
+        const seen = world;
+        const told = async (): Promise<boolean> => (await troubleOnPage(seen)) === trouble;
+        await sleepUntil(told, { timeout: 30_000, interval: 250, message: `the page counts ${trouble} in trouble` });
+        answers = await askTools(world, scene.lock, name === 'many');
+        const { pid } = world.processes[0]!;
+        place = `${hostname()}/${pid}`;
+        sentences = says.map((one) => new RegExp(one.source.replace('PID', String(pid)).replace('HOST', hostname())));
+      });
+
+      after(() => world?.close());
+
+      it('list', () => {
+        const { list, listJson } = answers;
+        const [head, first] = list.split('\n') as [string, string];
+        expect(head).to.match(/^NAME +VERDICT +PROCESS +WAITERS/);
+        // What is wrong stands first.
+        if (trouble > 0) expect(first.split(/ {2,}/)[1]).to.equal(verdict);
+        const line = list.split('\n').find((one) => one.startsWith(`${scene.lock} `))!;
+        expect(line).to.contain(holderKnown ? ` ${place} ` : ' gone ');
+        expect(line).to.match(callers === 0 ? / 0 / : new RegExp(` ${callers} for ${TIME}  `));
+        // At 80 columns who, what is wrong and who waits are there.
+        expect(line.indexOf(callers === 0 ? ' 0 ' : `${callers} for`)).to.be.within(1, 70);
+        const bad = listJson.filter((one) => !['free', 'held'].includes(one.verdict.kind));
+        expect(bad.map((one) => one.verdict.kind)).to.deep.equal(Array<string>(trouble).fill(verdict));
+      });
+
+      it('inspect', () => {
+        const { inspect, inspectJson } = answers;
+        expect(inspectJson.verdict.kind).to.equal(verdict);
+        for (const one of sentences) expect(inspectJson.verdict.sentence).to.match(one);
+        expect(inspect).to.contain(`Verdict:     ${verdict}. ${inspectJson.verdict.sentence.slice(0, 8)}`);
+        // The advice for a held lock says from when on it would be called stuck.
+        expect(inspect.replace('It is called stuck when somebody has waited for 30 s.', '')).not.to.match(silentOf);
+        if (callers > 0) expect(inspect).to.match(new RegExp(`^Waiters: +${callers} for ${TIME}$`, 'm'));
+        expect(inspectJson.waiting?.reduce((sum, one) => sum + one.callers, 0) ?? 0).to.equal(callers);
+        if (verdict !== 'held') expect(inspect).to.contain(`something-hangs.md#${verdict}`);
+        if (verdict !== 'holder-gone' && verdict !== 'not-renewed') {
+          expect(inspect).to.match(new RegExp(`^Held for: +${TIME}$`, 'm'));
+          expect(inspect).to.match(/^Taken at: +\S+actor\.js:\d+:\d+$/m);
+        }
+      });
+
+      it('top', () => {
+        if (name !== 'many') expect(answers.top).to.match(new RegExp(`^${scene.lock} +${verdict} `, 'm'));
+        expect(answers.top).not.to.contain('for 0.0 s');
+      });
+
+      it('the page', () => {
+        const { window, detail } = answers;
+        expect(window.counts.trouble).to.equal(trouble);
+        expect(detail.verdict.kind).to.equal(verdict);
+        for (const one of sentences) expect(detail.verdict.sentence).to.match(one);
+        expect(detail.verdict.sentence).not.to.match(silentOf);
+        // Whoever can be asked has said since when, and where.
+        if (verdict !== 'holder-gone' && verdict !== 'not-renewed') {
+          expect(detail.exact).to.equal(true);
+          expect(detail.holders[0]!.hold?.callSite).to.match(/actor\.js:\d+:\d+$/);
+        }
+        expect(detail.waiters).to.equal(callers);
+        if (trouble > 0) expect(window.rows[0]!.verdict.kind).to.equal(verdict);
+        // The page has seen it alive: it knows whose it was.
+        expect(detail.holders[0]!.process).to.include({ host: hostname(), pid: world!.processes[0]!.pid });
+        const circle = detail.circle?.map(({ name: has, waitsFor }) => `${has} -> ${waitsFor}`).sort();
+        const expected = ['account:1 -> account:2', 'account:2 -> account:1'];
+        expect(circle).to.deep.equal(name === 'deadLock' ? expected : undefined);
+      });
+
+      it('metrics', () => gauges(answers.metrics));
+
+      it('doctor: it is not Redis', () => {
+        const { doctor } = answers;
+        expect(doctor.filter(({ status }) => status === 'error')).to.deep.equal([]);
+        expect(doctor.find(({ check }) => check === 'lock')).to.include({ status: 'ok' });
+        // The server of the test keeps nothing.
+        const other = doctor.filter(({ status, check }) => status !== 'ok' && check !== 'persistence');
+        expect(other).to.deep.equal([]);
+      });
+
+      if (name === 'many') {
+        it('a list of all takes few commands, and inspect next to none', async () => {
+          const admin = trackClient(new Redis(world!.url));
+          const calls = async (what: RegExp): Promise<number> => {
+            const stats = await admin.info('commandstats');
+            return [...stats.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)]
+              .filter(([, command]) => what.test(command!))
+              .reduce((sum, [, , count]) => sum + Number(count), 0);
+          };
+          const reads = /^(?:scan|type|pttl|hscan|hgetall|hlen|exists|pubsub.*)$/;
+          const scripted = /^(?:type|pttl|hscan|exists)$/;
+          await admin.config('RESETSTAT');
+          const command = CliProcess.start(['list', '--json'], { env: { REDIS_URL: world!.url }, input: '' });
+          expect(JSON.parse((await command.ended).stdout)).to.have.length(CROWD_SIZE);
+          // Those of scripts count, too: they are no round trips. The page looks meanwhile.
+          const [all, inside] = [await calls(reads), await calls(scripted)];
+          expect(all - inside).to.be.lessThan(CROWD_SIZE / 10);
+        });
+
+        it('top shows it first before long', async () => {
+          const top = CliProcess.start(['top'], { env: { REDIS_URL: world!.url }, input: '' });
+          await top.prints(/OWNER\norder:31415 +stuck /);
+          const frames = top.stdout.split('ioredisson top').length - 1;
+          expect(frames).to.be.lessThan(30);
+          top.signal('SIGINT');
+          await top.ended;
+        }).timeout(2 * TIMEOUT_MS);
+      }
+    });
+  }
+});

@@ -1,0 +1,141 @@
+import type { ListedMutation } from './list';
+
+const TESTS = 'test/unit/locks/localHandOver.test.ts';
+
+/** Ways to break `localHandOver`. */
+export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
+  {
+    name: 'a lock is passed on whatever is left of its lease',
+    by: { file: TESTS, grep: 'with less than 500 ms left' },
+    edits: [
+      { file: 'locks/core/handOver.ts', search: 'return deadline - now >= MIN_LEASE_MS && now', replace: 'return now' },
+      { file: 'locks/core/handOver.ts', search: ' || heir.leaseMs < MIN_LEASE_MS', replace: '' },
+    ],
+  },
+  {
+    name: 'a lock is passed on however long ago Redis confirmed it',
+    by: { file: TESTS, grep: 'more than 25 ms ago' },
+    edits: [{ file: 'locks/core/handOver.ts', search: ' && now - confirmedAt <= maxAgeMs', replace: '' }],
+  },
+  {
+    name: 'an unlock resolves by the command before the one that covers it',
+    by: { file: TESTS, grep: 'not for the one before' },
+    edits: [
+      {
+        file: 'locks/core/handOver.ts',
+        search: '    this.#settle(this.#covered, HANDED);\n    const holder',
+        replace:
+          '    this.#settle(this.#covered, HANDED);\n    this.#settle(this.#uncovered, HANDED);\n    const holder',
+      },
+    ],
+  },
+  {
+    name: 'a thread comes twice: the lock goes in a circle',
+    by: { file: TESTS, grep: 'nothing goes in a circle' },
+    edits: [
+      { file: 'locks/core/handOver.ts', search: '  if (releasing) return undefined;\n', replace: '' },
+      { file: 'locks/core/handOver.ts', search: ' || owner === from.owner', replace: '' },
+      {
+        file: 'locks/core/LockTarget.ts',
+        search: 'return this.ownership.releasing ? this',
+        replace: 'return false ? this',
+      },
+    ],
+  },
+  {
+    name: 'a lost answer gives the lock back to the former owner',
+    by: { file: TESTS, grep: 'nobody takes it back' },
+    edits: [
+      {
+        file: 'locks/core/handOver.ts',
+        search: 'answer?.reject(error);\n    if (!endsUndo',
+        replace: 'answer?.reject(error);\n    this.#settle(this.#covered, HANDED);\n    if (!endsUndo',
+      },
+    ],
+  },
+  {
+    name: 'a release that failed is undone by the name of a thread of the relay',
+    by: { file: TESTS, grep: 'nobody takes it back' },
+    edits: [
+      {
+        file: 'watchdog/OwnershipTable.ts',
+        search: 'if (!endsUndo(error) && !record.cancelled)',
+        replace: 'if (!endsUndo(error))',
+      },
+      { file: 'locks/core/handOver.ts', search: '    sendRecord.cancelled = true;\n', replace: '' },
+    ],
+  },
+  {
+    name: 'a release names the thread that gives the lock back, not the one on record',
+    exploring: { scenario: 'local', kind: 'hole-100ms' },
+    edits: [
+      {
+        file: 'locks/core/handOver.ts',
+        search: '{ ownership: this.#wire, ...FREE, sendRecord }',
+        replace: '{ ownership: this.#uncovered.at(-1)!.ownership, ...FREE, sendRecord }',
+      },
+    ],
+  },
+  {
+    name: 'a heir counts on its own lease before Redis knows it',
+    by: { file: TESTS, grep: 'until then that of its predecessor counts' },
+    edits: [
+      {
+        file: 'watchdog/OwnershipTable.ts',
+        search: 'Math.min(deadline, ownership.passing?.deadline ?? Infinity)',
+        replace: 'deadline',
+      },
+    ],
+  },
+  {
+    name: 'a shorter lease that is on its way does not count',
+    by: { file: TESTS, grep: 'as soon as that is on its way' },
+    edits: [
+      {
+        file: 'locks/core/handOver.ts',
+        search: '    this.deadline = Math.min(this.deadline, confirmedUntil(sentAt, leaseMs));\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'whoever gives up keeps what it has just been given',
+    by: { file: TESTS, grep: 'gives up as the last one' },
+    edits: [
+      { file: 'locks/core/handOver.ts', search: 'if (this.#holder !== heir) return false;', replace: 'return false;' },
+      {
+        file: 'locks/core/handOver.ts',
+        search: 'if (holder !== undefined && isLost(holder.ownership)) {',
+        replace: 'if (holder !== undefined && !isLost(holder.ownership) && this.#pauseMs < 0) {',
+      },
+    ],
+  },
+  {
+    name: 'a check after a reconnect looks for a holder that Redis does not know yet',
+    by: { file: TESTS, grep: 'neither a check after a reconnect' },
+    edits: [{ file: 'watchdog/Watchdog.ts', search: ' && target.passing === undefined', replace: '' }],
+  },
+  {
+    name: 'a shutdown leaves what was given back',
+    by: { file: TESTS, grep: 'takes back what was given back' },
+    edits: [
+      {
+        file: 'locks/core/handOver.ts',
+        search: 'if (this.#holder === undefined) void this.#releaseBoth();',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a lock that was taken away is not lost for the holder of the moment',
+    by: { file: TESTS, grep: 'the lock was taken away' },
+    edits: [{ file: 'locks/core/handOver.ts', search: '      else lose();\n', replace: '' }],
+  },
+  {
+    name: 'callers who are told together attempt each on its own',
+    by: { file: TESTS, grep: 'ask again send one attempt' },
+    edits: [
+      { file: 'locks/core/handOver.ts', search: '  afterCallers(() => afterCallers(work));', replace: '  work();' },
+    ],
+  },
+];

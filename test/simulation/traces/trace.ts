@@ -1,0 +1,174 @@
+import { enter } from '../engine/install';
+import { Random } from '../engine/Random';
+import type { GivenProfile } from '../workload/clusterWorlds';
+import type { LockEvent } from '../workload/Events';
+import type { App } from '../workload/App';
+import { pause } from '../workload/lockTasks';
+import { World } from '../workload/World';
+
+/** What a small world has noted. */
+export interface Trace {
+  readonly seed: number;
+  readonly events: readonly LockEvent[];
+  /** How long it lasted, in ms. */
+  readonly endedAt: number;
+}
+
+/** The one lock of these worlds. */
+const NAME = 'lock0';
+/** Calls of each thread. */
+const CALLS = 2;
+/** What calls are like in a world: any; most are given up at once; all wait for each other; holds move by ticket. */
+const MOODS = ['any', 'any', 'impatient', 'patient', 'tickets'] as const;
+type Mood = (typeof MOODS)[number];
+/** Everything has settled so long after the last call, in ms: what nobody owns has been looked for until then. */
+const SETTLE_MS = 15_000;
+
+/**
+ * Runs a world that is small enough for TLC: two or three processes, each with one or two threads that keep their ids,
+ * and one plain lock. Connections break, and what was written to them may arrive late.
+ */
+export async function trace(seed: number, note?: (line: string) => void): Promise<Trace> {
+  const world = new World(seed, Infinity, note, profileOf(seed), true);
+  const { loop, random, oracle } = world;
+  try {
+    let busy = 0;
+    const tickets: string[] = [];
+    const mood = random.of(MOODS);
+    for (let i = 0; i < world.profile.apps; i++) {
+      world.start(false, (app) => {
+        for (let thread = 1; thread <= world.profile.tasks; thread++) {
+          busy++;
+          void work(world, app, thread, mood, tickets).then(
+            () => busy--,
+            (error: unknown) => oracle.violate(String(error)),
+          );
+        }
+      });
+    }
+    const breaks = random.below(5);
+    for (let i = 0; i < breaks; i++) loop.after(random.between(10, 4_000), () => breakOne(world));
+    await loop.run(() => false, 10);
+    await loop.run(() => busy === 0, 120_000);
+    await loop.run(() => false, loop.now + SETTLE_MS);
+    return { seed, events: world.events!.events, endedAt: Math.ceil(loop.now) };
+  } finally {
+    enter(undefined);
+  }
+}
+
+/** What these worlds have in common; the seed decides the rest. */
+function profileOf(seed: number): GivenProfile {
+  const random = new Random(seed + 2 ** 47);
+  return {
+    servers: 1,
+    replicas: 0,
+    sentinels: 0,
+    apps: 2 + random.below(2),
+    tasks: 1 + random.below(3),
+    kinds: ['lock'],
+    namesPerKind: 1,
+    latencyMs: random.of([0.5, 5, 30]),
+    faults: [],
+    settings: {
+      lockWatchdogTimeout: random.of([1_500, 15_000]),
+      maxHandOvers: random.of([0, 64, 64]),
+      fairLockWaitTimeout: 60_000,
+      lockWatchdogBatchSize: 100,
+    },
+  };
+}
+
+/** @param tickets - of holds that nobody has taken up: one at most */
+async function work(world: World, app: App, threadId: number, mood: Mood, tickets: string[]): Promise<void> {
+  const { random } = world;
+  const lock = app.clients[0]!.getLock(NAME);
+  const owner = `${app.clients[0]!.getId()}:${threadId}`;
+  const events = world.events!;
+  for (let i = 0; i < CALLS; i++) {
+    await pause(random.of([0, random.between(1, 50), mood === 'patient' ? 0 : random.between(50, 600)]));
+    const ticket = random.chance(70) ? tickets.pop() : undefined;
+    if (ticket !== undefined) await takeUp(world, app, ticket);
+    const leases = [
+      -1,
+      -1,
+      random.between(50, 400),
+      2_000,
+      20_000,
+      ...(mood === 'impatient' ? [20_000, 20_000, 20_000] : []),
+    ];
+    const leaseTime = mood === 'tickets' ? -1 : Math.ceil(random.of(leases));
+    const waits = [0, random.between(1, 50), random.between(50, 1_000), 5_000, 5_000];
+    const waitTime = mood === 'patient' ? 5_000 : Math.ceil(random.of(waits));
+    const controller = new AbortController();
+    const aborts = random.chance({ any: 15, impatient: 70, patient: 0, tickets: 0 }[mood]);
+    const timer = aborts ? setTimeout(() => controller.abort(new Error('aborted')), random.around(30)) : undefined;
+    const options = { threadId, leaseTime, signal: controller.signal };
+    const take = (wait: number) =>
+      wait === 0 ? lock.tryAcquireHold(options) : lock.acquire({ ...options, waitTime: wait });
+    try {
+      const hold = await take(waitTime);
+      clearTimeout(timer);
+      if (hold === null) {
+        events.quits(owner, NAME);
+        continue;
+      }
+      if (!hold.isHeld) continue;
+      const leaves = events.enters(owner, NAME);
+      hold.signal.addEventListener('abort', leaves);
+      const workMs = random.of([random.around(5), random.around(100), random.around(1_500), random.around(1_500)]);
+      await pause(workMs / 2);
+      if (random.chance(25)) await reenter(world, app, threadId);
+      await pause(workMs / 2);
+      leaves();
+      if (mood === 'tickets' && tickets.length === 0 && random.chance(60)) tickets.push(await hold.detach());
+      else await hold.unlock();
+    } catch {
+      clearTimeout(timer);
+      events.quits(owner, NAME);
+    }
+  }
+}
+
+/** A new thread takes up a hold that another one has left. */
+async function takeUp({ random, events }: World, app: App, ticket: string): Promise<void> {
+  try {
+    const hold = await app.clients[0]!.attach(ticket);
+    if (!hold.isHeld) return;
+    const leaves = events!.enters(`${app.clients[0]!.getId()}:${hold.threadId}`, NAME);
+    hold.signal.addEventListener('abort', leaves);
+    await pause(random.around(50));
+    leaves();
+    await hold.unlock();
+  } catch {
+    // Its lease was over, or the connection is gone.
+  }
+}
+
+/** The same thread takes the lock once more. */
+async function reenter({ random, events }: World, app: App, threadId: number): Promise<void> {
+  const lock = app.clients[0]!.getLock(NAME);
+  try {
+    const hold = await lock.acquire({ threadId, waitTime: 500, leaseTime: random.of([-1, 1_000]) });
+    await pause(random.around(10));
+    await hold.unlock();
+  } catch {
+    // The lock was lost, or the connection: the outer one learns of that as well.
+    events!.quits(`${app.clients[0]!.getId()}:${threadId}`, NAME);
+  }
+}
+
+/** A connection that carries commands breaks, now or with its next command or reply. */
+function breakOne(world: World): void {
+  const { random } = world;
+  const [server] = world.nodes;
+  const channels = server!.channels;
+  const some = server!.connections.filter((socket) => !channels.some((channel) => server!.listens(socket, channel)));
+  if (some.length === 0) return;
+  const socket = random.of(some);
+  const soon = (): number => random.of([0, random.around(5), random.around(100)]);
+  const lateBy = random.chance(70) ? Math.min(random.of([random.around(50), random.around(1_000)]), 4_000) : undefined;
+  const how = { clientIn: soon(), serverIn: soon(), lateBy };
+  if (random.chance(25)) socket.break(how);
+  else socket.trap = { at: random.of(['write', 'reply'] as const), how };
+}
