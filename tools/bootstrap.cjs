@@ -72,11 +72,42 @@ function run(nodeArgs) {
   });
 }
 
+/**
+ * Runs mocha once for each pattern of files, all at the same time: tests mostly wait, and each process has a Redis of its
+ * own. What the first one says is shown at once, the others follow when they have ended.
+ */
+async function runBeside(patterns) {
+  const runs = patterns.map((pattern, i) => {
+    const child = spawn(process.execPath, [binary('mocha'), pattern], {
+      cwd: root,
+      stdio: i === 0 ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+    });
+    const said = [];
+    for (const stream of i === 0 ? [] : [child.stdout, child.stderr]) stream.on('data', (chunk) => said.push(chunk));
+    const ended = new Promise((resolve) => {
+      child.on('error', (error) => resolve(`${error.message}\n`));
+      child.on('close', (code, signal) => resolve(signal ?? code));
+    });
+    return { pattern, child, said, ended };
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => runs.forEach(({ child }) => child.kill(signal)));
+  }
+  for (const { pattern, said, ended } of runs) {
+    const end = await ended;
+    process.stdout.write(Buffer.concat(said));
+    if (end === 0) continue;
+    process.stdout.write(`mocha ${pattern} ended with ${end}\n`);
+    process.exitCode = 1;
+  }
+}
+
 const register = path.join(root, 'tools', 'register.cjs');
 // With the floor of .c8rc.json. Slower than without, so tests have more time.
 const UNIT_TESTS = ['test/unit/**/*.test.ts', '--reporter', 'dot', '--timeout', '60000'];
 const commands = {
   mocha: () => run([binary('mocha'), ...args]),
+  mochaBeside: () => runBeside(args),
   coverage: () => run([binary('c8'), process.execPath, binary('mocha'), ...UNIT_TESTS, ...args]),
   tsc: () => run([binary('typescript', 'tsc'), ...args]),
   eslint: () => run([binary('eslint'), ...args]),

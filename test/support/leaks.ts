@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import * as sinon from 'sinon';
 import { monotonicNow, sleep, turn } from '../../tools/realTimers';
 import { redisUrl, sharedServer } from './sharedRedis';
+import { forgetTimers, noteTimers, standingTimers } from './timerOrigins';
 import { closeSuiteScope, closeTestScope, hasSuiteClients, openTestScope } from './trackClient';
 
 /** What a test may leave behind on purpose; it says so by {@link allowLeftovers}. */
@@ -26,6 +27,8 @@ interface Inventory {
 
 /** What is on its way out (an UNSUBSCRIBE, a socket that closes) gets this long. */
 const GRACE_MS = 1000;
+
+noteTimers();
 
 let observer: Redis | undefined;
 let before: Inventory | undefined;
@@ -72,6 +75,7 @@ export async function stopLeakChecks(): Promise<string[]> {
 /** Root hook, before each test. */
 export async function beginTest(): Promise<void> {
   allowed = {};
+  forgetTimers();
   before = await takeInventory();
   openTestScope();
 }
@@ -118,7 +122,9 @@ function leftOpen(was: Inventory, is: Inventory): string[] {
   if (is.connections > was.connections && !allowed.connections && !hasSuiteClients()) {
     problems.push(`leaked connections: ${is.connections - was.connections} (trackClient closes them after the test)`);
   }
-  if (is.timers > was.timers && !allowed.timers) problems.push(`leaked timers: ${is.timers - was.timers}`);
+  if (is.timers > was.timers && !allowed.timers) {
+    problems.push(`leaked timers: ${is.timers - was.timers}; set at\n${standingTimers().join('\nand at\n')}`);
+  }
   return problems;
 }
 
