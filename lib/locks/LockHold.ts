@@ -54,11 +54,14 @@ export class LockHold implements MemberHold {
     return this.#hold.lost;
   }
 
+  get #ownership(): Ownership | undefined {
+    return this.#engine.ownershipOf(this.threadId);
+  }
+
   get remainingLeaseMs(): number {
     if (!this.isHeld) return 0;
     const hold = this.#hold;
-    const ownership = this.#engine.ownershipOf(this.threadId);
-    return Math.max(0, Math.min(ownership?.deadline ?? 0, hold.leaseEnd) - performance.now());
+    return Math.max(0, Math.min(this.#ownership?.deadline ?? 0, hold.leaseEnd) - performance.now());
   }
 
   /**
@@ -72,7 +75,7 @@ export class LockHold implements MemberHold {
   }
 
   async letExpire(leaseMs?: number): Promise<void> {
-    const ownership = this.isHeld ? this.#engine.ownershipOf(this.threadId) : undefined;
+    const ownership = this.isHeld ? this.#ownership : undefined;
     if (ownership === undefined) {
       if (this.#lost !== undefined) throw this.#lost;
       return;
@@ -103,7 +106,7 @@ export class LockHold implements MemberHold {
       if (hold.leaseMs === before) throw error;
       await this.setLease(remainingMs).catch(() => undefined);
       // Where Redis has refused that, too, a renewal sets it.
-      const ownership = this.isHeld && before === NO_LEASE ? this.#engine.ownershipOf(this.threadId) : undefined;
+      const ownership = this.isHeld && before === NO_LEASE ? this.#ownership : undefined;
       if (ownership !== undefined) {
         const { ownerships, watchdog } = this.#engine.context;
         ownerships.setLease(ownership, hold, before, leaseEnd);
@@ -155,9 +158,15 @@ export class LockHold implements MemberHold {
       );
     }
     const hold = this.#hold;
-    // Waiters are told of a shorter lease.
-    if ((await this.#detachable()).remainingMs(performance.now()) - leaseMs > NOTICE_MS) await this.setLease(leaseMs);
-    const own = await this.#detachable();
+    let own: Ownership;
+    for (let shortened = false; ; shortened = true) {
+      while (this.#ownership?.releasing === true) await this.#ownership.whenReleased();
+      own = this.#checkDetachable();
+      if (shortened || own.remainingMs(performance.now()) - leaseMs <= NOTICE_MS) break;
+      // Waiters are told of a shorter lease.
+      await this.setLease(leaseMs);
+    }
+    // Nothing is awaited from here on: a call that the check has not seen would begin beside the command.
     const ticket: Ticket = { kind: kind.name, name, leaseMs, ...placeOf(context.settings), secret: newSecret() };
     const { deadline, owner } = own;
     const heir = kind.ownerOf(0, ticketOwnerId(ticket, rawName));
@@ -185,15 +194,11 @@ export class LockHold implements MemberHold {
   }
 
   /** @throws LockLostError if it is gone; IllegalMonitorStateError if it is not the one hold of its thread */
-  async #detachable(): Promise<Ownership> {
+  #checkDetachable(): Ownership {
     const { name, threadId } = this;
     const lock = this.#engine;
     const hold = this.#hold;
-    let ownership = lock.ownershipOf(threadId);
-    while (ownership?.releasing === true) {
-      await ownership.whenReleased();
-      ownership = lock.ownershipOf(threadId);
-    }
+    const ownership = this.#ownership;
     lock.context.watchdog.catchUp();
     if (hold.lost !== undefined) throw hold.lost;
     if (ownership?.holds.includes(hold) !== true || hold.expires === true) throw notHeld(name, threadId, hold);

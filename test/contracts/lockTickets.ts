@@ -239,6 +239,34 @@ export function lockTickets(kind: LockUnderTest): void {
       expect(await stage().isLocked()).to.equal(false);
     });
 
+    it('detach() beside another call of its thread: one of them comes first, nothing is lost', async () => {
+      const { client, other } = stage();
+      const lost: string[] = [];
+      client.onLockLost(({ name }) => lost.push(name));
+      for (let steps = 0; steps < 6; steps++) {
+        const twice = await stage().lock().acquire();
+        const first = twice.detach().catch((error: Error) => error);
+        for (let i = 0; i < steps; i++) await Promise.resolve();
+        const tickets = await Promise.all([first, twice.detach().catch((error: Error) => error)]);
+        const ticket = tickets.filter((one) => typeof one === 'string');
+        expect(ticket, `after ${steps} steps: ${tickets.join()}`).to.have.lengthOf(1);
+        await (await other.attach(ticket[0]!)).unlock();
+        if (!traits.reentrant) continue;
+        const hold = await stage().lock().acquire();
+        const leaving = hold.detach().catch((error: Error) => error);
+        for (let i = 0; i < steps; i++) await Promise.resolve();
+        const entered = await stage().lock().tryLock({ threadId: hold.threadId });
+        const left = await leaving;
+        expect(entered, `after ${steps} steps`).to.equal(left instanceof IllegalMonitorStateError);
+        if (entered) {
+          await stage().lock().unlock({ threadId: hold.threadId });
+          await hold.unlock();
+        } else await (await other.attach(left as string)).unlock();
+      }
+      expect(lost).to.deep.equal([]);
+      expect(await stage().isLocked()).to.equal(false);
+    });
+
     it('no ticket, a changed one, bad options, a client that is shut down: each an error, and nothing is changed', async () => {
       const { client } = stage();
       const hold = await stage().lock().acquire();
