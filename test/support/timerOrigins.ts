@@ -1,10 +1,26 @@
-/** A timer that was set, and the stack of whoever set it. */
-interface Origin {
-  readonly timer: WeakRef<NodeJS.Timeout>;
-  readonly at: Error;
+import { findSourceMap } from 'node:module';
+
+/** A line of a stack. Not an error: that would keep alive what its frames refer to, and tests look at what is collected. */
+interface Place {
+  readonly caller: string;
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
 }
 
+/** A timer that was set, and by whom. */
+interface Origin {
+  readonly timer: WeakRef<NodeJS.Timeout>;
+  readonly places: readonly Place[];
+}
+
+/** Lines of a stack, the first of which is ours. */
+const FRAMES = 6;
+/** When there are so many origins, those are forgotten whose timers do not stand any more. */
+const MANY = 1_000;
+
 let origins: Origin[] = [];
+let many = MANY;
 
 /** From now on it is noted who sets timers. Fake clocks take the place of ours, and give it back. */
 export function noteTimers(): void {
@@ -12,7 +28,10 @@ export function noteTimers(): void {
     const original = globalThis[name] as (...args: unknown[]) => NodeJS.Timeout;
     const noting = (...args: unknown[]): NodeJS.Timeout => {
       const timer = original(...args);
-      origins.push({ timer: new WeakRef(timer), at: new Error() });
+      if (origins.push({ timer: new WeakRef(timer), places: callers() }) > many) {
+        origins = origins.filter(stands);
+        many = MANY + 2 * origins.length;
+      }
       return timer;
     };
     // `promisify` finds its own version there.
@@ -24,13 +43,42 @@ export function noteTimers(): void {
 /** Forgets those that were set before. */
 export function forgetTimers(): void {
   origins = [];
+  many = MANY;
 }
 
-/** Who has set those that still stand and keep the process alive: the lines of their stacks, but for ours. */
+/** Who has set those that still stand and keep the process alive. */
 export function standingTimers(): string[] {
-  return origins.flatMap(({ timer, at }) => {
-    const standing = timer.deref() as (NodeJS.Timeout & { readonly _destroyed: boolean }) | undefined;
-    if (standing === undefined || standing._destroyed || !standing.hasRef()) return [];
-    return [at.stack!.split('\n').slice(2).join('\n')];
-  });
+  return origins.filter(stands).map(({ places }) => places.map(textOf).join('\n'));
+}
+
+function stands({ timer }: Origin): boolean {
+  const standing = timer.deref() as (NodeJS.Timeout & { readonly _destroyed: boolean }) | undefined;
+  return standing !== undefined && !standing._destroyed && standing.hasRef();
+}
+
+/** The stack of whoever has called our caller. */
+function callers(): readonly Place[] {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  Error.stackTraceLimit = FRAMES;
+  Error.prepareStackTrace = (_error, frames) =>
+    frames.slice(1).map((frame) => ({
+      caller: frame.getFunctionName() ?? '',
+      file: frame.getFileName() ?? '',
+      line: frame.getLineNumber() ?? 0,
+      column: frame.getColumnNumber() ?? 0,
+    }));
+  const holder = {} as { readonly stack: readonly Place[] };
+  try {
+    Error.captureStackTrace(holder, callers);
+    return holder.stack;
+  } finally {
+    Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+  }
+}
+
+/** With the line of the source, where that is known. Not looked up for each timer: that takes too long. */
+function textOf({ caller, file, line, column }: Place): string {
+  const entry = findSourceMap(file)?.findEntry(line - 1, column - 1);
+  const source = entry !== undefined && 'originalLine' in entry ? entry.originalLine + 1 : line;
+  return `  ${file}:${source} ${caller}`;
 }
