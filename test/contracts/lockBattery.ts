@@ -3,12 +3,12 @@ import { ConnectionError, IllegalMonitorStateError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 import { RedisServer, trackClient } from '../support';
 import { titled, type LockUnderTest } from './lockContract';
-import { useStage } from './LockStage';
+import { useStage, WATCHDOG_MS } from './LockStage';
 import { monotonicNow, onServer, sleep } from './world';
 
 /** The state of a lock as its owner and others see it (test/README.md). */
 export function lockBattery(kind: LockUnderTest): void {
-  const stage = useStage(kind);
+  const stage = useStage(kind, WATCHDOG_MS);
   const { traits } = kind;
   const single = traits.single !== false;
 

@@ -3,7 +3,7 @@ import { ConfigError, LockLostError, LockTimeoutError, TimeUnit } from '../../li
 import { rejection } from '../redis/synchronizers/support';
 
 import type { LockUnderTest } from './lockContract';
-import { useStage } from './LockStage';
+import { useStage, WATCHDOG_MS } from './LockStage';
 import { collect } from '../support/collect';
 import { monotonicNow, onServer, sleep, sleepUntil } from './world';
 
@@ -123,9 +123,9 @@ export function lockHolds(kind: LockUnderTest): void {
     });
 
     it('currentHold is there with its aborted signal after a loss', async () => {
-      const { client } = stage();
+      const client = stage().newClient({ lockWatchdogTimeout: WATCHDOG_MS });
       const work = stage()
-        .lock()
+        .lock(client)
         .withLock(async ({ signal }) => {
           await stage().vanish();
           await new Promise((resolve) => signal.addEventListener('abort', resolve));

@@ -16,7 +16,7 @@ import { sleep, sleepUntil } from './world';
 
 /** `extend`, `detach` and `attach`. */
 export function lockTickets(kind: LockUnderTest): void {
-  const stage = useStage(kind);
+  const stage = useStage(kind, WATCHDOG_MS);
   const { traits } = kind;
 
   /** The hash of a group lives as long as the longest lease that any of its values ever had. */
