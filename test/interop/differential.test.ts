@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { compareTraces } from './support/differential/compare';
-import { randomOperations } from './support/differential/operations';
+import { randomOperations, WATCHDOG_MS } from './support/differential/operations';
 import { type Step, traceOperations } from './support/differential/trace';
 import { Stage } from './support/Stage';
 import { describeWithJava } from './support/suites';
@@ -18,7 +18,8 @@ describeWithJava('interop: the same calls leave the same data', () => {
   let nodeStage: Stage;
 
   before(async () => {
-    [javaStage, nodeStage] = await Promise.all([Stage.open(), Stage.open()]);
+    const open = (): Promise<Stage> => Stage.open({ config: { lockWatchdogTimeout: WATCHDOG_MS } });
+    [javaStage, nodeStage] = await Promise.all([open(), open()]);
   });
 
   after(async () => {

@@ -1,6 +1,10 @@
 import { JavaRedisson } from './JavaRedisson';
+import { javaArguments } from './javaBuild';
 import { type Side, Stage } from './Stage';
-import { whyNoJava } from './toolchain';
+import { NEWEST, whyNoJava } from './toolchain';
+
+/** Maven may have to fetch all of Redisson first. */
+const BUILD_MS = 600_000;
 
 // A root hook: mocha reads the suites, which import this, while the root suite is the current one.
 after(async function () {
@@ -15,17 +19,21 @@ after(async function () {
  *
  * @param title - of the suite
  * @param suite - declares the tests
- * @param timeoutMs - of each test and hook. The first hook of a run may have to build the driver
+ * @param version - of Redisson: its driver is built first. @default the newest
  */
-export function describeWithJava(title: string, suite: () => void, timeoutMs = 60_000): void {
+export function describeWithJava(title: string, suite: () => void, version: string = NEWEST): void {
   const reason = whyNoJava();
   if (reason !== undefined) {
     describe.skip(`${title} (skipped: ${reason})`, suite);
     return;
   }
   describe(title, function () {
-    this.timeout(timeoutMs);
+    this.timeout(60_000);
     this.slow(5000);
+    before(async function () {
+      this.timeout(BUILD_MS);
+      await javaArguments(version);
+    });
     suite();
   });
 }

@@ -15,8 +15,13 @@ type Call = readonly [method: string, ...args: unknown[]];
 
 const MS = 'MILLISECONDS';
 
+/** Leases are multiples of this, in ms, so that what is left of them tells which one it was, however slow the machine. */
+export const LEASE_STEP_MS = 300_000;
+/** Of locks without a lease. */
+export const WATCHDOG_MS = 3 * LEASE_STEP_MS;
+
 /** One lease for each lock, because Redisson keeps the last one in the lock object: see docs/interop.md. */
-const LEASES = [-1, 20_000, 60_000] as const;
+const LEASES = [-1, 2 * LEASE_STEP_MS, 6 * LEASE_STEP_MS] as const;
 
 const LOCKS: readonly ((name: string) => Path)[] = [
   at.lock,
@@ -87,7 +92,7 @@ function semaphoreCall(random: Random): Call {
     ['addPermits', random.pick([-2, -1, 1, 2])],
     ['drainPermits'],
     ['availablePermits'],
-    random.chance(30) ? ['delete'] : ['trySetPermits', 2, { durationMs: 60_000 }],
+    random.chance(30) ? ['delete'] : ['trySetPermits', 2, { durationMs: 6 * LEASE_STEP_MS }],
   ]);
 }
 
@@ -97,7 +102,7 @@ function permitCall(random: Random): Call {
     ['trySetPermits', random.below(4)],
     ['tryAcquire'],
     ['tryAcquire', 1 + random.below(3)],
-    ['tryAcquire', 0, 30_000, MS],
+    ['tryAcquire', 0, 3 * LEASE_STEP_MS, MS],
     ['tryRelease', permit()],
     ['release', permit()],
     ['tryRelease', [permit(), permit()]],
@@ -106,7 +111,7 @@ function permitCall(random: Random): Call {
     ['getPermits'],
     ['setPermits', random.below(5)],
     ['addPermits', random.pick([-1, 1, 2])],
-    ['updateLeaseTime', permit(), 50_000, MS],
+    ['updateLeaseTime', permit(), 5 * LEASE_STEP_MS, MS],
     ['getLeaseTime', permit()],
     random.chance(20) ? ['delete'] : ['availablePermits'],
   ]);

@@ -2,7 +2,7 @@ import { outcomeOf } from '../outcome';
 import type { Peer } from '../Peer';
 import type { PeerThread } from '../PeerThread';
 import type { Probe, Snapshot } from '../Probe';
-import type { Operation, PermitReference } from './operations';
+import { LEASE_STEP_MS, type Operation, type PermitReference } from './operations';
 
 /** What one operation did: its result, what it published, and every key afterwards; comparable between the sides. */
 export interface Step {
@@ -11,9 +11,6 @@ export interface Step {
   readonly messages: readonly string[];
   readonly keys: Snapshot;
 }
-
-/** Far coarser than a run takes, far finer than the leases in use. */
-const TTL_CLASS_MS = 5000;
 
 /** Errors that mean the same and are named after their language. */
 const SAME_ERRORS: Readonly<Record<string, string>> = { IllegalArgument: 'PermitNotFound', Redis: 'PermitNotFound' };
@@ -39,7 +36,7 @@ export async function traceOperations(peer: Peer, probe: Probe, operations: read
       operation: JSON.stringify(operation),
       result,
       messages: messages.map((message) => renamed(message)),
-      keys: await probe.snapshot({ names, ttlClassMs: TTL_CLASS_MS }),
+      keys: await probe.snapshot({ names, ttlClassMs: LEASE_STEP_MS }),
     });
   }
   await recording.stop();
@@ -77,7 +74,7 @@ export async function traceOperations(peer: Peer, probe: Probe, operations: read
     }
     if (typeof result === 'string') return SAME_ERRORS[result] ?? result;
     if (/^(remainTimeToLive|getLeaseTime)$/.test(method) && typeof result === 'number' && result > 0) {
-      return Math.ceil((result - 50) / TTL_CLASS_MS) * TTL_CLASS_MS;
+      return Math.ceil((result - 50) / LEASE_STEP_MS) * LEASE_STEP_MS;
     }
     return result;
   }
