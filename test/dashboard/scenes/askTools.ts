@@ -28,15 +28,18 @@ export interface Answers {
   readonly doctor: readonly Finding[];
 }
 
+/** A frame of `top` ends when all locks are in it, or after half of its interval: long enough for a busy machine. */
+const WHOLE_FRAME = ['--interval', '20s', '--count', '1'];
+
 /**
- * Asks all tools about a lock of a scene.
- * @param inTurn - whether one command runs at a time: each has much to do
+ * Asks all tools about a lock of a scene. One command runs at a time: together they are what a busy machine is to each.
+ * @param many - whether there are too many locks for one frame of `top`
  */
-export async function askTools({ url, base, processes }: World, lock: string, inTurn = false): Promise<Answers> {
+export async function askTools({ url, base, processes }: World, lock: string, many: boolean): Promise<Answers> {
   let before: Promise<unknown> = Promise.resolve();
   const command = (...args: string[]): Promise<string> => {
     const run = before.then(() => runCommand(...args));
-    if (inTurn) before = run.catch(() => undefined);
+    before = run.catch(() => undefined);
     return run;
   };
   const runCommand = async (...args: string[]): Promise<string> => {
@@ -63,7 +66,7 @@ export async function askTools({ url, base, processes }: World, lock: string, in
     command('list', '--json'),
     command('inspect', lock),
     command('inspect', '--json', lock),
-    command('top', '--count', '1'),
+    command('top', ...(many ? ['--count', '1'] : WHOLE_FRAME)),
     command('doctor', '--json'),
   ]);
   return {

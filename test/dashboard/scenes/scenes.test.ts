@@ -169,7 +169,8 @@ describe('scenes: what list, inspect, top, page, metrics and doctor say', functi
 
       it('top', () => {
         if (name !== 'many') expect(answers.top).to.match(new RegExp(`^${scene.lock} +${verdict} `, 'm'));
-        expect(answers.top).not.to.contain('for 0.0 s');
+        // Of those who have waited for long; the healthy fleet takes short turns at other locks.
+        expect(answers.top).not.to.match(new RegExp(`^${scene.lock} .* for 0\\.0 s`, 'm'));
       });
 
       it('the page', () => {
