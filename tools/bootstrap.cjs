@@ -4,6 +4,7 @@
 // CommonJS and free of dependencies on purpose: it is what runs before any of them exists.
 const { spawnSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 
 const root = path.resolve(__dirname, '..');
@@ -74,28 +75,28 @@ function run(nodeArgs) {
 
 /**
  * Runs mocha once for each pattern of files, all at the same time: tests mostly wait, and each process has a Redis of its
- * own. What the first one says is shown at once, the others follow when they have ended.
+ * own. What the first one says is shown at once; the others write into files, which are shown when they have ended.
  */
 async function runBeside(patterns) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ioredisson-tests-'));
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
   const runs = patterns.map((pattern, i) => {
-    const child = spawn(process.execPath, [binary('mocha'), pattern], {
-      cwd: root,
-      stdio: i === 0 ? 'inherit' : ['ignore', 'pipe', 'pipe'],
-    });
-    const said = [];
-    for (const stream of i === 0 ? [] : [child.stdout, child.stderr]) stream.on('data', (chunk) => said.push(chunk));
+    const file = path.join(folder, String(i));
+    const output = i === 0 ? 'inherit' : fs.openSync(file, 'w');
+    const stdio = [i === 0 ? 'inherit' : 'ignore', output, output];
+    const child = spawn(process.execPath, [binary('mocha'), pattern], { cwd: root, stdio });
     const ended = new Promise((resolve) => {
-      child.on('error', (error) => resolve(`${error.message}\n`));
-      child.on('close', (code, signal) => resolve(signal ?? code));
+      child.on('error', (error) => resolve(error.message));
+      child.on('exit', (code, signal) => resolve(signal ?? code));
     });
-    return { pattern, child, said, ended };
+    return { pattern, child, file, ended };
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => runs.forEach(({ child }) => child.kill(signal)));
   }
-  for (const { pattern, said, ended } of runs) {
+  for (const { pattern, file, ended } of runs) {
     const end = await ended;
-    process.stdout.write(Buffer.concat(said));
+    if (fs.existsSync(file)) process.stdout.write(fs.readFileSync(file));
     if (end === 0) continue;
     process.stdout.write(`mocha ${pattern} ended with ${end}\n`);
     process.exitCode = 1;
@@ -115,6 +116,8 @@ const commands = {
   ts: () => run(['--require', register, ...args]),
   clean: () => fs.rmSync(path.join(root, 'dist'), { recursive: true, force: true }),
   build: () => run(['--require', register, path.join('tools', 'buildCommand.ts'), ...args]),
+  // Before tests that run beside each other: else each of them would build.
+  ensureBuilt: () => run(['--require', register, '--eval', "require('./tools/buildOutput.ts').ensureBuilt()"]),
   redis: () => run(['--require', register, path.join('tools', 'redisCommand.ts'), ...args]),
   checkPackage: () => run(['--require', register, path.join('tools', 'checkPackage.ts'), ...args]),
 };
