@@ -442,9 +442,10 @@ export class Redisson {
 /**
  * Reads the options of `shutdown`.
  * @returns ms; 0: no drain
- * @throws RangeError for an invalid time; ConfigError for an unknown option
+ * @throws RangeError for an invalid time; ConfigError for an unknown option, and for what has no options, such as the
+ * time itself: without a drain the work under locks would lose them
  */
 function readDrain(options: ShutdownOptions | undefined): number {
-  if (typeof options === 'object' && options !== null) checkOptionNames(options, SHUTDOWN_OPTIONS);
+  if (options !== undefined) checkOptionNames(options, SHUTDOWN_OPTIONS);
   return atLeastMillis(options?.drain ?? 0, 'drain');
 }

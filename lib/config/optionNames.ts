@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors';
 import { describe, nearest } from '../util/describe';
+import { checkUnit } from '../util/duration';
 
 /** The options of an operation of a lock or a synchronizer: see `ThreadOptions`. */
 export const THREAD_OPTIONS: ReadonlySet<string> = new Set(['threadId', 'signal']);
@@ -29,20 +30,31 @@ export const LEASE_OPTIONS: ReadonlySet<string> = new Set(['leaseTime', 'unit'])
 /** The options of `shutdown`. */
 export const SHUTDOWN_OPTIONS: ReadonlySet<string> = new Set(['drain']);
 
+/** The options of an inspector's `forceUnlock`. */
+export const FORCE_UNLOCK_OPTIONS: ReadonlySet<string> = new Set(['holders']);
+
+/** The options of an inspector's `watch`. */
+export const WATCH_OPTIONS: ReadonlySet<string> = new Set(['interval']);
+
 /**
  * Refuses a misspelt option. If it were ignored, a call could for example acquire without the intended `leaseTime`. So
- * it refuses a list, a Map or an Error, which have no options at all.
+ * it refuses a list, a Map or an Error, which have no options at all. It also refuses a wrong `unit`, which nobody
+ * would look at where no time is given.
  *
  * @param options - the options of the caller
  * @param known - the known names
  * @throws ConfigError for any other name; it suggests the nearest known one
+ * @throws TypeError when `unit` is not a `TimeUnit`
  */
 export function checkOptionNames(options: object, known: ReadonlySet<string>): void {
   if (Object.prototype.toString.call(options) !== '[object Object]') {
     throw new ConfigError(`options must be an object with ${[...known].join(', ')}, got ${describe(options)}`);
   }
   // Inherited names are read as well. This is faster than a list of the names.
-  for (const name in options) if (!known.has(name)) throw unknownOption(name, known);
+  for (const name in options) {
+    if (!known.has(name)) throw unknownOption(name, known);
+    if (name === 'unit') checkUnit((options as { readonly unit?: unknown }).unit, 'the options');
+  }
 }
 
 function unknownOption(name: string, known: ReadonlySet<string>): ConfigError {

@@ -1,5 +1,8 @@
 import { inspect } from 'node:util';
 
+/** What a message says instead of a text that is not shown. */
+export const MAY_HOLD_A_SECRET = 'a text that may hold a secret';
+
 /**
  * What a value is, for a message, without showing what may hold a password: objects are named, not printed.
  *
@@ -7,7 +10,7 @@ import { inspect } from 'node:util';
  * @returns e.g. `5`, `'on'`, `null`, `a list of 2`, `an instance of Map`
  */
 export function describe(value: unknown): string {
-  if (typeof value === 'string') return isSuspicious(value) ? 'a text that may hold a secret' : `'${value}'`;
+  if (typeof value === 'string') return isSuspicious(value) ? MAY_HOLD_A_SECRET : `'${value}'`;
   if (typeof value === 'function') return 'a function';
   return typeof value === 'object' ? describeObject(value) : inspect(value);
 }

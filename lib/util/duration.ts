@@ -24,6 +24,18 @@ export function isTimeUnit(value: unknown): value is TimeUnit {
 }
 
 /**
+ * @param unit - the unit of a caller; `undefined` is milliseconds
+ * @param what - what it is the unit of, for the error
+ * @returns the unit
+ * @throws TypeError when it is not a `TimeUnit`
+ */
+export function checkUnit(unit: unknown, what: string): TimeUnit {
+  const checked = unit === undefined ? TimeUnit.MILLISECONDS : unit;
+  if (isTimeUnit(checked)) return checked;
+  throw new TypeError(`the unit of ${what} must be a TimeUnit, got ${inspect(unit)}`);
+}
+
+/**
  * A duration argument of the public API in whole milliseconds.
  *
  * A positive duration never becomes 0: everywhere 0 means something else ("one attempt", "no lease"), so that
@@ -38,8 +50,7 @@ export function isTimeUnit(value: unknown): value is TimeUnit {
  */
 export function toMillis(value: number, unit: TimeUnit | undefined, what: string): number {
   if (!isFiniteNumber(value)) throw new RangeError(`${what} must be a finite number, got ${inspect(value)}`);
-  const source: unknown = unit === undefined ? TimeUnit.MILLISECONDS : unit;
-  if (!isTimeUnit(source)) throw new TypeError(`the unit of ${what} must be a TimeUnit, got ${inspect(unit)}`);
+  const source = checkUnit(unit, what);
   const exact = source.toMillis(value);
   if (Math.abs(exact) > Number.MAX_SAFE_INTEGER) {
     throw new RangeError(

@@ -44,6 +44,9 @@ function badCalls(): [string, Call][] {
   calls.push(
     ['lock with a unit that is none', (lock) => lock.lock(1, notUnit)],
     ['acquire with a unit that is none', (lock) => lock.acquire({ waitTime: 1, unit: notUnit })],
+    ['acquire with nothing but a unit that is none', (lock) => lock.acquire({ unit: notUnit })],
+    ['withLock with nothing but a unit that is none', (lock) => lock.withLock(() => 1, { unit: notUnit })],
+    ['tryLock(null, 1000)', (lock) => lock.tryLock(null as never, 1_000)],
     ['lock with options that are none', (lock) => lock.lock(-1, undefined, 'me' as never)],
     ['acquire with options that are none', (lock) => lock.acquire('me' as never)],
     ['lock with a signal that is none', (lock) => lock.lock(-1, undefined, { signal: {} as AbortSignal })],

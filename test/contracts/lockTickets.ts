@@ -286,6 +286,7 @@ export function lockTickets(kind: LockUnderTest): void {
       for (const leaseTime of [0, -2, NaN]) {
         expect(await rejection(client.attach(ticket, { leaseTime }))).to.be.instanceOf(RangeError);
       }
+      expect(await rejection(client.attach(ticket, { unit: 'SECONDS' as never }))).to.be.instanceOf(TypeError);
       expect(await rejection(client.attach(ticket, { waitTime: 5 } as object))).to.be.instanceOf(ConfigError);
       const closed = stage().newClient();
       await closed.shutdown();

@@ -167,6 +167,9 @@ export function permitHoldSuite(): void {
     for (const options of [{ permits: 1 }, { leaseTime: 5 }] as object[]) {
       expect(await rejection(semaphore.withPermits(1, work, options))).to.be.instanceOf(ConfigError);
     }
+    const unit = 'SECONDS' as never;
+    expect(await rejection(semaphore.acquireHold({ unit }))).to.be.instanceOf(TypeError);
+    expect(await rejection(semaphore.withPermits(1, () => 1, { unit }))).to.be.instanceOf(TypeError);
     expect(await rejection(semaphore.withPermits(1, 'work' as never))).to.be.instanceOf(TypeError);
     expect(ran).to.equal(0);
     await expectAllBack(other);

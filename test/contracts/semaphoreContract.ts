@@ -188,6 +188,9 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
         expect(await rejection(semaphore.withPermits(1, () => 1, options))).to.be.instanceOf(ConfigError);
       }
       expect(await rejection(semaphore.withPermits(1, 5 as never))).to.be.instanceOf(TypeError);
+      expect(await rejection(semaphore.withPermits(1, () => 1, { unit: 'SECONDS' as never }))).to.be.instanceOf(
+        TypeError,
+      );
       expect(await semaphore.withPermits(0, () => 'none')).to.equal('none');
       expect(await semaphore.availablePermits()).to.equal(1);
     });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Document, Scalar } from 'yaml';
 import { ConfigError } from '../../errors/usageErrors';
-import { describe } from '../../util/describe';
+import { MAY_HOLD_A_SECRET, describe } from '../../util/describe';
 import { Filled } from './Filled';
 import type { TextForm } from './parsers';
 import { yamlLibrary } from './yamlLibrary';
@@ -95,7 +95,8 @@ function toPlain(document: Document, source: string): Record<string, unknown> {
 }
 
 function load(textOrPath: string | URL): { readonly text: string; readonly source: string } {
-  const isText = typeof textOrPath === 'string' && /\n|:\s|:$|^\s*\{.*\}\s*$/.test(textOrPath);
+  // JSON may have no space after a colon, and be cut off.
+  const isText = typeof textOrPath === 'string' && /\n|:\s|:$|^\s*\{.*\}\s*$|^\s*[{[].*[":]/.test(textOrPath);
   if (isText) return { text: textOrPath, source: 'The configuration' };
   if (textOrPath === '' || !(typeof textOrPath === 'string' || textOrPath instanceof URL)) {
     throw new ConfigError('A configuration is the text itself or the path of a file');
@@ -115,9 +116,11 @@ function load(textOrPath: string | URL): { readonly text: string; readonly sourc
   }
 }
 
+/** What has a colon (not that of `C:\\redisson.yaml`) is seldom a path; rather a setting, and perhaps a password. */
 function shownPath(path: string | URL): string {
   const text = String(path);
-  return text.startsWith('file:') && !text.includes('@') ? `'${text}'` : describe(text);
+  if (text.startsWith('file:') && !text.includes('@')) return `'${text}'`;
+  return /^(?:[A-Za-z]:)?[^:]*$/.test(text) ? describe(text) : MAY_HOLD_A_SECRET;
 }
 
 interface Owner {

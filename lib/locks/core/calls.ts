@@ -74,7 +74,7 @@ export function readTryLock(
   unit?: TimeUnit,
   options?: LockOptions,
 ): TryLockArguments {
-  if (first === undefined || typeof first === 'object') {
+  if (first === undefined || (typeof first === 'object' && first !== null)) {
     return { waitMs: 0, waits: false, leaseMs: NO_LEASE, options: first ?? options };
   }
   if (isTimeUnit(second)) {

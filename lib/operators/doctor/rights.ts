@@ -4,7 +4,8 @@ import type { Patient, ServerFacts } from './facts';
 import { BASE_RIGHTS, KIND_RIGHTS } from './neededRights';
 import type { ServerCheck } from './serverChecks';
 
-const ADVICE = 'give the user the rules of docs/security.md for the kinds that it uses';
+/** What to do about a right that is missing. */
+export const RULES_ADVICE = 'give the user the rules of docs/security.md for the kinds that it uses';
 /** What a client needs that works without it, too, and what that costs. */
 const COSTS: Readonly<Record<string, string>> = {
   '+client|setname': 'its connections have no names: an inspector cannot say whose a lock is',
@@ -45,7 +46,7 @@ async function examineUser(examiner: Examiner, server: ServerFacts, patient: Pat
   ];
   const missing = await examiner.commands(base.join(' ').split(' '), key);
   const vital = missing.filter((right) => !(right in COSTS));
-  if (vital.length > 0) return error(`the user lacks ${vital.join(' ')}, which every client needs`, ADVICE);
+  if (vital.length > 0) return error(`the user lacks ${vital.join(' ')}, which every client needs`, RULES_ADVICE);
 
   const lacking: string[] = [];
   let places = 0;
@@ -63,11 +64,13 @@ async function examineUser(examiner: Examiner, server: ServerFacts, patient: Pat
   }
   if (lacking.length > 0) {
     const found = `the user lacks what these kinds need: ${lacking.join(', ')}`;
-    return lacking.length === Object.keys(KIND_RIGHTS).length ? error(found, ADVICE) : warning(found, ADVICE);
+    return lacking.length === Object.keys(KIND_RIGHTS).length
+      ? error(found, RULES_ADVICE)
+      : warning(found, RULES_ADVICE);
   }
   if (missing.length > 0) {
     const found = missing.map((right) => `${right} (${COSTS[right]})`).join('; ');
-    return warning(`locks work, but the user lacks ${found}`, ADVICE);
+    return warning(`locks work, but the user lacks ${found}`, RULES_ADVICE);
   }
   if (places > 0 && name === undefined) {
     const advice = 'check them with a name of yours: ioredisson doctor <name>';

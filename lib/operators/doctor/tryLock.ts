@@ -6,6 +6,7 @@ import { PUBLISH_COMMAND } from '../../scripts/Script';
 import { slotOf } from '../../util/names';
 import { textOf } from './facts';
 import { error, ok, unknown } from './findings';
+import { RULES_ADVICE } from './rights';
 import { GOOD_REPLICAS, type ServerCheck } from './serverChecks';
 
 /** Of the lock that is tried, in ms: should we end in the middle, it is gone soon. */
@@ -46,7 +47,10 @@ export const lock: ServerCheck = {
         return error('a lock was taken, but no replica confirms it, so it is refused', GOOD_REPLICAS);
       }
       if (!(failure instanceof CommandError)) return error(`no lock is given: ${text}`, 'look at this server');
-      if (/^(?:NOPERM|NOAUTH)\b|ACL failure|can't run this command/.test(text)) {
+      // A user without the command gets no lock of any name.
+      if (/permissions to run|can't run this command/.test(text))
+        return error(`every lock is refused: ${text}`, RULES_ADVICE);
+      if (/^(?:NOPERM|NOAUTH)\b|ACL failure/.test(text)) {
         const advice = name === undefined ? 'try with a name of yours: ioredisson doctor <name>' : '';
         return unknown(`not tried, this user may not: ${text}`, advice);
       }

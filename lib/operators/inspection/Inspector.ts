@@ -2,6 +2,7 @@ import type { RedissonClient } from '../../api';
 import type { Config } from '../../config/builder/Config';
 import type { RedissonOptions } from '../../config/RedissonOptions';
 import { resolveConfig } from '../../config/builder/resolveConfig';
+import { checkOptionNames, FORCE_UNLOCK_OPTIONS, WATCH_OPTIONS } from '../../config/optionNames';
 import type { Settings } from '../../config/Settings';
 import { isInMemory } from '../../config/Topology';
 import { validateName } from '../../config/validateName';
@@ -147,6 +148,9 @@ export class Inspector {
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async list(pattern?: string): Promise<readonly ObjectReport[]> {
+    if (pattern !== undefined && typeof pattern !== 'string') {
+      throw new ConfigError(`list needs a pattern of names like 'order:*', got ${describe(pattern)}`);
+    }
     const { reports } = await this.#look(pattern, Infinity);
     return [...reports].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   }
@@ -190,14 +194,16 @@ export class Inspector {
    * @param holders - the owners that you have seen (`report.holders`, their `owner`). Where anybody else has the lock, too,
    *   nothing is changed. Default: whoever has it
    * @returns whether it was released
-   * @throws ConfigError for an empty name, TypeError for holders that are no list of texts
+   * @throws ConfigError for an empty name, or another option than `holders`: it would be released from whoever has it
+   * @throws TypeError for holders that are no list of texts
    * @throws UnsupportedOperationError for what has no owner: semaphores, latches, foreign data
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: it may have
    *   been released, and taken by somebody else
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
-  async forceUnlock(name: string, { holders }: { readonly holders?: readonly string[] } = {}): Promise<boolean> {
-    return (await this.releaseFrom(name, holders)).released;
+  async forceUnlock(name: string, options: { readonly holders?: readonly string[] } = {}): Promise<boolean> {
+    checkOptionNames(options, FORCE_UNLOCK_OPTIONS);
+    return (await this.releaseFrom(name, options.holders)).released;
   }
 
   /**
@@ -227,8 +233,10 @@ export class Inspector {
    * @returns ends it for this listener
    * @throws RangeError for an interval below 50 ms, TypeError without a function, ShutdownError after `close`
    */
-  watch(listener: WatchListener, { interval }: WatchOptions): () => void {
+  watch(listener: WatchListener, options: WatchOptions): () => void {
     if (typeof listener !== 'function') throw new TypeError('watch needs a function');
+    checkOptionNames(options, WATCH_OPTIONS);
+    const { interval } = options;
     if (!Number.isFinite(interval) || interval < MIN_INTERVAL_MS) {
       throw new RangeError(`interval must be at least ${MIN_INTERVAL_MS} ms, got ${describe(interval)}`);
     }

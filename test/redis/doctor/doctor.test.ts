@@ -316,6 +316,29 @@ describe('the doctor', function () {
       });
     }
 
+    // With ACL DRYRUN and without: the lock that is tried tells it, whatever else can be asked.
+    for (const rules of [
+      ['-eval', '-evalsha'],
+      ['-eval', '-evalsha', '-acl'],
+      ['-hset', '-hincrby', '-acl'],
+    ]) {
+      it(`without a command that every lock needs, every lock is refused: ${rules.join(' ')}`, async () => {
+        const url = await user('~*', '&*', '+@all', ...rules);
+        for (const name of [undefined, 'app:x']) {
+          const { status, found, advice } = await look('lock', url, name);
+          expect(status, found).to.equal('error');
+          expect(found).to.match(/^every lock is refused: /);
+          expect(advice).to.contain('docs/security.md');
+        }
+      });
+    }
+
+    it('keys that the user may not use are no error of the lock: its own may be among those that it may', async () => {
+      const url = await user('~app:*', '&*', '+@all');
+      expect(await look('lock', url)).to.include({ status: 'unknown' });
+      expect(await look('lock', url, 'app:x')).to.include({ status: 'ok' });
+    });
+
     it('what locks work without is a warning that says what it costs', async () => {
       const url = await user('~*', '&*', '+@all', '-client|setname', '-info');
       const { status, found } = await look('rights', url);

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Redisson, UnsupportedOperationError } from '../../../lib';
+import { ConfigError, Redisson, UnsupportedOperationError } from '../../../lib';
 import { Inspector } from '../../../lib/operators/inspection';
 import { allowLeftovers, redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
+import { rejection } from '../synchronizers/support';
 import { EVERY_LOCK, isComposed, makeLock } from '../../support/kinds';
 
 describe('Inspector.forceUnlock', () => {
@@ -61,6 +62,11 @@ describe('Inspector.forceUnlock', () => {
   it('without holders: whoever has it; false where nobody has', async () => {
     expect(await inspector.forceUnlock(name)).to.equal(false);
     const hold = await client.getLock(name).acquire();
+    // A misspelt option would take it from whoever has it.
+    for (const options of [{ holder: ['a:1'] }, ['a:1'], 'a:1', null]) {
+      expect(await rejection(inspector.forceUnlock(name, options as never))).to.be.instanceOf(ConfigError);
+    }
+    expect(hold.isHeld && (await ownersOf(name)).length).to.equal(1);
     expect(await inspector.forceUnlock(name)).to.equal(true);
     expect(await inspector.forceUnlock(name, { holders: ['a:1'] })).to.equal(false);
     await hold.unlock().catch(() => undefined);

@@ -200,7 +200,13 @@ describe('Config from a file', () => {
     });
 
     it('what is no YAML says where, and shows nothing of the text', () => {
-      for (const text of ['password: "geheim\nfoo', 'a: geheim: b', '{"password": "geheim"']) {
+      for (const text of [
+        'password: "geheim\nfoo',
+        'a: geheim: b',
+        '{"password": "geheim"',
+        '{"password":"geheim"',
+        '{"a":1}geheim',
+      ]) {
         const error = expectConfigError(
           () => Config.fromYAML(text),
           /not valid YAML or JSON: \w+ in line \d+, column \d+$/,
@@ -211,20 +217,22 @@ describe('Config from a file', () => {
     });
 
     it('what holds no settings', () => {
-      for (const text of ['[1, 2]\n', '\n', '# nothing\n']) {
+      for (const text of ['[1, 2]\n', '\n', '# nothing\n', '[{"password":"geheim"}]']) {
         expectConfigError(() => Config.fromYAML(text), /must hold settings/);
       }
     });
 
     it('B2: what is neither text nor path is not shown', () => {
-      for (const text of ['redis://:geheim@h:6379', 'redis://bob:geheim@h']) {
+      for (const text of ['redis://:geheim@h:6379', 'redis://bob:geheim@h', 'password:geheim', '- password:geheim']) {
         const error = expectConfigError(() => Config.fromYAML(text), /cannot be read: ENOENT$/);
         expect(inspect(error, { showHidden: true, depth: null })).to.not.contain('geheim');
       }
     });
 
     it('B13: a path may hold braces, and a key that comes twice counts as for Java', () => {
-      expectConfigError(() => Config.fromYAML('./{stage}/redisson{1}.yaml'), /^The configuration '.*ENOENT/);
+      for (const path of ['./{stage}/redisson{1}.yaml', '{stage}/redisson.yaml', '[1]/redisson.yaml', 'C:\\a.yaml']) {
+        expectConfigError(() => Config.fromYAML(path), /^The configuration '.*ENOENT/);
+      }
       const { topology, timeout } = fromYAML(
         'singleServerConfig:\n  address: redis://a:1\n  timeout: 5\n  address: redis://b:2\n  timeout: 7\n',
       );
