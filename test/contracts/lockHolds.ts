@@ -54,7 +54,7 @@ export function lockHolds(kind: LockUnderTest): void {
             collect();
             return signal.aborted;
           },
-          { timeout: 9_000, message: 'the signal aborts' },
+          { timeout: 9_000, interval: 100, message: 'the signal aborts' },
         );
         expect(signal.reason).to.be.instanceOf(LockLostError);
         expect((signal.reason as Error).message).to.match(/its object was dropped without a release/);

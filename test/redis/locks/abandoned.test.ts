@@ -4,7 +4,20 @@ import { LockLostError, Redisson, type LockHold } from '../../../lib';
 import { collect } from '../../support/collect';
 import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 
-describe('a hold of acquire() whose object is dropped', () => {
+/** Collects until the condition holds. Not all the time: nothing else would run where many tests have left their garbage. */
+function collecting(condition: () => boolean): Promise<unknown> {
+  return sleepUntil(
+    () => {
+      collect();
+      return condition();
+    },
+    { interval: 100, message: condition.toString() },
+  );
+}
+
+describe('a hold of acquire() whose object is dropped', function () {
+  this.timeout(20_000);
+
   it('C16: warns once, with its name, and is renewed no longer, its end is a loss; one that is kept is, and sections are', async () => {
     // A collection is slow where many tests have run: no renewal of what is kept may be missed for it.
     const client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 2_000 }));
@@ -28,10 +41,7 @@ describe('a hold of acquire() whose object is dropped', () => {
     await client.getLock(uniqueName()).lock(-1, undefined, 1);
     try {
       await client.getLock(uniqueName()).withLock(async () => {
-        await sleepUntil(() => {
-          collect();
-          return dropped.every((ref) => ref.deref() === undefined) && warnings.length > 0;
-        });
+        await collecting(() => dropped.every((ref) => ref.deref() === undefined) && warnings.length > 0);
         await sleepUntil(async () => !(await client.getLock(names[0]!).isLocked()));
         await sleepUntil(async () => !(await client.getLock(names[1]!).isLocked()));
         await sleepUntil(() => lost.length >= names.length);
@@ -61,10 +71,7 @@ describe('a hold of acquire() whose object is dropped', () => {
     };
     const signals = await drop();
     const next = other.getLock(name).acquire();
-    await sleepUntil(() => {
-      collect();
-      return signals.every(({ aborted }) => aborted);
-    });
+    await collecting(() => signals.every(({ aborted }) => aborted));
     expect(heard).to.equal(name);
     for (const { reason } of signals) {
       expect(reason).to.be.instanceOf(LockLostError);
@@ -81,10 +88,7 @@ describe('a hold of acquire() whose object is dropped', () => {
       dropped = new WeakRef(await client.getLock(uniqueName()).acquire());
     };
     await drop();
-    await sleepUntil(() => {
-      collect();
-      return dropped!.deref() === undefined;
-    });
+    await collecting(() => dropped!.deref() === undefined);
     await warned;
     const startedAt = performance.now();
     await client.shutdown({ drain: 15_000 });
@@ -92,7 +96,7 @@ describe('a hold of acquire() whose object is dropped', () => {
   });
 
   it('C16: is kept where unlock() of the lock reaches it: in a thread, in a section, and by the threadId that was given', async () => {
-    const client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 1_500 }));
+    const client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 3_000 }));
     const other = trackClient(Redisson.create(redisUrl()));
     const locks = Array.from({ length: 3 }, () => client.getLock(uniqueName()));
     let taken = 0;
@@ -103,7 +107,7 @@ describe('a hold of acquire() whose object is dropped', () => {
         await sleep(20);
         collect();
       }
-      await sleep(2_500);
+      await sleep(4_000);
     })();
     const outlive = async (index: number): Promise<void> => {
       taken++;
@@ -139,10 +143,7 @@ describe('a hold of acquire() whose object is dropped', () => {
     try {
       const drop = async (): Promise<unknown> => (await semaphore.acquireHold({ permits: 2 })).ids;
       await drop();
-      await sleepUntil(() => {
-        collect();
-        return warnings.length > 0;
-      });
+      await collecting(() => warnings.length > 0);
     } finally {
       process.off('warning', heard);
     }

@@ -63,14 +63,15 @@ describe('spin lock', () => {
     const backOff = {
       create: () => {
         let n = 0;
-        return { getNextSleepPeriod: () => (asked.push((n += 1)), 20) };
+        return { getNextSleepPeriod: () => (asked.push((n += 1)), 200) };
       },
     };
     const lock = one.getSpinLock(name);
     await lock.lock();
     const spinning = other.getSpinLock(name, backOff);
-    expect(await spinning.tryLock(90)).to.equal(false);
-    expect(await spinning.tryLock(50)).to.equal(false);
+    // Far longer than an attempt takes on a busy machine.
+    expect(await spinning.tryLock(900)).to.equal(false);
+    expect(await spinning.tryLock(500)).to.equal(false);
     expect(asked.filter((n) => n === 1)).to.have.lengthOf(2);
     expect(asked.length).to.be.within(4, 9);
     await lock.unlock();
