@@ -11,7 +11,7 @@ import {
   TimeUnit,
   UnsupportedOperationError,
 } from '../../../lib';
-import { monotonicNow, sleep, sleepUntil, uniqueName } from '../../support';
+import { monitor, monotonicNow, redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 
 const WATCHDOG_MS = 900;
@@ -66,6 +66,19 @@ describe('the lock of values of a group', () => {
       expect(await redis.hget(group, FIELD.Jack_001)).to.equal(owner);
       await one.unlock(7);
       expect(await redis.exists(group)).to.equal(0);
+    });
+
+    it('a release that frees no value publishes nothing', async () => {
+      const watch = trackClient(await monitor(redisUrl(), ({ name }) => name === 'publish'));
+      const releases = ['a b', 'a b', 'b'];
+      for (const values of releases) await of(values).lock(-1, undefined, 7);
+      const published: number[] = [];
+      for (const values of releases.reverse()) {
+        await watch.clear();
+        await of(values).unlock(7);
+        published.push((await watch.commands()).length);
+      }
+      expect(published).to.deep.equal([0, 0, 1]);
     });
 
     it('FM-03 G-04: force frees values whoever has them, also where one of them is free', async () => {

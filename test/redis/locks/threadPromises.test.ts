@@ -195,6 +195,21 @@ describe('the promises about threads', () => {
       }
     });
 
+    it('A10 2.: branches of a thread that took it by lock() re-enter, in turns', async () => {
+      await client.runInThread(async () => {
+        await lock().lock();
+        let inside = 0;
+        const branch = (): Promise<void> =>
+          lock().withLock(async () => {
+            expect([++inside, await lock().getHoldCount()]).to.deep.equal([1, 2]);
+            await turn();
+            inside--;
+          });
+        await Promise.all([branch(), branch()]);
+        await lock().unlock();
+      });
+    });
+
     it('A10 2.: but not by what lock() took in a branch beside it', async () => {
       await client.runInThread(async () => {
         await Promise.all([
