@@ -1,5 +1,6 @@
 import { type CommandExecutor, newCleanupRecord, type SendRecord } from '../connection/pending/CommandExecutor';
 import { CommandError, ConnectionError, CommandTimeoutError, ShutdownError } from '../errors';
+import type { Script, ScriptArg } from '../scripts/Script';
 import { Alarm } from '../util/Alarm';
 import { runOutside } from '../util/outside';
 
@@ -16,15 +17,14 @@ const PORTION_MS = 50;
 /** The most leftovers that one command looks for. */
 const SEARCH_SIZE = 100;
 
-/**
- * Looks for many leftovers of one kind in one command. There is one object per kind and client: leftovers with the same
- * object share batches.
- */
+/** Looks for many leftovers in one command. Leftovers with the same search share batches. */
 export interface Search {
-  /** Two keys may be in one command if this is equal: the slot on a cluster; otherwise the same for all. */
-  batchOf(key: string): string | number;
-  /** @returns for each place, in order, whether the leftover is there */
-  find(places: readonly LeftoverPlace[]): Promise<readonly boolean[]>;
+  /** Its KEYS are those of the places, its ARGV their members. It says for each, in order, whether the leftover is there. */
+  readonly script: Script<never, never, boolean[]>;
+  /** What is being done, for errors. */
+  readonly what: string;
+  /** ARGV behind the members. */
+  readonly moreArgs?: readonly ScriptArg[] | undefined;
 }
 
 /** Where a leftover would be in Redis. */
@@ -71,6 +71,9 @@ export interface Leftover {
  * - `unconfirmed`: a release or an undo that no replica has confirmed. A failover may bring back what it has removed.
  */
 export type Why = 'doubtful' | 'twice' | 'released' | 'unconfirmed';
+
+/** What a rollback needs of an executor. */
+export type RollbackExecutor = Pick<CommandExecutor, 'connectionNumber' | 'run' | 'slotOf'>;
 
 interface Entry {
   readonly leftover: Leftover;
@@ -129,14 +132,14 @@ export function endsUndo(error: unknown): boolean {
  * States of a leftover: trying <-> waiting -> ended.
  */
 export class Rollback {
-  readonly #executor: Pick<CommandExecutor, 'connectionNumber'>;
+  readonly #executor: RollbackExecutor;
   readonly #entries = new Set<Entry>();
   readonly #alarm = new Alarm(() => this.#due());
   /** When the last portion was sent. */
   #portionAt = -Infinity;
   #closed = false;
 
-  constructor(executor: Pick<CommandExecutor, 'connectionNumber'>) {
+  constructor(executor: RollbackExecutor) {
     this.#executor = executor;
   }
 
@@ -185,11 +188,14 @@ export class Rollback {
     this.#again(entry);
   }
 
-  async #find(search: Search, entries: readonly Entry[]): Promise<void> {
+  async #find({ script, what, moreArgs = [] }: Search, entries: readonly Entry[]): Promise<void> {
+    const places = entries.map(({ leftover }) => leftover.place);
+    const moreKeys = places.map(({ key }) => key);
+    const members = places.map(({ member }) => member);
     for (const entry of entries) entry.dueAt = Infinity;
     let found: readonly boolean[] = [];
     try {
-      found = await search.find(entries.map(({ leftover }) => leftover.place));
+      found = await this.#executor.run(script, {}, {}, { what, moreKeys, moreArgs: [...members, ...moreArgs] });
     } catch (error) {
       if (endsUndo(error)) return entries.forEach((entry) => this.#end(entry));
     }
@@ -220,13 +226,13 @@ export class Rollback {
     const now = performance.now();
     let commands = 0;
     /** Leftovers that one command looks for. */
-    const batches: { readonly search: Search; readonly slot: string | number; readonly entries: Entry[] }[] = [];
+    const batches: { readonly search: Search; readonly slot: number; readonly entries: Entry[] }[] = [];
     this.#portionAt = now;
     for (const entry of this.#entries) {
       if (entry.dueAt > now) continue;
       const { leftover } = entry;
       const { search, place } = leftover;
-      const slot = search?.batchOf(place.key) ?? 0;
+      const slot = search === undefined ? 0 : this.#executor.slotOf(place.key);
       const batch = batches.find(
         (one) => one.search === search && one.slot === slot && one.entries.length < SEARCH_SIZE,
       );

@@ -83,7 +83,7 @@ export function kindsOf(client: KindsClient): (kind: LockDescriptor) => LockKind
  */
 export function clientKind(kind: LockDescriptor, client: KindsClient, values?: GroupValues): LockKind {
   const { executor } = client;
-  const { noun, reentrant = true, message = UNLOCK_MESSAGE, tryAcquire = kind.acquire, find } = kind;
+  const { noun, reentrant = true, message = UNLOCK_MESSAGE, tryAcquire = kind.acquire } = kind;
   const { handOver, move, abandon, isLocked, holdCount, portions } = kind;
   const { ownerOf = ownerName } = kind;
   const fields = values?.fields;
@@ -119,15 +119,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
     waitOrder: kind.waitOrder,
     wakeRule: kind.wakeRule,
     renewal: client.renewals[kind.renewal ?? 'plain'],
-    search: {
-      batchOf: (key) => executor.slotOf(key),
-      find: (places) => {
-        const moreKeys = places.map(({ key }) => key);
-        const members = places.map(({ member }) => member);
-        const moreArgs = fields === undefined ? members : [...members, ...fields];
-        return executor.run(find, {}, {}, { what: `look for ${noun}s`, moreKeys, moreArgs });
-      },
-    },
+    search: { script: kind.find, what: `look for ${noun}s`, moreArgs: fields },
     watch,
     ownerOf: (threadId, id = client.id) => ownerOf(id, threadId),
     keysOf: (rawName) => Object.values(kind.keysOf(rawName, 'owner')),

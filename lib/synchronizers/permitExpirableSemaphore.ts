@@ -1,6 +1,6 @@
 import type { LockOptions, PermitHoldOptions, RPermitExpirableSemaphore } from '../api';
 import { PERMIT_HOLD_OPTIONS } from '../config/optionNames';
-import type { CommandExecutor, SendRecord } from '../connection/pending/CommandExecutor';
+import type { SendRecord } from '../connection/pending/CommandExecutor';
 import { PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
 import { holdLease, NO_LEASE, toMillis } from '../util/duration';
@@ -8,7 +8,7 @@ import { newPermitIds, parsePermitId, permitIdText } from '../util/permitId';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { AcquireReply } from '../scripts/replies';
 import type { Target, Wait } from '../acquire/acquireWithin';
-import type { Leftover, LeftoverPlace, Search, Why } from '../acquire/Rollback';
+import type { Leftover, Search, Why } from '../acquire/Rollback';
 import { confirmedUntil } from '../watchdog/Ownership';
 import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
 import {
@@ -165,6 +165,9 @@ const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async (
 /** Permits without a lease are looked for as long as those of this lease, in ms. */
 const ENDLESS_MS = 30_000;
 
+/** One for all semaphores, so that one command looks for permits of several. */
+const SEARCH: Search = { script: findPermits, what: 'look for permits' };
+
 /**
  * Permits with ids, to be acquired. Every attempt asks for the same ids. So an attempt after a lost reply finds the
  * permits that the first one took, and permits that no caller owns are released by their ids.
@@ -251,7 +254,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
       sent,
       leaseMs: this.#leaseMs === NO_LEASE ? ENDLESS_MS : this.#leaseMs,
       place: { key: object.keys.permits, member: ids[0]! },
-      search: permitSearch(object.context.executor),
+      search: SEARCH,
       undo: async (newRecord) => {
         const sendRecord = newRecord();
         const options = { moreArgs: ids, sendRecord };
@@ -262,21 +265,4 @@ class PermitIds implements Target<string[]>, HeldPermits {
     };
     object.context.rollback.undo(leftover, why);
   }
-}
-
-/** One search for all semaphores of a client, so that one command looks for permits of several. */
-const searches = new WeakMap<CommandExecutor, Search>();
-
-function permitSearch(executor: CommandExecutor): Search {
-  let search = searches.get(executor);
-  if (search === undefined) {
-    const find = (places: readonly LeftoverPlace[]): Promise<boolean[]> => {
-      const moreKeys = places.map(({ key }) => key);
-      const moreArgs = places.map(({ member }) => member);
-      return executor.run(findPermits, {}, {}, { what: 'look for permits', moreKeys, moreArgs });
-    };
-    search = { batchOf: (key) => executor.slotOf(key), find };
-    searches.set(executor, search);
-  }
-  return search;
 }

@@ -1,9 +1,11 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
+import { newSendRecord, type RunOptions } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandError } from '../../../lib/errors';
-import { Rollback, type Leftover, type LeftoverPlace } from '../../../lib/acquire/Rollback';
+import { Rollback, type Leftover, type RollbackExecutor, type Search } from '../../../lib/acquire/Rollback';
+import { findHolds } from '../../../lib/kinds/reentrant';
+import type { Script } from '../../../lib/scripts/Script';
 import { fakeClock } from '../../support';
 
 describe('Rollback', () => {
@@ -13,17 +15,24 @@ describe('Rollback', () => {
   let undos: number;
   let ended: number;
   const there = new Set<string>();
-  const search = {
-    batchOf: () => 0,
-    find: (places: readonly LeftoverPlace[]) => {
+  const search: Search = { script: findHolds, what: 'look for locks' };
+  const executor: RollbackExecutor = {
+    connectionNumber: 0,
+    slotOf: () => 0,
+    run: <K extends string, A extends string, R>(
+      _script: Script<K, A, R>,
+      _keys: unknown,
+      _args: unknown,
+      options?: RunOptions<R>,
+    ) => {
       searches++;
-      return Promise.resolve(places.map(({ key }) => there.has(key)));
+      return Promise.resolve(options!.moreKeys!.map((key) => there.has(key)) as R);
     },
   };
 
   beforeEach(() => {
     clock = fakeClock();
-    rollback = new Rollback({ connectionNumber: 0 });
+    rollback = new Rollback(executor);
     searches = undos = ended = 0;
     there.clear();
   });
