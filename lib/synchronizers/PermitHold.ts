@@ -5,7 +5,8 @@ import { LockTimeoutError } from '../errors';
 import { HoldTrace } from '../telemetry/tracing';
 import { currentScope, currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE, toMillis } from '../util/duration';
-import type { Target } from '../acquire/acquireWithin';
+import { runAndEnd } from '../util/timing';
+import { Acquisition, type Target } from '../acquire/acquireWithin';
 import type { Why } from '../acquire/Rollback';
 import { signalOf, watchForAbandonment } from '../watchdog/OwnershipTable';
 import { type Hold, Ownership, ownershipKey, type Renewal } from '../watchdog/Ownership';
@@ -45,11 +46,21 @@ export class PermitHold implements PermitHoldApi {
   readonly #hold: Hold;
   #released: Promise<void> | undefined;
 
-  /** @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews them; `Infinity`: they have none */
-  constructor(object: RedisObject, held: HeldPermits, permits: number, request: HoldRequest, leaseMs: number) {
+  /**
+   * @param wanted - the lease in ms; {@link NO_LEASE}: the watchdog renews them. Without ids they have none
+   * @param callSite - the line that acquired them, if that is recorded
+   */
+  constructor(
+    object: RedisObject,
+    held: HeldPermits,
+    permits: number,
+    threadId: number,
+    wanted: number,
+    callSite?: string,
+  ) {
     const { context, keys, name, kind } = object;
-    const { threadId, callSite } = request;
     const { ids, heldUntil } = held;
+    const leaseMs = ids.length === 0 ? Infinity : wanted;
     const renewal = ids.length === 0 ? NO_RENEWAL : context.renewals[kind.renewal ?? 'plain'];
     const owner = ids[0] ?? String(newThreadId());
     const key = ownershipKey(keys.name, owner);
@@ -139,8 +150,6 @@ export interface HoldRequest {
   readonly threadId: number;
   readonly waitMs: number;
   readonly signal: AbortSignal | undefined;
-  /** The line that made the call, if that is recorded; known when they are acquired. */
-  callSite?: string | undefined;
 }
 
 /**
@@ -159,43 +168,30 @@ export function readHoldRequest(options: PermitRunOptions | undefined, known = P
 
 /**
  * Acquires permits to be held.
- * @param permits - how many
- * @param leaseMs - for telemetry, in ms
+ * @param permits - how many; 0 succeed without a command
+ * @param leaseMs - in ms, see {@link PermitHold}
  * @throws LockTimeoutError if the time was up; as {@link RedisObject.acquire}
  */
-export async function takePermits<T>(
+export async function holdPermits<T>(
   object: RedisObject,
-  target: Target<T>,
+  target: Target<T> & HeldPermits,
   permits: number,
-  request: HoldRequest,
+  { threadId, waitMs, signal }: HoldRequest,
   leaseMs: number,
-): Promise<T> {
-  const { threadId, waitMs, signal } = request;
-  const taken = await object.acquire(
-    target,
-    waitMs,
-    signal,
-    threadId,
-    leaseMs,
-    ({ failure: cause, callSite }, found) => {
-      if (found === undefined) throw new LockTimeoutError(object.name, Math.max(0, waitMs), { cause, permits });
-      request.callSite = callSite;
-    },
-  );
-  return taken as T;
+): Promise<PermitHold> {
+  const acquisition = new Acquisition(object.context, target, waitMs);
+  if (permits > 0 && (await object.acquire(acquisition, signal, threadId, leaseMs)) === undefined) {
+    throw new LockTimeoutError(object.name, Math.max(0, waitMs), { cause: acquisition.failure, permits });
+  }
+  return new PermitHold(object, target, permits, threadId, leaseMs, acquisition.callSite).begin(waitMs, leaseMs);
 }
 
 /** Runs the callback of `withPermits`, and releases the permits afterwards, whatever happens. */
-export async function runHeld<T>(object: RedisObject, hold: PermitHold, fn: () => T | PromiseLike<T>): Promise<T> {
-  let value: T;
-  try {
-    value = await object.context.closing.runWork(fn);
-  } catch (error) {
-    await hold.release().catch(() => undefined);
-    throw error;
-  }
-  await hold.release();
-  return value;
+export function runHeld<T>({ context }: RedisObject, hold: PermitHold, fn: () => T | PromiseLike<T>): Promise<T> {
+  return runAndEnd(
+    () => context.closing.runWork(fn),
+    () => hold.release(),
+  );
 }
 
 /** @throws TypeError unless it is a function */

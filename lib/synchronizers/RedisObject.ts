@@ -8,7 +8,7 @@ import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
 import { currentScope, currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
-import { acquireWithin, Acquisition, type Target, waitLimit } from '../acquire/acquireWithin';
+import { type Acquisition, acquireWithin, waitLimit } from '../acquire/acquireWithin';
 import type { Waiter } from '../waiters/WaitQueue';
 
 /**
@@ -79,27 +79,21 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   /**
    * Acquires.
    *
-   * @param waitMs - how long to wait, in ms; `Infinity` without limit; 0 or less: one attempt
    * @param options - the options of the call; only its thread is read, for telemetry
    * @param leaseMs - the lease, for telemetry
-   * @param ended - called at the end, unless it throws; `undefined`: the time was up
    * @returns what was acquired, or `undefined` if the time was up
    * @throws the signal's reason; errors of the executor and of the subscription
    */
   acquire<T>(
-    target: Target<T>,
-    waitMs: number,
+    acquisition: Acquisition<T>,
     signal: AbortSignal | undefined,
     options?: LockOptions,
     leaseMs = NO_LEASE,
-    ended?: (acquisition: Acquisition<T>, taken: T | undefined) => void,
   ): Promise<T | undefined> {
-    const acquisition = new Acquisition(this.context, target, waitMs);
-    const take = async (trace?: AcquireTrace): Promise<T | undefined> => {
+    const { waitMs } = acquisition;
+    const take = (trace?: AcquireTrace): Promise<T | undefined> => {
       acquisition.trace = trace;
-      const taken = await acquireWithin(acquisition, waitLimit(waitMs, signal));
-      ended?.(acquisition, taken);
-      return taken;
+      return acquireWithin(acquisition, waitLimit(waitMs, signal));
     };
     if (!isTraced()) return take();
     const given = typeof options === 'number' ? options : options?.threadId;

@@ -3,7 +3,7 @@ import { ACQUIRED, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Target } from '../acquire/acquireWithin';
+import { Acquisition, type Target } from '../acquire/acquireWithin';
 import { checkCount, readSignal } from './callArguments';
 import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../kinds/latch';
 import { named, type RedisObject } from './RedisObject';
@@ -37,7 +37,7 @@ export function latchOf(object: RedisObject): RCountDownLatch {
     async await(timeout?: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean> {
       const signal = readSignal(options);
       const waitMs = timeout === undefined ? Infinity : toMillis(timeout, unit, 'timeout');
-      return (await object.acquire(opening(), waitMs, signal, options)) ?? false;
+      return (await object.acquire(new Acquisition(object.context, opening(), waitMs), signal, options)) ?? false;
     },
 
     countDown: async () =>

@@ -7,7 +7,7 @@ import { holdLease, NO_LEASE, toMillis } from '../util/duration';
 import { newPermitIds, parsePermitId, permitIdText } from '../util/permitId';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { AcquireReply } from '../scripts/replies';
-import type { Target, Wait } from '../acquire/acquireWithin';
+import { Acquisition, type Target, type Wait } from '../acquire/acquireWithin';
 import type { Leftover, Search, Why } from '../acquire/Rollback';
 import { confirmedUntil } from '../watchdog/Ownership';
 import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
@@ -27,7 +27,7 @@ import {
   updatePermitLeases,
 } from '../kinds/permit';
 import type { PermitKeys } from '../kinds/Kind';
-import { checkWork, type HeldPermits, PermitHold, readHoldRequest, runHeld, takePermits } from './PermitHold';
+import { checkWork, type HeldPermits, holdPermits, PermitHold, readHoldRequest, runHeld } from './PermitHold';
 import { named, type RedisObject } from './RedisObject';
 import { trySetPermits } from '../kinds/semaphore';
 
@@ -42,14 +42,9 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
     const leaseMs = options?.leaseTime === undefined ? NO_LEASE : holdLease(options.leaseTime, options.unit);
     const permits = checkCount(options?.permits === undefined ? given : options.permits);
     const ids = newPermitIds(permits);
-    if (ids.length === 0) return new PermitHold(object, NO_PERMITS, 0, request, Infinity);
-    const target = new PermitIds(
-      object,
-      ids,
-      leaseMs === NO_LEASE ? object.context.settings.lockWatchdogTimeout : leaseMs,
-    );
-    await takePermits(object, target, permits, request, leaseMs);
-    return new PermitHold(object, target, permits, request, leaseMs).begin(request.waitMs, leaseMs);
+    if (ids.length === 0) return new PermitHold(object, NO_PERMITS, 0, request.threadId, leaseMs);
+    const keptMs = leaseMs === NO_LEASE ? object.context.settings.lockWatchdogTimeout : leaseMs;
+    return holdPermits(object, new PermitIds(object, ids, keptMs), permits, request, leaseMs);
   }
 
   async function take(
@@ -61,8 +56,8 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
     const signal = readSignal(options);
     const ids = newPermitIds(checkCount(permits));
     if (ids.length === 0) return [];
-    const target = new PermitIds(object, ids, leaseMs);
-    return (await object.acquire(target, waitMs, signal, options, leaseMs)) ?? [];
+    const acquisition = new Acquisition(object.context, new PermitIds(object, ids, leaseMs), waitMs);
+    return (await object.acquire(acquisition, signal, options, leaseMs)) ?? [];
   }
 
   return {

@@ -5,11 +5,11 @@ import { ACQUIRED, type AcquireReply, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { Attempt, Target, Wait } from '../acquire/acquireWithin';
+import { Acquisition, type Attempt, type Target, type Wait } from '../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/WaitQueue';
 import { checkChange, checkCount, readSignal } from './callArguments';
-import { checkWork, type HeldPermits, PermitHold, readHoldRequest, runHeld, takePermits } from './PermitHold';
+import { checkWork, type HeldPermits, holdPermits, readHoldRequest, runHeld } from './PermitHold';
 import { named, type RedisObject } from './RedisObject';
 import {
   acquireSemaphore,
@@ -37,8 +37,8 @@ export function semaphoreOf(object: RedisObject): RSemaphore {
   async function take(permits: number, waitMs: number, options: LockOptions | undefined): Promise<boolean> {
     const signal = readSignal(options);
     if (checkCount(permits) === 0) return true;
-    const target = new PermitCount(object, permits);
-    return (await object.acquire(target, waitMs, signal, options)) !== undefined;
+    const acquisition = new Acquisition(object.context, new PermitCount(object, permits), waitMs);
+    return (await object.acquire(acquisition, signal, options)) !== undefined;
   }
 
   return {
@@ -53,9 +53,7 @@ export function semaphoreOf(object: RedisObject): RSemaphore {
       checkWork(fn);
       const request = readHoldRequest(options);
       const target = new PermitCount(object, checkCount(permits));
-      if (permits > 0) await takePermits(object, target, permits, request, NO_LEASE);
-      const hold = new PermitHold(object, target, permits, request, Infinity).begin(request.waitMs, NO_LEASE);
-      return runHeld(object, hold, fn);
+      return runHeld(object, await holdPermits(object, target, permits, request, NO_LEASE), fn);
     },
 
     async release(permits = 1): Promise<void> {

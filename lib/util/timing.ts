@@ -43,6 +43,19 @@ function step(): void {
   });
 }
 
+/** Runs `work`, and then `end`, whatever happens. An error of `work` counts more than one of `end`. */
+export async function runAndEnd<T>(work: () => Promise<T>, end: () => Promise<void>): Promise<T> {
+  let value: T;
+  try {
+    value = await work();
+  } catch (error) {
+    await end().catch(() => undefined);
+    throw error;
+  }
+  await end();
+  return value;
+}
+
 /** Resolves in a later turn of the event loop: what waits in the sockets is read before. */
 export function laterTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -7,6 +7,7 @@ import type { Hold } from '../../watchdog/Ownership';
 import { RUN_OPTIONS } from '../../config/optionNames';
 import { LockLostError, LockTimeoutError } from '../../errors';
 import { atLeastMillis, toMillis } from '../../util/duration';
+import { runAndEnd } from '../../util/timing';
 
 /** Options for calls within this package only. */
 export interface InternalOptions extends Partial<Pick<AcquireRequest, 'queues' | 'watchdogMs' | 'from'>> {
@@ -154,7 +155,6 @@ export async function runInHold<T>(
   const { atLeastMs, acquireOptions } = readRunOptions(options);
   const section = call.section!;
   let hold: MemberHold | null = null;
-  let value: T;
   try {
     hold = await acquire(lock, acquireOptions, { ...inner, call });
   } finally {
@@ -164,17 +164,14 @@ export async function runInHold<T>(
   const taken = hold;
   taken.enter(section);
   const staysUntil = atLeastMs === 0 ? 0 : performance.now() + atLeastMs;
-  try {
-    value = await runInSection(section, () => work(taken));
-  } catch (error) {
-    endSection(section);
-    taken.leave(section);
-    await end(taken, staysUntil, inner).catch(() => undefined);
-    throw error;
-  }
-  endSection(section);
-  taken.leave(section);
-  await end(taken, staysUntil, inner);
+  const value = await runAndEnd(
+    () => runInSection(section, () => work(taken)),
+    () => {
+      endSection(section);
+      taken.leave(section);
+      return end(taken, staysUntil, inner);
+    },
+  );
   return { acquired: true, value };
 }
 

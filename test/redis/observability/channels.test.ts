@@ -288,6 +288,20 @@ describe('the diagnostics channels', () => {
     await redis.del(name, `${name}:leased`, `${name}:latch`);
   });
 
+  it('tell of held permits that are not acquired in time as of a lock: a time-out without an error', async () => {
+    const leased = client.getPermitExpirableSemaphore(`${name}:leased`);
+    const options = { waitTime: 30 };
+    await rejection(client.getSemaphore(name).withPermits(1, () => undefined, options));
+    await rejection(leased.withPermits(1, () => undefined, options));
+    await rejection(leased.acquireHold(options));
+    expect(heard.acquired.map(({ kind, outcome, error }) => [kind, outcome, error])).to.deep.equal([
+      ['semaphore', 'timeout', undefined],
+      ['permit', 'timeout', undefined],
+      ['permit', 'timeout', undefined],
+    ]);
+    expect(heard.held).to.deep.equal([]);
+  });
+
   it('tell of each batch of renewals', async () => {
     client = newClient({ lockWatchdogTimeout: 3_000 });
     const locks = [1, 2, 3].map((i) => client.getLock(`${name}:${i}`));
