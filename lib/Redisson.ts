@@ -25,7 +25,6 @@ import { checkSlots, validateName } from './config/validateName';
 import { ConfigError } from './errors';
 import { connect, type Connections } from './connection/connect';
 import { placeOf, readHoldLease } from './locks/LockHold';
-import { HandleThread } from './locks/core/calls';
 import {
   once,
   unheardWarning,
@@ -70,7 +69,7 @@ import { ThreadStarter } from './watchdogThread/WatchdogThread';
 import { latchOf } from './synchronizers/countDownLatch';
 import { permitSemaphoreOf } from './synchronizers/permitExpirableSemaphore';
 import { semaphoreOf } from './synchronizers/semaphore';
-import { currentThreadId, runAsNewThread } from './thread/threadScope';
+import { currentThreadId, HandleThread, runAsNewThread } from './thread/threadScope';
 import { ExponentialBackOff } from './util/backOff';
 import { parseTicket } from './util/ticket';
 import { connectionName } from './util/connectionName';

@@ -6,7 +6,7 @@ import type { SendRecord, CommandExecutor } from '../connection/pending/CommandE
 import type { GroupValues, Ownership, Renewal } from '../watchdog/Ownership';
 import type { Scope } from '../thread/threadScope';
 import type { Search } from '../acquire/Rollback';
-import type { Wait } from '../acquire/acquireWithin';
+import type { Acquisition, Wait } from '../acquire/acquireWithin';
 
 /** What the inspector calls an object by its data: kinds that look alike in Redis have one name there. */
 export type ReportedKind =
@@ -127,19 +127,12 @@ export interface AttemptRequest {
   readonly leaseMs: number;
   /** Known holds + 1: the hold count that the thread is to have afterwards. */
   readonly count: number;
-  /** How long the caller waits in all, in ms; `Infinity` without limit. Fair locks send it. */
-  readonly waitMs: number;
-  /** `false`: a single attempt that joins no queue. */
-  readonly queues: boolean;
   /** The longest time for which it went to sleep between its attempts, in ms; 0: it never slept. Fair locks send it. */
   readonly sleptMs: number;
-  /**
-   * Whether an earlier attempt of this acquisition may have succeeded without a reply: a hold in Redis may be its own.
-   */
-  readonly repeated: boolean;
   /** Whether a hold in Redis may be one that this client has reported as lost, or has given up. */
   readonly leftover: boolean;
-  readonly sendRecord: SendRecord;
+  /** How long the caller waits, whether it joins a queue, and what was sent before. */
+  readonly acquisition: Pick<Acquisition<unknown>, 'waitMs' | 'waits' | 'repeated' | 'sendRecord'>;
 }
 
 /** The next waiter of this process: an acquisition to which a holder can hand the lock over. */

@@ -106,7 +106,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
   }
 
   /** All commands of one acquisition must send the same number: it is added to scores and subtracted again. */
-  function waitOnWire({ waitMs }: AttemptRequest): number {
+  function waitOnWire({ acquisition: { waitMs } }: AttemptRequest): number {
     // A whole number: Java's scores are.
     return waitMs > 0 && waitMs !== Infinity ? Math.ceil(waitMs) : client.fairLockWaitTimeout;
   }
@@ -125,11 +125,11 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
     keysOf: (rawName) => Object.values(kind.keysOf(rawName, 'owner')),
     channelOf: kind.channelOf ?? lockChannel,
     attempt: (request) => {
-      const { ownership, sendRecord } = request;
+      const { ownership, acquisition } = request;
       const { owner } = ownership;
       const reply = send(
         // A single attempt must not leave an entry in a queue.
-        request.queues && request.waitMs > 0 ? kind.acquire : tryAcquire,
+        acquisition.waits ? kind.acquire : tryAcquire,
         acquiring,
         ownership,
         {
@@ -144,7 +144,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
           publish: PUBLISH_COMMAND,
         },
         portions?.toAcquire(request),
-        sendRecord,
+        acquisition.sendRecord,
       );
       return reentrant ? reply : reply.then((answer) => refuseReentry(answer, ownership));
     },
@@ -207,7 +207,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
  * Whether a hold that the script finds can only come from this acquisition. (Whether there may be a leftover costs a
  * search, so only those scripts are told that ask.)
  */
-function repeatFlag({ repeated, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
+function repeatFlag({ acquisition: { repeated }, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
   if (leftover) return '0';
   return repeated ? '1' : RESEND_FLAG;
 }

@@ -15,14 +15,14 @@ import type {
   RReadWriteLock,
 } from '../api';
 import { NOTICE_MS } from '../scripts/shortenLease';
-import { newThread, type Scope } from '../thread/threadScope';
+import { checkThreadId, HandleThread, newThread, type Scope, threadForHold } from '../thread/threadScope';
 import { isTraced } from '../util/channels';
 import { leaseMillis, NO_LEASE } from '../util/duration';
 import { type Ticket, ticketOwnerId } from '../util/ticket';
 import type { TimeUnit } from '../util/TimeUnit';
 import { IllegalMonitorStateError, LockLostError, UnsupportedOperationError } from '../errors';
-import { type AcquireRequest, checkThreadId, HandleThread, readCaller, readTryLock, threadForHold } from './core/calls';
-import type { AcquireResult, LockEngine } from './core/LockEngine';
+import { type AcquireResult, type LockEngine, readCaller, readTryLock } from './core/LockEngine';
+import type { AcquireRequest } from './core/LockTarget';
 import { holdToRelease, threadThatLetsIn, acquireInScope } from './core/acquireInScope';
 import {
   acquireHold,
@@ -191,8 +191,7 @@ export class Lock implements MemberLock {
   take(leaseMs: number, waitMs: number, queues: boolean, options: LockOptions | undefined): Promise<AcquireResult> {
     const { threadId, signal } = readCaller(options);
     const call = this.thread.of(threadId);
-    const { thread, viaHandle } = call;
-    return this.#acquire({ threadId: thread.id, call, leaseMs, waitMs, queues, signal, viaHandle });
+    return this.#acquire({ thread: call.thread, call, leaseMs, waitMs, queues, signal });
   }
 
   async takeHold(
@@ -206,16 +205,15 @@ export class Lock implements MemberLock {
     const { engine } = this;
     const maxRenewals = readMaxRenewTimes(options);
     const maxStallMs = readMaxStall(options?.watchdogThread, engine);
-    const { thread, viaHandle } = call;
-    const own = { threadId: thread.id, call, leaseMs, waitMs, signal, viaHandle, maxRenewals, maxStallMs };
+    const own = { thread: call.thread, call, leaseMs, waitMs, signal, maxRenewals, maxStallMs };
     const request: AcquireRequest = { queues: waitMs > 0, ...inner, ...own };
     const taken = await this.#acquire(request);
     if (!taken.ok) return taken.failure;
-    const hold = new LockHold(engine, request.threadId, taken.hold, taken.token);
+    const hold = new LockHold(engine, request.thread.id, taken.hold, taken.token);
     // A section always releases its own, and `lock()` of a multi-lock gives its caller no object. In a scope, and by the
     // `threadId` that the caller has named, `unlock()` of the lock reaches the hold as well.
     const onlyByObject = call.origin === 'acquire' && !call.given && call.around === undefined;
-    const ownership = onlyByObject ? engine.ownershipOf(request.threadId) : undefined;
+    const ownership = onlyByObject ? engine.ownershipOf(request.thread.id) : undefined;
     if (ownership === undefined) return hold;
     return watchForAbandonment(hold, { client: engine.context, ownership, hold: taken.hold });
   }
@@ -229,17 +227,15 @@ export class Lock implements MemberLock {
       this,
       request,
       () => this.#acquireUntold(request),
-      (taken) => (taken.ok ? new LockHold(engine, request.threadId, taken.hold, taken.token) : undefined),
+      (taken) => (taken.ok ? new LockHold(engine, request.thread.id, taken.hold, taken.token) : undefined),
     );
   }
 
   #acquireUntold(request: AcquireRequest): Promise<AcquireResult> {
-    const { around, given, thread } = request.call;
-    // Outside scopes, and if the caller named it, the thread is known.
-    if (around === undefined || given) return this.engine.acquire(request);
-    if (request.from === undefined) return acquireInScope(this.engine, request);
-    request.thread = thread;
-    return this.engine.acquire(request);
+    const { around, given } = request.call;
+    // Outside scopes, if the caller named it, and for `attach`, the thread is known.
+    const isKnown = around === undefined || given || request.from !== undefined;
+    return isKnown ? this.engine.acquire(request) : acquireInScope(this.engine, request);
   }
 
   /** `unlock()` in a scope: the holder is not always the scope's own thread. */

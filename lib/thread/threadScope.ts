@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { describe } from '../util/describe';
 
 /** Automatic thread ids start here, above every id a caller may give (Redisson: the Java thread id). */
 export const FIRST_AUTOMATIC_THREAD_ID = 2 ** 32;
@@ -81,6 +82,19 @@ export function isAutomaticThreadId(threadId: number): boolean {
   return threadId > FIRST_AUTOMATIC_THREAD_ID && threadId < shared.nextId;
 }
 
+/**
+ * Checks a caller's thread id.
+ * @throws RangeError unless it is an integer from 0 to 2^32 - 1, or the id of a thread of this process
+ */
+export function checkThreadId(threadId: unknown): number {
+  if (typeof threadId === 'number' && Number.isInteger(threadId) && threadId >= 0) {
+    if (threadId < FIRST_AUTOMATIC_THREAD_ID || isAutomaticThreadId(threadId)) return threadId;
+  }
+  throw new RangeError(
+    `threadId must be an integer from 0 to 2^32 - 1, or the id of a thread of this process, not ${describe(threadId)}`,
+  );
+}
+
 /** A thread without sections. */
 export function newThread(id = newThreadId()): LogicalThread {
   return { id, sections: 0 };
@@ -123,7 +137,7 @@ export function threadsOf({ thread, others, taken }: Scope): readonly LogicalThr
 }
 
 /** The thread with this id, if it belongs to one of the scopes around the caller. */
-export function threadAround(scope: Scope | undefined, id: number): LogicalThread | undefined {
+function threadAround(scope: Scope | undefined, id: number): LogicalThread | undefined {
   for (let one = scope; one !== undefined; one = scopeAround(one)) {
     const thread = one.thread.id === id ? one.thread : threadsOf(one).find((other) => other.id === id);
     if (thread !== undefined) return thread;
@@ -243,4 +257,79 @@ function running(scope: Scope | undefined): Scope | undefined {
   let one = scope;
   while (one?.over === true) one = one.isSection ? one.parent : one.startedIn;
   return one;
+}
+
+/**
+ * How a hold was acquired: by `lock` or a similar call, by `acquire`, or by `withLock`. It decides who may re-enter,
+ * and which hold `unlock` releases.
+ */
+export type Origin = 'plain' | 'acquire' | 'section';
+
+/** The thread of one call. The facade determines it once and passes it down, also to the members of a multi-lock. */
+export interface CallingThread {
+  readonly origin: Origin;
+  /** Whether the caller named the thread. Then no other rule applies. */
+  readonly given: boolean;
+  /** The scope around the call. */
+  readonly around: Scope | undefined;
+  /** The thread of the call, unless a hold of the lock decides otherwise (`chooseThread`). */
+  readonly thread: LogicalThread;
+  /** The section that it begins (`withLock` only). */
+  readonly section: Scope | undefined;
+  /** Whether {@link thread} is the handle's, because no other rule applied. */
+  readonly viaHandle: boolean;
+  /** A new thread for this call alone, made if it needs one. */
+  spare: LogicalThread | undefined;
+  /** For a multi-lock: monotonic time at which it began to wait for its members, one after the other. */
+  since: number | undefined;
+}
+
+/**
+ * The logical thread of a handle, and the rule for the thread of a `lock()` or `unlock()`: the given one, else that of
+ * the scope of the call, else the handle's. The two halves of a read/write lock share one {@link HandleThread}.
+ */
+export class HandleThread {
+  #own: CallingThread | undefined;
+
+  /** The thread of a call that names `given`. */
+  of(given: number | undefined): CallingThread {
+    const around = currentScope();
+    if (given !== undefined) return calling('plain', true, around, threadOf(around, given));
+    if (around !== undefined) return calling('plain', false, around, around.thread);
+    this.#own ??= calling('plain', false, undefined, newThread(), undefined, true);
+    return this.#own;
+  }
+}
+
+/**
+ * The thread of an `acquire` or a `withLock`: the given one; else the scope's, unless that thread is in a section
+ * beside the call; else a new one.
+ * @param beginsSection - `withLock`: `endSection` must follow
+ */
+export function threadForHold(given: number | undefined, beginsSection: boolean): CallingThread {
+  const around = currentScope();
+  const thread =
+    given !== undefined
+      ? threadOf(around, given)
+      : around === undefined || isBesideSection(around)
+        ? newThread()
+        : around.thread;
+  const section = beginsSection ? newSection(thread, around) : undefined;
+  return calling(section === undefined ? 'acquire' : 'section', given !== undefined, around, thread, section);
+}
+
+function calling(
+  origin: Origin,
+  given: boolean,
+  around: Scope | undefined,
+  thread: LogicalThread,
+  section?: Scope,
+  viaHandle = false,
+): CallingThread {
+  return { origin, given, around, thread, section, viaHandle, spare: undefined, since: undefined };
+}
+
+/** The thread with this id: the one around the caller, else a new one. */
+export function threadOf(around: Scope | undefined, id: number): LogicalThread {
+  return threadAround(around, id) ?? newThread(id);
 }

@@ -2,7 +2,7 @@ import pDefer, { type DeferredPromise } from 'p-defer';
 import type { ObjectKind } from '../api';
 import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
-import { isAround, type Scope } from '../thread/threadScope';
+import { isAround, type Origin, type Scope } from '../thread/threadScope';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
@@ -11,12 +11,6 @@ const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
 export function ownershipKey(rawName: string, owner: string): string {
   return `${rawName}\u0000${owner}`;
 }
-
-/**
- * How a hold was acquired: by `lock` or a similar call, by `acquire`, or by `withLock`. It decides who may re-enter,
- * and which hold `unlock` releases.
- */
-export type Origin = 'plain' | 'acquire' | 'section';
 
 /** The values that a group lock covers, or the ids of the permits that are held together. */
 export interface GroupValues {

@@ -140,7 +140,7 @@ export const EDGES: Edges = {
     'util',
     'watchdog',
   ],
-  'locks/multi': ['acquire', 'config', 'errors', 'locks/core', 'types:api', 'types:telemetry', 'types:thread', 'util'],
+  'locks/multi': ['acquire', 'config', 'errors', 'locks/core', 'thread', 'types:api', 'types:telemetry', 'util'],
   'operators/cli': ['index.ts', 'operators/dashboard', 'operators/doctor', 'operators/inspection'],
   'operators/dashboard': ['config', 'errors', 'kinds', 'operators/inspection', 'telemetry', 'types:api', 'util'],
   'operators/doctor': [
@@ -198,7 +198,7 @@ export const EDGES: Edges = {
     'util',
   ],
   'testing/store': [],
-  thread: [],
+  thread: ['util'],
   util: ['..', 'types:api'],
   waiters: ['errors', 'types:acquire', 'types:api', 'types:connection/pubsub', 'util'],
   watchdog: [

@@ -1,15 +1,18 @@
+import type { AcquireOptions, LockOptions, ThreadOptions } from '../../api';
+import { checkOptionNames, THREAD_OPTIONS } from '../../config/optionNames';
 import { mapName } from '../../config/validateName';
 import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError } from '../../errors';
 import type { ReleaseReply } from '../../scripts/replies';
-import { type Scope, tookIn } from '../../thread/threadScope';
-import { NO_LEASE } from '../../util/duration';
+import { checkThreadId, type Scope, tookIn } from '../../thread/threadScope';
+import { isTimeUnit, leaseMillis, NO_LEASE, toMillis } from '../../util/duration';
+import type { TimeUnit } from '../../util/TimeUnit';
 import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
+import { checkSignal } from '../../acquire/WaitLimit';
 import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
 import type { LockKind } from '../../kinds/Kind';
-import { type Acquired, LockTarget, undo } from './LockTarget';
-import type { AcquireRequest } from './calls';
+import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
 import { releaseOrHandOver } from './handOver';
 import type { LockContext } from './LockContext';
 
@@ -44,13 +47,14 @@ export class LockEngine {
    */
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
     const { context, kind } = this;
-    const identity = this.#identify(request.threadId);
+    const { thread } = request;
+    const identity = this.#identify(thread.id);
     const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
     if (ownership.unsettled) {
       context.ownerships.tidy(ownership);
-      throw IllegalMonitorStateError.acquisitionPending(this.name, request.threadId);
+      throw IllegalMonitorStateError.acquisitionPending(this.name, thread.id);
     }
-    if (request.viaHandle && kind.reentrant) this.#checkReentry(ownership);
+    if ((request.call.viaHandle || request.suspicious === true) && kind.reentrant) this.#checkReentry(ownership);
     const watchdogMs = request.watchdogMs ?? context.settings.lockWatchdogTimeout;
     const leaseMs = request.leaseMs === NO_LEASE ? watchdogMs : request.leaseMs;
     const target = new LockTarget(context, kind, ownership, request, leaseMs);
@@ -374,8 +378,7 @@ export class LockEngine {
     if (ownership.passing === undefined) ownership.confirmedAt = acquired.deadline - confirmedUntil(0, target.leaseMs);
     ownerships.add(ownership, hold, acquired.deadline);
     this.keepLease(ownership);
-    const { thread } = request;
-    if (thread !== undefined && origin !== 'section') tookIn(around!, thread);
+    if (around !== undefined && !given && origin !== 'section') tookIn(around, request.thread);
     // More than this thread has: leftovers of holds that this client has reported lost.
     if (holds !== undefined && holds > ownership.holds.length) {
       this.#undoRelease(ownership, hold);
@@ -387,4 +390,56 @@ export class LockEngine {
 /** How long Redis keeps a hold, in ms. */
 function leaseOf({ leaseMs, watchdogMs }: Hold): number {
   return Math.max(leaseMs, watchdogMs);
+}
+
+/** The thread and the signal a caller named. */
+export interface Caller {
+  readonly threadId: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const NOBODY: Caller = Object.freeze({ threadId: undefined, signal: undefined });
+
+/**
+ * Reads `options`: a thread id, or an object with `threadId` and `signal`.
+ * @param known - the options that the call has
+ * @throws RangeError for a bad thread id; ConfigError for an unknown option, and for anything else that is neither
+ */
+export function readCaller(options: LockOptions | AcquireOptions | undefined, known = THREAD_OPTIONS): Caller {
+  if (options === undefined) return NOBODY;
+  if (typeof options === 'number') return { threadId: checkThreadId(options), signal: undefined };
+  checkOptionNames(options, known);
+  const { threadId, signal } = options;
+  checkSignal(signal);
+  return { threadId: threadId === undefined ? undefined : checkThreadId(threadId), signal };
+}
+
+/** The arguments of `tryLock` in all its forms. */
+export interface TryLockArguments {
+  /** In ms; 0 = one attempt. */
+  readonly waitMs: number;
+  /** Whether a wait time was given, even 0: without one a fair lock does not queue. */
+  readonly waits: boolean;
+  /** In ms; -1 = the watchdog renews it. */
+  readonly leaseMs: number;
+  readonly options: LockOptions | undefined;
+}
+
+/**
+ * Reads `()`, `(options)`, `(waitTime, unit)`, `(waitTime, leaseTime?, unit?, options?)`.
+ * @throws RangeError, TypeError as `toMillis`
+ */
+export function readTryLock(
+  first?: number | ThreadOptions,
+  second?: number | TimeUnit,
+  unit?: TimeUnit,
+  options?: LockOptions,
+): TryLockArguments {
+  if (first === undefined || (typeof first === 'object' && first !== null)) {
+    return { waitMs: 0, waits: false, leaseMs: NO_LEASE, options: first ?? options };
+  }
+  if (isTimeUnit(second)) {
+    return { waitMs: toMillis(first, second, 'waitTime'), waits: true, leaseMs: NO_LEASE, options };
+  }
+  return { waitMs: toMillis(first, unit, 'waitTime'), waits: true, leaseMs: leaseMillis(second, unit), options };
 }

@@ -1,15 +1,43 @@
 import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import { LockLostError } from '../../errors';
-import type { Scope } from '../../thread/threadScope';
+import type { CallingThread, LogicalThread, Scope } from '../../thread/threadScope';
+import type { AcquireTrace } from '../../telemetry/tracing';
 import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/replies';
 import { Acquisition, type Attempt, type Target, type Wait } from '../../acquire/acquireWithin';
 import { type Why, LATE_MS, type Leftover } from '../../acquire/Rollback';
 import type { Waiter } from '../../waiters/WaitQueue';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { Heir, LockKind, AttemptRequest } from '../../kinds/Kind';
-import type { AcquireRequest, CallingThread } from './calls';
 import type { LockContext } from './LockContext';
 import type { SelfWait } from './SelfWaits';
+
+/** One request of a thread to acquire a lock. */
+export interface AcquireRequest {
+  /** The thread of the call, unless a hold of the lock decides otherwise (`chooseThread`). */
+  thread: LogicalThread;
+  readonly call: CallingThread;
+  /** In ms; -1 = the watchdog renews it. */
+  readonly leaseMs: number;
+  /** In ms; `Infinity` = no limit; 0 or less: a single attempt. */
+  waitMs: number;
+  /** `false`: a single attempt that joins no queue; a positive `waitMs` then limits the wait for its reply. */
+  readonly queues: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** Whether it is a member of a multi-lock. @default false */
+  readonly member?: boolean | undefined;
+  /** Whether it re-enters a hold of `acquire`, which only Java-style code can intend. @default false */
+  suspicious?: boolean;
+  /** Set while acquisitions have a telemetry subscriber. */
+  trace?: AcquireTrace | undefined;
+  /** @default the client's setting */
+  readonly maxRenewals?: number | undefined;
+  /** The lease that each renewal of the watchdog sets, in ms. @default the client's setting */
+  readonly watchdogMs?: number | undefined;
+  /** How long the watchdog thread renews it, see `Hold.maxStallMs`. @default the client's setting */
+  readonly maxStallMs?: number | undefined;
+  /** The owner from whom it is taken over (`attach`). @default it is acquired */
+  readonly from?: string | undefined;
+}
 
 /** The result of a successful attempt. */
 export interface Acquired {
@@ -34,8 +62,6 @@ const MIN_WAIT_TO_GIVE_WAY_MS = 100;
 export class LockTarget implements Target<Acquired>, Heir {
   /** The lease that each attempt sets, in ms. */
   readonly leaseMs: number;
-  readonly waitMs: number;
-  readonly queues: boolean;
   readonly count: number;
   readonly ownership: Ownership;
   /** Its kind of lock; a holder hands over with the script of this kind. */
@@ -58,8 +84,6 @@ export class LockTarget implements Target<Acquired>, Heir {
     this.ownership = ownership;
     this.count = ownership.holds.length + 1;
     this.leaseMs = leaseMs;
-    this.waitMs = request.waitMs;
-    this.queues = request.queues;
     this.acquisition = new Acquisition(context, this, request.waitMs, request.queues);
     this.acquisition.trace = request.trace;
   }
@@ -72,7 +96,9 @@ export class LockTarget implements Target<Acquired>, Heir {
     if (this.count > 1 || kind.newWait !== undefined || subscriptions.idle) return false;
     const channel = kind.channelOf(rawName, owner);
     if (kind.waitOrder === 'fifo' && subscriptions.queue(channel, rawName)?.mustQueue === true) return true;
-    return this.waitMs >= MIN_WAIT_TO_GIVE_WAY_MS && subscriptions.turns(channel, rawName)?.givesWay === true;
+    return (
+      this.acquisition.waitMs >= MIN_WAIT_TO_GIVE_WAY_MS && subscriptions.turns(channel, rawName)?.givesWay === true
+    );
   }
 
   get what(): string {
@@ -91,14 +117,6 @@ export class LockTarget implements Target<Acquired>, Heir {
     return this.acquisition.callSite;
   }
 
-  get sendRecord(): SendRecord {
-    return this.acquisition.sendRecord;
-  }
-
-  get repeated(): boolean {
-    return this.acquisition.repeated;
-  }
-
   get leftover(): boolean {
     return this.#context.ownerships.leftoverMs(this.ownership) > 0;
   }
@@ -107,12 +125,12 @@ export class LockTarget implements Target<Acquired>, Heir {
     return this.ownership.releasing ? this.ownership.whenReleased() : undefined;
   }
 
-  send(): Promise<AcquireReply> {
-    return this.#from === undefined ? this.kind.attempt(this) : this.#takeOver(this.#from);
+  send(sendRecord: SendRecord): Promise<AcquireReply> {
+    return this.#from === undefined ? this.kind.attempt(this) : this.#takeOver(this.#from, sendRecord);
   }
 
-  async #takeOver(from: string): Promise<AcquireReply> {
-    const { ownership, leaseMs, sendRecord } = this;
+  async #takeOver(from: string, sendRecord: SendRecord): Promise<AcquireReply> {
+    const { ownership, leaseMs } = this;
     return acquiredBy(await this.kind.move!(ownership, from, ownership.owner, leaseMs, sendRecord));
   }
 
@@ -131,7 +149,7 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   late(times: number, answerMs: number): boolean {
-    if (!this.sendRecord.cancelled) this.undo('doubtful', true);
+    if (!this.acquisition.sendRecord.cancelled) this.undo('doubtful', true);
     if (times < MAX_LATE) return true;
     const why = `its lease of ${this.leaseMs} ms was over each time that Redis answered (${Math.ceil(answerMs)} ms the last time): take a longer lease`;
     throw new LockLostError(this.ownership.name, this.ownership.threadId, why);
@@ -172,7 +190,8 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   undo(why: Why, taken: boolean, _pending?: Promise<Attempt<Acquired>>, handOver?: Promise<boolean>): void {
-    const { ownership, kind, sendRecord: sent, leaseMs, waitMs, acquisition } = this;
+    const { ownership, kind, leaseMs, acquisition } = this;
+    const { waitMs, sendRecord: sent } = acquisition;
     if (why !== 'twice' && ownership.passing?.drop(this) === true) return;
     // A late reply does not end its wait, and it keeps its place in a queue.
     const leaves = (why === 'twice' || sent.cancelled) && acquisition.waits && kind.abandon !== undefined;

@@ -1,8 +1,9 @@
 import type { AcquireOptions, LockHold, ObjectKind, RLock, RunOptions, TryResult } from '../../api';
 import type { AcquireFailure } from '../../acquire/acquireWithin';
 import { type AcquireTrace, type HoldEnd, HoldTrace, traceAcquire } from '../../telemetry/tracing';
-import { type Scope, endSection, runInSection } from '../../thread/threadScope';
-import { type AcquireRequest, type CallingThread, readCaller, type readTryLock, threadForHold } from './calls';
+import { type CallingThread, endSection, runInSection, type Scope, threadForHold } from '../../thread/threadScope';
+import { readCaller, type readTryLock } from './LockEngine';
+import type { AcquireRequest } from './LockTarget';
 import type { Hold } from '../../watchdog/Ownership';
 import { RUN_OPTIONS } from '../../config/optionNames';
 import { LockLostError, LockTimeoutError } from '../../errors';
@@ -79,21 +80,21 @@ export function isMemberLock(value: unknown): value is MemberLock {
  */
 export async function acquireTraced<T>(
   { clientId, kind, name }: MemberLock,
-  request: Pick<AcquireRequest, 'threadId' | 'waitMs' | 'leaseMs' | 'signal' | 'trace'>,
+  request: Pick<AcquireRequest, 'thread' | 'waitMs' | 'leaseMs' | 'signal' | 'trace'>,
   run: () => Promise<T>,
   holdOf: (result: T) => MemberHold | undefined,
 ): Promise<T> {
-  const { threadId, waitMs, leaseMs: leaseTime, signal } = request;
-  const subject = { clientId, kind, name, threadId, waitTime: Math.max(0, waitMs), leaseTime };
+  const { waitMs, leaseMs: leaseTime, signal } = request;
+  const subject = { clientId, kind, name, threadId: request.thread.id, waitTime: Math.max(0, waitMs), leaseTime };
   const start = (trace: AcquireTrace): Promise<T> => {
     request.trace = trace;
     return run();
   };
   const isAcquired = (result: T): boolean => holdOf(result) !== undefined;
-  const result = await traceAcquire(subject, signal, start, isAcquired, () => request.threadId);
+  const result = await traceAcquire(subject, signal, start, isAcquired, () => request.thread.id);
   const hold = holdOf(result);
   // Begun here and not where the hold is made: the trace of the hold belongs to the caller, not to the acquisition.
-  const trace = hold && HoldTrace.begin({ ...subject, threadId: request.threadId }, hold.token);
+  const trace = hold && HoldTrace.begin({ ...subject, threadId: request.thread.id }, hold.token);
   if (trace !== undefined) hold!.onEnd(trace);
   return result;
 }

@@ -1,18 +1,19 @@
 import {
+  type CallingThread,
   moveSection,
   type Scope,
   isAround,
   liveScope,
   newThread,
   scopeAround,
-  threadAround,
+  threadOf,
   threadsOf,
   type LogicalThread,
 } from '../../thread/threadScope';
 import type { SectionWaiter } from '../../thread/SectionQueues';
 import { type Acquirable, acquireWithin, type Attempt, type Wait, waitLimit } from '../../acquire/acquireWithin';
 import type { AcquireResult, LockEngine } from './LockEngine';
-import type { AcquireRequest, CallingThread } from './calls';
+import type { AcquireRequest } from './LockTarget';
 import { IllegalMonitorStateError } from '../../errors';
 import type { Hold, Ownership } from '../../watchdog/Ownership';
 
@@ -45,8 +46,7 @@ function begin(
 ): Promise<AcquireResult> {
   const { call, member } = request;
   const { section } = call;
-  request.threadId = threadId;
-  request.viaHandle = suspicious;
+  request.suspicious = suspicious;
   request.thread = chosenThread(call, threadId);
   if (section !== undefined && section.thread.id !== threadId) {
     // Each member of a multi-lock chooses its own thread; the section stays with the thread with which it began.
@@ -118,7 +118,7 @@ class SectionAcquisition implements Acquirable<Begun> {
     void pending
       ?.then(async (begun) => {
         const taken = begun.ok ? await begun.value.taking : NOT_ACQUIRED;
-        if (taken.ok) await this.#lock.release(this.#request.threadId, taken.hold);
+        if (taken.ok) await this.#lock.release(this.#request.thread.id, taken.hold);
       }, noop)
       .catch(noop);
   }
@@ -206,7 +206,7 @@ export function holdToRelease(lock: LockEngine, around: Scope): Found | undefine
 function chosenThread(call: CallingThread, threadId: number): LogicalThread {
   if (call.thread.id === threadId) return call.thread;
   if (call.spare?.id === threadId) return call.spare;
-  return threadAround(call.around, threadId) ?? newThread(threadId);
+  return threadOf(call.around, threadId);
 }
 
 /**

@@ -2,7 +2,8 @@ import type { AcquireOptions } from '../../api';
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../../errors';
 import { NO_LEASE } from '../../util/duration';
 import { INTERRUPTED, WaitLimit, within } from '../../acquire/WaitLimit';
-import type { AcquireRequest, CallingThread } from '../core/calls';
+import type { AcquireRequest } from '../core/LockTarget';
+import type { CallingThread } from '../../thread/threadScope';
 import type { AcquireFailure } from '../../acquire/acquireWithin';
 import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
 import { isBack, isHung, settleQuorum, suspect } from './quorum';
@@ -33,7 +34,7 @@ const CLEANUP_MS = 200;
 /** A request to acquire a multi-lock. */
 export interface MultiRequest
   extends
-    Pick<AcquireRequest, 'threadId' | 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>,
+    Pick<AcquireRequest, 'thread' | 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>,
     Pick<AcquireOptions, 'maxRenewTimes' | 'watchdogThread'> {
   /** The calling thread; each member chooses its own thread from it. */
   readonly call: CallingThread;

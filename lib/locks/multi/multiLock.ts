@@ -6,7 +6,7 @@ import type { HoldEnd } from '../../telemetry/tracing';
 import { describe } from '../../util/describe';
 import { leaseMillis, holdLease } from '../../util/duration';
 import type { TimeUnit } from '../../util/TimeUnit';
-import { checkThreadId, HandleThread, readCaller, readTryLock, threadForHold } from '../core/calls';
+import { readCaller, readTryLock } from '../core/LockEngine';
 import { ALL, isHung, majorityOf, type Quorum, settleQuorum } from './quorum';
 import { MultiAcquisition, type MultiRequest, type MultiFailure } from './MultiAcquisition';
 import {
@@ -23,7 +23,7 @@ import {
   type TryLock,
   type MemberHold,
 } from '../core/MemberLock';
-import type { Scope } from '../../thread/threadScope';
+import { checkThreadId, HandleThread, type Scope, threadForHold } from '../../thread/threadScope';
 
 /**
  * Several locks of any kinds and clients as one lock: all of them, or a majority. In Redis there are only its members.
@@ -51,7 +51,7 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum): MemberLock
   function take(leaseMs: number, waitMs: number, options: LockOptions | undefined): Promise<MultiHold | MultiFailure> {
     const { threadId, signal } = readCaller(options);
     const call = ownThread.of(threadId);
-    return acquire({ call, threadId: call.thread.id, leaseMs, waitMs, signal });
+    return acquire({ call, thread: call.thread, leaseMs, waitMs, signal });
   }
 
   /**
@@ -66,7 +66,8 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum): MemberLock
   }
 
   async function acquireOnce(request: MultiRequest): Promise<MultiHold | MultiFailure> {
-    const { call, threadId } = request;
+    const { call } = request;
+    const { id: threadId } = request.thread;
     // For an `acquire` or `withLock` without a named thread, each member decides whether the call has to wait.
     const once = call.origin === 'plain' || call.given;
     if (once && acquiring.has(threadId)) throw IllegalMonitorStateError.acquisitionPending(name, threadId);
@@ -158,7 +159,7 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum): MemberLock
       const call = inner?.call ?? threadForHold(threadId, false);
       const request = {
         call,
-        threadId: call.thread.id,
+        thread: call.thread,
         leaseMs: leaseMillis(options?.leaseTime, options?.unit),
         waitMs: inner?.queues === false ? 0 : waitMs,
         signal,

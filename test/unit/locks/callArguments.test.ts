@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ConfigError } from '../../../lib/errors';
-import { checkThreadId, readCaller, readTryLock } from '../../../lib/locks/core/calls';
+import { readCaller, readTryLock } from '../../../lib/locks/core/LockEngine';
+import { checkThreadId } from '../../../lib/thread/threadScope';
 import { newThreadId } from '../../../lib/thread/threadScope';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 

@@ -258,7 +258,7 @@ describe('handing over within a process', () => {
     await turn();
     expect(second.state).to.equal('rejected');
     const [{ from, heir }] = requests as [(typeof requests)[0]];
-    expect([from.sendRecord.cancelled, heir.sendRecord.cancelled]).to.deep.equal([false, true]);
+    expect([from.sendRecord.cancelled, heir.acquisition.sendRecord.cancelled]).to.deep.equal([false, true]);
     expect(from.sendRecord.sends).to.equal(1);
     client.executor.resume();
     await turn();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { threadForHold } from '../../../lib/locks/core/calls';
+import { threadForHold } from '../../../lib/thread/threadScope';
 import type { MemberLock } from '../../../lib/locks/core/MemberLock';
 import { MultiAcquisition } from '../../../lib/locks/multi/MultiAcquisition';
 import { MAJORITY } from '../../../lib/locks/multi/quorum';
@@ -39,7 +39,7 @@ class FakeMember {
 
 function acquire(members: FakeMember[], needed: number, waitMs: number): Promise<unknown> {
   const call = threadForHold(undefined, false);
-  const request = { call, threadId: call.thread.id, leaseMs: 10_000, waitMs, signal: undefined };
+  const request = { call, thread: call.thread, leaseMs: 10_000, waitMs, signal: undefined };
   return new MultiAcquisition(members as unknown as MemberLock[], needed, request).run();
 }
 
