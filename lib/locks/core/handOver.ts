@@ -82,22 +82,22 @@ function handOverFailed(
   request: ReleaseRequest,
 ): ReleaseReply | Promise<ReleaseReply> {
   if (error instanceof NoSyncedReplicasError) return HANDED;
-  // Such a server would refuse a plain release, too, and the executor has retried for long enough.
-  if (!(error instanceof CommandError) || UNABLE.has(error.reply)) throw error;
+  // A server that refuses what it has not begun would refuse a plain release, too, and the executor has retried for long
+  // enough; but for what only a hand-over needs: memory, and a key for tokens.
+  if (!(error instanceof CommandError) || !(error.mayHaveRun || HAND_OVER_ALONE.has(error.reply))) throw error;
   return releaseToAll(kind, turns, request);
 }
 
-/** Error replies of a server that would refuse a plain release as well. */
-const UNABLE = new Set([
-  'MISCONF',
-  'READONLY',
-  'NOREPLICAS',
-  'LOADING',
-  'BUSY',
-  'MASTERDOWN',
-  'CLUSTERDOWN',
-  'TRYAGAIN',
-]);
+const HAND_OVER_ALONE = new Set(['OOM', 'WRONGTYPE']);
+
+/** The waiters of this process for a lock. */
+export function queueOf(
+  { subscriptions }: LockContext,
+  kind: LockKind,
+  { rawName, owner }: Pick<Ownership, 'rawName' | 'owner'>,
+): WaitQueue<Heir> | undefined {
+  return subscriptions.queue(kind.channelOf(rawName, owner), rawName);
+}
 
 /**
  * The waiter of this process that gets the lock without a message: the sleeping head of the FIFO queue, a limited
@@ -186,9 +186,9 @@ class Relay implements Passing {
   #to: Heir;
   #holder: Heir | undefined;
   #confirmedAt: number;
-  /** Those whom the command under way covers, and those since. */
-  #covered: Part[] = [];
-  #uncovered: Part[] = [];
+  /** Those who have given it back. The command under way covers so many of them; the others came since. */
+  readonly #parts: Part[] = [];
+  #covered = 0;
   #pauseMs = FIRST_PAUSE_MS;
 
   /** The holder, whose lock Redis has confirmed, passes it on. @param request - its release */
@@ -221,7 +221,7 @@ class Relay implements Passing {
 
   drop(heir: Heir): boolean {
     if (this.#holder !== heir) return false;
-    this.#uncovered.push({ ownership: heir.ownership });
+    this.#parts.push({ ownership: heir.ownership });
     this.#passOn();
     return true;
   }
@@ -230,7 +230,7 @@ class Relay implements Passing {
     const answer = pDefer<ReleaseReply>();
     // It is never sent by that name: if it fails there is nothing to undo for the caller.
     sendRecord.cancelled = true;
-    this.#uncovered.push({ ownership, answer });
+    this.#parts.push({ ownership, answer });
     return answer.promise;
   }
 
@@ -252,11 +252,13 @@ class Relay implements Passing {
     if (heir !== undefined) this.#pass(heir);
   }
 
+  get #queue(): WaitQueue<Heir> | undefined {
+    return queueOf(this.#context, this.#kind, this.#wire);
+  }
+
   #next(): Heir | undefined {
-    const { subscriptions, settings } = this.#context;
-    const { rawName, owner } = this.#wire;
-    const queue = subscriptions.queue(this.#kind.channelOf(rawName, owner), rawName);
-    const heir = findHeir(queue, this.#turns, this.#wire, this.deadline, settings.maxHandOvers);
+    const { maxHandOvers } = this.#context.settings;
+    const heir = findHeir(this.#queue, this.#turns, this.#wire, this.deadline, maxHandOvers);
     return heir !== undefined && mayPass(this.#kind, this.#turns, heir, this.deadline, this.#confirmedAt)
       ? heir
       : undefined;
@@ -272,8 +274,7 @@ class Relay implements Passing {
   /** Moves the lock in Redis to the holder. */
   #send(holder: Heir): void {
     this.#to = holder;
-    this.#covered = this.#uncovered;
-    this.#uncovered = [];
+    this.#covered = this.#parts.length;
     this.#pauseMs = FIRST_PAUSE_MS;
     this.#move();
   }
@@ -304,11 +305,11 @@ class Relay implements Passing {
   /** The lock is with {@link #to} in Redis. */
   #goOn(): void {
     this.#wire = this.#to.ownership;
-    this.#settle(this.#covered, HANDED);
+    this.#settle(HANDED, this.#covered);
     const holder = this.#holder;
-    if (holder !== undefined && isLost(holder.ownership)) {
+    if (holder?.ownership.holds.length === 0 && !holder.ownership.acquiring) {
       // One that is lost counts as one that has given the lock back.
-      this.#uncovered.push({ ownership: holder.ownership });
+      this.#parts.push({ ownership: holder.ownership });
       this.#holder = undefined;
     } else if (holder === this.#to) return this.#end(holder);
     else if (holder !== undefined) return this.#send(holder);
@@ -339,23 +340,19 @@ class Relay implements Passing {
   }
 
   async #release(): Promise<void> {
-    const { subscriptions } = this.#context;
     const sendRecord = newSendRecord();
-    const { rawName, owner } = this.#wire;
-    const channel = this.#kind.channelOf(rawName, owner);
-    const turns = subscriptions.turns(channel, rawName) ?? this.#turns;
+    const turns = this.#queue?.turns ?? this.#turns;
     let free = true;
     try {
       const released = releaseToAll(this.#kind, turns, { ownership: this.#wire, ...FREE, sendRecord });
-      this.#covered = this.#uncovered;
-      this.#uncovered = [];
+      this.#covered = this.#parts.length;
       const reply = await released;
-      free = subscriptions.queue(channel, rawName) === undefined;
+      free = this.#queue === undefined;
       if (sendRecord.unconfirmed === true) this.#undo(this.#wire, 'unconfirmed', sendRecord);
-      this.#settle(this.#covered, reply.kind === 'notHeld' && sendRecord.sends > 1 ? HANDED : reply);
+      this.#settle(reply.kind === 'notHeld' && sendRecord.sends > 1 ? HANDED : reply, this.#covered);
     } catch (error) {
       if (!endsUndo(error)) this.#undo(this.#wire, 'released', sendRecord);
-      this.#settle(this.#covered, error as Error);
+      this.#settle(error as Error, this.#covered);
     }
     this.#endBehindCallers(free);
   }
@@ -363,8 +360,8 @@ class Relay implements Passing {
   /** Neither owner has it in Redis: it was taken away from outside. @param reply - to those whom the command covers */
   #gone(reply: ReleaseReply): void {
     const { ownerships } = this.#context;
-    this.#settle(this.#covered, reply);
-    this.#settle(this.#uncovered, NOT_HELD);
+    this.#settle(reply, this.#covered);
+    this.#settle(NOT_HELD);
     const holder = this.#holder?.ownership;
     if (holder !== undefined) {
       const lose = (): void =>
@@ -384,7 +381,7 @@ class Relay implements Passing {
       if (this.#holder === this.#to) this.#loseHolder(error);
       return this.#goOn();
     }
-    for (const { answer } of [...this.#covered, ...this.#uncovered]) answer?.reject(error);
+    for (const { answer } of this.#parts) answer?.reject(error);
     if (!endsUndo(error) && performance.now() < this.deadline) {
       const timer = setTimeout(() => this.#resource.runInAsyncScope(() => this.#move()), this.#pauseMs);
       timer.unref();
@@ -399,8 +396,7 @@ class Relay implements Passing {
       // The former owner first: the command may run between the two.
       for (const one of [this.#wire, this.#to.ownership]) this.#undo(one, 'doubtful', sent);
     }
-    this.#settle(this.#covered, error as Error);
-    this.#settle(this.#uncovered, error as Error);
+    this.#settle(error as Error);
     if (this.#holder !== undefined) this.#leave(this.#holder.ownership);
     this.#stop();
   }
@@ -423,9 +419,9 @@ class Relay implements Passing {
     undo({ ownership, kind: this.#kind, sent, leaseMs }, why, this.#context);
   }
 
-  /** Tells those who gave the lock back; a reply after an error is no news to them. */
-  #settle(parts: Part[], outcome: ReleaseReply | Error): void {
-    for (const { ownership, answer } of parts.splice(0)) {
+  /** Tells the first of those who gave the lock back; a reply after an error is no news to them. */
+  #settle(outcome: ReleaseReply | Error, count = this.#parts.length): void {
+    for (const { ownership, answer } of this.#parts.splice(0, count)) {
       if (outcome instanceof Error) answer?.reject(outcome);
       else answer?.resolve(outcome);
       this.#leave(ownership);
@@ -435,9 +431,7 @@ class Relay implements Passing {
   /** The lock may be free, and no message says so. */
   #stop(): void {
     this.#endBehindCallers(false);
-    const { rawName, owner } = this.#wire;
-    const channel = this.#kind.channelOf(rawName, owner);
-    this.#context.subscriptions.queue(channel, rawName)?.wakeAll();
+    this.#queue?.wakeAll();
   }
 }
 
@@ -447,8 +441,4 @@ class Relay implements Passing {
  */
 function behindCallers(work: () => void): void {
   afterCallers(() => afterCallers(work));
-}
-
-function isLost({ holds, acquiring }: Ownership): boolean {
-  return holds.length === 0 && !acquiring;
 }
