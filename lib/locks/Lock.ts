@@ -1,4 +1,4 @@
-import { ACQUIRE_OPTIONS } from '../config/optionNames';
+import { ACQUIRE_OPTIONS, RUN_OPTIONS } from '../config/optionNames';
 import { watchdogThread } from '../config/parse/watchdogThread';
 import type { WatchdogThreadOption } from '../config/Settings';
 import { serverIdentity } from '../config/serverIdentity';
@@ -199,7 +199,7 @@ export class Lock implements MemberLock {
     options: AcquireOptions | undefined,
     inner?: InternalOptions,
   ): Promise<TakenHold<LockHold>> {
-    const { threadId, signal } = readCaller(options, ACQUIRE_OPTIONS);
+    const { threadId, signal } = readCaller(options, inner?.call === undefined ? ACQUIRE_OPTIONS : RUN_OPTIONS);
     const call = inner?.call ?? threadForHold(threadId, false);
     const leaseMs = leaseMillis(options?.leaseTime, options?.unit);
     const { engine } = this;

@@ -191,15 +191,14 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   undo(why: Why, taken: boolean, _pending?: Promise<Attempt<Acquired>>, handOver?: Promise<boolean>): void {
     const { ownership, kind, leaseMs, acquisition } = this;
-    const { waitMs, sendRecord: sent } = acquisition;
+    const { sendRecord: sent } = acquisition;
     if (why !== 'twice' && ownership.passing?.drop(this) === true) return;
     // A late reply does not end its wait, and it keeps its place in a queue.
     const leaves = (why === 'twice' || sent.cancelled) && acquisition.waits && kind.abandon !== undefined;
     if (!taken && !leaves) return;
     const waiter = leaves ? this : undefined;
-    const queuedMs = waitMs === Infinity ? this.#context.settings.fairLockWaitTimeout : waitMs;
     const from = this.#from;
-    undo({ ownership, kind, sent, leaseMs, from, waiter, waiterOnly: !taken, queuedMs, handOver }, why, this.#context);
+    undo({ ownership, kind, sent, leaseMs, from, waiter, waiterOnly: !taken, handOver }, why, this.#context);
   }
 }
 
@@ -224,15 +223,13 @@ export interface UnwantedHold {
   readonly leaseMs: number;
   /** The owner from whom it was taken over: such a hold is not released but given back, so that the ticket stays valid. */
   readonly from?: string | undefined;
-  /** The waiter that leaves a queue in Redis. */
+  /**
+   * The waiter that leaves a queue in Redis. Until it has, it may delay those behind it for as long as it was to wait:
+   * its place stays until somebody comes by. Where Redis refuses the undo, it is tried for that time and a minute.
+   */
   readonly waiter?: AttemptRequest | undefined;
   /** Whether only that waiter has to be removed, and no hold. @default false */
   readonly waiterOnly?: boolean;
-  /**
-   * How long such a waiter may delay those behind it, in ms. Its place stays in Redis until somebody comes by: where
-   * Redis refuses the undo, it is tried for that time and a minute. @default 0
-   */
-  readonly queuedMs?: number;
   /**
    * Set while a holder hands the lock over: resolves to whether the hand-over succeeded. Its command is the holder's
    * release, which the heir cannot cancel, so the undo waits for its end. Rejects if the outcome is unknown.
@@ -246,9 +243,9 @@ export interface UnwantedHold {
  * have. While the thread has, acquires or releases the lock, there is nothing to undo: its next command sets the right
  * number of holds. When and how often: see {@link Rollback}.
  */
-export function undo(unwanted: UnwantedHold, why: Why, context: Pick<LockContext, 'ownerships' | 'rollback'>): void {
-  const { ownership, kind, sent, leaseMs, from, waiter, waiterOnly = false, queuedMs = 0, handOver } = unwanted;
-  const { ownerships, rollback } = context;
+export function undo(unwanted: UnwantedHold, why: Why, { ownerships, rollback, settings }: LockContext): void {
+  const { ownership, kind, sent, leaseMs, from, waiter, waiterOnly = false, handOver } = unwanted;
+  const waitMs = waiter?.acquisition.waitMs ?? 0;
   /** Sets the lease as well: a late re-entry may have set a longer one. */
   const giveBack = (sendRecord: SendRecord): Promise<unknown> => {
     const { left, remainingMs } = ownership.remainder();
@@ -264,7 +261,7 @@ export function undo(unwanted: UnwantedHold, why: Why, context: Pick<LockContext
   const leftover: Leftover = {
     sent,
     leaseMs,
-    atLeastMs: waiter === undefined ? 0 : queuedMs + LATE_MS,
+    atLeastMs: waiter === undefined ? 0 : (waitMs === Infinity ? settings.fairLockWaitTimeout : waitMs) + LATE_MS,
     place: { key: ownership.rawName, member: ownership.owner },
     search: waiter === undefined ? kind.search : undefined,
     // A release under way still needs the hold: an undo before it would make that release find the lock gone.

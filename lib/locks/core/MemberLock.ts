@@ -11,11 +11,9 @@ import { atLeastMillis, toMillis } from '../../util/duration';
 import { runAndEnd } from '../../util/timing';
 
 /** Options for calls within this package only. */
-export interface InternalOptions extends Partial<Pick<AcquireRequest, 'queues' | 'watchdogMs' | 'from'>> {
-  /** The calling thread, if the caller has determined it already. */
+export interface InternalOptions extends Partial<Pick<AcquireRequest, 'queues' | 'watchdogMs' | 'from' | 'member'>> {
+  /** The calling thread, if the caller has determined it already, and checked the names of the options. */
   readonly call?: CallingThread;
-  /** Whether the lock is acquired as a member of a multi-lock. */
-  readonly member?: boolean;
 }
 
 /** What a multi-lock needs of its members. Every lock of this package implements it, including multi-locks. */
@@ -153,11 +151,11 @@ export async function runInHold<T>(
 ): Promise<TryResult<T>> {
   if (typeof work !== 'function') throw new TypeError('withLock needs a function to run');
   const call = threadForHold(readCaller(options, RUN_OPTIONS).threadId, true);
-  const { atLeastMs, acquireOptions } = readRunOptions(options);
+  const atLeastMs = options?.atLeast === undefined ? 0 : atLeastMillis(options.atLeast, 'atLeast');
   const section = call.section!;
   let hold: MemberHold | null = null;
   try {
-    hold = await acquire(lock, acquireOptions, { ...inner, call });
+    hold = await acquire(lock, options, { ...inner, call });
   } finally {
     if (hold === null) endSection(section);
   }
@@ -186,16 +184,6 @@ function end(hold: MemberHold, staysUntil: number, inner: SectionOptions | undef
 
 function waitMillis(options: AcquireOptions | undefined, otherwise: number): number {
   return options?.waitTime === undefined ? otherwise : toMillis(options.waitTime, options.unit, 'waitTime');
-}
-
-/** @throws RangeError unless `atLeast` is a valid time that is not negative */
-function readRunOptions(options: RunOptions | undefined): {
-  readonly atLeastMs: number;
-  readonly acquireOptions: AcquireOptions | undefined;
-} {
-  if (options?.atLeast === undefined) return { atLeastMs: 0, acquireOptions: options };
-  const { atLeast, ...acquireOptions } = options;
-  return { atLeastMs: atLeastMillis(atLeast, 'atLeast'), acquireOptions };
 }
 
 /** The error of an operation on a hold that its owner has released or detached. */

@@ -164,7 +164,7 @@ export class MultiAcquisition {
     const order = [first, ...this.#members.keys()].filter((index, i) => i === 0 || index !== first);
     for (const index of order) {
       const waitMs = this.#request.waitMs <= 0 ? 0 : this.#orderedWaitMs(index);
-      if (!(await this.#take(index, waitMs, waitMs > 0))) return { busy: index };
+      if ((await this.#take(index, waitMs, waitMs > 0)) !== 'taken') return { busy: index };
     }
     return undefined;
   }
@@ -203,22 +203,15 @@ export class MultiAcquisition {
     const { waitMs } = this.#request;
     // With a limit, half of the remaining time is kept for the next steps.
     const answerMs = waitMs > 0 && waitMs !== Infinity ? Math.min(ANSWER_MS, Math.ceil(this.#leftMs / 2)) : ANSWER_MS;
-    const failed: number[] = [];
-    const busy: number[] = [];
-    const ended = await Promise.allSettled(
-      indexes.map(async (index) => {
-        if (await this.#take(index, answerMs, false, () => failed.push(index))) return;
-        if (!failed.includes(index)) busy.push(index);
-      }),
-    );
-    const error = ended.find((end) => end.status === 'rejected');
-    if (error !== undefined) throw error.reason;
-    return busy.sort((a, b) => a - b);
+    const taking = indexes.map((index) => this.#take(index, answerMs, false));
+    await Promise.allSettled(taking);
+    const outcomes = await Promise.all(taking);
+    return indexes.filter((_, i) => outcomes[i] === 'busy');
   }
 
-  /** @param onFailure - called after a time-out or another error @returns whether it was acquired */
-  async #take(index: number, waitMs: number, queues: boolean, onFailure?: () => void): Promise<boolean> {
-    if (waitMs <= 0 && this.#request.waitMs > 0) return false;
+  /** @returns `failed`: a time-out or another error */
+  async #take(index: number, waitMs: number, queues: boolean): Promise<'taken' | 'busy' | 'failed'> {
+    if (waitMs <= 0 && this.#request.waitMs > 0) return 'busy';
     const { call, watchdogMs, signal } = this.#request;
     const inner: InternalOptions = { call, member: true, queues, watchdogMs };
     const member = this.#members[index]!;
@@ -228,11 +221,11 @@ export class MultiAcquisition {
       const taken = await member.takeHold(waitMs, this.#options, inner);
       if (taken === undefined) {
         this.#isHeld = true;
-        return false;
+        return 'busy';
       }
       if (!(taken instanceof Error)) {
         this.#taken.set(index, taken);
-        return true;
+        return 'taken';
       }
       this.#failure = taken;
       if (this.#dispensable && taken instanceof CommandTimeoutError) suspect(member);
@@ -244,8 +237,7 @@ export class MultiAcquisition {
       if (!(error instanceof ConnectionError) || performance.now() < soon) this.#isFinal = true;
       this.#errors.push(error);
     }
-    onFailure?.();
-    return false;
+    return 'failed';
   }
 
   get #leftMs(): number {

@@ -1,4 +1,4 @@
-import { ACQUIRE_OPTIONS } from '../../config/optionNames';
+import { ACQUIRE_OPTIONS, RUN_OPTIONS } from '../../config/optionNames';
 import type { AcquireOptions, LockHold, LockOptions } from '../../api';
 import { ConfigError, IllegalMonitorStateError, UnsupportedOperationError, LockLostError } from '../../errors';
 import { isTraced } from '../../util/channels';
@@ -155,7 +155,7 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum): MemberLock
       options: AcquireOptions | undefined,
       inner?: InternalOptions,
     ): Promise<TakenHold<MultiHold>> {
-      const { threadId, signal } = readCaller(options, ACQUIRE_OPTIONS);
+      const { threadId, signal } = readCaller(options, inner?.call === undefined ? ACQUIRE_OPTIONS : RUN_OPTIONS);
       const call = inner?.call ?? threadForHold(threadId, false);
       const request = {
         call,

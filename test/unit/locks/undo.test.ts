@@ -2,7 +2,7 @@ import { laterTurn } from '../../../lib/util/timing';
 import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
-import { newSendRecord } from '../../../lib/connection/pending/CommandExecutor';
+import { newSendRecord, type SendRecord } from '../../../lib/connection/pending/CommandExecutor';
 import {
   CommandError,
   CommandTimeoutError,
@@ -170,6 +170,10 @@ describe('undoing what nobody saw the end of', () => {
     });
   }
 
+  function waiting(waitMs: number, sendRecord: SendRecord): AttemptRequest {
+    return { acquisition: { waitMs, waits: true, repeated: true, sendRecord } } as AttemptRequest;
+  }
+
   it('a waiter that a broken socket may put back on its queue is taken off it for 5 s, however short its lease', async () => {
     const ownership = client.ownerships.open(
       new Ownership({ ...subject(), key: ownershipKey(NAME, client.owner(1)), renewal: client.kind.renewal }),
@@ -177,8 +181,8 @@ describe('undoing what nobody saw the end of', () => {
     let left = 0;
     const kind = { ...client.kind, abandon: () => Promise.resolve((left += 1)) };
     const sendRecord = { ...newSendRecord(), sends: 2, onManyConnections: true };
-    const waiter = {} as AttemptRequest;
-    const unwanted = { ownership, kind, sent: sendRecord, waiter, leaseMs: 150, queuedMs: 300_000 };
+    const waiter = waiting(300_000, sendRecord);
+    const unwanted = { ownership, kind, sent: sendRecord, waiter, leaseMs: 150 };
     undo(unwanted, 'doubtful', client.context);
     await clock.tickAsync(4_900);
     const soon = left;
@@ -198,8 +202,8 @@ describe('undoing what nobody saw the end of', () => {
     const abandon = () => (refused ? Promise.reject(no()) : Promise.resolve((left += 1)));
     const kind = { ...client.kind, abandon };
     const sendRecord = { ...newSendRecord(), sends: 1, connectionNumber: client.executor.connectionNumber };
-    const waiter = {} as AttemptRequest;
-    const unwanted = { ownership, kind, sent: sendRecord, waiter, waiterOnly: true, leaseMs: 150, queuedMs: 200 };
+    const waiter = waiting(200, sendRecord);
+    const unwanted = { ownership, kind, sent: sendRecord, waiter, waiterOnly: true, leaseMs: 150 };
     undo(unwanted, 'doubtful', client.context);
     await clock.tickAsync(40_000);
     refused = false;
@@ -214,7 +218,7 @@ describe('undoing what nobody saw the end of', () => {
     const release = pDefer<ReleaseReply>();
     const kind = { ...client.kind, abandon: () => Promise.resolve(), release: () => release.promise };
     const sendRecord = { ...newSendRecord(), sends: 2, onManyConnections: true };
-    const waiter = {} as AttemptRequest;
+    const waiter = waiting(0, sendRecord);
     undo({ ownership, kind, sent: sendRecord, waiter, leaseMs: 30_000 }, 'doubtful', client.context);
     const drained = new Outcome(new Drain(client.ownerships, { busy: false, laterTurn }).within(60_000));
     await new Promise(setImmediate);
