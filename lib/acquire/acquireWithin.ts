@@ -47,12 +47,13 @@ export interface Wait<T> {
   sleep(retryInMs: number, inDoubt?: boolean): Promise<Wake<T>>;
   /** Redis cannot be reached: all waiters for the same object attempt now, so that each gets its error now. */
   connectionLost?(): void;
-  /** It has acquired, for so many ms; `undefined`: it has not. */
-  acquiredFor?(leaseMs: number | undefined): void;
   /** It has acquired by an attempt of its own, not by a hand-over. @param now - monotonic */
   beginTurn?(now: number): void;
-  /** Ends the wait; a wake-up that it received and did not use goes to the next waiter. */
-  leave(): void;
+  /**
+   * Ends the wait; a wake-up that it received and did not use goes to the next waiter.
+   * @param leaseMs - for how many ms it has acquired; `undefined`: it has not
+   */
+  leave(leaseMs: number | undefined): void;
 }
 
 /**
@@ -151,6 +152,8 @@ export interface Acquirable<T> {
    * @default true
    */
   readonly repeatable?: boolean;
+  /** For how many ms it is acquired, for the waiter that comes next. @default that one need not know */
+  readonly leaseMs?: number;
   /**
    * Called in the context of the caller, before the first attempt and before each further one.
    * @throws ShutdownError if the client shuts down, and the call may not begin or go on
@@ -275,7 +278,7 @@ export async function acquireWithin<T>(
   } finally {
     limit?.end();
     if (!acquired) acquirable.giveUp(pending, doubtful);
-    wait?.leave();
+    wait?.leave(acquired ? acquirable.leaseMs : undefined);
   }
 }
 
@@ -414,6 +417,10 @@ export class Acquisition<T> implements Acquirable<T> {
     return this.#target.repeatable !== false;
   }
 
+  get leaseMs(): number {
+    return this.#target.leaseMs ?? Infinity;
+  }
+
   /** Whether an earlier attempt may have succeeded without a reply. */
   get repeated(): boolean {
     return this.sendRecord.sends > 0 || this.#handed;
@@ -493,7 +500,6 @@ export class Acquisition<T> implements Acquirable<T> {
     if (now >= deadline && target.late!(++this.#late, now - sentAt)) {
       return { ok: false, retryInMs: 10 * 2 ** this.#late };
     }
-    this.wait?.acquiredFor?.(target.leaseMs ?? Infinity);
     return { ok: true, value: target.take(reply, deadline) };
   }
 
@@ -544,7 +550,6 @@ export class Acquisition<T> implements Acquirable<T> {
     // the undo reads it from the record.
     const doubtful = this.#isOnManyConnections() || inDoubt;
     this.sendRecord.cancelled = true;
-    this.wait?.acquiredFor?.(undefined);
     pending?.catch(() => undefined);
     if (this.repeated) {
       const handOver = this.#handOver?.then(({ acquired }) => acquired || doubtful);

@@ -250,9 +250,12 @@ export class WaitQueue<H extends object = object> {
     return true;
   }
 
-  /** A waiter leaves. @param awake - whether it did not sleep */
-  remove(waiter: Waiter<unknown, H>, awake: boolean): void {
-    const { leaseMs } = waiter;
+  /**
+   * A waiter leaves.
+   * @param awake - whether it did not sleep
+   * @param leaseMs - for how many ms it has acquired: unless woken, its successor need not look again before
+   */
+  remove(waiter: Waiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
     if (waiter.order === 'shared') {
       // A wake-up that it did not use, or used in vain, goes to another waiter.
       const handsOn = waiter.kept !== undefined || (waiter.woken !== undefined && leaseMs === undefined);
@@ -262,7 +265,7 @@ export class WaitQueue<H extends object = object> {
     } else if (waiter === this.#head) {
       this.#head = this.#followers?.values().next().value;
       if (this.#head !== undefined) this.#followers?.delete(this.#head);
-      this.#succeed(waiter, awake);
+      this.#succeed(waiter, awake, leaseMs);
     } else this.#followers?.delete(waiter);
     if (this.size === 0) this.#close();
   }
@@ -331,8 +334,7 @@ export class WaitQueue<H extends object = object> {
     return next;
   }
 
-  #succeed(former: Waiter<unknown, H>, awake: boolean): void {
-    const { leaseMs } = former;
+  #succeed(former: Waiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
     const head = this.#head;
     if (head === undefined) return;
     if (!this.subscription.live || (leaseMs === undefined && awake)) head.wake();
@@ -372,8 +374,6 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
   readonly need: number;
   readonly joinedAt = performance.now();
   timed = false;
-  /** For how many ms it has acquired; `undefined`: it has not. */
-  leaseMs: number | undefined;
   readonly #queue: WaitQueue<H>;
   /** Whether it has begun to attempt. */
   #begun = false;
@@ -494,13 +494,6 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
     if (this.#listening || this.#unsubscribed) this.reject(error);
   }
 
-  /**
-   * It has acquired for so many ms: unless woken, its successor need not look again before. `undefined`: it has not.
-   */
-  acquiredFor(leaseMs: number | undefined): void {
-    this.leaseMs = leaseMs;
-  }
-
   /** It has acquired by an attempt of its own, not by a hand-over. */
   beginTurn(now: number): void {
     if (this.order === 'fifo') this.#queue.turns.begin(now);
@@ -510,10 +503,10 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
     this.#queue.connectionLost();
   }
 
-  leave(): void {
+  leave(leaseMs?: number): void {
     const awake = !this.asleep;
     this.#endSleep();
-    this.#queue.remove(this, awake);
+    this.#queue.remove(this, awake, leaseMs);
   }
 
   #endSleep(): Sleeper<T> | undefined {

@@ -112,8 +112,7 @@ describe('WaitQueue: FIFO', () => {
   it('leaves the successor asleep when the head acquires, to look again when that lease is over', async () => {
     const { waiters, sleeps } = await line(3, 10_000);
     waiters[0]!.wake();
-    waiters[0]!.acquiredFor(2_000);
-    waiters[0]!.leave();
+    waiters[0]!.leave(2_000);
     await clock.tickAsync(1_999);
     expect(states(sleeps)).to.deep.equal(['resolved', 'pending', 'pending']);
     await clock.tickAsync(1);
@@ -142,8 +141,7 @@ describe('WaitQueue: FIFO', () => {
   it('wakes the successor of a head that left before anybody was subscribed', async () => {
     const [head, next] = [join(), join()];
     const sleep = new Outcome(next.sleep(Infinity));
-    head.acquiredFor(1_000);
-    head.leave();
+    head.leave(1_000);
     await turn();
     expect(sleep.state).to.equal('resolved');
   });
@@ -175,8 +173,7 @@ describe('WaitQueue: FIFO', () => {
     // During its attempt: mostly the message of the unlock that let it in.
     redis.publish(CHANNEL, '0');
     await turn();
-    waiters[0]!.acquiredFor(30_000);
-    waiters[0]!.leave();
+    waiters[0]!.leave(30_000);
     await clock.tickAsync(4);
     expect(states(sleeps)).to.deep.equal(['resolved', 'pending']);
     // In case it was a later one, of a forced unlock.

@@ -106,8 +106,7 @@ describe('WaitQueue: shared', () => {
     waiters[0]!.wake();
     redis.publish(CHANNEL, '1');
     await turn();
-    waiters[0]!.acquiredFor(1_000);
-    waiters[0]!.leave();
+    waiters[0]!.leave(1_000);
     await turn();
     expect(awake(sleeps)).to.deep.equal([true, true]);
   });
@@ -116,8 +115,7 @@ describe('WaitQueue: shared', () => {
     const { waiters, sleeps } = await contenders(semaphoreWakeRule, 3);
     redis.publish(CHANNEL, '1');
     await turn();
-    waiters[0]!.acquiredFor(1_000);
-    waiters[0]!.leave();
+    waiters[0]!.leave(1_000);
     waiters[1]!.leave();
     await turn();
     expect(awake(sleeps)).to.deep.equal([true, false, false]);
