@@ -295,7 +295,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
-        search: 'this.#succeed(waiter, awake);\n    } else',
+        search: 'this.#succeed(waiter, awake, leaseMs);\n    } else',
         replace: 'void awake; } else',
       },
     ],

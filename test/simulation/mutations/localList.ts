@@ -23,9 +23,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/handOver.ts',
-        search: '    this.#settle(this.#covered, HANDED);\n    const holder',
-        replace:
-          '    this.#settle(this.#covered, HANDED);\n    this.#settle(this.#uncovered, HANDED);\n    const holder',
+        search: '    this.#settle(HANDED, this.#covered);\n    const holder',
+        replace: '    this.#settle(HANDED);\n    const holder',
       },
     ],
   },
@@ -49,7 +48,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
       {
         file: 'locks/core/handOver.ts',
         search: 'answer?.reject(error);\n    if (!endsUndo',
-        replace: 'answer?.reject(error);\n    this.#settle(this.#covered, HANDED);\n    if (!endsUndo',
+        replace: 'answer?.reject(error);\n    this.#settle(HANDED, this.#covered);\n    if (!endsUndo',
       },
     ],
   },
@@ -72,7 +71,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
       {
         file: 'locks/core/handOver.ts',
         search: '{ ownership: this.#wire, ...FREE, sendRecord }',
-        replace: '{ ownership: this.#uncovered.at(-1)!.ownership, ...FREE, sendRecord }',
+        replace: '{ ownership: this.#parts.at(-1)!.ownership, ...FREE, sendRecord }',
       },
     ],
   },
@@ -105,8 +104,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
       { file: 'locks/core/handOver.ts', search: 'if (this.#holder !== heir) return false;', replace: 'return false;' },
       {
         file: 'locks/core/handOver.ts',
-        search: 'if (holder !== undefined && isLost(holder.ownership)) {',
-        replace: 'if (holder !== undefined && !isLost(holder.ownership) && this.#pauseMs < 0) {',
+        search: 'if (holder?.ownership.holds.length === 0 && !holder.ownership.acquiring) {',
+        replace: 'if (holder !== undefined && this.#pauseMs < 0) {',
       },
     ],
   },
