@@ -41,12 +41,14 @@ export function scriptFiles(): ScriptFile[] {
       if (calls === 0) return [];
       const defined = [...source.matchAll(DEFINITION)].map(([, name]) => name!);
       const exported = Object.values(load(path.join(lib, file)) as Record<string, unknown>);
+      // A script is exported by itself, or as a part of the descriptor that is beside it.
+      const parts = exported.flatMap((one) => [one, ...Object.values(one as Readonly<Record<string, unknown>>)]);
       return [
         {
           file: path.posix.join('lib', file.split(path.sep).join('/')),
           defined,
           calls,
-          scripts: exported.filter(isScript),
+          scripts: [...new Set(parts.filter(isScript))].filter(({ name }) => defined.includes(name)),
         },
       ];
     });

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as ts from 'typescript';
 import { answerChannel, clientChannel } from '../lib/introspection/wire';
-import { ALL_KINDS } from '../lib/kinds/allKinds';
+import { ALL_KINDS, scriptsOf } from '../lib/kinds/allKinds';
 import type { Kind, LockDescriptor } from '../lib/kinds/Kind';
 import { CHANGED_MESSAGE, ZERO_MESSAGE } from '../lib/synchronizers/countDownLatch';
 import { UNLOCK_MESSAGE } from '../lib/kinds/reentrant';
@@ -105,7 +105,7 @@ export function wireProblems(
 
 /** All scripts that clients send, each once. */
 export function wireScripts(): AnyScript[] {
-  const scripts = new Set(ALL_KINDS.flatMap((kind) => kind.scripts() as readonly AnyScript[]));
+  const scripts = new Set(ALL_KINDS.flatMap((kind) => scriptsOf(kind) as readonly AnyScript[]));
   return [...scripts].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -124,7 +124,7 @@ export function kindText(kind: Kind, name: string): Readonly<Record<string, unkn
     keys: Object.entries(kind.keysOf(name, owner)),
     channel: kind.channelOf?.(name, owner),
     messages: messagesOf(kind),
-    scripts: (kind.scripts() as readonly AnyScript[]).map((script) => shortHash(scriptText(script))).sort(),
+    scripts: (scriptsOf(kind) as readonly AnyScript[]).map((script) => shortHash(scriptText(script))).sort(),
   };
 }
 
@@ -132,7 +132,7 @@ export function kindText(kind: Kind, name: string): Readonly<Record<string, unkn
 export function messagesOf(kind: Kind): string[] {
   if (kind.channelOf === undefined) return [];
   if (kind.name === 'latch') return [ZERO_MESSAGE, CHANGED_MESSAGE];
-  const takesMessage = (kind.scripts() as readonly AnyScript[]).some(({ args }) => args.includes('message'));
+  const takesMessage = (scriptsOf(kind) as readonly AnyScript[]).some(({ args }) => args.includes('message'));
   return takesMessage ? [(kind as Partial<LockDescriptor>).message ?? UNLOCK_MESSAGE] : [];
 }
 

@@ -1,5 +1,5 @@
 import { answerChannel, clientChannel } from '../lib/introspection/wire';
-import { ALL_KINDS } from '../lib/kinds/allKinds';
+import { ALL_KINDS, scriptsOf } from '../lib/kinds/allKinds';
 import type { Kind, LockDescriptor } from '../lib/kinds/Kind';
 import { ownerName } from '../lib/util/names';
 import { messagesOf, type ReleasedWire, scriptText, shortHash, wireChanges, wireScripts } from './wire';
@@ -47,7 +47,7 @@ fair lock, and in the keys of a reader.
 
 | kind | data of \`${NAME}\` | owner | other keys | channel | messages |
 | --- | --- | --- | --- | --- | --- |
-${ALL_KINDS.filter((kind) => kind.scripts().length > 0)
+${ALL_KINDS.filter((kind) => scriptsOf(kind).length > 0)
   .map(kindRow)
   .join('\n')}
 

@@ -20,7 +20,7 @@ export type KindScript = Pick<Script<string, string, never>, 'name' | 'lua' | 'r
 
 /**
  * What there is to know of a kind of object without a client. Each kind has one, beside its Lua, and `kinds/allKinds.ts`
- * lists them. All tables of kinds are made of them: the rights of docs/security.md and of the doctor, what the inspector
+ * lists them. Its scripts are members of it, named by what they are for (`scriptsOf`). All tables of kinds are made of them: the rights of docs/security.md and of the doctor, what the inspector
  * knows, the kinds of the command line, and the kinds that the tests run.
  */
 export interface Kind<Keys extends KeysByRole = KeysByRole> {
@@ -46,8 +46,6 @@ export interface Kind<Keys extends KeysByRole = KeysByRole> {
   readonly channelOf?: (rawName: string, owner: string) => string;
   /** How the watchdog renews its holds. @default `plain` */
   readonly renewal?: RenewalFamily;
-  /** All scripts that its client sends. */
-  readonly scripts: () => readonly KindScript[];
   /** The commands that its client sends besides. */
   readonly commands: readonly string[];
   /** Makes one with a default back-off; absent for what needs more than a name, and for synchronizers. */
@@ -75,8 +73,10 @@ export interface LockDescriptor extends Kind {
   readonly wakeRule: WakeRule;
   /** The message of an unlock. @default `0` */
   readonly message?: string;
-  /** The script of that family. @default `renewLocks` */
+  /** The script of that family. */
   readonly renew: KindScript;
+  /** For the pttl. Absent for group locks, whose values live for different times. */
+  readonly timeToLive?: KindScript;
   /** The owner's field in the lock's hash. @default `ownerName` */
   readonly ownerOf?: (clientId: string, threadId: number) => string;
   readonly acquire: Script<
@@ -94,7 +94,7 @@ export interface LockDescriptor extends Kind {
   /** Yields how the queue in Redis stands. Absent without one. */
   readonly checkTurn?: KindScript;
   readonly forceRelease: Script<string, 'message' | 'publish', boolean>;
-  /** Looks for holds that no caller owns. @default `findHolds` */
+  /** Looks for holds that no caller owns. */
   readonly find: Script<never, never, boolean[]>;
   /** @default HLEN */
   readonly isLocked?: Script<string, never, boolean>;

@@ -8,7 +8,7 @@ import { LEFT_FREE_LOCK } from './fair';
 import { renewValues } from './group';
 import type { LockDescriptor, RenewalFamily, AttemptRequest, LockKind, LockSubject, QueueWatch } from './Kind';
 import { renewReadLocks, readKeyPrefix } from './readWrite';
-import { heldPermits, permitKeys, permitLeases, updatePermitLeases } from './permit';
+import { heldPermits, permitKeys, permitLeases, PERMIT } from './permit';
 import { lockChannel, UNLOCK_MESSAGE, handOverLock, lockTimeToLive, renewLocks } from './reentrant';
 
 /** How the holds of a client are renewed. */
@@ -61,7 +61,7 @@ export function renewalsOf(executor: CommandExecutor, around: (renewal: Renewal)
       (gone) => gone.map((values) => values.length === 0 || values),
       ({ owner, values }) => [owner, values!.fields.length, ...values!.fields],
     ),
-    permit: renewal('renew permits', updatePermitLeases, heldPermits, permitLeases, permitKeys),
+    permit: renewal('renew permits', PERMIT.updateLeases, heldPermits, permitLeases, permitKeys),
   };
 }
 

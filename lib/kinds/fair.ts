@@ -20,7 +20,8 @@ import {
 import { decodeCount, decodeFairAcquire, decodeFairRelease, decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
-import { lockChannel, handOverLock, lockDescriptor } from './reentrant';
+import { lockChannel, handOverLock, USUAL } from './reentrant';
+import type { LockDescriptor } from './Kind';
 
 /*
  * The fair lock (Redisson: RedissonFairLock).
@@ -230,7 +231,8 @@ export function fairKeys(rawName: string): Readonly<Record<(typeof FAIR_ACQUIRE.
  * The fair lock (Redisson: RedissonFairLock): a queue in Redis, in which each waiter has its own channel. Redis decides
  * the order, so there is no hand-over within the process. Its data is described above.
  */
-export const FAIR = lockDescriptor({
+export const FAIR = {
+  ...USUAL,
   name: 'fair',
   noun: 'fair lock',
   report: 'fair',
@@ -248,4 +250,4 @@ export const FAIR = lockDescriptor({
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getFairLock(name),
   forRun: true,
-});
+} as const satisfies LockDescriptor;

@@ -2,7 +2,8 @@ import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { decodeFencedAcquire, decodeFencedHandOver } from '../scripts/replies';
 import { ACQUIRES, defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
-import { LOCK, lockChannel, lockDescriptor } from './reentrant';
+import { LOCK, lockChannel } from './reentrant';
+import type { LockDescriptor } from './Kind';
 
 /** The key of the last token: `redisson_lock_token:{name}`. */
 export function tokenKey(rawName: string): string {
@@ -95,7 +96,7 @@ return redis.call('get', token)
 });
 
 /** The fenced lock (Redisson: RedissonFencedLock): a token for each acquisition, hand-overs included. */
-export const FENCED = lockDescriptor({
+export const FENCED = {
   ...LOCK,
   name: 'fenced',
   noun: 'fenced lock',
@@ -106,4 +107,4 @@ export const FENCED = lockDescriptor({
   move: handOverFencedLock,
   commands: ['hget', 'hlen', 'get'],
   lockOf: (client, name) => client.getFencedLock(name),
-});
+} as const satisfies LockDescriptor;

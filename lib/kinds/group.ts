@@ -7,7 +7,8 @@ import { describe } from '../util/describe';
 import { highwayHash128 } from '../util/highwayHash';
 import type { WakeRule } from '../waiters/WaitQueue';
 import type { GroupValues, Ownership } from '../watchdog/Ownership';
-import { LOCK, lockDescriptor } from './reentrant';
+import { LOCK } from './reentrant';
+import type { LockDescriptor } from './Kind';
 
 /*
  * The lock of several values of one group (Redisson: RedissonFasterMultiLock).
@@ -355,7 +356,7 @@ function portions(
  * Each waiter attempts for itself, since they may wait for different values. There is no hand-over: a waiter may need
  * only some of the released values, or others as well.
  */
-export const GROUP = lockDescriptor({
+export const GROUP = {
   name: 'group',
   noun: 'group lock',
   report: 'group',
@@ -382,4 +383,4 @@ export const GROUP = lockDescriptor({
       }),
   },
   commands: [],
-});
+} as const satisfies LockDescriptor;

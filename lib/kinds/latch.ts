@@ -18,67 +18,6 @@ import { latchWakeRule } from '../waiters/WaitQueue';
  */
 
 /**
- * Sets the count unless there is one.
- *
- * KEYS: name. Channels: channel. ARGV: message, count, publish. Output: 1 = set, 0 = there was a count.
- */
-export const trySetCount = defineScript({
-  name: 'countDownLatch.trySetCount',
-  keys: ['name', 'channel'],
-  args: ['message', 'count', 'publish'],
-  resend: 'never',
-  lua: lua`
-if redis.call('get', name) then return 0 end
-redis.call('set', name, count)
-redis.pcall(publish, channel, message)
-return 1
-`,
-  decode: decodeFlag,
-});
-
-/**
- * Counts down by one. At zero the key is deleted and all waiters are notified; without a latch nothing happens.
- *
- * KEYS: name. Channels: channel. ARGV: message, publish. Output: the count that is left, at least 0.
- */
-export const countDownLatch = defineScript({
-  name: 'countDownLatch.countDown',
-  keys: ['name', 'channel'],
-  args: ['message', 'publish'],
-  resend: 'never',
-  lua: lua`
-if not redis.call('get', name) then return 0 end
-local count = redis.call('decr', name)
-if count > 0 then return count end
-redis.call('del', name)
-if count == 0 then redis.pcall(publish, channel, message) end
-return 0
-`,
-  decode: decodeCount,
-});
-
-/** The count: 0 without a latch; an error if the key holds other text. */
-export const getLatchCount = defineIntegerScript('countDownLatch.getCount');
-
-/**
- * Deletes the latch.
- *
- * KEYS: name. Channels: channel. ARGV: message, publish. Output: 1 = there was one, 0 = there was none.
- */
-export const deleteLatch = defineScript({
-  name: 'countDownLatch.delete',
-  keys: ['name', 'channel'],
-  args: ['message', 'publish'],
-  lua: lua`
-if not redis.call('get', name) then return 0 end
-redis.call('del', name)
-redis.pcall(publish, channel, message)
-return 1
-`,
-  decode: decodeFlag,
-});
-
-/**
  * The count-down latch. Its channel puts every name in braces, so a name that contains braces cannot work on a cluster.
  */
 export const LATCH = {
@@ -90,9 +29,69 @@ export const LATCH = {
   channelOf: latchChannel,
   waitOrder: 'shared',
   wakeRule: latchWakeRule,
-  scripts: () => [trySetCount, countDownLatch, getLatchCount, deleteLatch],
   commands: [],
-} as const satisfies SynchronizerKind;
+
+  /**
+   * Sets the count unless there is one.
+   *
+   * KEYS: name. Channels: channel. ARGV: message, count, publish. Output: 1 = set, 0 = there was a count.
+   */
+  trySetCount: defineScript({
+    name: 'countDownLatch.trySetCount',
+    keys: ['name', 'channel'],
+    args: ['message', 'count', 'publish'],
+    resend: 'never',
+    lua: lua`
+if redis.call('get', name) then return 0 end
+redis.call('set', name, count)
+redis.pcall(publish, channel, message)
+return 1
+`,
+    decode: decodeFlag,
+  }),
+
+  /**
+   * Counts down by one. At zero the key is deleted and all waiters are notified; without a latch nothing happens.
+   *
+   * KEYS: name. Channels: channel. ARGV: message, publish. Output: the count that is left, at least 0.
+   */
+  countDown: defineScript({
+    name: 'countDownLatch.countDown',
+    keys: ['name', 'channel'],
+    args: ['message', 'publish'],
+    resend: 'never',
+    lua: lua`
+if not redis.call('get', name) then return 0 end
+local count = redis.call('decr', name)
+if count > 0 then return count end
+redis.call('del', name)
+if count == 0 then redis.pcall(publish, channel, message) end
+return 0
+`,
+    decode: decodeCount,
+  }),
+
+  /** The count: 0 without a latch; an error if the key holds other text. */
+  getCount: defineIntegerScript('countDownLatch.getCount'),
+
+  /**
+   * Deletes the latch.
+   *
+   * KEYS: name. Channels: channel. ARGV: message, publish. Output: 1 = there was one, 0 = there was none.
+   */
+  delete: defineScript({
+    name: 'countDownLatch.delete',
+    keys: ['name', 'channel'],
+    args: ['message', 'publish'],
+    lua: lua`
+if not redis.call('get', name) then return 0 end
+redis.call('del', name)
+redis.pcall(publish, channel, message)
+return 1
+`,
+    decode: decodeFlag,
+  }),
+} as const satisfies SynchronizerKind & Record<string, unknown>;
 
 function latchChannel(rawName: string): string {
   return `redisson_countdownlatch__channel__{${rawName}}`;

@@ -2,7 +2,8 @@ import { decodeFairAcquire } from '../scripts/replies';
 import { ACQUIRES, defineScript, lua } from '../scripts/Script';
 import { FAIR } from './fair';
 import { ENTER, FAIR_ACQUIRE, FAIR_TRY, oneShotAcquire, queueingAcquire } from './fairQueue';
-import { LOCK, lockDescriptor } from './reentrant';
+import { LOCK } from './reentrant';
+import type { LockDescriptor } from './Kind';
 
 /*
  * The non-reentrant locks (Redisson: RedissonNonReentrantLock, RedissonNonReentrantFairLock). Data, release, forced
@@ -73,7 +74,7 @@ export const tryAcquireNonReentrantFairLock = defineScript({
 });
 
 /** The non-reentrant lock (Redisson: RedissonNonReentrantLock). */
-export const NON_REENTRANT = lockDescriptor({
+export const NON_REENTRANT = {
   ...LOCK,
   name: 'nonReentrant',
   noun: 'non-reentrant lock',
@@ -82,10 +83,10 @@ export const NON_REENTRANT = lockDescriptor({
   acquire: acquireNonReentrantLock,
   lockOf: (client, name) => client.getNonReentrantLock(name),
   forRun: false,
-});
+} as const satisfies LockDescriptor;
 
 /** The non-reentrant fair lock (Redisson: RedissonNonReentrantFairLock). */
-export const NON_REENTRANT_FAIR = lockDescriptor({
+export const NON_REENTRANT_FAIR = {
   ...FAIR,
   name: 'nonReentrantFair',
   noun: 'non-reentrant fair lock',
@@ -94,4 +95,4 @@ export const NON_REENTRANT_FAIR = lockDescriptor({
   tryAcquire: tryAcquireNonReentrantFairLock,
   lockOf: (client, name) => client.getNonReentrantFairLock(name),
   forRun: false,
-});
+} as const satisfies LockDescriptor;

@@ -7,7 +7,7 @@ import { defineFindScript } from './reentrant';
 import { suffixName } from '../util/names';
 import { permitId } from '../util/permitId';
 import type { Renewable } from '../watchdog/Ownership';
-import { semaphoreChannel, trySetPermits } from './semaphore';
+import { SEMAPHORE, semaphoreChannel } from './semaphore';
 import { permitWakeRule } from '../waiters/WaitQueue';
 
 /*
@@ -95,33 +95,73 @@ return ${count}
   });
 }
 
-/** How many permits are available; may be negative. */
-export const availableLeasedPermits = defineCountScript('permitExpirableSemaphore.availablePermits', 'available or 0');
+/** Says that `releaseMany` is an undo: what it finds no more is not released by it. */
+export const UNDO = 'undo';
 
-/** How many permits there are, taken or not; 0 without a semaphore. */
-export const getPermits = defineCountScript(
-  'permitExpirableSemaphore.getPermits',
-  "available and available + redis.call('zcard', permits) or 0",
-);
+/** Permits of one semaphore, as `updateLeases` wants them. */
+export function permitKeys({ rawName }: Pick<Renewable, 'rawName'>): readonly string[] {
+  const { name, permits } = PERMIT.keysOf(rawName);
+  return [name, permits];
+}
 
-/** How many permits are taken. */
-export const acquiredPermits = defineCountScript(
-  'permitExpirableSemaphore.acquiredPermits',
-  "redis.call('zcard', permits)",
-);
+/** As {@link permitKeys}: their arguments. */
+export function permitLeases({ rawName, values }: Pick<Renewable, 'rawName' | 'values'>): readonly ScriptArg[] {
+  const { fields } = values!;
+  return [semaphoreChannel(rawName), fields.length, ...fields.map(permitId)];
+}
 
-/**
- * Sets the number of permits, taken or not; creates the semaphore if there is none. Taken permits stay taken, so the
- * number of available ones may become negative.
- *
- * KEYS: name, permits, channel. ARGV: total, publish. Output: 1 = changed, 0 = it was that number already.
- */
-export const setPermits = defineScript({
-  name: 'permitExpirableSemaphore.setPermits',
-  keys: ['name', 'permits', 'channel'],
-  args: ['total', 'publish'],
-  synced: true,
-  lua: lua`${READ_AVAILABLE}
+/** Whether all permits of each hold are there. */
+export function heldPermits(
+  there: readonly boolean[],
+  holds: readonly Pick<Renewable, 'values'>[],
+): readonly boolean[] {
+  let at = 0;
+  return holds.map(({ values }) => there.slice(at, (at += values!.fields.length)).every((one) => one));
+}
+
+/** The semaphore with leased permits; its channel is that of the semaphore. */
+export const PERMIT = {
+  name: 'permit',
+  noun: 'semaphore',
+  report: 'permitExpirableSemaphore',
+  data: 'number',
+  keysOf: (rawName: string) => ({
+    name: rawName,
+    channel: semaphoreChannel(rawName),
+    permits: suffixName(rawName, 'timeout'),
+  }),
+  channelOf: semaphoreChannel,
+  waitOrder: 'shared',
+  wakeRule: permitWakeRule,
+  renewal: 'permit',
+  commands: [],
+
+  trySetPermits: SEMAPHORE.trySetPermits,
+
+  /** How many permits are available; may be negative. */
+  available: defineCountScript('permitExpirableSemaphore.availablePermits', 'available or 0'),
+
+  /** How many permits there are, taken or not; 0 without a semaphore. */
+  total: defineCountScript(
+    'permitExpirableSemaphore.getPermits',
+    "available and available + redis.call('zcard', permits) or 0",
+  ),
+
+  /** How many permits are taken. */
+  acquired: defineCountScript('permitExpirableSemaphore.acquiredPermits', "redis.call('zcard', permits)"),
+
+  /**
+   * Sets the number of permits, taken or not; creates the semaphore if there is none. Taken permits stay taken, so the
+   * number of available ones may become negative.
+   *
+   * KEYS: name, permits, channel. ARGV: total, publish. Output: 1 = changed, 0 = it was that number already.
+   */
+  setPermits: defineScript({
+    name: 'permitExpirableSemaphore.setPermits',
+    keys: ['name', 'permits', 'channel'],
+    args: ['total', 'publish'],
+    synced: true,
+    lua: lua`${READ_AVAILABLE}
 local available, failure = readAvailable(name)
 if failure then return failure end
 local taken = redis.call('zcard', permits)
@@ -135,47 +175,47 @@ end
 redis.pcall(publish, channel, total)
 return 1
 `,
-  decode: decodeFlag,
-});
+    decode: decodeFlag,
+  }),
 
-/**
- * Changes the number of permits, also by a negative number. The key with the number of available permits then no longer
- * expires, as in Redisson.
- *
- * KEYS: name. Channels: channel. ARGV: added (any sign), publish.
- * Output: the permits available now, expired ones not counted.
- */
-export const addPermits = defineScript({
-  name: 'permitExpirableSemaphore.addPermits',
-  keys: ['name', 'channel'],
-  args: ['added', 'publish'],
-  resend: 'never',
-  synced: true,
-  lua: lua`
+  /**
+   * Changes the number of permits, also by a negative number. The key with the number of available permits then no
+   * longer expires, as in Redisson.
+   *
+   * KEYS: name. Channels: channel. ARGV: added (any sign), publish.
+   * Output: the permits available now, expired ones not counted.
+   */
+  addPermits: defineScript({
+    name: 'permitExpirableSemaphore.addPermits',
+    keys: ['name', 'channel'],
+    args: ['added', 'publish'],
+    resend: 'never',
+    synced: true,
+    lua: lua`
 local available = redis.call('incrby', name, added)
 redis.call('persist', name)
 if tonumber(added) > 0 then redis.pcall(publish, channel, added) end
 return available
 `,
-  decode: decodeCount,
-});
+    decode: decodeCount,
+  }),
 
-/**
- * Takes one permit per id if that many are available. Makes at most as many expired ones available as it wants, as in
- * Redisson.
- *
- * KEYS: name, permits, channel. ARGV: lease (ms, -1 = none), publish, old
- * (how many of the ids are old ones), then the ids (16 raw bytes each): those to take, and the old ones, whose permits
- * are given back before.
- * Output: nil = taken (a repeat takes those that are missing and sets its expiry for all of them); integer = fewer are
- * available: ms until the next one expires, -1: none will.
- */
-export const acquirePermits = defineScript({
-  name: 'permitExpirableSemaphore.acquire',
-  keys: ['name', 'permits', 'channel'],
-  args: ['lease', 'publish', 'old'],
-  ...ACQUIRES,
-  lua: lua`${SERVER_TIME}${EXPIRY_OF}${READ_AVAILABLE}${PUT_BACK}
+  /**
+   * Takes one permit per id if that many are available. Makes at most as many expired ones available as it wants, as in
+   * Redisson.
+   *
+   * KEYS: name, permits, channel. ARGV: lease (ms, -1 = none), publish, old
+   * (how many of the ids are old ones), then the ids (16 raw bytes each): those to take, and the old ones, whose
+   * permits are given back before.
+   * Output: nil = taken (a repeat takes those that are missing and sets its expiry for all of them); integer = fewer
+   * are available: ms until the next one expires, -1: none will.
+   */
+  acquire: defineScript({
+    name: 'permitExpirableSemaphore.acquire',
+    keys: ['name', 'permits', 'channel'],
+    args: ['lease', 'publish', 'old'],
+    ...ACQUIRES,
+    lua: lua`${SERVER_TIME}${EXPIRY_OF}${READ_AVAILABLE}${PUT_BACK}
 local available, failure = readAvailable(name)
 if failure then return failure end
 local last, givenBack = #ARGV - old, 0
@@ -203,21 +243,21 @@ local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
 if not nearest or nearest == '${PERMIT_WITHOUT_LEASE}' then return -1 end
 return math.max(math.ceil(nearest - now), 1)
 `,
-});
+  }),
 
-/**
- * Releases one permit.
- *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), publish, repeated (RESEND_FLAG).
- * Output: 1 = released; -1 = released after its lease had ended; 0 = there is no such permit. A repeat that finds none
- * returns 1: the first run released it.
- */
-export const releasePermit = defineScript({
-  name: 'permitExpirableSemaphore.release',
-  keys: ['name', 'permits', 'channel'],
-  args: ['id', 'publish', 'repeated'],
-  synced: true,
-  lua: lua`${SERVER_TIME}${READ_AVAILABLE}
+  /**
+   * Releases one permit.
+   *
+   * KEYS: name, permits, channel. ARGV: id (16 raw bytes), publish, repeated (RESEND_FLAG).
+   * Output: 1 = released; -1 = released after its lease had ended; 0 = there is no such permit. A repeat that finds
+   * none returns 1: the first run released it.
+   */
+  release: defineScript({
+    name: 'permitExpirableSemaphore.release',
+    keys: ['name', 'permits', 'channel'],
+    args: ['id', 'publish', 'repeated'],
+    synced: true,
+    lua: lua`${SERVER_TIME}${READ_AVAILABLE}
 local _, failure = readAvailable(name)
 if failure then return failure end
 local expiry = tonumber(redis.call('zscore', permits, id))
@@ -226,26 +266,24 @@ redis.call('zrem', permits, id)
 redis.pcall(publish, channel, redis.call('incrby', name, 1))
 return expiry > now and 1 or -1
 `,
-  decode: decodePermitRelease,
-});
+    decode: decodePermitRelease,
+  }),
 
-/** Says that {@link releasePermits} is an undo: what it finds no more is not released by it. */
-export const UNDO = 'undo';
-
-/**
- * Releases several permits: all of them, or none if one is missing or past its lease; an undo releases those that are
- * there.
- *
- * KEYS: name, permits, channel. ARGV: publish, repeated (RESEND_FLAG; {@link UNDO}), then the ids (16 raw bytes each).
- * Output: how many were released, an id given twice counts once; 0 = none. A repeat that finds none of them returns the
- * number of ids, as if all were released by the first run.
- */
-export const releasePermits = defineScript({
-  name: 'permitExpirableSemaphore.releaseMany',
-  keys: ['name', 'permits', 'channel'],
-  args: ['publish', 'repeated'],
-  synced: true,
-  lua: lua`${SERVER_TIME}${PURGE}
+  /**
+   * Releases several permits: all of them, or none if one is missing or past its lease; an undo releases those that are
+   * there.
+   *
+   * KEYS: name, permits, channel. ARGV: publish, repeated (RESEND_FLAG; {@link UNDO}), then the ids (16 raw bytes
+   * each).
+   * Output: how many were released, an id given twice counts once; 0 = none. A repeat that finds none of them returns
+   * the number of ids, as if all were released by the first run.
+   */
+  releaseMany: defineScript({
+    name: 'permitExpirableSemaphore.releaseMany',
+    keys: ['name', 'permits', 'channel'],
+    args: ['publish', 'repeated'],
+    synced: true,
+    lua: lua`${SERVER_TIME}${PURGE}
 local seen, ids, there, live = {}, {}, 0, 0
 for i = moreArgs + 1, #ARGV do
   local id = ARGV[i]
@@ -266,35 +304,35 @@ redis.call('incrby', name, live)
 redis.pcall(publish, channel, live)
 return live
 `,
-  decode: decodeCount,
-});
+    decode: decodeCount,
+  }),
 
-/**
- * Checks many semaphores of one slot for permits that no caller owns.
- *
- * KEYS: the zset of each. ARGV: an id (16 raw bytes) of each. Output: per id 1 = taken, 0 = not.
- */
-export const findPermits = defineFindScript(
-  'permitExpirableSemaphore.find',
-  "type(redis.pcall('zscore', KEYS[i], ARGV[moreArgs + i])) == 'string'",
-);
+  /**
+   * Checks many semaphores of one slot for permits that no caller owns.
+   *
+   * KEYS: the zset of each. ARGV: an id (16 raw bytes) of each. Output: per id 1 = taken, 0 = not.
+   */
+  find: defineFindScript(
+    'permitExpirableSemaphore.find',
+    "type(redis.pcall('zscore', KEYS[i], ARGV[moreArgs + i])) == 'string'",
+  ),
 
-/**
- * Sets another lease for permits, counted from now: one of a caller (`updateLeaseTime`), or many of the watchdog's, of
- * all semaphores of one slot. A renewal leaves a longer lease as it is, and takes a key of another type for permits that
- * are gone. Waiters sleep until the first lease ends. If this one is now the first, and ends much earlier, one waiter per
- * process is notified to attempt again.
- *
- * KEYS: name1, permits1, name2, ... ARGV: lease (ms, -1 = none; 0 in a renewal = only looks), renewal (1 = it is one),
- * publish, then for each semaphore its channel, the number of its ids, and the ids (16 raw bytes each).
- * Output: per id, in that order, 1 = done, 0 = there is no such permit (any more).
- */
-export const updatePermitLeases = defineScript({
-  name: 'permitExpirableSemaphore.updateLeaseTime',
-  keys: [],
-  args: ['lease', 'renewal', 'publish'],
-  synced: true,
-  lua: lua`${SERVER_TIME}${EXPIRY_OF}${PURGE}
+  /**
+   * Sets another lease for permits, counted from now: one of a caller (`updateLeaseTime`), or many of the watchdog's,
+   * of all semaphores of one slot. A renewal leaves a longer lease as it is, and takes a key of another type for
+   * permits that are gone. Waiters sleep until the first lease ends. If this one is now the first, and ends much
+   * earlier, one waiter per process is notified to attempt again.
+   *
+   * KEYS: name1, permits1, name2, ... ARGV: lease (ms, -1 = none; 0 in a renewal = only looks), renewal (1 = it is
+   * one), publish, then for each semaphore its channel, the number of its ids, and the ids (16 raw bytes each).
+   * Output: per id, in that order, 1 = done, 0 = there is no such permit (any more).
+   */
+  updateLeases: defineScript({
+    name: 'permitExpirableSemaphore.updateLeaseTime',
+    keys: [],
+    args: ['lease', 'renewal', 'publish'],
+    synced: true,
+    lua: lua`${SERVER_TIME}${EXPIRY_OF}${PURGE}
 local expiry = expiryOf(now, lease)
 local result, at = {}, moreArgs + 1
 for k = 1, #KEYS, 2 do
@@ -317,41 +355,20 @@ for k = 1, #KEYS, 2 do
 end
 return result
 `,
-  decode: decodeFlags,
-});
+    decode: decodeFlags,
+  }),
 
-/** Permits of one semaphore, as {@link updatePermitLeases} wants them. */
-export function permitKeys({ rawName }: Pick<Renewable, 'rawName'>): readonly string[] {
-  const { name, permits } = PERMIT.keysOf(rawName);
-  return [name, permits];
-}
-
-/** As {@link permitKeys}: their arguments. */
-export function permitLeases({ rawName, values }: Pick<Renewable, 'rawName' | 'values'>): readonly ScriptArg[] {
-  const { fields } = values!;
-  return [semaphoreChannel(rawName), fields.length, ...fields.map(permitId)];
-}
-
-/** Whether all permits of each hold are there. */
-export function heldPermits(
-  there: readonly boolean[],
-  holds: readonly Pick<Renewable, 'values'>[],
-): readonly boolean[] {
-  let at = 0;
-  return holds.map(({ values }) => there.slice(at, (at += values!.fields.length)).every((one) => one));
-}
-
-/**
- * The remaining lease of a permit.
- *
- * KEYS: name, permits, channel. ARGV: id (16 raw bytes), publish.
- * Output: ms; -1: it has no lease; nil = there is no such permit (any more).
- */
-export const getPermitLease = defineScript({
-  name: 'permitExpirableSemaphore.getLeaseTime',
-  keys: ['name', 'permits', 'channel'],
-  args: ['id', 'publish'],
-  lua: lua`${SERVER_TIME}${PURGE}
+  /**
+   * The remaining lease of a permit.
+   *
+   * KEYS: name, permits, channel. ARGV: id (16 raw bytes), publish.
+   * Output: ms; -1: it has no lease; nil = there is no such permit (any more).
+   */
+  getLease: defineScript({
+    name: 'permitExpirableSemaphore.getLeaseTime',
+    keys: ['name', 'permits', 'channel'],
+    args: ['id', 'publish'],
+    lua: lua`${SERVER_TIME}${PURGE}
 local _, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
 local expiry = redis.call('zscore', permits, id)
@@ -359,56 +376,24 @@ if not expiry then return nil end
 if expiry == '${PERMIT_WITHOUT_LEASE}' then return -1 end
 return expiry - now
 `,
-  decode: decodeNumber,
-});
+    decode: decodeNumber,
+  }),
 
-/**
- * Deletes the semaphore with its permits; no waiter is notified, as in Redisson.
- *
- * KEYS: name, permits. ARGV: none. Output: 1 = there was one, 0 = there was none.
- */
-export const deletePermitSemaphore = defineScript({
-  name: 'permitExpirableSemaphore.delete',
-  keys: ['name', 'permits'],
-  synced: true,
-  lua: lua`
+  /**
+   * Deletes the semaphore with its permits; no waiter is notified, as in Redisson.
+   *
+   * KEYS: name, permits. ARGV: none. Output: 1 = there was one, 0 = there was none.
+   */
+  delete: defineScript({
+    name: 'permitExpirableSemaphore.delete',
+    keys: ['name', 'permits'],
+    synced: true,
+    lua: lua`
 local available, taken = redis.call('get', name), redis.call('zcard', permits)
 if not available and taken == 0 then return 0 end
 redis.call('del', name, permits)
 return 1
 `,
-  decode: decodeFlag,
-});
-
-/** The semaphore with leased permits; its channel is that of the semaphore. */
-export const PERMIT = {
-  name: 'permit',
-  noun: 'semaphore',
-  report: 'permitExpirableSemaphore',
-  data: 'number',
-  keysOf: (rawName: string) => ({
-    name: rawName,
-    channel: semaphoreChannel(rawName),
-    permits: suffixName(rawName, 'timeout'),
+    decode: decodeFlag,
   }),
-  channelOf: semaphoreChannel,
-  waitOrder: 'shared',
-  wakeRule: permitWakeRule,
-  renewal: 'permit',
-  scripts: () => [
-    trySetPermits,
-    acquirePermits,
-    releasePermit,
-    releasePermits,
-    findPermits,
-    updatePermitLeases,
-    getPermitLease,
-    deletePermitSemaphore,
-    availableLeasedPermits,
-    getPermits,
-    acquiredPermits,
-    setPermits,
-    addPermits,
-  ],
-  commands: [],
-} as const satisfies SynchronizerKind<PermitKeys>;
+} as const satisfies SynchronizerKind<PermitKeys> & Record<string, unknown>;

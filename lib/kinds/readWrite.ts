@@ -2,7 +2,8 @@ import { lua, ACQUIRES, defineScript } from '../scripts/Script';
 import { prefixName, remembered, suffixName, writeOwnerName } from '../util/names';
 import { decodeFlag, decodeFlags, decodeRelease } from '../scripts/replies';
 import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED, LEAVE_HOLDS } from '../scripts/shortenLease';
-import { defineForceReleaseScript, handOverLock, lockDescriptor } from './reentrant';
+import { defineForceReleaseScript, handOverLock, USUAL } from './reentrant';
+import type { LockDescriptor } from './Kind';
 
 /*
  * The read half of the read/write lock (Redisson: RedissonReadLock); the write half follows it.
@@ -35,6 +36,7 @@ export function readKeyPrefix(rawName: string): string {
 
 /** What the descriptors of both halves have in common. */
 export const READ_WRITE = {
+  ...USUAL,
   report: 'readWrite',
   data: 'mode',
   keysOf: (rawName: string, owner: string) => ({
@@ -244,7 +246,7 @@ return result
  * The read half of the read/write lock. Each waiter attempts for itself, since any number of readers may hold the lock.
  * There is no hand-over: only writers wait until the last reader releases the lock.
  */
-export const READ = lockDescriptor({
+export const READ = {
   ...READ_WRITE,
   name: 'read',
   noun: 'read lock',
@@ -256,7 +258,7 @@ export const READ = lockDescriptor({
   isLocked: isReadLocked,
   renew: renewReadLocks,
   lockOf: (client, name) => client.getReadWriteLock(name).readLock(),
-});
+} as const satisfies LockDescriptor;
 
 /*
  * The write half of the read/write lock (Redisson: RedissonWriteLock). Its data is described above; the field of
@@ -360,7 +362,7 @@ return 0
 });
 
 /** The write half of the read/write lock. No hand-over from writer to writer: readers would never get the lock. */
-export const WRITE = lockDescriptor({
+export const WRITE = {
   ...READ_WRITE,
   name: 'write',
   noun: 'write lock',
@@ -374,4 +376,4 @@ export const WRITE = lockDescriptor({
   forceRelease: forceReleaseWriteLock,
   isLocked: isWriteLocked,
   lockOf: (client, name) => client.getReadWriteLock(name).writeLock(),
-});
+} as const satisfies LockDescriptor;

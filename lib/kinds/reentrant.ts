@@ -2,7 +2,7 @@ import { LEAVE_HOLDS, SHORTEN_LEASE, TELL, TELL_RELEASED } from '../scripts/shor
 import { ACQUIRES, defineScript, lua, type Script } from '../scripts/Script';
 import { decodeFlag, decodeFlags, decodeRelease, RELEASED_HANDED } from '../scripts/replies';
 import { prefixName, remembered } from '../util/names';
-import type { Kind, KindScript, LockDescriptor } from './Kind';
+import type { Kind, LockDescriptor } from './Kind';
 import { lockWakeRule } from '../waiters/WaitQueue';
 
 /*
@@ -198,22 +198,12 @@ return redis.call('pttl', name)
 });
 
 /** What most kinds of lock have in common. */
-const USUAL = { wakeRule: lockWakeRule, find: findHolds, renew: renewLocks };
-type Usual = keyof typeof USUAL | 'scripts';
-
-/** Completes a descriptor: with what is usual, and with the list of its scripts. */
-export function lockDescriptor<const L extends Omit<LockDescriptor, Usual> & Partial<LockDescriptor>>(
-  lock: L,
-): L & Pick<LockDescriptor, Usual> {
-  const whole = { ...USUAL, ...lock };
-  const parts: readonly unknown[] = [...Object.values(whole), lock.data === 'values' ? undefined : lockTimeToLive];
-  const scripts = [...new Set(parts.filter(isScript))];
-  return { ...whole, scripts: () => scripts };
-}
-
-function isScript(part: unknown): part is KindScript {
-  return typeof part === 'object' && part !== null && 'sha' in part;
-}
+export const USUAL = {
+  wakeRule: lockWakeRule,
+  find: findHolds,
+  renew: renewLocks,
+  timeToLive: lockTimeToLive,
+} as const;
 
 /** The channel of plain, fenced and non-reentrant locks: `redisson_lock__channel:{name}`. */
 export const lockChannel = remembered((rawName) => prefixName('redisson_lock__channel', rawName));
@@ -222,7 +212,8 @@ export const lockChannel = remembered((rawName) => prefixName('redisson_lock__ch
 export const UNLOCK_MESSAGE = '0';
 
 /** The reentrant lock (Redisson: RedissonLock). Its data is described above. */
-export const LOCK = lockDescriptor({
+export const LOCK = {
+  ...USUAL,
   name: 'lock',
   noun: 'lock',
   report: 'lock',
@@ -238,10 +229,10 @@ export const LOCK = lockDescriptor({
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getLock(name),
   forRun: true,
-});
+} as const satisfies LockDescriptor;
 
 /** Several locks as one: in Redis there are only its members. */
-const COMPOSITION = { report: 'lock', data: 'owners', keysOf: () => ({}), scripts: () => [], commands: [] } as const;
+const COMPOSITION = { report: 'lock', data: 'owners', keysOf: () => ({}), commands: [] } as const;
 export const MULTI = { name: 'multi', noun: 'multi-lock', ...COMPOSITION } as const satisfies Kind;
 /** As {@link MULTI}, where the majority counts. */
 export const RED = { name: 'red', noun: 'red lock', ...COMPOSITION } as const satisfies Kind;

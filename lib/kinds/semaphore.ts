@@ -42,132 +42,6 @@ return integerText(name)
   });
 }
 
-/**
- * Takes permits if that many are available.
- *
- * KEYS: name. ARGV: permits (> 0). Output: 1 = taken, 0 = fewer are available.
- */
-export const acquireSemaphore = defineScript({
-  name: 'semaphore.acquire',
-  args: ['permits'],
-  resend: 'never',
-  synced: (taken) => taken,
-  lua: lua`
-local available = redis.call('get', name)
--- text that is no number goes on to DECRBY, whose error says so
-if not available or (tonumber(available) or math.huge) < tonumber(permits) then return 0 end
-redis.call('decrby', name, permits)
-return 1
-`,
-  decode: decodeFlag,
-});
-
-/**
- * Releases permits, also on a server without free memory. Such a server refuses a command that may need memory, unless
- * the script has already written. So if INCRBY is refused, the script first makes a write that changes nothing, and
- * repeats it. Any other error occurs again.
- *
- * KEYS: name. Channels: channel. ARGV: permits (> 0), existing (1 = only if the semaphore exists), publish.
- * Output: the permits available now; nil = there is no semaphore.
- */
-export const releaseSemaphore = defineScript({
-  name: 'semaphore.release',
-  keys: ['name', 'channel'],
-  args: ['permits', 'existing', 'publish'],
-  resend: 'never',
-  synced: true,
-  lua: lua`
-if existing == '1' and redis.call('exists', name) == 0 then return nil end
-local available = redis.pcall('incrby', name, permits)
-if type(available) == 'table' then
-  local ttl = redis.call('pttl', name)
-  if ttl < 0 then redis.call('persist', name) else redis.call('pexpire', name, math.max(ttl, 1)) end
-  available = redis.call('incrby', name, permits)
-end
-redis.pcall(publish, channel, available)
-return available
-`,
-  decode: decodeNumber,
-});
-
-/**
- * Sets the number of permits unless there is one. Also used by the permit-expirable semaphore.
- *
- * KEYS: name. Channels: channel. ARGV: permits, ttl (how long the semaphore lives, in ms; 0: without limit), publish.
- * Output: 1 = set, 0 = there was a semaphore.
- */
-export const trySetPermits = defineScript({
-  name: 'semaphore.trySetPermits',
-  keys: ['name', 'channel'],
-  args: ['permits', 'ttl', 'publish'],
-  resend: 'never',
-  synced: true,
-  lua: lua`
-if redis.call('get', name) then return 0 end
-if ttl == '0' then redis.call('set', name, permits) else redis.call('set', name, permits, 'px', ttl) end
-redis.pcall(publish, channel, permits)
-return 1
-`,
-  decode: decodeFlag,
-});
-
-/**
- * Changes the number of permits, also by a negative number. The semaphore then no longer expires, as in Redisson.
- *
- * KEYS: name. Channels: channel. ARGV: permits (any sign), publish. Output: the permits available now.
- */
-export const addSemaphorePermits = defineScript({
-  name: 'semaphore.addPermits',
-  keys: ['name', 'channel'],
-  args: ['permits', 'publish'],
-  resend: 'never',
-  synced: true,
-  lua: lua`
-local available = redis.call('incrby', name, permits)
-redis.call('persist', name)
-redis.pcall(publish, channel, available)
-return available
-`,
-  decode: decodeCount,
-});
-
-/**
- * Takes all permits, or raises a negative number: afterwards the number is 0. The semaphore then no longer expires, as
- * in Redisson.
- *
- * KEYS: name. ARGV: none. Output: the permits that were available (may be negative); 0 without a semaphore.
- */
-export const drainPermits = defineScript({
-  name: 'semaphore.drainPermits',
-  resend: 'never',
-  synced: true,
-  lua: lua`
-local available = redis.call('get', name)
-if not available then return 0 end
-redis.call('set', name, 0)
-return tonumber(available)
-`,
-  decode: decodeCount,
-});
-
-/** How many permits are available: 0 without a semaphore; may be negative. */
-export const availablePermits = defineIntegerScript('semaphore.availablePermits');
-
-/**
- * Deletes the semaphore; no waiter is notified, as in Redisson.
- *
- * KEYS: name. ARGV: none. Output: 1 = there was one, 0 = there was none.
- */
-export const deleteSemaphore = defineScript({
-  name: 'semaphore.delete',
-  synced: true,
-  lua: lua`
-if not redis.call('get', name) then return 0 end
-return redis.call('del', name)
-`,
-  decode: decodeFlag,
-});
-
 /** The semaphore. */
 export const SEMAPHORE = {
   name: 'semaphore',
@@ -178,17 +52,134 @@ export const SEMAPHORE = {
   channelOf: semaphoreChannel,
   waitOrder: 'shared',
   wakeRule: semaphoreWakeRule,
-  scripts: () => [
-    acquireSemaphore,
-    releaseSemaphore,
-    trySetPermits,
-    addSemaphorePermits,
-    drainPermits,
-    availablePermits,
-    deleteSemaphore,
-  ],
   commands: [],
-} as const satisfies SynchronizerKind;
+
+  /**
+   * Takes permits if that many are available.
+   *
+   * KEYS: name. ARGV: permits (> 0). Output: 1 = taken, 0 = fewer are available.
+   */
+  acquire: defineScript({
+    name: 'semaphore.acquire',
+    args: ['permits'],
+    resend: 'never',
+    synced: (taken) => taken,
+    lua: lua`
+local available = redis.call('get', name)
+-- text that is no number goes on to DECRBY, whose error says so
+if not available or (tonumber(available) or math.huge) < tonumber(permits) then return 0 end
+redis.call('decrby', name, permits)
+return 1
+`,
+    decode: decodeFlag,
+  }),
+
+  /**
+   * Releases permits, also on a server without free memory. Such a server refuses a command that may need memory,
+   * unless the script has already written. So if INCRBY is refused, the script first makes a write that changes
+   * nothing, and repeats it. Any other error occurs again.
+   *
+   * KEYS: name. Channels: channel. ARGV: permits (> 0), existing (1 = only if the semaphore exists), publish.
+   * Output: the permits available now; nil = there is no semaphore.
+   */
+  release: defineScript({
+    name: 'semaphore.release',
+    keys: ['name', 'channel'],
+    args: ['permits', 'existing', 'publish'],
+    resend: 'never',
+    synced: true,
+    lua: lua`
+if existing == '1' and redis.call('exists', name) == 0 then return nil end
+local available = redis.pcall('incrby', name, permits)
+if type(available) == 'table' then
+  local ttl = redis.call('pttl', name)
+  if ttl < 0 then redis.call('persist', name) else redis.call('pexpire', name, math.max(ttl, 1)) end
+  available = redis.call('incrby', name, permits)
+end
+redis.pcall(publish, channel, available)
+return available
+`,
+    decode: decodeNumber,
+  }),
+
+  /**
+   * Sets the number of permits unless there is one. Also used by the permit-expirable semaphore.
+   *
+   * KEYS: name. Channels: channel. ARGV: permits, ttl (how long the semaphore lives, in ms; 0: without limit), publish.
+   * Output: 1 = set, 0 = there was a semaphore.
+   */
+  trySetPermits: defineScript({
+    name: 'semaphore.trySetPermits',
+    keys: ['name', 'channel'],
+    args: ['permits', 'ttl', 'publish'],
+    resend: 'never',
+    synced: true,
+    lua: lua`
+if redis.call('get', name) then return 0 end
+if ttl == '0' then redis.call('set', name, permits) else redis.call('set', name, permits, 'px', ttl) end
+redis.pcall(publish, channel, permits)
+return 1
+`,
+    decode: decodeFlag,
+  }),
+
+  /**
+   * Changes the number of permits, also by a negative number. The semaphore then no longer expires, as in Redisson.
+   *
+   * KEYS: name. Channels: channel. ARGV: permits (any sign), publish. Output: the permits available now.
+   */
+  addPermits: defineScript({
+    name: 'semaphore.addPermits',
+    keys: ['name', 'channel'],
+    args: ['permits', 'publish'],
+    resend: 'never',
+    synced: true,
+    lua: lua`
+local available = redis.call('incrby', name, permits)
+redis.call('persist', name)
+redis.pcall(publish, channel, available)
+return available
+`,
+    decode: decodeCount,
+  }),
+
+  /**
+   * Takes all permits, or raises a negative number: afterwards the number is 0. The semaphore then no longer expires,
+   * as in Redisson.
+   *
+   * KEYS: name. ARGV: none. Output: the permits that were available (may be negative); 0 without a semaphore.
+   */
+  drain: defineScript({
+    name: 'semaphore.drainPermits',
+    resend: 'never',
+    synced: true,
+    lua: lua`
+local available = redis.call('get', name)
+if not available then return 0 end
+redis.call('set', name, 0)
+return tonumber(available)
+`,
+    decode: decodeCount,
+  }),
+
+  /** How many permits are available: 0 without a semaphore; may be negative. */
+  available: defineIntegerScript('semaphore.availablePermits'),
+
+  /**
+   * Deletes the semaphore; no waiter is notified, as in Redisson.
+   *
+   * KEYS: name. ARGV: none. Output: 1 = there was one, 0 = there was none.
+   */
+  delete: defineScript({
+    name: 'semaphore.delete',
+    synced: true,
+    lua: lua`
+if not redis.call('get', name) then return 0 end
+return redis.call('del', name)
+`,
+    decode: decodeFlag,
+  }),
+} as const satisfies SynchronizerKind & Record<string, unknown>;
 
 /** The channel of semaphores, with and without leased permits: `redisson_sc:{name}`. */
 export function semaphoreChannel(rawName: string): string {

@@ -1,7 +1,8 @@
 import { decodeFlag, decodeRelease } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { LEAVE_HOLDS, SHORTEN_LEASE } from '../scripts/shortenLease';
-import { acquireLock, handOverLock, lockDescriptor } from './reentrant';
+import { acquireLock, handOverLock, USUAL } from './reentrant';
+import type { LockDescriptor } from './Kind';
 
 /*
  * The spin lock (Redisson: RedissonSpinLock): the lock of `reentrant.ts` without its channel. Acquisition and
@@ -56,7 +57,8 @@ return redis.call('del', name)
  * The spin lock (Redisson: RedissonSpinLock): it publishes nothing, so a waiter for a plain lock of the same name learns
  * of its release only by the ttl. There is no queue in this process, so there is no hand-over.
  */
-export const SPIN = lockDescriptor({
+export const SPIN = {
+  ...USUAL,
   name: 'spin',
   noun: 'spin lock',
   report: 'lock',
@@ -71,4 +73,4 @@ export const SPIN = lockDescriptor({
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getSpinLock(name),
   forRun: true,
-});
+} as const satisfies LockDescriptor;

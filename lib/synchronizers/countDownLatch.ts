@@ -5,7 +5,7 @@ import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { Acquisition, type Target } from '../acquire/acquireWithin';
 import { checkCount, readSignal } from './callArguments';
-import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../kinds/latch';
+import { LATCH } from '../kinds/latch';
 import { named, type RedisObject } from './RedisObject';
 
 /** The message at zero. */
@@ -25,7 +25,7 @@ export function latchOf(object: RedisObject): RCountDownLatch {
       what: object.doing('wait for'),
       key: object.keys.name,
       send: async (sendRecord) =>
-        (await object.run(getLatchCount, {}, 'look at', { sendRecord })) > 0 ? REFUSED : ACQUIRED,
+        (await object.run(LATCH.getCount, {}, 'look at', { sendRecord })) > 0 ? REFUSED : ACQUIRED,
       take: () => true,
       join: (callSite) => object.join<true>(callSite),
     };
@@ -41,15 +41,15 @@ export function latchOf(object: RedisObject): RCountDownLatch {
     },
 
     countDown: async () =>
-      void (await object.run(countDownLatch, { message: ZERO_MESSAGE, publish: PUBLISH_COMMAND }, 'count down')),
+      void (await object.run(LATCH.countDown, { message: ZERO_MESSAGE, publish: PUBLISH_COMMAND }, 'count down')),
 
-    getCount: async () => object.run(getLatchCount, {}, 'look at'),
+    getCount: async () => object.run(LATCH.getCount, {}, 'look at'),
 
     async trySetCount(count: number): Promise<boolean> {
       const args = { message: CHANGED_MESSAGE, count: checkCount(count, 'count'), publish: PUBLISH_COMMAND } as const;
-      return object.run(trySetCount, args, 'set the count of');
+      return object.run(LATCH.trySetCount, args, 'set the count of');
     },
 
-    delete: async () => object.run(deleteLatch, { message: CHANGED_MESSAGE, publish: PUBLISH_COMMAND }, 'delete'),
+    delete: async () => object.run(LATCH.delete, { message: CHANGED_MESSAGE, publish: PUBLISH_COMMAND }, 'delete'),
   };
 }

@@ -11,25 +11,10 @@ import { Acquisition, type Target, type Wait } from '../acquire/acquireWithin';
 import type { Leftover, Search, Why } from '../acquire/Rollback';
 import { confirmedUntil } from '../watchdog/Ownership';
 import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
-import {
-  acquiredPermits,
-  addPermits,
-  availableLeasedPermits,
-  getPermits,
-  setPermits,
-  acquirePermits,
-  deletePermitSemaphore,
-  findPermits,
-  getPermitLease,
-  releasePermit,
-  releasePermits,
-  UNDO,
-  updatePermitLeases,
-} from '../kinds/permit';
+import { PERMIT, UNDO } from '../kinds/permit';
 import type { PermitKeys } from '../kinds/Kind';
 import { checkWork, type HeldPermits, holdPermits, PermitHold, readHoldRequest, runHeld } from './PermitHold';
 import { named, type RedisObject } from './RedisObject';
-import { trySetPermits } from '../kinds/semaphore';
 
 /**
  * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is described
@@ -101,33 +86,37 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
     async tryRelease(permitId: string): Promise<boolean> {
       const id = parsePermitId(permitId);
       if (id === undefined) return false;
-      return (await object.run(releasePermit, { id, ...RELEASE }, 'release a permit of')) === 'released';
+      return (await object.run(PERMIT.release, { id, ...RELEASE }, 'release a permit of')) === 'released';
     },
 
     async tryReleaseMany(permitIds: readonly string[]): Promise<number> {
       if (!Array.isArray(permitIds)) throw new TypeError('permit ids must be an array');
       const ids = permitIds.map(parsePermitId);
       if (ids.length === 0 || !ids.every((id) => id !== undefined)) return 0;
-      return object.run(releasePermits, RELEASE, 'release permits of', { moreArgs: ids });
+      return object.run(PERMIT.releaseMany, RELEASE, 'release permits of', { moreArgs: ids });
     },
 
-    availablePermits: async () => object.run(availableLeasedPermits, PUBLISH, 'look at'),
+    availablePermits: async () => object.run(PERMIT.available, PUBLISH, 'look at'),
 
-    acquiredPermits: async () => object.run(acquiredPermits, PUBLISH, 'look at'),
+    acquiredPermits: async () => object.run(PERMIT.acquired, PUBLISH, 'look at'),
 
-    getPermits: async () => object.run(getPermits, PUBLISH, 'look at'),
+    getPermits: async () => object.run(PERMIT.total, PUBLISH, 'look at'),
 
     async trySetPermits(permits: number): Promise<boolean> {
       const args = { permits: checkCount(permits), ttl: 0, publish: PUBLISH_COMMAND } as const;
-      return object.run(trySetPermits, args, 'set permits of');
+      return object.run(PERMIT.trySetPermits, args, 'set permits of');
     },
 
     setPermits: async (permits: number) =>
-      void (await object.run(setPermits, { total: checkCount(permits), publish: PUBLISH_COMMAND }, 'set permits of')),
+      void (await object.run(
+        PERMIT.setPermits,
+        { total: checkCount(permits), publish: PUBLISH_COMMAND },
+        'set permits of',
+      )),
 
     async addPermits(permits: number): Promise<void> {
       if (checkChange(permits) === 0) return;
-      await object.run(addPermits, { added: permits, publish: PUBLISH_COMMAND }, 'add permits to');
+      await object.run(PERMIT.addPermits, { added: permits, publish: PUBLISH_COMMAND }, 'add permits to');
     },
 
     async updateLeaseTime(permitId: string, leaseTime: number, unit?: TimeUnit): Promise<boolean> {
@@ -137,17 +126,17 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
       const args = { lease: leaseMs, renewal: 0, ...PUBLISH } as const;
       const { name, permits, channel } = object.keys;
       const options = { moreKeys: [name, permits], moreArgs: [channel, 1, id] };
-      return (await object.run(updatePermitLeases, args, 'set the lease of a permit of', options))[0] === true;
+      return (await object.run(PERMIT.updateLeases, args, 'set the lease of a permit of', options))[0] === true;
     },
 
     async getLeaseTime(permitId: string): Promise<number> {
       const id = parsePermitId(permitId);
-      const lease = id === undefined ? null : await object.run(getPermitLease, { id, ...PUBLISH }, 'look at');
+      const lease = id === undefined ? null : await object.run(PERMIT.getLease, { id, ...PUBLISH }, 'look at');
       if (lease === null) throw new PermitNotFoundError(this.name, [permitId]);
       return lease;
     },
 
-    delete: async () => object.run(deletePermitSemaphore, {}, 'delete'),
+    delete: async () => object.run(PERMIT.delete, {}, 'delete'),
   };
 }
 
@@ -161,7 +150,7 @@ const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async (
 const ENDLESS_MS = 30_000;
 
 /** One for all semaphores, so that one command looks for permits of several. */
-const SEARCH: Search = { script: findPermits, what: 'look for permits' };
+const SEARCH: Search = { script: PERMIT.find, what: 'look for permits' };
 
 /**
  * Permits with ids, to be acquired. Every attempt asks for the same ids. So an attempt after a lost reply finds the
@@ -197,7 +186,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
     const args = { lease: this.#leaseMs, old: this.#old.length, ...PUBLISH };
     const options = { sendRecord, moreArgs: [...this.#ids, ...this.#old] };
     this.#sent = sendRecord;
-    const reply = await this.#object.run(acquirePermits, args, 'acquire permits of', options);
+    const reply = await this.#object.run(PERMIT.acquire, args, 'acquire permits of', options);
     this.#old = [];
     return reply;
   }
@@ -230,7 +219,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
 
   async release(sendRecord: SendRecord): Promise<boolean> {
     const options = { moreArgs: this.#ids, sendRecord };
-    return (await this.#object.run(releasePermits, RELEASE, 'release permits of', options)) > 0;
+    return (await this.#object.run(PERMIT.releaseMany, RELEASE, 'release permits of', options)) > 0;
   }
 
   join(callSite: string | undefined): Wait<string[]> {
@@ -253,7 +242,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
       undo: async (newRecord) => {
         const sendRecord = newRecord();
         const options = { moreArgs: ids, sendRecord };
-        const released = await object.run(releasePermits, args, 'give back permits of', options);
+        const released = await object.run(PERMIT.releaseMany, args, 'give back permits of', options);
         // A command that was sent twice may still take them once more, and a failover may bring them back.
         return released > 0 && sent?.sends === 1 && sendRecord.unconfirmed !== true;
       },

@@ -11,15 +11,7 @@ import type { Waiter } from '../waiters/WaitQueue';
 import { checkChange, checkCount, readSignal } from './callArguments';
 import { checkWork, type HeldPermits, holdPermits, readHoldRequest, runHeld } from './PermitHold';
 import { named, type RedisObject } from './RedisObject';
-import {
-  acquireSemaphore,
-  addSemaphorePermits,
-  availablePermits,
-  deleteSemaphore,
-  drainPermits,
-  releaseSemaphore,
-  trySetPermits,
-} from '../kinds/semaphore';
+import { SEMAPHORE } from '../kinds/semaphore';
 
 /** A release that creates the semaphore if it does not exist, and one that does not. */
 const ALWAYS = { existing: 0, publish: PUBLISH_COMMAND } as const;
@@ -58,29 +50,29 @@ export function semaphoreOf(object: RedisObject): RSemaphore {
 
     async release(permits = 1): Promise<void> {
       if (checkCount(permits) === 0) return;
-      await object.run(releaseSemaphore, { permits, ...ALWAYS }, 'release permits of');
+      await object.run(SEMAPHORE.release, { permits, ...ALWAYS }, 'release permits of');
     },
 
     async releaseIfExists(permits = 1): Promise<boolean> {
       if (checkCount(permits) === 0) return false;
-      return (await object.run(releaseSemaphore, { permits, ...IF_EXISTS }, 'release permits of')) !== null;
+      return (await object.run(SEMAPHORE.release, { permits, ...IF_EXISTS }, 'release permits of')) !== null;
     },
 
-    availablePermits: async () => object.run(availablePermits, {}, 'look at'),
+    availablePermits: async () => object.run(SEMAPHORE.available, {}, 'look at'),
 
-    drainPermits: async () => object.run(drainPermits, {}, 'drain'),
+    drainPermits: async () => object.run(SEMAPHORE.drain, {}, 'drain'),
 
     async trySetPermits(permits: number, ttl?: number, unit?: TimeUnit): Promise<boolean> {
       const args = { permits: checkCount(permits), ttl: readTtl(ttl, unit), publish: PUBLISH_COMMAND } as const;
-      return object.run(trySetPermits, args, 'set permits of');
+      return object.run(SEMAPHORE.trySetPermits, args, 'set permits of');
     },
 
     async addPermits(permits: number): Promise<void> {
       if (checkChange(permits) === 0) return;
-      await object.run(addSemaphorePermits, { permits, publish: PUBLISH_COMMAND }, 'add permits to');
+      await object.run(SEMAPHORE.addPermits, { permits, publish: PUBLISH_COMMAND }, 'add permits to');
     },
 
-    delete: async () => object.run(deleteSemaphore, {}, 'delete'),
+    delete: async () => object.run(SEMAPHORE.delete, {}, 'delete'),
   };
 }
 
@@ -130,7 +122,7 @@ class PermitCount implements Target<true>, HeldPermits {
     };
     const options = { sendRecord, late };
     const args = { permits: this.#permits };
-    return (await this.#object.run(acquireSemaphore, args, 'acquire permits of', options)) ? ACQUIRED : REFUSED;
+    return (await this.#object.run(SEMAPHORE.acquire, args, 'acquire permits of', options)) ? ACQUIRED : REFUSED;
   }
 
   take(): true {
@@ -156,7 +148,7 @@ class PermitCount implements Target<true>, HeldPermits {
     if (this.#permits === 0) return true;
     const args = { permits: this.#permits, ...ALWAYS };
     try {
-      await this.#object.run(releaseSemaphore, args, 'release permits of', { sendRecord });
+      await this.#object.run(SEMAPHORE.release, args, 'release permits of', { sendRecord });
     } catch (error) {
       if (!mayHaveRun(error)) this.#giveBack();
       throw error;
@@ -171,7 +163,7 @@ class PermitCount implements Target<true>, HeldPermits {
   /** Whether there are enough permits. The error of a look says that nothing was taken. */
   async #look(sendRecord: SendRecord): Promise<boolean> {
     try {
-      return (await this.#object.run(availablePermits, {}, 'acquire permits of', { sendRecord })) >= this.#permits;
+      return (await this.#object.run(SEMAPHORE.available, {}, 'acquire permits of', { sendRecord })) >= this.#permits;
     } catch (error) {
       if (!(error instanceof ConnectionError) || !error.mayHaveRun) throw error;
       const message = `The connection to Redis was lost while waiting for permits of semaphore '${this.#object.name}'; none was taken.`;
@@ -189,7 +181,7 @@ class PermitCount implements Target<true>, HeldPermits {
     const args = { permits: this.#permits, ...IF_EXISTS };
     const undo = async (newRecord: () => SendRecord): Promise<boolean> => {
       try {
-        await object.run(releaseSemaphore, args, 'give back permits of', { sendRecord: newRecord() });
+        await object.run(SEMAPHORE.release, args, 'give back permits of', { sendRecord: newRecord() });
       } catch (error) {
         const answered = !(error instanceof ConnectionError || error instanceof CommandTimeoutError);
         if (answered || !error.mayHaveRun) throw error;

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import * as path from 'node:path';
 import { Redisson } from '../../lib';
-import { ALL_KINDS } from '../../lib/kinds/allKinds';
+import { ALL_KINDS, scriptsOf } from '../../lib/kinds/allKinds';
 import type { Kind } from '../../lib/kinds/Kind';
 import type { MemberLock } from '../../lib/locks/core/MemberLock';
 import { createTestRedisson } from '../../lib/testing';
@@ -30,7 +30,7 @@ function descriptors(): { readonly file: string; readonly kind: Kind }[] {
 }
 
 function isKind(value: unknown): value is Kind {
-  return typeof value === 'object' && value !== null && 'noun' in value && 'scripts' in value;
+  return typeof value === 'object' && value !== null && 'noun' in value && 'keysOf' in value;
 }
 
 describe('the kinds of objects', () => {
@@ -44,7 +44,7 @@ describe('the kinds of objects', () => {
   });
 
   it('have all scripts between them: the rights of a script of no kind would be missing', () => {
-    const known = new Set(ALL_KINDS.flatMap((kind) => kind.scripts().map(({ name }) => name)));
+    const known = new Set(ALL_KINDS.flatMap((kind) => scriptsOf(kind).map(({ name }) => name)));
     const missing = allScripts().filter(({ name }) => !known.has(name) && !name.startsWith('inspection.'));
     const advice = missing.map(({ name }) => `add the script '${name}' to the scripts of the descriptor that sends it`);
     expect(advice).to.deep.equal([]);
@@ -53,7 +53,7 @@ describe('the kinds of objects', () => {
   it('use keys that their descriptors name', () => {
     const advice = ALL_KINDS.flatMap((kind) => {
       const roles = Object.keys(kind.keysOf('x', 'owner'));
-      const used = new Set(kind.scripts().flatMap(({ realKeys }) => realKeys));
+      const used = new Set(scriptsOf(kind).flatMap(({ realKeys }) => realKeys));
       const unknown = [...used].filter((role) => !roles.includes(role));
       return unknown.map((role) => `add '${role}' to keysOf of '${kind.name}': its scripts have a key of that name`);
     });

@@ -1,4 +1,4 @@
-import { ALL_KINDS } from '../../kinds/allKinds';
+import { ALL_KINDS, scriptsOf } from '../../kinds/allKinds';
 import type { Kind } from '../../kinds/Kind';
 
 /** What a kind of object needs of its user. */
@@ -33,7 +33,7 @@ export function blockOf({ rights, report }: Kind): string {
 }
 
 function needsOf(kinds: readonly Kind[]): NeededRights {
-  const scripts = kinds.flatMap((kind) => kind.scripts());
+  const scripts = kinds.flatMap(scriptsOf);
   const roles = new Set(scripts.flatMap(({ realKeys }) => realKeys));
   const called = scripts.flatMap(({ lua }) =>
     [...lua.matchAll(/redis\.p?call\(\s*'([a-z]+)'/g)].map(([, name]) => name!),

@@ -1,19 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import {
-  acquiredPermits,
-  addPermits,
-  availableLeasedPermits,
-  getPermits,
-  setPermits,
-  acquirePermits,
-  deletePermitSemaphore,
-  getPermitLease,
-  releasePermit,
-  releasePermits,
-  updatePermitLeases,
-} from '../../../lib/kinds/permit';
+import { PERMIT } from '../../../lib/kinds/permit';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
-import { trySetPermits } from '../../../lib/kinds/semaphore';
 import { prefixName, suffixName } from '../../../lib/util/names';
 import type { ScriptBench } from './ScriptBench';
 
@@ -52,39 +39,39 @@ export class PermitBench {
   }
 
   set(permits: number) {
-    return this.#bench.run(trySetPermits, this.keys(), { permits, ttl: 0, publish: PUBLISH_COMMAND });
+    return this.#bench.run(PERMIT.trySetPermits, this.keys(), { permits, ttl: 0, publish: PUBLISH_COMMAND });
   }
 
   /** A lease of -1 is none. */
   acquire(wanted: readonly Buffer[], lease = 30_000, old: readonly Buffer[] = []) {
     const args = { lease, ...PUBLISH, old: old.length };
-    return this.#bench.run(acquirePermits, this.keys(), args, { moreArgs: [...wanted, ...old] });
+    return this.#bench.run(PERMIT.acquire, this.keys(), args, { moreArgs: [...wanted, ...old] });
   }
 
   release(id: Buffer, resent = false) {
     const args = { id, ...PUBLISH, repeated: RESEND_FLAG } as const;
-    return this.#bench.run(releasePermit, this.keys(), args, { resent });
+    return this.#bench.run(PERMIT.release, this.keys(), args, { resent });
   }
 
   releaseMany(moreArgs: readonly Buffer[], resent = false) {
     const args = { ...PUBLISH, repeated: RESEND_FLAG } as const;
-    return this.#bench.run(releasePermits, this.keys(), args, { moreArgs, resent });
+    return this.#bench.run(PERMIT.releaseMany, this.keys(), args, { moreArgs, resent });
   }
 
   available(): Promise<number> {
-    return this.#bench.run(availableLeasedPermits, this.keys(), PUBLISH);
+    return this.#bench.run(PERMIT.available, this.keys(), PUBLISH);
   }
 
   total(): Promise<number> {
-    return this.#bench.run(getPermits, this.keys(), PUBLISH);
+    return this.#bench.run(PERMIT.total, this.keys(), PUBLISH);
   }
 
   taken(): Promise<number> {
-    return this.#bench.run(acquiredPermits, this.keys(), PUBLISH);
+    return this.#bench.run(PERMIT.acquired, this.keys(), PUBLISH);
   }
 
   lease(id: Buffer): Promise<number | null> {
-    return this.#bench.run(getPermitLease, this.keys(), { id, ...PUBLISH });
+    return this.#bench.run(PERMIT.getLease, this.keys(), { id, ...PUBLISH });
   }
 
   async updateLease(id: Buffer, lease: number): Promise<boolean> {
@@ -99,19 +86,19 @@ export class PermitBench {
   #leases(renewal: 0 | 1, ids: readonly Buffer[], lease: number): Promise<boolean[]> {
     const { name, permits, channel } = this.keys();
     const more = { moreKeys: [name, permits], moreArgs: [channel, ids.length, ...ids] };
-    return this.#bench.run(updatePermitLeases, {}, { lease, renewal, ...PUBLISH }, more);
+    return this.#bench.run(PERMIT.updateLeases, {}, { lease, renewal, ...PUBLISH }, more);
   }
 
   setTotal(total: number): Promise<boolean> {
-    return this.#bench.run(setPermits, this.keys(), { total, publish: PUBLISH_COMMAND });
+    return this.#bench.run(PERMIT.setPermits, this.keys(), { total, publish: PUBLISH_COMMAND });
   }
 
   add(added: number): Promise<number> {
-    return this.#bench.run(addPermits, this.keys(), { added, publish: PUBLISH_COMMAND });
+    return this.#bench.run(PERMIT.addPermits, this.keys(), { added, publish: PUBLISH_COMMAND });
   }
 
   remove(): Promise<boolean> {
-    return this.#bench.run(deletePermitSemaphore, this.keys(), {});
+    return this.#bench.run(PERMIT.delete, this.keys(), {});
   }
 
   /** What was told since the last call. */

@@ -1,16 +1,17 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { countDownLatch, deleteLatch, getLatchCount, trySetCount } from '../../../lib/kinds/latch';
+import { LATCH } from '../../../lib/kinds/latch';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 
 describe('count-down latch scripts', () => {
   const bench = useBench();
   const keys = () => ({ name: bench().name, channel: `redisson_countdownlatch__channel__{${bench().name}}` });
-  const trySet = (count: number) => bench().run(trySetCount, keys(), { message: '1', count, publish: PUBLISH_COMMAND });
-  const countDown = () => bench().run(countDownLatch, keys(), { message: '0', publish: PUBLISH_COMMAND });
-  const remove = () => bench().run(deleteLatch, keys(), { message: '1', publish: PUBLISH_COMMAND });
-  const count = () => bench().run(getLatchCount, keys(), {});
+  const trySet = (count: number) =>
+    bench().run(LATCH.trySetCount, keys(), { message: '1', count, publish: PUBLISH_COMMAND });
+  const countDown = () => bench().run(LATCH.countDown, keys(), { message: '0', publish: PUBLISH_COMMAND });
+  const remove = () => bench().run(LATCH.delete, keys(), { message: '1', publish: PUBLISH_COMMAND });
+  const count = () => bench().run(LATCH.getCount, keys(), {});
 
   it('CL-07: sets a count where there is none', async () => {
     expect(await trySet(2)).to.equal(true);
@@ -56,7 +57,7 @@ describe('count-down latch scripts', () => {
   });
 
   it('is never sent twice where that would count twice', () => {
-    expect(countDownLatch.resend).to.equal('never');
-    expect(trySetCount.resend).to.equal('never');
+    expect(LATCH.countDown.resend).to.equal('never');
+    expect(LATCH.trySetCount.resend).to.equal('never');
   });
 });

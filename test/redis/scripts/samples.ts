@@ -1,16 +1,15 @@
 import { type Script, type ScriptArg, PUBLISH_COMMAND, RESEND_FLAG } from '../../../lib/scripts/Script';
 import * as inspectedPermits from '../../../lib/operators/inspection/describe';
 import * as peek from '../../../lib/operators/inspection/peek';
-import * as countDownLatch from '../../../lib/kinds/latch';
+import { LATCH } from '../../../lib/kinds/latch';
 import * as fairLock from '../../../lib/kinds/fair';
 import * as fencedLock from '../../../lib/kinds/fenced';
 import * as groupLock from '../../../lib/kinds/group';
 import * as lock from '../../../lib/kinds/reentrant';
 import * as nonReentrantLock from '../../../lib/kinds/nonReentrant';
-import * as permitCounts from '../../../lib/kinds/permit';
-import * as permits from '../../../lib/kinds/permit';
+import { PERMIT } from '../../../lib/kinds/permit';
 import * as readLock from '../../../lib/kinds/readWrite';
-import * as semaphore from '../../../lib/kinds/semaphore';
+import { SEMAPHORE } from '../../../lib/kinds/semaphore';
 import * as spinLock from '../../../lib/kinds/spin';
 import * as writeLock from '../../../lib/kinds/readWrite';
 import { prefixName, suffixName } from '../../../lib/util/names';
@@ -205,34 +204,34 @@ export const SAMPLES: readonly Sample[] = [
   sample(nonReentrantLock.acquireNonReentrantFairLock, queue, QUEUE),
   sample(nonReentrantLock.acquireNonReentrantFairLock, fairOfOther, QUEUE),
   sample(nonReentrantLock.tryAcquireNonReentrantFairLock, queue, QUEUE),
-  sample(semaphore.acquireSemaphore, number, 'name'),
-  sample(semaphore.releaseSemaphore, number, 'name'),
-  sample(semaphore.releaseSemaphore, number, 'name', { args: { existing: 1 } }),
-  sample(semaphore.trySetPermits, none, 'name'),
-  sample(semaphore.addSemaphorePermits, number, 'name'),
-  sample(semaphore.drainPermits, number, 'name'),
-  sample(semaphore.availablePermits, number, 'name'),
-  sample(semaphore.deleteSemaphore, number, 'name'),
-  sample(permits.acquirePermits, leased, 'name permits', { moreArgs: ['another permit..'] }),
-  sample(permits.releasePermit, leased, 'name permits'),
-  sample(permits.releasePermits, leased, 'name permits', IDS),
-  sample(permits.findPermits, leased, '', { moreKeys: (name) => [keyOf('permits', name)], moreArgs: [ID] }),
-  sample(permits.updatePermitLeases, leased, '', {
+  sample(SEMAPHORE.acquire, number, 'name'),
+  sample(SEMAPHORE.release, number, 'name'),
+  sample(SEMAPHORE.release, number, 'name', { args: { existing: 1 } }),
+  sample(SEMAPHORE.trySetPermits, none, 'name'),
+  sample(SEMAPHORE.addPermits, number, 'name'),
+  sample(SEMAPHORE.drain, number, 'name'),
+  sample(SEMAPHORE.available, number, 'name'),
+  sample(SEMAPHORE.delete, number, 'name'),
+  sample(PERMIT.acquire, leased, 'name permits', { moreArgs: ['another permit..'] }),
+  sample(PERMIT.release, leased, 'name permits'),
+  sample(PERMIT.releaseMany, leased, 'name permits', IDS),
+  sample(PERMIT.find, leased, '', { moreKeys: (name) => [keyOf('permits', name)], moreArgs: [ID] }),
+  sample(PERMIT.updateLeases, leased, '', {
     args: { renewal: 0, lease: 30_000 },
     moreKeys: (name) => [name, keyOf('permits', name)],
     moreArgs: (name) => [prefixName('redisson_sc', name), 1, ID],
   }),
-  sample(permits.getPermitLease, leased, 'name permits'),
-  sample(permits.deletePermitSemaphore, leased, 'name permits'),
-  sample(permitCounts.availableLeasedPermits, leased, 'name permits'),
-  sample(permitCounts.getPermits, leased, 'name permits'),
-  sample(permitCounts.acquiredPermits, leased, 'name permits'),
-  sample(permitCounts.setPermits, leased, 'name permits'),
-  sample(permitCounts.addPermits, leased, 'name'),
+  sample(PERMIT.getLease, leased, 'name permits'),
+  sample(PERMIT.delete, leased, 'name permits'),
+  sample(PERMIT.available, leased, 'name permits'),
+  sample(PERMIT.total, leased, 'name permits'),
+  sample(PERMIT.acquired, leased, 'name permits'),
+  sample(PERMIT.setPermits, leased, 'name permits'),
+  sample(PERMIT.addPermits, leased, 'name'),
   sample(inspectedPermits.readPermits, leased, 'permits'),
   { ...sample(peek.peekAtKeys, fair, ''), moreArgs: ['lock', 'queue', 'token', 'permits', 'x', 'x', 'x', 'x'] },
-  sample(countDownLatch.trySetCount, none, 'name'),
-  sample(countDownLatch.countDownLatch, number, 'name'),
-  sample(countDownLatch.getLatchCount, number, 'name'),
-  sample(countDownLatch.deleteLatch, number, 'name'),
+  sample(LATCH.trySetCount, none, 'name'),
+  sample(LATCH.countDown, number, 'name'),
+  sample(LATCH.getCount, number, 'name'),
+  sample(LATCH.delete, number, 'name'),
 ];

@@ -1,30 +1,22 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import {
-  acquireSemaphore,
-  addSemaphorePermits,
-  availablePermits,
-  deleteSemaphore,
-  drainPermits,
-  releaseSemaphore,
-  trySetPermits,
-} from '../../../lib/kinds/semaphore';
+import { SEMAPHORE } from '../../../lib/kinds/semaphore';
 import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { useBench } from './ScriptBench';
 
 describe('semaphore scripts', () => {
   const bench = useBench();
   const keys = () => ({ name: bench().name, channel: `redisson_sc:{${bench().name}}` });
-  const acquire = (permits: number) => bench().run(acquireSemaphore, keys(), { permits });
+  const acquire = (permits: number) => bench().run(SEMAPHORE.acquire, keys(), { permits });
   const release = (permits: number) =>
-    bench().run(releaseSemaphore, keys(), { permits, existing: 0, publish: PUBLISH_COMMAND });
+    bench().run(SEMAPHORE.release, keys(), { permits, existing: 0, publish: PUBLISH_COMMAND });
   const releaseIfExists = (permits: number) =>
-    bench().run(releaseSemaphore, keys(), { permits, existing: 1, publish: PUBLISH_COMMAND });
+    bench().run(SEMAPHORE.release, keys(), { permits, existing: 1, publish: PUBLISH_COMMAND });
   const trySet = (permits: number, ttl = 0) =>
-    bench().run(trySetPermits, keys(), { permits, ttl, publish: PUBLISH_COMMAND });
-  const add = (permits: number) => bench().run(addSemaphorePermits, keys(), { permits, publish: PUBLISH_COMMAND });
-  const drain = () => bench().run(drainPermits, keys(), {});
-  const available = () => bench().run(availablePermits, keys(), {});
+    bench().run(SEMAPHORE.trySetPermits, keys(), { permits, ttl, publish: PUBLISH_COMMAND });
+  const add = (permits: number) => bench().run(SEMAPHORE.addPermits, keys(), { permits, publish: PUBLISH_COMMAND });
+  const drain = () => bench().run(SEMAPHORE.drain, keys(), {});
+  const available = () => bench().run(SEMAPHORE.available, keys(), {});
   const pttl = () => bench().redis.pttl(bench().name);
 
   it('takes permits while there are enough, and tells nobody', async () => {
@@ -95,7 +87,7 @@ describe('semaphore scripts', () => {
   });
 
   it('is deleted without a message', async () => {
-    const remove = () => bench().run(deleteSemaphore, keys(), {});
+    const remove = () => bench().run(SEMAPHORE.delete, keys(), {});
     expect(await remove()).to.equal(false);
     await trySet(1);
     await bench().messages();
@@ -114,9 +106,9 @@ describe('semaphore scripts', () => {
   });
 
   it('is never sent twice where that would count twice', () => {
-    for (const script of [acquireSemaphore, releaseSemaphore, addSemaphorePermits]) {
+    for (const script of [SEMAPHORE.acquire, SEMAPHORE.release, SEMAPHORE.addPermits]) {
       expect(script.resend).to.equal('never');
     }
-    for (const script of [trySetPermits, drainPermits]) expect(script.resend).to.equal('never');
+    for (const script of [SEMAPHORE.trySetPermits, SEMAPHORE.drain]) expect(script.resend).to.equal('never');
   });
 });

@@ -477,8 +477,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'kinds/semaphore.ts',
-        search: "resend: 'never',\n  synced: true,\n  lua: lua`\nif existing",
-        replace: "resend: 'connection',\n  synced: true,\n  lua: lua`\nif existing",
+        search: "resend: 'never',\n    synced: true,\n    lua: lua`\nif existing",
+        replace: "resend: 'connection',\n    synced: true,\n    lua: lua`\nif existing",
       },
     ],
   },
