@@ -38,17 +38,6 @@ interface Client {
   readonly logins: LoginSource | undefined;
 }
 
-/** What the main side of the thread needs. */
-interface ThreadOwner {
-  readonly clientId: string;
-  readonly settings: PackedSettings;
-  readonly client: Client;
-  /** Tells the user that the thread does not work, and why. */
-  warn(why: string, error: Error | undefined): void;
-  /** The thread has ended by itself. */
-  failed(why: string, error: Error | undefined): void;
-}
-
 /** What the thread knows of an ownership. */
 interface Entry {
   readonly id: number;
@@ -67,7 +56,8 @@ interface Entry {
  * States: running -> failed (the watchdog of the main thread takes over) | closed.
  */
 class WatchdogThread implements RenewalThread {
-  readonly #owner: ThreadOwner;
+  readonly #starter: ThreadStarter;
+  readonly #client: Client;
   readonly #families: ReadonlyMap<Renewal, RenewalFamily>;
   readonly #shared = new SharedState();
   readonly #worker: Worker;
@@ -88,20 +78,20 @@ class WatchdogThread implements RenewalThread {
   #stopServing: (() => void) | undefined;
 
   /** Starts the thread. @throws errors of Node, if it may not or cannot start one */
-  constructor(owner: ThreadOwner) {
-    this.#owner = owner;
+  constructor(starter: ThreadStarter, client: Client, settings: PackedSettings) {
+    this.#starter = starter;
+    this.#client = client;
     // Not before it is needed: most clients have no such thread.
     const { MessageChannel, receiveMessageOnPort, Worker } = process.getBuiltinModule('node:worker_threads');
     this.#receive = receiveMessageOnPort;
     this.#shared.beat();
     const { port1, port2 } = new MessageChannel();
-    const { clientId, settings, client } = owner;
     const families = Object.keys(client.renewals) as RenewalFamily[];
     this.#families = new Map(families.map((family) => [client.renewals[family], family]));
     const logins = client.logins && new MessageChannel();
     if (logins !== undefined) this.#stopServing = runOutside(() => serveLogins(client.logins!, logins.port1));
     const { memory } = this.#shared;
-    const workerData: ThreadData = { port: port2, memory, clientId, settings, logins: logins?.port2 };
+    const workerData: ThreadData = { port: port2, memory, settings, logins: logins?.port2 };
     this.#port = port1;
     const options = {
       name: 'ioredisson-watchdog',
@@ -236,11 +226,11 @@ class WatchdogThread implements RenewalThread {
 
   #handle(message: FromThread): void {
     if (this.#over) return;
-    const { client, clientId } = this.#owner;
-    const { watchdog } = client;
+    const { clientId } = this.#starter;
+    const { watchdog } = this.#client;
     switch (message.kind) {
       case 'unreached':
-        return this.#owner.warn('it has no connection to Redis', message.error && errorOf(message.error));
+        return this.#starter.warn('it has no connection to Redis', message.error && errorOf(message.error));
       case 'settled':
         this.#tickets.get(message.ticket)?.();
         this.#tickets.delete(message.ticket);
@@ -259,7 +249,6 @@ class WatchdogThread implements RenewalThread {
   }
 
   #answered({ ids, found, sentAt, watchdogMs, ms }: FromThread & { readonly kind: 'answered' }): void {
-    const { client, clientId } = this.#owner;
     const asked: Ownership[] = [];
     const answers: Renewed[] = [];
     ids.forEach((id, i) => {
@@ -270,8 +259,8 @@ class WatchdogThread implements RenewalThread {
       asked.push(entry.ownership);
       answers.push(found[i]!);
     });
-    tellRenewalTook(clientId, ids.length, ms);
-    client.watchdog.answered(asked, answers, fromShared(sentAt), watchdogMs);
+    tellRenewalTook(this.#starter.clientId, ids.length, ms);
+    this.#client.watchdog.answered(asked, answers, fromShared(sentAt), watchdogMs);
   }
 
   /** Those that have not been released meanwhile. */
@@ -283,10 +272,10 @@ class WatchdogThread implements RenewalThread {
   #fail(why: string, error: Error | undefined): void {
     if (this.#over) return;
     this.#end();
-    const { watchdog } = this.#owner.client;
+    const { watchdog } = this.#client;
     watchdog.thread = undefined;
     watchdog.renewNow();
-    this.#owner.failed(why, error);
+    this.#starter.failed(why, error);
   }
 
   #end(): void {
@@ -319,7 +308,7 @@ const PAUSE_MS = 60_000;
 export class ThreadStarter implements ThreadStart {
   readonly maxStallMs: number;
   readonly #settings: Settings;
-  readonly #clientId: string;
+  readonly clientId: string;
   readonly #clientName: string;
   #packed: PackedSettings | undefined;
   #running = false;
@@ -338,7 +327,7 @@ export class ThreadStarter implements ThreadStart {
    */
   constructor(settings: Settings, clientId: string, clientName: string) {
     this.#settings = settings;
-    this.#clientId = clientId;
+    this.clientId = clientId;
     this.#clientName = clientName;
     const { watchdogThread } = settings;
     this.maxStallMs = watchdogThread === false ? 0 : watchdogThread.maxStall;
@@ -359,35 +348,31 @@ export class ThreadStarter implements ThreadStart {
     const { client } = this;
     try {
       this.check();
-      const thread = new WatchdogThread({
-        clientId: this.#clientId,
-        settings: this.#packed!,
-        client,
-        warn: (why, error) => this.#warn(why, error),
-        failed: (why, error) => this.#failed(why, error),
-      });
+      const thread = new WatchdogThread(this, client, this.#packed!);
       client.watchdog.thread = thread;
       // Those of before, which an earlier thread renewed.
       for (const ownership of client.ownerships.all()) thread.changed(ownership);
     } catch (error) {
-      this.#failed('it could not be started', error as Error);
+      this.failed('it could not be started', error as Error);
     }
   }
 
-  #failed(why: string, error: Error | undefined): void {
+  /** The thread has ended by itself. */
+  failed(why: string, error: Error | undefined): void {
     const now = performance.now();
     this.#running = false;
     this.#quickEnds = now - this.#startedAt < MIN_RUN_MS ? this.#quickEnds + 1 : 1;
     if (this.#quickEnds >= MAX_QUICK_ENDS) this.#notBefore = now + PAUSE_MS;
-    this.#warn(why, error);
+    this.warn(why, error);
   }
 
-  #warn(why: string, err: Error | undefined): void {
+  /** Tells the user that the thread does not work, and why. */
+  warn(why: string, err: Error | undefined): void {
     if (this.#warned) return;
     this.#warned = true;
     const text =
       `The watchdog thread is of no use: ${why}${err === undefined ? '' : ` (${err.message})`}. ` +
       'The main thread renews the locks: one that is blocked for longer than a lease loses them.';
-    warn(this.#settings.logger, 'IOREDISSON_WATCHDOG_THREAD', { clientId: this.#clientId, err }, text);
+    warn(this.#settings.logger, 'IOREDISSON_WATCHDOG_THREAD', { clientId: this.clientId, err }, text);
   }
 }

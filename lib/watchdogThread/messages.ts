@@ -67,7 +67,6 @@ export type FromThread =
 export interface ThreadData {
   readonly port: MessagePort;
   readonly memory: SharedArrayBuffer;
-  readonly clientId: string;
   readonly settings: PackedSettings;
   /** Where to ask for logins, where passwords change. */
   readonly logins: MessagePort | undefined;
