@@ -431,56 +431,43 @@ export async function inPortions<T extends Pick<Charge, 'target'>>(
   send: (batch: readonly T[]) => Promise<void>,
   pauseMs = MAX_ANSWER_MS,
 ): Promise<void> {
-  const batches = new Map<Renewal, Map<string | number, T[]>>();
+  /** By renewal and slot: the batch that has room, and how much. */
+  const open = new Map<Renewal, Map<string | number, { readonly batch: T[]; room: number }>>();
+  const batches: T[][] = [];
   for (let i = 0; i < charges.length; i++) {
     if (i > 0 && i % PER_TURN === 0) await laterTurn();
     const charge = charges[i]!;
     if (!wanted(charge)) continue;
-    const { target } = charge;
-    let slots = batches.get(target.renewal);
-    if (slots === undefined) batches.set(target.renewal, (slots = new Map<string | number, T[]>()));
-    const slot = target.renewal.batchOf(target);
-    const batch = slots.get(slot);
-    if (batch === undefined) slots.set(slot, [charge]);
-    else batch.push(charge);
+    const { renewal } = charge.target;
+    let slots = open.get(renewal);
+    if (slots === undefined) open.set(renewal, (slots = new Map<string | number, { batch: T[]; room: number }>()));
+    const slot = renewal.batchOf(charge.target);
+    let last = slots.get(slot);
+    // One that is larger than a batch has one of its own.
+    if (last === undefined || last.room < sizeOf(charge)) {
+      slots.set(slot, (last = { batch: [], room: batchSize }));
+      batches.push(last.batch);
+    }
+    last.batch.push(charge);
+    last.room -= sizeOf(charge);
   }
   let sent: Promise<void>[] = [];
   let count = 0;
-  for (const slots of batches.values()) {
-    for (const all of slots.values()) {
-      for (const part of inBatches(all, batchSize)) {
-        if (count >= PER_TURN) {
-          await settledWithin(sent, pauseMs);
-          sent = [];
-          count = 0;
-        }
-        const batch = part.filter(wanted);
-        if (batch.length > 0) sent.push(send(batch));
-        for (const charge of batch) count += sizeOf(charge);
-      }
+  for (const part of batches) {
+    if (count >= PER_TURN) {
+      await settledWithin(sent, pauseMs);
+      sent = [];
+      count = 0;
     }
+    const batch = part.filter(wanted);
+    if (batch.length > 0) sent.push(send(batch));
+    for (const charge of batch) count += sizeOf(charge);
   }
 }
 
 /** How much a renewal of it sends: each value of a group counts like a lock. */
 function sizeOf({ target }: Pick<Charge, 'target'>): number {
   return target.values?.fields.length ?? 1;
-}
-
-/** Charges in batches of at most this size. One that is larger has a batch of its own. */
-function* inBatches<T extends Pick<Charge, 'target'>>(all: readonly T[], size: number): Generator<readonly T[]> {
-  let batch: T[] = [];
-  let room = size;
-  for (const charge of all) {
-    if (batch.length > 0 && sizeOf(charge) > room) {
-      yield batch;
-      batch = [];
-      room = size;
-    }
-    batch.push(charge);
-    room -= sizeOf(charge);
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** The pause before a failed renewal is retried, in ms. */
