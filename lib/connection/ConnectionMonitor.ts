@@ -1,5 +1,5 @@
 import type { ConnectionChange, ConnectionListener, ConnectionState } from '../api';
-import { callListener } from '../util/listeners';
+import { Listeners } from '../util/listeners';
 import { runOutside } from '../util/outside';
 import { driverError } from './link/driverError';
 import type { ConnectionSettings } from './link/connectionOptions';
@@ -17,7 +17,7 @@ import type { Subscriber } from './pubsub/Subscriber';
  */
 export class ConnectionMonitor {
   readonly #link: Link;
-  readonly #listeners = new Set<ConnectionListener>();
+  readonly #listeners = new Listeners<ConnectionChange>('An onConnectionChange listener');
   #state: ConnectionState = 'connecting';
   /** Called when the servers refuse us. */
   onRefused: ((error: Error) => void) | undefined;
@@ -55,10 +55,7 @@ export class ConnectionMonitor {
 
   /** @returns what removes the listener */
   onChange(listener: ConnectionListener): () => void {
-    // A wrapper of its own, so that one function added twice is called twice and removed once.
-    const entry: ConnectionListener = (change) => listener(change);
-    this.#listeners.add(entry);
-    return () => void this.#listeners.delete(entry);
+    return this.#listeners.add(listener);
   }
 
   /** The client is shut down. */
@@ -76,11 +73,7 @@ export class ConnectionMonitor {
     if (state === this.#state || this.#state === 'closed') return;
     this.#state = state;
     const change: ConnectionChange = cause === undefined ? { state } : { state, cause };
-    runOutside(() => {
-      for (const listener of [...this.#listeners]) {
-        callListener('An onConnectionChange listener', () => listener(change));
-      }
-    });
+    runOutside(() => this.#listeners.tell(change));
   }
 }
 

@@ -3,7 +3,7 @@ import { lostChannel } from '../util/channels';
 import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
-import { callListener } from '../util/listeners';
+import { Listeners } from '../util/listeners';
 import { runOutside } from '../util/outside';
 import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
 import { endsUndo, Leftovers, type Why } from '../acquire/Rollback';
@@ -52,7 +52,7 @@ export class OwnershipTable {
   readonly #ownerships = new Map<string, Ownership>();
   /** For each group and owner. */
   readonly #values = new Map<string, OwnedValues>();
-  readonly #listeners = new Set<(event: LockLost) => void>();
+  readonly #listeners = new Listeners<LockLost>('An onLockLost listener');
   readonly #leftovers = new Leftovers();
   // Made when needed: most clients have no such calls.
   #sectionQueues: SectionQueues | undefined;
@@ -301,12 +301,7 @@ export class OwnershipTable {
 
   /** Adds a listener. @returns a function that removes it */
   onLost(listener: (event: LockLost) => void): () => void {
-    // A wrapper of its own, so that one function added twice is called twice and removed once.
-    const entry = (event: LockLost): void => listener(event);
-    this.#listeners.add(entry);
-    return () => {
-      this.#listeners.delete(entry);
-    };
+    return this.#listeners.add(listener);
   }
 
   /**
@@ -373,9 +368,7 @@ export class OwnershipTable {
       if (of === undefined) return;
       const { name, threadId } = of;
       if (lostChannel.hasSubscribers) lostChannel.publish({ name, threadId, cause });
-      for (const listener of [...this.#listeners]) {
-        callListener('An onLockLost listener', () => listener({ name, threadId, cause }));
-      }
+      this.#listeners.tell({ name, threadId, cause });
     });
   }
 }
