@@ -34,7 +34,7 @@ import {
   warnSelfWait,
 } from './util/warnings';
 import { ALL_KINDS } from './kinds/allKinds';
-import { clientKind, kindsOf, type KindsClient, renewalsOf } from './kinds/clientKind';
+import { clientKind, kindsOf, renewalsOf } from './kinds/clientKind';
 import { FAIR } from './kinds/fair';
 import { FairQueueWatch } from './kinds/FairQueueWatch';
 import { FENCED } from './kinds/fenced';
@@ -104,7 +104,6 @@ export class Redisson {
   readonly #connections: Connections;
   readonly #context: LockContext;
   readonly #fairQueues: FairQueueWatch;
-  readonly #kindsClient: KindsClient;
   readonly #kind: (kind: LockDescriptor) => LockKind;
   #shutdown: Promise<void> | undefined;
   readonly #closing = new Closing();
@@ -134,6 +133,7 @@ export class Redisson {
     executor.onReply = watchdog.catchUp;
     executor.onReplaced = watchdog.check;
     const renewals = renewalsOf(executor, logClient(settings.logger, this.#id, monitor, ownerships));
+    this.#fairQueues = new FairQueueWatch(executor, subscriptions, this.#id);
     this.#context = {
       clientId: this.#id,
       settings,
@@ -143,6 +143,7 @@ export class Redisson {
       rollback: new Rollback(executor),
       executor,
       renewals,
+      fairQueues: this.#fairQueues,
       subscriptions,
       objectListeners: new ObjectListeners(keyEvents, executor, settings),
       closing: this.#closing,
@@ -156,10 +157,7 @@ export class Redisson {
       tracking.events = followKeys(watchdog, this.#context.subscriptions, executor, warnNoTracking);
     }
     threadStarter.client = { ownerships, watchdog, renewals, logins };
-    this.#fairQueues = new FairQueueWatch(executor, this.#context.subscriptions, this.#id);
-    const { fairLockWaitTimeout } = settings;
-    this.#kindsClient = { id: this.#id, executor, renewals, fairLockWaitTimeout, fairQueues: this.#fairQueues };
-    this.#kind = kindsOf(this.#kindsClient);
+    this.#kind = kindsOf(this.#context);
   }
 
   /**
@@ -252,7 +250,7 @@ export class Redisson {
   getMultiLock(...args: readonly RLock[] | [string, readonly string[]]): RLock {
     const [group, values] = args;
     if (typeof group !== 'string') return multiLock(args, ALL);
-    return this.#lock(group, clientKind(GROUP, this.#kindsClient, groupValues(values as readonly string[])));
+    return this.#lock(group, clientKind(GROUP, this.#context, groupValues(values as readonly string[])));
   }
 
   /**

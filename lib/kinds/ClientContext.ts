@@ -7,7 +7,7 @@ import type { ThreadStart } from '../watchdog/RenewalThread';
 import type { Watchdog } from '../watchdog/Watchdog';
 import type { AcquireContext } from '../acquire/acquireWithin';
 import type { Rollback } from '../acquire/Rollback';
-import type { Renewals } from './clientKind';
+import type { QueueWatch, Renewals } from './Kind';
 
 /** What the locks and the synchronizers of one client share. */
 export interface ClientContext extends AcquireContext {
@@ -21,6 +21,8 @@ export interface ClientContext extends AcquireContext {
   readonly threadStarter: ThreadStart;
   /** How the watchdog renews each family of holds. */
   readonly renewals: Renewals;
+  /** Notified of each fair lock that becomes free while others wait. */
+  readonly fairQueues: QueueWatch;
   /** Removes from Redis what no caller owns. */
   readonly rollback: Rollback;
   /** Warns once per client that a hold was dropped without a release. */

@@ -59,6 +59,9 @@ export interface Kind<Keys extends KeysByRole = KeysByRole> {
 /** The watchdog renews the holds of a family in common batches. */
 export type RenewalFamily = 'plain' | 'read' | 'group' | 'permit';
 
+/** How the holds of a client are renewed. */
+export type Renewals = Readonly<Record<RenewalFamily, Renewal>>;
+
 /** What a script that releases may ask for. */
 type ReleaseArg = 'message' | 'owner' | 'left' | 'remaining' | 'publish';
 

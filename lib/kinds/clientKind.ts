@@ -4,26 +4,13 @@ import type { AcquireReply } from '../scripts/replies';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
 import { ownerName } from '../util/names';
 import type { GroupValues, Ownership, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
+import type { ClientContext } from './ClientContext';
 import { LEFT_FREE_LOCK } from './fair';
 import { renewValues } from './group';
-import type { LockDescriptor, RenewalFamily, AttemptRequest, LockKind, LockSubject, QueueWatch } from './Kind';
+import type { LockDescriptor, AttemptRequest, LockKind, LockSubject, Renewals } from './Kind';
 import { renewReadLocks, readKeyPrefix } from './readWrite';
 import { heldPermits, permitKeys, permitLeases, PERMIT } from './permit';
 import { lockChannel, UNLOCK_MESSAGE, handOverLock, lockTimeToLive, renewLocks } from './reentrant';
-
-/** How the holds of a client are renewed. */
-export type Renewals = Readonly<Record<RenewalFamily, Renewal>>;
-
-/** What the kinds of one client have in common. */
-export interface KindsClient {
-  readonly id: string;
-  readonly executor: CommandExecutor;
-  readonly renewals: Renewals;
-  /** How long a waiter without limit keeps its place in the queue of a fair lock, in ms. */
-  readonly fairLockWaitTimeout: number;
-  /** Notified of each fair lock that becomes free while others wait. */
-  readonly fairQueues: QueueWatch;
-}
 
 /**
  * All families of renewals: of locks with one owner field in one hash (Redisson: LockTask); of read locks, whose owners
@@ -66,7 +53,7 @@ export function renewalsOf(executor: CommandExecutor, around: (renewal: Renewal)
 }
 
 /** Makes the kinds of lock of one client, each once. */
-export function kindsOf(client: KindsClient): (kind: LockDescriptor) => LockKind {
+export function kindsOf(client: ClientContext): (kind: LockDescriptor) => LockKind {
   const made = new Map<LockDescriptor, LockKind>();
   return (kind) => {
     const known = made.get(kind) ?? clientKind(kind, client);
@@ -81,7 +68,7 @@ export function kindsOf(client: KindsClient): (kind: LockDescriptor) => LockKind
  *
  * @param values - those that a group lock covers
  */
-export function clientKind(kind: LockDescriptor, client: KindsClient, values?: GroupValues): LockKind {
+export function clientKind(kind: LockDescriptor, client: ClientContext, values?: GroupValues): LockKind {
   const { executor } = client;
   const { noun, reentrant = true, message = UNLOCK_MESSAGE, tryAcquire = kind.acquire } = kind;
   const { handOver, move, abandon, isLocked, holdCount, portions } = kind;
@@ -108,7 +95,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
   /** All commands of one acquisition must send the same number: it is added to scores and subtracted again. */
   function waitOnWire({ acquisition: { waitMs } }: AttemptRequest): number {
     // A whole number: Java's scores are.
-    return waitMs > 0 && waitMs !== Infinity ? Math.ceil(waitMs) : client.fairLockWaitTimeout;
+    return waitMs > 0 && waitMs !== Infinity ? Math.ceil(waitMs) : client.settings.fairLockWaitTimeout;
   }
 
   return {
@@ -121,7 +108,7 @@ export function clientKind(kind: LockDescriptor, client: KindsClient, values?: G
     renewal: client.renewals[kind.renewal ?? 'plain'],
     search: { script: kind.find, what: `look for ${noun}s`, moreArgs: fields },
     watch,
-    ownerOf: (threadId, id = client.id) => ownerOf(id, threadId),
+    ownerOf: (threadId, id = client.clientId) => ownerOf(id, threadId),
     keysOf: (rawName) => Object.values(kind.keysOf(rawName, 'owner')),
     channelOf: kind.channelOf ?? lockChannel,
     attempt: (request) => {

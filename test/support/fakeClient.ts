@@ -73,6 +73,12 @@ export class FakeClient {
     const renewals = renewalsOf(this.executor, (renewal) => renewal);
     this.context = {
       renewals,
+      fairQueues: {
+        notified: () => undefined,
+        joined: () => undefined,
+        unheard: () => undefined,
+        left: () => undefined,
+      },
       threadStarter: { maxStallMs: 0, use: () => undefined, check: () => undefined },
       clientId: this.id,
       settings: full,
@@ -89,18 +95,7 @@ export class FakeClient {
       warnUnheard: () => undefined,
       warnAbandoned: () => undefined,
     };
-    this.kind = clientKind(LOCK, {
-      id: this.id,
-      executor: this.executor,
-      renewals,
-      fairLockWaitTimeout: full.fairLockWaitTimeout,
-      fairQueues: {
-        notified: () => undefined,
-        joined: () => undefined,
-        unheard: () => undefined,
-        left: () => undefined,
-      },
-    });
+    this.kind = clientKind(LOCK, this.context);
   }
 
   /** A fresh handle. */

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type { CommandExecutor } from '../../../lib/connection/pending/CommandExecutor';
 import { ConfigError } from '../../../lib/errors';
 import { checkSlots } from '../../../lib/config/validateName';
-import { clientKind, type KindsClient, renewalsOf } from '../../../lib/kinds/clientKind';
+import type { ClientContext } from '../../../lib/kinds/ClientContext';
+import { clientKind, renewalsOf } from '../../../lib/kinds/clientKind';
 import { FAIR } from '../../../lib/kinds/fair';
 import { FENCED } from '../../../lib/kinds/fenced';
 import { GROUP, groupValues } from '../../../lib/kinds/group';
@@ -17,9 +18,9 @@ const cluster = { slotOf } as CommandExecutor;
 const single = { slotOf: () => 0 } as unknown as CommandExecutor;
 const NO_WATCH = { notified: noop, joined: noop, unheard: noop, left: noop };
 
-function clientOf(executor: CommandExecutor): KindsClient {
+function clientOf(executor: CommandExecutor): ClientContext {
   const renewals = renewalsOf(executor, (renewal) => renewal);
-  return { id: 'id', executor, renewals, fairLockWaitTimeout: 1_000, fairQueues: NO_WATCH };
+  return { clientId: 'id', executor, renewals, fairQueues: NO_WATCH } as unknown as ClientContext;
 }
 
 function kindsOf(executor: CommandExecutor): LockKind[] {
