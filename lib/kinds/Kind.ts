@@ -52,8 +52,6 @@ export interface Kind<Keys extends KeysByRole = KeysByRole> {
   readonly lockOf?: (client: RedissonClient, name: string) => RLock;
   /** Changes the owner: `detach` and `attach`. Absent if no hold of the kind can move to another client. */
   readonly move?: Script<string, 'owner' | 'heir' | 'lease' | 'repeated', ReleaseReply>;
-  /** Whether `ioredisson run --type` takes it. */
-  readonly forRun?: boolean;
 }
 
 /** The watchdog renews the holds of a family in common batches. */

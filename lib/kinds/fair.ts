@@ -17,7 +17,7 @@ import {
   WAITERS,
   WAKE,
 } from './fairQueue';
-import { decodeCount, decodeFairAcquire, decodeFairRelease, decodeFlag } from '../scripts/replies';
+import { decodeFairAcquire, decodeFairRelease, decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
 import { lockChannel, handOverLock, USUAL } from './reentrant';
@@ -151,7 +151,7 @@ if head ~= owner then return 1 end
 wake(q)
 return held and 1 or ${LEFT_FREE_LOCK}
 `,
-  decode: decodeCount,
+  decode: Number,
 });
 
 /**
@@ -249,5 +249,4 @@ export const FAIR = {
   forceRelease: forceReleaseFairLock,
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getFairLock(name),
-  forRun: true,
 } as const satisfies LockDescriptor;

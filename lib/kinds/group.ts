@@ -1,5 +1,5 @@
 import { decodeFlag, decodeFlags, decodeGone, decodeGroupAcquire, decodeGroupRelease } from '../scripts/replies';
-import { ACQUIRES, defineScript, lua, SERVER_TIME, type ScriptArg } from '../scripts/Script';
+import { ACQUIRES, defineScript, lua, RENEWS, SERVER_TIME, type ScriptArg } from '../scripts/Script';
 import { NOTICE_MS, TELL } from '../scripts/shortenLease';
 import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors';
@@ -194,10 +194,7 @@ return found
  */
 export const renewValues = defineScript({
   name: 'groupLock.renew',
-  keys: [],
-  args: ['lease'],
-  resend: 'never',
-  synced: true,
+  ...RENEWS,
   lua: lua`
 ${HOLDER_OF}${SET_TIME}${SERVER_TIME}
 local result = {}

@@ -1,6 +1,6 @@
 import type { SynchronizerKind } from './Kind';
 import { defineIntegerScript } from './semaphore';
-import { decodeCount, decodeFlag } from '../scripts/replies';
+import { decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { latchWakeRule } from '../waiters/WaitQueue';
 
@@ -68,7 +68,7 @@ redis.call('del', name)
 if count == 0 then redis.pcall(publish, channel, message) end
 return 0
 `,
-    decode: decodeCount,
+    decode: Number,
   }),
 
   /** The count: 0 without a latch; an error if the key holds other text. */

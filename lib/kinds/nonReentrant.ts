@@ -82,7 +82,6 @@ export const NON_REENTRANT = {
   reentrant: false,
   acquire: acquireNonReentrantLock,
   lockOf: (client, name) => client.getNonReentrantLock(name),
-  forRun: false,
 } as const satisfies LockDescriptor;
 
 /** The non-reentrant fair lock (Redisson: RedissonNonReentrantFairLock). */
@@ -94,5 +93,4 @@ export const NON_REENTRANT_FAIR = {
   acquire: acquireNonReentrantFairLock,
   tryAcquire: tryAcquireNonReentrantFairLock,
   lockOf: (client, name) => client.getNonReentrantFairLock(name),
-  forRun: false,
 } as const satisfies LockDescriptor;

@@ -1,4 +1,4 @@
-import { decodeCount, decodeFlag, decodeFlags, decodeNumber, decodePermitRelease } from '../scripts/replies';
+import { decodeFlag, decodeFlags, decodeNumber, decodePermitRelease } from '../scripts/replies';
 import { defineScript, lua, type Script, SERVER_TIME, ACQUIRES, type ScriptArg } from '../scripts/Script';
 import { NO_LEASE } from '../util/duration';
 import type { PermitKeys, SynchronizerKind } from './Kind';
@@ -91,7 +91,7 @@ local available, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
 return ${count}
 `,
-    decode: decodeCount,
+    decode: Number,
   });
 }
 
@@ -197,7 +197,7 @@ redis.call('persist', name)
 if tonumber(added) > 0 then redis.pcall(publish, channel, added) end
 return available
 `,
-    decode: decodeCount,
+    decode: Number,
   }),
 
   /**
@@ -304,7 +304,7 @@ redis.call('incrby', name, live)
 redis.pcall(publish, channel, live)
 return live
 `,
-    decode: decodeCount,
+    decode: Number,
   }),
 
   /**

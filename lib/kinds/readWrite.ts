@@ -1,4 +1,4 @@
-import { lua, ACQUIRES, defineScript } from '../scripts/Script';
+import { lua, ACQUIRES, defineScript, RENEWS } from '../scripts/Script';
 import { prefixName, remembered, suffixName, writeOwnerName } from '../util/names';
 import { decodeFlag, decodeFlags, decodeRelease } from '../scripts/replies';
 import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED, LEAVE_HOLDS } from '../scripts/shortenLease';
@@ -47,7 +47,6 @@ export const READ_WRITE = {
   }),
   channelOf: readWriteChannel,
   commands: ['hget'],
-  forRun: true,
 } as const;
 
 /* Lua functions that both halves of the read/write lock use: which read holds there are, and how long they live. */
@@ -216,10 +215,7 @@ return 0
  */
 export const renewReadLocks = defineScript({
   name: 'readLock.renew',
-  keys: [],
-  args: ['lease'],
-  resend: 'never',
-  synced: true,
+  ...RENEWS,
   lua: lua`
 local period = tonumber(lease)
 local result = {}

@@ -1,5 +1,5 @@
 import { LEAVE_HOLDS, SHORTEN_LEASE, TELL, TELL_RELEASED } from '../scripts/shortenLease';
-import { ACQUIRES, defineScript, lua, type Script } from '../scripts/Script';
+import { ACQUIRES, defineScript, lua, RENEWS, type Script } from '../scripts/Script';
 import { decodeFlag, decodeFlags, decodeRelease, RELEASED_HANDED } from '../scripts/replies';
 import { prefixName, remembered } from '../util/names';
 import type { Kind, LockDescriptor } from './Kind';
@@ -163,10 +163,7 @@ export const findHolds = defineFindScript('lock.find', "redis.pcall('hexists', K
  */
 export const renewLocks = defineScript({
   name: 'lock.renew',
-  keys: [],
-  args: ['lease'],
-  resend: 'never',
-  synced: true,
+  ...RENEWS,
   lua: lua`
 local result = {}
 local period = tonumber(lease)
@@ -228,7 +225,6 @@ export const LOCK = {
   forceRelease: forceReleaseLock,
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getLock(name),
-  forRun: true,
 } as const satisfies LockDescriptor;
 
 /** Several locks as one: in Redis there are only its members. */

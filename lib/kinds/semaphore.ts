@@ -1,4 +1,4 @@
-import { decodeCount, decodeFlag, decodeNumber } from '../scripts/replies';
+import { decodeFlag, decodeNumber } from '../scripts/replies';
 import { defineScript, lua, type Script } from '../scripts/Script';
 import type { SynchronizerKind } from './Kind';
 import { prefixName } from '../util/names';
@@ -38,7 +38,7 @@ end
 
 return integerText(name)
 `,
-    decode: decodeCount,
+    decode: Number,
   });
 }
 
@@ -140,7 +140,7 @@ redis.call('persist', name)
 redis.pcall(publish, channel, available)
 return available
 `,
-    decode: decodeCount,
+    decode: Number,
   }),
 
   /**
@@ -159,7 +159,7 @@ if not available then return 0 end
 redis.call('set', name, 0)
 return tonumber(available)
 `,
-    decode: decodeCount,
+    decode: Number,
   }),
 
   /** How many permits are available: 0 without a semaphore; may be negative. */

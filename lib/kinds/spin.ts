@@ -72,5 +72,4 @@ export const SPIN = {
   forceRelease: forceReleaseSpinLock,
   commands: ['hget', 'hlen'],
   lockOf: (client, name) => client.getSpinLock(name),
-  forRun: true,
 } as const satisfies LockDescriptor;

@@ -50,6 +50,9 @@ export const ACQUIRES = {
   decode: decodeAcquire,
 } as const;
 
+/** The rules of a script that renews many holds. It is sent once: the next renewal follows soon. */
+export const RENEWS = { keys: [], args: ['lease'], resend: 'never', synced: true } as const;
+
 /** The definition of a script. */
 export interface ScriptDefinition<K extends string, A extends string, R> {
   /** For errors and docs, e.g. `lock.acquire`. */

@@ -130,11 +130,6 @@ export function decodePermitRelease(reply: unknown): PermitReleaseReply {
   return reply === -1 ? 'expired' : 'missing';
 }
 
-/** Reads an integer, given as a number or as text; nil = 0. */
-export function decodeCount(reply: unknown): number {
-  return reply === null ? 0 : Number(reply);
-}
-
 /** Reads a number; nil = nothing there. */
 export function decodeNumber(reply: unknown): number | null {
   return reply === null ? null : Number(reply);

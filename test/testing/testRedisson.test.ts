@@ -16,7 +16,6 @@ import {
 } from '../../lib';
 import { Inspector } from '../../lib/operators/inspection';
 import { defineScript, lua, SERVER_TIME } from '../../lib/scripts/Script';
-import { decodeCount } from '../../lib/scripts/replies';
 import { MemoryServer } from '../../lib/testing/MemoryServer';
 import { createTestRedisson, type TestRedisson, type TestRedissonOptions } from '../../lib/testing';
 import { rejection } from '../redis/synchronizers/support';
@@ -61,7 +60,7 @@ describe('createTestRedisson', () => {
     const clock = fakeClock(1_790_000_000_500);
     const server = new MemoryServer();
     const script = defineScript({
-      ...{ name: 'test.time', keys: [], args: [], resend: 'always', decode: decodeCount },
+      ...{ name: 'test.time', keys: [], args: [], resend: 'always', decode: Number },
       lua: lua`${SERVER_TIME}return now`,
     });
     const time = (): unknown => server.run('eval', [script.lua, '0']);

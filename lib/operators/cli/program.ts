@@ -30,8 +30,10 @@ const DEFAULT_INTERVAL_MS = 1_000;
 /** Default of `dashboard --port`. */
 const DEFAULT_PORT = 7_380;
 
-/** What `run --type` takes. */
-const RUN_KINDS = ALL_KINDS.filter(({ forRun }) => forRun).map(({ name }) => name);
+/** What `run --type` takes. A command takes its lock once, so one that is not re-entrant is the same to it. */
+const RUN_KINDS = ALL_KINDS.filter(({ lockOf, reentrant = true }) => lockOf !== undefined && reentrant).map(
+  ({ name }) => name,
+);
 
 /** Where the program's own texts, such as help, go. */
 export interface ProgramOutput {
