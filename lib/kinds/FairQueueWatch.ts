@@ -141,7 +141,7 @@ export class FairQueueWatch implements QueueWatch {
     const sinceMs = notifiedAt === undefined ? 0 : Math.min(performance.now() - notifiedAt, FIRST_CHECK_MS);
     queue.notifiedAt = undefined;
     queue.checks++;
-    const turn = await this.#check(queue, Math.floor(sinceMs), newSendRecord()).catch(asError);
+    const turn = await this.#check(queue, Math.floor(sinceMs), newSendRecord()).catch((error: Error) => error);
     queue.checks--;
     if (this.#closed) return;
     if (turn instanceof Error) {
@@ -226,10 +226,6 @@ export class FairQueueWatch implements QueueWatch {
     queue.listeners.delete(channel);
     listener.leave();
   }
-}
-
-function asError(error: unknown): Error {
-  return error as Error;
 }
 
 /** Whether the server has refused whatever writes, as it does while its disk or its memory is full. */

@@ -15,6 +15,7 @@ import { describe } from '../util/describe';
 import { callListener, warnOfListener } from '../util/listeners';
 import { runOutside } from '../util/outside';
 import { logSafely } from '../util/warn';
+import { once } from '../util/warnings';
 
 /** The server's setting that turns events about keys on. */
 const SETTING = 'notify-keyspace-events';
@@ -66,7 +67,11 @@ export class ObjectListeners {
   readonly #watched = new Map<EventName, Watched>();
   #subscriber: Subscriber | undefined;
   #lastId = 0;
-  #isUnchecked = false;
+  /** Once: not every user may read the configuration, and managed servers often refuse it. */
+  readonly #warnUnchecked = once(() => {
+    const message = `Whether the server sends events about keys could not be read: object listeners need ${SETTING} Egx`;
+    logSafely(this.#settings.logger, 'warn', {}, message);
+  });
   /** Aborts when it is closed: no call waits for a subscription any more. */
   readonly #closing = new AbortController();
 
@@ -200,14 +205,6 @@ export class ObjectListeners {
       `its setting ${SETTING} is '${flags}', and needs E with x (expired) and g (deleted), for example 'Egx', on every ` +
         'server: CONFIG SET, or redis.conf',
     );
-  }
-
-  /** Once: not every user may read the configuration, and managed servers often refuse it. */
-  #warnUnchecked(): void {
-    if (this.#isUnchecked) return;
-    this.#isUnchecked = true;
-    const message = `Whether the server sends events about keys could not be read: object listeners need ${SETTING} Egx`;
-    logSafely(this.#settings.logger, 'warn', {}, message);
   }
 
   async #inTime(name: string, event: EventName): Promise<void> {

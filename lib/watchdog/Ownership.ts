@@ -78,17 +78,7 @@ export interface Hold {
 }
 
 /** What identifies an ownership and how it is renewed. */
-export interface OwnershipIdentity extends Renewable {
-  /** Its key in the table: {@link ownershipKey}. */
-  readonly key: string;
-  /** The lock's name as the user gave it. */
-  readonly name: string;
-  readonly kind: ObjectKind;
-  /** The logical thread. */
-  readonly threadId: number;
-  /** How the watchdog renews it. */
-  readonly renewal: Renewal;
-}
+export type OwnershipIdentity = Renewable & Pick<Ownership, 'key' | 'name' | 'kind' | 'threadId' | 'renewal'>;
 
 /**
  * All holds of one thread on one lock, as far as this client knows. In a group, each set of values is a lock of its own.
@@ -97,14 +87,18 @@ export interface OwnershipIdentity extends Renewable {
  *
  * States: idle (no holds) -> acquiring -> held (1..n holds) -> idle; held -> lost (removed from the table).
  */
-export class Ownership implements OwnershipIdentity {
+export class Ownership implements Renewable {
+  /** Its key in the table: {@link ownershipKey}. */
   readonly key: string;
+  /** The lock's name as the user gave it. */
   readonly name: string;
   readonly rawName: string;
   readonly kind: ObjectKind;
+  /** The logical thread. */
   readonly threadId: number;
   readonly owner: string;
   readonly values: GroupValues | undefined;
+  /** How the watchdog renews it. */
   readonly renewal: Renewal;
   /** For a group lock: all sets of values of its owner, while it is in the table. */
   owned: OwnedValues | undefined;

@@ -6,9 +6,6 @@ import type { OwnershipTable } from './OwnershipTable';
 /** Time between two checks whether the last commands have ended, in ms. */
 const LOOK_MS = 10;
 
-/** What a drain needs of an executor. */
-export type DrainedExecutor = Pick<CommandExecutor, 'busy' | 'laterTurn'>;
-
 /**
  * The time that a client gives its holders when it shuts down. It is over as soon as no lock is held or being released,
  * and no command is under way, see `CommandExecutor.busy`; at the latest when the shortest of the requested limits has passed.
@@ -17,7 +14,7 @@ export type DrainedExecutor = Pick<CommandExecutor, 'busy' | 'laterTurn'>;
  */
 export class Drain {
   readonly #ownerships: OwnershipTable;
-  readonly #executor: DrainedExecutor;
+  readonly #executor: Pick<CommandExecutor, 'busy' | 'laterTurn'>;
   readonly #alarm = new Alarm(() => this.#check(), true);
   /** Monotonic time at which it ends at the latest. */
   #endsAt = Infinity;
@@ -25,7 +22,7 @@ export class Drain {
   #over: DeferredPromise<void> | undefined;
 
   /** @param executor - whether commands are under way */
-  constructor(ownerships: OwnershipTable, executor: DrainedExecutor) {
+  constructor(ownerships: OwnershipTable, executor: Pick<CommandExecutor, 'busy' | 'laterTurn'>) {
     this.#ownerships = ownerships;
     this.#executor = executor;
   }
