@@ -229,7 +229,8 @@ function message(call: Pick<PendingCommand, 'what' | 'sends'>, link: Link, reaso
   if (link.refusal !== undefined) {
     return `${where} does not let us in (${call.what}): ${driverError(link.refusal).message}`;
   }
-  const why = reason === undefined ? '' : `: ${reason.message}`;
+  // A network that drops everything, or a process that is frozen: it accepts connections, and is as silent.
+  const why = `: ${reason === undefined ? 'it has neither refused nor answered' : reason.message}`;
   if (reason?.name === 'LoginError') return `${where} was not logged in to (${call.what})${why}`;
   // It answers, so it runs: it loads its data, has no room for another client, or runs a long script.
   if (reason !== undefined && isReply(reason)) return `${where} cannot serve us now (${call.what})${why}`;

@@ -214,6 +214,22 @@ describe('a connection that is refused a part of its handshake (B1)', function (
     await reloading;
   });
 
+  it('a server that is frozen before the first connection has neither refused nor answered', async () => {
+    const server = await start({});
+    server.pause();
+    try {
+      const short = { timeout: 200, connectTimeout: 500, retryAttempts: 0 };
+      const client = trackClient(Redisson.create({ url: server.url, ...short }));
+      for (const call of [client.ping(), client.getLock(uniqueName()).tryLock()]) {
+        const error: unknown = await call.catch((reason: unknown) => reason);
+        expect(error).to.be.instanceOf(ConnectionError);
+        expect((error as Error).message).to.contain('it has neither refused nor answered');
+      }
+    } finally {
+      server.resume();
+    }
+  });
+
   it('a given client that select() has sent to another database than its options say is refused', async () => {
     const server = trackClient(await RedisServer.start());
     const client = trackClient(new Redis(server.url));
