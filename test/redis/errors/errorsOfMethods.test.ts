@@ -192,7 +192,7 @@ describe('the errors that doc comments name', function () {
   it('CommandTimeoutError: a server that hangs', async () => {
     const proxy = await TcpProxy.start(redisUrl());
     trackClient(proxy);
-    const of = await scene(proxy.url, { timeout: 200, retryAttempts: 0 });
+    const of = await scene(proxy.url, { timeout: 1_000, retryAttempts: 0 });
     proxy.blackhole();
     expect(others(await outcomes(of), 'CommandTimeoutError')).to.deep.equal({});
     proxy.cut();
@@ -202,7 +202,7 @@ describe('the errors that doc comments name', function () {
   it('ConnectionError: no server', async () => {
     const proxy = await TcpProxy.start(redisUrl());
     trackClient(proxy);
-    const of = await scene(proxy.url, { timeout: 200, retryAttempts: 0, connectTimeout: 200 });
+    const of = await scene(proxy.url, { timeout: 1_000, retryAttempts: 0, connectTimeout: 1_000 });
     proxy.refuse();
     proxy.cut();
     expect(others(await outcomes(of), 'ConnectionError')).to.deep.equal({});
