@@ -152,9 +152,11 @@ export function lockBattery(kind: LockUnderTest): void {
   it(titled(kind, 'B-EXPIRE', 'a lease ends by itself: the waiter gets in then, the late owner is told'), async () => {
     const startedAt = monotonicNow();
     await stage().blocker(stage().client).lock(400, undefined, 1);
+    // A busy machine is late with this timer as with that of the waiter.
+    const over = sleep(400).then(monotonicNow);
     await stage().lock().lock(-1, undefined, 2);
-    const elapsed = monotonicNow() - startedAt;
-    expect(elapsed).to.be.within(390, 1_400);
+    expect(monotonicNow() - startedAt).to.be.at.least(390);
+    expect(monotonicNow() - (await over)).to.be.below(1_000);
     await stage().lock().unlock(2);
     await stage().expectNotOwner(stage().blocker(stage().client).unlock(1));
   });

@@ -45,15 +45,22 @@ describe('TLS', () => {
 
   describe('D13: what is no Redis is said to be none, and nothing of ioredis shows', () => {
     const strangers: readonly [string, (url: URL, config: Config) => unknown][] = [
-      ['a single server', ({ href }, config) => config.useSingleServer().setAddress(href).setTimeout(500)],
-      ['a cluster', ({ href }, config) => config.useClusterServers().addNodeAddress(href).setTimeout(500)],
+      [
+        'a single server',
+        ({ href }, config) => config.useSingleServer().setAddress(href).setTimeout(500).setRetryAttempts(1),
+      ],
+      [
+        'a cluster',
+        ({ href }, config) => config.useClusterServers().addNodeAddress(href).setTimeout(500).setRetryAttempts(1),
+      ],
       [
         'a sentinel',
-        ({ href }, config) => config.useSentinelServers().setMasterName('m').addSentinelAddress(href).setTimeout(500),
+        ({ href }, config) =>
+          config.useSentinelServers().setMasterName('m').addSentinelAddress(href).setTimeout(500).setRetryAttempts(1),
       ],
       [
         'a master with slaves',
-        ({ href }, config) => config.useMasterSlaveServers().setMasterAddress(href).setTimeout(500),
+        ({ href }, config) => config.useMasterSlaveServers().setMasterAddress(href).setTimeout(500).setRetryAttempts(1),
       ],
     ];
     for (const [what, choose] of strangers) {
