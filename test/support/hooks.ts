@@ -17,8 +17,9 @@ export const mochaHooks = {
     await startLeakChecks();
   },
 
-  async beforeEach(): Promise<void> {
-    await beginTest();
+  async beforeEach(this: Mocha.Context): Promise<void> {
+    this.timeout(30_000);
+    await beginTest(this.currentTest?.file);
   },
 
   async afterEach(this: Mocha.Context): Promise<void> {

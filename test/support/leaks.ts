@@ -3,7 +3,7 @@ import * as sinon from 'sinon';
 import { monotonicNow, sleep, turn } from '../../tools/realTimers';
 import { redisUrl, sharedServer } from './sharedRedis';
 import { forgetTimers, noteTimers, standingTimers } from './timerOrigins';
-import { closeSuiteScope, closeTestScope, hasSuiteClients, openTestScope } from './trackClient';
+import { closeSuiteScope, closeTestScope, enterFile, hasSuiteClients, openTestScope } from './trackClient';
 
 /** What a test may leave behind on purpose; it says so by {@link allowLeftovers}. */
 export interface Leftovers {
@@ -30,6 +30,8 @@ const GRACE_MS = 1000;
 
 noteTimers();
 
+/** Of clients of `before` hooks, told at the end. */
+const closingProblems: string[] = [];
 let observer: Redis | undefined;
 let before: Inventory | undefined;
 let allowed: Leftovers = {};
@@ -66,14 +68,15 @@ export async function startLeakChecks(): Promise<void> {
 
 /** Root hook: closes what `before` hooks opened, and our own connection. */
 export async function stopLeakChecks(): Promise<string[]> {
-  const problems = await closeSuiteScope();
+  const problems = [...closingProblems, ...(await closeSuiteScope())];
   observer?.disconnect();
   observer = undefined;
   return [...problems, ...takeUnhandled()];
 }
 
-/** Root hook, before each test. */
-export async function beginTest(): Promise<void> {
+/** Root hook, before each test. @param file - its file */
+export async function beginTest(file: string | undefined): Promise<void> {
+  closingProblems.push(...(await enterFile(file)));
   allowed = {};
   forgetTimers();
   before = await takeInventory();

@@ -15,9 +15,13 @@ const CLOSE_TIMEOUT_MS = 5000;
 let inTest = false;
 let ofTest: Closable[] = [];
 let ofSuites: Closable[] = [];
+/** The file of the last test, and how many of `ofSuites` were there when it ended: those of its `before` hooks. */
+let file: string | undefined;
+let ofFile = 0;
 
 /**
- * Has `client` closed after the test that runs (or after all tests, when called in a `before`), last opened first.
+ * Has `client` closed after the test that runs (or before the first test of the next file, when called in a `before`),
+ * last opened first.
  * Closing what is closed already must be harmless, as it is for everything listed above. Returns the client.
  */
 export function trackClient<T extends Closable>(client: T): T {
@@ -30,6 +34,16 @@ export function hasSuiteClients(): boolean {
   return ofSuites.length > 0;
 }
 
+/**
+ * A test begins: closes the clients of the `before` hooks of earlier files. One whose server has ended would connect again
+ * and again, and its timers would be counted as leaks of others. Resolves to what went wrong. Used by `leaks.ts`.
+ */
+export async function enterFile(next: string | undefined): Promise<string[]> {
+  if (next === file) return [];
+  file = next;
+  return closeAll(ofSuites.splice(0, ofFile));
+}
+
 /** From now on clients belong to the test. Used by `leaks.ts`. */
 export function openTestScope(): void {
   inTest = true;
@@ -40,6 +54,7 @@ export async function closeTestScope(): Promise<string[]> {
   inTest = false;
   const clients = ofTest;
   ofTest = [];
+  ofFile = ofSuites.length;
   return closeAll(clients);
 }
 
