@@ -29,7 +29,8 @@ function prepare(options: BenchOptions): readonly Contestant[] {
   compileWorkers();
   if (options.contestants.some(({ kind }) => kind === 'library')) {
     if (options.build === undefined) ensureBuilt();
-    copyBuiltPackage(options.build ?? path.join(projectRoot, 'dist'));
+    copyBuiltPackage(options.build ?? path.join(projectRoot, 'dist'), 'package');
+    if (options.beside !== undefined) copyBuiltPackage(options.beside, 'beside');
   }
   const peersThere = installPeers(say);
   return options.contestants.filter(({ kind }) => kind !== 'peer' || peersThere);
@@ -51,7 +52,7 @@ async function measure(options: BenchOptions, contestants: readonly Contestant[]
     console.log(`\n${scenarioTable(report)}`);
   }
   const verdicts =
-    contestants.some(({ kind }) => kind === 'library') && options.plan.distanceMs === 0 ? judgeTargets(reports) : [];
+    contestants.some(({ id }) => id === 'ioredisson') && options.plan.distanceMs === 0 ? judgeTargets(reports) : [];
   return runReport(startedAt, options.plan, await serverVersion(url), reports, verdicts);
 }
 

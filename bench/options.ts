@@ -18,6 +18,8 @@ export interface BenchOptions {
   readonly url: string | undefined;
   /** A compiled ioredisson to measure instead of that of the checkout. */
   readonly build: string | undefined;
+  /** A second one, beside the first. */
+  readonly beside: string | undefined;
 }
 
 /** Whom `--quick` measures unless told otherwise: this package, and the least that waits. */
@@ -31,6 +33,7 @@ interface Flags {
   readonly assert?: true;
   readonly url?: string;
   readonly build?: string;
+  readonly beside?: string;
   readonly distance?: number;
 }
 
@@ -49,6 +52,7 @@ export function readOptions(argv: readonly string[]): BenchOptions {
     .option('--url <redis url>', 'use this server (its keys bench.* are written) instead of one of our own');
   command.option('--distance <ms>', 'Redis seems further away: a round trip takes so many ms longer', readDistance);
   command.option('--build <folder>', 'measure this compiled ioredisson instead of dist/ (which is built when needed)');
+  command.option('--beside <folder>', 'measure this compiled ioredisson, too, beside the other: a commit before, say');
   command.parse([...argv], { from: 'user' });
   const flags = command.opts<Flags>();
   const growth = flags.only === 'growth';
@@ -62,6 +66,7 @@ export function readOptions(argv: readonly string[]): BenchOptions {
       assert: flags.assert ?? false,
       url: flags.url,
       build: flags.build,
+      beside: flags.beside,
     };
   } catch (error) {
     return command.error(error instanceof Error ? error.message : String(error));
@@ -89,8 +94,9 @@ function pickScenarios(only: string | undefined): readonly Scenario[] {
 }
 
 function pickContestants(flags: Flags): readonly Contestant[] {
-  if (flags.contestants === 'all') return contestants;
+  const there = contestants.filter(({ id }) => id !== 'ioredisson-beside' || flags.beside !== undefined);
+  if (flags.contestants === 'all') return there;
   const names = flags.contestants?.split(',').map((name) => name.trim());
   if (names !== undefined) return names.map(contestantById);
-  return flags.quick || flags.tiny ? quickContestants.map(contestantById) : contestants;
+  return flags.quick || flags.tiny ? quickContestants.map(contestantById) : there;
 }

@@ -10,9 +10,9 @@ const skipped = new Set(['node_modules', 'dist', 'results']);
 /** The compiled program of a worker process. */
 export const workerEntry = path.join(compiledFolder, 'harness', 'workerMain.js');
 
-/** Copies the built package in `folder` to bench/dist/package, where this package's contestant loads it from. */
-export function copyBuiltPackage(folder: string): void {
-  fs.cpSync(folder, path.join(compiledFolder, 'package'), { recursive: true });
+/** Copies a built package to a folder of bench/dist, where its contestant loads it from. */
+export function copyBuiltPackage(folder: string, to: 'package' | 'beside'): void {
+  fs.cpSync(folder, path.join(compiledFolder, to), { recursive: true });
 }
 
 /**

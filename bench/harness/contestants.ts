@@ -13,6 +13,8 @@ function entry(
 /** Everybody who can be measured, in the order of the report. */
 export const contestants: readonly Contestant[] = [
   entry('ioredisson', 'library', 'library/ioredisson', 'this package', { renews: true }),
+  entry('ioredisson-local', 'library', 'library/local', 'this package with localHandOver', { renews: true }),
+  entry('ioredisson-beside', 'library', 'library/beside', 'another build of this package: --beside', { renews: true }),
   entry('floor', 'reference', 'references/floor', 'two bare EVALSHA on ioredis: lock, unlock + PUBLISH', {
     waits: false,
   }),

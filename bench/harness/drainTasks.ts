@@ -1,6 +1,7 @@
 import { monotonicMs, sleep } from './clock';
 import { type LockHandle } from './contestant';
 import { numberOf, type Task, textOf } from './task';
+import { usageTask } from './usage';
 
 /** What the waiters of one worker did in a drain; times in ms on the shared monotonic clock. */
 export interface DrainLog {
@@ -30,9 +31,11 @@ async function passThrough(handle: LockHandle, drain: Drain): Promise<void> {
 /**
  * Worker side of a drain. `hold` takes the lock; `queue` lets so many waiters ask for it, once each, and resolves at
  * once; `release` gives the lock back and resolves to the moment before; `drained` resolves to the {@link DrainLog}
- * when all have had their turn or the limit has passed.
+ * when all have had their turn or the limit has passed; `usage` to what the worker has used.
  */
 export const drainTasks: Record<string, Task> = {
+  usage: usageTask,
+
   hold: async ({ session, memory }, parameters) => {
     const handle = session.handle(textOf(parameters, 'name'));
     memory.set('held', handle);

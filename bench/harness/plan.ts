@@ -23,6 +23,8 @@ export interface Plan {
   readonly wakeUps: number;
   /** ... or as many as fit into this, where a poller takes its time. */
   readonly wakeUpMs: number;
+  /** Herds of one round, one after the other. */
+  readonly herds: number;
   /** A drain, or the rest of a hot key, that takes longer is given up. */
   readonly drainLimitMs: number;
   /** Life of an idle hold; the watchdog's period is a third of it. */
@@ -53,6 +55,7 @@ export const fullPlan: Plan = {
   hotKeyFloorMs: 1_000,
   wakeUps: 150,
   wakeUpMs: 4_000,
+  herds: 20,
   drainLimitMs: 10_000,
   idleHoldMs: 3_000,
   idlePeriods: 6,
@@ -74,6 +77,7 @@ export const quickPlan: Plan = {
   hotKeyFloorMs: 400,
   wakeUps: 60,
   wakeUpMs: 1_500,
+  herds: 8,
   drainLimitMs: 5_000,
   idleHoldMs: 1_500,
   idlePeriods: 5,
@@ -91,6 +95,7 @@ export const tinyPlan: Plan = {
   hotKeyFloorMs: 100,
   wakeUps: 3,
   wakeUpMs: 200,
+  herds: 1,
   drainLimitMs: 2_000,
   idleHoldMs: 900,
   idleWaitersMs: 300,

@@ -3,6 +3,7 @@ import { scenario as drainOneProcess } from './drainOneProcess';
 import { scenario as drainProcesses } from './drainProcesses';
 import { scenario as heldLocks } from './heldLocks';
 import { scenario as heldStall } from './heldStall';
+import { scenario as herd } from './herd';
 import { scenario as hotKey } from './hotKey';
 import { scenario as hotKeySection } from './hotKeySection';
 import { scenario as idleHolds } from './idleHolds';
@@ -19,6 +20,7 @@ export const scenarios: readonly Scenario[] = [
   hotKeySection,
   drainProcesses,
   drainOneProcess,
+  herd,
   wakeUp,
   idleHolds,
   idleWaiters,
