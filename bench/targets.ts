@@ -66,7 +66,9 @@ export function judgeTargets(reports: readonly ScenarioReport[]): Verdict[] {
   return targets
     .filter(({ scenario }) => reports.some((report) => report.id === scenario))
     .map((each) => {
-      const row = reports.find((report) => report.id === each.scenario)?.rows.find(({ contestant }) => contestant === 'ioredisson');
+      const row = reports
+        .find((report) => report.id === each.scenario)
+        ?.rows.find(({ contestant }) => contestant === 'ioredisson');
       const value = row?.metrics[each.metric]?.[each.of];
       return { target: each, value, passed: value !== undefined && reaches(each, value) };
     });
