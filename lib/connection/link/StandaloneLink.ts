@@ -55,6 +55,8 @@ export class StandaloneLink implements Link {
   #again = false;
   #roleTimer: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
+  /** The look for the first answer after a silence, and how much had come before it. */
+  #firstAnswer: { readonly timer: NodeJS.Timeout; readonly bytes: number } | undefined;
   /** Counts the connections: what belonged to an earlier one is ignored. */
   #connection = 0;
   #lastError: Error | undefined;
@@ -168,14 +170,25 @@ export class StandaloneLink implements Link {
     this.#reconnect();
   }
 
-  /** What is under way on it is sent again on the next one, where it may be repeated. */
+  /**
+   * What is under way on it is sent again on the next one, where it may be repeated. A command that goes unanswered like
+   * the one before does not put the look off.
+   */
   #mayBeForgotten(): void {
-    const connection = this.#connection;
-    const { bytesRead } = this.#redis.stream;
-    const check = (): void => {
-      if (connection === this.#connection && this.#redis.stream.bytesRead === bytesRead) this.replace(connection);
+    const { bytesRead: bytes } = this.#redis.stream;
+    if (this.#firstAnswer?.bytes === bytes) return;
+    this.#expectNothing();
+    const look = (): void => {
+      this.#firstAnswer = undefined;
+      if (this.#redis.stream.bytesRead === bytes) this.replace(this.#connection);
     };
-    runOutside(() => setTimeout(check, this.#options.timeout * SILENT_PART).unref());
+    const timer = runOutside(() => setTimeout(look, this.#options.timeout * SILENT_PART)).unref();
+    this.#firstAnswer = { timer, bytes };
+  }
+
+  #expectNothing(): void {
+    clearTimeout(this.#firstAnswer?.timer);
+    this.#firstAnswer = undefined;
   }
 
   demoted(): void {
@@ -199,6 +212,7 @@ export class StandaloneLink implements Link {
   close(): Promise<void> {
     this.#handshake.done();
     this.#alive();
+    this.#expectNothing();
     clearInterval(this.#roleTimer);
     this.#leave?.();
     this.#redis.disconnect();
@@ -241,6 +255,7 @@ export class StandaloneLink implements Link {
   #closed(): void {
     clearInterval(this.#roleTimer);
     this.#alive();
+    this.#expectNothing();
     this.#closedAt = performance.now();
     this.#connection++;
     this.#replicas?.lost();
