@@ -29,6 +29,7 @@ export const targets: readonly Target[] = [
   target('manyKeys', 'throughput', 'median', 'at least', 1.1, '100 keys at once / floor'),
   target('hotKey', 'throughput', 'median', 'at least', 1.3, 'hot key: acquisitions per second / sequential floor'),
   target('hotKey', 'commands', 'median', 'at most', 1.1, 'hot key: commands sent per acquisition'),
+  target('hotKey', 'cpu', 'median', 'at most', 0.9, 'hot key: CPU per acquisition, clients and server / floor'),
   target('hotKey', 'fairness', 'median', 'at least', 0.9, 'hot key: min/max of acquisitions per waiter'),
   target('hotKey', 'violations', 'max', 'at most', 0, 'hot key: never two inside'),
   target('hotKeySection', 'commands', 'median', 'at most', 2.5, 'hot key, 5 ms inside: commands per acquisition'),
