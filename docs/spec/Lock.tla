@@ -34,7 +34,7 @@ CONSTANTS
   Broken        \* "nothing", or the way in which the lock is broken on purpose
 
 VARIABLES
-  redis,     \* the key: owner, holds, ttl, token
+  redis,     \* the key: owner, holds, ttl, token; back: a failover has brought it back
   replica,   \* what a replica has of it
   thread,    \* what each thread does and believes
   link,      \* the connections: what is under way in each
@@ -95,7 +95,8 @@ Command(kind, t, owner, heir, count, lease, by) ==
 (* The server: the four scripts. Each is one step.                         *)
 (***************************************************************************)
 
-FreeWith(token) == [owner |-> Nobody, holds |-> 0, ttl |-> 0, token |-> token]
+FreeWith(token) == [owner |-> Nobody, holds |-> 0, ttl |-> 0, token |-> token, back |-> FALSE]
+HeldBy(owner, ttl, token) == [owner |-> owner, holds |-> 1, ttl |-> ttl, token |-> token, back |-> FALSE]
 
 Did(r, result, n, told) == [redis |-> r, result |-> result, n |-> n, told |-> told]
 
@@ -103,15 +104,15 @@ Run(r, c) ==
   LET mine == r.owner = c.owner IN
   CASE c.kind = "acquire" ->
          IF r.owner = Nobody
-         THEN Did([owner |-> c.owner, holds |-> 1, ttl |-> c.lease, token |-> r.token + 1], "yes", 1, FALSE)
+         THEN Did(HeldBy(c.owner, c.lease, r.token + 1), "yes", 1, FALSE)
          ELSE IF mine
          THEN LET more == r.holds < c.count
                   holds == IF more THEN r.holds + 1 ELSE r.holds
                   same == ~more /\ (c.repeat \/ Broken = "a leftover gives its token again")
-              IN Did([r EXCEPT !.holds = holds, !.ttl = Max(r.ttl, c.lease),
+              IN Did([r EXCEPT !.holds = holds, !.ttl = Max(r.ttl, c.lease), !.back = FALSE,
                                !.token = IF same THEN r.token ELSE r.token + 1], "yes", holds, FALSE)
          ELSE IF Broken = "exclusion broken: whoever asks gets the lock"
-         THEN Did([owner |-> c.owner, holds |-> 1, ttl |-> c.lease, token |-> r.token + 1], "yes", 1, FALSE)
+         THEN Did(HeldBy(c.owner, c.lease, r.token + 1), "yes", 1, FALSE)
          ELSE Did(r, "no", r.ttl, FALSE)
     [] c.kind = "release" ->
          IF ~mine /\ (r.owner = Nobody \/ Broken # "release without asking for the owner")
@@ -124,8 +125,8 @@ Run(r, c) ==
                  ELSE Did(FreeWith(r.token), "yes", 0, Broken # "a lock is given back without a message to Java")
     [] c.kind = "move" ->
          IF mine \/ (Broken = "a ticket is taken without a look" /\ c.owner = Ticket)
-         THEN Did([owner |-> c.heir, holds |-> 1, ttl |-> c.lease,
-                   token |-> IF Broken = "a hand-over takes no token" THEN r.token ELSE r.token + 1], "yes", 1, FALSE)
+         THEN Did(HeldBy(c.heir, c.lease, IF Broken = "a hand-over takes no token" THEN r.token ELSE r.token + 1),
+                  "yes", 1, FALSE)
          ELSE Did(r, IF r.owner = c.heir THEN "yes" ELSE "gone", 1, FALSE)
     [] c.kind = "renew" ->
          IF mine \/ (Broken = "the watchdog renews what somebody else holds" /\ r.owner # Nobody)
@@ -141,10 +142,11 @@ Tell(told, e) == [p \in Processes |-> IF told /\ e[p].state = "on" THEN [e[p] EX
 (***************************************************************************)
 UnderWay(l) == Range(link[l].pipe) \cup {a.cmd : a \in Range(link[l].out)} \cup Range(link[l].again)
 
-Send(l, c) ==
-  IF link[l].up /\ link[l].again = <<>>
-  THEN [link EXCEPT ![l].pipe = Append(@, c)]
-  ELSE [link EXCEPT ![l].again = Append(@, c)]
+SendOn(links, l, c) ==
+  IF links[l].up /\ links[l].again = <<>>
+  THEN [links EXCEPT ![l].pipe = Append(@, c)]
+  ELSE [links EXCEPT ![l].again = Append(@, c)]
+Send(l, c) == SendOn(link, l, c)
 
 \* Whether nothing of a thread is under way but renewals. A call waits for that: an undo must not overtake it.
 \* (`TRUE =` here and below: TLC is to evaluate it, and not to try each of its alternatives as a step of its own.)
@@ -161,8 +163,8 @@ ServerRuns(l) ==
      IN /\ redis' = done.redis
         /\ link' = [link EXCEPT ![l].pipe = Tail(@), ![l].out = Append(@, answer)]
         /\ ears' = Tell(done.told, ears)
-        \* what it believes from now on is true again
-        /\ excused' = IF done.result = "yes" /\ c.kind # "release" THEN excused \ {got} ELSE excused
+        \* what it believes from now on is true again (not by a mere look, which sets no lease)
+        /\ excused' = IF done.result = "yes" /\ c.kind # "release" /\ c.lease > 0 THEN excused \ {got} ELSE excused
         /\ ghost' = IF done.redis.owner = redis.owner /\ c.kind # "acquire" THEN ghost ELSE 0
   /\ UNCHANGED <<replica, thread, late, undo, ticket, left, highest>>
 
@@ -382,6 +384,15 @@ GivesUp(t) ==
 Relays(p) == {c \in UnderWay(<<p, "main">>) : c.by = "relay"}
 Leaver(threads, t) == [threads EXCEPT ![t].call = "unlocking", ![t].holds = 0, ![t].until = 0, ![t].since = 0]
 
+\* Of a relay: has given the lock back, by a command that is to be sent; or by the one that is under way.
+Passer(threads, t) == [threads EXCEPT ![t].call = "passed", ![t].holds = 0, ![t].since = 0]
+Covered(threads, p) ==
+  [t \in Threads |-> IF ProcessOf(t) = p /\ threads[t].call = "passed"
+                     THEN [threads[t] EXCEPT !.call = "covered", !.until = 0] ELSE threads[t]]
+Settles(threads, p) ==
+  [t \in Threads |-> IF ProcessOf(t) = p /\ threads[t].call = "covered"
+                     THEN [threads[t] EXCEPT !.call = "idle", !.as = t] ELSE threads[t]]
+
 \* The holds that are left have a lease of their own.
 Shorter(until, rest) == IF rest = 0 THEN until ELSE Min(until, Max(Trust(rest), 0))
 
@@ -389,9 +400,9 @@ Shorter(until, rest) == IF rest = 0 THEN until ELSE Min(until, Max(Trust(rest), 
 Unlocks(t, rest) ==
   /\ thread[t].call = "idle"
   /\ thread[t].holds > 0
-  /\ IF thread[t].as # t \/ Relays(ProcessOf(t)) # {}
-     \* Redis does not know yet that this thread has it: the release follows when it does (see Answered)
-     THEN /\ thread' = Leaver(thread, t)
+  /\ IF thread[t].as # t
+     \* Redis does not know yet that this thread has it: a command follows when it does (see GivesBack)
+     THEN /\ thread' = Passer(thread, t)
           /\ UNCHANGED link
      ELSE /\ Settled(t)
           /\ link' = Send(Main(t), Command("release", t, t, Nobody, thread[t].holds - 1, rest, "call"))
@@ -414,28 +425,53 @@ HandsOver(t, heir) ==
 (***************************************************************************)
 (* localHandOver: the heir starts at once, on the strength of the lease    *)
 (* that the process has confirmed. `as` is the name by which Redis knows   *)
-(* the hold, until a command of the process (a relay) says otherwise.      *)
+(* the hold, until a command of the process (a relay) says otherwise. One  *)
+(* command is under way at a time. It covers all that have had the lock    *)
+(* since the one before; their unlock() ends with its answer.              *)
 (***************************************************************************)
+
+\* Who has given the lock back as the last one, when no command is under way: it is neither passed on nor released yet.
+HasChoice(t) ==
+  /\ thread[t].call = "passed"
+  /\ Relays(ProcessOf(t)) = {}
+  /\ \A u \in In(ProcessOf(t)) : ~(Believes(u) /\ thread[u].as = thread[t].as)
+
+\* How long an heir may believe, whose command is sent with that: the shorter lease may count already.
+HeirUntil(until, lease) ==
+  IF Broken = "a shorter lease that is on its way does not count" THEN until
+  ELSE Min(until, Max(Trust(lease), 0))
+
 HandsOverLocally(t, heir) ==
   /\ RelayLeft > 0
-  /\ thread[t].call = "idle"
-  /\ thread[t].holds = 1
-  /\ thread[t].until >= RelayLeft
+  /\ (thread[t].call = "idle" /\ thread[t].holds = 1) \/ HasChoice(t)
+  /\ thread[t].until >= RelayLeft /\ thread[heir].lease >= RelayLeft
   /\ thread[t].sure > 0
   /\ heir # t /\ ProcessOf(heir) = ProcessOf(t)
   /\ thread[heir].call = "asleep" /\ thread[heir].holds = 0 /\ thread[heir].as = heir
   /\ Relays(ProcessOf(t)) # {} \/ (Settled(t) /\ Settled(heir))
-  /\ LET gets == [thread[heir] EXCEPT !.call = "idle", !.holds = 1, !.until = thread[t].until, !.woken = FALSE,
+  /\ LET p == ProcessOf(t)
+         sends == Relays(p) = {}
+         until == IF sends THEN HeirUntil(thread[t].until, thread[heir].lease) ELSE thread[t].until
+         gets == [thread[heir] EXCEPT !.call = "idle", !.holds = 1, !.until = until, !.woken = FALSE,
                                       !.sure = thread[t].sure, !.since = thread[t].since, !.as = thread[t].as]
-         moved == [Leaver(thread, t) EXCEPT ![heir] = gets]
-         after == Leaves([moved EXCEPT ![t].as = t], heir, FALSE)
+         moved == [Passer(thread, t) EXCEPT ![heir] = gets]
+         after == Leaves(IF sends THEN Covered(moved, p) ELSE moved, heir, FALSE)
      IN /\ thread' = after
-        /\ ears' = Unsubscribes(after, ProcessOf(t), ears)
-  \* one command is under way at a time; it may cover several local hand-overs
-  /\ link' = IF Relays(ProcessOf(t)) # {} \/ thread[t].as = heir THEN link
-             ELSE Send(Main(t), Command("move", heir, thread[t].as, heir, 0, thread[heir].lease, "relay"))
+        /\ ears' = Unsubscribes(after, p, ears)
+        /\ link' = IF sends THEN Send(Main(t), Command("move", heir, thread[t].as, heir, 0, thread[heir].lease, "relay"))
+                   ELSE link
   /\ excused' = IF t \in excused THEN excused \cup {heir} ELSE excused \ {heir}
   /\ UNCHANGED <<redis, replica, late, undo, ticket, left, ghost, highest>>
+
+\* With nobody of the process left who has the lock, or is to have it, it is released: by the name that Redis knows.
+GivesBack(t) ==
+  /\ HasChoice(t)
+  /\ thread' = [Covered(thread, ProcessOf(t)) EXCEPT ![t].call = "unlocking"]
+  /\ link' = Send(Main(t), Command("release", t,
+                                   IF Broken = "a relay is released by the wrong name"
+                                   THEN CHOOSE u \in In(ProcessOf(t)) : u # thread[t].as ELSE thread[t].as,
+                                   Nobody, 0, 0, "call"))
+  /\ UNCHANGED <<redis, replica, late, undo, ears, ticket, left, excused, ghost, highest>>
 
 (***************************************************************************)
 (* Tickets: a hold leaves its process, and another one takes it up.        *)
@@ -529,43 +565,30 @@ Refused(t, a) ==
 \* The holds of a thread are gone from Redis.
 Lost(threads, t) == Wake([threads EXCEPT ![t].holds = 0, ![t].until = 0], ProcessOf(t))
 
-\* The answer to a relay from x to y. Redis knows the hold by the name y now; whoever of the process has it by then gets
-\* it with the next command, or releases it.
+\* The answer to a relay from x to y. Redis knows the hold by the name y now. If another one of the process has it by
+\* then, the next command follows.
 Relayed(l, a) ==
   LET p == l[1]
       x == a.cmd.owner
       y == a.cmd.heir
       yes == a.result = "yes"
-      named == [t \in Threads |->
-                  IF ProcessOf(t) # p \/ thread[t].as # x \/ (thread[t].holds = 0 /\ thread[t].call # "unlocking")
-                  THEN thread[t]
-                  ELSE IF thread[t].holds = 0 THEN [thread[t] EXCEPT !.as = IF yes THEN y ELSE t]
-                  ELSE IF yes THEN [thread[t] EXCEPT !.as = y, !.until = Max(@, a.cmd.good), !.sure = RelayAge]
-                  ELSE [thread[t] EXCEPT !.holds = 0, !.until = 0, !.as = t]]
-      inside == {t \in In(p) : named[t].holds > 0 /\ named[t].as = y}
-      covered == {t \in In(p) : named[t].call = "unlocking"}
-      one == CHOOSE t \in inside : TRUE
+      in == {t \in In(p) : thread[t].as = x /\ (Believes(t) \/ thread[t].call = "passed")}
+      named(t) == IF yes THEN [thread[t] EXCEPT !.as = y, !.until = Max(@, a.cmd.good), !.sure = RelayAge]
+                  ELSE [thread[t] EXCEPT !.holds = 0, !.until = 0, !.as = t,
+                                         !.call = IF @ = "passed" THEN "idle" ELSE @]
+      told == Settles([t \in Threads |-> IF t \in in THEN named(t) ELSE thread[t]], p)
+      holders == {t \in in : Believes(t) /\ t # y}
+      one == CHOOSE t \in holders : TRUE
+      lease == thread[one].lease
       rest == [link EXCEPT ![l].out = Tail(@)]
-      send(c) == IF link[l].up /\ link[l].again = <<>> THEN [rest EXCEPT ![l].pipe = Append(@, c)]
-                 ELSE [rest EXCEPT ![l].again = Append(@, c)]
-      last == CHOOSE t \in covered : TRUE
-      idle(threads, some) == [t \in Threads |-> IF t \in some THEN [threads[t] EXCEPT !.call = "idle", !.as = t]
-                                                ELSE threads[t]]
-  IN /\ IF ~yes
-        THEN /\ thread' = Wake(idle(named, covered), p)
+  IN /\ IF yes /\ holders # {}
+        THEN /\ thread' = Covered([told EXCEPT ![one].until = HeirUntil(@, lease)], p)
+             /\ link' = SendOn(rest, l, Command("move", one, y, one, 0, lease, "relay"))
+        ELSE /\ thread' = IF yes THEN told ELSE Wake(told, p)
              /\ link' = rest
-        ELSE IF inside # {} /\ one # y
-        THEN /\ thread' = named
-             /\ link' = send(Command("move", one, y, one, 0, thread[one].lease, "relay"))
-        ELSE IF inside # {} \/ covered = {}
-        THEN /\ thread' = idle(named, covered)
-             /\ link' = rest
-        ELSE /\ thread' = idle(named, covered \ {last})
-             /\ link' = send(Command("release", last, IF Broken = "a relay is released by the wrong name" THEN x ELSE y,
-                                     Nobody, 0, 0, "call"))
-     /\ highest' = highest
-     /\ undo' = undo
-     /\ ears' = ears
+     \* a copy of the command may still run
+     /\ undo' = IF undo[y].many THEN StartUndo(undo, y, a.cmd.lease, Nobody) ELSE undo
+     /\ UNCHANGED <<highest, ears>>
 
 Answered(l) ==
   /\ link[l].up
@@ -597,7 +620,7 @@ Answered(l) ==
                             ELSE Lost(thread, t)
           [] c.by = "call" /\ c.kind = "release" ->
                /\ link' = rest /\ same /\ UNCHANGED ticket
-               /\ thread' = LET over == [thread EXCEPT ![t].call = "idle", ![t].as = t]
+               /\ thread' = LET over == Settles([thread EXCEPT ![t].call = "idle", ![t].as = t], ProcessOf(t))
                             IN IF a.result = "gone" THEN Lost(over, t) ELSE over
           [] c.by = "call" /\ c.kind = "move" /\ c.owner = Ticket ->
                /\ link' = rest
@@ -659,7 +682,9 @@ Replicates ==
 FailsOver ==
   /\ left.failovers > 0
   /\ left' = [left EXCEPT !.failovers = @ - 1]
-  /\ redis' = replica
+  \* a hold that has been given back, and is there again, ends with its lease
+  /\ redis' = [replica EXCEPT !.back = @ \/ (replica.owner = redis.owner /\ redis.back)
+                                           \/ replica.owner \notin {Nobody, redis.owner}]
   /\ LET same == replica.owner = redis.owner /\ replica.ttl >= redis.ttl
          hit == {o \in Threads : o # replica.owner \/ ~same}
      IN excused' = excused \cup UNION {Trusting(o) : o \in hit}
@@ -675,7 +700,8 @@ Owned(o) ==
        \/ thread[o].call # "idle"
        \/ thread[o].holds > 0
        \/ ~link[Main(o)].up
-       \/ \E t \in In(ProcessOf(o)) : thread[t].as = o /\ (thread[t].holds > 0 \/ thread[t].call = "unlocking")
+       \/ \E t \in In(ProcessOf(o)) :
+            thread[t].as = o /\ (thread[t].holds > 0 \/ thread[t].call \in {"unlocking", "passed"})
 
 Aged(seq, by) == [i \in 1..Len(seq) |-> [seq[i] EXCEPT !.age = Min(@ + by, MaxDelay), !.good = Less(@, by)]]
 
@@ -689,7 +715,7 @@ InTime(by) == TRUE =
             /\ link[l].again = <<>>
             /\ \A i \in 1..Len(link[l].pipe) : link[l].pipe[i].age < MaxDelay
             /\ \A i \in 1..Len(link[l].out) : link[l].out[i].cmd.age < MaxDelay
-       /\ \A t \in Threads : ~MayUndo(t)
+       /\ \A t \in Threads : ~MayUndo(t) /\ ~HasChoice(t)
 
 Passes(by) ==
   /\ InTime(by)
@@ -704,7 +730,7 @@ Passes(by) ==
   /\ undo' = [o \in Owners |->
                 IF undo[o].for <= by THEN [NoUndo EXCEPT !.many = undo[o].for = 0 /\ undo[o].many]
                 ELSE [undo[o] EXCEPT !.for = @ - by, !.due = @ \/ undo[o].many]]
-  /\ ghost' = IF redis'.owner # Nobody /\ ~Owned(redis.owner) THEN Min(ghost + by, GhostBound + 1) ELSE 0
+  /\ ghost' = IF redis'.owner # Nobody /\ ~Owned(redis.owner) /\ ~redis.back THEN Min(ghost + by, GhostBound + 1) ELSE 0
   /\ UNCHANGED <<ears, ticket, left, excused, highest>>
 
 Ticks == SleepsForTtl /\ Passes(1)
@@ -729,7 +755,7 @@ Init ==
 
 Steps(t) ==
   \/ \E lease \in Leases : Calls(t, lease) \/ Renews(t, lease) \/ Detaches(t, lease) \/ Attaches(t, lease)
-  \/ Attempts(t) \/ Subscribes(t) \/ WakesUp(t) \/ GivesUp(t) \/ Expires(t)
+  \/ Attempts(t) \/ Subscribes(t) \/ WakesUp(t) \/ GivesUp(t) \/ Expires(t) \/ GivesBack(t)
   \/ \E rest \in Remainders : Undoes(t, rest) \/ Unlocks(t, rest)
   \/ \E heir \in Threads : HandsOver(t, heir) \/ HandsOverLocally(t, heir)
 
@@ -745,7 +771,7 @@ Fair ==
   /\ \A l \in Links : WF_vars(ServerRuns(l)) /\ WF_vars(Answered(l)) /\ WF_vars(Reconnects(l)) /\ WF_vars(SendsAgain(l))
   /\ \A p \in Processes : WF_vars(Hears(p)) /\ WF_vars(HearsAgain(p))
   /\ \A t \in Threads : /\ WF_vars(Attempts(t)) /\ WF_vars(Subscribes(t)) /\ WF_vars(WakesUp(t))
-                        /\ WF_vars(Undoes(t, 0)) /\ WF_vars(Unlocks(t, 0)) /\ WF_vars(Expires(t))
+                        /\ WF_vars(Undoes(t, 0)) /\ WF_vars(Unlocks(t, 0)) /\ WF_vars(GivesBack(t)) /\ WF_vars(Expires(t))
   /\ WF_vars(Ticks)
 
 Spec == Init /\ [][Next]_vars

@@ -22,6 +22,8 @@ RenewalBudget == [Nothing EXCEPT !.calls = 2, !.renewals = 1, !.breaks = 1]
 HandOverBudget == [Nothing EXCEPT !.calls = 3]
 \* localHandOver.
 RelayBudget == [Nothing EXCEPT !.calls = 3]
+\* The second thread asks for a shorter lease than the others.
+OneIsShort == thread["a"].lease # 2 /\ thread["b"].lease # 3 /\ thread["c"].lease # 2
 RelayFaultsBudget == [Nothing EXCEPT !.calls = 2, !.breaks = 1]
 TicketBudget == [Nothing EXCEPT !.calls = 2, !.detaches = 1, !.quits = 1]
 TicketFaultsBudget == [Nothing EXCEPT !.calls = 1, !.detaches = 1, !.breaks = 1]

@@ -29,7 +29,7 @@ tvars == <<vars, trace, at, now, inside>>
 TraceProcessOf(t) == ProcessOfThread[t]
 
 \* A command waits until its client writes it, which is an event.
-TraceSend(l, c) == [link EXCEPT ![l].again = Append(@, c)]
+TraceSendOn(links, l, c) == [links EXCEPT ![l].again = Append(@, c)]
 
 \* Lib stops to believe a little earlier (confirmedUntil), by clocks that drift and timers that are late. Here it must have
 \* done so by the end of the lease, counted from when the command was written. Slack: how much earlier it may be.
@@ -40,7 +40,7 @@ TraceAges(r, by) == IF r.ttl < by THEN FreeWith(r.token) ELSE [r EXCEPT !.ttl = 
 
 Plenty == 100000
 TraceBudget == [calls |-> Plenty, breaks |-> Plenty, quits |-> Plenty, cuts |-> 0, renewals |-> Plenty,
-                detaches |-> Plenty, crashes |-> 0, failovers |-> 0]
+                detaches |-> Plenty, crashes |-> 0, failovers |-> Plenty]
 
 (***************************************************************************)
 (* The next event                                                          *)
@@ -129,9 +129,17 @@ LeavesIt ==
 \* A call has ended without the lock.
 Quits ==
   /\ Is("quit")
-  /\ thread[E.owner].call = "idle"
+  /\ thread[E.owner].call \in {"idle", "passed", "covered"}
   /\ UNCHANGED <<vars, inside>>
   /\ Consumed
+
+\* The master has died. Its successor has what the specification says, as it was at some moment of the past.
+Fails ==
+  /\ Is("failover")
+  /\ FailsOver
+  /\ redis'.owner = E.owner /\ redis'.holds = E.holds /\ redis'.ttl = E.ttl
+  /\ Consumed
+  /\ UNCHANGED inside
 
 \* The last event: until then nothing more has happened.
 Stays ==
@@ -147,8 +155,17 @@ QuitsNow(t) == \E i \in at..Len(Events) : Events[i].at = now /\ Events[i].event 
 
 \* Who waits behind whom, and when a waiter looks again, is not checked here (it is in WakeUp, Leave and Death): a call may
 \* begin to wait without an attempt, and attempt at any time.
+\* The lease that an heir asks for, which works from now on: that of the command that tells Redis. There may be none: it
+\* passes the lock on before. Then its lease decides nothing.
+LeaseOf(heir) ==
+  LET moves(i) == Events[i].event = "send" /\ Events[i].kind = "move" /\ Events[i].heir = heir
+      some == {i \in at..Len(Events) : moves(i) \/ (Events[i].event = "leave" /\ Events[i].owner = heir)}
+      next == CHOOSE i \in some : \A j \in some : i <= j
+  IN IF some = {} \/ ~moves(next) THEN Late ELSE Events[next].lease
+
 Looks(t, call, lease) ==
-  /\ thread[t].call \in {"idle", "attempt", "queued", "subscribe", "asleep"} /\ thread[t].call # call
+  /\ thread[t].call \in {"idle", "attempt", "queued", "subscribe", "asleep"}
+  /\ thread[t].call # call \/ thread[t].lease # lease
   /\ thread' = [thread EXCEPT ![t].call = call, ![t].lease = lease]
   /\ UNCHANGED <<redis, replica, link, late, undo, ears, ticket, left, excused, ghost, highest>>
 
@@ -161,13 +178,80 @@ AttemptsAsBefore(t) ==
   /\ thread' = [thread EXCEPT ![t].call = "asked", ![t].woken = FALSE]
   /\ UNCHANGED <<redis, replica, late, undo, ears, ticket, left, excused, ghost, highest>>
 
-\* In lib each call that may have left something has an undo of its own, here each thread has one: another may follow.
+\* In lib each call that may have left something has an undo of its own, here each thread has one: another may follow. By
+\* the same connection also before the one before is answered.
+Behind(t) == TRUE =
+  \A c \in UnderWay(Main(t)) : c.kind = "renew" \/ c.by \in {"dropped", "undo"} \/ t \notin {c.owner, c.heir}
 UndoesAgain(t) ==
-  /\ thread[t].call = "idle" /\ thread[t].holds = 0 /\ thread[t].lease > 0
-  /\ E.count = 0
-  /\ Settled(t)
-  /\ link' = Send(Main(t), Command("release", t, t, Nobody, 0, E.lease, "undo"))
+  /\ ~undo[t].due \/ Believes(t) \/ ~Settled(t)
+  /\ thread[t].call = "idle" /\ thread[t].lease > 0
+  /\ E.count = thread[t].holds /\ (E.count = 0 \/ undo[t].due)
+  /\ Behind(t)
+  /\ link' = Send(Main(t), Command("release", t, t, Nobody, E.count, E.lease, "undo"))
   /\ UNCHANGED <<redis, replica, thread, late, undo, ears, ticket, left, excused, ghost, highest>>
+
+\* And a release may.
+UnlocksBehind(t) ==
+  /\ thread[t].call = "idle" /\ thread[t].as = t /\ thread[t].holds = 1 /\ E.count = 0
+  /\ ~Settled(t) /\ Behind(t)
+  /\ link' = Send(Main(t), Command("release", t, t, Nobody, 0, E.lease, "call"))
+  /\ thread' = Leaver(thread, t)
+  /\ UNCHANGED <<redis, replica, late, undo, ears, ticket, left, excused, ghost, highest>>
+
+\* localHandOver. Threads of the same process that do not work under the lock; who may get it.
+Locally == Local[trace]
+Here(t) == {u \in In(ProcessOf(t)) : u \notin inside}
+Ready(heir, lease) == thread[heir].call = "asleep" /\ thread[heir].lease = lease
+
+\* A thread gets the lock from another one: while a command of their process is under way, or before that is written.
+GetsLocally ==
+  /\ Locally /\ Is("enter") /\ ~Believes(E.owner)
+  /\ LET lease == LeaseOf(E.owner) IN
+     IF ~Ready(E.owner, lease) THEN Looks(E.owner, "asleep", lease)
+     ELSE \E u \in Here(E.owner) : HandsOverLocally(u, E.owner)
+  /\ Silent
+
+\* A thread has given the lock back, while a command of its process is under way.
+GivesUpLocally ==
+  /\ Locally /\ (Is("read") \/ Is("send")) /\ E.kind \in {"move", "release"}
+  /\ \E u \in Here(E.owner) : thread[u].as # u /\ Unlocks(u, 0)
+  /\ Silent
+
+\* What the replica gets, and keeps until it takes over. Only the last time before that matters, and only what its clients
+\* find then.
+Copies ==
+  /\ at > 1 /\ Events[at - 1].event = "run"
+  /\ LET some == {i \in at..Len(Events) : Events[i].event = "failover"}
+         found == Events[CHOOSE i \in some : \A j \in some : i <= j]
+         by == found.at - now
+     IN /\ some # {}
+        /\ IF found.owner = Nobody THEN redis.owner = Nobody \/ redis.ttl < by
+           ELSE redis.owner = found.owner /\ redis.holds = found.holds /\ redis.ttl - by = found.ttl
+  /\ Replicates
+  /\ Silent
+
+\* A deadline passes, of a thread whose caller does not work under the lock (any more).
+Over(t) == Believes(t) /\ t \notin inside /\ thread[t].until <= Slack
+
+\* What a client decides on while the connection is down is written when that is up, also if the hold has been lost by
+\* then: a renewal, or the undo of an inner hold.
+NextOf(t) ==
+  LET some == {i \in at..Len(Events) : Events[i].event = "send" /\ Events[i].owner = t}
+  IN IF some = {} THEN E ELSE Events[CHOOSE i \in some : \A j \in some : i <= j]
+Parks(t) ==
+  LET next == NextOf(t) IN
+  /\ Believes(t) /\ thread[t].as = t /\ thread[t].call = "idle" /\ ~link[Main(t)].up
+  /\ Over(t) \/ (Is("leave") /\ E.owner = t)
+  /\ \A c \in Range(link[Main(t)].again) : c.thread # t
+  /\ next.event = "send"
+  /\ \/ next.kind = "renew" /\ UNCHANGED undo
+     \/ next.kind = "release" /\ next.count = thread[t].holds /\ undo[t].due
+        /\ undo' = [undo EXCEPT ![t].due = FALSE]
+  /\ link' = Send(Main(t), Command(next.kind, t, t, Nobody, IF next.kind = "renew" THEN thread[t].since ELSE next.count,
+                                   next.lease, IF next.kind = "renew" THEN "call" ELSE "undo"))
+  /\ UNCHANGED <<redis, replica, thread, late, ears, ticket, left, excused, ghost, highest>>
+
+DecidesEarly == More /\ (\E t \in Threads : Parks(t)) /\ Silent
 
 \* A client decides on the command that it writes next.
 Decides ==
@@ -182,11 +266,14 @@ Decides ==
                   THEN IF E.count > thread[t].holds + 1 THEN AttemptsAsBefore(t) ELSE Attempts(t)
                   ELSE Looks(t, "attempt", E.lease)
              [] E.kind = "release" ->
-                  Unlocks(t, E.lease) \/ Undoes(t, E.lease) \/ (~undo[t].due /\ UndoesAgain(t))
+                  \/ Unlocks(t, E.lease) \/ UnlocksBehind(t) \/ Undoes(t, E.lease) \/ UndoesAgain(t)
+                  \/ \E u \in Here(t) : thread[u].as = t /\ GivesBack(u)
              [] E.kind = "move" /\ E.owner = Ticket -> Attaches(E.heir, E.lease)
              [] E.kind = "move" /\ E.heir = Ticket -> Detaches(t, E.lease) \/ Undoes(t, E.lease)
              [] E.kind = "move" /\ Ticket \notin {E.owner, E.heir} ->
-                  IF thread[E.heir].call = "asleep" THEN HandsOver(t, E.heir) ELSE Looks(E.heir, "asleep", E.lease)
+                  IF ~Ready(E.heir, E.lease) THEN Looks(E.heir, "asleep", E.lease)
+                  ELSE HandsOver(t, E.heir)
+                       \/ (Locally /\ \E u \in Here(E.heir) : thread[u].as = t /\ HandsOverLocally(u, E.heir))
              [] E.kind = "renew" -> Renews(t, E.lease)
   /\ Silent
 
@@ -207,14 +294,12 @@ Outlived ==
   /\ undo' = StartUndo(undo, E.owner, thread[E.owner].lease, Nobody)
   /\ UNCHANGED <<redis, replica, link, late, ears, ticket, left, excused, ghost, highest, trace, at, now>>
 
-\* A deadline passes, of a thread whose caller does not work under the lock (any more).
-Over(t) == Believes(t) /\ t \notin inside /\ thread[t].until <= Slack
 Ends ==
   /\ More
   /\ \E t \in Threads :
        /\ Over(t)
        /\ \/ E.at > now /\ thread[t].until = 0
-          \/ (Is("send") \/ Is("read")) /\ E.owner = t
+          \/ (Is("send") \/ Is("read")) /\ (E.owner = t \/ (thread[t].as # t /\ E.process = ProcessOf(t)))
        /\ Expires(t)
   /\ Silent
 
@@ -241,8 +326,8 @@ TraceInit ==
   /\ inside = {}
 
 TraceNext ==
-  \/ Sends \/ Runs \/ RunsLater \/ Reads \/ Closes \/ Enters \/ LeavesIt \/ Quits \/ Stays
-  \/ Decides \/ Stops \/ Outlived \/ Ends \/ TimePasses
+  \/ Sends \/ Runs \/ RunsLater \/ Reads \/ Closes \/ Enters \/ LeavesIt \/ Quits \/ Fails \/ Stays
+  \/ Decides \/ GetsLocally \/ GivesUpLocally \/ Copies \/ DecidesEarly \/ Stops \/ Outlived \/ Ends \/ TimePasses
 
 TraceSpec == TraceInit /\ [][TraceNext]_tvars
 

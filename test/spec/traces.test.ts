@@ -2,19 +2,24 @@ import { expect } from 'chai';
 import { MUTATIONS } from '../simulation/mutations/list';
 import { skip } from '../support';
 import { whyNoTlc } from './support/tlc';
-import { checkTraces, type Finding, type Trace, tracesOf, Written } from './support/traces';
+import { checkTraces, type Finding, type Trace, tracesOf, type WorldKind, WORLDS, Written } from './support/traces';
 
-/** Worlds of lib as it is. */
-const WORLDS = 100;
-/** Mutations of lib that show in the traces of the first worlds: of so many. */
-const NOTICED: Readonly<Record<string, number>> = {
-  'exclusion broken: whoever asks gets the lock': 4,
-  'release without asking for the owner': 5,
-  'the deadline counts from the reply': 20,
-  'deadlines pass unnoticed for a while': 12,
-  'what was released is renewed on': 4,
-  'no undo': 40,
-  'a wait that ends forgets the attempt under way': 40,
+/** Worlds of lib as it is: so many of each kind. */
+const COUNTS: Readonly<Record<WorldKind, number>> = { plain: 60, local: 30, failover: 30 };
+/** Mutations of lib that show in the traces of the first worlds of a kind: of so many. */
+const NOTICED: Readonly<Record<string, readonly [WorldKind, number]>> = {
+  'exclusion broken: whoever asks gets the lock': ['plain', 4],
+  'release without asking for the owner': ['plain', 5],
+  'the deadline counts from the reply': ['plain', 12],
+  'deadlines pass unnoticed for a while': ['plain', 12],
+  'what was released is renewed on': ['plain', 4],
+  'no undo': ['plain', 20],
+  'a wait that ends forgets the attempt under way': ['plain', 20],
+  'a release names the thread that gives the lock back, not the one on record': ['local', 12],
+  'an unlock resolves by the command before the one that covers it': ['local', 20],
+  'a thread comes twice: the lock goes in a circle': ['local', 8],
+  'the watchdog renews what somebody else holds': ['failover', 8],
+  'a renewal that finds the lock gone says nothing': ['failover', 8],
 };
 
 /** One process has the lock, and works under it until then. It never renews: its lease of a second began at 0. */
@@ -78,6 +83,60 @@ function gaveUp(undone: boolean): Trace {
   return trace.end(20_000);
 }
 
+/** What differs from what should happen where a lock is passed on before Redis knows. */
+interface Passed {
+  /** How long the first thread works after its command was answered. @default 10 */
+  readonly after?: number;
+  /** Whom the release names. @default the second thread, which Redis knows */
+  readonly releases?: string;
+  /** It is not allowed. */
+  readonly forbidden?: boolean;
+  /** The first thread works on meanwhile. */
+  readonly both?: boolean;
+}
+
+/** A thread passes its lock on to the next one of its process, which works at once. */
+function passesOn({ after = 10, releases = 'p0:2', forbidden = false, both = false }: Passed = {}): Trace {
+  const trace = new Written(!forbidden);
+  const first = trace.send(0, 'p0', 'acquire', { lease: 1_000, count: 1 });
+  trace.run(5, first, 'yes').read(10, first).tell(10, 'enter', 'p0');
+  const at = 10 + after;
+  if (!both) trace.tell(at, 'leave', 'p0');
+  const move = trace.send(at, 'p0', 'move', { heir: 'p0:2', lease: 1_000 });
+  trace.tell(at, 'enter', 'p0:2').run(at + 5, move, 'yes');
+  if (both) trace.tell(at + 6, 'leave', 'p0');
+  trace.read(at + 10, move).tell(at + 20, 'leave', 'p0:2');
+  const release = trace.send(at + 20, releases, 'release');
+  trace.run(at + 25, release, 'yes', 0).read(at + 30, release);
+  return trace.end(20_000);
+}
+
+/** What differs from what should happen when a server dies that has told its replica nothing. */
+interface Forgotten {
+  /** What the replica has. @default nothing */
+  readonly has?: readonly [string, number];
+  /** Whoever had the lock works on after it has heard of the loss. */
+  readonly deaf?: boolean;
+  /** And renews the lock of the other process. */
+  readonly renews?: boolean;
+}
+
+/** Somebody has the lock. The server dies, and forgets it. Somebody else gets it, and the first one hears of that. */
+function forgets({ has, deaf = false, renews = false }: Forgotten = {}): Trace {
+  const trace = new Written();
+  const first = trace.send(0, 'p0', 'acquire', { lease: 1_000, count: 1 });
+  trace.run(5, first, 'yes').read(10, first).tell(10, 'enter', 'p0');
+  trace.failOver(100, has?.[0], has?.[1]).close(101, 'p0');
+  const second = trace.send(200, 'p1', 'acquire', { lease: 1_000, count: 1 });
+  trace.run(205, second, 'yes').read(210, second).tell(210, 'enter', 'p1');
+  const check = trace.send(300, 'p0', 'renew', { lease: 1_000 });
+  trace.run(305, check, renews ? 'yes' : 'gone', 0).read(310, check);
+  trace.tell(deaf ? 311 : 310, 'leave', 'p0').tell(400, 'leave', 'p1');
+  const release = trace.send(400, 'p1', 'release');
+  trace.run(405, release, 'yes', 0).read(410, release);
+  return trace.end(20_000);
+}
+
 describe('traces of the simulation, checked by TLC', function () {
   // On a busy machine; each run takes half a minute of one core.
   this.timeout(600_000);
@@ -88,23 +147,49 @@ describe('traces of the simulation, checked by TLC', function () {
     if (reason !== undefined) skip(this, reason);
   });
 
-  it(`${WORLDS} worlds with broken connections and late commands are behaviours of the specification`, async () => {
-    const traces = await tracesOf(1, WORLDS);
-    const findings = await checkTraces(traces);
-    const refused = findings.flatMap(({ accepted, upTo }, i) =>
-      accepted ? [] : [`seed ${traces[i]!.seed}:\n${upTo.slice(-15).join('\n')}`],
-    );
+  let traces: Readonly<Record<WorldKind, readonly Trace[]>>;
+
+  it('worlds with broken connections, late commands, localHandOver and failovers that forget are behaviours of it', async () => {
+    traces = {
+      plain: await tracesOf('plain', 1, COUNTS.plain),
+      local: await tracesOf('local', 1, COUNTS.local),
+      failover: await tracesOf('failover', 1, COUNTS.failover),
+    };
+    const all = WORLDS.flatMap((kind) => traces[kind].map((trace) => ({ kind, trace })));
+    const findings = await checkTraces(all.map(({ trace }) => trace));
+    const refused = findings.flatMap(({ accepted, upTo }, i) => {
+      const { kind, trace } = all[i]!;
+      return accepted ? [] : [`${kind}, seed ${trace.seed}:\n${upTo.slice(-15).join('\n')}`];
+    });
     expect(refused.join('\n\n')).to.equal('');
-    // Events of every kind are among them.
-    const all = traces.flatMap(({ events }) => events);
-    const kinds = all.map((event) => (event.event === 'send' ? event.kind : event.event));
+  });
+
+  it('has seen events of every kind', () => {
+    const count = (of: readonly Trace[], kind: string): number =>
+      of.flatMap(({ events }) => events).filter((event) => (event.event === 'send' ? event.kind : event.event) === kind)
+        .length;
     for (const kind of ['acquire', 'release', 'renew', 'move', 'run', 'read', 'close', 'enter', 'leave', 'quit']) {
-      expect(kinds.filter((one) => one === kind).length, kind).to.be.at.least(20);
+      expect(count(traces.plain, kind), kind).to.be.at.least(20);
     }
+    expect(count(traces.failover, 'failover')).to.be.at.least(COUNTS.failover);
+    // Those who work before Redis knows are inside when their command is written.
+    const early = traces.local.flatMap(({ events }) =>
+      events.filter((event, i) => {
+        const before = events[i - 1];
+        return event.event === 'enter' && before?.event === 'send' && before.heir === event.owner;
+      }),
+    );
+    expect(early.length).to.be.at.least(COUNTS.local);
+  });
+
+  it('those with localHandOver are none of a specification without it', async () => {
+    const some = traces.local.slice(0, 12).map((trace) => ({ ...trace, local: false }));
+    const findings = await checkTraces(some);
+    expect(findings.filter(({ accepted }) => !accepted).length).to.be.at.least(6);
   });
 
   it('traces that cannot happen are refused, each at the event that is wrong', async () => {
-    const good = [twoProcesses(), worksUntil(1_000), gaveUp(true)];
+    const good = [twoProcesses(), worksUntil(1_000), gaveUp(true), passesOn(), passesOn({ after: 120 }), forgets()];
     const bad: Readonly<Record<string, readonly [Trace, RegExp]>> = {
       'a second owner gets the lock': [twoProcesses({ answer: ['yes', 1] }), /at \|-> 25, event \|-> "run"/],
       'the server tells another ttl': [twoProcesses({ answer: ['no', 900] }), /at \|-> 25, event \|-> "run"/],
@@ -115,6 +200,15 @@ describe('traces of the simulation, checked by TLC', function () {
       'a late release finds what is gone': [twoProcesses({ late: 'yes' }), /at \|-> 1500, event \|-> "run"/],
       'somebody works on after the deadline': [worksUntil(1_001), /at \|-> 1001, event \|-> "leave"/],
       'nobody undoes what a call has left': [gaveUp(false), /at \|-> 20000, event \|-> "end"/],
+      'a lock is passed on where it may not': [passesOn({ forbidden: true }), /at \|-> 20, event \|-> "enter"/],
+      'it is passed on long after Redis confirmed it': [passesOn({ after: 150 }), /at \|-> 160, event \|-> "enter"/],
+      'both work under it': [passesOn({ both: true }), /at \|-> 20, event \|-> "enter"/],
+      'its release names another thread': [passesOn({ releases: 'p0:1' }), /at \|-> 45, event \|-> "run"/],
+      'a successor has what nobody had': [forgets({ has: ['p1', 900] }), /at \|-> 100, event \|-> "failover"/],
+      'a successor has it for longer': [forgets({ has: ['p0', 906] }), /at \|-> 100, event \|-> "failover"/],
+      'a second owner, although it was not forgotten': [forgets({ has: ['p0', 905] }), /at \|-> 205, event \|-> "run"/],
+      'somebody works on who knows of the loss': [forgets({ deaf: true }), /at \|-> 311, event \|-> "leave"/],
+      'somebody renews what another one has': [forgets({ renews: true }), /at \|-> 305, event \|-> "run"/],
     };
     const findings = await checkTraces([...good, ...Object.values(bad).map(([trace]) => trace)]);
     for (const { accepted, upTo } of findings.slice(0, good.length)) expect(accepted, upTo.at(-1)).to.equal(true);
@@ -126,15 +220,15 @@ describe('traces of the simulation, checked by TLC', function () {
   });
 
   it('broken copies of lib leave traces that are refused', async () => {
-    const traces: Trace[] = [];
+    const broken: Trace[] = [];
     const names: string[] = [];
-    for (const [name, count] of Object.entries(NOTICED)) {
+    for (const [name, [kind, count]] of Object.entries(NOTICED)) {
       const mutation = MUTATIONS.find((one) => one.name === name)!;
-      const some = await tracesOf(1, count, mutation);
-      traces.push(...some);
+      const some = await tracesOf(kind, 1, count, mutation);
+      broken.push(...some);
       names.push(...some.map(() => name));
     }
-    const findings: readonly Finding[] = await checkTraces(traces);
+    const findings: readonly Finding[] = await checkTraces(broken);
     const refused = new Set(names.filter((_, i) => !findings[i]!.accepted));
     expect([...refused].sort()).to.deep.equal(Object.keys(NOTICED).sort());
   });

@@ -95,6 +95,8 @@ export class SimServer implements Served {
   readonly #loop: Loop;
   readonly #sessions = new Map<SimSocket, Session>();
   readonly #subscribers = new Map<string, Set<SimSocket>>();
+  /** Clients do not learn of its replicas, and do not wait for them. */
+  hidesReplicas = false;
   /** Told of each script before it runs. @returns what is told its reply */
   observe: ((call: ScriptCall) => ((reply: Reply) => void) | undefined) | undefined;
   /** Told when another one takes its place: what it had and may go on changing, and what its successor begins with. */
@@ -589,7 +591,7 @@ export class SimServer implements Served {
 
   #info(): string {
     const role = this.#master === undefined ? 'master' : 'slave';
-    const count = this.#master === undefined ? this.#replicas.length : 0;
+    const count = this.#master === undefined && !this.hidesReplicas ? this.#replicas.length : 0;
     return `redis_version:7.0.15\r\nloading:0\r\nrole:${role}\r\nconnected_slaves:${count}\r\n`;
   }
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { trace } from './trace';
+import { isWorld } from './worldKinds';
 
 /*
  * Writes the traces of some seeds, one JSON line for each: test/spec has TLC check them. Bundled and started by that.
@@ -8,6 +9,7 @@ const { values } = parseArgs({
   options: {
     first: { type: 'string', default: '1' },
     count: { type: 'string', default: '1' },
+    world: { type: 'string', default: 'plain' },
     /** Every step of each world, to stderr. */
     trace: { type: 'boolean', default: false },
   },
@@ -15,9 +17,11 @@ const { values } = parseArgs({
 
 async function main(): Promise<void> {
   const first = Number(values.first);
+  const { world } = values;
+  if (!isWorld(world)) throw new Error(`no such worlds: ${world}`);
   const note = values.trace ? (line: string): void => console.error(line) : undefined;
   for (let seed = first; seed < first + Number(values.count); seed++) {
-    process.stdout.write(`${JSON.stringify(await trace(seed, note))}\n`);
+    process.stdout.write(`${JSON.stringify(await trace(seed, world, note))}\n`);
   }
 }
 

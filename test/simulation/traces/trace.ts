@@ -1,18 +1,10 @@
 import { enter } from '../engine/install';
 import { Random } from '../engine/Random';
 import type { GivenProfile } from '../workload/clusterWorlds';
-import type { LockEvent } from '../workload/Events';
-import type { App } from '../workload/App';
+import type { App, AppSettings } from '../workload/App';
 import { pause } from '../workload/lockTasks';
 import { World } from '../workload/World';
-
-/** What a small world has noted. */
-export interface Trace {
-  readonly seed: number;
-  readonly events: readonly LockEvent[];
-  /** How long it lasted, in ms. */
-  readonly endedAt: number;
-}
+import type { Trace, WorldKind } from './worldKinds';
 
 /** The one lock of these worlds. */
 const NAME = 'lock0';
@@ -28,38 +20,67 @@ const SETTLE_MS = 15_000;
  * Runs a world that is small enough for TLC: two or three processes, each with one or two threads that keep their ids,
  * and one plain lock. Connections break, and what was written to them may arrive late.
  */
-export async function trace(seed: number, note?: (line: string) => void): Promise<Trace> {
-  const world = new World(seed, Infinity, note, profileOf(seed), true);
+export async function trace(seed: number, kind: WorldKind, note?: (line: string) => void): Promise<Trace> {
+  const world = new World(seed, Infinity, note, profileOf(seed, kind), true);
   const { loop, random, oracle } = world;
   try {
     let busy = 0;
     const tickets: string[] = [];
-    const mood = random.of(MOODS);
+    const mood = kind === 'plain' ? random.of(MOODS) : random.of(['any', 'patient', 'patient'] as const);
     for (let i = 0; i < world.profile.apps; i++) {
       world.start(false, (app) => {
         for (let thread = 1; thread <= world.profile.tasks; thread++) {
           busy++;
-          void work(world, app, thread, mood, tickets).then(
+          void work(world, kind, app, thread, mood, tickets).then(
             () => busy--,
             (error: unknown) => oracle.violate(String(error)),
           );
         }
       });
     }
-    const breaks = random.below(5);
+    if (kind === 'failover') failOvers(world);
+    // The patient do not break the relays of each other.
+    const breaks = kind === 'plain' ? random.below(5) : random.of([0, 0, 1, 2]);
     for (let i = 0; i < breaks; i++) loop.after(random.between(10, 4_000), () => breakOne(world));
     await loop.run(() => false, 10);
     await loop.run(() => busy === 0, 120_000);
     await loop.run(() => false, loop.now + SETTLE_MS);
-    return { seed, events: world.events!.events, endedAt: Math.ceil(loop.now) };
+    const { localHandOver = false } = world.profile.settings;
+    return { seed, events: world.events!.events, local: localHandOver, endedAt: Math.ceil(loop.now) };
   } finally {
     enter(undefined);
   }
 }
 
 /** What these worlds have in common; the seed decides the rest. */
-function profileOf(seed: number): GivenProfile {
+function profileOf(seed: number, kind: WorldKind): GivenProfile {
   const random = new Random(seed + 2 ** 47);
+  const profile = plainProfileOf(random);
+  switch (kind) {
+    case 'plain':
+      return profile;
+    case 'local':
+      return {
+        ...profile,
+        apps: 1 + random.below(2),
+        tasks: 2 + random.below(3),
+        latencyMs: random.of([0.5, 2, 5]),
+        settings: { ...profile.settings, maxHandOvers: 64, localHandOver: true },
+      };
+    case 'failover':
+    default:
+      return {
+        ...profile,
+        replicas: 1,
+        settings: {
+          ...profile.settings,
+          localHandOver: random.chance(30),
+        },
+      };
+  }
+}
+
+function plainProfileOf(random: Random): GivenProfile & { readonly settings: AppSettings } {
   return {
     servers: 1,
     replicas: 0,
@@ -80,19 +101,27 @@ function profileOf(seed: number): GivenProfile {
 }
 
 /** @param tickets - of holds that nobody has taken up: one at most */
-async function work(world: World, app: App, threadId: number, mood: Mood, tickets: string[]): Promise<void> {
+async function work(
+  world: World,
+  kind: WorldKind,
+  app: App,
+  threadId: number,
+  mood: Mood,
+  tickets: string[],
+): Promise<void> {
   const { random } = world;
   const lock = app.clients[0]!.getLock(NAME);
   const owner = `${app.clients[0]!.getId()}:${threadId}`;
   const events = world.events!;
-  for (let i = 0; i < CALLS; i++) {
+  const briefly = world.profile.settings.localHandOver === true && random.chance(85);
+  for (let i = 0; i < (briefly ? 3 * CALLS : CALLS); i++) {
     await pause(random.of([0, random.between(1, 50), mood === 'patient' ? 0 : random.between(50, 600)]));
     const ticket = random.chance(70) ? tickets.pop() : undefined;
     if (ticket !== undefined) await takeUp(world, app, ticket);
     const leases = [
       -1,
       -1,
-      random.between(50, 400),
+      kind === 'plain' ? random.between(50, 400) : random.between(600, 1_200),
       2_000,
       20_000,
       ...(mood === 'impatient' ? [20_000, 20_000, 20_000] : []),
@@ -116,7 +145,10 @@ async function work(world: World, app: App, threadId: number, mood: Mood, ticket
       if (!hold.isHeld) continue;
       const leaves = events.enters(owner, NAME);
       hold.signal.addEventListener('abort', leaves);
-      const workMs = random.of([random.around(5), random.around(100), random.around(1_500), random.around(1_500)]);
+      const long = [random.around(100), random.around(1_500), random.around(1_500)];
+      // What is passed on before Redis knows was confirmed a moment ago.
+      const brief = [random.around(1), random.around(2), random.around(200)];
+      const workMs = random.of([random.around(5), ...(briefly ? brief : long)]);
       await pause(workMs / 2);
       if (random.chance(25)) await reenter(world, app, threadId);
       await pause(workMs / 2);
@@ -155,6 +187,24 @@ async function reenter({ random, events }: World, app: App, threadId: number): P
   } catch {
     // The lock was lost, or the connection: the outer one learns of that as well.
     events!.quits(`${app.clients[0]!.getId()}:${threadId}`, NAME);
+  }
+}
+
+/** The master dies once or twice. Its replica has got nothing for a while before. */
+function failOvers({ random, loop, nodes, events }: World): void {
+  const server = nodes[0]!;
+  // WAIT is not in the specification.
+  server.hidesReplicas = true;
+  const { replaced } = server;
+  server.replaced = (former, got, lost) => {
+    replaced?.(former, got, lost);
+    events!.failsOver(got, NAME);
+  };
+  for (let i = 1 + random.below(2); i > 0; i--) {
+    const at = random.between(100, 4_000);
+    const deafMs = random.around(300);
+    loop.after(at, () => server.stall(deafMs));
+    loop.after(at + deafMs, () => server.failOver(random.between(50, 1_500)));
   }
 }
 

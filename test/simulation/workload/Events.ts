@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Reply, Status } from '../../../lib/testing/store/replies';
+import type { Store } from '../../../lib/testing/store/Store';
 import { EPOCH, type Loop } from '../engine/Loop';
 import { ReplyParser } from '../java/ReplyParser';
 import { RequestParser } from '../net/resp';
@@ -26,6 +27,8 @@ export type LockEvent =
   | { at: number; event: 'run'; id: number; result: 'yes' | 'no' | 'gone' | 'kept'; n: number }
   | { at: number; event: 'read'; id: number }
   | { at: number; event: 'close'; link: number; process: string }
+  /** The successor of a server that has died begins with that. */
+  | { at: number; event: 'failover'; owner: string | undefined; holds: number; ttl: number }
   /** `quit`: a call has ended without the lock. */
   | { at: number; event: 'enter' | 'leave' | 'quit'; owner: string; lock: string };
 
@@ -90,6 +93,13 @@ export class Events {
   /** A call has ended without the lock. */
   quits(owner: string, lock: string): void {
     this.#events.push({ at: this.#now, event: 'quit', owner, lock });
+  }
+
+  /** Another server takes the place of one that has died. @param got - what it begins with */
+  failsOver(got: Store, lock: string): void {
+    const [hold] = got.hash(lock) ?? [];
+    const ttl = hold === undefined ? 0 : got.ttl(lock);
+    this.#events.push({ at: this.#now, event: 'failover', owner: hold?.[0], holds: Number(hold?.[1] ?? 0), ttl });
   }
 
   /** A server is about to run a script. @returns what is told the reply */

@@ -61,7 +61,7 @@ export async function check(
     }
     for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
     fs.writeFileSync(path.join(folder, 'model.cfg'), config);
-    const java = [`-Xmx${HEAP}m`, '-Xss16m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=4', '-cp', JAR, 'tlc2.TLC'];
+    const java = [`-Xmx${HEAP}m`, '-Xss16m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', JAR, 'tlc2.TLC'];
     const tlc = ['-workers', '1', '-metadir', path.join(folder, 'states'), '-config', 'model.cfg', `${module}.tla`];
     const options = { cwd: folder, maxBuffer: 256 * 1024 * 1024 };
     // TLC ends with a code of its own for each kind of violation.

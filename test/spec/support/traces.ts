@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { bundle, type Mutation } from '../../simulation/bundle';
-import type { Trace } from '../../simulation/traces/trace';
+import { type Trace, type WorldKind, WORLDS } from '../../simulation/traces/worldKinds';
 import type { LockEvent } from '../../simulation/workload/Events';
 import { check, SPEC } from './tlc';
 
-export type { Trace };
+export { type Trace, type WorldKind, WORLDS };
 
 const PROGRAM = path.resolve(__dirname, '..', '..', 'simulation', 'traces', 'main.ts');
 /** The largest thread id that a caller gives. */
@@ -14,10 +14,10 @@ const LARGEST_GIVEN = 2 ** 32;
 const LARGEST_OUTPUT = 256 * 1024 * 1024;
 
 /** Runs the worlds of some seeds. @param mutation - how lib is broken; default: it is as it is */
-export async function tracesOf(first: number, count: number, mutation?: Mutation): Promise<Trace[]> {
+export async function tracesOf(world: WorldKind, first: number, count: number, mutation?: Mutation): Promise<Trace[]> {
   const file = await bundle(mutation, PROGRAM);
   try {
-    const args = [file, '--first', String(first), '--count', String(count)];
+    const args = [file, '--world', world, '--first', String(first), '--count', String(count)];
     const { stdout, stderr, status } = spawnSync(process.execPath, args, {
       encoding: 'utf8',
       maxBuffer: LARGEST_OUTPUT,
@@ -44,7 +44,13 @@ export async function checkTraces(traces: readonly Trace[]): Promise<Finding[]> 
   const config = fs.readFileSync(path.join(SPEC, 'Trace.cfg'), 'utf8');
   const threads = new Map<string, string>();
   const told = traces.map((trace) => translate(trace, threads));
-  const { output } = await check('Trace', config, { 'TraceData.tla': dataModule(told, threads) });
+  const { output } = await check('Trace', config, {
+    'TraceData.tla': dataModule(
+      told,
+      traces.map(({ local }) => local),
+      threads,
+    ),
+  });
   const reached = new Map<number, number>();
   for (const [, trace, at] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g)) {
     reached.set(Number(trace), Math.max(Number(at), reached.get(Number(trace)) ?? 0));
@@ -115,6 +121,12 @@ function translate({ events, endedAt }: Trace, threads: Map<string, string>): st
         if (used.has(event.link)) told.push(record({ at, event: 'close', process: event.process }));
         closed.add(event.link);
         break;
+      case 'failover': {
+        const { owner, holds, ttl } = event;
+        const name = owner === undefined ? 'nobody' : nameOf(owner)!;
+        told.push(record({ at, event: 'failover', owner: name, holds, ttl }));
+        break;
+      }
       case 'enter':
       case 'leave':
       case 'quit': {
@@ -145,7 +157,11 @@ function record(fields: Readonly<Record<string, string | number | boolean>>): st
     .join(', ')}]`;
 }
 
-function dataModule(traces: readonly (readonly string[])[], threads: ReadonlyMap<string, string>): string {
+function dataModule(
+  traces: readonly (readonly string[])[],
+  local: readonly boolean[],
+  threads: ReadonlyMap<string, string>,
+): string {
   const names = [...threads.keys()].sort();
   const cases = names.map((name) => `t = ${JSON.stringify(name)} -> ${JSON.stringify(threads.get(name))}`);
   return [
@@ -153,31 +169,40 @@ function dataModule(traces: readonly (readonly string[])[], threads: ReadonlyMap
     'EXTENDS Sequences',
     `ThreadsOfTraces == {${names.map((name) => JSON.stringify(name)).join(', ')}}`,
     `ProcessOfThread == [t \\in ThreadsOfTraces |-> CASE ${cases.join(' [] ')}]`,
+    `Local == <<${local.map((one) => String(one).toUpperCase()).join(', ')}>>`,
     `Traces == <<\n${traces.map((events) => `<<\n  ${events.join(',\n  ')}>>`).join(',\n')}\n>>`,
     '====',
     '',
   ].join('\n');
 }
 
-/** Makes a trace by hand: of one thread in each process. */
+/** Makes a trace by hand. Threads are called by their process (`p0`) and a number: the first one by its process alone. */
 export class Written {
   readonly events: LockEvent[] = [];
+  readonly #local: boolean;
   #ids = 0;
   readonly #links = new Map<string, number>();
   #link = 0;
 
+  /** @param local - whether locks are passed on before Redis knows */
+  constructor(local = false) {
+    this.#local = local;
+  }
+
   /** @returns the number of the command */
   send(
     at: number,
-    process: string,
-    kind: 'acquire' | 'release' | 'renew',
-    { lease = 0, count = 0 }: { lease?: number; count?: number } = {},
+    thread: string,
+    kind: 'acquire' | 'release' | 'renew' | 'move',
+    { lease = 0, count = 0, heir }: { lease?: number; count?: number; heir?: string } = {},
   ): number {
+    const [process = ''] = thread.split(':');
+    const command = { id: this.#ids++, kind, lock: 'x', owner: ownerOf(thread), count, lease };
     const link = this.#links.get(process) ?? ++this.#link;
     this.#links.set(process, link);
-    const id = this.#ids++;
-    this.events.push({ at, event: 'send', link, process, id, kind, lock: 'x', owner: `${process}:1`, count, lease });
-    return id;
+    const to = heir === undefined ? {} : { heir: ownerOf(heir) };
+    this.events.push({ at, event: 'send', link, process, ...command, ...to });
+    return command.id;
   }
 
   run(at: number, id: number, result: 'yes' | 'no' | 'gone' | 'kept', n = 1): this {
@@ -197,12 +222,23 @@ export class Written {
     return this;
   }
 
-  tell(at: number, event: 'enter' | 'leave' | 'quit', process: string): this {
-    this.events.push({ at, event, owner: `${process}:1`, lock: 'x' });
+  /** Another server takes the place of the one that has died. @param thread - who has the lock then */
+  failOver(at: number, thread?: string, ttl = 0): this {
+    const [owner, holds] = thread === undefined ? [undefined, 0] : [ownerOf(thread), 1];
+    this.events.push({ at, event: 'failover', owner, holds, ttl });
+    return this;
+  }
+
+  tell(at: number, event: 'enter' | 'leave' | 'quit', thread: string): this {
+    this.events.push({ at, event, owner: ownerOf(thread), lock: 'x' });
     return this;
   }
 
   end(endedAt: number): Trace {
-    return { seed: 0, events: this.events, endedAt };
+    return { seed: 0, events: this.events, local: this.#local, endedAt };
   }
+}
+
+function ownerOf(thread: string): string {
+  return thread.includes(':') ? thread : `${thread}:1`;
 }
