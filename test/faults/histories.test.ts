@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { projectRoot } from '../../tools/buildOutput';
 import { describePorcupine, type PorcupineJudge, porcupineJudge, testPorcupine } from '../histories/porcupine';
 import { describeVerdict } from '../histories/report';
 import { type RunResult, runHistory } from '../histories/runHistory';
@@ -48,6 +53,25 @@ describe('a history of several processes under faults', function () {
     expect({ findings, unknown }, text).to.deep.equal({ findings: [], unknown: [] });
     expect(calls).to.equal(result.operations);
     expect(operations).to.be.greaterThan(0);
+  });
+
+  it('without the module porcupine is skipped with its reason, and the command does not fail', async function () {
+    if ('reason' in porcupine) return skip(this, porcupine.reason);
+    const empty = fs.mkdtempSync(path.join(os.tmpdir(), 'ioredisson-no-module-'));
+    try {
+      const env = { ...process.env, GOPROXY: 'off', GOMODCACHE: empty, GOFLAGS: '-modcacherw' };
+      const args = [
+        path.join(projectRoot, 'tools/bootstrap.cjs'),
+        'ts',
+        'test/histories/main.ts',
+        '--judge',
+        'porcupine',
+      ];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: projectRoot, env });
+      expect(stdout).to.match(/^skipped: porcupine: porcupine could not be had: .*GOPROXY=off/);
+    } finally {
+      fs.rmSync(empty, { recursive: true });
+    }
   });
 
   it('histories made by hand: porcupine refuses each that is wrong, and accepts those that are right', async function () {
