@@ -547,7 +547,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a failed release is not tried again',
-    within: 10,
+    within: 40,
     profile: { javaApps: 0, kinds: ['lock'], synchronizers: 0, multis: 0, faults: ['disk'], settings: LONG_LEASES },
     edits: [
       {
@@ -606,7 +606,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a failed release beside Java is not tried again',
-    within: 40,
+    within: 200,
     profile: { ...BESIDE_JAVA, kinds: ['read', 'write'], faults: ['disk'] },
     edits: [
       {
