@@ -606,7 +606,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   },
   {
     name: 'a failed release beside Java is not tried again',
-    within: 200,
+    within: 100,
     profile: { ...BESIDE_JAVA, kinds: ['read', 'write'], faults: ['disk'] },
     edits: [
       {
