@@ -607,7 +607,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a failed release beside Java is not tried again',
     within: 100,
-    profile: { ...BESIDE_JAVA, kinds: ['read', 'write'], faults: ['disk'] },
+    profile: { ...BESIDE_JAVA, kinds: ['write'], faults: ['disk'] },
     edits: [
       {
         file: 'locks/core/LockEngine.ts',
