@@ -159,11 +159,11 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
       const taken = await semaphore.acquire();
       let ran = 0;
       const work = (): number => (ran += 1);
-      const error = await rejection(semaphore.withPermits(1, work, { waitTime: 50 }));
+      const error = await rejection(semaphore.withPermits(1, work, { waitTime: 500 }));
       expect(error).to.be.instanceOf(LockTimeoutError);
-      expect(error).to.include({ reason: 'held', waitTime: 50 });
+      expect(error).to.include({ reason: 'held', waitTime: 500 });
       expect(error.message).to.match(
-        /^1 permit of semaphore '.*' was not acquired within 50 ms: too few are free\. Others have/,
+        /^1 permit of semaphore '.*' was not acquired within 500 ms: too few are free\. Others have/,
       );
       expect(await rejection(semaphore.withPermits(1, work, { waitTime: -1 }))).to.be.instanceOf(LockTimeoutError);
       const aborting = new AbortController();
