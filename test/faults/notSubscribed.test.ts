@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import { LockTimeoutError, type Redisson, SubscriptionTimeoutError } from '../../lib';
-import { monitor, monotonicNow, sleep, uniqueName } from '../support';
+import { monitor, monotonicNow, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import { client, gone, listening, LONG_LEASE_MS, openScene, type Scene, SOON_MS, within } from './scene';
 
 /** Reconnects that are spoilt: far more than a test sees. */
@@ -117,9 +117,15 @@ describe('a client that cannot subscribe (A7)', function () {
       semaphore.tryAcquire(1, 30_000, undefined, { signal }).catch(() => undefined),
     );
     await sleep(1_500);
+    const seen = trackClient(await monitor(scene.url, ({ name: command }) => command.startsWith('eval')));
+    const countOf = async (one: string): Promise<number> =>
+      (await seen.commands()).filter(({ args }) => args.join(' ').includes(one)).length;
     const [ofLine, ofShared] = await attempts(3_000, name, shared);
-    expect(ofLine, 'line').to.be.within(1, 10);
-    expect(ofLine! + ofShared!, 'both').to.be.within(10, 80);
+    expect(ofLine, 'line').to.be.at.most(10);
+    expect(ofLine! + ofShared!, 'both').to.be.at.most(80);
+    // And they do look on, however long it takes two thousand callers on a busy machine.
+    const look = async (): Promise<boolean> => (await countOf(name)) >= 1 && (await countOf(shared)) >= 9;
+    await sleepUntil(look, { timeout: 20_000, interval: 100, message: 'one of the line and a few shared ones look' });
     ended.abort();
     await Promise.all([...line, ...contenders]);
     await held.unlock();

@@ -85,7 +85,8 @@ export class SceneProcess {
 
   #answerTo(id: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const ended = (): void => reject(new Error('the process has ended'));
+      const ended = (code: number | null, signal: NodeJS.Signals | null): void =>
+        reject(new Error(`the process ${this.pid} has ended before it answered ${id}: ${signal ?? code}`));
       this.#child.once('exit', ended);
       this.#open.set(id, ({ value, error }) => {
         this.#child.off('exit', ended);
