@@ -18,6 +18,11 @@ export class DeadlineHeap<T extends Due> {
     return this.#all.length;
   }
 
+  /** All of them, in no order. */
+  get all(): readonly T[] {
+    return this.#all;
+  }
+
   /** The one whose deadline comes first. */
   get first(): T | undefined {
     return this.#all[0];

@@ -3,6 +3,7 @@ import type { ObjectKind } from '../api';
 import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Origin, type Scope } from '../thread/threadScope';
+import type { Due } from '../util/DeadlineHeap';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
@@ -87,7 +88,7 @@ export type OwnershipIdentity = Renewable & Pick<Ownership, 'key' | 'name' | 'ki
  *
  * States: idle (no holds) -> acquiring -> held (1..n holds) -> idle; held -> lost (removed from the table).
  */
-export class Ownership implements Renewable {
+export class Ownership implements Charge, Due {
   /** Its key in the table: {@link ownershipKey}. */
   readonly key: string;
   /** The lock's name as the user gave it. */
@@ -121,6 +122,10 @@ export class Ownership implements Renewable {
    * and it counts as one that releases.
    */
   passing: Passing | undefined;
+  renewalMs = 0;
+  failure: Error | undefined;
+  renewing = false;
+  heapIndex = -1;
   /** The number of rollbacks under way. The table keeps this ownership until they have ended. */
   rollbacks = 0;
   #idle: DeferredPromise<void> | undefined;
@@ -342,6 +347,17 @@ export interface Renewal {
   renew(batch: readonly Renewable[], leaseMs: number): Promise<readonly Renewed[]>;
   /** Two ownerships may share a batch if this is equal: the slot on a cluster; otherwise the same for all. */
   batchOf(one: Renewable): string | number;
+}
+
+/** What is renewed, and where that stands. The one who renews keeps it here, not in a table of its own. */
+export interface Charge extends Renewable {
+  readonly renewal: Renewal;
+  /** The lease that its renewals set, in ms; 0: it is not renewed. */
+  renewalMs: number;
+  /** Why its last renewal failed, if it did; it is then retried before the next regular one. */
+  failure: Error | undefined;
+  /** Whether a renewal of it is under way. */
+  renewing: boolean;
 }
 
 const NOBODY: readonly Ownership[] = [];

@@ -3,6 +3,7 @@ import { lostChannel } from '../util/channels';
 import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
+import { ChurnedMap } from '../util/ChurnedMap';
 import { Listeners } from '../util/listeners';
 import { runOutside } from '../util/outside';
 import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
@@ -49,7 +50,7 @@ export interface Ending<R> {
  * deadline.
  */
 export class OwnershipTable {
-  readonly #ownerships = new Map<string, Ownership>();
+  readonly #ownerships = new ChurnedMap<string, Ownership>();
   /** For each group and owner. */
   readonly #values = new Map<string, OwnedValues>();
   readonly #listeners = new Listeners<LockLost>('An onLockLost listener');
@@ -435,11 +436,9 @@ export function stallFailure(maxStallMs: number): Error {
   return Object.assign(new Error(text), { code: STALLED });
 }
 
-/**
- * The loss of an ownership whose deadline has passed.
- * @param failure - of its last renewal
- */
-export function lossOf(ownership: Ownership, failure: Error | undefined): Loss {
+/** The loss of an ownership whose deadline has passed. */
+export function lossOf(ownership: Ownership): Loss {
+  const { failure } = ownership;
   const options = { cause: failure };
   if (ownership.holds.some(({ expires }) => expires === 'dropped')) {
     return { ownership, why: 'its object was dropped without a release, so it was renewed no longer' };

@@ -1,11 +1,11 @@
 import { Alarm } from '../util/Alarm';
 import { tellRenewal } from '../util/channels';
-import { DeadlineHeap, type Due } from '../util/DeadlineHeap';
+import { DeadlineHeap } from '../util/DeadlineHeap';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { afterCallers, laterTurn, settledWithin } from '../util/timing';
 import { type Loss, lossOf, type OwnershipTable } from './OwnershipTable';
-import { confirmedUntil, type Ownership, type Renewable, type Renewal, type Renewed } from './Ownership';
+import { type Charge, confirmedUntil, type Ownership, type Renewal, type Renewed } from './Ownership';
 import type { RenewalThread } from './RenewalThread';
 
 /** Renewals per watchdog time-out (as in Redisson). */
@@ -24,23 +24,6 @@ const CHECK_PAUSE_MS = 1_000;
 export const OVERDUE_PART = 0.6;
 const FOUND_GONE = 'the renewal found it gone';
 
-/** An ownership with holds, as the watchdog sees it. */
-class Watched implements Charge, Due {
-  readonly target: Ownership;
-  watchdogMs = 0;
-  failure: Error | undefined;
-  renewing = false;
-  heapIndex = -1;
-
-  constructor(ownership: Ownership) {
-    this.target = ownership;
-  }
-
-  get deadline(): number {
-    return this.target.deadline;
-  }
-}
-
 /**
  * The watchdog: one unref'd timer for all locks of a client. It renews locks without a lease in batches, three times
  * per watchdog time-out, and reports a loss as soon as the deadline of an ownership has passed.
@@ -56,11 +39,11 @@ export class Watchdog {
   readonly #table: OwnershipTable;
   readonly #batchSize: number;
   readonly #clientId: string;
-  readonly #watched = new Map<Ownership, Watched>();
-  readonly #renewals: Renewals<Watched>;
-  readonly #deadlines = new DeadlineHeap<Watched>();
+  readonly #renewals: Renewals<Ownership>;
+  /** All ownerships with holds. */
+  readonly #deadlines = new DeadlineHeap<Ownership>();
   /** Ownerships that Redis may have lost, and when they are checked. */
-  readonly #doubted = new Set<Watched>();
+  readonly #doubted = new Set<Ownership>();
   #checkAt = Infinity;
   #checkedAt = -Infinity;
   readonly #alarm = new Alarm(() => this.#due());
@@ -83,7 +66,8 @@ export class Watchdog {
     this.#clientId = clientId;
     this.#renewals = new Renewals({
       batchSize,
-      wanted: (one) => !this.#renewedElsewhere(one) && this.giveUpUsed(one.target),
+      all: () => this.#deadlines.all,
+      wanted: (one) => !this.#renewedElsewhere(one) && this.giveUpUsed(one),
       send: (batch, watchdogMs) => this.#renewBatch(batch, watchdogMs),
       rearm: () => this.#rearm(),
     });
@@ -110,7 +94,7 @@ export class Watchdog {
    * @param soon - at once in any case: Redis has told so. @default false
    */
   readonly check = (concerns: (key: string) => boolean, soon = false): void => {
-    for (const one of this.#watched.values()) if (concerns(one.target.rawName)) this.#doubted.add(one);
+    for (const one of this.#deadlines.all) if (concerns(one.rawName)) this.#doubted.add(one);
     this.#checkBy(soon ? 0 : this.#checkedAt + CHECK_PAUSE_MS);
   };
 
@@ -127,7 +111,7 @@ export class Watchdog {
     this.#checkAt = Infinity;
     this.#checkedAt = performance.now();
     // What is passed on is looked at by the command that tells Redis.
-    const isHeld = ({ target }: Watched): boolean => target.holds.length > 0 && target.passing === undefined;
+    const isHeld = ({ holds, passing }: Ownership): boolean => holds.length > 0 && passing === undefined;
     void inPortions(doubted, this.#batchSize, isHeld, async (batch) => {
       try {
         await this.#ask(batch, 0, 'a check after the connection was lost, or a failover, found it gone');
@@ -141,31 +125,24 @@ export class Watchdog {
 
   /** The thread could not renew some ownerships: they are renewed here. */
   failedInThread(ownerships: readonly Ownership[], failure: Error): void {
-    const failed = ownerships.flatMap((ownership) => this.#watched.get(ownership) ?? []);
-    this.#renewals.failed(failed, failure, 0);
+    this.#renewals.failed(ownerships, failure, 0);
   }
 
   #changed(ownership: Ownership): void {
     this.thread?.changed(ownership);
-    let one = this.#watched.get(ownership);
-    if (one === undefined) {
-      this.#watched.set(ownership, (one = new Watched(ownership)));
-      this.onNew?.(ownership);
-    }
-    this.#deadlines.place(one);
-    const dueAt = Math.min(ownership.deadline, this.#renewals.place(one, ownership.watchdogMs));
+    if (ownership.heapIndex < 0) this.onNew?.(ownership);
+    this.#deadlines.place(ownership);
+    const dueAt = Math.min(ownership.deadline, this.#renewals.place(ownership, ownership.watchdogMs));
     if (dueAt < this.#dueAt) this.#arm(dueAt);
   }
 
   #ended(ownership: Ownership): void {
     this.thread?.ended(ownership);
-    const one = this.#watched.get(ownership);
-    if (one === undefined) return;
-    this.#watched.delete(ownership);
-    this.#deadlines.delete(one);
-    this.#doubted.delete(one);
-    this.#renewals.place(one, 0);
-    if (this.#watched.size === 0) this.#arm(Infinity);
+    this.#deadlines.delete(ownership);
+    this.#doubted.delete(ownership);
+    this.#renewals.place(ownership, 0);
+    ownership.failure = undefined;
+    if (this.#deadlines.size === 0) this.#arm(Infinity);
   }
 
   /**
@@ -197,7 +174,7 @@ export class Watchdog {
   }
 
   #rearm(): void {
-    if (this.#watched.size === 0) return this.#arm(Infinity);
+    if (this.#deadlines.size === 0) return this.#arm(Infinity);
     this.#arm(Math.min(this.#checkAt, this.#deadlines.first?.deadline ?? Infinity, this.#renewals.nextAt));
   }
 
@@ -208,16 +185,16 @@ export class Watchdog {
     const losses: Loss[] = [];
     for (; one !== undefined && one.deadline <= now; one = this.#deadlines.first) {
       this.#deadlines.delete(one);
-      if (this.#table.isCovered(one.target, now)) this.#deadlines.place(one);
-      else losses.push(lossOf(one.target, one.failure));
+      if (this.#table.isCovered(one, now)) this.#deadlines.place(one);
+      else losses.push(lossOf(one));
     }
     this.#table.lose(losses);
   }
 
   /** Whether the watchdog thread renews it, and is not late. */
-  #renewedElsewhere({ target, failure, deadline }: Watched): boolean {
-    if (this.thread === undefined || failure !== undefined || target.maxStallMs === 0) return false;
-    return deadline - performance.now() > target.watchdogMs * OVERDUE_PART;
+  #renewedElsewhere({ failure, deadline, maxStallMs, watchdogMs }: Ownership): boolean {
+    if (this.thread === undefined || failure !== undefined || maxStallMs === 0) return false;
+    return deadline - performance.now() > watchdogMs * OVERDUE_PART;
   }
 
   /** Gives up the holds whose renewals are used up. @returns whether there is a hold left to renew */
@@ -231,12 +208,12 @@ export class Watchdog {
     return ownership.watchdogMs > 0;
   }
 
-  async #renewBatch(batch: readonly Watched[], watchdogMs: number): Promise<void> {
+  async #renewBatch(batch: readonly Ownership[], watchdogMs: number): Promise<void> {
     const sentAt = performance.now();
     let failure: Error | undefined;
     try {
       await this.#ask(batch, watchdogMs, FOUND_GONE);
-      for (const { target } of batch) this.thread?.changed(target);
+      for (const one of batch) this.thread?.changed(one);
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
       throw failure;
@@ -250,11 +227,10 @@ export class Watchdog {
    * @param leaseMs - 0: a check
    * @param why - what is gone is lost
    */
-  async #ask(batch: readonly Watched[], leaseMs: number, why: string): Promise<void> {
+  async #ask(batch: readonly Ownership[], leaseMs: number, why: string): Promise<void> {
     const sentAt = performance.now();
-    const asked = batch.map(({ target }) => target);
-    const alive = await asked[0]!.renewal.renew(asked, leaseMs);
-    this.answered(asked, alive, sentAt, leaseMs, why);
+    const alive = await batch[0]!.renewal.renew(batch, leaseMs);
+    this.answered(batch, alive, sentAt, leaseMs, why);
   }
 
   /**
@@ -283,35 +259,26 @@ export class Watchdog {
   }
 
   #renewed(ownership: Ownership, sentAt: number, deadline: number): void {
-    const one = this.#watched.get(ownership)!;
-    one.failure = undefined;
+    ownership.failure = undefined;
     // Otherwise the last hold without a lease was released meanwhile, and that release set a shorter lease after this
     // renewal.
     if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {
       ownership.deadline = deadline;
-      this.#deadlines.place(one);
+      this.#deadlines.place(ownership);
     }
     for (const hold of ownership.holds) if (hold.since <= sentAt) hold.renewals++;
   }
 }
 
-/** One entry of {@link Renewals}: what is renewed, and where it stands. */
-export interface Charge {
-  readonly target: Renewable & { readonly renewal: Renewal };
-  /** The lease that its renewals set, in ms; 0: it is not renewed. */
-  watchdogMs: number;
-  /** Why its last renewal failed, if it did; it is then retried before the next regular one. */
-  failure: Error | undefined;
-  /** Whether a renewal of it is under way. */
-  renewing: boolean;
-}
-
 /** Charges with the same watchdog time-out, renewed together. */
 interface Schedule<T> {
-  readonly charges: Set<T>;
+  /** How many there are. Which is not kept: they enter and leave with each lock, see `ChurnedMap`. */
+  charges: number;
   /** Monotonic time of the next renewal; not used while the schedule is empty. */
   nextAt: number;
-  /** Monotonic time at which failed ones are retried; `Infinity` while there are none, or while a retry is under way. */
+  /** Those whose last renewal failed. */
+  readonly failed: Set<T>;
+  /** Monotonic time at which {@link failed} ones are retried; `Infinity` while there are none, or while a retry is under way. */
   retryAt: number;
 }
 
@@ -319,6 +286,8 @@ interface Schedule<T> {
 export interface Renewer<T> {
   /** The most ownerships of one renewal command (`lockWatchdogBatchSize`). */
   readonly batchSize: number;
+  /** All charges. */
+  all(): Iterable<T>;
   /** Whether to renew one now; asked again just before it is sent. */
   wanted(charge: T): boolean;
   /** Sends one command. It rejects if the batch is to be retried. */
@@ -343,30 +312,33 @@ export class Renewals<T extends Charge> {
   get nextAt(): number {
     let at = Infinity;
     for (const { charges, nextAt, retryAt } of this.#schedules.values()) {
-      if (charges.size > 0) at = Math.min(at, nextAt, retryAt);
+      if (charges > 0) at = Math.min(at, nextAt, retryAt);
     }
     return at;
   }
 
   /** Renews it every third of this time; 0: not any more. @returns monotonic time of its next regular renewal */
   place(charge: T, watchdogMs: number): number {
-    if (charge.watchdogMs !== watchdogMs) {
-      this.#schedules.get(charge.watchdogMs)?.charges.delete(charge);
-      charge.watchdogMs = watchdogMs;
-    }
-    if (watchdogMs === 0) return Infinity;
+    if (charge.renewalMs !== watchdogMs) this.#move(charge, watchdogMs);
+    return this.#schedules.get(watchdogMs)?.nextAt ?? Infinity;
+  }
+
+  #move(charge: T, watchdogMs: number): void {
+    const before = this.#schedules.get(charge.renewalMs);
+    if (before !== undefined && --before.charges === 0) before.failed.clear();
+    charge.renewalMs = watchdogMs;
+    if (watchdogMs === 0) return;
     let schedule = this.#schedules.get(watchdogMs);
     if (schedule === undefined) {
-      schedule = { charges: new Set(), nextAt: 0, retryAt: Infinity };
+      schedule = { charges: 0, nextAt: 0, failed: new Set(), retryAt: Infinity };
       this.#schedules.set(watchdogMs, schedule);
     }
     // The first one starts the schedule; an empty schedule stays idle.
-    if (schedule.charges.size === 0) {
+    if (schedule.charges === 0) {
       schedule.nextAt = performance.now() + watchdogMs / RENEWALS_PER_TIMEOUT;
       schedule.retryAt = Infinity;
     }
-    schedule.charges.add(charge);
-    return schedule.nextAt;
+    schedule.charges++;
   }
 
   /** Renews all as soon as possible, and not when it is their time. */
@@ -378,10 +350,11 @@ export class Renewals<T extends Charge> {
   /** Their renewal failed: they are retried after the usual pause, or after this one, in ms. */
   failed(charges: readonly T[], failure: Error, pauseMs?: number): void {
     for (const charge of charges) {
-      charge.failure = failure;
-      const schedule = this.#schedules.get(charge.watchdogMs);
+      const schedule = this.#schedules.get(charge.renewalMs);
       if (schedule === undefined) continue;
-      const at = performance.now() + (pauseMs ?? retryPause(charge.watchdogMs));
+      charge.failure = failure;
+      schedule.failed.add(charge);
+      const at = performance.now() + (pauseMs ?? retryPause(charge.renewalMs));
       schedule.retryAt = Math.min(schedule.retryAt, at);
     }
     this.#renewer.rearm();
@@ -391,11 +364,15 @@ export class Renewals<T extends Charge> {
   run(now: number): void {
     for (const [watchdogMs, schedule] of this.#schedules) {
       const { charges, nextAt, retryAt } = schedule;
-      if (charges.size === 0 || (nextAt > now && retryAt > now)) continue;
-      const all = [...charges];
+      if (charges === 0 || (nextAt > now && retryAt > now)) continue;
+      let due = [...schedule.failed].filter(({ failure }) => failure !== undefined);
+      schedule.failed.clear();
       schedule.retryAt = Infinity;
-      if (nextAt <= now) schedule.nextAt = now + watchdogMs / RENEWALS_PER_TIMEOUT;
-      void this.#renew(watchdogMs, nextAt <= now ? all : all.filter(({ failure }) => failure !== undefined));
+      if (nextAt <= now) {
+        schedule.nextAt = now + watchdogMs / RENEWALS_PER_TIMEOUT;
+        due = [...this.#renewer.all()].filter(({ renewalMs }) => renewalMs === watchdogMs);
+      }
+      void this.#renew(watchdogMs, due);
     }
   }
 
@@ -403,7 +380,7 @@ export class Renewals<T extends Charge> {
     const { batchSize } = this.#renewer;
     // The longest wait for the replies before the next batches are sent: a server that hangs must not delay the others.
     const pauseMs = Math.min(MAX_ANSWER_MS, (watchdogMs * PER_TURN) / (12 * charges.length));
-    const due = (one: T): boolean => !one.renewing && one.watchdogMs === watchdogMs && this.#renewer.wanted(one);
+    const due = (one: T): boolean => !one.renewing && one.renewalMs === watchdogMs && this.#renewer.wanted(one);
     return inPortions(charges, batchSize, due, (batch) => this.#renewBatch(batch, watchdogMs), pauseMs);
   }
 
@@ -424,7 +401,7 @@ export class Renewals<T extends Charge> {
  * @param wanted - whether to send one; asked again just before
  * @param pauseMs - the longest wait for the replies to one part, in ms
  */
-export async function inPortions<T extends Pick<Charge, 'target'>>(
+export async function inPortions<T extends Charge>(
   charges: readonly T[],
   batchSize: number,
   wanted: (charge: T) => boolean,
@@ -438,10 +415,10 @@ export async function inPortions<T extends Pick<Charge, 'target'>>(
     if (i > 0 && i % PER_TURN === 0) await laterTurn();
     const charge = charges[i]!;
     if (!wanted(charge)) continue;
-    const { renewal } = charge.target;
+    const { renewal } = charge;
     let slots = open.get(renewal);
     if (slots === undefined) open.set(renewal, (slots = new Map<string | number, { batch: T[]; room: number }>()));
-    const slot = renewal.batchOf(charge.target);
+    const slot = renewal.batchOf(charge);
     let last = slots.get(slot);
     // One that is larger than a batch has one of its own.
     if (last === undefined || last.room < sizeOf(charge)) {
@@ -466,8 +443,8 @@ export async function inPortions<T extends Pick<Charge, 'target'>>(
 }
 
 /** How much a renewal of it sends: each value of a group counts like a lock. */
-function sizeOf({ target }: Pick<Charge, 'target'>): number {
-  return target.values?.fields.length ?? 1;
+function sizeOf({ values }: Charge): number {
+  return values?.fields.length ?? 1;
 }
 
 /** The pause before a failed renewal is retried, in ms. */

@@ -6,9 +6,9 @@ import { unpackSettings } from '../connection/packSettings';
 import type { RenewalFamily } from '../kinds/Kind';
 import { renewalsOf } from '../kinds/clientKind';
 import { Alarm } from '../util/Alarm';
-import { confirmedUntil, type Renewal, type Renewed } from '../watchdog/Ownership';
+import { type Charge, confirmedUntil, type Renewal, type Renewed } from '../watchdog/Ownership';
 import { stallFailure } from '../watchdog/OwnershipTable';
-import { type Charge, OVERDUE_PART, Renewals } from '../watchdog/Watchdog';
+import { OVERDUE_PART, Renewals } from '../watchdog/Watchdog';
 import {
   copyError,
   type EntryCopy,
@@ -58,6 +58,7 @@ export class RenewalWorker {
     this.#families = renewalsOf(executor, (renewal) => renewal);
     this.#renewals = new Renewals({
       batchSize: settings.lockWatchdogBatchSize,
+      all: () => this.#entries.values(),
       wanted: (entry) => this.#mayRenew(entry),
       send: (batch, watchdogMs) => this.#send(batch, watchdogMs),
       rearm: () => this.#alarm.set(this.#renewals.nextAt),
@@ -100,8 +101,8 @@ export class RenewalWorker {
     let entry = this.#entries.get(id);
     const isNew = entry === undefined;
     if (entry === undefined) {
-      const target = { rawName, owner, values, renewal: this.#families[family] };
-      entry = { target, copy, deadline, renewals: 0, watchdogMs: 0, failure: undefined, renewing: false };
+      const charge = { rawName, owner, values, renewal: this.#families[family] };
+      entry = { ...charge, copy, deadline, renewals: 0, renewalMs: 0, failure: undefined, renewing: false };
       this.#entries.set(id, entry);
     }
     entry.copy = copy;
@@ -144,11 +145,10 @@ export class RenewalWorker {
     if (live.length === 0) return;
     const copies = live.map(({ copy }) => copy);
     const ids = copies.map(({ id }) => id);
-    const targets = live.map(({ target }) => target);
     const sentAt = performance.now();
     let found: readonly Renewed[];
     try {
-      found = await targets[0]!.renewal.renew(targets, watchdogMs);
+      found = await live[0]!.renewal.renew(live, watchdogMs);
     } catch (error) {
       throw this.#failed(ids, performance.now() - sentAt, error as Error);
     }
