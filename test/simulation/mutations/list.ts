@@ -306,7 +306,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'await asked[0]!.renewal.renew(asked, leaseMs);',
+        search: 'await batch[0]!.renewal.renew(batch, leaseMs);',
         replace: 'await Promise.resolve(batch.map(() => true));',
       },
     ],
@@ -317,8 +317,9 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/Watchdog.ts',
-        search: 'this.#renewals.place(one, 0);\n    if (this.#watched.size === 0) this.#arm(Infinity);',
-        replace: '',
+        search:
+          'this.#deadlines.delete(ownership);\n    this.#doubted.delete(ownership);\n    this.#renewals.place(ownership, 0);',
+        replace: 'ownership.deadline = Infinity; this.#deadlines.place(ownership);',
       },
       { file: 'watchdog/Watchdog.ts', search: 'return ownership.watchdogMs > 0;', replace: 'return true;' },
     ],

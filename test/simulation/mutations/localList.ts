@@ -112,7 +112,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a check after a reconnect looks for a holder that Redis does not know yet',
     by: { file: TESTS, grep: 'neither a check after a reconnect' },
-    edits: [{ file: 'watchdog/Watchdog.ts', search: ' && target.passing === undefined', replace: '' }],
+    edits: [{ file: 'watchdog/Watchdog.ts', search: ' && passing === undefined', replace: '' }],
   },
   {
     name: 'a shutdown leaves what was given back',
