@@ -142,6 +142,8 @@ export class Watchdog {
     this.#doubted.delete(ownership);
     this.#renewals.place(ownership, 0);
     ownership.failure = undefined;
+    // One that is taken again must not wait for the reply to a renewal from before.
+    ownership.renewing = false;
     if (this.#deadlines.size === 0) this.#arm(Infinity);
   }
 

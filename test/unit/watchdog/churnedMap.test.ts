@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ChurnedMap } from '../../../lib/util/ChurnedMap';
+import { ChurnedMap } from '../../../lib/watchdog/OwnershipTable';
 
 describe('ChurnedMap', () => {
   it('is a map, also after its entries have moved', () => {
