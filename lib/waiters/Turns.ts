@@ -5,6 +5,10 @@ import { Alarm } from '../util/Alarm';
  * one command. A process that died meanwhile must not cost more than this.
  */
 export const GIVE_WAY_MS = 5;
+/** Where Redis is far it waits for so many round trips: the message and the command take one. */
+const GIVE_WAY_ROUND_TRIPS = 2;
+/** Never longer than this, in ms: a server may hang. */
+const MAX_GIVE_WAY_MS = 100;
 /** The longest turn, in ms: slow sections must not keep others waiting for many times their length. */
 const MAX_TURN_MS = 20;
 /** Where Redis is far: a turn may take so many round trips, or nearly all of it would be the way from one to the next. */
@@ -53,7 +57,7 @@ interface TurnQueue {
  * process whose only caller asks again at once would be faster than all who must first hear of its unlock. So a process
  * that has had the lock gives way: it lets as many unlock messages pass as there are other subscribers, and its head,
  * or a fresh caller that joins the queue for this, tries when the last of them comes. No other process depends on it:
- * {@link GIVE_WAY_MS} after the last message it tries anyway. Where nobody else is subscribed it tries at once, and lets
+ * {@link giveWayMs} after the last message it tries anyway. Where nobody else is subscribed it tries at once, and lets
  * its own message pass, which would only make its next waiter try in vain.
  *
  * An unlock tells how many subscribers got its message. A cluster with classic pub/sub counts those of one node only:
@@ -121,7 +125,7 @@ export class Turns {
   detach(): void {
     this.#queue = undefined;
     this.#alarm?.off();
-    if (!this.givesWay) this.#until = performance.now() + GIVE_WAY_MS;
+    if (!this.givesWay) this.#until = performance.now() + this.giveWayMs;
   }
 
   /** Whether it is still needed. */
@@ -227,7 +231,7 @@ export class Turns {
     this.#toPass = toCome;
     if (this.#alone || toCome === 0) queue?.wakeHead();
     // Needed for so long, or `Subscriptions.released` would count the same unlock again.
-    if (receivers > 0) this.#until = performance.now() + GIVE_WAY_MS;
+    if (receivers > 0) this.#until = performance.now() + this.giveWayMs;
     // If the only subscriber is another process, its message passes first, and then the head tries again.
     if (toCome > 0) this.#wait();
   }
@@ -250,6 +254,13 @@ export class Turns {
   /** The shortest hand-over of this turn and the last one, in ms; `Infinity`: there was none. */
   get roundTripMs(): number {
     return Math.min(this.#roundTripMs, this.#lastRoundTripMs);
+  }
+
+  /** How long this process waits for the others before it tries all the same, in ms. */
+  get giveWayMs(): number {
+    const { roundTripMs } = this;
+    if (roundTripMs === Infinity) return GIVE_WAY_MS;
+    return Math.min(Math.max(GIVE_WAY_MS, GIVE_WAY_ROUND_TRIPS * roundTripMs), MAX_GIVE_WAY_MS);
   }
 
   /** The longest turn, in ms. A reply that hangs makes none longer, unless the replies of two turns do. */
@@ -287,7 +298,7 @@ export class Turns {
 
   /** Messages are to pass: without one the head tries after a while. */
   #wait(): void {
-    this.#until = performance.now() + GIVE_WAY_MS;
+    this.#until = performance.now() + this.giveWayMs;
     if (this.#queue === undefined) return;
     this.#alarm ??= new Alarm(() => this.#queue?.wakeHead(), true);
     this.#alarm.set(this.#until);
@@ -301,6 +312,6 @@ export class Turns {
   /** Whether that time is to come. One further away is of a clock that was set back: fake timers that have ended. */
   #isEarly(): boolean {
     const left = this.#until - performance.now();
-    return left > 0 && left <= GIVE_WAY_MS;
+    return left > 0 && left <= MAX_GIVE_WAY_MS;
   }
 }

@@ -429,7 +429,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
     this.kept = undefined;
     if (this.woken !== undefined) return Promise.resolve(undefined);
     // One that has not begun gives way: it tries at the next message, or when there is none.
-    const ms = this.#begun || retryInMs !== Infinity ? retryInMs : GIVE_WAY_MS;
+    const ms = this.#begun || retryInMs !== Infinity ? retryInMs : queue.turns.giveWayMs;
     if (!queue.recheckIn(this, ms) && ms !== Infinity && (inDoubt || this.order === 'shared')) {
       this.#alarm ??= new Alarm(() => this.wake('doubt'), true);
       this.#alarm.set(performance.now() + Math.max(1, ms));

@@ -51,8 +51,8 @@ export interface Acquired {
  * succeed.
  */
 const MAX_LATE = 5;
-/** A call with a shorter wait (ms) does not give way to others first: its time might end before its first attempt. */
-const MIN_WAIT_TO_GIVE_WAY_MS = 100;
+/** A call with less time than this after giving way (ms) does not: its time might end before its first attempt. */
+const MIN_WAIT_AFTER_GIVING_WAY_MS = 95;
 
 /**
  * A lock for one thread, to be acquired once more. A holder may hand the lock over to it.
@@ -96,9 +96,8 @@ export class LockTarget implements Target<Acquired>, Heir {
     if (this.count > 1 || kind.newWait !== undefined || subscriptions.idle) return false;
     const channel = kind.channelOf(rawName, owner);
     if (kind.waitOrder === 'fifo' && subscriptions.queue(channel, rawName)?.mustQueue === true) return true;
-    return (
-      this.acquisition.waitMs >= MIN_WAIT_TO_GIVE_WAY_MS && subscriptions.turns(channel, rawName)?.givesWay === true
-    );
+    const turns = subscriptions.turns(channel, rawName);
+    return turns?.givesWay === true && this.acquisition.waitMs - turns.giveWayMs >= MIN_WAIT_AFTER_GIVING_WAY_MS;
   }
 
   get what(): string {

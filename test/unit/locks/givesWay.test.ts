@@ -77,6 +77,28 @@ describe('giving way to other processes', () => {
     }
   });
 
+  it('a wait that giving way would take up does not give way, where Redis is far', async () => {
+    const client = new FakeClient(one.redis, { maxHandOvers: 1 });
+    const inside = [1, 2].map((threadId) => new Outcome(client.lock().lock(-1, undefined, threadId)));
+    await two.subscriber.subscribe(one.kind.channelOf('a', ''));
+    await turn();
+    client.executor.mute();
+    const unlocked = client.lock().unlock(1);
+    await clock.tickAsync(50);
+    client.executor.resume();
+    await unlocked;
+    await turn();
+    expect(inside.map(({ state }) => state)).to.deep.equal(['resolved', 'resolved']);
+    await client.lock().unlock(2);
+    const short = new Outcome(client.lock().tryLock(150, -1, undefined, { threadId: 3 }));
+    const long = new Outcome(client.lock().tryLock(300, -1, undefined, { threadId: 4 }));
+    await turn();
+    expect([short.value, long.state]).to.deep.equal([true, 'pending']);
+    await client.lock().unlock(3);
+    await clock.tickAsync(100);
+    expect(long.value).to.equal(true);
+  });
+
   it('a process that is alone waits for nobody, also right after its own waiters', async () => {
     for (let i = 0; i < 3; i++) {
       await one.lock().lock(-1, undefined, 1);

@@ -66,6 +66,21 @@ describe('Turns', () => {
     turns.detach();
   });
 
+  it('gives way for two round trips where Redis is far: the others cannot be faster', () => {
+    turns.begin(performance.now());
+    const sentAt = performance.now();
+    turns.handedOver(0);
+    clock.tick(8);
+    turns.answered(sentAt);
+    turns.releasing();
+    turns.released(2);
+    clock.tick(15);
+    expect(wakes).to.equal(0);
+    clock.tick(2);
+    expect(wakes).to.equal(1);
+    turns.detach();
+  });
+
   describe('the longest turn', () => {
     /** A turn of hand-overs that are answered after so many ms each. @returns how long it was, in ms */
     const turnOf = (answersMs: readonly number[]): number => {
