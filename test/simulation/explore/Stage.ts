@@ -9,7 +9,7 @@ import type { LockKindName, Wanted, World } from '../workload/World';
 /** The reason of our own aborts. */
 const ABORTED = new Error('aborted by the exploration');
 /** An error may have had its cause so long ago, in ms. */
-const ERROR_MS = 15_000;
+export const ERROR_MS = 15_000;
 /** A client gives up a hold so much earlier than its lease ends at most, as a part of the lease (docs/reliability.md). */
 const EARLY = 0.8;
 

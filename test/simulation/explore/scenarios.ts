@@ -1,9 +1,10 @@
+import { mayHaveRun } from '../../../lib/acquire/Rollback';
 import type { LockHold, PermitHold } from '../../../lib/api';
 import { LockLostError, LockTimeoutError } from '../../../lib/errors';
 import type { App } from '../workload/App';
 import { pause } from '../workload/lockTasks';
 import { type LockKindName, PERMITS, type World } from '../workload/World';
-import type { Scenario, Stage, Take } from './Stage';
+import { ERROR_MS, type Scenario, type Stage, type Take } from './Stage';
 
 /** Each process takes the lock, so many times. */
 function turns(kind: LockKindName, times: number, take: Take = {}) {
@@ -112,6 +113,8 @@ function byTicket(kind: 'lock' | 'fair' | 'fenced') {
     let ticket: string | undefined;
     let leftAt = 0;
     let leaveTicket = (): void => undefined;
+    const forgotten = (): boolean => (world.oracle.lostAt.get('r0') ?? -1) >= leftAt;
+    const isOver = (): boolean => world.loop.now - leftAt >= 0.8 * TICKET_MS;
     const enter = (app: App, owner: string, alive: () => boolean) =>
       world.oracle.enter({ app, key, shared: false, owner, since: world.loop.now, alive });
     const inside = async (app: App, hold: LockHold): Promise<void> => {
@@ -130,35 +133,39 @@ function byTicket(kind: 'lock' | 'fair' | 'fenced') {
           await hold.unlock();
           throw error;
         });
-        leaveTicket = enter(app, 'ticket', () => {
-          const forgotten = (world.oracle.lostAt.get('r0') ?? -1) >= leftAt;
-          return !forgotten && world.loop.now - leftAt < 0.8 * TICKET_MS;
-        });
+        leaveTicket = enter(app, 'ticket', () => !forgotten() && !isOver());
         ticket = left;
       }),
     );
-    stage.task(1, (app) =>
-      stage.call(
-        app,
-        `attach ${kind}`,
-        name,
-        undefined,
-        async () => {
-          // The other process may be blocked for long, or dead.
-          for (let tries = 0; ticket === undefined && tries < 6_000 && !app.leaving; tries++) await pause(10);
-          if (ticket === undefined || app.leaving) return;
-          const taking = app.clients[0]!.attach(ticket).finally(() => leaveTicket());
-          const hold = await taking.catch((error: unknown) => {
-            if (error instanceof LockLostError && world.loop.now - leftAt >= 0.8 * TICKET_MS) return undefined;
+    // As the recipe says: whatever rejects but `LockLostError`, the ticket is valid afterwards, so it is tried again. Who
+    // would give up leaves the lock to the ticket, rightly, until the lease is over.
+    stage.task(1, async (app) => {
+      // The other process may be blocked for long, or dead.
+      for (let tries = 0; ticket === undefined && tries < 6_000 && !app.leaving; tries++) await pause(10);
+      const given = ticket;
+      let done = given === undefined;
+      let doubtful = false;
+      // Taken up by an attempt without a reply, it is given back to its ticket soon.
+      const comesBack = (): boolean => doubtful && !world.calmFor(ERROR_MS);
+      while (!done && !app.leaving) {
+        const take = async (): Promise<void> => {
+          const hold = await app.clients[0]!.attach(given!).catch((error: unknown) => {
+            if (error instanceof LockLostError) {
+              done = !comesBack();
+              if (!done || forgotten() || isOver()) return undefined;
+            } else if (mayHaveRun(error)) doubtful = true;
             throw error;
           });
           if (hold === undefined) return;
+          done = true;
+          leaveTicket();
           await inside(app, hold);
           await hold.unlock();
-        },
-        TICKET_MS,
-      ),
-    );
+        };
+        await stage.call(app, `attach ${kind}`, name, undefined, take, TICKET_MS);
+        if (!done) await pause(100);
+      }
+    });
     stage.task(2, (app) => stage.use(app, { kind, by: 'acquire' }), 2);
   };
 }
