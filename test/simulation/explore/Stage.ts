@@ -1,6 +1,7 @@
 import type { LockHold, RLock } from '../../../lib/api';
 import * as errors from '../../../lib/errors';
 import { groupValues } from '../../../lib/kinds/group';
+import type { SimProcess } from '../engine/Loop';
 import type { SimServer } from '../server/SimServer';
 import type { App } from '../workload/App';
 import { isDraining, isKnown, pause } from '../workload/lockTasks';
@@ -10,6 +11,8 @@ import type { LockKindName, Wanted, World } from '../workload/World';
 const ABORTED = new Error('aborted by the exploration');
 /** An error may have had its cause so long ago, in ms. */
 export const ERROR_MS = 15_000;
+/** The client that unlocks a fair lock looks so much later whether the head of the queue has come, in ms. */
+const LOOKS_MS = 300;
 /** A client gives up a hold so much earlier than its lease ends at most, as a part of the lease (docs/reliability.md). */
 const EARLY = 0.8;
 
@@ -28,6 +31,8 @@ export interface Scenario {
   /** @default false */
   readonly localHandOver?: boolean;
   readonly kinds?: readonly LockKindName[];
+  /** Whether a hold is left by ticket. @default false */
+  readonly tickets?: boolean;
   run(stage: Stage): void;
 }
 
@@ -87,12 +92,18 @@ export class Stage {
   readonly #uses = new Set<Use>();
   /** Holds whose callbacks run, or have run. */
   readonly #sections = new WeakSet<LockHold>();
+  readonly #diedAt = new Map<SimProcess, number>();
+  /** Lock -> the last release of it that has run. */
+  readonly #releases = new Map<string, { readonly by: SimProcess | undefined; readonly at: number }>();
+  /** How many connections have broken whose bytes come later. */
+  late = 0;
   #scheduled = 0;
 
   constructor(
     readonly world: World,
     readonly scenario: Scenario,
   ) {
+    this.#watchReleases();
     for (let i = 0; i < (scenario.apps ?? 2); i++) {
       const app = world.start(false, () => undefined);
       // A process that is 2 s wrong is a fault of its own.
@@ -106,6 +117,30 @@ export class Stage {
         }
       });
     }
+  }
+
+  /** Notes releases of fair locks: who makes one looks whether the queue goes on. */
+  #watchReleases(): void {
+    for (const node of this.world.nodes) {
+      const observe = node.observe;
+      node.observe = (call) => {
+        const [kind = '', what] = call.script.split('.');
+        if (kind.endsWith('airLock') && what === 'release')
+          this.#releases.set(call.keys[0]!, { by: call.process, at: this.world.loop.now });
+        return observe?.(call);
+      };
+    }
+  }
+
+  /**
+   * Whether a fair lock was released by a process that died within 0.3 s: nobody looks whether the head of its queue
+   * comes, which may be dead as well, and the others sleep until the lease ends that they saw last (docs/reliability.md).
+   */
+  #isUnwatched(name: string): boolean {
+    const { by, at = 0 } = this.#releases.get(name) ?? {};
+    const diedAt = by && this.#diedAt.get(by);
+    if (diedAt === undefined || Math.abs(diedAt - at) > LOOKS_MS) return false;
+    return this.world.loop.now <= at + Math.max(this.leaseMs, this.watchdogMs) + 1_000;
   }
 
   get leaseMs(): number {
@@ -161,6 +196,7 @@ export class Stage {
 
   kill(app: App): void {
     this.#tasks.set(app, 0);
+    this.#diedAt.set(app.process, this.world.loop.now);
     app.crash(false);
     this.world.forget(app);
     for (const use of this.#uses) if (use.app === app) this.#uses.delete(use);
@@ -197,7 +233,7 @@ export class Stage {
       keys: [place.key],
       names: [name],
       servers: [served.name],
-      wanted: { ...place },
+      wanted: { ...place, isExcused: () => this.#isUnwatched(name) },
       shared: kind === 'read',
       fenced: kind === 'fenced',
       known: (_, { threadId }) => {

@@ -38,7 +38,8 @@ const SEEN_MS = 4_000;
 const DEAD_MS = 9_000;
 
 const lost = (lateBy: number | undefined, clientIn = 0) => ({
-  strike: ({ socket }: Place): number => {
+  strike: ({ stage, socket }: Place): number => {
+    if (lateBy !== undefined && lateBy > 0) stage.late++;
     socket.break({ clientIn, serverIn: 0, ...(lateBy !== undefined && { lateBy }) });
     return Math.max(lateBy ?? 0, clientIn === Infinity ? DEAD_MS : 0);
   },

@@ -61,7 +61,7 @@ async function usePermits(stage: Stage, app: App, permits: number, take: Take = 
 }
 
 /** The permits that are held, so far as the oracle counts them. */
-const permitHolds = new WeakMap<World, readonly { readonly hold: PermitHold; leave(): void }[]>();
+const permitHolds = new WeakMap<World, readonly { readonly app: App; readonly hold: PermitHold; leave(): void }[]>();
 
 /** Holds permits that the watchdog renews. */
 async function holdPermits(
@@ -84,10 +84,10 @@ async function holdPermits(
     if (hold === undefined) return;
     waitsNoMore(stage, app, key);
     const givenBack = world.permits.own(key, hold.ids);
-    // A process that is blocked beyond its lease learns of the loss afterwards.
-    for (const one of permitHolds.get(world) ?? []) if (!one.hold.isHeld) one.leave();
+    // A process that is blocked beyond its lease learns of the loss afterwards; one that is dead is asked nothing.
+    for (const one of permitHolds.get(world) ?? []) if (one.app.process.alive && !one.hold.isHeld) one.leave();
     const leave = hold.isHeld ? world.oracle.takePermits(app, key, permits, PERMITS, world.loop.now) : undefined;
-    if (leave !== undefined) permitHolds.set(world, [...(permitHolds.get(world) ?? []), { hold, leave }]);
+    if (leave !== undefined) permitHolds.set(world, [...(permitHolds.get(world) ?? []), { app, hold, leave }]);
     await pause(work);
     leave?.();
     await hold.release().finally(givenBack);
@@ -466,9 +466,9 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'permits-held', run: permitTurns(2, 2, {}, holdPermits) },
   { name: 'permits-held-one-attempt', run: permitTurns(2, 3, { wait: 0 }, holdPermits) },
   { name: 'permits-held-watchdog-60ms', watchdogMs: 60, run: permitTurns(2, 2, { work: 100 }, holdPermits) },
-  { name: 'ticket', apps: 3, run: byTicket('lock') },
-  { name: 'ticket-fair', apps: 3, run: byTicket('fair') },
-  { name: 'ticket-fenced', apps: 3, run: byTicket('fenced') },
+  { name: 'ticket', apps: 3, tickets: true, run: byTicket('lock') },
+  { name: 'ticket-fair', apps: 3, tickets: true, run: byTicket('fair') },
+  { name: 'ticket-fenced', apps: 3, tickets: true, run: byTicket('fenced') },
   {
     name: 'latch',
     run(stage) {
