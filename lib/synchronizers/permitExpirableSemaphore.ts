@@ -204,6 +204,8 @@ class PermitIds implements Target<string[]>, HeldPermits {
   late(times: number): boolean {
     // Only once: a caller may ask for a lease that is shorter than a round trip.
     if (times > 1) return false;
+    // Their lease has begun when Redis ran the command, which may have been long after it was sent.
+    if (this.#sent?.cancelled !== true) this.undo('doubtful', true);
     this.#ids = newPermitIds(this.#ids.length);
     return true;
   }

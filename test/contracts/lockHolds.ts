@@ -173,6 +173,13 @@ export function lockHolds(kind: LockUnderTest): void {
       for (const atLeast of [-1, NaN, Infinity, 1e300]) {
         expect(await rejection(lock.withLock(() => 1, { atLeast }))).to.be.instanceOf(RangeError);
       }
+      // A call that was refused is no section of its thread: what follows is not beside it.
+      await stage().client.runInThread(async () => {
+        expect(await rejection(lock.withLock(() => 1, { atLeast: -1 }))).to.be.instanceOf(RangeError);
+        const hold = await lock.acquire();
+        expect(hold.threadId).to.equal(stage().client.currentThreadId());
+        await hold.unlock();
+      });
       expect(await rejection(lock.acquire({ atLeast: 1 } as never))).to.be.instanceOf(ConfigError);
       expect(await stage().isLocked()).to.equal(false);
     });

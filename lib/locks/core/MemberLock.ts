@@ -150,8 +150,10 @@ export async function runInHold<T>(
   inner?: SectionOptions,
 ): Promise<TryResult<T>> {
   if (typeof work !== 'function') throw new TypeError('withLock needs a function to run');
-  const call = threadForHold(readCaller(options, RUN_OPTIONS).threadId, true);
+  const { threadId } = readCaller(options, RUN_OPTIONS);
   const atLeastMs = options?.atLeast === undefined ? 0 : atLeastMillis(options.atLeast, 'atLeast');
+  // It begins the section, which ends below: nothing may throw in between.
+  const call = threadForHold(threadId, true);
   const section = call.section!;
   let hold: MemberHold | null = null;
   try {

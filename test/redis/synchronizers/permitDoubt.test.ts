@@ -228,6 +228,20 @@ describe('PermitExpirableSemaphore: commands without an answer', () => {
       expect(await semaphore.getLeaseTime(id)).to.be.within(1, 400);
       await proxy.pass();
     });
+
+    it('gives back permits whose answer came after their lease, since it began when Redis ran the command', async () => {
+      const semaphore = (await far()).getPermitExpirableSemaphore(name);
+      await redis.set(name, 1);
+      proxy.delay(450, 'up');
+      const acquiring = semaphore.tryAcquire(0, 400);
+      await sleep(200);
+      proxy.delay(0, 'up');
+      expect(await acquiring).to.equal(null);
+      const id = await semaphore.tryAcquire(0, 60_000);
+      expect(id).to.be.a('string');
+      await semaphore.release(id!);
+      expect(await redis.get(name)).to.equal('1');
+    });
   });
 
   it('an acquisition that no replica confirms is undone and rejects', async () => {
