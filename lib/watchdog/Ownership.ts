@@ -124,7 +124,7 @@ export class Ownership implements Charge, Due {
   passing: Passing | undefined;
   renewalMs = 0;
   failure: Error | undefined;
-  renewing = false;
+  renewing: object | undefined;
   heapIndex = -1;
   /** The number of rollbacks under way. The table keeps this ownership until they have ended. */
   rollbacks = 0;
@@ -356,8 +356,8 @@ export interface Charge extends Renewable {
   renewalMs: number;
   /** Why its last renewal failed, if it did; it is then retried before the next regular one. */
   failure: Error | undefined;
-  /** Whether a renewal of it is under way. */
-  renewing: boolean;
+  /** The batch of the renewal of it that is under way. */
+  renewing: object | undefined;
 }
 
 const NOBODY: readonly Ownership[] = [];

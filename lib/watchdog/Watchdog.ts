@@ -143,7 +143,7 @@ export class Watchdog {
     this.#renewals.place(ownership, 0);
     ownership.failure = undefined;
     // One that is taken again must not wait for the reply to a renewal from before.
-    ownership.renewing = false;
+    ownership.renewing = undefined;
     if (this.#deadlines.size === 0) this.#arm(Infinity);
   }
 
@@ -382,19 +382,24 @@ export class Renewals<T extends Charge> {
     const { batchSize } = this.#renewer;
     // The longest wait for the replies before the next batches are sent: a server that hangs must not delay the others.
     const pauseMs = Math.min(MAX_ANSWER_MS, (watchdogMs * PER_TURN) / (12 * charges.length));
-    const due = (one: T): boolean => !one.renewing && one.renewalMs === watchdogMs && this.#renewer.wanted(one);
+    const due = (one: T): boolean =>
+      one.renewing === undefined && one.renewalMs === watchdogMs && this.#renewer.wanted(one);
     return inPortions(charges, batchSize, due, (batch) => this.#renewBatch(batch, watchdogMs), pauseMs);
   }
 
   async #renewBatch(batch: readonly T[], watchdogMs: number): Promise<void> {
-    for (const charge of batch) charge.renewing = true;
+    for (const charge of batch) charge.renewing = batch;
+    let failure: Error | undefined;
     try {
       await this.#renewer.send(batch, watchdogMs);
     } catch (error) {
-      this.failed(batch, error as Error);
+      failure = error as Error;
     }
-    for (const charge of batch) charge.renewing = false;
-    this.#renewer.rearm();
+    // Of one that was given back meanwhile, and taken again, it says nothing.
+    const own = batch.filter(({ renewing }) => renewing === batch);
+    for (const charge of own) charge.renewing = undefined;
+    if (failure === undefined) this.#renewer.rearm();
+    else this.failed(own, failure);
   }
 }
 

@@ -102,7 +102,7 @@ export class RenewalWorker {
     const isNew = entry === undefined;
     if (entry === undefined) {
       const charge = { rawName, owner, values, renewal: this.#families[family] };
-      entry = { ...charge, copy, deadline, renewals: 0, renewalMs: 0, failure: undefined, renewing: false };
+      entry = { ...charge, copy, deadline, renewals: 0, renewalMs: 0, failure: undefined, renewing: undefined };
       this.#entries.set(id, entry);
     }
     entry.copy = copy;

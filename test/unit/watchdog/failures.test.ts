@@ -99,6 +99,29 @@ describe('Watchdog: trouble', () => {
     expect(owned.ownership('a').holds).to.have.length(1);
   });
 
+  it('takes no failure of before for one of a hold that was given back meanwhile, and taken again', async () => {
+    const [first, second] = [pDefer<boolean[]>(), pDefer<boolean[]>()];
+    owned.answer = () => (owned.batches.length === 1 ? first : second).promise;
+    // The same object, as with a handle of a lock.
+    const ownership = owned.ownership('a');
+    owned.take('a');
+    await clock.tickAsync(10_000);
+    owned.giveBack('a');
+    owned.table.open(ownership);
+    owned.take('a');
+    await clock.tickAsync(10_000);
+    first.reject(new Error('too late'));
+    await settled();
+    expect(ownership.failure).to.equal(undefined);
+    // Nor is the renewal of now answered by that.
+    await clock.tickAsync(9_999);
+    expect(owned.times).to.deep.equal([10_000, 20_000]);
+    second.resolve([true]);
+    await clock.tickAsync(1);
+    expect(owned.times).to.deep.equal([10_000, 20_000, 30_000]);
+    expect(owned.lost).to.deep.equal([]);
+  });
+
   it('extends no deadline by an answer that comes after only a lease is left', async () => {
     const reply = pDefer<boolean[]>();
     owned.answer = () => reply.promise;
