@@ -1,6 +1,6 @@
 import { ConfigError } from '../../errors/usageErrors';
 import type { Hidden } from '../parse/Filled';
-import { nearest } from '../../util/describe';
+import { MAY_HOLD_A_SECRET, nearest } from '../../util/describe';
 import type { Schema, Values } from '../parse/schema';
 
 /**
@@ -65,6 +65,8 @@ export class Draft<S extends Schema> {
 
   #unknown(key: string, from: string | undefined): ConfigError {
     if (from !== undefined) return new ConfigError(`Unknown setting '${this.#path(`<${from}>`)}'`);
+    // Without a space after its colon, or a quote, YAML takes a setting and its value for a name.
+    if (/[^\w.$-]/.test(key)) return new ConfigError(`Unknown setting: ${MAY_HOLD_A_SECRET}`);
     // A word of Redisson's that is refused is no advice.
     const names = Object.keys(this.#schema).filter((name) => name !== 'credentialsResolver');
     const known = nearest(key, [...names, ...this.#alsoKnown, ...this.#ignored]);

@@ -116,11 +116,11 @@ function load(textOrPath: string | URL): { readonly text: string; readonly sourc
   }
 }
 
-/** What has a colon (not that of `C:\\redisson.yaml`) is seldom a path; rather a setting, and perhaps a password. */
+/** What has `:` (not that of `C:\\redisson.yaml`) or `=` is seldom a path; rather a setting, and perhaps a password. */
 function shownPath(path: string | URL): string {
   const text = String(path);
   if (text.startsWith('file:') && !text.includes('@')) return `'${text}'`;
-  return /^(?:[A-Za-z]:)?[^:]*$/.test(text) ? describe(text) : MAY_HOLD_A_SECRET;
+  return /^(?:[A-Za-z]:)?[^:=]*$/.test(text) ? describe(text) : MAY_HOLD_A_SECRET;
 }
 
 interface Owner {

@@ -223,8 +223,16 @@ describe('Config from a file', () => {
     });
 
     it('B2: what is neither text nor path is not shown', () => {
-      for (const text of ['redis://:geheim@h:6379', 'redis://bob:geheim@h', 'password:geheim', '- password:geheim']) {
+      const lines = ['password:geheim', '- password:geheim', 'password=geheim', 'redisson.password = geheim'];
+      for (const text of ['redis://:geheim@h:6379', 'redis://bob:geheim@h', ...lines]) {
         const error = expectConfigError(() => Config.fromYAML(text), /cannot be read: ENOENT$/);
+        expect(inspect(error, { showHidden: true, depth: null })).to.not.contain('geheim');
+      }
+    });
+
+    it('B2: a name that has swallowed its value, for want of a space or a quote, is not shown', () => {
+      for (const text of ['{pass"word":"geheim"}', '{password:geheim}', 'password:geheim:\n', '"password=geheim": x']) {
+        const error = expectConfigError(() => fromYAML(text), /Unknown setting: a text that may hold a secret/);
         expect(inspect(error, { showHidden: true, depth: null })).to.not.contain('geheim');
       }
     });
