@@ -332,7 +332,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
       {
         file: 'watchdog/Watchdog.ts',
         search: 'throw failure;',
-        replace: 'for (const one of batch) { one.target.deadline = sentAt + watchdogMs; this.#deadlines.place(one); }',
+        replace: 'for (const one of batch) { one.deadline = sentAt + watchdogMs; this.#deadlines.place(one); }',
       },
     ],
   },
