@@ -192,6 +192,7 @@ export function checkServers(world: World, when: string): void {
     for (const [key, [type, content, ttl]] of Object.entries(server.store.dump())) {
       if (/token/.test(key) || type === 'string') continue;
       if (onlyOverPermits(server, key, world.loop.now)) continue;
+      if (ttl > 0 && onlyOverValues(content, world.loop.now)) continue;
       // Nobody may come to delete the claims of a queue that is gone.
       if (/lock_claim/.test(key) && ttl > 0 && ttl <= CLAIMS_MS) continue;
       // A waiter that died stands in the queue until somebody comes by.
@@ -212,4 +213,16 @@ function onlyOverPermits({ store }: Served, key: string, now: number): boolean {
   const value = store.value(key);
   if (!(value instanceof SortedSet) || !/permits/.test(key)) return false;
   return value.sorted.every(([, expiry]) => expiry <= EPOCH + now + MAX_SKEW_MS);
+}
+
+/**
+ * Whether a hash has nothing but values of a group whose leases are over. Whoever was blocked beyond his lease, after the
+ * server had refused his release, sends no other one; later holds of other values keep the hash, until the last lease
+ * that was given is over. Whoever asks for such a value gets it.
+ */
+function onlyOverValues(content: unknown, now: number): boolean {
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) return false;
+  const ends = Object.entries(content).filter(([field]) => field.endsWith(':expire_time'));
+  // Each value has three fields: its holder, when that one's lease ends, and how many holds he has.
+  return Object.keys(content).length === 3 * ends.length && ends.every(([, end]) => Number(end) <= EPOCH + now);
 }

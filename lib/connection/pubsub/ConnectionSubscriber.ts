@@ -53,8 +53,8 @@ export class ConnectionSubscriber implements Subscriber {
   #handshake: Handshake;
   /** The connection that is to take its place. */
   #next: Redis | undefined;
-  /** Each ends the care for the login of one of them. */
-  readonly #leaves = new Set<() => void>();
+  /** Those that have not ended: the old one, too, while it tells what it had. Each with what ends the care for its login. */
+  readonly #connections = new Map<Redis, (() => void) | undefined>();
   /** Every channel somebody listens to, and who waits for its acknowledgement. */
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
   #ready: boolean;
@@ -76,8 +76,7 @@ export class ConnectionSubscriber implements Subscriber {
   /** Listens to what a connection tells. */
   #attach(redis: Redis): Handshake {
     const handshake = new Handshake(redis, this.#options.timeout);
-    const leave = this.#options.logins?.keep(redis, { reopen: () => this.#reopen() });
-    if (leave !== undefined) this.#leaves.add(leave);
+    this.#connections.set(redis, this.#options.logins?.keep(redis, { reopen: () => this.#reopen() }));
     redis.on(this.#sharded ? 'smessage' : 'message', (channel: string, message: string) =>
       this.events?.message(channel, message),
     );
@@ -89,7 +88,7 @@ export class ConnectionSubscriber implements Subscriber {
       this.#ready = true;
       this.#restore();
     });
-    redis.once('end', () => leave && this.#leaves.delete(leave));
+    redis.once('end', () => this.#connections.delete(redis));
     redis.on('close', () => {
       if (redis !== this.#redis) return;
       this.#quiet();
@@ -166,9 +165,10 @@ export class ConnectionSubscriber implements Subscriber {
     clearInterval(this.#heartbeat);
     for (const waiting of this.#wanted.values()) waiting?.reject(new ShutdownError());
     this.#wanted.clear();
-    for (const leave of this.#leaves) leave();
-    this.#redis.disconnect();
-    this.#next?.disconnect();
+    for (const [redis, leave] of this.#connections) {
+      leave?.();
+      redis.disconnect();
+    }
   }
 
   /** The login of the connection is about to expire. */
@@ -208,8 +208,9 @@ export class ConnectionSubscriber implements Subscriber {
     const late = pause(this.#options.timeout, true, { ref: false, signal: answered.signal }).catch(() => true);
     const missed = await Promise.race([runOutside(() => old.ping()).then(() => false), late]).catch(() => true);
     answered.abort();
+    if (this.#closed) return;
     old.disconnect();
-    if (missed && !this.#closed) this.#restore();
+    if (missed) this.#restore();
   }
 
   get #sharded(): boolean {

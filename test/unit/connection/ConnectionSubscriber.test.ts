@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { ConnectionSubscriber } from '../../../lib/connection/pubsub/ConnectionSubscriber';
+import { ConnectionSubscriber, type ListenOptions } from '../../../lib/connection/pubsub/ConnectionSubscriber';
 import type { Logins } from '../../../lib/connection/link/Logins';
 import { fakeClock } from '../../support';
 import { Outcome } from '../../support/fakeClient';
@@ -22,10 +22,11 @@ describe('ConnectionSubscriber', () => {
     told = [];
   });
 
-  function listen(sharded = false): void {
+  function listen(sharded = false, more?: Pick<ListenOptions, 'logins' | 'open'>): void {
     const moved = (channel: string, error: Error): void => void told.push(`moved ${channel}: ${error.message}`);
     const onSilence = (): void => void told.push('silence');
-    subscriber = new ConnectionSubscriber(connection.redis, { timeout: TIMEOUT, onSilence, ...(sharded && { moved }) });
+    const options = { timeout: TIMEOUT, onSilence, ...(sharded && { moved }), ...more };
+    subscriber = new ConnectionSubscriber(connection.redis, options);
     subscriber.events = {
       message: (channel, message) => told.push(`${channel}=${message}`),
       interrupted: () => told.push('interrupted'),
@@ -321,50 +322,65 @@ describe('ConnectionSubscriber', () => {
     });
   });
 
-  it('D1: another connection takes its place with every channel, and no message is lost on the way', async () => {
-    let reopen!: () => void;
-    const keep = (_redis: unknown, how: { readonly reopen: () => void }) => {
-      reopen = how.reopen;
-      return () => undefined;
-    };
-    const second = new FakeConnection();
-    const logins = { keep } as unknown as Logins;
-    subscriber = new ConnectionSubscriber(connection.redis, { timeout: TIMEOUT, logins, open: () => second.redis });
-    subscriber.events = {
-      message: (channel, message) => told.push(`${channel}=${message}`),
-      interrupted: () => told.push('interrupted'),
-      restored: () => told.push('restored'),
-    };
-    connection.open();
-    void subscriber.subscribe('a');
-    connection.answer();
-    await settle();
-    told = [];
-    reopen();
-    second.open();
-    expect(second.texts).to.deep.equal(['subscribe a']);
-    // Until the new one listens, the old one is heard; what is asked for meanwhile is asked for on both.
-    connection.emit('message', 'a', 'old');
-    void subscriber.subscribe('b');
-    connection.answer();
-    second.answer();
-    await settle();
-    expect(second.texts).to.deep.equal(['subscribe a', 'subscribe b']);
-    second.answer();
-    await settle();
-    // What the old one was sent before comes before its answer to this.
-    expect(connection.texts.at(-1)).to.equal('ping');
-    connection.emit('message', 'a', 'late');
-    second.emit('message', 'b', 'new');
-    connection.answer();
-    await settle();
-    expect(told).to.deep.equal(['a=old', 'a=late', 'b=new']);
-    connection.break();
-    await settle();
-    expect(told).to.deep.equal(['a=old', 'a=late', 'b=new']);
-    subscriber.unsubscribe('a');
-    expect(second.texts.at(-1)).to.equal('unsubscribe a');
-    subscriber.close();
-    expect(clock.countTimers()).to.equal(0);
+  describe('whose login changes', () => {
+    let reopen: () => void;
+    let second: FakeConnection;
+
+    beforeEach(async () => {
+      const keep = (_redis: unknown, how: { readonly reopen: () => void }) => {
+        reopen = how.reopen;
+        return () => undefined;
+      };
+      second = new FakeConnection();
+      const logins = { keep } as unknown as Logins;
+      listen(false, { logins, open: () => second.redis });
+      connection.open();
+      void subscriber.subscribe('a');
+      connection.answer();
+      await settle();
+      told = [];
+    });
+
+    it('D1: another connection takes its place with every channel, and no message is lost on the way', async () => {
+      reopen();
+      second.open();
+      expect(second.texts).to.deep.equal(['subscribe a']);
+      // Until the new one listens, the old one is heard; what is asked for meanwhile is asked for on both.
+      connection.emit('message', 'a', 'old');
+      void subscriber.subscribe('b');
+      connection.answer();
+      second.answer();
+      await settle();
+      expect(second.texts).to.deep.equal(['subscribe a', 'subscribe b']);
+      second.answer();
+      await settle();
+      // What the old one was sent before comes before its answer to this.
+      expect(connection.texts.at(-1)).to.equal('ping');
+      connection.emit('message', 'a', 'late');
+      second.emit('message', 'b', 'new');
+      connection.answer();
+      await settle();
+      expect(told).to.deep.equal(['a=old', 'a=late', 'b=new']);
+      connection.break();
+      await settle();
+      expect(told).to.deep.equal(['a=old', 'a=late', 'b=new']);
+      subscriber.unsubscribe('a');
+      expect(second.texts.at(-1)).to.equal('unsubscribe a');
+      subscriber.close();
+      expect(clock.countTimers()).to.equal(0);
+    });
+
+    it('closes the old connection with the new one, although it has not told yet whether it had more', async () => {
+      reopen();
+      second.open();
+      second.answer();
+      await settle();
+      expect(connection.texts.at(-1)).to.equal('ping');
+      subscriber.close();
+      expect([connection.status, second.status]).to.deep.equal(['end', 'end']);
+      connection.break();
+      await settle();
+      expect(clock.countTimers()).to.equal(0);
+    });
   });
 });
