@@ -31,7 +31,8 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
       {
         file: 'synchronizers/permitExpirableSemaphore.ts',
         search: 'object.context.rollback.undo(leftover, why);',
-        replace: "if (why === 'doubtful' && !sent.onManyConnections) object.context.rollback.undo(leftover, why);",
+        replace:
+          "if (why === 'doubtful' && sent?.onManyConnections !== true) object.context.rollback.undo(leftover, why);",
       },
     ],
   },
@@ -42,7 +43,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
       {
         file: 'acquire/acquireWithin.ts',
         search: "(this.#state === 'draining' && this.#isInSection())",
-        replace: "(this.#state === 'draining' && !this.#isInSection() && this.#sections.size < 0)",
+        replace: "(this.#state === 'draining' && false)",
       },
     ],
   },

@@ -12,6 +12,7 @@ import {
   type TestedMutation,
 } from './list';
 import { runTest } from './testRun';
+import { unknownNames } from './typeErrors';
 
 /*
  * npm run test:mutations -- [--seeds N] [--first N] [--only TEXT] [--jobs N] [--table]
@@ -19,7 +20,7 @@ import { runTest } from './testRun';
  * Breaks a copy of lib in each of the ways of `list.ts`, and runs the simulation until a seed notices. The seed that
  * does must pass with the lib as it is. Where the list names an exploration, that must fail with the mutation, and pass
  * without. Where the list names a test of mocha, that must fail with the mutation, and pass
- * without. Exit code 1, and the names, when a mutation survives.
+ * without. Exit code 1, and the names, when a mutation survives, or names what lib does not have.
  */
 
 const { values } = parseArgs({
@@ -132,6 +133,8 @@ function plain(text: string): string {
 
 async function main(): Promise<void> {
   const chosen = MUTATIONS.filter(({ name }) => name.includes(values.only));
+  const unknown = unknownNames(chosen);
+  if (unknown.length > 0) throw new Error(`not a fault, but an error:\n${unknown.join('\n')}`);
   const outcomes: Outcome[] = [];
   const left = [...chosen];
   const work = async (): Promise<void> => {
