@@ -288,16 +288,16 @@ export interface CallingThread {
  * The logical thread of a handle, and the rule for the thread of a `lock()` or `unlock()`: the given one, else that of
  * the scope of the call, else the handle's. The two halves of a read/write lock share one {@link HandleThread}.
  */
-export class HandleThread {
-  #own: CallingThread | undefined;
+export class HandleThread implements LogicalThread {
+  readonly id = newThreadId();
+  sections = 0;
 
   /** The thread of a call that names `given`. */
   of(given: number | undefined): CallingThread {
     const around = currentScope();
     if (given !== undefined) return calling('plain', true, around, threadOf(around, given));
     if (around !== undefined) return calling('plain', false, around, around.thread);
-    this.#own ??= calling('plain', false, undefined, newThread(), undefined, true);
-    return this.#own;
+    return calling('plain', false, undefined, this, undefined, true);
   }
 }
 

@@ -115,8 +115,11 @@ export class Ownership implements Charge, Due {
   acquiring = false;
   /** The section for which the acquisition under way is made; other calls wait for that whole section. */
   acquirer: Scope | undefined;
-  /** Monotonic time just before the last command was sent with which Redis confirmed that it has the lock. */
-  confirmedAt = -Infinity;
+  /**
+   * With `localHandOver`: monotonic time just before the last command was sent with which Redis confirmed that it has the
+   * lock.
+   */
+  confirmedAt: number | undefined;
   /**
    * Set while Redis may have the lock under the name of another thread of this process: no command may name this owner,
    * and it counts as one that releases.
@@ -225,7 +228,7 @@ export class Ownership implements Charge, Due {
 
   /** Call when a release has ended, with success or with an error. */
   endRelease(): void {
-    if (--this.#releases === 0) this.#recheckAll();
+    if (--this.#releases === 0) recheckAll(this);
   }
 
   /** Resolves when no release is under way. The caller must then check again. */
@@ -242,12 +245,7 @@ export class Ownership implements Charge, Due {
   ended(): void {
     this.acquiring = false;
     this.acquirer = undefined;
-    this.#recheckAll();
-  }
-
-  #recheckAll(): void {
-    this.recheck();
-    this.overlapping?.forEach((other) => other.recheck());
+    recheckAll(this);
   }
 
   /**
@@ -263,6 +261,12 @@ export class Ownership implements Charge, Due {
     this.#released?.resolve();
     this.#released = undefined;
   }
+}
+
+/** Not a method: private methods cost each object a field. */
+function recheckAll(ownership: Ownership): void {
+  ownership.recheck();
+  ownership.overlapping?.forEach((other) => other.recheck());
 }
 
 /** The longest of the times that holds have; 0 without holds. */

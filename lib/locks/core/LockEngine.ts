@@ -368,13 +368,14 @@ export class LockEngine {
       renewals: 0,
       maxStallMs: request.maxStallMs ?? this.context.threadStarter.maxStallMs,
       released: false,
-      trace: undefined,
       origin,
       scope: section ?? around,
       given,
     };
     if (hold.leaseMs === NO_LEASE && hold.maxStallMs! > 0) this.context.threadStarter.use();
-    if (ownership.passing === undefined) ownership.confirmedAt = acquired.deadline - confirmedUntil(0, target.leaseMs);
+    if (settings.localHandOver && ownership.passing === undefined) {
+      ownership.confirmedAt = acquired.deadline - confirmedUntil(0, target.leaseMs);
+    }
     ownerships.add(ownership, hold, acquired.deadline);
     this.keepLease(ownership);
     if (around !== undefined && !given && origin !== 'section') tookIn(around, request.thread);

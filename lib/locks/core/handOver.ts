@@ -128,7 +128,7 @@ function findHeir(
 }
 
 /** Whether a lock may be passed on to the next waiter before Redis knows. Times are monotonic. */
-function mayPass(kind: LockKind, turns: Turns, heir: Heir, deadline: number, confirmedAt: number): boolean {
+function mayPass(kind: LockKind, turns: Turns, heir: Heir, deadline: number, confirmedAt = -Infinity): boolean {
   const now = performance.now();
   if (!kind.passesOn || !heir.kind.passesOn || heir.leaseMs < MIN_LEASE_MS) return false;
   const { roundTripMs } = turns;
@@ -185,7 +185,7 @@ class Relay implements Passing {
   #wire: Ownership;
   #to: Heir;
   #holder: Heir | undefined;
-  #confirmedAt: number;
+  #confirmedAt: number | undefined;
   /** Those who have given it back. The command under way covers so many of them; the others came since. */
   readonly #parts: Part[] = [];
   #covered = 0;
