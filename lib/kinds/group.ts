@@ -68,7 +68,7 @@ export const acquireValues = defineScript({
   ...ACQUIRES,
   lua: lua`
 ${HOLDER_OF}${FORGET_HOLDER}${SERVER_TIME}
-local latest = now
+local latest = now - 1
 local counts, holders, times = {}, {}, {}
 local at = moreArgs + 1
 while at <= #ARGV do
@@ -79,14 +79,14 @@ while at <= #ARGV do
   end
   at = at + 2 + ARGV[at + 1]
 end
-if latest > now then return latest - now end
+if latest >= now then return math.max(latest - now, 1) end
 local ttl = redis.call('pttl', name)
 local lost = {}
 for i = moreArgs + 1, #ARGV do
   if counts[i] then
     local value, count, ends = ARGV[i], counts[i], times[i]
     if holders[i] and holders[i] ~= owner then forgetHolder(name, value, holders[i]) end
-    if holders[i] ~= owner or ends <= now then
+    if holders[i] ~= owner or ends < now then
       ends = 0
       if count ~= '1' then
         lost[#lost + 1] = value

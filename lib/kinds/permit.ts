@@ -71,7 +71,7 @@ export const PURGE = lua`${READ_AVAILABLE}${PUT_BACK}
 local function purge(name, permits, channel, publish, now)
   local available, failure = readAvailable(name)
   if failure then return nil, failure end
-  local expired = redis.call('zremrangebyscore', permits, '-inf', now)
+  local expired = redis.call('zremrangebyscore', permits, '-inf', now - 1)
   if expired > 0 then available = putBack(name, channel, publish, expired) end
   return available
 end
@@ -221,7 +221,7 @@ if failure then return failure end
 local last, givenBack = #ARGV - old, 0
 for i = last + 1, #ARGV do givenBack = givenBack + redis.call('zrem', permits, ARGV[i]) end
 if givenBack > 0 then available = redis.call('incrby', name, givenBack) end
-local expired = math.min(redis.call('zcount', permits, '-inf', now), last - moreArgs)
+local expired = math.min(redis.call('zcount', permits, '-inf', now - 1), last - moreArgs)
 if expired > 0 then
   redis.call('zremrangebyrank', permits, 0, expired - 1)
   available = putBack(name, channel, publish, expired)
@@ -264,7 +264,7 @@ local expiry = tonumber(redis.call('zscore', permits, id))
 if not expiry then return tonumber(repeated) end
 redis.call('zrem', permits, id)
 redis.pcall(publish, channel, redis.call('incrby', name, 1))
-return expiry > now and 1 or -1
+return expiry >= now and 1 or -1
 `,
     decode: decodePermitRelease,
   }),
@@ -292,7 +292,7 @@ for i = moreArgs + 1, #ARGV do
     ids[#ids + 1] = id
     local expiry = tonumber(redis.call('zscore', permits, id))
     if expiry then there = there + 1 end
-    if expiry and expiry > now then live = live + 1 end
+    if expiry and expiry >= now then live = live + 1 end
   end
 end
 if there == 0 and repeated == '1' then return #ids end

@@ -37,6 +37,8 @@ export function lua(text: TemplateStringsArray, ...values: readonly (string | nu
 /**
  * The first line of a script that compares times: `now` is the server's clock, in epoch ms. Only that clock is used: the
  * clocks of the clients differ, and a command may be late. (Redis replicates effects, so TIME may come before a write.)
+ * It is rounded down. So a time that a script has made of it is over when `now` is past it, not when `now` has come to
+ * it: otherwise a lease would be up to 1 ms shorter than asked, and its holder would still rely on it.
  */
 export const SERVER_TIME = lua`
 local time = redis.call('time')

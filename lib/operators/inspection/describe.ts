@@ -251,7 +251,7 @@ export function groupHolders(fields: readonly (readonly [field: string, value: s
   const kept = new Map(fields);
   const held = new Map<string, { values: number; holdCount: number }>();
   for (const [hash, owner] of fields) {
-    if (hash.includes(':') || Number(kept.get(`${hash}:${owner}:expire_time`) ?? 0) <= Date.now()) continue;
+    if (hash.includes(':') || Number(kept.get(`${hash}:${owner}:expire_time`) ?? 0) < Date.now()) continue;
     const { values, holdCount } = held.get(owner) ?? { values: 0, holdCount: 0 };
     const count = Number(kept.get(`${hash}:${owner}:lock_count`) ?? 1);
     held.set(owner, { values: values + 1, holdCount: Math.max(holdCount, count) });

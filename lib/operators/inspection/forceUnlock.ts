@@ -48,7 +48,7 @@ local function ownersOf(name)
   for i = 1, #fields, 2 do kept[fields[i]] = fields[i + 1] end
   for value, owner in pairs(kept) do
     local ends = tonumber(kept[value .. ':' .. owner .. ':expire_time'])
-    if ends and ends > now and not known[owner] then
+    if ends and ends >= now and not known[owner] then
       known[owner] = true
       found[#found + 1] = owner
     end

@@ -21,7 +21,7 @@ describe('permit-expirable semaphore scripts: leases and counts', () => {
       sem.now += 100;
       expect(await sem.lease(some)).to.equal(1_000);
       expect(await sem.lease(none)).to.equal(-1);
-      sem.now += 1_000;
+      sem.now += 1_001;
       expect(await sem.lease(some)).to.equal(null);
       expect(await sem.available()).to.equal(2);
     });
@@ -37,9 +37,26 @@ describe('permit-expirable semaphore scripts: leases and counts', () => {
       expect(await sem.updateLease(one, -1)).to.equal(true);
       expect(await sem.lease(one)).to.equal(-1);
       await sem.updateLease(one, 1_000);
-      sem.now += 1_000;
+      sem.now += 1_001;
       expect(await sem.updateLease(one, 1_000)).to.equal(false);
       expect(await sem.available()).to.equal(1);
+    });
+
+    it('is never shorter than asked: it began up to 1 ms later than the clock says, which is rounded down', async () => {
+      await sem.set(3);
+      const [one, two] = twoIds();
+      const three = ids(3);
+      await sem.acquire([one, two], 5);
+      sem.now += 5;
+      expect(await sem.acquire(three), 'acquire').to.deep.equal({ acquired: false, ttl: 1 });
+      expect(await sem.available(), 'counts').to.equal(1);
+      expect(await sem.renew([one, two], 0), 'renewal').to.deep.equal([true, true]);
+      expect(await sem.lease(one), 'what is left').to.equal(0);
+      expect(await sem.release(one), 'release').to.equal('released');
+      expect(await sem.releaseMany([two]), 'release of several').to.equal(1);
+      await sem.acquire([one, two], 5);
+      sem.now += 6;
+      expect(await sem.acquire(three), 'afterwards').to.deep.equal({ acquired: true });
     });
   });
 
@@ -52,7 +69,7 @@ describe('permit-expirable semaphore scripts: leases and counts', () => {
       await sem.acquire(ids(1), 2_000);
       expect(await counts()).to.deep.equal([0, 2, 2]);
       await sem.messages();
-      sem.now += 1_000;
+      sem.now += 1_001;
       expect(await counts()).to.deep.equal([1, 1, 2]);
       sem.now += 1_000;
       expect(await sem.total()).to.equal(2);
@@ -63,7 +80,7 @@ describe('permit-expirable semaphore scripts: leases and counts', () => {
     it('put 5000 expired permits back at once', async () => {
       await sem.set(5_000);
       expect(await sem.acquire(ids(5_000), 100)).to.deep.equal({ acquired: true });
-      sem.now += 100;
+      sem.now += 101;
       await sem.messages();
       expect(await sem.available()).to.equal(5_000);
       expect(await bench().contents()).to.deep.equal({ x: '5000' });
@@ -76,7 +93,7 @@ describe('permit-expirable semaphore scripts: leases and counts', () => {
       await sem.acquire(many);
       expect(await sem.releaseMany(many)).to.equal(5_000);
       await sem.acquire(many, 100);
-      sem.now += 100;
+      sem.now += 101;
       expect(await sem.acquire(ids(5_000))).to.deep.equal({ acquired: true });
     });
 

@@ -86,7 +86,7 @@ describe('permit-expirable semaphore scripts', () => {
     it('puts expired permits back, at most as many as it wants', async () => {
       await sem.set(3);
       await sem.acquire(ids(3), 100);
-      sem.now += 100;
+      sem.now += 101;
       await sem.messages();
       const one = ids(1);
       expect(await sem.acquire(one)).to.deep.equal({ acquired: true });
@@ -99,7 +99,7 @@ describe('permit-expirable semaphore scripts', () => {
       await sem.set(2);
       await sem.acquire(ids(2), 100);
       await sem.add(-1);
-      sem.now += 100;
+      sem.now += 101;
       expect(await sem.acquire(ids(1))).to.deep.equal({ acquired: false, ttl: 1 });
       expect(await sem.acquire(ids(1))).to.deep.equal({ acquired: true });
     });
@@ -128,7 +128,7 @@ describe('permit-expirable semaphore scripts', () => {
       await sem.set(1);
       const one = randomBytes(16);
       await sem.acquire([one], 100);
-      sem.now += 100;
+      sem.now += 101;
       expect(await sem.release(one)).to.equal('expired');
       expect(await bench().contents()).to.deep.equal({ x: '1' });
     });
@@ -167,7 +167,7 @@ describe('permit-expirable semaphore scripts', () => {
       const [one, late] = twoIds();
       await sem.acquire([one]);
       await sem.acquire([late], 100);
-      sem.now += 100;
+      sem.now += 101;
       await sem.messages();
       const before = await bench().dump();
       expect(await sem.releaseMany([one, late])).to.equal(0);
@@ -182,7 +182,7 @@ describe('permit-expirable semaphore scripts', () => {
       await sem.acquire(ids(1), 100);
       const one = randomBytes(16);
       await sem.acquire([one]);
-      sem.now += 100;
+      sem.now += 101;
       await sem.messages();
       expect(await sem.releaseMany([one])).to.equal(1);
       expect(await bench().contents()).to.deep.equal({ x: '2' });
@@ -222,7 +222,7 @@ describe('permit-expirable semaphore scripts', () => {
     expect([await sem.lease(one), await sem.lease(two)]).to.deep.equal([1_000, 60_000]);
     expect(await sem.renew([one, two, three], 30_000)).to.deep.equal([true, true, false]);
     expect([await sem.lease(one), await sem.lease(two)]).to.deep.equal([30_000, 60_000]);
-    sem.now += 30_000;
+    sem.now += 30_001;
     expect(await sem.renew([one, two], 30_000)).to.deep.equal([false, true]);
     expect(await sem.available()).to.equal(2);
     await bench().redis.del(sem.permits);
@@ -243,7 +243,7 @@ describe('permit-expirable semaphore scripts', () => {
   it('reports text that is no number before anything is written', async () => {
     const [live, expired] = twoIds();
     await bench().redis.set(bench().name, 'text');
-    await bench().redis.zadd(sem.permits, sem.now + 1_000, live, sem.now, expired);
+    await bench().redis.zadd(sem.permits, sem.now + 1_000, live, sem.now - 1, expired);
     const before = await bench().dump();
     const attempts = [
       () => sem.acquire([live]),
