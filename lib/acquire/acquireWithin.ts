@@ -336,8 +336,8 @@ export interface Target<T> {
   take(reply: AcquireReply & { readonly acquired: true }, deadline: number): T;
   /** Joins the waiters. @param callSite - the line that acquires, if that is recorded */
   join(callSite: string | undefined): Wait<T>;
-  /** It does not wait any more. @param joined - whether it had joined the waiters */
-  left?(joined: boolean): void;
+  /** It does not wait any more. */
+  left?(): void;
   /**
    * Undoes what attempts took, or may still take.
    * @param taken - whether there may be any such thing; otherwise it only leaves the queue
@@ -556,13 +556,13 @@ export class Acquisition<T> implements Acquirable<T> {
       const taken = pending !== undefined || handOver !== undefined || doubtful;
       this.#target.undo?.('doubtful', taken, pending, handOver);
     }
-    this.#target.left?.(this.wait !== undefined);
+    this.#target.left?.();
   }
 
   /** Called once, when the wait ends with success. */
   succeeded(): void {
     if (this.#isOnManyConnections()) this.#target.undo?.('twice', true);
-    this.#target.left?.(this.wait !== undefined);
+    this.#target.left?.();
   }
 
   /**

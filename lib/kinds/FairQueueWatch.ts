@@ -10,7 +10,7 @@ import { Alarm } from '../util/Alarm';
 import { lockWakeRule, type Waiter } from '../waiters/WaitQueue';
 import type { Subscriptions } from '../waiters/Subscriptions';
 import { fairKeys, checkFairTurn, type FairTurn } from './fair';
-import type { Heir, QueueWatch } from './Kind';
+import type { Heir, QueueWatch, Wakeable } from './Kind';
 import { lockChannel, UNLOCK_MESSAGE } from './reentrant';
 
 /**
@@ -43,8 +43,8 @@ class Watched {
   readonly rawName: string;
   /** Rings when the next check is due. */
   readonly alarm: Alarm;
-  /** The number of waiters of this client. */
-  waiting = 0;
+  /** The waiters of this client. */
+  readonly waiting = new Set<Wakeable>();
   /** Monotonic time at which the head was notified; `undefined` once a check has followed. */
   notifiedAt: number | undefined;
   /** Whether claims are running: waiters may depend on the next check. */
@@ -94,20 +94,20 @@ export class FairQueueWatch implements QueueWatch {
     this.#checkIn(queue, FIRST_CHECK_MS);
   }
 
-  joined(rawName: string): void {
-    this.#queue(rawName).waiting++;
+  joined(rawName: string, waiter: Wakeable): void {
+    this.#queue(rawName).waiting.add(waiter);
   }
 
   unheard(rawName: string): void {
     const queue = this.#queues.get(rawName);
-    if (queue !== undefined && queue.waiting > 0) this.#checkIn(queue, FIRST_CHECK_MS);
+    if (queue !== undefined && queue.waiting.size > 0) this.#checkIn(queue, FIRST_CHECK_MS);
   }
 
-  left(rawName: string): void {
+  left(rawName: string, waiter: Wakeable): void {
     const queue = this.#queues.get(rawName);
-    if (queue === undefined) return;
+    if (queue?.waiting.delete(waiter) !== true) return;
     // Another waiter of this client may be its first now.
-    if (--queue.waiting > 0) return this.#checkIn(queue, FIRST_CHECK_MS);
+    if (queue.waiting.size > 0) return this.#checkIn(queue, FIRST_CHECK_MS);
     this.#listenTo(queue, []);
     // A check that only asks who is ahead of its waiters is not needed any more.
     if (queue.notifiedAt === undefined && !queue.claims) queue.alarm.off();
@@ -151,15 +151,25 @@ export class FairQueueWatch implements QueueWatch {
       queue.claims = turn.againMs > 0;
       if (queue.claims) this.#checkIn(queue, turn.againMs + MARGIN_MS);
       // In a drain the subscriptions close first, and all waiters are about to leave.
-      if (queue.waiting > 0 && !this.#subscriptions.closed) this.#listenTo(queue, turn.ahead);
+      if (queue.waiting.size > 0 && !this.#subscriptions.closed) this.#listenTo(queue, turn.ahead);
+      if (notifiedAt !== undefined && !queue.claims && turn.ahead.length > 0) this.#lookAgain(queue);
     }
     this.#tidy(queue);
+  }
+
+  /**
+   * There was a message, and the lock is held: by somebody whose lease may end before the one that waiters have seen. If
+   * the head is of Java, it sleeps on, and so do those behind it. One of ours learns how long it is, and comes then.
+   */
+  #lookAgain({ waiting }: Watched): void {
+    const [first] = waiting;
+    first?.wake('doubt');
   }
 
   /** Waiters sleep, and may depend on the check that failed (a time-out, a refusal by the server): it is made again. */
   #failed(queue: Watched, notifiedAt: number | undefined, error: Error): void {
     queue.failures++;
-    if (queue.waiting === 0 && queue.failures >= MAX_FAILURES && !isForNow(error)) {
+    if (queue.waiting.size === 0 && queue.failures >= MAX_FAILURES && !isForNow(error)) {
       queue.claims = false;
       queue.failures = 0;
       return;
@@ -169,7 +179,7 @@ export class FairQueueWatch implements QueueWatch {
   }
 
   #check({ rawName, waiting }: Watched, sinceMs: number, sendRecord: SendRecord): Promise<FairTurn> {
-    const client = waiting > 0 ? this.#clientId : '';
+    const client = waiting.size > 0 ? this.#clientId : '';
     return this.#executor.run(
       checkFairTurn,
       fairKeys(rawName),
@@ -179,7 +189,7 @@ export class FairQueueWatch implements QueueWatch {
   }
 
   #tidy({ rawName, waiting, alarm, checks }: Watched): void {
-    if (waiting === 0 && alarm.at === Infinity && checks === 0) this.#queues.delete(rawName);
+    if (waiting.size === 0 && alarm.at === Infinity && checks === 0) this.#queues.delete(rawName);
   }
 
   /** Subscribes to the channels of exactly these waiters. */

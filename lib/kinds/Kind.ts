@@ -1,7 +1,7 @@
 import type { ObjectKind, RedissonClient, RLock } from '../api';
 import type { AcquireReply, ReleaseReply } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
-import type { WaitingKind, WaitOrder, WakeRule } from '../waiters/WaitQueue';
+import type { Waiter, WaitingKind, WaitOrder, WakeRule } from '../waiters/WaitQueue';
 import type { SendRecord, CommandExecutor } from '../connection/pending/CommandExecutor';
 import type { GroupValues, Ownership, Renewal } from '../watchdog/Ownership';
 import type { Scope } from '../thread/threadScope';
@@ -218,14 +218,17 @@ export interface LockKind {
   remainTimeToLive(lock: LockSubject): Promise<number>;
 }
 
+/** Who waits, as far as a watch needs it: it can be made to attempt once more. */
+export type Wakeable = Pick<Waiter<never>, 'wake'>;
+
 /** Keeps a queue in Redis moving: its head may be dead, and an unlock may notify no other waiter. */
 export interface QueueWatch {
   /** The head of this queue has just been notified that the lock is free. */
   notified(rawName: string): void;
   /** An acquisition of this process begins to wait. */
-  joined(rawName: string): void;
+  joined(rawName: string, waiter: Wakeable): void;
   /** An attempt of a waiter was refused, and an unlock may not notify that waiter. */
   unheard(rawName: string): void;
   /** A waiter of this process has acquired the lock, or has given up. */
-  left(rawName: string): void;
+  left(rawName: string, waiter: Wakeable): void;
 }

@@ -169,7 +169,7 @@ export class LockTarget implements Target<Acquired>, Heir {
     const channel = kind.channelOf(rawName, owner);
     const waits = this.count > 1 ? ({ ...kind, waitOrder: 'shared' } as const) : kind;
     this.#wait = this.#context.subscriptions.join<Acquired>(waits, channel, rawName, this);
-    kind.watch?.joined(rawName);
+    kind.watch?.joined(rawName, this.#wait);
     return this.#wait;
   }
 
@@ -177,11 +177,11 @@ export class LockTarget implements Target<Acquired>, Heir {
     this.#wait?.wakeWith(this.acquisition.receive(acquired, connectionNumber));
   }
 
-  left(joined: boolean): void {
+  left(): void {
     const { kind } = this;
     const { rawName, owner } = this.ownership;
     const { subscriptions } = this.#context;
-    if (joined) kind.watch?.left(rawName);
+    if (this.#wait !== undefined) kind.watch?.left(rawName, this.#wait);
     // Fair locks with the names `x` and `{x}` share one queue in Redis, in which an owner has one place. That place is
     // gone now, although the owner may still wait for the other lock. So the waiter for that lock attempts again.
     if (kind.abandon !== undefined && subscriptions.size > 0)

@@ -128,6 +128,16 @@ describe('A2: an unlock by Java, and a head that does not come', function () {
     await getsInOnTime(waiter, freeAt);
   });
 
+  it('the same, and the next head is of Java, which sleeps as long as it was told before', async () => {
+    await dead(100, 101);
+    const waiter = await waits(scene.one.getFairLock(scene.name));
+    await heard(1, 100, 101);
+    await java.unlock(1);
+    const freeAt = monotonicNow() + 1_500;
+    expect(await java.acquire(100, 1_500)).to.equal(true);
+    await getsInOnTime(waiter, freeAt);
+  });
+
   it('one of Java that loses the time which a waiter before it kept for others is woken, since it sleeps longer', async () => {
     const ear = connection();
     const heardBy201: string[] = [];

@@ -64,7 +64,8 @@ describe('after the unlock of a fair lock, its client looks whether the head has
 
   it('and what it listens to ends with its last waiter, also if that is woken in the same turn', async () => {
     ahead = ['somebody'];
-    watch.joined(NAME);
+    const waiter = { wake: () => true };
+    watch.joined(NAME, waiter);
     watch.notified(NAME);
     await clock.tickAsync(1_000);
     expect(client.subscriptions.size).to.equal(1);
@@ -72,8 +73,34 @@ describe('after the unlock of a fair lock, its client looks whether the head has
     client.subscriber.events!.interrupted();
     client.subscriptions.wakeEach();
     ahead = [];
-    watch.left(NAME);
+    watch.left(NAME, waiter);
     await clock.tickAsync(10_000);
+    expect([client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
+
+  it('and has its first waiter ask once after a message, behind others: another lease may end earlier', async () => {
+    const woken: string[] = [];
+    const [first, second] = ['first', 'second'].map((name) => ({ wake: () => woken.push(name) > 0 }));
+    watch.joined(NAME, first!);
+    watch.joined(NAME, second!);
+    watch.notified(NAME);
+    await clock.tickAsync(1_000);
+    expect(woken, 'it is the head, and hears the messages itself').to.deep.equal([]);
+    ahead = ['somebody'];
+    watch.unheard(NAME);
+    await clock.tickAsync(1_000);
+    expect(woken, 'there was no message').to.deep.equal([]);
+    watch.notified(NAME);
+    watch.notified(NAME);
+    await clock.tickAsync(10_000);
+    expect(woken).to.deep.equal(['first']);
+    watch.left(NAME, first!);
+    await clock.tickAsync(1_000);
+    watch.notified(NAME);
+    await clock.tickAsync(1_000);
+    expect(woken).to.deep.equal(['first', 'second']);
+    watch.left(NAME, second!);
+    await clock.tickAsync(1_000);
     expect([client.subscriptions.size, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 });
