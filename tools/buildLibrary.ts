@@ -2,10 +2,13 @@ import { build, type Metafile, type Plugin, transform } from 'esbuild';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import * as path from 'node:path';
+import { ALL_KINDS, scriptsOf } from '../lib/kinds/allKinds';
 import { writeLicences } from './buildLicences';
 import { projectRoot } from './buildOutput';
 import { buildPage, pageInputs } from './dashboard/buildPage';
 import { entryPoints } from './entryPoints';
+import { compileLua } from './luaCompiler';
+import type { AnyScript } from './scripts';
 
 const lib = path.join(projectRoot, 'lib');
 
@@ -49,7 +52,7 @@ export async function writeLibrary(folder: string): Promise<void> {
   await writeYaml(path.join(folder, 'esm', 'yaml'));
   write(path.join(folder, DASHBOARD, 'page.js'), `module.exports = ${JSON.stringify(buildPage())};\n`);
   writeLicences(path.join(folder, DASHBOARD), pageInputs());
-  await writeLuaParser(path.join(folder, 'testing'));
+  await writeTestScripts(path.join(folder, 'testing'));
 }
 
 /** @returns those of its source files that users can import */
@@ -65,7 +68,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
-    plugins: [dashboardPageAt('./page.js'), versionOfPackage, luaParserAt('./luaparse.js')],
+    plugins: [dashboardPageAt('./page.js'), versionOfPackage, testScriptsAt('./scripts.js')],
   });
   for (const file of outputFiles) {
     const { code } = await transform(file.text, {
@@ -118,7 +121,7 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     // Only a bundle has these modules, and it is not beside the file of the thread.
     define: { WATCHDOG_THREAD_FILE: '""' },
     plugins: [
-      luaParserAt('../../../testing/luaparse.js'),
+      testScriptsAt('../../../testing/scripts.js'),
       dashboardPageAt(`../../../${DASHBOARD}/page.js`),
       modulesApart,
       modulesForBundlers,
@@ -192,30 +195,34 @@ const versionOfPackage: Plugin = {
 };
 
 /**
- * The parser of `ioredisson/testing` is beside `testing/index.js`, once, for both builds: no user installs the package.
- * By an import, which bundlers follow.
+ * The scripts that `ioredisson/testing` runs are beside `testing/index.js`, once, for both builds, as JavaScript: the
+ * compiler and the parser of Lua are no part of the package.
  *
- * @param target - where it is from there
+ * @param target - where they are from there
  */
-function luaParserAt(target: string): Plugin {
+function testScriptsAt(target: string): Plugin {
   return {
-    name: 'Lua parser beside',
+    name: 'scripts of the test client beside',
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /[\\/]luaparse\.js$/ }, () => ({ path: target, external: true }));
-      onLoad({ filter: /[\\/]luaParser\.ts$/ }, ({ path: file }) => {
-        const parts = fs.readFileSync(file, 'utf8').split("const luaparse = require('luaparse') as LuaParser;");
-        if (parts.length !== 2) return { errors: [{ text: 'luaParser.ts loads the parser in another way' }] };
-        return { contents: parts.join(`import luaparse from '${target}';`), loader: 'ts' };
-      });
+      onResolve({ filter: /[\\/]scripts\.js$/ }, () => ({ path: target, external: true }));
+      onLoad({ filter: /[\\/]compiledScripts\.ts$/ }, () => ({
+        contents: `
+          import make from '${target}';
+          export const compiledScripts = (...parts) => {
+            const scripts = make(...parts);
+            return (text, sha) => scripts[sha];
+          };`,
+        loader: 'js',
+      }));
     },
   };
 }
 
-async function writeLuaParser(folder: string): Promise<void> {
-  const file = createRequire(__filename).resolve('luaparse');
-  const { code } = await transform(fs.readFileSync(file, 'utf8'), { minify: true, target: 'node20' });
-  write(path.join(folder, 'luaparse.js'), code);
-  writeLicences(folder, [path.relative(projectRoot, file)]);
+async function writeTestScripts(folder: string): Promise<void> {
+  const scripts = new Set(ALL_KINDS.flatMap((kind) => scriptsOf(kind) as readonly AnyScript[]));
+  const source = `module.exports = ${compileLua([...scripts].map(({ sha, lua }) => [sha, lua]))};`;
+  const { code } = await transform(source, { minify: true, target: 'node20', lineLimit: 120 });
+  write(path.join(folder, 'scripts.js'), code);
 }
 
 /**

@@ -28,7 +28,7 @@ export function recordBuild(inputs: string): void {
 
 /** Every file that dist/ depends on, with its time. */
 export function buildInputs(): string {
-  const tools = filesUnder('tools', '.ts').filter((file) => path.basename(file).startsWith('build'));
+  const tools = filesUnder('tools', '.ts').filter((file) => /^(build|lua)/.test(path.basename(file)));
   const manifests = ['package.json', 'tsconfig.json', 'tsconfig.build.json'];
   return [...filesUnder('lib', ''), ...filesUnder('tools/dashboard/page', ''), ...tools, ...manifests]
     .map((file) => `${file} ${stampOf(inRoot(file))}`)

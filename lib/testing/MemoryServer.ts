@@ -2,6 +2,7 @@ import { Alarm } from '../util/Alarm';
 import { runOutside } from '../util/outside';
 import { fromBytes, toBytes } from './bytes';
 import { runCommand } from './store/commands';
+import { compiledScripts } from './store/compiledScripts';
 import { RedisError, type Reply, Status } from './store/replies';
 import { ScriptEngine } from './store/ScriptEngine';
 import { Store } from './store/Store';
@@ -38,6 +39,7 @@ export class MemoryServer {
     this.#watchExpiry();
   });
   readonly #scripts = new ScriptEngine({
+    compiler: compiledScripts,
     store: () => this.#store,
     full: () => false,
     publish: (channel, message) => this.#publish(channel, message),

@@ -5,8 +5,10 @@ import { keyOf, moreArgsOf, type Sample, SAMPLES } from '../redis/scripts/sample
 import { Random } from './engine/Random';
 import { ScriptEngine } from '../../lib/testing/store/ScriptEngine';
 import { runCommand } from '../../lib/testing/store/commands';
+import type { ScriptCompiler } from '../../lib/testing/store/luaRuntime';
 import { RedisError, type Reply, Status } from '../../lib/testing/store/replies';
 import { Store } from '../../lib/testing/store/Store';
+import { compiledInPlace, makerOf } from '../../tools/luaCompiler';
 
 /** How far times may differ, in ms: older servers do not stop their clocks for a script, and differences add up. */
 const TOLERANCE_MS = 60;
@@ -56,6 +58,13 @@ function timed(body: string): string {
 const NOT_SIMULATED = /^inspection\./;
 const SIMULATED = SAMPLES.filter(({ script }) => !NOT_SIMULATED.test(script.name));
 
+/** All scripts in one text, as they are in the package. */
+const together = makerOf(SIMULATED.map(({ script }) => [script.sha, script.lua]));
+const compiledTogether: ScriptCompiler = (...parts) => {
+  const scripts = together(...parts);
+  return (_, sha) => scripts[sha]!;
+};
+
 const empty = new Store(() => 0);
 
 describe('the simulated server', () => {
@@ -84,7 +93,13 @@ describe('the simulated server', () => {
         told.push(`${channel.replaceAll(name, 'x')} ${message}`);
         return 1;
       };
-      const engine = new ScriptEngine({ store: () => store, full: () => false, publish, wrote: () => undefined });
+      const engine = new ScriptEngine({
+        compiler: compiledTogether,
+        store: () => store,
+        full: () => false,
+        publish,
+        wrote: () => undefined,
+      });
       for (let step = 0; step < 500; step++) {
         const sample = random.of(SIMULATED);
         const call = randomCall(random, sample, name);
@@ -112,6 +127,7 @@ describe('the simulated server', () => {
 
   it('runs every script', () => {
     const engine = new ScriptEngine({
+      compiler: compiledInPlace,
       store: () => empty,
       full: () => false,
       publish: () => 0,
@@ -122,6 +138,7 @@ describe('the simulated server', () => {
 
   it('refuses what needs memory where there is none', () => {
     const engine = new ScriptEngine({
+      compiler: compiledInPlace,
       store: () => empty,
       full: () => true,
       publish: () => 0,

@@ -15,8 +15,6 @@ const IOREDIS_TYPES = ['config', 'api', 'Redisson.ts'];
 
 /** `tools/buildCommandLine.ts` puts them into the command; no user installs them. */
 const BUNDLED_WITH_CLI = ['commander', 'cli-table3', 'string-width'];
-/** `tools/buildLibrary.ts` puts it into `ioredisson/testing`; no user installs it. */
-const BUNDLED_WITH_TESTING = ['luaparse'];
 
 function name(file: string): string {
   return path.relative(path.dirname(lib), file).split(path.sep).join('/');
@@ -48,7 +46,6 @@ describe('the imports of lib/', () => {
     const wrong = outside.filter(({ file, specifier }) => {
       const known = [...Object.keys(dependencies), ...Object.keys(peerDependencies)];
       if (placeOf(lib, file) === 'operators/cli') known.push(...BUNDLED_WITH_CLI);
-      if (placeOf(lib, file) === 'testing/store') known.push(...BUNDLED_WITH_TESTING);
       return !known.some((one) => isOfPackage(specifier, one));
     });
     expect(wrong).to.deep.equal([]);

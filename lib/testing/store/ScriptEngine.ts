@@ -1,12 +1,23 @@
 import { createHash } from 'node:crypto';
-import { type CompiledScript, compileLua } from './luaCompiler';
-import { formatG, LuaError, LuaTable, type LuaValue, Multi } from './luaRuntime';
 import { needsMemory, runCommand, writes } from './commands';
+import {
+  type CompiledScript,
+  formatG,
+  library,
+  LuaError,
+  LuaTable,
+  type LuaValue,
+  Multi,
+  operators,
+  type RedisModule,
+  type ScriptCompiler,
+} from './luaRuntime';
 import { RedisError, type Reply, Status } from './replies';
 import type { Store } from './Store';
 
 /** What a script may do besides reading and writing keys. */
 export interface ScriptHost {
+  readonly compiler: ScriptCompiler;
   store(): Store;
   /** Whether there is no memory left. */
   full(): boolean;
@@ -16,9 +27,6 @@ export interface ScriptHost {
   wrote(): void;
 }
 
-/** A compiled text is the same for every server. */
-const compiled = new Map<string, { readonly sha: string; readonly run: CompiledScript }>();
-
 /** The scripts of one server. */
 export class ScriptEngine {
   readonly #host: ScriptHost;
@@ -26,34 +34,28 @@ export class ScriptEngine {
   /** Whether the script under way has written. */
   #dirty = false;
   #full = false;
-  readonly #redis = new LuaTable();
+  readonly #compiled: ReturnType<ScriptCompiler>;
 
   constructor(host: ScriptHost) {
     this.#host = host;
-    this.#redis.set('call', (...args) => {
-      const reply = this.#command(args);
-      if (reply instanceof RedisError) throw new LuaError(reply.message, true);
-      return toLua(reply);
-    });
-    this.#redis.set('pcall', (...args) => toLua(this.#command(args)));
-    this.#redis.set('error_reply', (text) => errorTable(text as string));
-    this.#redis.set('status_reply', (text) => {
-      const table = new LuaTable();
-      table.set('ok', text);
-      return table;
-    });
+    const redis: RedisModule = {
+      call: (...args) => {
+        const reply = this.#command(args);
+        if (reply instanceof RedisError) throw new LuaError(reply.message, true);
+        return toLua(reply);
+      },
+      pcall: (...args) => toLua(this.#command(args)),
+      error_reply: (text) => operators.table([], [['err', text]]),
+      status_reply: (text) => operators.table([], [['ok', text]]),
+    };
+    this.#compiled = host.compiler(redis, operators, library);
   }
 
   /** SCRIPT LOAD. @returns the sha */
   load(text: string): string {
-    let script = compiled.get(text);
-    if (script === undefined) {
-      const sha = createHash('sha1').update(Buffer.from(text, 'latin1')).digest('hex');
-      script = { sha, run: compileLua(text) };
-      compiled.set(text, script);
-    }
-    this.#known.set(script.sha, script.run);
-    return script.sha;
+    const sha = createHash('sha1').update(Buffer.from(text, 'latin1')).digest('hex');
+    if (!this.#known.has(sha)) this.#known.set(sha, this.#compiled(text, sha));
+    return sha;
   }
 
   /** SCRIPT FLUSH. */
@@ -78,7 +80,7 @@ export class ScriptEngine {
     this.#dirty = false;
     this.#full = this.#host.full();
     try {
-      const result = script(this.#redis, LuaTable.of(keys), LuaTable.of(args));
+      const result = script(LuaTable.of(keys), LuaTable.of(args));
       return fromLua(result instanceof Multi ? result.values[0] : result);
     } catch (error) {
       if (!(error instanceof LuaError)) throw error;
@@ -114,20 +116,10 @@ function argument(value: LuaValue): string {
   throw new LuaError('ERR Lua redis lib command arguments must be strings or integers', true);
 }
 
-function errorTable(text: string): LuaTable {
-  const table = new LuaTable();
-  table.set('err', text);
-  return table;
-}
-
 function toLua(reply: Reply): LuaValue {
   if (reply === null) return false;
-  if (reply instanceof RedisError) return errorTable(reply.message);
-  if (reply instanceof Status) {
-    const table = new LuaTable();
-    table.set('ok', reply.text);
-    return table;
-  }
+  if (reply instanceof RedisError) return operators.table([], [['err', reply.message]]);
+  if (reply instanceof Status) return operators.table([], [['ok', reply.text]]);
   return typeof reply === 'object' ? LuaTable.of(reply.map(toLua)) : reply;
 }
 

@@ -223,7 +223,7 @@ export const operators = {
 };
 
 /** What scripts may use besides `redis`, KEYS and ARGV. */
-export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
+export const library: Readonly<Record<string, LuaFunction | Readonly<Record<string, LuaFunction | number>>>> = {
   tonumber: (value) => toNumber(value),
   tostring: (value) =>
     typeof value === 'boolean' || value === undefined ? (value === undefined ? 'nil' : String(value)) : textOf(value),
@@ -231,15 +231,15 @@ export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
   ipairs: (table) => new Multi(['ipairs', table]),
   pairs: (table) => new Multi(['pairs', table]),
   unpack: (table) => new Multi([...(table as LuaTable).list]),
-  math: module({
+  math: {
     min: (...values) => Math.min(...values.map(operand)),
     max: (...values) => Math.max(...values.map(operand)),
     floor: (value) => Math.floor(operand(value)),
     abs: (value) => Math.abs(operand(value)),
     ceil: (value) => Math.ceil(operand(value)),
     huge: Infinity,
-  }),
-  string: module({
+  },
+  string: {
     sub(text, from, to) {
       const s = textOf(text);
       const at = (value: number): number => (value < 0 ? Math.max(s.length + value + 1, 1) : Math.max(value, 1));
@@ -266,11 +266,17 @@ export const library: Readonly<Record<string, LuaFunction | LuaTable>> = {
       return String(Math.round(operand(value)));
     },
     byte: (text, at) => textOf(text).charCodeAt(operand(at ?? 1) - 1),
-  }),
+  },
 };
 
-function module(members: Readonly<Record<string, LuaFunction | number>>): LuaTable {
-  const table = new LuaTable();
-  for (const [name, member] of Object.entries(members)) table.set(name, member);
-  return table;
-}
+/** A compiled script. */
+export type CompiledScript = (KEYS: LuaTable, ARGV: LuaTable) => LuaValue | Multi;
+
+/** The commands of a server. */
+export type RedisModule = Readonly<Record<'call' | 'pcall' | 'error_reply' | 'status_reply', LuaFunction>>;
+
+type Parts = [redis: RedisModule, $: typeof operators, names: typeof library];
+/** What `tools/luaCompiler.ts` makes of scripts: binds them to the commands of a server. */
+export type ScriptMaker = (...parts: Parts) => Readonly<Record<string, CompiledScript>>;
+/** Has the script with a text and its SHA-1. It throws where it has none. */
+export type ScriptCompiler = (...parts: Parts) => (text: string, sha: string) => CompiledScript;

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import * as ts from 'typescript';
 import { lua } from '../../../lib/scripts/Script';
 import { allScripts, scriptFiles } from '../../../tools/scripts';
-import { parseLua } from '../../../lib/testing/store/luaParser';
+import { parseLua } from '../../../tools/luaParser';
 import { fixedIndexes, functionsOf, globalAssignments, globalsOf, timesNamed } from './luaTree';
 
 /** What Redis gives every script and what of the standard library of Lua is used. */

@@ -1,4 +1,4 @@
-import { type LuaChunk, type LuaIdentifier, type LuaNode, parseLua } from '../../../lib/testing/store/luaParser';
+import { type LuaChunk, type LuaIdentifier, type LuaNode, parseLua } from '../../../tools/luaParser';
 
 /** All nodes of a tree, from the top. */
 export function* nodesOf(node: LuaNode): Generator<LuaNode> {

@@ -7,6 +7,7 @@ import { ScriptEngine } from '../../../lib/testing/store/ScriptEngine';
 import { runCommand, writes } from '../../../lib/testing/store/commands';
 import { RedisError, type Reply, Status } from '../../../lib/testing/store/replies';
 import { Store } from '../../../lib/testing/store/Store';
+import { compiledInPlace } from '../../../tools/luaCompiler';
 
 /** What the server keeps of a connection. */
 interface Session {
@@ -143,6 +144,7 @@ export class SimServer implements Served {
     this.store = this.#newStore();
     this.#resetReplicas(replicas);
     this.engine = new ScriptEngine({
+      compiler: compiledInPlace,
       store: () => this.store,
       full: () => this.full,
       publish: (channel, message, sharded) => this.#publish(channel, message, sharded),

@@ -22,7 +22,7 @@ interface LuaParser {
   parse(text: string, options: Readonly<Record<string, unknown>>): LuaChunk;
 }
 
-// It has no types. `tools/buildLibrary.ts` puts it into the package: no user installs it.
+// It has no types.
 // eslint-disable-next-line @typescript-eslint/no-require-imports
 const luaparse = require('luaparse') as LuaParser;
 
