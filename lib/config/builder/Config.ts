@@ -14,7 +14,7 @@ import type {
 import type { NameMapper } from '../NameMapper';
 import { readDocument } from '../parse/readDocument';
 import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
-import { SectionBuilder } from './SectionBuilder';
+import { SectionBuilder, type SectionSetters } from './SectionBuilder';
 import type {
   ClusterServersConfig,
   MasterSlaveServersConfig,
@@ -40,7 +40,7 @@ import type {
  */
 export class Config {
   readonly #common = new Draft(COMMON, IGNORED_COMMON_KEYS, '', Object.keys(SECTIONS));
-  #servers: SectionBuilder | undefined;
+  #servers: SectionSetters | undefined;
   /** Values from the environment -> the text that errors show instead. */
   readonly #filled = new Map<unknown, string>();
 
@@ -260,8 +260,8 @@ export class Config {
     return this;
   }
 
-  #use(section: SectionName): SectionBuilder {
-    this.#servers ??= new SectionBuilder(section);
+  #use(section: SectionName): SectionSetters {
+    this.#servers ??= new SectionBuilder(section) as SectionSetters;
     if (this.#servers.section === section) return this.#servers;
     throw new ConfigError(`${section} cannot be used: ${this.#servers.section} is already; choose one of them`);
   }

@@ -1,9 +1,7 @@
-import type { Credentials } from '../Credentials';
-import { Draft } from './Draft';
 import { IGNORED_SECTION_KEYS } from '../parse/ignoredKeys';
 import type { Hidden } from '../parse/Filled';
-import type { NameMapper } from '../NameMapper';
 import { SECTIONS, type SectionName, type SectionValues } from '../parse/schema';
+import { Draft } from './Draft';
 import type {
   ClusterServersConfig,
   MasterSlaveServersConfig,
@@ -11,25 +9,52 @@ import type {
   SentinelServersConfig,
   SingleServerConfig,
 } from './serverConfigs';
-import type { ShardedSubscriptionMode, TlsSettings, TlsVersion } from '../Settings';
-import type { NatMapper } from '../Topology';
+
+/** The setters of all ways to find the servers. */
+type Setters = SingleServerConfig &
+  SentinelServersConfig &
+  ClusterServersConfig &
+  MasterSlaveServersConfig &
+  ReplicatedServersConfig;
+
+type Key = { [N in SectionName]: keyof (typeof SECTIONS)[N] }[SectionName];
+
+/** The setter of a setting: `setTimeout`, but `addNodeAddress` for `nodeAddresses`. */
+type SetterOf<K extends Key> = K extends `${infer List}Addresses`
+  ? `add${Capitalize<List>}Address`
+  : `set${Capitalize<K>}`;
+
+/** A builder with the setters that its class has at run time; one without a setting does not compile. */
+export type SectionSetters = SectionBuilder & Pick<Setters, SetterOf<Key> & keyof Setters>;
 
 /**
- * The one class behind the builders of all ways to find the servers. Callers see only the interface of their way; the
- * schema of the section refuses settings that do not belong there.
+ * The one class behind the builders of all ways to find the servers. Its setters are made of the settings of the
+ * sections. Callers see only the interface of their way; the schema of the section refuses settings that do not belong
+ * there.
  */
-export class SectionBuilder
-  implements
-    SingleServerConfig,
-    SentinelServersConfig,
-    ClusterServersConfig,
-    MasterSlaveServersConfig,
-    ReplicatedServersConfig
-{
+export class SectionBuilder {
   /** The section this builds. */
   readonly section: SectionName;
   readonly #draft: Draft<(typeof SECTIONS)[SectionName]>;
   readonly #lists = new Map<string, unknown[]>();
+
+  static {
+    for (const key of new Set(Object.values(SECTIONS).flatMap((schema) => Object.keys(schema)))) {
+      const name = key.charAt(0).toUpperCase() + key.slice(1);
+      const setter = key.endsWith('Addresses')
+        ? {
+            [`add${name.slice(0, -2)}`](this: SectionBuilder, ...more: readonly unknown[]): SectionBuilder {
+              return this.set(key, [...(this.#lists.get(key) ?? []), ...more]);
+            },
+          }
+        : {
+            [`set${name}`](this: SectionBuilder, value: unknown): SectionBuilder {
+              return this.set(key, value);
+            },
+          };
+      Object.assign(this.prototype, setter);
+    }
+  }
 
   /** @param section - the section to build */
   constructor(section: SectionName) {
@@ -59,125 +84,5 @@ export class SectionBuilder
     this.#draft.set(key, value, hidden);
     if (Array.isArray(value)) this.#lists.set(key, [...(value as unknown[])]);
     return this;
-  }
-
-  #add(key: string, more: readonly unknown[]): this {
-    return this.set(key, [...(this.#lists.get(key) ?? []), ...more]);
-  }
-
-  setAddress(address: string | URL): this {
-    return this.set('address', address);
-  }
-
-  setMasterName(masterName: string): this {
-    return this.set('masterName', masterName);
-  }
-
-  addSentinelAddress(...addresses: readonly (string | URL)[]): this {
-    return this.#add('sentinelAddresses', addresses);
-  }
-
-  setSentinelUsername(username: string | null | undefined): this {
-    return this.set('sentinelUsername', username);
-  }
-
-  setSentinelPassword(password: string | null | undefined): this {
-    return this.set('sentinelPassword', password);
-  }
-
-  addNodeAddress(...addresses: readonly (string | URL)[]): this {
-    return this.#add('nodeAddresses', addresses);
-  }
-
-  setScanInterval(scanInterval: number): this {
-    return this.set('scanInterval', scanInterval);
-  }
-
-  setNatMapper(natMapper: NatMapper): this {
-    return this.set('natMapper', natMapper);
-  }
-
-  setShardedSubscriptionMode(mode: ShardedSubscriptionMode): this {
-    return this.set('shardedSubscriptionMode', mode);
-  }
-
-  setMasterAddress(address: string | URL): this {
-    return this.set('masterAddress', address);
-  }
-
-  addSlaveAddress(...addresses: readonly (string | URL)[]): this {
-    return this.#add('slaveAddresses', addresses);
-  }
-
-  setTimeout(timeout: number): this {
-    return this.set('timeout', timeout);
-  }
-
-  setConnectTimeout(connectTimeout: number): this {
-    return this.set('connectTimeout', connectTimeout);
-  }
-
-  setRetryAttempts(retryAttempts: number): this {
-    return this.set('retryAttempts', retryAttempts);
-  }
-
-  setSubscriptionTimeout(subscriptionTimeout: number): this {
-    return this.set('subscriptionTimeout', subscriptionTimeout);
-  }
-
-  setUsername(username: string | null | undefined): this {
-    return this.set('username', username);
-  }
-
-  setPassword(password: string | null | undefined): this {
-    return this.set('password', password);
-  }
-
-  setCredentials(credentials: Credentials | null | undefined): this {
-    return this.set('credentials', credentials);
-  }
-
-  setClientName(clientName: string | null | undefined): this {
-    return this.set('clientName', clientName);
-  }
-
-  setDatabase(database: number): this {
-    return this.set('database', database);
-  }
-
-  setNameMapper(nameMapper: NameMapper): this {
-    return this.set('nameMapper', nameMapper);
-  }
-
-  setSslVerificationMode(mode: TlsSettings['verification']): this {
-    return this.set('sslVerificationMode', mode);
-  }
-
-  setSslEnableEndpointIdentification(enable: boolean): this {
-    return this.set('sslEnableEndpointIdentification', enable);
-  }
-
-  setSslTruststore(path: string | URL): this {
-    return this.set('sslTruststore', path);
-  }
-
-  setSslTruststorePassword(password: string | null | undefined): this {
-    return this.set('sslTruststorePassword', password);
-  }
-
-  setSslKeystore(path: string | URL): this {
-    return this.set('sslKeystore', path);
-  }
-
-  setSslKeystorePassword(password: string | null | undefined): this {
-    return this.set('sslKeystorePassword', password);
-  }
-
-  setSslProtocols(protocols: readonly TlsVersion[]): this {
-    return this.set('sslProtocols', protocols);
-  }
-
-  setSslCiphers(ciphers: readonly string[]): this {
-    return this.set('sslCiphers', ciphers);
   }
 }

@@ -43,34 +43,15 @@ export function buildSettings(
   if (topology.kind === 'cluster' && database !== 0) {
     throw new ConfigError(`database ${hidden?.(database) ?? database} cannot be used: a cluster has only database 0`);
   }
-  const pick = <K extends keyof typeof DEFAULTS>(key: K): (typeof DEFAULTS)[K] =>
-    (values[key] as (typeof DEFAULTS)[K] | undefined) ?? DEFAULTS[key];
+  const given = (key: string): unknown => values[key as keyof Defaulted] ?? DEFAULTS[key as keyof Defaulted];
   return Object.freeze({
     topology: Object.freeze(topology),
-    lockWatchdogTimeout: pick('lockWatchdogTimeout'),
-    lockWatchdogBatchSize: pick('lockWatchdogBatchSize'),
-    fairLockWaitTimeout: pick('fairLockWaitTimeout'),
-    checkLockSyncedSlaves: pick('checkLockSyncedSlaves'),
-    slavesSyncTimeout: pick('slavesSyncTimeout'),
-    nameMapper: pick('nameMapper'),
-    maxRenewTimes: pick('maxRenewTimes'),
-    watchdogThread: pick('watchdogThread'),
-    trackHolds: pick('trackHolds'),
-    strictThreads: pick('strictThreads'),
-    maxHandOvers: pick('maxHandOvers'),
-    localHandOver: pick('localHandOver'),
-    introspection: pick('introspection'),
-    shardedSubscriptionMode: pick('shardedSubscriptionMode'),
-    timeout: pick('timeout'),
-    connectTimeout: pick('connectTimeout'),
-    retryAttempts: pick('retryAttempts'),
-    subscriptionTimeout: pick('subscriptionTimeout'),
+    ...(Object.fromEntries(Object.keys(DEFAULTS).map((key) => [key, given(key)])) as unknown as Defaulted),
     username: authority?.username ?? values.username,
     password: authority?.password ?? values.password,
     credentials: values.credentials,
     clientName: values.clientName,
     logger: values.logger,
-    database,
     tls: encrypted === 0 ? undefined : readTls(values, hidden),
   });
 }
