@@ -44,7 +44,7 @@ export const LATCH = {
     lua: lua`
 if redis.call('get', name) then return 0 end
 redis.call('set', name, count)
-redis.pcall(publish, channel, message)
+tellAll(publish, channel, message)
 return 1
 `,
     decode: decodeFlag,
@@ -65,7 +65,7 @@ if not redis.call('get', name) then return 0 end
 local count = redis.call('decr', name)
 if count > 0 then return count end
 redis.call('del', name)
-if count == 0 then redis.pcall(publish, channel, message) end
+if count == 0 then tellAll(publish, channel, message) end
 return 0
 `,
     decode: Number,
@@ -86,7 +86,7 @@ return 0
     lua: lua`
 if not redis.call('get', name) then return 0 end
 redis.call('del', name)
-redis.pcall(publish, channel, message)
+tellAll(publish, channel, message)
 return 1
 `,
     decode: decodeFlag,

@@ -49,7 +49,7 @@ end
 export const PUT_BACK = lua`
 local function putBack(name, channel, publish, expired)
   local available = redis.call('incrby', name, expired)
-  if available > 0 then redis.pcall(publish, channel, available) end
+  if available > 0 then tellAll(publish, channel, available) end
   return available
 end
 `;
@@ -172,7 +172,7 @@ elseif available + taken == tonumber(total) then
 else
   redis.call('incrby', name, total - available - taken)
 end
-redis.pcall(publish, channel, total)
+tellAll(publish, channel, total)
 return 1
 `,
     decode: decodeFlag,
@@ -194,7 +194,7 @@ return 1
     lua: lua`
 local available = redis.call('incrby', name, added)
 redis.call('persist', name)
-if tonumber(added) > 0 then redis.pcall(publish, channel, added) end
+if tonumber(added) > 0 then tellAll(publish, channel, added) end
 return available
 `,
     decode: Number,
@@ -238,7 +238,7 @@ if missing == 0 or (available and available >= missing) then
   if ttl > 0 then redis.call('pexpire', permits, ttl) end
   return nil
 end
-if givenBack > 0 then redis.pcall(publish, channel, available) end
+if givenBack > 0 then tellAll(publish, channel, available) end
 local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
 if not nearest or nearest == '${PERMIT_WITHOUT_LEASE}' then return -1 end
 return math.max(math.ceil(nearest - now), 1)
@@ -263,7 +263,7 @@ if failure then return failure end
 local expiry = tonumber(redis.call('zscore', permits, id))
 if not expiry then return tonumber(repeated) end
 redis.call('zrem', permits, id)
-redis.pcall(publish, channel, redis.call('incrby', name, 1))
+tellAll(publish, channel, redis.call('incrby', name, 1))
 return expiry >= now and 1 or -1
 `,
     decode: decodePermitRelease,
@@ -301,7 +301,7 @@ local _, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
 for _, id in ipairs(ids) do redis.call('zrem', permits, id) end
 redis.call('incrby', name, live)
-redis.pcall(publish, channel, live)
+tellAll(publish, channel, live)
 return live
 `,
     decode: Number,
@@ -348,7 +348,7 @@ for k = 1, #KEYS, 2 do
     if current and (renewal == '0' or tonumber(current) < tonumber(expiry)) then
       local nearest = redis.call('zrange', permits, 0, 0, 'WITHSCORES')[2]
       redis.call('zadd', permits, expiry, ARGV[i])
-      if nearest - expiry > ${NOTICE_MS} then redis.pcall(publish, channel, 1) end
+      if nearest - expiry > ${NOTICE_MS} then tellAll(publish, channel, 1) end
     end
   end
   at = last + 1

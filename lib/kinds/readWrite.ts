@@ -1,7 +1,7 @@
-import { lua, ACQUIRES, defineScript, RENEWS } from '../scripts/Script';
+import { lua, ACQUIRES, defineScript, RELEASES, RENEWS } from '../scripts/Script';
 import { prefixName, remembered, suffixName, writeOwnerName } from '../util/names';
-import { decodeFlag, decodeFlags, decodeRelease } from '../scripts/replies';
-import { SHORTEN_RW_LEASE, TELL, TELL_RELEASED, LEAVE_HOLDS } from '../scripts/shortenLease';
+import { decodeFlag, decodeFlags } from '../scripts/replies';
+import { SHORTEN_RW_LEASE, TELL_RELEASED, LEAVE_HOLDS } from '../scripts/shortenLease';
 import { defineForceReleaseScript, handOverLock, USUAL } from './reentrant';
 import type { LockDescriptor } from './Kind';
 
@@ -138,10 +138,9 @@ return {held}
 export const releaseReadLock = defineScript({
   name: 'readLock.release',
   keys: ['name', 'channel', 'timeoutPrefix', 'keyPrefix'],
-  args: ['message', 'owner', 'left', 'remaining', 'publish'],
-  synced: true,
+  ...RELEASES,
   lua: lua`
-${LONGEST_READ}${HELD_ASIDE}${TELL}${TELL_RELEASED}${SHORTEN_RW_LEASE}
+${LONGEST_READ}${HELD_ASIDE}${TELL_RELEASED}${SHORTEN_RW_LEASE}
 local mode = redis.call('hget', name, 'mode')
 if not mode then
   if redis.call('exists', name) == 0 then tell(publish, channel, message) end
@@ -178,7 +177,6 @@ end
 redis.call('del', name)
 return tellReleased(publish, channel, message)
 `,
-  decode: decodeRelease,
 });
 
 /** The keys of the holds are left to expire (Redisson: RedissonReadLock.forceUnlock). */
@@ -310,10 +308,9 @@ return {held}
 export const releaseWriteLock = defineScript({
   name: 'writeLock.release',
   keys: ['name', 'channel', 'keyPrefix'],
-  args: ['message', 'owner', 'left', 'remaining', 'publish'],
-  synced: true,
+  ...RELEASES,
   lua: lua`
-${LONGEST_READ}${TELL}${TELL_RELEASED}${SHORTEN_RW_LEASE}${LEAVE_HOLDS}
+${LONGEST_READ}${TELL_RELEASED}${SHORTEN_RW_LEASE}${LEAVE_HOLDS}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then
   if redis.call('exists', name) == 0 then tell(publish, channel, message) end
@@ -334,7 +331,6 @@ else
 end
 return tellReleased(publish, channel, message)
 `,
-  decode: decodeRelease,
 });
 
 /** Deletes the writer's read holds as well (Redisson: RedissonWriteLock.forceUnlock). */

@@ -1,5 +1,5 @@
 import { LEAVE_HOLDS, SHORTEN_LEASE, TELL, TELL_RELEASED } from '../scripts/shortenLease';
-import { ACQUIRES, defineScript, lua, RENEWS, type Script } from '../scripts/Script';
+import { ACQUIRES, defineScript, RELEASES, lua, RENEWS, type Script } from '../scripts/Script';
 import { decodeFlag, decodeFlags, decodeRelease, RELEASED_HANDED } from '../scripts/replies';
 import { prefixName, remembered } from '../util/names';
 import type { Kind, LockDescriptor } from './Kind';
@@ -59,10 +59,9 @@ return {held}
 export const releaseLock = defineScript({
   name: 'lock.release',
   keys: ['name', 'channel'],
-  args: ['message', 'owner', 'left', 'remaining', 'publish'],
-  synced: true,
+  ...RELEASES,
   lua: lua`
-${TELL}${TELL_RELEASED}${SHORTEN_LEASE}${LEAVE_HOLDS}
+${TELL_RELEASED}${SHORTEN_LEASE}${LEAVE_HOLDS}
 local held = tonumber(redis.call('hget', name, owner))
 if not held then return nil end
 if left ~= '0' then
@@ -72,7 +71,6 @@ end
 redis.call('del', name)
 return tellReleased(publish, channel, message)
 `,
-  decode: decodeRelease,
 });
 
 /**

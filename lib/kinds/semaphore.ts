@@ -96,7 +96,7 @@ if type(available) == 'table' then
   if ttl < 0 then redis.call('persist', name) else redis.call('pexpire', name, math.max(ttl, 1)) end
   available = redis.call('incrby', name, permits)
 end
-redis.pcall(publish, channel, available)
+tellAll(publish, channel, available)
 return available
 `,
     decode: decodeNumber,
@@ -117,7 +117,7 @@ return available
     lua: lua`
 if redis.call('get', name) then return 0 end
 if ttl == '0' then redis.call('set', name, permits) else redis.call('set', name, permits, 'px', ttl) end
-redis.pcall(publish, channel, permits)
+tellAll(publish, channel, permits)
 return 1
 `,
     decode: decodeFlag,
@@ -137,7 +137,7 @@ return 1
     lua: lua`
 local available = redis.call('incrby', name, permits)
 redis.call('persist', name)
-redis.pcall(publish, channel, available)
+tellAll(publish, channel, available)
 return available
 `,
     decode: Number,

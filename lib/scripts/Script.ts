@@ -52,6 +52,14 @@ export const ACQUIRES = {
   decode: decodeAcquire,
 } as const;
 
+/** The rules of a script that releases. */
+export const RELEASES = {
+  args: ['message', 'owner', 'left', 'remaining', 'publish'],
+  synced: true,
+  saysUnheard: true,
+  decode: decodeRelease,
+} as const;
+
 /** The rules of a script that renews many holds. It is sent once: the next renewal follows soon. */
 export const RENEWS = { keys: [], args: ['lease'], resend: 'never', synced: true } as const;
 
@@ -78,6 +86,11 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
    * @default false
    */
   readonly synced?: boolean | { selects(value: NoInfer<R>): boolean }['selects'];
+  /**
+   * Whether a script that publishes (it has the argument `publish`) replies itself that its user may not. Any other one
+   * publishes by `tellAll(publish, channel, message)`, and {@link defineScript} adds to its reply. @default false
+   */
+  readonly saysUnheard?: boolean;
   /** Turns Redis' reply into the value of the script. It must not throw. */
   readonly decode: (reply: unknown) => R;
 }
@@ -105,20 +118,19 @@ export function defineScript<const K extends string = 'name', const A extends st
   const channels = keys.filter((key) => key.startsWith('channel'));
   const realKeys = keys.filter((key) => !channels.includes(key));
   const args = [...named, ...channels];
-  // The reply of a release has its own code for a message that could not be published.
-  const watched = named.includes('publish' as A) && (definition.decode as unknown) !== decodeRelease;
+  const publishes = named.includes('publish' as A) && definition.saysUnheard !== true;
   const text = [
     bind(realKeys, 'KEYS'),
     bind(args, 'ARGV'),
     /\bmoreKeys\b/.test(definition.lua) ? `local moreKeys = ${realKeys.length}` : '',
     /\bmoreArgs\b/.test(definition.lua) ? `local moreArgs = ${args.length}` : '',
-    watched ? watchPublish(definition.lua) : definition.lua,
+    publishes ? reportUnheard(definition.lua) : definition.lua,
   ]
     .join('\n')
     .trim()
     .replaceAll(/\n\s*\n/g, '\n');
   const sha = createHash('sha1').update(text).digest('hex');
-  const rules = { resend: 'always', synced: false, keys, args: named } as const;
+  const rules = { resend: 'always', synced: false, saysUnheard: false, keys, args: named } as const;
   return Object.freeze({ ...rules, ...definition, channels, realKeys, body: definition.lua, lua: text, sha });
 }
 
@@ -126,7 +138,7 @@ export function defineScript<const K extends string = 'name', const A extends st
  * Wraps a script so that it reports when its user may not publish: it then returns `{UNHEARD_MARK, answer}`, which the
  * executor unwraps. A refused publish must not stop a script half-way, so it is not an error.
  */
-function watchPublish(body: string): string {
+function reportUnheard(body: string): string {
   return lua`
 local unheard = false
 local function tellAll(publish, channel, message)
@@ -135,7 +147,7 @@ local function tellAll(publish, channel, message)
   return receivers
 end
 local function body()
-${body.replaceAll('redis.pcall(publish,', 'tellAll(publish,')}
+${body}
 end
 local answer = body()
 if unheard then return {'${UNHEARD_MARK}', answer} end

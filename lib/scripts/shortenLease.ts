@@ -17,23 +17,28 @@ export const NOTICE_MS = 1000;
  * the user may not publish. A refusal must not stop the script: Redis does not roll back what a script has already
  * written.
  */
-export const TELL = lua`
-local function tell(publish, channel, message)
-  local receivers = redis.pcall(publish, channel, message)
-  return type(receivers) == 'number' and receivers or -1
-end
-`;
+export const TELL = tellBy('tellAll');
 
 /**
+ * `tell` as above, for the scripts that say themselves that nobody was notified, and
  * `tellReleased(publish, channel, message)`: notifies the waiters that the lock is free. Returns the reply of a
- * release: 1 + the number of subscribers, -2 if the user may not publish. Needs {@link TELL}.
+ * release: 1 + the number of subscribers, -2 if the user may not publish.
  */
-export const TELL_RELEASED = lua`
+export const TELL_RELEASED = lua`${tellBy('redis.pcall')}
 local function tellReleased(publish, channel, message)
   local receivers = tell(publish, channel, message)
   return receivers < 0 and ${RELEASED_UNHEARD} or 1 + receivers
 end
 `;
+
+function tellBy(publisher: string): string {
+  return lua`
+local function tell(publish, channel, message)
+  local receivers = ${publisher}(publish, channel, message)
+  return type(receivers) == 'number' and receivers or -1
+end
+`;
+}
 
 function shortenLease(notice: string): string {
   return lua`

@@ -56,6 +56,7 @@ describe('the Lua of the scripts', () => {
   for (const script of allScripts()) {
     describe(script.name, () => {
       const text = script.lua;
+      const publishes = script.args.includes('publish') && !script.saysUnheard;
 
       it('is Lua 5.1, without a line for a shell, which would make a function library of it', () => {
         expect(parseLua(text).body).not.to.have.lengthOf(0);
@@ -76,10 +77,17 @@ describe('the Lua of the scripts', () => {
         expect(unused).to.deep.equal([]);
       });
 
+      it('publishes so that a refusal is reported', () => {
+        const own = script.body.match(/\bredis\.p?call\(publish\b/g) ?? [];
+        expect(own).to.have.lengthOf(script.saysUnheard ? 1 : 0);
+        if (publishes) expect(script.body).to.contain('tellAll(publish, ');
+      });
+
       it('has functions that use their parameters, each other, and nothing else, and no function that nobody calls', () => {
         // What `defineScript` puts around a script that publishes is a function on purpose.
         const functions = functionsOf(script.body);
-        const outside = globalsOf(parseLua(functions.text)).filter((name) => !GLOBALS.includes(name));
+        const known = publishes ? [...GLOBALS, 'tellAll'] : GLOBALS;
+        const outside = globalsOf(parseLua(functions.text)).filter((name) => !known.includes(name));
         expect(outside).to.deep.equal([]);
         const tree = parseLua(text);
         expect(functions.names.filter((name) => timesNamed(tree, name) < 2)).to.deep.equal([]);
