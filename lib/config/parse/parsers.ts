@@ -1,4 +1,5 @@
 import { ConfigError } from '../../errors/usageErrors';
+import { nearest } from '../../util/describe';
 import { MAX_TIMER_MS } from '../../util/duration';
 import { parseAddress, type ParsedAddress } from './address';
 import { type Hidden, say } from './Filled';
@@ -53,6 +54,37 @@ export const flag: Parser<boolean> = {
     throw new ConfigError(`${key} must be true or false, got ${say(value, hidden)}`);
   },
 };
+
+/**
+ * @param name - of the one setting that there is when it is on
+ * @param each - parses that
+ * @param usual - its value unless it is given
+ * @param example - a text for the error
+ * @returns a parser of `false`, `true`, and an object with that setting
+ */
+export function toggle<const K extends string, T>(
+  name: K,
+  each: Parser<T>,
+  usual: T,
+  example: string,
+): Parser<false | Readonly<Record<K, T>>> {
+  const on = (value: T): Readonly<Record<K, T>> => Object.freeze({ [name]: value } as Record<K, T>);
+  return {
+    form: 'boolean',
+    parse(value, key, hidden) {
+      if (typeof value === 'boolean') return value && on(usual);
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        throw new ConfigError(`${key} must be true, false or { ${name}: ${example} }, got ${say(value, hidden)}`);
+      }
+      const other = Object.keys(value).find((one) => one !== name);
+      if (other !== undefined) {
+        throw new ConfigError(`Unknown setting '${key}.${other}'; did you mean '${key}.${nearest(other, [name])}'?`);
+      }
+      const given = (value as Readonly<Record<string, unknown>>)[name] ?? undefined;
+      return on(given === undefined ? usual : each.parse(given, `${key}.${name}`, hidden));
+    },
+  };
+}
 
 /** Parses text that is not empty. */
 export const text: Parser<string> = {
@@ -152,3 +184,6 @@ export function address(defaultPort: number): Parser<ParsedAddress> {
 function listed(value: unknown, hidden: Hidden | undefined): string {
   return typeof value === 'string' ? (hidden?.(value) ?? 'a string') : say(value, hidden);
 }
+
+/** Parses the setting that `lock()` also takes as an option. */
+export const watchdogThread = toggle('maxStall', millis(1), 60_000, '<ms>');

@@ -14,9 +14,9 @@ import {
   secret,
   text,
   type TextForm,
+  toggle,
+  watchdogThread,
 } from './parsers';
-import { introspection } from './introspection';
-import { watchdogThread } from './watchdogThread';
 
 /** Settings of one connection, for every way to find the servers. */
 const connection = {
@@ -63,7 +63,7 @@ export const COMMON = {
   strictThreads: flag,
   maxHandOvers: integer(0),
   localHandOver: flag,
-  introspection,
+  introspection: toggle('callSites', flag, false, '<boolean>'),
   logger,
 } as const;
 
