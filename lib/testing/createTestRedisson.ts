@@ -7,7 +7,7 @@ import { ConfigError, ShutdownError } from '../errors';
 import { groupHolders, isGroupHash, isLockHash, parseOwner } from '../operators/inspection/describe';
 import { Redisson } from '../Redisson';
 import { describe } from '../util/describe';
-import { Failures } from './FailingExecutor';
+import { Failures } from './Failures';
 import { connectMemory } from './memoryConnections';
 import { MemoryServer, type StoreClient } from './MemoryServer';
 import type { TestHolder, TestRedisson, TestRedissonOptions } from './TestRedisson';

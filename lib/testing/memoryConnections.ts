@@ -7,7 +7,7 @@ import { unsent } from '../connection/link/replyErrors';
 import type { Subscriber, SubscriberEvents } from '../connection/pubsub/Subscriber';
 import { ShutdownError } from '../errors';
 import { fromBytes, toBytes } from './bytes';
-import { FailingExecutor, type Failures } from './FailingExecutor';
+import type { Failures } from './Failures';
 import type { Listener, MemoryServer } from './MemoryServer';
 import { RedisError, type Reply, Status } from './store/replies';
 
@@ -15,11 +15,12 @@ import { RedisError, type Reply, Status } from './store/replies';
 export function connectMemory(server: MemoryServer, settings: ExecutorSettings, failures: Failures): Connections {
   const link = new MemoryLink(server);
   const executor = new Executor(link, settings);
+  failures.attach(executor);
   const monitor = new ConnectionMonitor(link);
   // As with a real server: whoever makes the client can still add a listener.
   void Promise.resolve().then(() => link.events?.ready());
   return {
-    executor: new FailingExecutor(executor, failures),
+    executor,
     subscriber: new MemorySubscriber(server),
     monitor,
     keyEvents: { database: 0, open: () => new MemorySubscriber(server) },
