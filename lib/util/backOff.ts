@@ -11,9 +11,7 @@ export class ConstantBackOff implements BackOff {
 
   /** @param ms - every pause. @default 64 @returns itself @throws RangeError unless it is positive */
   delay(ms: number): this {
-    const millis = toMillis(ms, undefined, 'delay');
-    if (millis <= 0) throw new RangeError(`delay must be positive, not ${ms}`);
-    this.#delayMs = millis;
+    this.#delayMs = positiveMillis(ms, 'delay');
     return this;
   }
 
