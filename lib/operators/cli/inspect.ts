@@ -1,15 +1,23 @@
-import { adviceOf, RUNBOOK } from '../doctor';
-import type { ObjectReport } from '../inspection';
+import { adviceOf, ALL_KINDS, RUNBOOK } from '../doctor';
+import type {
+  CircleLink,
+  HolderReport,
+  ObjectReport,
+  PermitReport,
+  Verdict,
+  WaiterReport,
+  WaitingProcess,
+} from '../inspection';
 import { ExitCode, Failure } from './exit';
 import { stdoutWidth, wrap } from './fit';
 import { inspecting, printJson, type ReportOptions } from './inspecting';
 import { oneLine, print } from './output';
 import {
   clientText,
+  type Column,
   connectionText,
   kindText,
   leasesText,
-  listeningText,
   processText,
   remainingText,
   sinceText,
@@ -29,65 +37,63 @@ export async function inspect(name: string, options: ReportOptions): Promise<num
   return report.kind === 'none' ? ExitCode.no : ExitCode.ok;
 }
 
+const HOLDERS: readonly Column<HolderReport>[] = [
+  ['PROCESS', processText],
+  ['HELD FOR', ({ hold }) => (hold === undefined ? '?' : sinceText(hold.since))],
+  ['KEPT BY', keptText],
+  ['HOLDS', ({ holdCount }) => String(holdCount)],
+  ['LEASES', leasesText],
+  ['CONNECTED', connectionText],
+  ['CLIENT', clientText],
+  ['OWNER', ({ owner }) => owner],
+];
+const WAITING: readonly Column<WaitingProcess>[] = [
+  ['PROCESS', ({ host, pid }) => `${host}/${pid}`],
+  ['CALLERS', ({ callers }) => String(callers)],
+  ['FOR', ({ since }) => sinceText(since)],
+  ['AT', ({ callSite = '' }) => callSite],
+];
+const QUEUE: readonly Column<WaiterReport>[] = [
+  ['NO', (_waiter, i) => String(i + 1)],
+  ['PROCESS', processText],
+  ['PLACE KEPT FOR', ({ remainingMs }) => remainingText(remainingMs)],
+  ['LISTENS', ({ listening }) => (listening ? 'yes' : 'no')],
+  ['CLIENT', clientText],
+  ['OWNER', ({ owner }) => owner],
+];
+const PERMITS: readonly Column<PermitReport>[] = [
+  ['ID', ({ id }) => id],
+  ['LEASE', ({ remainingMs }) => remainingText(remainingMs)],
+];
+const CHANNELS: readonly Column<ObjectReport['channels'][number]>[] = [
+  ['CHANNEL', ({ name }) => name],
+  ['SUBSCRIBERS', ({ subscribers }) => String(subscribers)],
+];
+
 /** The object as text. */
 function paragraphs(report: ObjectReport): string[] {
-  const parts = [facts(report)];
-  const { holders, queue = [], permits = [], channels, waiting = [], verdict } = report;
-  if (holders.length > 0) {
-    const rows = holders.map((one) => [
-      processText(one),
-      one.hold === undefined ? '?' : sinceText(one.hold.since),
-      keptText(one),
-      String(one.holdCount),
-      leasesText(one),
-      connectionText(one),
-      clientText(one),
-      one.owner,
-    ]);
-    const head = ['PROCESS', 'HELD FOR', 'KEPT BY', 'HOLDS', 'LEASES', 'CONNECTED', 'CLIENT', 'OWNER'];
-    parts.push(titled('Held by', head, rows));
-  }
-  if (waiting.length > 0) {
-    const rows = waiting.map(({ host, pid, callers, since, callSite = '' }) => [
-      `${host}/${pid}`,
-      String(callers),
-      sinceText(since),
-      callSite,
-    ]);
-    parts.push(titled('Waiting', ['PROCESS', 'CALLERS', 'FOR', 'AT'], rows));
-  }
-  if (verdict.circle !== undefined) {
-    // Who has a part of a group, and waits for another part, names the same group twice.
-    const same = verdict.circle.length === 1 ? 'itself' : 'other values of it';
-    const rows = verdict.circle.map(({ name, host, pid, waitsFor, since, callSite = '' }) => [
-      name,
-      `${host}/${pid}`,
-      waitsFor === name ? same : waitsFor,
-      sinceText(since),
-      callSite,
-    ]);
-    parts.push(titled('Dead-lock', ['LOCK', 'HELD BY', 'WAITS FOR', 'FOR', 'AT'], rows));
-  }
-  if (queue.length > 0) {
-    const rows = queue.map((one, i) => [
-      String(i + 1),
-      processText(one),
-      remainingText(one.remainingMs),
-      listeningText(one),
-      clientText(one),
-      one.owner,
-    ]);
-    parts.push(titled('Queue', ['NO', 'PROCESS', 'PLACE KEPT FOR', 'LISTENS', 'CLIENT', 'OWNER'], rows));
-  }
-  if (permits.length > 0) {
-    const rows = permits.map(({ id, remainingMs }) => [id, remainingText(remainingMs)]);
-    parts.push(titled('Permits', ['ID', 'LEASE'], rows));
-  }
-  if (channels.length > 0) {
-    const rows = channels.map(({ name, subscribers }) => [name, String(subscribers)]);
-    parts.push(titled('Channels', ['CHANNEL', 'SUBSCRIBERS'], rows));
-  }
-  return parts;
+  const { holders, queue, permits, channels, waiting, verdict } = report;
+  return [
+    facts(report),
+    section('Held by', HOLDERS, holders),
+    section('Waiting', WAITING, waiting),
+    section('Dead-lock', circleColumns(verdict.circle), verdict.circle),
+    section('Queue', QUEUE, queue),
+    section('Permits', PERMITS, permits),
+    section('Channels', CHANNELS, channels),
+  ].filter((paragraph) => paragraph !== '');
+}
+
+/** Who has a part of a group, and waits for another part, names the same group twice. */
+function circleColumns(circle: Verdict['circle']): readonly Column<CircleLink>[] {
+  const same = circle?.length === 1 ? 'itself' : 'other values of it';
+  return [
+    ['LOCK', ({ name }) => name],
+    ['HELD BY', ({ host, pid }) => `${host}/${pid}`],
+    ['WAITS FOR', ({ name, waitsFor }) => (waitsFor === name ? same : waitsFor)],
+    ['FOR', ({ since }) => sinceText(since)],
+    ['AT', ({ callSite = '' }) => callSite],
+  ];
 }
 
 function facts(report: ObjectReport): string {
@@ -126,7 +132,7 @@ function listed(texts: readonly (string | undefined)[]): string | undefined {
 }
 
 /** What keeps it, as its process says. */
-function keptText({ hold, silent }: ObjectReport['holders'][number]): string {
+function keptText({ hold, silent }: HolderReport): string {
   if (hold === undefined) return silent === true ? 'does not answer' : '?';
   const { leaseMs, renewals } = hold;
   if (leaseMs === null) return 'no lease';
@@ -141,25 +147,14 @@ function whatToDo({ verdict, waiters }: ObjectReport): string | undefined {
 }
 
 function stateOf({ kind, holders }: ObjectReport): string | undefined {
-  switch (kind) {
-    case 'lock':
-    case 'fair':
-    case 'fenced':
-    case 'readWrite':
-    case 'group':
-      return holders.length > 0 ? 'held' : 'free';
-    case 'none':
-      return 'nothing is held by that name';
-    case 'semaphore':
-    case 'permitExpirableSemaphore':
-    case 'countDownLatch':
-    case 'number':
-    case 'other':
-      return undefined;
-  }
+  if (kind === 'none') return 'nothing is held by that name';
+  if (!ALL_KINDS.some(({ report, data }) => report === kind && data !== 'number')) return undefined;
+  return holders.length > 0 ? 'held' : 'free';
 }
 
-function titled(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = table(head, rows, stdoutWidth() - 2).split('\n');
+/** Things with a title, a line for each; empty where there are none. */
+function section<T>(title: string, columns: readonly Column<T>[], things: readonly T[] = []): string {
+  if (things.length === 0) return '';
+  const lines = table(columns, things, stdoutWidth() - 2).split('\n');
   return [title, ...lines.map((line) => `  ${line}`.trimEnd())].join('\n');
 }

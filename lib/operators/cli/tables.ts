@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { type HolderReport, type ObjectReport, type OwnerReport, waitersOf, type WaiterReport } from '../inspection';
+import { type HolderReport, type ObjectReport, type OwnerReport, waitersOf } from '../inspection';
 import { chop, cutMiddle, fit, stdoutWidth, widthOf } from './fit';
 import { oneLine } from './output';
 import { readableTime } from '../doctor';
@@ -19,13 +19,16 @@ const MAX_LIBRARY_ROWS = 100;
 /** A column is not made narrower than this to fit a table to a terminal. */
 const LEAST_COLUMN = 24;
 
+/** A column of a table: its title, and what a thing has in it. */
+export type Column<T> = readonly [title: string, cell: (thing: T, index: number) => string];
+
 /**
- * Lines of a table without a frame. What does not fit into the width breaks in its widest column; where that would be too
- * narrow, each row becomes a block, a line for each of its cells. Nothing is lost.
- * @param head - the titles of the columns
+ * Lines of a table without a frame, one for each thing. What does not fit into the width breaks in its widest column;
+ * where that would be too narrow, each row becomes a block, a line for each of its cells. Nothing is lost.
  */
-export function table(head: readonly string[], rows: readonly (readonly string[])[], width = Infinity): string {
-  const cells = rows.map((row) => row.map(oneLine));
+export function table<T>(columns: readonly Column<T>[], things: readonly T[], width = Infinity): string {
+  const head = columns.map(([title]) => title);
+  const cells = things.map((thing, i) => columns.map(([, cell]) => oneLine(cell(thing, i))));
   const widths = head.map((title, i) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[i]!))));
   const tooMuch = widths.reduce((sum, one) => sum + one + GAP, -GAP) - width;
   if (tooMuch <= 0) return plainTable(head, cells);
@@ -99,18 +102,17 @@ export function objectTable(
   width = stdoutWidth(),
   waitedSince: WaitedSince = toldSince,
 ): string {
-  const rows = reports.map((report) => [
-    cutMiddle(oneLine(report.name), MAX_NAME),
-    report.verdict.kind,
-    cutMiddle(oneLine(processesText(report)), MAX_PROCESS),
-    waitersText(report, waitedSince(report)),
-    ttlText(report.ttlMs),
-    kindText(report),
-    holdsText(report),
-    ownersText(report),
-  ]);
-  const lines = table(['NAME', 'VERDICT', 'PROCESS', 'WAITERS', 'TTL', 'KIND', 'HOLDS', 'OWNER'], rows);
-  return lines
+  const columns: readonly Column<ObjectReport>[] = [
+    ['NAME', ({ name }) => cutMiddle(oneLine(name), MAX_NAME)],
+    ['VERDICT', ({ verdict }) => verdict.kind],
+    ['PROCESS', ({ holders }) => cutMiddle(oneLine(firstAndMore(holders.map(processText))), MAX_PROCESS)],
+    ['WAITERS', (report) => waitersText(report, waitedSince(report))],
+    ['TTL', ({ ttlMs }) => ttlText(ttlMs)],
+    ['KIND', kindText],
+    ['HOLDS', holdsText],
+    ['OWNER', ({ holders }) => firstAndMore(holders.map(({ owner }) => owner))],
+  ];
+  return table(columns, reports)
     .split('\n')
     .map((line) => fit(line, width))
     .join('\n');
@@ -127,25 +129,15 @@ export function sinceText(since: number): string {
   return readableTime(Math.max(0, Date.now() - since));
 }
 
+/** Kinds whose names are for programs. */
+const SPOKEN: Partial<Record<ObjectReport['kind'], string>> = {
+  permitExpirableSemaphore: 'permits',
+  countDownLatch: 'latch',
+};
+
 /** The kind, for people. */
 export function kindText({ kind, mode }: ObjectReport): string {
-  switch (kind) {
-    case 'readWrite':
-      return `${mode} lock`;
-    case 'permitExpirableSemaphore':
-      return 'permits';
-    case 'countDownLatch':
-      return 'latch';
-    case 'lock':
-    case 'fair':
-    case 'fenced':
-    case 'group':
-    case 'semaphore':
-    case 'number':
-    case 'other':
-    case 'none':
-      return kind;
-  }
+  return kind === 'readWrite' ? `${mode} lock` : (SPOKEN[kind] ?? kind);
 }
 
 /** Which client it is, as far as that can be known. */
@@ -169,10 +161,9 @@ export function connectionText({ process: { address, connected, connectedForMs }
   return `for ${readableTime(connectedForMs ?? 0)}, from ${address}`;
 }
 
-function processesText({ holders }: ObjectReport): string {
-  const [first] = holders;
+function firstAndMore([first, ...others]: readonly string[]): string {
   if (first === undefined) return '-';
-  return holders.length === 1 ? processText(first) : `${processText(first)} and ${holders.length - 1} more`;
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
 
 /** The time until a key expires. */
@@ -188,17 +179,6 @@ export function remainingText(ms: number | null): string {
 /** The leases of a holder's holds. */
 export function leasesText({ leasesMs }: HolderReport): string {
   return leasesMs?.map((ms) => (ms === -1 ? 'none' : ms < 0 ? 'over' : readableTime(ms))).join(', ') ?? '';
-}
-
-/** Whether a waiter listens. */
-export function listeningText({ listening }: WaiterReport): string {
-  return listening ? 'yes' : 'no';
-}
-
-function ownersText({ holders }: ObjectReport): string {
-  const [first] = holders;
-  if (first === undefined) return '-';
-  return holders.length === 1 ? first.owner : `${first.owner} and ${holders.length - 1} more`;
 }
 
 function holdsText({ kind, holders, value, acquired }: ObjectReport): string {

@@ -71,52 +71,50 @@ export interface DashboardOptions {
   readonly watchAlways?: boolean;
 }
 
-const KNOWN: readonly (keyof DashboardOptions)[] = [
-  'redisson',
-  'basePath',
-  'readOnly',
-  'label',
-  'color',
-  'hosts',
-  'authorize',
-  'audit',
-  'identify',
-  'secret',
-  'maxStreams',
-  'watchAlways',
-];
-
 const MAX_LABEL = 40;
 const COLORS: readonly unknown[] = ['red', 'amber', 'green', 'blue', 'purple'];
 
+/** What an option must be, and whether a value that was given is. */
+type Rule = readonly [wanted: string, fits: (value: unknown) => boolean];
+
+const aFunction = (name: string): Rule => [`a function as ${name}`, (value) => typeof value === 'function'];
+const isText = (value: unknown, least: number, most: number): boolean =>
+  typeof value === 'string' && value.length >= least && value.length <= most;
+
+/** All options that there are. */
+const RULES: Readonly<Record<keyof DashboardOptions, Rule | undefined>> = {
+  redisson: undefined,
+  basePath: undefined,
+  readOnly: ['true or false as readOnly', (value) => typeof value === 'boolean'],
+  label: [`a text of at most ${MAX_LABEL} characters as label`, (value) => isText(value, 1, MAX_LABEL)],
+  color: [`one of ${COLORS.join(', ')} as color`, (value) => COLORS.includes(value)],
+  hosts: [
+    "a list of names as hosts, without protocol and path, e.g. ['locks.example']",
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isHost),
+  ],
+  authorize: aFunction('authorize'),
+  audit: aFunction('audit'),
+  identify: aFunction('identify'),
+  secret: ['a secret of 16 characters', (value) => isText(value, 16, Infinity)],
+  maxStreams: ['a positive integer as maxStreams', (value) => Number.isSafeInteger(value) && Number(value) > 0],
+  watchAlways: undefined,
+};
+
 /** Checks the options. @returns the base path without a slash at its end @throws ConfigError */
 export function checkOptions(options: DashboardOptions): string {
-  const { redisson, basePath = '/', readOnly, authorize, audit, identify, secret, maxStreams } = options ?? {};
-  const { label, color, hosts } = options ?? {};
-  for (const name of Object.keys(options ?? {})) {
+  const given: Partial<Record<string, unknown>> = { ...options };
+  for (const name of Object.keys(given)) {
     // A misspelt `authorize` would let everybody in.
-    if (!KNOWN.includes(name as keyof DashboardOptions)) fail(`has no option '${name}' (known: ${KNOWN.join(', ')})`);
+    if (!Object.hasOwn(RULES, name)) fail(`has no option '${name}' (known: ${Object.keys(RULES).join(', ')})`);
   }
+  const { redisson, basePath = '/' } = options ?? {};
   if (typeof redisson?.getId !== 'function') fail('needs a client: createDashboard({ redisson })');
-  for (const [name, value] of Object.entries({ authorize, audit, identify })) {
-    if (value !== undefined && typeof value !== 'function') fail(`needs a function as ${name}`);
+  for (const [name, rule] of Object.entries(RULES)) {
+    if (rule !== undefined && given[name] !== undefined && !rule[1](given[name])) fail(`needs ${rule[0]}`);
   }
   // Given but undefined: an import or a setting that is missing must not open the door.
-  if (authorize === undefined && 'authorize' in options)
+  if ('authorize' in options && options.authorize === undefined)
     fail('was given authorize: undefined; leave it out or give a function');
-  if (readOnly !== undefined && typeof readOnly !== 'boolean') fail('needs true or false as readOnly');
-  if (label !== undefined && (typeof label !== 'string' || label === '' || label.length > MAX_LABEL)) {
-    fail(`needs a text of at most ${MAX_LABEL} characters as label`);
-  }
-  if (color !== undefined && !COLORS.includes(color)) fail(`needs one of ${COLORS.join(', ')} as color`);
-  if (hosts !== undefined && !(Array.isArray(hosts) && hosts.length > 0 && hosts.every(isHost))) {
-    fail("needs a list of names as hosts, without protocol and path, e.g. ['locks.example']");
-  }
-  if (secret !== undefined && (typeof secret !== 'string' || secret.length < 16))
-    fail('needs a secret of 16 characters');
-  if (maxStreams !== undefined && !(Number.isSafeInteger(maxStreams) && maxStreams > 0)) {
-    fail('needs a positive integer as maxStreams');
-  }
   return checkBasePath(basePath);
 }
 

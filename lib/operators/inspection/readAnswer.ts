@@ -16,103 +16,92 @@ const MAX_AROUND = 100;
 
 class NoAnswer extends Error {}
 
-/**
- * Reads an answer. Whoever may publish there can write anything: what is no answer is dropped as a whole.
- * @returns `undefined` for what is none
- */
-export function readAnswer(text: string): Answer | undefined {
-  try {
-    const { id, ...rest } = object(JSON.parse(text));
-    return { id: textOf(id), ...clientAnswer(rest) };
-  } catch {
-    return undefined;
-  }
-}
+/** Reads a value. It throws where it is none of its kind. */
+type Reader<T> = (value: unknown) => T;
 
-function clientAnswer(from: Fields): ClientAnswer {
-  const versions = object(from['versions']);
-  const eventLoop = object(from['eventLoop']);
-  const total = object(from['total']);
-  return {
-    clientId: textOf(from['clientId']),
-    host: textOf(from['host']),
-    pid: amount(from['pid']),
-    uptimeMs: amount(from['uptimeMs']),
-    versions: { node: textOf(versions['node']), ioredisson: textOf(versions['ioredisson']) },
-    eventLoop: { delayMs: amount(eventLoop['delayMs']), utilization: amount(eventLoop['utilization']) },
-    holds: list(from['holds'], PAGE_SIZE).map(hold),
-    waits: list(from['waits'], PAGE_SIZE).map(wait),
-    total: { holds: amount(total['holds']), waits: amount(total['waits']) },
+/** Reads each field of a thing. What may be absent is read by {@link optional}. */
+type Fields<T> = { readonly [K in keyof T]-?: Reader<T[K]> };
+
+/** Reads an object; fields that are not known, and those that are absent, are left out. */
+function object<T>(fields: Fields<T>): Reader<T> {
+  const known = Object.entries(fields) as [string, Reader<unknown>][];
+  return (value) => {
+    if (typeof value !== 'object' || value === null) throw new NoAnswer();
+    const read = known.map(([name, reader]) => [name, reader((value as Record<string, unknown>)[name])] as const);
+    return Object.fromEntries(read.filter(([, one]) => one !== undefined)) as T;
   };
 }
 
-function hold(from: Fields): ClientHold {
-  const { leaseMs } = from;
-  return {
-    ...heldAround(from),
-    kind: textOf(from['kind']) as ClientHold['kind'],
-    threadId: amount(from['threadId']),
-    count: amount(from['count']),
-    heldMs: amount(from['heldMs']),
-    leaseMs: leaseMs === -1 || leaseMs === null ? leaseMs : amount(leaseMs),
-    renewals: amount(from['renewals']),
-    ...callSite(from),
+function optional<T>(reader: Reader<T>): Reader<T | undefined> {
+  return (value) => (value === undefined ? undefined : reader(value));
+}
+
+function list<T>(reader: Reader<T>, most: number): Reader<readonly T[]> {
+  return (value) => {
+    if (!Array.isArray(value)) throw new NoAnswer();
+    return value.slice(0, most).map(reader);
   };
 }
 
-function wait(from: Fields): ClientWait {
-  return {
-    name: textOf(from['name']),
-    key: textOf(from['key']),
-    kind: textOf(from['kind']) as ClientWait['kind'],
-    callers: amount(from['callers']),
-    waitedMs: amount(from['waitedMs']),
-    holding: list(from['holding'], MAX_AROUND).map(heldByWaiter),
-    ...callSite(from),
-  };
-}
-
-function heldAround({ name, key, owner, values }: Fields): HeldAround {
-  return {
-    name: textOf(name),
-    key: textOf(key),
-    owner: textOf(owner),
-    ...(values !== undefined && { values: texts(values) }),
-  };
-}
-
-function heldByWaiter(from: Fields): HeldByWaiter {
-  const { wants } = from;
-  return { ...heldAround(from), ...(wants !== undefined && { wants: texts(wants) }) };
-}
-
-function callSite({ callSite: line }: Fields): { callSite?: string } {
-  return line === undefined ? {} : { callSite: textOf(line) };
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function object(value: unknown): Fields {
-  if (typeof value !== 'object' || value === null) throw new NoAnswer();
-  return value as Fields;
-}
-
-function list(value: unknown, most: number): readonly Fields[] {
-  if (!Array.isArray(value)) throw new NoAnswer();
-  return value.slice(0, most).map(object);
-}
-
-function texts(value: unknown): readonly string[] {
-  if (!Array.isArray(value)) throw new NoAnswer();
-  return value.slice(0, MAX_VALUES).map(textOf);
-}
-
-function textOf(value: unknown): string {
+function text<T extends string>(value: unknown): T {
   if (typeof value !== 'string') throw new NoAnswer();
-  return value.slice(0, MAX_TEXT);
+  return value.slice(0, MAX_TEXT) as T;
 }
 
 function amount(value: unknown): number {
   if (typeof value !== 'number' || !(value >= 0)) throw new NoAnswer();
   return value;
+}
+
+const HELD: Fields<HeldAround> = {
+  name: text,
+  key: text,
+  owner: text,
+  values: optional(list(text, MAX_VALUES)),
+};
+
+const HOLD: Fields<ClientHold> = {
+  ...HELD,
+  kind: text<ClientHold['kind']>,
+  threadId: amount,
+  count: amount,
+  heldMs: amount,
+  leaseMs: (value) => (value === -1 || value === null ? value : amount(value)),
+  renewals: amount,
+  callSite: optional(text),
+};
+
+const WAIT: Fields<ClientWait> = {
+  name: text,
+  key: text,
+  kind: text<ClientWait['kind']>,
+  callers: amount,
+  waitedMs: amount,
+  holding: list(object<HeldByWaiter>({ ...HELD, wants: optional(list(text, MAX_VALUES)) }), MAX_AROUND),
+  callSite: optional(text),
+};
+
+const answer = object<Answer>({
+  id: text,
+  clientId: text,
+  host: text,
+  pid: amount,
+  uptimeMs: amount,
+  versions: object<ClientAnswer['versions']>({ node: text, ioredisson: text }),
+  eventLoop: object<ClientAnswer['eventLoop']>({ delayMs: amount, utilization: amount }),
+  holds: list(object(HOLD), PAGE_SIZE),
+  waits: list(object(WAIT), PAGE_SIZE),
+  total: object<ClientAnswer['total']>({ holds: amount, waits: amount }),
+});
+
+/**
+ * Reads an answer. Whoever may publish there can write anything: what is no answer is dropped as a whole.
+ * @returns `undefined` for what is none
+ */
+export function readAnswer(json: string): Answer | undefined {
+  try {
+    return answer(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
 }

@@ -68,27 +68,29 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
     const queue = report.kind === 'fair' && waiters > 0 ? `, ${waiters} in its queue` : '';
     return { kind: 'free', sentence: `Nobody holds it${queue}.` };
   }
-  const who = whoseOf(holders);
+  const gone = holders.filter(({ process }) => process.connected === false).length;
+  const there = holders.filter(({ process }) => process.connected === true).length;
+  const who = whoText(holders, { gone, there });
   if (ttlMs === -1) {
     const end = 'it has no expiry, so it stays held until somebody releases it';
-    return { kind: 'no-expiry', sentence: `${who.text}, and ${end}.` };
+    return { kind: 'no-expiry', sentence: `${who}, and ${end}.` };
   }
   const ends = { endsAt: Math.round(facts.now + Math.max(ttlMs, 0)) };
   const when = `in ${readableTime(Math.max(ttlMs, 0))}, at ${new Date(ends.endsAt).toISOString().slice(0, 19)}Z`;
-  if (who.allGone) {
+  if (gone === holders.length) {
     const back = holders.length === 1 ? 'it' : 'one';
-    return { kind: 'holder-gone', sentence: `${who.text}. It ends ${when}, unless ${back} comes back.`, ...ends };
+    return { kind: 'holder-gone', sentence: `${who}. It ends ${when}, unless ${back} comes back.`, ...ends };
   }
   // Whoever renews it does so when a third of the timeout has passed.
   if (facts.renewedTo !== undefined && ttlMs < facts.renewedTo * (2 / 3 - LATE)) {
     const why = 'it was renewed before, and is no more: its event loop is blocked, or the process is stopped';
     return {
       kind: 'not-renewed',
-      sentence: `${who.text}, but ${why}. It ends ${when}, unless it is renewed.`,
+      sentence: `${who}, but ${why}. It ends ${when}, unless it is renewed.`,
       ...ends,
     };
   }
-  return { kind: 'held', sentence: `${who.text}${endText(holders, when)}`, ...ends };
+  return { kind: 'held', sentence: `${who}${endText(holders, when)}`, ...ends };
 }
 
 /** How it ends, as far as its holders have said. */
@@ -102,65 +104,48 @@ function endText(holders: readonly HolderReport[], when: string): string {
 }
 
 /** Who has it, and whether they are there. */
-function whoseOf(holders: readonly HolderReport[]): { readonly text: string; readonly allGone: boolean } {
-  const states = holders.map(({ process }) => process);
-  const gone = states.filter(({ connected }) => connected === false).length;
-  const there = states.filter(({ connected }) => connected === true).length;
-  const allGone = gone === holders.length;
+function whoText(holders: readonly HolderReport[], { gone, there }: Record<'gone' | 'there', number>): string {
+  const [first] = holders as [HolderReport];
+  const { host, pid, unknownBecause = 'denied' } = first.process;
   const one = holders.length === 1;
-  const { host, pid } = states[0]!;
   const name = host === undefined ? '' : `process ${pid} on ${host}`;
   const subject = one ? 'its holder' : `its ${holders.length} holders`;
-  if (allGone) {
+  if (gone === holders.length) {
     const whose = one && name !== '' ? `, ${name},` : '';
     const unknown = one && name === '' ? '; which process it was is not in Redis' : '';
-    return {
-      text: `Held, but ${subject}${whose} ${one ? 'is' : 'are'} not connected to Redis: ended, or cut off${unknown}`,
-      allGone,
-    };
+    return `Held, but ${subject}${whose} ${one ? 'is' : 'are'} not connected to Redis: ended, or cut off${unknown}`;
   }
-  if (one && there === 1 && name !== '' && (holders[0]!.hold !== undefined || holders[0]!.silent === true)) {
-    return { text: `Held by ${name}, which is connected`, allGone };
+  if (one && there === 1 && name !== '' && (first.hold !== undefined || first.silent === true)) {
+    return `Held by ${name}, which is connected`;
   }
-  if (there === holders.length) return { text: `Held, and ${subject} ${one ? 'is' : 'are'} connected`, allGone };
+  if (there === holders.length) return `Held, and ${subject} ${one ? 'is' : 'are'} connected`;
   if (!one) {
     const parts = [`${there} connected`, `${gone} not connected`, `${holders.length - there - gone} unknown`];
-    return { text: `Held by ${holders.length} (${parts.filter((part) => !part.startsWith('0')).join(', ')})`, allGone };
+    return `Held by ${holders.length} (${parts.filter((part) => !part.startsWith('0')).join(', ')})`;
   }
-  if (holders.every(isDetached)) {
+  if (isDetached(first)) {
     const why = 'its ticket was not attached yet, or its work has ended and it is kept on (run --at-least)';
-    return { text: `Held, and no process has it: ${why}`, allGone };
+    return `Held, and no process has it: ${why}`;
   }
-  return {
-    text: `Held; whether its holder is connected is unknown (${reasonText(states[0]?.unknownBecause ?? 'denied')})`,
-    allGone,
-  };
+  return `Held; whether its holder is connected is unknown (${REASONS[unknownBecause]})`;
 }
 
 function isDetached({ process }: HolderReport): boolean {
   return process.unknownBecause === 'detached';
 }
 
-function reasonText(reason: UnknownReason): string {
-  switch (reason) {
-    case 'java':
-      return 'a thread id as Java has them, and no connection of this package: Redisson for Java, or an explicit id';
-    case 'other-names':
-      return 'it may be one of the connections with a name of their own: another program, or one with the option clientName';
-    case 'unnamed':
-      return 'it may be one of the connections without a name: another program, or a user that may not run CLIENT SETNAME';
-    case 'ambiguous':
-      return 'several processes claim its client id';
-    case 'just-changed':
-      return 'it has changed hands just now';
-    case 'detached':
-      return 'it was detached, and its ticket was not attached yet';
-    case 'foreign':
-      return 'it is no owner as Redisson writes them';
-    case 'denied':
-      return 'CLIENT LIST is denied, or a server did not answer it';
-  }
-}
+const REASONS: Readonly<Record<UnknownReason, string>> = {
+  java: 'a thread id as Java has them, and no connection of this package: Redisson for Java, or an explicit id',
+  'other-names':
+    'it may be one of the connections with a name of their own: another program, or one with the option clientName',
+  unnamed:
+    'it may be one of the connections without a name: another program, or a user that may not run CLIENT SETNAME',
+  ambiguous: 'several processes claim its client id',
+  'just-changed': 'it has changed hands just now',
+  detached: 'it was detached, and its ticket was not attached yet',
+  foreign: 'it is no owner as Redisson writes them',
+  denied: 'CLIENT LIST is denied, or a server did not answer it',
+};
 
 function waiting({ waiters }: Unjudged): string {
   return waiters === 0 ? 'nobody waits' : `${waiters} ${waiters === 1 ? 'connection waits' : 'connections wait'}`;
