@@ -7,6 +7,7 @@ import { ShutdownError } from '../errors';
 import type { Heir } from '../kinds/Kind';
 import { enclosingScopes, liveScope, type Scope } from '../thread/threadScope';
 import { Alarm } from '../util/Alarm';
+import { addTo, groupBy } from '../util/collections';
 import { VERSION } from '../util/version';
 import type { Subscriptions, Waiting } from '../waiters/Subscriptions';
 import type { Ownership } from '../watchdog/Ownership';
@@ -183,13 +184,7 @@ export class Introspection {
 
   /** Who waits, by object; the longest waits first. */
   #waits(now: number): ClientWait[] {
-    const byObject = new Map<string, Waiting<Caller>[]>();
-    for (const waiting of this.#waiting()) {
-      const key = `${waiting.kind} ${waiting.rawName}`;
-      const others = byObject.get(key);
-      if (others === undefined) byObject.set(key, [waiting]);
-      else others.push(waiting);
-    }
+    const byObject = groupBy(this.#waiting(), ({ kind, rawName }) => `${kind} ${rawName}`);
     if (byObject.size === 0) return [];
     const held = new HeldIn([...inThisProcess].filter(({ place }) => place === this.#client.place));
     const found = [...byObject.values()].map((waiting): ClientWait => {
@@ -216,17 +211,12 @@ class HeldIn {
   readonly #byThread = new Map<number, Ownership[]>();
 
   constructor(clients: readonly Introspected[]) {
-    const add = <K>(map: Map<K, Ownership[]>, key: K, ownership: Ownership): void => {
-      const others = map.get(key);
-      if (others === undefined) map.set(key, [ownership]);
-      else others.push(ownership);
-    };
     for (const ownership of clients.flatMap(({ ownerships }) => [...ownerships.all()])) {
       if (ownership.holds.length === 0) continue;
-      add(this.#byThread, ownership.threadId, ownership);
+      addTo(this.#byThread, ownership.threadId, ownership);
       for (const { scope } of ownership.holds) {
         const live = liveScope(scope);
-        if (live !== undefined) add(this.#byScope, live, ownership);
+        if (live !== undefined) addTo(this.#byScope, live, ownership);
       }
     }
   }

@@ -1,5 +1,6 @@
-/** What the exit codes mean, for the help. */
-const EXIT_CODES = `
+/** What stands below the options, by command: what it promises; that of the program is ''. */
+const NOTES: Readonly<Record<string, string>> = {
+  '': `
 Exit codes:
   0           done
   1           unlock: there was no such lock; doctor: warnings;
@@ -18,10 +19,8 @@ Exit codes:
 Environment:
   REDIS_URL   where Redis is, unless --url or --config says it
               (default: redis://127.0.0.1:6379); ps does not show it
-`;
-
-/** What \`run\` promises, for the help. */
-const RUN_NOTES = `
+`,
+  run: `
 Times are 500ms, 10s, 1.5s, 2m, 1h, 1d; a bare number is seconds. A name that
 begins with - has a -- of its own before it: run -- -name -- command.
 
@@ -54,10 +53,8 @@ The exit code is that of the command, 128+n where signal n ended it, or:
   1     not acquired (--conflict-exit-code)    75    the lock was lost
   64    wrong usage, or a nested run           126   cannot be executed
   69    Redis is unreachable or refuses        127   no such command
-`;
-
-/** What `list` tells, for the help. */
-const LIST_NOTES = `
+`,
+  list: `
 The keys are walked over with SCAN. WAITERS is the length of a fair lock's
 queue, else the number of connections that listen for the release. A semaphore
 or latch is listed while somebody waits for it: any counter looks like one. Once
@@ -77,10 +74,8 @@ and does not answer), no-expiry, wrong-type. What to do about each is in
 docs/something-hangs.md.
 
 --json prints an array of what inspect --json prints.
-`;
-
-/** What `inspect` tells, for the help. */
-const INSPECT_NOTES = `
+`,
+  inspect: `
 The client of an owner is a Node client where the thread id is one that only
 this package gives; other ids may be Java's, or explicit ones.
 
@@ -120,10 +115,8 @@ synchronizer (kind other).
   permits       of a semaphore with leases, at most 1000: array of id,
                 remainingMs (null: no lease)
   channels      array of name, subscribers
-`;
-
-/** What `unlock` promises, for the help. */
-const UNLOCK_NOTES = `
+`,
+  unlock: `
 A holder that is alive goes on until its next renewal, at most a third of
 lockWatchdogTimeout later: make sure that it is gone. A read lock is taken from
 all its readers.
@@ -131,19 +124,25 @@ all its readers.
 Exit code 1: it was not locked. 65: it is no lock.
 
 --json prints name, kind, released, and the holders as inspect --json has them.
-`;
-
-/** What `top` does, for the help. */
-const TOP_NOTES = `
+`,
+  top: `
 Each look walks over the keys for half of the interval: a large keyspace takes
 several until all of it has been seen. Where stdout is no terminal the frames are
 printed one after the other. What is in trouble comes first, then what has been
 waited for longest: "40 for 12 s" is what the processes say (see list), or how
 long top has seen somebody wait.
-`;
+`,
+  dashboard: `
+It prints the address of the page. The page has no login: it listens on this
+machine only, unless --host says otherwise. It is asked for by an address, by
+localhost, by --host, or by the name of this machine, and not by other names: a
+page of another site could use one.
 
-/** What `doctor` checks, for the help. */
-const DOCTOR_NOTES = `
+With --allow-unlock a lock is released after its name was typed. Each release is
+said on stderr. To put the page behind a login, serve it from a program of your
+own: docs/dashboard.md.
+`,
+  doctor: `
 Every master is looked at:
   reachable     whether it answers, and how fast
   lock          whether a lock of its own can be taken and given back
@@ -166,19 +165,12 @@ Exit code 0: all is ok; 1: warnings, or something could not be checked; 2: error
 
 --json prints an array of check, status (ok, warning, error, unknown), server
 (host:port of a cluster's master, else -), found, why, advice.
-`;
-
-/** What `dashboard` serves, for the help. */
-const DASHBOARD_NOTES = `
-It prints the address of the page. The page has no login: it listens on this
-machine only, unless --host says otherwise. It is asked for by an address, by
-localhost, by --host, or by the name of this machine, and not by other names: a
-page of another site could use one.
-
-With --allow-unlock a lock is released after its name was typed. Each release is
-said on stderr. To put the page behind a login, serve it from a program of your
-own: docs/dashboard.md.
-`;
+`,
+  completion: `
+The script knows the commands and their options; it asks Redis nothing. After an
+update of ioredisson it is to be made anew, unless it is made when the shell starts.
+`,
+};
 
 const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: string])[]>> = {
   run: [
@@ -224,25 +216,6 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [what: string, line: 
     ['zsh: in ~/.zshrc, after compinit', 'source <(ioredisson completion zsh)'],
     ['fish: once', 'ioredisson completion fish > ~/.config/fish/completions/ioredisson.fish'],
   ],
-};
-
-/** What `completion` prints, for the help. */
-const COMPLETION_NOTES = `
-The script knows the commands and their options; it asks Redis nothing. After an
-update of ioredisson it is to be made anew, unless it is made when the shell starts.
-`;
-
-/** What stands below the options, by command; that of the program is ''. */
-const NOTES: Readonly<Record<string, string>> = {
-  '': EXIT_CODES,
-  run: RUN_NOTES,
-  list: LIST_NOTES,
-  inspect: INSPECT_NOTES,
-  unlock: UNLOCK_NOTES,
-  top: TOP_NOTES,
-  dashboard: DASHBOARD_NOTES,
-  doctor: DOCTOR_NOTES,
-  completion: COMPLETION_NOTES,
 };
 
 /** What the help of a command says below its options: what it promises, and examples. @param command - '': the program */

@@ -1,5 +1,6 @@
 import type { RedissonClient } from '../../api';
 import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../../errors';
+import { given } from '../../util/collections';
 import type { HealthView, LossView } from './wire';
 
 /** Between two PINGs, in ms. */
@@ -106,11 +107,7 @@ export class Health {
     const samePing = pingMs === this.#view.pingMs || (!isFirst && Date.now() - this.#pingToldAt < PING_TOLD_MS);
     if (!changed && samePing) return;
     this.#pingToldAt = Date.now();
-    this.#view = {
-      ...{ state, message, since },
-      ...(pingMs !== undefined && { pingMs }),
-      ...(shownLoss !== undefined && { lost: shownLoss }),
-    };
+    this.#view = given({ state, message, since, pingMs, lost: shownLoss });
     this.#onChange();
   }
 

@@ -1,3 +1,4 @@
+import { given, keepNewest } from '../../util/collections';
 import type { ObjectReport } from '../inspection';
 import { holdersOf, type Tracked } from './rows';
 import type { LockEvent } from './wire';
@@ -13,13 +14,9 @@ export class History {
 
   add(name: string, event: LockEvent): void {
     const events = this.#byName.get(name) ?? [];
-    // The last one in the map is the one that something has happened to last.
-    this.#byName.delete(name);
-    this.#byName.set(name, events);
     events.unshift(event);
     if (events.length > MAX_EVENTS) events.pop();
-    if (this.#byName.size > MAX_LOCKS)
-      for (const oldest of this.#byName.keys()) return void this.#byName.delete(oldest);
+    keepNewest(this.#byName, name, events, MAX_LOCKS);
   }
 
   /** The newest first. */
@@ -44,7 +41,7 @@ export function eventsBetween(
 ): LockEvent[] {
   const events: LockEvent[] = [];
   const add = (level: LockEvent['level'], text: string, owner?: string): void => {
-    events.push({ at, source: 'seen', level, text, ...(owner !== undefined && { owner }) });
+    events.push(given({ at, source: 'seen' as const, level, text, owner }));
   };
   const was = before?.report;
   if (was === undefined || holdersOf(was) !== holdersOf(report)) {
@@ -77,11 +74,6 @@ export function eventsOfRemoval(before: Tracked, at: number, isTold: (owner: str
   const gone = before.report.holders.filter(({ owner }) => !isTold(owner));
   const owners = gone.length === 0 ? [undefined] : gone.slice(0, MAX_EVENTS).map(({ owner }) => owner);
   if (gone.length === 0 && before.report.holders.length > 0) return [];
-  return owners.map((owner) => ({
-    at,
-    source: 'seen',
-    level: 'info',
-    text: 'gone: the key is no longer there',
-    ...(owner !== undefined && { owner }),
-  }));
+  const text = 'gone: the key is no longer there';
+  return owners.map((owner) => given({ at, source: 'seen' as const, level: 'info' as const, text, owner }));
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { keepNewest } from '../../util/collections';
 import { EventStream, encode } from './EventStream';
 import type { Feed } from './Feed';
 import { countAll, keyOf, type Query, select } from './query';
@@ -174,7 +175,7 @@ export class Streams {
       now: Date.now(),
       ...(JSON.parse(view.head) as Omit<WindowHead, 'now'>),
       rows: change.rows.map((text) => JSON.parse(text) as LockRow),
-      ...(change.order !== undefined && { order: change.order }),
+      ...(change.order && { order: change.order }),
     });
     for (const stream of view.streams) stream.send(message);
   }
@@ -238,14 +239,7 @@ export class Streams {
     const known = this.#selections.get(key);
     if (known?.version === this.#feed.version) return known.found;
     const found = select(this.#feed.locks.values(), query);
-    this.#selections.delete(key);
-    this.#selections.set(key, { version: this.#feed.version, found });
-    if (this.#selections.size > MAX_SELECTIONS) {
-      for (const oldest of this.#selections.keys()) {
-        this.#selections.delete(oldest);
-        break;
-      }
-    }
+    keepNewest(this.#selections, key, { version: this.#feed.version, found }, MAX_SELECTIONS);
     return found;
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperationError } from '../../errors';
+import { given } from '../../util/collections';
 import { type ForcedUnlock, Inspector } from '../inspection';
 import { RUNBOOK } from '../inspection/advice';
 import { checkSameOrigin, isKnownHost, Tokens } from './csrf';
@@ -71,13 +72,19 @@ class Routes {
     this.#feed = new Feed(source, redisson);
     this.#streams = new Streams(this.#feed, maxStreams);
     this.#tokens = new Tokens(secret === undefined ? randomBytes(32) : Buffer.from(secret));
+    const reading = (answer: Route): Route => {
+      return (req, res, target) => {
+        http.checkMethod(req, 'GET', 'HEAD');
+        return answer(req, res, target);
+      };
+    };
     this.#routes = new Map<string, Route>([
-      ['', (req, res) => this.#page(req, res)],
-      ['api/session', (req, res) => this.#session(req, res)],
-      ['api/locks', (req, res, target) => this.#locks(req, res, target)],
-      ['api/lock', (req, res, target) => this.#lock(req, res, target)],
-      ['api/health', (req, res) => this.#health(req, res)],
-      ['api/stream', (req, res, target) => this.#stream(req, res, target)],
+      ['', reading((req, res) => this.#page(req, res))],
+      ['api/session', reading((req, res) => this.#session(req, res))],
+      ['api/locks', reading((req, res, target) => this.#looking(() => this.#locks(req, res, target)))],
+      ['api/lock', reading((req, res, target) => this.#looking(() => this.#lock(req, res, target)))],
+      ['api/health', reading((req, res) => this.#looking(() => this.#health(req, res)))],
+      ['api/stream', reading((req, res, target) => this.#stream(req, res, target))],
       ['api/unlock', (req, res) => this.#unlock(req, res)],
     ]);
     this.#stopListening = redisson.onConnectionChange(({ state }) => {
@@ -134,12 +141,10 @@ class Routes {
   }
 
   #page(req: http.DashboardRequest, res: ServerResponse): void {
-    http.checkMethod(req, 'GET', 'HEAD');
     http.answer(req, res, 200, 'text/html', page.html, { 'content-security-policy': page.policy });
   }
 
   #session(req: http.DashboardRequest, res: ServerResponse): void {
-    http.checkMethod(req, 'GET', 'HEAD');
     const { redisson, label, color, hosts } = this.#options;
     // Under a name that is not ours nothing may be changed.
     const readOnly = this.#isReadOnly || !isKnownHost(req, hosts);
@@ -151,38 +156,28 @@ class Routes {
   }
 
   async #locks(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): Promise<void> {
-    http.checkMethod(req, 'GET', 'HEAD');
     const query = parseQuery(params);
-    await this.#looking(async () => {
-      await this.#feed.firstLook(FIRST_LOOK_MS);
-      const { health, complete } = this.#feed;
-      // An old list is better than none, with what is wrong beside it; none is an error.
-      const status = complete || this.#feed.locks.size > 0 || health.state === 'ok' ? 200 : 503;
-      http.answerJson(req, res, status, { ...this.#streams.window(query), health });
-    });
+    await this.#feed.firstLook(FIRST_LOOK_MS);
+    const { health, complete } = this.#feed;
+    // An old list is better than none, with what is wrong beside it; none is an error.
+    const status = complete || this.#feed.locks.size > 0 || health.state === 'ok' ? 200 : 503;
+    http.answerJson(req, res, status, { ...this.#streams.window(query), health });
   }
 
   async #lock(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): Promise<void> {
-    http.checkMethod(req, 'GET', 'HEAD');
     const name = nameOf(params);
     if (name === undefined) throw new http.Refusal(400, 'Say which lock: ?name=...');
-    await this.#looking(async () => {
-      const fresh = await this.#feed.inspect(name);
-      const lock = this.#feed.detail(name, fresh) ?? null;
-      http.answerJson(req, res, lock === null ? 404 : 200, { now: Date.now(), name, lock });
-    });
+    const fresh = await this.#feed.inspect(name);
+    const lock = this.#feed.detail(name, fresh) ?? null;
+    http.answerJson(req, res, lock === null ? 404 : 200, { now: Date.now(), name, lock });
   }
 
   async #health(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
-    http.checkMethod(req, 'GET', 'HEAD');
-    await this.#looking(async () => {
-      await this.#feed.firstLook(FIRST_LOOK_MS);
-      http.answerJson(req, res, 200, { ...this.#feed.health, now: Date.now() });
-    });
+    await this.#feed.firstLook(FIRST_LOOK_MS);
+    http.answerJson(req, res, 200, { ...this.#feed.health, now: Date.now() });
   }
 
   #stream(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): void {
-    http.checkMethod(req, 'GET', 'HEAD');
     const query = parseQuery(params);
     if (req.method === 'HEAD') return http.answer(req, res, 200, 'text/event-stream', '');
     if (this.#closed !== undefined) throw new http.Refusal(503, 'The dashboard is shut down.');
@@ -204,15 +199,15 @@ class Routes {
     const { identify } = this.#options;
     const by = identify?.(req);
     const { remoteAddress } = req.socket;
-    const entry: AuditEntry = {
-      action: 'forceUnlock',
+    const entry: AuditEntry = given({
+      action: 'forceUnlock' as const,
       name,
       kind: report.kind,
       holders: seen,
-      ...(by !== undefined && { by }),
-      ...(remoteAddress !== undefined && { remoteAddress }),
+      by,
+      remoteAddress,
       at: new Date(),
-    };
+    });
     let outcome: ForcedUnlock;
     try {
       outcome = await this.#feed.releaseFrom(name, seen);

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { given } from '../../util/collections';
 import {
+  type CircleLink,
   type HolderReport,
   type ObjectReport,
   type OwnerReport,
@@ -158,29 +160,26 @@ function shownName(name: string): string {
 export function rowOf(tracked: Tracked): LockRow {
   const { report, at, expiresAt, leaseMs, heldSince, exact, waitedSince } = tracked;
   const { name, kind, mode, verdict, holders, token, value, acquired } = report;
-  return {
+  const { kind: state, sentence, endsAt } = verdict;
+  return given({
     name: shownName(name),
-    ...(name.length > MAX_NAME && { fullLength: name.length }),
+    fullLength: name.length > MAX_NAME ? name.length : undefined,
     kind,
-    ...(mode !== undefined && { mode }),
-    verdict: {
-      kind: verdict.kind,
-      sentence: verdict.sentence,
-      ...(verdict.endsAt !== undefined && { endsAt: verdict.endsAt }),
-    },
+    mode,
+    verdict: given({ kind: state, sentence, endsAt }),
     expiresAt,
     leaseMs,
-    ...(heldSince !== undefined && { heldSince }),
-    ...(exact && { exact }),
+    heldSince,
+    exact: exact || undefined,
     waiters: waitersOf(report),
-    ...(waitedSince !== undefined && { waitedSince }),
-    ...(report.waiting !== undefined && { exactWait: true }),
+    waitedSince,
+    exactWait: report.waiting && (true as const),
     holders: holders.slice(0, ROW_HOLDERS).map((one) => holderView(one, at)),
     holderCount: holders.length,
-    ...(token !== undefined && { token }),
-    ...(value !== undefined && { value }),
-    ...(acquired !== undefined && { acquired }),
-  };
+    token,
+    value,
+    acquired,
+  });
 }
 
 /** All about an object. */
@@ -188,23 +187,20 @@ export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDe
   const { report, at } = tracked;
   const { key, holders, queue, permits, channels, waiting, verdict } = report;
   const { circle } = verdict;
-  return {
+  const shownLink = (link: CircleLink): CircleLink => {
+    return { ...link, name: shownName(link.name), waitsFor: shownName(link.waitsFor) };
+  };
+  return given({
     ...rowOf(tracked),
     key: key.slice(0, MAX_NAME),
     holders: holders.slice(0, DETAIL_OWNERS).map((one) => holderView(one, at, tracked.callSites.get(one.owner))),
-    ...(queue !== undefined && { queue: queue.slice(0, DETAIL_OWNERS).map((one) => queuedView(one, at)) }),
-    ...(waiting !== undefined && { waiting: waitingView(waiting, tracked.waitedSince) }),
-    ...(circle !== undefined && {
-      circle: circle.map((link) => ({ ...link, name: shownName(link.name), waitsFor: shownName(link.waitsFor) })),
-    }),
-    ...(permits !== undefined && {
-      permits: permits
-        .slice(0, DETAIL_PERMITS)
-        .map(({ id, remainingMs }) => ({ id, endsAt: remainingMs === null ? null : at + remainingMs })),
-    }),
+    queue: queue?.slice(0, DETAIL_OWNERS).map((one) => queuedView(one, at)),
+    waiting: waiting && waitingView(waiting, tracked.waitedSince),
+    circle: circle?.map(shownLink),
+    permits: permits?.slice(0, DETAIL_PERMITS).map(({ id, remainingMs }) => ({ id, endsAt: endOf(remainingMs, at) })),
     channels: channels.slice(0, MAX_CHANNELS).map((one) => ({ ...one, name: one.name.slice(0, MAX_NAME) })),
     events,
-  };
+  });
 }
 
 /** The first of them has waited longest: as long as the line of the list says. */
@@ -215,24 +211,27 @@ function waitingView(waiting: readonly WaitingProcess[], waitedSince: number | u
 
 function holderView(holder: HolderReport, at: number, callSite?: string): HolderView {
   const { holdCount, mode, leasesMs, hold, waitsFor, silent, silentSince } = holder;
-  return {
+  return given({
     ...ownerView(holder, at),
     holdCount,
-    ...(hold !== undefined && { hold }),
-    ...(callSite !== undefined && { callSite }),
-    ...(waitsFor && { waitsFor: { ...waitsFor, name: shownName(waitsFor.name) } }),
-    ...(silent && { silent }),
-    ...(silentSince !== undefined && { silentSince }),
-    ...(mode !== undefined && { mode }),
-    ...(leasesMs !== undefined && {
-      endsAt: leasesMs.filter((one) => one !== -2).map((ms) => (ms < 0 ? null : at + ms)),
-    }),
-  };
+    hold,
+    callSite,
+    waitsFor: waitsFor && { ...waitsFor, name: shownName(waitsFor.name) },
+    silent,
+    silentSince,
+    mode,
+    endsAt: leasesMs?.filter((one) => one !== -2).map((ms) => (ms < 0 ? null : at + ms)),
+  });
 }
 
 function queuedView(waiter: WaiterReport, at: number): QueuedView {
   const { remainingMs, listening } = waiter;
-  return { ...ownerView(waiter, at), keptUntil: remainingMs === null ? null : at + remainingMs, listening };
+  return { ...ownerView(waiter, at), keptUntil: endOf(remainingMs, at), listening };
+}
+
+/** When something ends that lasts for so long; `null`: nobody knows, or never. */
+function endOf(remainingMs: number | null, at: number): number | null {
+  return remainingMs === null ? null : at + remainingMs;
 }
 
 function ownerView({ owner, clientId, threadId, client, process }: OwnerReport, at: number): OwnerView {
@@ -242,6 +241,6 @@ function ownerView({ owner, clientId, threadId, client, process }: OwnerReport, 
     clientId,
     threadId,
     client,
-    process: { ...rest, ...(connectedForMs !== undefined && { connectedSince: at - connectedForMs }) },
+    process: given({ ...rest, connectedSince: connectedForMs === undefined ? undefined : at - connectedForMs }),
   };
 }

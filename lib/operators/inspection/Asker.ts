@@ -10,6 +10,7 @@ import {
   PAGE_SIZE,
   type Question,
 } from '../../introspection/wire';
+import { addTo } from '../../util/collections';
 import { Alarm } from '../../util/Alarm';
 import { readAnswer } from './readAnswer';
 import type { RedisView } from './RedisView';
@@ -200,11 +201,7 @@ class KeysByClient {
   constructor(keys: readonly AskedKey[]) {
     for (const { key, of } of keys) {
       if (of === undefined) this.#ofAny.push(key);
-      for (const clientId of new Set(of)) {
-        const others = this.#byClient.get(clientId);
-        if (others === undefined) this.#byClient.set(clientId, [key]);
-        else others.push(key);
-      }
+      for (const clientId of new Set(of)) addTo(this.#byClient, clientId, key);
     }
   }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keepNewest } from '../../util/collections';
 import type { OwnerDraft } from './describe';
 import type { RedisView } from './RedisView';
 import type { ProcessReport } from './reports';
@@ -126,17 +127,9 @@ export class Processes {
         }
       }
     }
-    for (const [clientId, seen] of clients) this.#remember(clientId, seen);
+    for (const [clientId, seen] of clients) keepNewest(this.#remembered, clientId, seen, MAX_REMEMBERED);
     this.#last = { askedAt, clients, otherNames, unnamed, mayHaveJava, complete, isDenied: texts.length === 0 };
     return this.#last;
-  }
-
-  #remember(clientId: string, seen: Seen): void {
-    this.#remembered.delete(clientId);
-    this.#remembered.set(clientId, seen);
-    if (this.#remembered.size <= MAX_REMEMBERED) return;
-    const [oldest] = this.#remembered.keys();
-    this.#remembered.delete(oldest!);
   }
 
   #processOf({ clientId, client }: OwnerDraft, snapshot: Snapshot): ProcessReport {

@@ -24,7 +24,7 @@ type Fields<T> = { readonly [K in keyof T]-?: Reader<T[K]> };
 
 /** Reads an object; fields that are not known, and those that are absent, are left out. */
 function object<T>(fields: Fields<T>): Reader<T> {
-  const known = Object.entries(fields) as [string, Reader<unknown>][];
+  const known = Object.entries<Reader<unknown>>(fields);
   return (value) => {
     if (typeof value !== 'object' || value === null) throw new NoAnswer();
     const read = known.map(([name, reader]) => [name, reader((value as Record<string, unknown>)[name])] as const);

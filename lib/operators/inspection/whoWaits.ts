@@ -1,3 +1,4 @@
+import { addTo, given } from '../../util/collections';
 import { readableTime } from '../../util/readableTime';
 import type { ClientAnswer, ClientHold, ClientWait, HeldAround, HeldByWaiter } from '../../introspection/wire';
 import type { Survey } from './Asker';
@@ -53,11 +54,11 @@ export class WhoWaits {
     this.#silent = silent;
     this.#listening = listening;
     for (const client of answers) {
-      for (const hold of client.holds) add(this.#holds, hold.key, [client, hold]);
+      for (const hold of client.holds) addTo(this.#holds, hold.key, [client, hold]);
       for (const wait of client.waits) {
-        add(this.#waits, wait.key, [client, wait]);
+        addTo(this.#waits, wait.key, [client, wait]);
         if (wait.waitedMs < SETTLED_MS) continue;
-        for (const held of wait.holding) add(this.#blocked, held.key, { client, held, wait });
+        for (const held of wait.holding) addTo(this.#blocked, held.key, { client, held, wait });
       }
     }
   }
@@ -74,7 +75,7 @@ export class WhoWaits {
 
   #waiting([{ clientId, host, pid }, { callers, waitedMs, callSite }]: Of<ClientWait>): WaitingProcess {
     const since = this.#at - waitedMs;
-    return { clientId, host, pid, callers, since, ...(callSite !== undefined && { callSite }) };
+    return given({ clientId, host, pid, callers, since, callSite });
   }
 
   #withAnswer(key: string, holder: HolderReport): HolderReport {
@@ -88,10 +89,9 @@ export class WhoWaits {
     const blocked = this.#blocked.get(key)?.find((one) => isIts(one.client, one.held));
     const { heldMs, leaseMs, renewals, callSite } = hold;
     const { delayMs, utilization } = client.eventLoop;
-    const told = { since: this.#at - heldMs, leaseMs, renewals, delayMs, utilization };
     return {
       ...holder,
-      hold: { ...told, ...(callSite !== undefined && { callSite }) },
+      hold: given({ since: this.#at - heldMs, leaseMs, renewals, delayMs, utilization, callSite }),
       ...(blocked && { waitsFor: { name: blocked.wait.name, since: this.#at - blocked.wait.waitedMs } }),
     };
   }
@@ -121,8 +121,8 @@ export class WhoWaits {
 
   #link({ client: { clientId, host, pid }, held, wait }: Blocked): CircleLink {
     const { name, owner } = held;
-    const link = { name, owner, clientId, host, pid, waitsFor: wait.name, since: this.#at - wait.waitedMs };
-    return { ...link, ...(wait.callSite !== undefined && { callSite: wait.callSite }) };
+    const { name: waitsFor, waitedMs, callSite } = wait;
+    return given({ name, owner, clientId, host, pid, waitsFor, since: this.#at - waitedMs, callSite });
   }
 
   /**
@@ -178,12 +178,6 @@ export class WhoWaits {
  */
 function isWaitedFor({ wait, held: { wants } }: Blocked, { values }: HeldAround): boolean {
   return wait.kind !== 'group' || (wants !== undefined && values?.some((one) => wants.includes(one)) === true);
-}
-
-function add<T>(map: Map<string, T[]>, key: string, thing: T): void {
-  const others = map.get(key);
-  if (others === undefined) map.set(key, [thing]);
-  else others.push(thing);
 }
 
 /** Who has permits, as its client says: Redis does not tell. */
