@@ -6,12 +6,12 @@ import { ChildGroup } from './ChildGroup';
 import { ExitCode, Failure, messageOf } from './exit';
 import { GroupEar } from './GroupEar';
 import { Guard } from './Guard';
-import { LeaseWatch } from './LeaseWatch';
 import { nestedEnvironment } from './nesting';
 import { CLEANUP_MS, say, within } from './output';
 import { hasTerminal } from './processes';
 import { SignalInbox } from './SignalInbox';
 import type { WaitReporter } from './WaitReporter';
+import { watchLease } from './watchLease';
 
 /** The watchdog renews every third of its time-out, so that two thirds of the lease are left as long as it works. */
 const RENEWALS_PER_TIMEOUT = 3;
@@ -160,7 +160,7 @@ export class LockedRun {
     const { command, args } = this.#request;
     const guard = new Guard(this.#cutGraceMs);
     if (this.#shared) this.#ear = new GroupEar();
-    let watch: LeaseWatch | undefined;
+    let stopWatch: (() => void) | undefined;
     try {
       const mark = randomUUID();
       if (this.#shared) guard.watchMark(mark);
@@ -180,7 +180,7 @@ export class LockedRun {
         if (signal.aborted) lose(messageOf(signal.reason));
         if (this.#request.leaseMs === undefined && this.#request.graceMs > 0) {
           const short = (): void => lose('it could not be renewed and its lease was about to end');
-          watch = new LeaseWatch(hold, this.#cutGraceMs, short);
+          stopWatch = watchLease(hold, this.#cutGraceMs, short);
         }
       });
       await Promise.race([group.ended, losing]);
@@ -188,7 +188,7 @@ export class LockedRun {
       await this.#terminate(group, hold);
       return await group.ended;
     } finally {
-      watch?.stop();
+      stopWatch?.();
       this.#ear?.close();
       await guard.dismiss();
     }
