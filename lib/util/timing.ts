@@ -73,3 +73,21 @@ export function settledWithin(operations: readonly Promise<unknown>[], ms: numbe
     });
   });
 }
+
+/**
+ * Waits for something, but not for ever.
+ * @param limitMs - how long, in ms
+ * @returns what it resolves to, or `undefined` when the time is over first
+ * @throws what it rejects with in that time
+ */
+export async function inTime<T>(promise: Promise<T>, limitMs: number): Promise<{ readonly value: T } | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), limitMs);
+  });
+  try {
+    return await Promise.race([promise.then((value) => ({ value })), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

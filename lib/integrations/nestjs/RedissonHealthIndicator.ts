@@ -1,5 +1,6 @@
 import type { ConnectionState, RedissonClient } from '../../api';
 import { atLeastMillis, MAX_TIMER_MS } from '../../util/duration';
+import { inTime } from '../../util/timing';
 
 /** What is told about the client under its key. */
 export interface RedissonHealth {
@@ -69,8 +70,9 @@ export class RedissonHealthIndicator {
   ): Promise<Record<K, RedissonHealth>> {
     const timeoutMs = atLeastMillis(options.timeout ?? TIMEOUT_MS, 'timeout', 1);
     try {
-      const ms = Math.round(await within(this.#redisson.ping(), timeoutMs));
-      return this.#result(key, { status: 'up', state: this.#redisson.state, ms });
+      const answered = await inTime(this.#redisson.ping(), Math.min(timeoutMs, MAX_TIMER_MS));
+      if (answered === undefined) throw new Error(`Redis has not answered within ${timeoutMs} ms`);
+      return this.#result(key, { status: 'up', state: this.#redisson.state, ms: Math.round(answered.value) });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const down = this.#result(key, { status: 'down', state: this.#redisson.state, message });
@@ -80,18 +82,5 @@ export class RedissonHealthIndicator {
 
   #result<K extends string>(key: K, health: RedissonHealth): Record<K, RedissonHealth> {
     return { [key]: health } as Record<K, RedissonHealth>;
-  }
-}
-
-async function within<T>(promise: Promise<T>, limitMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const error = new Error(`Redis has not answered within ${limitMs} ms`);
-    timer = setTimeout(() => reject(error), Math.min(limitMs, MAX_TIMER_MS));
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { within } from './output';
+import { inTime } from '../doctor';
 import { isPending } from './processes';
 
 /** How long the end of the listener may take to be known, in ms. */
@@ -28,7 +28,7 @@ export class GroupEar {
   /** Whether a signal that has just come went to all of the group. */
   async heard(signal: NodeJS.Signals): Promise<boolean> {
     const { pid } = this.#listener;
-    const end = await within(this.#ended, NOTICE_MS);
+    const end = await inTime(this.#ended, NOTICE_MS);
     if (end !== undefined) return end.value === signal;
     return pid !== undefined && isPending(pid, constants.signals[signal]);
   }

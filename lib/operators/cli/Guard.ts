@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { within } from './output';
+import { inTime } from '../doctor';
 import { MARK } from './processes';
 
 /** What the guard waits between two looks, in ms. */
@@ -87,7 +87,7 @@ export class Guard {
   async dismiss(): Promise<void> {
     this.#tell('done\n');
     this.#shell.stdin?.end();
-    await within(this.#ended, END_MS);
+    await inTime(this.#ended, END_MS);
   }
 
   /** A write to an idle pipe is done before it returns; where the guard is gone, nothing else depends on it. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
+import { inTime } from '../doctor';
 import { type LockHold, LockLostError, type Redisson, type RLock } from '../../index';
 import { acquireForRun, type Held, type Wish } from './acquireForRun';
 import { ChildGroup } from './ChildGroup';
@@ -7,7 +8,7 @@ import { ExitCode, Failure, messageOf } from './exit';
 import { GroupEar } from './GroupEar';
 import { Guard } from './Guard';
 import { nestedEnvironment } from './nesting';
-import { CLEANUP_MS, say, within } from './output';
+import { CLEANUP_MS, say } from './output';
 import { hasTerminal } from './processes';
 import { SignalInbox } from './SignalInbox';
 import type { WaitReporter } from './WaitReporter';
@@ -131,7 +132,7 @@ export class LockedRun {
       return conflictExitCode;
     }
     // What undoes an acquisition that was on its way is on the same connection before this question.
-    await within(this.#lock.isLocked(), CLEANUP_MS).catch(() => undefined);
+    await inTime(this.#lock.isLocked(), CLEANUP_MS).catch(() => undefined);
     return signalExitCode(this.#signal);
   }
 
@@ -215,7 +216,7 @@ export class LockedRun {
     this.#state = 'releasing';
     const left = Math.ceil(hold.remainingLeaseMs / 1_000);
     try {
-      const released = await within(giveBack(), CLEANUP_MS);
+      const released = await inTime(giveBack(), CLEANUP_MS);
       if (released === undefined) throw new Failure('Redis does not answer', ExitCode.unavailable);
     } catch (error) {
       if (error instanceof LockLostError) this.#lostBecause ??= messageOf(error);

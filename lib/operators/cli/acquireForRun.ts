@@ -6,8 +6,9 @@ import {
   type RLock,
   UnsupportedOperationError,
 } from '../../index';
+import { inTime } from '../doctor';
 import { ExitCode, Failure, messageOf } from './exit';
-import { CLEANUP_MS, within } from './output';
+import { CLEANUP_MS } from './output';
 
 /** How the lock is wanted. Times in ms. */
 export interface Wish {
@@ -101,7 +102,7 @@ async function leaveBehind(hold: LockHold, staysUntil: number): Promise<void> {
 
 /** Whether Redis answers at all: the wait may have been shorter than a new process needs to connect. */
 async function answers(lock: RLock): Promise<boolean> {
-  return (await within(lock.isLocked(), CLEANUP_MS).catch(() => undefined)) !== undefined;
+  return (await inTime(lock.isLocked(), CLEANUP_MS).catch(() => undefined)) !== undefined;
 }
 
 /** Whether nothing says that Redis is not there, only that it takes its time. */

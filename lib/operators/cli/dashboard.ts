@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP, isIPv4 } from 'node:net';
 import { constants, hostname, networkInterfaces } from 'node:os';
+import { inTime } from '../doctor';
 import { createDashboard, type DashboardOptions } from '../dashboard';
 import { Redisson } from '../../index';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
-import { CLEANUP_MS, print, say, within } from './output';
+import { CLEANUP_MS, print, say } from './output';
 import { SignalInbox } from './SignalInbox';
 
 /** The options of `dashboard`. */
@@ -63,9 +64,9 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
   } finally {
     inbox.close();
     server.close();
-    await within(handler.close(), CLEANUP_MS);
+    await inTime(handler.close(), CLEANUP_MS);
     server.closeAllConnections();
-    await within(client.shutdown(), CLEANUP_MS);
+    await inTime(client.shutdown(), CLEANUP_MS);
   }
   return exitCode;
 }

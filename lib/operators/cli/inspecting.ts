@@ -1,6 +1,7 @@
+import { inTime } from '../doctor';
 import { Inspector } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { CLEANUP_MS, print, within } from './output';
+import { CLEANUP_MS, print } from './output';
 
 /** Options of the commands that look at what is there. */
 export interface ReportOptions extends ClientOptions {
@@ -13,7 +14,7 @@ export async function inspecting<T>(options: ClientOptions, act: (inspector: Ins
   try {
     return await act(inspector);
   } finally {
-    await within(inspector.close(), CLEANUP_MS);
+    await inTime(inspector.close(), CLEANUP_MS);
   }
 }
 

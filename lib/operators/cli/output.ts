@@ -91,21 +91,3 @@ export function oneLine(text: string): string {
     .trim()
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 }
-
-/**
- * Waits for something, but not for ever.
- * @param limitMs - how long, in ms
- * @returns what it resolves to, or `undefined` when the time is over first
- * @throws what it rejects with in that time
- */
-export async function within<T>(promise: Promise<T>, limitMs: number): Promise<{ readonly value: T } | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limitMs);
-  });
-  try {
-    return await Promise.race([promise.then((value) => ({ value })), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

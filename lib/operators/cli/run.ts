@@ -1,11 +1,11 @@
 import { type ObjectKind, Redisson } from '../../index';
-import { ALL_KINDS } from '../doctor';
+import { ALL_KINDS, inTime } from '../doctor';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import type * as inspectionModule from '../inspection';
 import { LockedRun } from './LockedRun';
 import { isNested, refuseNested } from './nesting';
-import { CLEANUP_MS, within } from './output';
+import { CLEANUP_MS } from './output';
 import { WaitReporter } from './WaitReporter';
 
 /** The options of `run`, as commander reads them. Times in ms. */
@@ -44,7 +44,7 @@ export async function run(name: string, command: readonly string[], options: Run
     });
     return await locked.run();
   } finally {
-    await Promise.all([within(client.shutdown(), CLEANUP_MS), inspector && within(inspector.close(), CLEANUP_MS)]);
+    await Promise.all([inTime(client.shutdown(), CLEANUP_MS), inspector && inTime(inspector.close(), CLEANUP_MS)]);
   }
 }
 

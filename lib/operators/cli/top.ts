@@ -1,8 +1,9 @@
 import { constants } from 'node:os';
+import { inTime } from '../doctor';
 import { type InspectionPage, Inspector, type ObjectReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, messageOf } from './exit';
-import { oneLine, print, within } from './output';
+import { oneLine, print } from './output';
 import { Screen } from './Screen';
 import { SignalInbox } from './SignalInbox';
 import { objectTable, toldSince, troubleFirst, type WaitedSince } from './tables';
@@ -90,7 +91,7 @@ async function showFrames(
       pages = inspector.pages(pattern);
     }
     await draw(trouble);
-    if (frame + 1 < count) await within(ended, interval);
+    if (frame + 1 < count) await inTime(ended, interval);
   }
 }
 
@@ -134,7 +135,7 @@ class Sightings {
 async function isLate(look: Promise<unknown>): Promise<boolean> {
   // What it rejects with, the caller sees.
   return (
-    (await within(
+    (await inTime(
       look.catch(() => undefined),
       SILENT_MS,
     )) === undefined

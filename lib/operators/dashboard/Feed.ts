@@ -1,5 +1,7 @@
+import pDefer from 'p-defer';
 import type { RedissonClient } from '../../api';
 import type { ForcedUnlock, ObjectReport, WatchListener, WatchOptions } from '../inspection';
+import { settledWithin } from '../../util/timing';
 import { Health } from './Health';
 import { eventsBetween, eventsOfRemoval, History } from './History';
 import { type KnownLocks, ProcessEvents } from './ProcessEvents';
@@ -45,7 +47,7 @@ export class Feed {
   #users = 0;
   #stopWatch: (() => void) | undefined;
   #linger: NodeJS.Timeout | undefined;
-  #firstLook = deferred();
+  #firstLook = pDefer<void>();
   #closed = false;
   complete = false;
   truncated = false;
@@ -93,10 +95,7 @@ export class Feed {
 
   /** Resolves when all keys have been looked at once, or that has failed, or the time is over. */
   async firstLook(limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs).unref()));
-    await Promise.race([this.#firstLook.promise, late]);
-    clearTimeout(timer);
+    await settledWithin([this.#firstLook.promise], limitMs);
   }
 
   /** What is known of a lock by the watch. */
@@ -165,7 +164,7 @@ export class Feed {
     this.complete = false;
     this.version++;
     this.#firstLook.resolve();
-    this.#firstLook = deferred();
+    this.#firstLook = pDefer();
   }
 
   #see(event: Parameters<WatchListener>[0]): void {
@@ -236,10 +235,4 @@ export class Feed {
 function hasOthers(before: ObjectReport, { holders }: ObjectReport): boolean {
   const now = new Set(holders.map(({ owner }) => owner));
   return before.holders.length > 0 && !before.holders.some(({ owner }) => now.has(owner));
-}
-
-function deferred(): { readonly promise: Promise<void>; resolve(): void } {
-  let resolve = (): void => undefined;
-  const promise = new Promise<void>((done) => (resolve = done));
-  return { promise, resolve };
 }

@@ -32,6 +32,7 @@ export type { CheckName, Finding, FindingStatus } from './findings';
 // For the command line, which loads the library from its entry points only.
 export { adviceOf, RUNBOOK } from '../inspection/advice';
 export { readableTime } from '../../util/readableTime';
+export { inTime } from '../../util/timing';
 export { ALL_KINDS } from '../../kinds/allKinds';
 
 const ALL: Readonly<Record<CheckName, ServerCheck>> = {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Settings } from '../../config/Settings';
+import { inTime } from '../../util/timing';
 
 /** How long the other way of speaking is tried, in ms. */
 const TRY_MS = 1_500;
@@ -16,11 +17,11 @@ export async function tlsHint({ topology, tls }: Settings): Promise<string | und
   if (tls === undefined) {
     // Only whether it speaks TLS at all: nothing is sent, so no certificate has to be trusted.
     const socket = connectTls({ host, port, rejectUnauthorized: false });
-    const speaks = await within(socket, () => once(socket, 'secureConnect').then(() => true));
+    const speaks = await tryOn(socket, () => once(socket, 'secureConnect').then(() => true));
     return speaks ? 'the server speaks TLS: use rediss:// instead of redis://' : undefined;
   }
   const socket = connectPlain({ host, port });
-  const speaks = await within(socket, async () => {
+  const speaks = await tryOn(socket, async () => {
     await once(socket, 'connect');
     socket.write('PING\r\n');
     const [reply] = (await once(socket, 'data')) as [Buffer];
@@ -29,15 +30,8 @@ export async function tlsHint({ topology, tls }: Settings): Promise<string | und
   return speaks ? 'the server does not speak TLS: use redis:// instead of rediss://' : undefined;
 }
 
-async function within(socket: { destroy(): void }, act: () => Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), TRY_MS)));
-  try {
-    return await Promise.race([act(), late]);
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-    socket.destroy();
-  }
+async function tryOn(socket: { destroy(): void }, act: () => Promise<boolean>): Promise<boolean> {
+  const found = await inTime(act(), TRY_MS).catch(() => undefined);
+  socket.destroy();
+  return found?.value ?? false;
 }
