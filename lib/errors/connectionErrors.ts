@@ -33,6 +33,11 @@ const BEFORE_WRITES = new Set([
   ...['WRONGTYPE', 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS', 'BUSY', 'LOADING', 'MASTERDOWN'],
   ...['CLUSTERDOWN', 'TRYAGAIN', 'CROSSSLOT', 'MOVED', 'ASK', 'NOSCRIPT', 'NOAUTH'],
 ]);
+/** Whether this error code says that the server has no room for what is acquired, but may have it later. */
+export function isFull(reply: string): boolean {
+  return reply === 'OOM' || reply === 'MISCONF';
+}
+
 /** Redis before 7 wraps the error of a command in a script: `ERR Error running script (…): @user_script:3: -OOM …`. */
 const CODE = /^(?:.*@user_script: ?\d+: )?-?([A-Z]+)\b/s;
 

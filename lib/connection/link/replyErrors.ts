@@ -1,4 +1,5 @@
 import { ConfigError } from '../../errors';
+import { isFull } from '../../errors/connectionErrors';
 import { UNSENT_TEXT } from './ioredisCompat';
 
 /** What became of a command that was answered with an error, or not at all. */
@@ -79,7 +80,7 @@ export function classify(error: Error): Failure {
   const [code = ''] = replyText(error).split(' ', 1);
   if (code === 'NOSCRIPT') return 'noScript';
   if (code === 'WRONGTYPE') return 'wrongType';
-  if (code === 'OOM' || code === 'MISCONF') return 'full';
+  if (isFull(code)) return 'full';
   return UNAVAILABLE.has(code) ? 'unavailable' : 'refused';
 }
 

@@ -1,5 +1,6 @@
 import type { AcquireOptions } from '../../api';
-import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../../errors';
+import { CommandError, CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../../errors';
+import { isFull } from '../../errors/connectionErrors';
 import { NO_LEASE } from '../../util/duration';
 import { INTERRUPTED, WaitLimit, within } from '../../acquire/WaitLimit';
 import type { AcquireRequest } from '../core/LockTarget';
@@ -26,10 +27,14 @@ const BACK_MS = 200;
 /** Once a majority has its lease, the acquisition waits for the others for at most this part of the lease. */
 const LEASE_PART = 0.1;
 /**
- * How long an acquisition whose wait is over still waits for the replies to its releases, in ms. After that they go on
- * in the background.
+ * How long before its deadline an acquisition gives back what it has, in ms: so that nothing is left when it ends. Of less
+ * than three times that it keeps a third.
  */
-const CLEANUP_MS = 200;
+const GIVE_BACK_MS = 50;
+/** How long an aborted acquisition waits for the replies to its releases, in ms. Then they go on in the background. */
+const ABORT_MS = 200;
+/** How long a wait without limit goes on while too many servers have no room, in ms: as that for one lock. */
+const FULL_MS = 7_000;
 
 /** A request to acquire a multi-lock. */
 export interface MultiRequest
@@ -74,8 +79,10 @@ export class MultiAcquisition {
   /** The members it has: index -> hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
-  /** Whether one of them came long before the time of its member was over: it would come again. */
-  #isFinal = false;
+  /** How many of them came long before the time of their members was over: they would come again. */
+  #finals = 0;
+  /** When a server first had no room. */
+  #fullSince: number | undefined;
   /** Why a member was not acquired the last time that no other owner had it. */
   #failure: AcquireFailure | undefined;
   /** Whether in the current try another owner had a member. */
@@ -130,7 +137,8 @@ export class MultiAcquisition {
    */
   async #attemptOnce(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
-    this.#isHeld = this.#isFinal = false;
+    this.#isHeld = false;
+    this.#finals = 0;
     try {
       const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
       const begun = short ?? (await this.#limit.orInterrupted(this.#beginLease()));
@@ -140,9 +148,10 @@ export class MultiAcquisition {
       if (missing === undefined) return undefined;
       await this.#giveBack();
       // Only errors count here: a busy member can be waited for.
-      if (this.#errors.length > this.#members.length - this.#needed) {
+      const spare = this.#members.length - this.#needed;
+      if (this.#errors.length > spare) {
         // Each had only a part of the time, and may be within reach before all of it is over.
-        if (!this.#isFinal && this.#leftMs > 0 && this.#request.waitMs !== Infinity) await this.#pause();
+        if (this.#finals <= spare && this.#leftMs > 0 && this.#request.waitMs !== Infinity) await this.#pause();
         else throw this.#errors[0];
         if (this.#leftMs <= 0) throw this.#errors[0];
         return { busy: undefined };
@@ -234,10 +243,22 @@ export class MultiAcquisition {
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
       if (this.#dispensable && unanswered) suspect(member);
       if (error instanceof CommandTimeoutError) this.#failure = error;
-      if (!(error instanceof ConnectionError) || performance.now() < soon) this.#isFinal = true;
+      if (error instanceof CommandError && this.#waitsForRoom(error)) {
+        this.#failure = error;
+        return 'failed';
+      }
+      if (!(error instanceof ConnectionError) || performance.now() < soon) this.#finals++;
       this.#errors.push(error);
     }
     return 'failed';
+  }
+
+  /** A full server refuses a single attempt at once. Where each member is asked once, the wait goes on nevertheless. */
+  #waitsForRoom({ reply }: CommandError): boolean {
+    const { waitMs } = this.#request;
+    if (!this.#dispensable || waitMs <= 0 || !isFull(reply)) return false;
+    this.#fullSince ??= performance.now();
+    return waitMs !== Infinity || performance.now() - this.#fullSince < FULL_MS;
   }
 
   get #leftMs(): number {
@@ -249,7 +270,8 @@ export class MultiAcquisition {
     const leftMs = this.#leftMs;
     if (this.#taken.size === 0) return leftMs;
     const ordered = index > Math.max(...this.#taken.keys());
-    return Math.min(leftMs, ordered ? ORDERED_WAIT_MS * this.#members.length : aboutMs(UNORDERED_WAIT_MS));
+    const holdingMs = Math.ceil(Math.max(leftMs - GIVE_BACK_MS, (leftMs * 2) / 3));
+    return Math.min(holdingMs, ordered ? ORDERED_WAIT_MS * this.#members.length : aboutMs(UNORDERED_WAIT_MS));
   }
 
   /** A random pause. No member is busy, so there is no lock to wait for, only Redis. */
@@ -301,7 +323,10 @@ export class MultiAcquisition {
     }
   }
 
-  /** Releases all members. It never fails: a hold whose release gets no reply is undone in the background. */
+  /**
+   * Releases all members, and waits for the replies within the time of the caller; who aborts is told once nothing is
+   * left, or soon. It never fails: a release without a reply goes on in the background.
+   */
   async #giveBack(): Promise<void> {
     const holds = [...this.#taken.values()];
     this.#taken.clear();
@@ -309,7 +334,7 @@ export class MultiAcquisition {
       holds.map((hold) => hold.unlock()),
       0,
     );
-    if ((await this.#limit.orInterrupted(given)) === INTERRUPTED) await within(CLEANUP_MS, given);
+    if ((await this.#limit.orInterrupted(given)) === INTERRUPTED && this.#limit.aborted) await within(ABORT_MS, given);
   }
 }
 

@@ -1,6 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import {
+  CommandError,
   CommandTimeoutError,
   ConfigError,
   ConnectionError,
@@ -64,6 +65,35 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
     await sleep(4_500);
     await Promise.all(proxies.map((proxy) => proxy.pass()));
     await (await waiting).unlock();
+  });
+
+  it('C11: where two have no memory, it uses its whole time, and gets in when one has some', async function () {
+    this.timeout(25_000);
+    const full = (which: number, isFull: boolean) =>
+      connection(servers[which]!.url).config('SET', 'maxmemory', isFull ? '1' : '0');
+    await full(0, true);
+    await (await within(NO_TIME_OUT_MS, 'one of three is spared', red().acquire())).unlock();
+    await full(2, true);
+    const startedAt = monotonicNow();
+    const error = (await rejection(red().acquire({ waitTime: 1_000 }))) as LockTimeoutError;
+    expect(monotonicNow() - startedAt).to.be.within(999, 2_500);
+    expect(error).to.be.instanceOf(LockTimeoutError);
+    expect(error.reason).to.equal('refused');
+    expect(error.cause).to.be.instanceOf(CommandError).and.include({ reply: 'OOM' });
+    expect(await red().tryLock(300, 1_000)).to.equal(false);
+    // Who does not wait learns it at once.
+    expect(await rejection(red().tryLock()))
+      .to.be.instanceOf(CommandError)
+      .and.include({ reply: 'OOM' });
+    await gone(connection(servers[1]!.url), name);
+    for (const waitTime of [8_000, undefined]) {
+      await full(2, true);
+      const waiting = red().acquire({ waitTime, leaseTime: LONG_LEASE_MS });
+      await sleep(700);
+      await full(2, false);
+      await (await within(2_000, 'it gets in', waiting)).unlock();
+    }
+    for (const which of [0, 2]) await full(which, false);
   });
 
   for (const which of [0, 1, 2]) {

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { fakeClock } from '../../support';
 import { threadForHold } from '../../../lib/thread/threadScope';
 import type { MemberLock } from '../../../lib/locks/core/MemberLock';
 import { MultiAcquisition } from '../../../lib/locks/multi/MultiAcquisition';
+import { CommandError, ConnectionError } from '../../../lib';
 import { MAJORITY } from '../../../lib/locks/multi/quorum';
 
 class FakeHold {
@@ -29,6 +31,10 @@ class FakeMember {
 
   constructor(...answers: (FakeHold | undefined)[]) {
     this.#answers = answers;
+  }
+
+  isLocked(): Promise<boolean> {
+    return Promise.resolve(false);
   }
 
   takeHold(waitMs: number): Promise<FakeHold | undefined> {
@@ -70,6 +76,61 @@ describe('the acquisition of several locks', () => {
     const members = [new FakeMember(first), new FakeMember(lost), new FakeMember()];
     expect(await acquire(members, 2, 0)).to.have.property('member', members[1]);
     expect([first.isReleased, lost.isReleased]).to.deep.equal([true, true]);
+  });
+
+  it('gives back what it has before its time is over, and does not wait longer for a release without a reply', async () => {
+    const clock = fakeClock();
+    const hold = new FakeHold();
+    hold.unlock = () => {
+      hold.isReleased = true;
+      return new Promise<void>(() => undefined);
+    };
+    const busy = new FakeMember();
+    busy.takeHold = (waitMs) => new Promise((resolve) => setTimeout(() => resolve(undefined), waitMs));
+    let outcome: unknown = 'none yet';
+    void acquire([new FakeMember(hold), busy], 2, 500).then((failed) => (outcome = failed));
+    await clock.tickAsync(449);
+    expect([outcome, hold.isReleased]).to.deep.equal(['none yet', false]);
+    await clock.tickAsync(50);
+    expect([outcome, hold.isReleased]).to.deep.equal(['none yet', true]);
+    await clock.tickAsync(1);
+    expect(outcome).to.have.property('member', busy);
+  });
+
+  it('C11: without limit, a majority without memory is waited for as long as by a lock, and then told', async () => {
+    const clock = fakeClock();
+    const full = Array.from({ length: 3 }, () => new FakeMember());
+    let asked = 0;
+    for (const member of full) {
+      member.takeHold = () => {
+        asked++;
+        return Promise.reject(new CommandError('acquire', new Error('OOM command not allowed')));
+      };
+    }
+    const taking = acquire(full, 2, Infinity).catch((reason: unknown) => reason);
+    await clock.tickAsync(6_900);
+    expect(asked).to.be.within(3 * 40, 3 * 140);
+    await clock.tickAsync(300);
+    expect(await taking).to.be.instanceOf(CommandError);
+  });
+
+  it('a refusal of one, and another that is out of reach, are not the end where a majority may still be had', async () => {
+    const clock = fakeClock();
+    const denied = new FakeMember();
+    denied.takeHold = () => Promise.reject(new CommandError('acquire', new Error('NOPERM no right')));
+    const far = new FakeMember();
+    let isFar = true;
+    far.takeHold = async (waitMs) => {
+      if (!isFar) return new FakeHold();
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      throw new ConnectionError('out of reach', false);
+    };
+    const holds = Array.from({ length: 20 }, () => new FakeHold());
+    const taking = acquire([denied, far, new FakeMember(...holds)], 2, 10_000);
+    await clock.tickAsync(2_000);
+    isFar = false;
+    await clock.tickAsync(2_000);
+    expect(await taking).to.have.length(2);
   });
 
   it('waits long for what is next in order, and not for what is before a member that it holds', async () => {
