@@ -54,10 +54,13 @@ local function putBack(name, channel, publish, expired)
 end
 `;
 
-/** `expiryOf(now, lease)`: the score of a permit whose lease of so many ms begins now; -1 is no lease. */
+/**
+ * `expiryOf(now, lease)`: the score of a permit whose lease of so many ms begins now; -1 is no lease. One of 0 is over
+ * at once.
+ */
 export const EXPIRY_OF = lua`
 local function expiryOf(now, lease)
-  local expiry = now + lease
+  local expiry = lease == '0' and now - 1 or now + lease
   if lease == '${NO_LEASE}' or expiry >= ${PERMIT_WITHOUT_LEASE} then return '${PERMIT_WITHOUT_LEASE}' end
   return expiry
 end

@@ -60,6 +60,18 @@ describe('permit-expirable semaphore scripts: leases and counts', () => {
     });
   });
 
+  describe('a lease of 0', () => {
+    it('is over at once, also in the millisecond in which it was set', async () => {
+      await sem.set(1);
+      const one = randomBytes(16);
+      await sem.acquire([one], -1);
+      expect(await sem.updateLease(one, 0)).to.equal(true);
+      expect(await sem.available(), 'after updateLeaseTime').to.equal(1);
+      await sem.acquire([one], 0);
+      expect(await sem.available(), 'after acquire').to.equal(1);
+    });
+  });
+
   describe('counts', () => {
     it('PE-04, PE-05, PE-06: put expired permits back, and tell of it', async () => {
       const counts = async () => [await sem.available(), await sem.taken(), await sem.total()];
