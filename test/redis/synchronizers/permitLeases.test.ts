@@ -66,7 +66,7 @@ describe('PermitExpirableSemaphore: leases and releases', () => {
       expect(await semaphore.tryAcquire(20, 600)).to.equal(null);
       expect(await semaphore[method]()).to.equal(counts[2]);
       await sleep(610);
-      expect(await semaphore.tryAcquire(50, 100)).to.match(ID);
+      expect(await semaphore.tryAcquire(300, 100)).to.match(ID);
       await sleep(110);
       expect(await semaphore[method]()).to.equal(counts[3]);
     });
