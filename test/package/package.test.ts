@@ -3,8 +3,10 @@ import { expect } from 'chai';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as ts from 'typescript';
+import { ALL_KINDS, scriptsOf } from '../../lib/kinds/allKinds';
 import { projectRoot } from '../../tools/buildOutput';
 import { entryPoints } from '../../tools/entryPoints';
+import type { AnyScript } from '../../tools/scripts';
 import type { ConsumerProject } from '../support/ConsumerProject';
 import { typeErrors } from '../support/typeErrors';
 import { filesUnder, optionalPeers, ordinaryPackages, PackedPackage, readPackage } from './support/installed';
@@ -69,6 +71,20 @@ describe('the packed package', function () {
       const large = files.filter((file) => fs.statSync(path.join(packed.folder, file)).size > 20_000);
       expect(large, what).to.have.lengthOf(1);
     }
+  });
+
+  it('has the scripts of every kind as JavaScript for the test client, which makes no code at run time', async () => {
+    const compiled = project.write(
+      'compiled.cjs',
+      `const { ALL_SHAS } = process.env;
+       const made = require(${JSON.stringify(path.join(installed, 'dist', 'testing', 'scripts.js'))})({}, {}, {});
+       console.log(ALL_SHAS.split(' ').filter((sha) => typeof made[sha] !== 'function').join(' '));
+       require('ioredisson/testing').createTestRedisson().getFairLock('a').lock().then(() => console.log('held'));`,
+    );
+    const shas = ALL_KINDS.flatMap((kind) => scriptsOf(kind) as readonly AnyScript[]).map(({ sha }) => sha);
+    const args = ['--disallow-code-generation-from-strings', compiled];
+    const result = await project.run(process.execPath, args, { ALL_SHAS: shas.join(' ') });
+    expect(result).to.deep.equal({ code: 0, output: '\nheld\n' });
   });
 
   it('brings p-defer and yaml, and no package of the command line or a subpath', () => {
