@@ -89,7 +89,7 @@ module.exports = ({ describe, test, afterEach, fake, real, advance }) => {
       const [closed, open] = [latch.await(1_000), latch.await()];
       await advance(1_000);
       assert.deepEqual([await noPermit, await closed], [false, false]);
-      await advance(9_000);
+      await advance(9_001);
       await permits.release(await permit);
       await other.getCountDownLatch('l').countDown();
       assert.equal(await open, true);

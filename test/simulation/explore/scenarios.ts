@@ -115,25 +115,27 @@ function byTicket(kind: 'lock' | 'fair' | 'fenced') {
     let leaveTicket = (): void => undefined;
     const forgotten = (): boolean => (world.oracle.lostAt.get('r0') ?? -1) >= leftAt;
     const isOver = (): boolean => world.loop.now - leftAt >= 0.8 * TICKET_MS;
-    const enter = (app: App, owner: string, alive: () => boolean) =>
-      world.oracle.enter({ app, key, shared: false, owner, since: world.loop.now, alive });
-    const inside = async (app: App, hold: LockHold): Promise<void> => {
+    const enter = (app: App, owner: string, since: number, alive: () => boolean) =>
+      world.oracle.enter({ app, key, shared: false, owner, since, alive });
+    /** @param since - when it was asked for: what was lost while the answer was on its way was lost, too */
+    const inside = async (app: App, hold: LockHold, since: number): Promise<void> => {
       if (!hold.isHeld) return;
-      const leave = enter(app, `${app.process.id}:${hold.threadId}`, () => hold.isHeld && !hold.signal.aborted);
+      const leave = enter(app, `${app.process.id}:${hold.threadId}`, since, () => hold.isHeld && !hold.signal.aborted);
       await pause(5);
       leave();
     };
     stage.task(0, (app) =>
       stage.call(app, `acquire and detach ${kind}`, name, undefined, async () => {
+        const askedAt = world.loop.now;
         const hold = await world.lockOf(app.clients[0]!, kind, name).acquire({ signal: stage.signalOf(app) });
-        await inside(app, hold);
+        await inside(app, hold, askedAt);
         leftAt = world.loop.now;
         const left = await hold.detach({ leaseTime: TICKET_MS }).catch(async (error: unknown) => {
           // Where it was refused the hold is still its caller's.
           await hold.unlock();
           throw error;
         });
-        leaveTicket = enter(app, 'ticket', () => !forgotten() && !isOver());
+        leaveTicket = enter(app, 'ticket', leftAt, () => !forgotten() && !isOver());
         ticket = left;
       }),
     );
@@ -149,6 +151,7 @@ function byTicket(kind: 'lock' | 'fair' | 'fenced') {
       const comesBack = (): boolean => doubtful && !world.calmFor(ERROR_MS);
       while (!done && !app.leaving) {
         const take = async (): Promise<void> => {
+          const askedAt = world.loop.now;
           const hold = await app.clients[0]!.attach(given!).catch((error: unknown) => {
             if (error instanceof LockLostError) {
               done = !comesBack();
@@ -159,7 +162,7 @@ function byTicket(kind: 'lock' | 'fair' | 'fenced') {
           if (hold === undefined) return;
           done = true;
           leaveTicket();
-          await inside(app, hold);
+          await inside(app, hold, askedAt);
           await hold.unlock();
         };
         await stage.call(app, `attach ${kind}`, name, undefined, take, TICKET_MS);
