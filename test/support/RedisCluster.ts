@@ -70,9 +70,12 @@ export class RedisCluster {
         clients.map(async (client, index) => {
           if (index < this.masters.length) await client.cluster('ADDSLOTS', ...slotsOf(index, this.masters.length));
           await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
-          if (index > 0 && first !== undefined) await client.call('CLUSTER', 'MEET', first.host, first.port);
         }),
       );
+      // Only now: a node that has been met may not be given an epoch any more.
+      if (first !== undefined) {
+        await Promise.all(clients.slice(1).map((client) => client.call('CLUSTER', 'MEET', first.host, first.port)));
+      }
       await Promise.all(clients.map((client) => knows(client, `cluster_known_nodes:${clients.length}`)));
       await Promise.all(
         clients.slice(this.masters.length).map(async (client, index) => {
