@@ -15,6 +15,8 @@ const asleepMs = 6;
 const asleepRoundTrips = 4;
 /** ... and up to this, or the pause of one that polls, more: its wake-ups are spread evenly over its pauses. */
 const phaseMs = 4;
+/** In a warm-up it is only to have subscribed. */
+const warmUpAsleepMs = 1;
 /** A round has at least so many hand-offs. */
 const fewestWakeUps = 3;
 
@@ -91,7 +93,8 @@ function latencies(values: readonly number[]): Sample {
   return { p50: percentile(values, 0.5), p99: percentile(values, 0.99), max: Math.max(...values) };
 }
 
-function fallAsleep(contestant: Contestant, { distanceMs }: Plan): Promise<void> {
+function fallAsleep(contestant: Contestant, { name, distanceMs }: Plan): Promise<void> {
+  if (name === 'warm-up') return sleep(warmUpAsleepMs + asleepRoundTrips * distanceMs);
   return sleep(asleepMs + asleepRoundTrips * distanceMs + Math.random() * Math.max(phaseMs, contestant.pollMs));
 }
 
