@@ -161,7 +161,8 @@ describe('ioredisson run and deaths', function () {
       const name = uniqueName();
       const redis = observer(server.url);
       await redis.hset(name, 'somebody', 1);
-      await redis.pexpire(name, 2_000);
+      // Long: a process may take seconds to start, and must find the lock held.
+      await redis.pexpire(name, 60_000);
       const config = configFile(server.url, 'timeout: 300', 'retryAttempts: 0');
       const waiter = CliProcess.start(['run', '-c', config, name, '--', 'echo', 'in']);
       await untilWaitedFor(redis, name);

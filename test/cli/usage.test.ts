@@ -139,8 +139,9 @@ describe('the command line', function () {
   it('C11: exits 69 when Redis refuses to write, with its reply', async () => {
     const server = trackClient(await RedisServer.start());
     await observer(server.url).config('SET', 'min-replicas-to-write', '1');
-    const config = configFile(server.url, 'retryAttempts: 0', 'timeout: 300');
-    for (const args of [['-w', '250ms'], ['-n'], []]) {
+    // Long enough to connect on a busy machine: what is refused is the command, not the connection.
+    const config = configFile(server.url, 'retryAttempts: 0', 'timeout: 1000');
+    for (const args of [['-w', '800ms'], ['-n'], []]) {
       const end = await cli(['run', '-c', config, ...args, uniqueName(), '--', 'echo', 'in']);
       expect(end, args.join(' ')).to.include({ code: 69, stdout: '' });
       expect(end.stderr).to.match(ONE_LINE).and.to.contain('NOREPLICAS');
