@@ -67,6 +67,8 @@ interface Use {
   readonly waits: boolean;
   /** The hold of the section around it, which a drain lets go on while it is live. */
   readonly section: LockHold | undefined;
+  /** Whether its loss was reported while it had a cause: its call may end with that loss much later. */
+  lost?: boolean;
 }
 
 /** What is guarded: names of locks and how they are known in Redis. */
@@ -105,17 +107,17 @@ export class Stage {
   ) {
     this.#watchReleases();
     for (let i = 0; i < (scenario.apps ?? 2); i++) {
-      const app = world.start(false, () => undefined);
+      // Listens as soon as its clients are there: a task of its own might come before them, and hear nothing for ever.
+      const app = world.start(false, (started) => {
+        for (const [i, client] of started.clients.entries()) {
+          client.onLockLost(({ name, cause }) => this.#lost(started, world.servers[i]!.name, name, cause));
+        }
+      });
       // A process that is 2 s wrong is a fault of its own.
       Object.assign(app.process, { rate: 1, wallOffset: 0 });
       this.apps.push(app);
       this.#tasks.set(app, 0);
       this.#signals.set(app, new AbortController());
-      world.spawn(app.process, () => {
-        for (const [i, client] of app.clients.entries()) {
-          client.onLockLost(({ name, cause }) => this.#lost(app, world.servers[i]!.name, name, cause));
-        }
-      });
     }
   }
 
@@ -402,7 +404,7 @@ export class Stage {
 
   /** Whether the loss of a hold has a cause: its data are lost, or its lease may be over. */
   #mayBeLost(use: Use): boolean {
-    if (this.#forgotten(use)) return true;
+    if (use.lost === true || this.#forgotten(use)) return true;
     // A hold that is renewed ends only where something hinders its client; and not before the longest lease of its owner.
     const all = [...this.#uses].filter(({ app, names }) => app === use.app && names.some((n) => use.names.includes(n)));
     const hindered = this.#explains(use.app);
@@ -418,7 +420,10 @@ export class Stage {
   #lost(app: App, server: string, name: string, cause: unknown): void {
     const all = [...this.#uses].filter((use) => use.app === app && use.names.includes(name));
     const some = all.filter(({ servers }) => servers.includes(server));
-    if (some.some((use) => this.#mayBeLost(use))) return;
+    if (some.some((use) => this.#mayBeLost(use))) {
+      for (const use of some) use.lost = true;
+      return;
+    }
     // What was left to expire when its client closed.
     if (app.leaving) return;
     this.world.oracle.violate(`${app.process.id} is told that ${name} is lost, without a cause (${String(cause)})`);
