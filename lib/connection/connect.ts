@@ -129,7 +129,6 @@ function connectServer(
   const subscriber = commandsOnly === true ? undefined : new ConnectionSubscriber(open(), listening);
   const commands = open();
   const tracking = keyTracking(settings);
-  tracking?.follow(commands);
   let events: ConnectionSubscriber | undefined;
   let before: string | undefined;
   commands.on('ready', () => {
@@ -148,6 +147,7 @@ function connectServer(
     logins,
     syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
     onSilence: () => subscriber?.probe(),
+    onClose: tracking?.follow(commands),
   });
   const executor = new Executor(link, settings);
   const keyEvents: KeyEventSource = {

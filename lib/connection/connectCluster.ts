@@ -110,8 +110,7 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
     ...source,
     connect(address) {
       const redis = open(address);
-      tracking?.follow(redis);
-      return new StandaloneLink(redis, { ...node, address: nodeKey(address) });
+      return new StandaloneLink(redis, { ...node, address: nodeKey(address), onClose: tracking?.follow(redis) });
     },
     shardedSubscriptionMode: settings.shardedSubscriptionMode,
   });

@@ -29,6 +29,8 @@ export interface StandaloneOptions {
   readonly roleInterval?: number;
   /** Keeps it logged in, where passwords change. */
   readonly logins?: Logins | undefined;
+  /** Called when it is closed. */
+  readonly onClose?: (() => void) | undefined;
   /** Called when a command went unanswered: other connections that lead there may be dead, too. */
   readonly onSilence?: () => void;
 }
@@ -215,6 +217,7 @@ export class StandaloneLink implements Link {
     this.#expectNothing();
     clearInterval(this.#roleTimer);
     this.#leave?.();
+    this.#options.onClose?.();
     this.#redis.disconnect();
     return Promise.resolve();
   }

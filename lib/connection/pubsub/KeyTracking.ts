@@ -38,9 +38,12 @@ export class KeyTracking {
   readonly #listeners = new Set<Redis>();
   #refused = false;
 
-  /** Follows what this connection reads, until it is closed for good. */
-  follow(commands: Redis): void {
-    if (this.#refused) return;
+  /**
+   * Follows what this connection reads.
+   * @returns ends it: an `end` of the connection is no sign, since ioredis emits none while it waits to connect again
+   */
+  follow(commands: Redis): (() => void) | undefined {
+    if (this.#refused) return undefined;
     const listener = runOutside(() => commands.duplicate({ protocol: 2 }));
     let id: string | undefined;
     const enable = async (): Promise<void> => {
@@ -73,10 +76,10 @@ export class KeyTracking {
     // What becomes of the server is told by the connection that sends commands.
     listener.on('error', () => undefined);
     commands.on('ready', () => attempt(enable));
-    commands.once('end', () => {
+    return () => {
       this.#listeners.delete(listener);
       listener.disconnect();
-    });
+    };
   }
 
   #refuse(error: Error): void {

@@ -126,6 +126,23 @@ describe('trackHolds', () => {
     await expectLost(other);
   });
 
+  it('is closed by a shutdown while there is no server, too: no connection comes back with the server', async () => {
+    const own = trackClient(await RedisServer.start());
+    const client = newClient({ url: own.url, trackHolds: true });
+    await client.getLock(name).withLock(() => client.ping());
+    await own.kill();
+    // Long enough for both sorts of connections to be between two attempts to connect.
+    await sleep(500);
+    await client.shutdown();
+    await own.restart();
+    const observer = bareClient(own.url);
+    const since = performance.now();
+    // ioredis tries again after half a second at most by then.
+    await sleepUntil(() => performance.now() - since > 1_500);
+    const lines = ((await observer.client('LIST')) as string).split('\n');
+    expect(lines.filter((line) => line.includes(client.getId()))).to.deep.equal([]);
+  });
+
   it('is off without the right to it: one warning, and all else as before', async () => {
     // Redis 6.2 cannot take a single subcommand away.
     const rights = ['+@all', '-client', '+client|setname', '+client|id', '+client|list'];
