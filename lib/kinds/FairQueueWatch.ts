@@ -26,7 +26,7 @@ const RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 5000;
 /**
  * The number of checks in a row that may fail while no waiter of this client depends on them, unless the server refuses
- * them only for now: then those who wait elsewhere depend on them, since what others had to tell them was refused, too.
+ * them only for now: then waiters of other clients depend on them, since the messages to those were refused, too.
  */
 const MAX_FAILURES = 5;
 /** A check is made this much later (ms) than the end of the claims that it checks. */
@@ -152,16 +152,17 @@ export class FairQueueWatch implements QueueWatch {
       if (queue.claims) this.#checkIn(queue, turn.againMs + MARGIN_MS);
       // In a drain the subscriptions close first, and all waiters are about to leave.
       if (queue.waiting.size > 0 && !this.#subscriptions.closed) this.#listenTo(queue, turn.ahead);
-      if (notifiedAt !== undefined && !queue.claims && turn.ahead.length > 0) this.#lookAgain(queue);
+      if (notifiedAt !== undefined && !queue.claims && turn.ahead.length > 0) this.#wakeFirst(queue);
     }
     this.#tidy(queue);
   }
 
   /**
-   * There was a message, and the lock is held: by somebody whose lease may end before the one that waiters have seen. If
-   * the head is of Java, it sleeps on, and so do those behind it. One of ours learns how long it is, and comes then.
+   * There was a message, and the lock is held, perhaps with a lease that ends before the one that waiters have seen. If
+   * the head is a Java client, it sleeps on, and so do those behind it. So the first waiter of this client attempts: it
+   * learns the new lease, and attempts again when that ends.
    */
-  #lookAgain({ waiting }: Watched): void {
+  #wakeFirst({ waiting }: Watched): void {
     const [first] = waiting;
     first?.wake('doubt');
   }
@@ -184,7 +185,7 @@ export class FairQueueWatch implements QueueWatch {
       checkFairTurn,
       fairKeys(rawName),
       { message: UNLOCK_MESSAGE, told: sinceMs, client, publish: PUBLISH_COMMAND },
-      { what: 'look whether the queue of a fair lock goes on', sendRecord },
+      { what: 'check the queue of a fair lock', sendRecord },
     );
   }
 

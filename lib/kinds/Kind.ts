@@ -37,8 +37,8 @@ export interface Kind<Keys extends KeysByRole = KeysByRole> {
   /** Whether a thread that holds it may acquire it again. @default true */
   readonly reentrant?: boolean;
   /**
-   * Its keys and its channel, by the names that they have in its scripts. `queue`, `token` and `permits` tell the
-   * inspector what it is. None for a lock that is made of others.
+   * Its keys and its channel, by the names that they have in its scripts. By `queue`, `token` and `permits`
+   * the inspector recognizes the kind. None for a lock that is made of others.
    * @param owner - whose read holds
    */
   readonly keysOf: (rawName: string, owner: string) => Keys;
@@ -95,7 +95,7 @@ export interface LockDescriptor extends Kind {
   /** Yields how the queue in Redis stands. Absent without one. */
   readonly checkTurn?: KindScript;
   readonly forceRelease: Script<string, 'message' | 'publish', boolean>;
-  /** Looks for holds that no caller owns. */
+  /** Finds holds that no caller owns. */
   readonly find: Script<never, never, boolean[]>;
   /** @default HLEN */
   readonly isLocked?: Script<string, never, boolean>;
@@ -176,7 +176,7 @@ export interface LockKind {
   readonly wakeRule: WakeRule;
   /** How the watchdog renews it. */
   readonly renewal: Renewal;
-  /** How the rollback looks for holds that no caller owns. */
+  /** How the rollback finds holds that no caller owns. */
   readonly search: Search;
   /** The owner's field in the lock's hash. @param id - of the client. @default this one */
   ownerOf(threadId: number, id?: string): string;

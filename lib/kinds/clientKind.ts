@@ -192,7 +192,7 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
 
 /**
  * Whether a hold that the script finds can only come from this acquisition. (Whether there may be a leftover costs a
- * search, so only those scripts are told that ask.)
+ * search, so only the scripts that need it have it as an argument.)
  */
 function repeatFlag({ acquisition: { repeated }, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
   if (leftover) return '0';

@@ -188,7 +188,7 @@ export interface FairTurn {
  * Checks whether the head of the queue has acquired the lock of which it was notified. If not, takes the next step of
  * the table in `fairQueue.ts`. For the client that released the lock, since every waiter may be asleep, and for a
  * client that waits, since Java notifies only the head. A head of that client is notified, too, where a Java client may
- * hold the lock: its lease may end before the one that the head has seen, and Java tells nobody.
+ * hold the lock: its lease may end before the one that the head has seen, and Java notifies no waiter of that.
  *
  * KEYS: as {@link acquireFairLock}. ARGV: message, told (ms since the head was notified),
  * client (the id of a client with waiters; empty: none), publish.

@@ -46,7 +46,7 @@ const LONGEST_TURN_MS = 100;
 /** A Java waiter gets no turn later than this (ms) after the end of its claim: dead ones must not add up. */
 const LATE_TURN_MS = 500;
 
-/** The hash of the claims expires after this time (ms), longer than any claim: nobody may come to delete it. */
+/** The hash of the claims expires after this time (ms), longer than any claim: there may be no client left to delete it. */
 const CLAIMS_EXPIRE_MS = 10_000;
 
 /** A waiter behind a live one retries this long (ms) after the live one should have got the lock. */
@@ -74,7 +74,7 @@ const AHEAD_LIMIT = 1000;
  * The queue as one value, `q`: its keys, what is needed to notify its waiters, and the time. All scripts of a fair lock
  * have keys and arguments with these names.
  *
- * `open(q, held)`: looks at the queue. Returns its head, false if none waits. Claims are made while the lock is free, so
+ * `open(q, held)`: reads the queue. Returns its head, false if none waits. Claims are made while the lock is free, so
  * those that are left when it is `held` end. (A key of another type causes an error before the first write.)
  */
 export const QUEUE = lua`${SERVER_TIME}
@@ -149,7 +149,7 @@ local function waiters(q, asker)
 end
 `;
 
-/** `mayBeJava(owner)`: its thread id is none that only this package makes. */
+/** `mayBeJava(owner)`: its thread id is not in the range that only this package generates. */
 export const MAY_BE_JAVA = lua`
 local function mayBeJava(owner)
   local threadId = tonumber(string.match(owner, ':(%d+)$'))
@@ -405,7 +405,7 @@ const FUNCTIONS = WAKE + PURGE + FOREIGN + WAITERS + SHIFT + CLAIM + LEAVE_AS_HE
  * The state: `client`, `held` (the owner's holds, nil: none), `ttl` (-2: the lock is free), `score` (nil: the owner is not
  * queued). It reads every key before the first write, so that a key of another type causes an error and is not changed.
  */
-const LOOK = lua`
+const STATE = lua`
 local client = string.match(owner, '^[^:]*')
 local held = tonumber(redis.call('hget', name, owner))
 local ttl = redis.call('pttl', name)
@@ -435,7 +435,7 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
  * @param reenter - defines `reenter`, see {@link REENTER}
  */
 export function queueingAcquire(reenter: string): string {
-  return lua`${FUNCTIONS}${REFRESH}${JOIN}${AHEAD_OF}${SLACK_OF}${reenter}${QUEUE}${LOOK}
+  return lua`${FUNCTIONS}${REFRESH}${JOIN}${AHEAD_OF}${SLACK_OF}${reenter}${QUEUE}${STATE}
 local score, waitMs = tonumber(scoreOf(q, owner)), tonumber(wait)
 local slack = held and 0 or slackOf(q, client, owner, head)
 if score and not held then score = refresh(q, client, owner, score, now + math.max(ttl, 0) + slack, waitMs) end
@@ -457,7 +457,7 @@ return #aheadOf(q, name, client) > 0 and -answer or answer
  * @param reenter - as for {@link queueingAcquire}
  */
 export function oneShotAcquire(reenter: string): string {
-  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}${ENTER_OR_REENTER}
+  return lua`${FUNCTIONS}${reenter}${QUEUE}${STATE}${ENTER_OR_REENTER}
 if ttl ~= -2 then return ttl end
 return math.max(math.ceil(claim(q, head, false, 0)), 1)
 `;

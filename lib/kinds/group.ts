@@ -189,7 +189,7 @@ return found
 /**
  * Renews values in groups of one slot (the watchdog). A value with a longer lease keeps it.
  *
- * KEYS: the groups. ARGV: lease (ms; 0 = only looks), then per group: owner, number of values, the values.
+ * KEYS: the groups. ARGV: lease (ms; 0 = only checks), then per group: owner, number of values, the values.
  * Output: per group `{value, ...}`: those that are not held any more.
  */
 export const renewValues = defineScript({

@@ -326,7 +326,7 @@ return live
    * permits that are gone. Waiters sleep until the first lease ends. If this one is now the first, and ends much
    * earlier, one waiter per process is notified to attempt again.
    *
-   * KEYS: name1, permits1, name2, ... ARGV: lease (ms, -1 = none; 0 in a renewal = only looks), renewal (1 = it is
+   * KEYS: name1, permits1, name2, ... ARGV: lease (ms, -1 = none; 0 in a renewal = only checks), renewal (1 = it is
    * one), publish, then for each semaphore its channel, the number of its ids, and the ids (16 raw bytes each).
    * Output: per id, in that order, 1 = done, 0 = there is no such permit (any more).
    */

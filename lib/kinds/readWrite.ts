@@ -208,7 +208,7 @@ return 0
  * field is still there, the key is set again: no writer can have held the lock in between, and without the key the next
  * reader that releases would delete the lock of this owner.
  *
- * KEYS: for each owner name and keyPrefix (`{name}`). ARGV: lease (ms; 0 = only looks), then the owners.
+ * KEYS: for each owner name and keyPrefix (`{name}`). ARGV: lease (ms; 0 = only checks), then the owners.
  * Output: per owner 1 = renewed, 0 = not held any more.
  */
 export const renewReadLocks = defineScript({

@@ -116,7 +116,7 @@ export class PermitHold implements PermitHoldApi {
     return this;
   }
 
-  /** Has them left to expire, with a warning, when nobody can reach this object any more. */
+  /** Has them left to expire, with a warning, when no code can reach this object any more. */
   watchForAbandonment(): this {
     return watchForAbandonment(this, { client: this.#object.context, ownership: this.#ownership, hold: this.#hold });
   }

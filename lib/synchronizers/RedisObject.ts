@@ -66,7 +66,7 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    */
   join<T>(callSite: string | undefined, need = 1): Waiter<T> {
     const { channel, name } = this.keys;
-    // Nobody hands it over: this is for those who ask who waits.
+    // No hand-over reads it: it is for the inspector, which shows who waits.
     const caller = { around: currentScope(), callSite };
     return this.context.subscriptions.join<T>(this.kind, channel, name, caller, need);
   }

@@ -146,10 +146,10 @@ const RELEASE = { ...PUBLISH, repeated: RESEND_FLAG } as const;
 /** No permits succeed without a command. */
 const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async () => true, giveBack: () => undefined };
 
-/** Permits without a lease are looked for as long as those of this lease, in ms. */
+/** Permits without a lease are searched for as long as those of this lease, in ms. */
 const ENDLESS_MS = 30_000;
 
-/** One for all semaphores, so that one command looks for permits of several. */
+/** One for all semaphores, so that one command finds permits of several. */
 const SEARCH: Search = { script: PERMIT.find, what: 'look for permits' };
 
 /**

@@ -90,7 +90,7 @@ function readTtl(ttl: number | undefined, unit: TimeUnit | undefined): number {
  * Nothing in Redis shows later whether an attempt took permits. So no attempt follows one without a reply. The reply is
  * awaited in the background, and permits that it brings are released.
  *
- * Therefore a waiter that no message told of permits first looks whether there are enough. A look can be repeated, so a
+ * Therefore a waiter that no message has woken first reads whether there are enough. A read can be repeated, so a
  * connection that breaks does not end the wait: not while it subscribes, and not when Redis is back.
  */
 class PermitCount implements Target<true>, HeldPermits {
@@ -114,7 +114,7 @@ class PermitCount implements Target<true>, HeldPermits {
   async send(sendRecord: SendRecord): Promise<AcquireReply> {
     this.repeatable = this.#wait !== undefined && this.#wait.woken !== 'message';
     if (this.repeatable) {
-      if (!(await this.#look(sendRecord)) || sendRecord.cancelled) return REFUSED;
+      if (!(await this.#hasEnough(sendRecord)) || sendRecord.cancelled) return REFUSED;
       this.repeatable = false;
     }
     const late = (taken: boolean): void => {
@@ -160,8 +160,8 @@ class PermitCount implements Target<true>, HeldPermits {
     // Done by `release`.
   }
 
-  /** Whether there are enough permits. The error of a look says that nothing was taken. */
-  async #look(sendRecord: SendRecord): Promise<boolean> {
+  /** Whether there are enough permits. The error of this read says that nothing was taken. */
+  async #hasEnough(sendRecord: SendRecord): Promise<boolean> {
     try {
       return (await this.#object.run(SEMAPHORE.available, {}, 'acquire permits of', { sendRecord })) >= this.#permits;
     } catch (error) {

@@ -324,7 +324,7 @@ export class MultiAcquisition {
   }
 
   /**
-   * Releases all members, and waits for the replies within the time of the caller; who aborts is told once nothing is
+   * Releases all members, and waits for the replies within the time of the caller; an aborted call rejects once nothing is
    * left, or soon. It never fails: a release without a reply goes on in the background.
    */
   async #giveBack(): Promise<void> {

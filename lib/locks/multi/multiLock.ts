@@ -257,7 +257,7 @@ export class MultiHold implements MemberHold {
     const leaseMs = holdLease(leaseTime, unit);
     if (this.#released !== undefined) throw notHeld(this.name, this.threadId);
     if (await this.setLease(leaseMs)) return;
-    // The others have the new lease, and may even be renewed now: no caller who was told of the loss wants that.
+    // The others have the new lease, and may even be renewed now: no caller to whom the loss was reported wants that.
     void this[Symbol.asyncDispose]();
     throw lostBy(this.name, this.threadId, 'too few of its locks are held');
   }
@@ -290,7 +290,7 @@ export class MultiHold implements MemberHold {
 
   /** The hold ends when too few of its members are left, or when all of them have ended. */
   onEnd(end: HoldEnd): void {
-    // Nothing that is kept may have the hold itself: nobody would notice that it was dropped.
+    // Nothing that is kept may have the hold itself: then a dropped hold would never be noticed.
     const { name, threadId } = this;
     const spare = this.#holds.length - this.#needed;
     let open = this.#holds.length;

@@ -415,9 +415,9 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'kinds/fairQueue.ts',
-        search: '  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}${ENTER_OR_REENTER}',
+        search: '  return lua`${FUNCTIONS}${reenter}${QUEUE}${STATE}${ENTER_OR_REENTER}',
         replace:
-          '  return lua`${FUNCTIONS}${reenter}${QUEUE}${LOOK}\n' +
+          '  return lua`${FUNCTIONS}${reenter}${QUEUE}${STATE}\n' +
           'if ttl == -2 then return enter(name, owner, lease, count) end${ENTER_OR_REENTER}',
       },
     ],
