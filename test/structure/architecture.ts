@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { formatted } from '../../tools/formatted';
 import { importsOf, sourceFiles } from './sourceGraph';
 
 /** Who imports whom: a place -> the places it imports; `types:x` where only types of x are imported. */
@@ -31,6 +32,20 @@ export function edgesOf(lib: string): Edges {
   return Object.fromEntries(
     sorted.map(([from, edges]) => [from, [...edges].map(([to, typeOnly]) => (typeOnly ? `types:${to}` : to)).sort()]),
   );
+}
+
+/** The text of `edges.ts`, as prettier leaves it. */
+export function tableOf(edges: Edges, file: string): Promise<string> {
+  const rows = Object.entries(edges).map(([place, to]) => `  '${place}': [${to.map((one) => `'${one}'`).join(', ')}],`);
+  const lines = [
+    "import type { Edges } from './architecture';",
+    '',
+    '/** Who may import whom; exactly these. Written by `npm run docs:architecture`, drawn in docs/architecture.md. */',
+    'export const EDGES: Edges = {',
+    ...rows,
+    '};',
+  ];
+  return formatted(file, lines.join('\n'));
 }
 
 /**

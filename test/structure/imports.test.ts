@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { edgesOf, layersOf, placeOf } from './architecture';
+import { edgesOf, layersOf, placeOf, tableOf } from './architecture';
 import { EDGES } from './edges';
 import { type Import, importsOf, sourceFiles, syntaxOffences } from './sourceGraph';
 
@@ -32,6 +32,11 @@ describe('the imports of lib/', () => {
 
   it('are exactly the edges of the table', () => {
     expect(edgesOf(lib)).to.deep.equal(EDGES);
+  });
+
+  it('are in the table as `npm run docs:architecture` writes it', async () => {
+    const file = path.join(__dirname, 'edges.ts');
+    expect(fs.readFileSync(file, 'utf8')).to.equal(await tableOf(EDGES, file));
   });
 
   it('lead down, in no circle of places', () => {
