@@ -22,11 +22,11 @@ let postponed: (() => void)[] = [];
 let steps = 0;
 
 /**
- * Runs `work` in this turn of the event loop, but after the callers that are just being told their results: nobody waits
- * for it. It belongs to no caller, and must not throw.
+ * Runs `work` in this turn of the event loop, but after the callers whose results have just come: no caller waits for
+ * it. It belongs to no caller, and must not throw; if it does, that is an unhandled rejection.
  *
- * By steps of promises: a tick or an immediate of Node costs ten times as much where it comes once in a while, and these
- * are spent before a waiter is told that it has the lock.
+ * By steps of promises: a tick or an immediate of Node costs ten times as much where it comes once in a while, and that
+ * time passes before a waiter learns that it has the lock.
  */
 export function afterCallers(work: () => void): void {
   if (postponed.push(work) === 1) void settled.then(step);
@@ -39,7 +39,14 @@ function step(): void {
   postponed = [];
   steps = 0;
   runOutside(() => {
-    for (const work of all) work();
+    for (const work of all) {
+      try {
+        work();
+      } catch (error) {
+        // The works of others run nevertheless; it becomes an unhandled rejection.
+        void Promise.reject(error);
+      }
+    }
   });
 }
 

@@ -29,4 +29,27 @@ describe('afterCallers', () => {
     await new Promise(setImmediate);
     expect(order).to.deep.equal([1, 2, 3, 4]);
   });
+
+  it('runs the other works where one throws, and reports the error as an unhandled rejection', async () => {
+    const order: number[] = [];
+    const reported: unknown[] = [];
+    const others = process.listeners('unhandledRejection');
+    const listener = (reason: unknown): void => void reported.push(reason);
+    process.removeAllListeners('unhandledRejection').on('unhandledRejection', listener);
+    try {
+      afterCallers(() => {
+        throw new Error('first');
+      });
+      afterCallers(() => order.push(2));
+      await new Promise(setImmediate);
+      afterCallers(() => order.push(3));
+      await new Promise(setImmediate);
+    } finally {
+      process.off('unhandledRejection', listener);
+      for (const other of others) process.on('unhandledRejection', other);
+    }
+    expect(order).to.deep.equal([2, 3]);
+    expect(reported).to.have.lengthOf(1);
+    expect(reported[0]).to.be.an('error').with.property('message', 'first');
+  });
 });
