@@ -118,6 +118,9 @@ export class PermitHold implements PermitHoldApi {
 
   /** Has them left to expire, with a warning, when no code can reach this object any more. */
   watchForAbandonment(): this {
+    const { ownerships } = this.#object.context;
+    // No permits: nothing is renewed or lost, so the client forgets them, and they may be dropped without a release.
+    if (this.permits === 0 && ownerships.release(this.#ownership, this.#hold)) ownerships.update(this.#ownership);
     return watchForAbandonment(this, { client: this.#object.context, ownership: this.#ownership, hold: this.#hold });
   }
 

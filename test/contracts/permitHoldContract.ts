@@ -149,6 +149,16 @@ export function permitHoldSuite(): void {
     await expectAllBack(other);
   });
 
+  it('zero permits, which nothing can take away, keep no client that drains waiting, and their hold may be dropped', async () => {
+    const { client, semaphore } = await stage();
+    const hold = await semaphore.acquireHold({ permits: 0 });
+    // Longer than a test may take.
+    await client.shutdown({ drain: 60_000 });
+    expect(hold.isHeld).to.equal(true);
+    await hold.release();
+    expect(hold.isHeld).to.equal(false);
+  });
+
   it('bad input is refused at the call, and changes nothing', async () => {
     const { semaphore, other } = await stage();
     let ran = 0;
