@@ -35,7 +35,7 @@ describe('ioredisson dashboard', function () {
     const name = `${uniqueName()}\nforged: line`;
     const lock = trackClient(Redisson.create(redisUrl())).getLock(name);
     await lock.lock();
-    const body = JSON.stringify({ name, confirm: name });
+    const body = JSON.stringify({ name, confirm: name, holders: null });
     const { text } = await ask(`${base}/api/unlock`, { method: 'POST', headers: await changeHeaders(base), body });
     expect(JSON.parse(text)).to.include({ released: true });
     await sleepUntil(() => command.stderr.endsWith('\n'), { timeout: TIMEOUT_MS });

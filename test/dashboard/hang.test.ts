@@ -70,7 +70,7 @@ describe('the dashboard: at 3 am', function () {
     const unlock = async (base: string, host: string): Promise<number> => {
       const headers = { ...(await changeHeaders(base)), host, origin: `http://${host}` };
       const token = (await sessionOf(base)).token ?? 'x';
-      const body = JSON.stringify({ name: lock.name, confirm: lock.name });
+      const body = JSON.stringify({ name: lock.name, confirm: lock.name, holders: null });
       return (
         await ask(`${base}/api/unlock`, { method: 'POST', headers: { ...headers, 'x-ioredisson-token': token }, body })
       ).status;

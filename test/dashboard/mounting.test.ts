@@ -116,7 +116,7 @@ describe('the dashboard: where it is mounted', () => {
         const to = new URL(headers.location!, `${base}?x=1`);
         expect([status, to.href]).to.deep.equal([302, `${base}/?x=1`]);
       }
-      const body = JSON.stringify({ name: 'free', confirm: 'free' });
+      const body = JSON.stringify({ name: 'free', confirm: 'free', holders: null });
       const change = await ask(`${base}/api/unlock`, { method: 'POST', headers: await changeHeaders(base), body });
       expect([change.status, change.text]).to.deep.equal([200, '{"name":"free","released":false}']);
       const others: RawAnswer[] = [

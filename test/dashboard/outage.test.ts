@@ -25,7 +25,11 @@ describe('the dashboard: one lock, while Redis does not do its part', function (
 
   async function unlock(base: string): Promise<RawAnswer> {
     const headers = await changeHeaders(base);
-    return ask(`${base}/api/unlock`, { method: 'POST', headers, body: JSON.stringify({ name: 'a', confirm: 'a' }) });
+    return ask(`${base}/api/unlock`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ name: 'a', confirm: 'a', holders: null }),
+    });
   }
 
   const errorOf = ({ text }: RawAnswer): string => (JSON.parse(text) as { error: string }).error;

@@ -37,7 +37,7 @@ describe('the dashboard: forced unlock', () => {
       ['readWrite', pair.writeLock()],
     ] as const) {
       await lock.lock();
-      const { status, json } = await unlock(base, { name: lock.name, confirm: lock.name });
+      const { status, json } = await unlock(base, { name: lock.name, confirm: lock.name, holders: null });
       expect([kind, status, json]).to.deep.equal([kind, 200, { name: lock.name, released: true }]);
       expect(await lock.isLocked()).to.equal(false);
       const entry = entries.at(-1)!;
@@ -52,7 +52,9 @@ describe('the dashboard: forced unlock', () => {
     const got = other.getFairLock(fair.name).acquire();
     const reader = new Reader(`${base}/api/stream?name=${fair.name}`);
     await reader.next('lock', ({ lock }: { lock: { queue?: unknown[] } | null }) => lock?.queue?.length === 1);
-    expect((await unlock(base, { name: fair.name, confirm: fair.name })).json).to.include({ released: true });
+    expect((await unlock(base, { name: fair.name, confirm: fair.name, holders: null })).json).to.include({
+      released: true,
+    });
     await (await got).unlock();
   });
 
@@ -60,7 +62,7 @@ describe('the dashboard: forced unlock', () => {
     const base = await start();
     const lock = client().getLock(uniqueName());
     await lock.lock();
-    const body = { name: lock.name, confirm: lock.name };
+    const body = { name: lock.name, confirm: lock.name, holders: null };
     const old = `${Date.now() - 1}.${'A'.repeat(43)}`;
     const refused: [string, Record<string, string | undefined>][] = [
       ['another origin', { origin: 'https://evil.example' }],
@@ -86,7 +88,7 @@ describe('the dashboard: forced unlock', () => {
       expect(end.headers['access-control-allow-origin']).to.equal(undefined);
     }
     for (const confirm of [undefined, '', lock.name.toUpperCase(), `${lock.name} `]) {
-      expect((await unlock(base, { name: lock.name, confirm })).status).to.equal(400);
+      expect((await unlock(base, { name: lock.name, confirm, holders: null })).status).to.equal(400);
     }
     expect(await lock.isLocked()).to.equal(true);
     // Behind a proxy that changes Host.
@@ -98,6 +100,22 @@ describe('the dashboard: forced unlock', () => {
     expect((await unlock(base, body, proxied)).json).to.include({ released: true });
   });
 
+  it('from nobody without holders, as a page sends them that has lost its own; null: whoever has it now', async () => {
+    const base = await start();
+    const lock = client().getLock(uniqueName());
+    await lock.lock();
+    const request = { name: lock.name, confirm: lock.name };
+    for (const holders of [undefined, 'a:1', {}, [null]]) {
+      const { status, json } = await unlock(base, { ...request, holders });
+      expect([status, json['error']]).to.deep.equal([
+        400,
+        'Send the owners that you have seen as holders; null: whoever has it now.',
+      ]);
+    }
+    expect(await lock.isLocked()).to.equal(true);
+    expect((await unlock(base, { ...request, holders: null })).json).to.include({ released: true });
+  });
+
   it('read-only by default: 403 whatever is sent, and no token is given', async () => {
     const redisson = client();
     const lock = redisson.getLock(uniqueName());
@@ -105,7 +123,7 @@ describe('the dashboard: forced unlock', () => {
     for (const options of [{}, { readOnly: true }]) {
       const base = await serve(trackClient(createDashboard({ redisson, ...options })));
       expect(JSON.parse((await ask(`${base}/api/session`)).text)).not.to.have.property('token');
-      const { status } = await unlock(base, { name: lock.name, confirm: lock.name });
+      const { status } = await unlock(base, { name: lock.name, confirm: lock.name, holders: null });
       expect(status).to.equal(403);
     }
     expect(await lock.isLocked()).to.equal(true);
@@ -128,13 +146,13 @@ describe('the dashboard: forced unlock', () => {
     expect((await unlock(base, { name, confirm: name, holders: await owners(name) })).json).to.include({
       released: true,
     });
-    expect((await unlock(base, { name, confirm: name })).json).to.include({ released: false });
+    expect((await unlock(base, { name, confirm: name, holders: null })).json).to.include({ released: false });
     const redis = trackClient(new Redis(redisUrl()));
     await redis.set(name, '12');
-    expect((await unlock(base, { name, confirm: name })).status).to.equal(409);
+    expect((await unlock(base, { name, confirm: name, holders: null })).status).to.equal(409);
     await redis.del(name);
     await redis.rpush(name, 'x');
-    expect((await unlock(base, { name, confirm: name })).status).to.equal(409);
+    expect((await unlock(base, { name, confirm: name, holders: null })).status).to.equal(409);
     await redis.del(name);
   });
 
@@ -143,7 +161,7 @@ describe('the dashboard: forced unlock', () => {
     const lock = client().getLock(uniqueName());
     await lock.lock();
     const warning = new Promise<Error>((resolve) => process.once('warning', resolve));
-    const { json } = await unlock(base, { name: lock.name, confirm: lock.name });
+    const { json } = await unlock(base, { name: lock.name, confirm: lock.name, holders: null });
     expect(json).to.deep.equal({ name: lock.name, released: true, warning: 'The audit of this change has failed.' });
     expect((await warning).message).to.contain('disk full');
   });
@@ -153,8 +171,12 @@ describe('the dashboard: forced unlock', () => {
     const [one, two, stranger] = [await start({ secret }), await start({ secret }), await start()];
     const name = uniqueName();
     const token = (await changeHeaders(one))['x-ioredisson-token']!;
-    expect((await unlock(two, { name, confirm: name }, { 'x-ioredisson-token': token })).status).to.equal(200);
-    expect((await unlock(stranger, { name, confirm: name }, { 'x-ioredisson-token': token })).status).to.equal(403);
+    expect(
+      (await unlock(two, { name, confirm: name, holders: null }, { 'x-ioredisson-token': token })).status,
+    ).to.equal(200);
+    expect(
+      (await unlock(stranger, { name, confirm: name, holders: null }, { 'x-ioredisson-token': token })).status,
+    ).to.equal(403);
   });
 
   async function owners(name: string): Promise<string[]> {

@@ -195,7 +195,7 @@ export class Inspector {
    *   nothing is changed. Default: whoever has it
    * @returns whether it was released
    * @throws ConfigError for an empty name, or another option than `holders`: it would be released from whoever has it
-   * @throws TypeError for holders that are no list of texts
+   * @throws TypeError for holders that are no list of texts, also for `undefined`: it would be released from whoever has it
    * @throws UnsupportedOperationError for what has no owner: semaphores, latches, foreign data
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: it may have
    *   been released, and taken by somebody else
@@ -203,13 +203,14 @@ export class Inspector {
    */
   async forceUnlock(name: string, options: { readonly holders?: readonly string[] } = {}): Promise<boolean> {
     checkOptionNames(options, FORCE_UNLOCK_OPTIONS);
+    if ('holders' in options) checkOwners(options.holders);
     return (await this.releaseFrom(name, options.holders)).released;
   }
 
   /**
    * As {@link forceUnlock}.
    *
-   * @param holders - the owners that you have seen. Default: whoever has it
+   * @param holders - the owners that you have seen. Default, and also where it is `undefined`: whoever has it
    * @returns whom it was taken from, or who else has it
    * @throws ConfigError for an empty name, TypeError for holders that are no list of texts
    * @throws UnsupportedOperationError for what has no owner: semaphores, latches, foreign data
@@ -218,9 +219,7 @@ export class Inspector {
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async releaseFrom(name: string, holders?: readonly string[]): Promise<ForcedUnlock> {
-    if (holders !== undefined && !(Array.isArray(holders) && holders.every((one) => typeof one === 'string'))) {
-      throw new TypeError('forceUnlock needs the owners as a list of texts: report.holders.map(({ owner }) => owner)');
-    }
+    if (holders !== undefined) checkOwners(holders);
     const { reader, connections } = this.#open();
     return forceUnlock(connections.executor, await reader.one(validateName(name, 'lock')), holders);
   }
@@ -347,4 +346,10 @@ export class Inspector {
       FIELDS.flatMap((field) => (all[field] === undefined ? [] : [[field, all[field]]])),
     ) as unknown as ObjectReport;
   }
+}
+
+/** @throws TypeError unless it is a list of texts */
+function checkOwners(holders: unknown): void {
+  if (Array.isArray(holders) && holders.every((one) => typeof one === 'string')) return;
+  throw new TypeError('forceUnlock needs the owners as a list of texts: report.holders.map(({ owner }) => owner)');
 }

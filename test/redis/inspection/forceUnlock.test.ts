@@ -66,6 +66,8 @@ describe('Inspector.forceUnlock', () => {
     for (const options of [{ holder: ['a:1'] }, ['a:1'], 'a:1', null]) {
       expect(await rejection(inspector.forceUnlock(name, options as never))).to.be.instanceOf(ConfigError);
     }
+    // So would holders that the caller meant to have.
+    expect(await rejection(inspector.forceUnlock(name, { holders: undefined } as never))).to.be.instanceOf(TypeError);
     expect(hold.isHeld && (await ownersOf(name)).length).to.equal(1);
     expect(await inspector.forceUnlock(name)).to.equal(true);
     expect(await inspector.forceUnlock(name, { holders: ['a:1'] })).to.equal(false);
