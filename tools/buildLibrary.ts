@@ -159,6 +159,11 @@ const modulesForBundlers: Plugin = {
       contents: "import * as yaml from '../../yaml/yaml'; export function yamlLibrary() { return yaml; }",
       loader: 'ts',
     }));
+    onLoad({ filter: /[\\/]fastify[\\/]pluginLibrary\.ts$/ }, () => ({
+      contents:
+        "import { fastifyPlugin } from 'fastify-plugin'; export function pluginLibrary() { return { fastifyPlugin }; }",
+      loader: 'ts',
+    }));
     onLoad({ filter: /[\\/]frameworks[\\/]needPeer\.ts$/ }, () => ({
       contents: 'export function needPeer() {}',
       loader: 'ts',

@@ -76,4 +76,16 @@ describe('beside older packages of frameworks', function () {
     const { output } = await project.run(process.execPath, ['-e', program]);
     expect(output).to.match(/needs @opentelemetry\/instrumentation 0\.200 or later, but found 0\.57\./);
   });
+
+  it('a package that is not installed is named, with what to install', async () => {
+    const modules = path.join(project.folder, 'node_modules');
+    const fastify = path.join(modules, 'fastify', 'package.json');
+    fs.writeFileSync(fastify, fs.readFileSync(fastify, 'utf8').replace(/"version": "[^"]+"/, '"version": "5.0.0"'));
+    fs.rmSync(path.join(modules, 'fastify-plugin'), { recursive: true });
+    const program = "try { require('ioredisson/fastify') } catch ({ code, message }) { console.log(code, message) }";
+    const { output } = await project.run(process.execPath, ['-e', program]);
+    expect(output).to.match(
+      /^CONFIG ioredisson\/fastify needs fastify-plugin, which is not installed: npm i fastify-plugin/,
+    );
+  });
 });

@@ -4,11 +4,11 @@
  */
 
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { fastifyPlugin } from 'fastify-plugin';
 import type { LockHold, RedissonClient, RLock, RunOptions } from '../../api';
 import { hostedClient, type HostOptions } from '../frameworks/hostedClient';
 import { needPeer } from '../frameworks/needPeer';
 import { lockForRequest, type RequestLock, type ResponseLike } from '../frameworks/requestLock';
+import { pluginLibrary } from './pluginLibrary';
 
 needPeer('ioredisson/fastify', 'fastify', '5.0');
 
@@ -48,10 +48,13 @@ const responses = new WeakMap<object, ResponseLike>();
  * When Fastify closes, waiters reject with `ShutdownError`, and locks that are held may be given back for
  * `shutdownDrain` ms (10 000); then the client closes.
  */
-export const redissonPlugin: FastifyPluginAsync<RedissonPluginOptions> = fastifyPlugin(registerRedisson, {
-  fastify: '5.x',
-  name: 'ioredisson',
-});
+export const redissonPlugin: FastifyPluginAsync<RedissonPluginOptions> = pluginLibrary().fastifyPlugin(
+  registerRedisson,
+  {
+    fastify: '5.x',
+    name: 'ioredisson',
+  },
+);
 
 async function registerRedisson(fastify: FastifyInstance, options: RedissonPluginOptions): Promise<void> {
   const { redisson, shutdown } = hostedClient(options);

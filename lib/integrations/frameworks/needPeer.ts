@@ -24,6 +24,13 @@ export function needPeer(subpath: string, name: string, oldest: string): void {
   );
 }
 
+/** What a subpath says of a package that could not be loaded. @returns another error than that it is missing as it is */
+export function missingPeer(subpath: string, name: string, error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== 'MODULE_NOT_FOUND' || !message.includes(`'${name}'`)) return error;
+  return new ConfigError(`${subpath} needs ${name}, which is not installed: npm i ${name}`, { cause: error });
+}
+
 /** @returns `undefined` where that cannot be seen */
 function installedVersion(name: string): string | undefined {
   try {
