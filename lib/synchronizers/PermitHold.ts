@@ -165,7 +165,7 @@ export function readHoldRequest(options: PermitRunOptions | undefined, known = P
   return {
     threadId: threadId ?? currentThreadId() ?? newThreadId(),
     waitMs: waitTime === undefined ? Infinity : toMillis(waitTime, unit, 'waitTime'),
-    signal: readSignal(signal === undefined ? undefined : { signal }),
+    signal: readSignal({ threadId, signal }),
   };
 }
 

@@ -1,8 +1,9 @@
 import { inspect } from 'node:util';
-import type { LockOptions } from '../api';
+import type { LockOptions, ThreadOptions } from '../api';
 import { checkOptionNames, THREAD_OPTIONS } from '../config/optionNames';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
+import { checkThreadId } from '../thread/threadScope';
 import { checkSignal } from '../acquire/WaitLimit';
 
 /**
@@ -27,15 +28,18 @@ export function checkChange(value: unknown): number {
 }
 
 /**
- * The signal of `options`. A thread id has no effect: permits and counts have no owners.
+ * The signal of `options`. A thread id has no effect but for telemetry: permits and counts have no owners.
  *
+ * @throws RangeError for a thread id that no lock takes
  * @throws ConfigError for anything but a number, or an object whose `signal` is an AbortSignal
  */
 export function readSignal(options: LockOptions | undefined): AbortSignal | undefined {
-  if (options === undefined || typeof options === 'number') return undefined;
-  checkOptionNames(options, THREAD_OPTIONS);
-  checkSignal(options.signal);
-  return options.signal;
+  if (options === undefined) return undefined;
+  if (typeof options !== 'number') checkOptionNames(options, THREAD_OPTIONS);
+  const { threadId, signal }: ThreadOptions = typeof options === 'number' ? { threadId: options } : options;
+  if (threadId !== undefined) checkThreadId(threadId);
+  checkSignal(signal);
+  return signal;
 }
 
 /**

@@ -76,7 +76,7 @@ export const EDGES: Edges = {
     'util',
   ],
   'integrations/otel': ['integrations/frameworks', 'telemetry', 'types:api', 'util'],
-  'integrations/prometheus': ['integrations/frameworks', 'telemetry', 'types:api'],
+  'integrations/prometheus': ['errors', 'integrations/frameworks', 'telemetry', 'types:api'],
   introspection: [
     'errors',
     'thread',

@@ -5,6 +5,7 @@
 
 import { Counter, Gauge, Histogram, register as defaultRegister, type Registry } from 'prom-client';
 import type { AcquireMessage, AcquireSubject, HoldMessage } from '../../api';
+import { ConfigError } from '../../errors';
 import { needPeer } from '../frameworks/needPeer';
 import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../../telemetry/followLocks';
 import { Longest, type UnderWay } from '../../telemetry/Longest';
@@ -56,12 +57,12 @@ const collectors = new WeakMap<Registry, Map<string, Collector>>();
  * The label `name` is there with `nameOf` only: there may be any number of names.
  *
  * @returns what stops it; the metrics stay registered, with what they have counted
+ * @throws ConfigError for an option that it does not know
  */
-export function collectLockMetrics({
-  register = defaultRegister,
-  prefix = 'ioredisson_',
-  nameOf,
-}: LockMetricsOptions = {}): () => void {
+export function collectLockMetrics(options: LockMetricsOptions = {}): () => void {
+  const { register = defaultRegister, prefix = 'ioredisson_', nameOf, ...others } = options;
+  // Not by `checkOptionNames`: the main entry point would be loaded from two files more.
+  for (const name in others) throw new ConfigError(`Unknown option '${name}'; there are register, prefix and nameOf`);
   let ofRegistry = collectors.get(register);
   if (ofRegistry === undefined) collectors.set(register, (ofRegistry = new Map<string, Collector>()));
   let collector = ofRegistry.get(prefix);

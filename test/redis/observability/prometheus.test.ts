@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { channel } from 'node:diagnostics_channel';
 import { register as defaultRegister, Registry } from 'prom-client';
-import type { Redisson } from '../../../lib';
+import { ConfigError, type Redisson } from '../../../lib';
 import { collectLockMetrics } from '../../../lib/integrations/prometheus';
 import { sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
@@ -56,6 +56,12 @@ describe('ioredisson/prometheus', () => {
       expect(await register.metrics()).not.to.contain(name);
     });
   }
+
+  it('refuses options that it does not know', () => {
+    for (const options of [{ registry: register }, { register, namesOf: () => undefined }, 'x', [register]]) {
+      expect(() => collectLockMetrics(options as never)).to.throw(ConfigError, 'register, prefix and nameOf');
+    }
+  });
 
   it('counts waiters, time-outs and losses, in seconds, and renewals that fail', async () => {
     collect();

@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import { ConfigError } from '../../../lib/errors';
 import { checkChange, checkCount, permitLease, readSignal } from '../../../lib/synchronizers/callArguments';
 import { LATCH } from '../../../lib/kinds/latch';
+import { readHoldRequest } from '../../../lib/synchronizers/PermitHold';
+import { newThreadId } from '../../../lib/thread/threadScope';
 import { newPermitIds, parsePermitId, permitIdText } from '../../../lib/util/permitId';
 import { PERMIT } from '../../../lib/kinds/permit';
 import { SEMAPHORE } from '../../../lib/kinds/semaphore';
@@ -39,6 +41,20 @@ describe('The arguments of synchronizers', () => {
     expect(readSignal({ signal: foreign as never })).to.equal(foreign);
     for (const bad of ['soon', null, true]) expect(() => readSignal(bad as never)).to.throw(ConfigError);
     expect(() => readSignal({ signal: {} as AbortSignal })).to.throw(ConfigError, 'AbortSignal');
+  });
+
+  it('are thread ids, which have no effect, but are checked as those of locks', () => {
+    for (const good of [0, 5, 2 ** 32 - 1, newThreadId()]) {
+      expect(readSignal(good)).to.equal(undefined);
+      expect(readSignal({ threadId: good })).to.equal(undefined);
+      expect(readHoldRequest({ threadId: good }).threadId).to.equal(good);
+    }
+    for (const bad of [NaN, -1, 0.5, 2 ** 53, Infinity]) {
+      expect(() => readSignal(bad)).to.throw(RangeError, 'threadId');
+      expect(() => readSignal({ threadId: bad })).to.throw(RangeError, 'threadId');
+      expect(() => readHoldRequest({ threadId: bad })).to.throw(RangeError, 'threadId');
+    }
+    expect(() => readSignal({ threadId: '5' as never })).to.throw(RangeError, 'threadId');
   });
 
   it('are ids: 16 bytes, 32 hex digits', () => {
