@@ -19,6 +19,7 @@ import type {
 import type { Config } from './config/builder/Config';
 import type { RedissonOptions } from './config/RedissonOptions';
 import { resolveConfig } from './config/builder/resolveConfig';
+import { longestWaitMs } from './config/longestWait';
 import { serverIdentity } from './config/serverIdentity';
 import type { Settings } from './config/Settings';
 import { checkSlots, validateName } from './config/validateName';
@@ -249,7 +250,7 @@ export class Redisson {
   getMultiLock(group: string, values: readonly string[]): RLock;
   getMultiLock(...args: readonly RLock[] | [string, readonly string[]]): RLock {
     const [group, values] = args;
-    if (typeof group !== 'string') return multiLock(args, ALL);
+    if (typeof group !== 'string') return multiLock(args, ALL, longestWaitMs(this.#settings));
     return this.#lock(group, clientKind(GROUP, this.#context, groupValues(values as readonly string[])));
   }
 
@@ -258,7 +259,7 @@ export class Redisson {
    * @throws ConfigError as {@link getMultiLock}, and for a lock given twice: its server would have two votes
    */
   getRedLock(...locks: readonly RLock[]): RLock {
-    return multiLock(locks, MAJORITY);
+    return multiLock(locks, MAJORITY, longestWaitMs(this.#settings));
   }
 
   /** The semaphore of that name (Redisson: RSemaphore). */

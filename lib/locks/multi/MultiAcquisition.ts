@@ -33,8 +33,6 @@ const LEASE_PART = 0.1;
 const GIVE_BACK_MS = 50;
 /** How long an aborted acquisition waits for the replies to its releases, in ms. Then they go on in the background. */
 const ABORT_MS = 200;
-/** How long a wait without limit goes on while too many servers have no room, in ms: as that for one lock. */
-const FULL_MS = 7_000;
 
 /** A request to acquire a multi-lock. */
 export interface MultiRequest
@@ -73,6 +71,7 @@ export class MultiAcquisition {
   readonly #members: readonly MemberLock[];
   readonly #needed: number;
   readonly #request: MultiRequest;
+  readonly #longestMs: number;
   readonly #deadline: number;
   readonly #options: AcquireOptions;
   readonly #limit: WaitLimit;
@@ -81,8 +80,10 @@ export class MultiAcquisition {
   #errors: unknown[] = [];
   /** How many of them came long before the time of their members was over: they would come again. */
   #finals = 0;
-  /** When a server first had no room. */
-  #fullSince: number | undefined;
+  /** The refusals of servers in the current try that may serve later: those without memory, or too few replicas. */
+  #refusals: CommandError[] = [];
+  /** Since when they are so many that the other members are too few. */
+  #refusedSince: number | undefined;
   /** Why a member was not acquired the last time that no other owner had it. */
   #failure: AcquireFailure | undefined;
   /** Whether in the current try another owner had a member. */
@@ -93,11 +94,13 @@ export class MultiAcquisition {
   /**
    * @param members - in the agreed order
    * @param needed - how many are enough
+   * @param longestMs - how long a wait without limit goes on while too many servers refuse, in ms
    */
-  constructor(members: readonly MemberLock[], needed: number, request: MultiRequest) {
+  constructor(members: readonly MemberLock[], needed: number, request: MultiRequest, longestMs: number) {
     this.#members = members;
     this.#needed = needed;
     this.#request = request;
+    this.#longestMs = longestMs;
     this.#deadline = performance.now() + request.waitMs;
     // A limit of renewals does not apply if an explicit lease replaces the renewals later.
     const maxRenewTimes = request.leaseMs === NO_LEASE ? request.maxRenewTimes : 0;
@@ -137,6 +140,7 @@ export class MultiAcquisition {
    */
   async #attemptOnce(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
+    this.#refusals = [];
     this.#isHeld = false;
     this.#finals = 0;
     try {
@@ -156,6 +160,7 @@ export class MultiAcquisition {
         if (this.#leftMs <= 0) throw this.#errors[0];
         return { busy: undefined };
       }
+      this.#endIfRefused(spare);
       if (missing.busy === undefined && this.#request.waitMs > 0) await this.#pause();
       return missing;
     } catch (error) {
@@ -238,6 +243,7 @@ export class MultiAcquisition {
       }
       this.#failure = taken;
       if (this.#dispensable && taken instanceof CommandTimeoutError) suspect(member);
+      if (taken instanceof CommandError) this.#refusals.push(taken);
     } catch (error) {
       if (signal?.aborted === true || error instanceof IllegalMonitorStateError) throw error;
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
@@ -245,6 +251,7 @@ export class MultiAcquisition {
       if (error instanceof CommandTimeoutError) this.#failure = error;
       if (error instanceof CommandError && this.#waitsForRoom(error)) {
         this.#failure = error;
+        this.#refusals.push(error);
         return 'failed';
       }
       if (!(error instanceof ConnectionError) || performance.now() < soon) this.#finals++;
@@ -255,10 +262,18 @@ export class MultiAcquisition {
 
   /** A full server refuses a single attempt at once. Where each member is asked once, the wait goes on nevertheless. */
   #waitsForRoom({ reply }: CommandError): boolean {
-    const { waitMs } = this.#request;
-    if (!this.#dispensable || waitMs <= 0 || !isFull(reply)) return false;
-    this.#fullSince ??= performance.now();
-    return waitMs !== Infinity || performance.now() - this.#fullSince < FULL_MS;
+    return this.#dispensable && this.#request.waitMs > 0 && isFull(reply);
+  }
+
+  /**
+   * Ends a wait without limit when too many servers have refused for as long as a lock would wait for one of them.
+   * @param spare - how many members need not be acquired
+   */
+  #endIfRefused(spare: number): void {
+    if (this.#errors.length + this.#refusals.length <= spare) this.#refusedSince = undefined;
+    else this.#refusedSince ??= performance.now();
+    if (this.#request.waitMs !== Infinity || this.#refusedSince === undefined) return;
+    if (performance.now() - this.#refusedSince >= this.#longestMs) throw this.#refusals[0]!;
   }
 
   get #leftMs(): number {

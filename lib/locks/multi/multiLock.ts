@@ -35,10 +35,11 @@ import { checkThreadId, HandleThread, type Scope, threadForHold } from '../../th
  *
  * Source: `org.redisson.RedissonMultiLock`, `org.redisson.RedissonRedLock`.
  *
+ * @param longestMs - see {@link MultiAcquisition}
  * @throws ConfigError without locks; for a value that is not a lock of this package; for a lock given twice. A
  *   multi-lock that gets a lock twice from one client is no error: it acquires that lock once
  */
-export function multiLock(locks: readonly unknown[], quorum: Quorum): MemberLock {
+export function multiLock(locks: readonly unknown[], quorum: Quorum, longestMs: number): MemberLock {
   const members = membersOf(locks, quorum);
   const [first] = members as [MemberLock];
   const needed = quorum.needed(members.length);
@@ -74,7 +75,7 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum): MemberLock
     if (once) acquiring.add(threadId);
     else call.since ??= performance.now();
     try {
-      const acquired = await new MultiAcquisition(members, needed, request).run();
+      const acquired = await new MultiAcquisition(members, needed, request, longestMs).run();
       return 'member' in acquired ? acquired : new MultiHold(name, threadId, acquired, needed);
     } finally {
       if (once) acquiring.delete(threadId);

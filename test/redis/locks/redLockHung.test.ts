@@ -96,6 +96,29 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
     for (const which of [0, 2]) await full(which, false);
   });
 
+  it('where two have too few replicas, it waits as long as a lock does, and gets in when they have enough', async function () {
+    this.timeout(25_000);
+    const lacks = (which: number, isLacking: boolean) =>
+      connection(servers[which]!.url).config('SET', 'min-replicas-to-write', isLacking ? '1' : '0');
+    // A lock of these waits for 1.8 s.
+    const quick = servers.map(({ url }) => client(url, { timeout: 800, retryAttempts: 1 }));
+    for (const which of [0, 2]) await lacks(which, true);
+    const startedAt = monotonicNow();
+    expect(await rejection(within(8_000, 'the refusal', red(quick).acquire())))
+      .to.be.instanceOf(CommandError)
+      .and.include({ reply: 'NOREPLICAS' });
+    expect(monotonicNow() - startedAt).to.be.at.least(1_800);
+    const error = (await rejection(red().acquire({ waitTime: 1_000 }))) as LockTimeoutError;
+    expect([error.reason, (error.cause as CommandError).reply]).to.deep.equal(['refused', 'NOREPLICAS']);
+    const waiting = red().acquire({ leaseTime: LONG_LEASE_MS });
+    await sleep(700);
+    await lacks(2, false);
+    const hold = await within(4_000, 'it gets in', waiting);
+    await lacks(0, false);
+    await hold.unlock();
+    await gone(connection(servers[1]!.url), name);
+  });
+
   for (const which of [0, 1, 2]) {
     it(`number ${which} of three costs its time-out once, not at each acquisition, and is used again when it is back`, async function () {
       this.timeout(25_000);

@@ -6,6 +6,7 @@ import {
   type RunOptions,
   type SendRecord,
 } from '../../../lib/connection/pending/CommandExecutor';
+import { longestWaitMs } from '../../../lib/config/longestWait';
 import { Executor, type ExecutorSettings } from '../../../lib/connection/Executor';
 import type { ConnectionError } from '../../../lib/errors';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Resend, type ScriptArg } from '../../../lib/scripts/Script';
@@ -15,8 +16,8 @@ import { FakeLink, reply, script } from './fakeLink';
 
 const TIMEOUT = 1_000;
 const RETRIES = 3;
-/** How long a command waits for somebody who can serve it. */
-const LONGEST_WAIT = TIMEOUT + RETRIES * 1_000;
+/** How long a command waits for somebody who can serve it, and a red lock for a majority that can. */
+const LONGEST_WAIT = longestWaitMs({ timeout: TIMEOUT, retryAttempts: RETRIES });
 
 const SCRIPTS = { always: script('always'), connection: script('connection'), never: script('never') };
 

@@ -43,10 +43,13 @@ class FakeMember {
   }
 }
 
+/** How long a lock waits for a server that refuses, without limit. */
+const LONGEST_MS = 7_000;
+
 function acquire(members: FakeMember[], needed: number, waitMs: number): Promise<unknown> {
   const call = threadForHold(undefined, false);
   const request = { call, thread: call.thread, leaseMs: 10_000, waitMs, signal: undefined };
-  return new MultiAcquisition(members as unknown as MemberLock[], needed, request).run();
+  return new MultiAcquisition(members as unknown as MemberLock[], needed, request, LONGEST_MS).run();
 }
 
 describe('the acquisition of several locks', () => {
@@ -112,6 +115,31 @@ describe('the acquisition of several locks', () => {
     expect(asked).to.be.within(3 * 40, 3 * 140);
     await clock.tickAsync(300);
     expect(await taking).to.be.instanceOf(CommandError);
+  });
+
+  it('without limit, a majority that refuses for now is waited for as long as by a lock, and then told', async () => {
+    const clock = fakeClock();
+    const refusing = Array.from({ length: 3 }, () => new FakeMember());
+    let isBusy = false;
+    for (const member of refusing) {
+      // As a member without replicas: it is asked again until its time is over.
+      member.takeHold = async (waitMs) => {
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+        return isBusy ? undefined : (new CommandError('acquire', new Error('NOREPLICAS too few')) as never);
+      };
+    }
+    let outcome: unknown = 'none yet';
+    void acquire(refusing, 2, Infinity).catch((error: unknown) => (outcome = error));
+    // It begins anew where it was only for a while.
+    await clock.tickAsync(5_000);
+    isBusy = true;
+    await clock.tickAsync(5_000);
+    isBusy = false;
+    await clock.tickAsync(6_900);
+    expect(outcome).to.equal('none yet');
+    // A try takes up to three seconds.
+    await clock.tickAsync(6_000);
+    expect(outcome).to.be.instanceOf(CommandError).and.include({ reply: 'NOREPLICAS' });
   });
 
   it('a refusal of one, and another that is out of reach, are not the end where a majority may still be had', async () => {
