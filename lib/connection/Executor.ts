@@ -1,3 +1,4 @@
+import { longestWaitMs } from '../config/longestWait';
 import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
@@ -15,8 +16,6 @@ const FIRST_PAUSE_MS = 25;
 const MAX_PAUSE_MS = 400;
 /** A command that a node sends on to another one goes at once this many times: a view of a cluster settles in fewer. */
 const FREE_REDIRECTS = 3;
-/** How long a command waits for a server that can serve it beyond the command time-out, per retry attempt, in ms. */
-const WAIT_PER_RETRY_MS = 1_000;
 /** Default of {@link ExecutorSettings.maxPending}. */
 const MAX_PENDING = 100_000;
 
@@ -274,7 +273,7 @@ export class Executor implements CommandExecutor {
     const now = performance.now();
     pending.refusedAt ??= now;
     pending.refused(error);
-    if (pending.cancelled || now - pending.refusedAt >= this.#longestWaitMs)
+    if (pending.cancelled || now - pending.refusedAt >= longestWaitMs(this.#settings))
       return pending.fail(denial(pending, this.#link, error));
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(pending.refusals, 10), MAX_PAUSE_MS);
     const timer = setTimeout(() => {
@@ -289,7 +288,7 @@ export class Executor implements CommandExecutor {
     const { maxPending = MAX_PENDING } = this.#settings;
     const hopeless = this.#link.refusal !== undefined || this.#waiting.size + this.#pausing.size >= maxPending;
     if (hopeless) return pending.fail(connectionError(pending, this.#link));
-    this.#waiting.add(pending, performance.now() + this.#longestWaitMs);
+    this.#waiting.add(pending, performance.now() + longestWaitMs(this.#settings));
   }
 
   #flush(): void {
@@ -306,11 +305,6 @@ export class Executor implements CommandExecutor {
       this.#waiting.delete(pending);
       pending.fail(connectionError(pending, this.#link, error));
     }
-  }
-
-  /** How long a call waits for a server that can serve it, in ms. */
-  get #longestWaitMs(): number {
-    return this.#settings.timeout + this.#settings.retryAttempts * WAIT_PER_RETRY_MS;
   }
 
   #timedOut(pending: PendingCommand): void {
