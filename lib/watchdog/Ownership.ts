@@ -358,6 +358,8 @@ export interface Charge extends Renewable {
   readonly renewal: Renewal;
   /** The lease that its renewals set, in ms; 0: it is not renewed. */
   renewalMs: number;
+  /** Monotonic time until which Redis keeps it at least. */
+  readonly deadline: number;
   /** Why its last renewal failed, if it did; it is then retried before the next regular one. */
   failure: Error | undefined;
   /** The batch of the renewal of it that is under way. */

@@ -14,6 +14,10 @@ const RENEWALS_PER_TIMEOUT = 3;
 const RETRIES_PER_PERIOD = 4;
 /** The longest pause before a failed renewal is retried, in ms. */
 const MAX_RETRY_PAUSE_MS = 1_000;
+/** Near the end of the lease it is retried after this part of the time that is left ... */
+const RETRY_PART = 0.25;
+/** ... but not sooner than after this, in ms. */
+const MIN_RETRY_PAUSE_MS = 25;
 /** The most ownerships that one turn of the event loop checks, sends or reads: a few milliseconds of work. */
 const PER_TURN = 1_000;
 /** The next ownerships are sent when the replies to those before them are there, or after this long, in ms. */
@@ -356,8 +360,8 @@ export class Renewals<T extends Charge> {
       if (schedule === undefined) continue;
       charge.failure = failure;
       schedule.failed.add(charge);
-      const at = performance.now() + (pauseMs ?? retryPause(charge.renewalMs));
-      schedule.retryAt = Math.min(schedule.retryAt, at);
+      const now = performance.now();
+      schedule.retryAt = Math.min(schedule.retryAt, now + (pauseMs ?? retryPause(charge, now)));
     }
     this.#renewer.rearm();
   }
@@ -455,6 +459,7 @@ function sizeOf({ values }: Charge): number {
 }
 
 /** The pause before a failed renewal is retried, in ms. */
-function retryPause(watchdogMs: number): number {
-  return Math.min(MAX_RETRY_PAUSE_MS, watchdogMs / RENEWALS_PER_TIMEOUT / RETRIES_PER_PERIOD);
+function retryPause({ renewalMs, deadline }: Charge, now: number): number {
+  const usual = Math.min(MAX_RETRY_PAUSE_MS, renewalMs / RENEWALS_PER_TIMEOUT / RETRIES_PER_PERIOD);
+  return Math.min(usual, Math.max(MIN_RETRY_PAUSE_MS, (deadline - now) * RETRY_PART));
 }

@@ -33,6 +33,28 @@ describe('Watchdog: trouble', () => {
     expect(owned.lost).to.deep.equal([]);
   });
 
+  it('repeats a renewal that fails in the last second of the lease within it', async () => {
+    const reply = pDefer<boolean[]>();
+    owned.answer = () => (owned.batches.length === 1 ? reply.promise : Promise.resolve([true]));
+    owned.take('a');
+    // As where the connection was gone for 7 s, and is back a moment later.
+    await clock.tickAsync(29_300);
+    reply.reject(new Error('down'));
+    await clock.tickAsync(30_000);
+    expect(owned.lost).to.deep.equal([]);
+    expect(owned.times[1]).to.be.below(29_700);
+  });
+
+  it('repeats it some ten times in that second, and not without a pause', async () => {
+    owned.answer = () => Promise.reject(new Error('down'));
+    owned.take('a');
+    await clock.tickAsync(29_000);
+    const before = owned.batches.length;
+    await clock.tickAsync(1_000);
+    expect(owned.lost).to.have.length(1);
+    expect(owned.batches.length - before).to.be.within(5, 15);
+  });
+
   it('tells a hold that no renewal reached as lost before Redis lets it go, with the error, once', async () => {
     const hold = owned.take('a');
     owned.ownership('a').deadline = 29_960;
