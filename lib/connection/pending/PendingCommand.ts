@@ -97,6 +97,11 @@ export class PendingCommand implements ReplicaAck {
     return this.sendRecord?.acquirer?.waits === true;
   }
 
+  /** See {@link SendRecord.acquirer}. */
+  get asksOnce(): boolean {
+    return this.sendRecord?.acquirer?.asksOnce === true;
+  }
+
   get sendRecord(): SendRecord | undefined {
     return this.#options?.sendRecord;
   }

@@ -282,6 +282,13 @@ describe('Executor', () => {
       });
     }
 
+    it('refuses at once who asks once, as a red lock that has other members', async () => {
+      const outcome = run('never', { sendRecord: newSendRecord({ waits: false, asksOnce: true }) });
+      link.last.reject(reply('NOREPLICAS not now'));
+      await settle();
+      expect(errorOf(outcome)).to.include({ code: 'COMMAND', reply: 'NOREPLICAS' });
+    });
+
     for (const message of ['OOM', 'MISCONF']) {
       it(`C11: ${message}: is asked again by who waits for the lock, and by nobody else`, async () => {
         const waits = run('never', { sendRecord: newSendRecord({ waits: true }) });
