@@ -68,10 +68,11 @@ function exportedTypes(file: string, only?: ReadonlySet<string>): TypeDeclaratio
     }
     if (!ts.isExportDeclaration(statement) || statement.moduleSpecifier === undefined) return [];
     const { exportClause } = statement;
-    if (exportClause === undefined || !ts.isNamedExports(exportClause)) return [];
+    const from = resolve(file, (statement.moduleSpecifier as ts.StringLiteral).text);
+    if (exportClause === undefined) return exportedTypes(from, only);
+    if (!ts.isNamedExports(exportClause)) return [];
     const names = exportClause.elements.map(({ name, propertyName }) => (propertyName ?? name).text);
-    const wanted = new Set(names.filter((name) => only === undefined || only.has(name)));
-    return exportedTypes(resolve(file, (statement.moduleSpecifier as ts.StringLiteral).text), wanted);
+    return exportedTypes(from, new Set(names.filter((name) => only === undefined || only.has(name))));
   });
 }
 

@@ -1,35 +1,11 @@
-export type { BackOff, BackOffPolicy } from './BackOff';
-export type {
-  AcquireMessage,
-  AcquireOutcome,
-  AcquireSubject,
-  ConnectionChange,
-  ConnectionListener,
-  ConnectionState,
-  HoldMessage,
-  HoldOutcome,
-  LockLostEvent,
-  LockLostListener,
-  ObjectKind,
-  RenewalMessage,
-} from './events';
-export type { LockHold } from './LockHold';
-export type {
-  AcquireOptions,
-  AttachOptions,
-  DetachOptions,
-  LockOptions,
-  PermitHoldOptions,
-  PermitRunOptions,
-  RunOptions,
-  ShutdownOptions,
-  ThreadOptions,
-  TryResult,
-} from './options';
-export type { PermitHold } from './PermitHold';
-export type { RCountDownLatch } from './RCountDownLatch';
-export type { RedissonClient } from './RedissonClient';
-export type { RFencedLock, RLock, RReadWriteLock } from './RLock';
-export type { ObjectListener, RObject } from './RObject';
-export type { RPermitExpirableSemaphore } from './RPermitExpirableSemaphore';
-export type { RSemaphore } from './RSemaphore';
+export type * from './BackOff';
+export type * from './events';
+export type * from './LockHold';
+export type * from './options';
+export type * from './PermitHold';
+export type * from './RCountDownLatch';
+export type * from './RedissonClient';
+export type * from './RLock';
+export type * from './RObject';
+export type * from './RPermitExpirableSemaphore';
+export type * from './RSemaphore';

@@ -88,8 +88,3 @@ export interface ClientTopology {
 /** How the servers are found; `kind` says which way. */
 export type Topology =
   SingleTopology | SentinelTopology | ClusterTopology | MasterSlaveTopology | ReplicatedTopology | ClientTopology;
-
-/** Whether a client is one of `ioredisson/testing`: its port is none. */
-export function isInMemory(topology: Topology): boolean {
-  return topology.kind === 'single' && topology.address.port === 0;
-}

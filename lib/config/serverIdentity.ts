@@ -1,5 +1,5 @@
 import type { Settings } from './Settings';
-import type { NodeAddress, RedisClientLike } from './Topology';
+import type { NodeAddress, RedisClientLike, Topology } from './Topology';
 
 /**
  * A text that identifies the servers of a client, the same in every process: the configured addresses, and the
@@ -40,4 +40,9 @@ function clientIdentity(client: RedisClientLike, database: number): string {
 function addresses(nodes: readonly Partial<NodeAddress>[]): string {
   const texts = nodes.map(({ host = '127.0.0.1', port = 6379 }) => `${host.toLowerCase()}:${port}`);
   return texts.sort().join(',');
+}
+
+/** Whether a client is one of `ioredisson/testing`: its port is none. */
+export function isInMemory(topology: Topology): boolean {
+  return topology.kind === 'single' && topology.address.port === 0;
 }

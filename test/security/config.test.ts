@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Config, resolveConfig, type RedissonOptions } from '../../lib/config';
+import type { RedissonOptions } from '../../lib/config/RedissonOptions';
+import { Config } from '../../lib/config/builder/Config';
+import { resolveConfig } from '../../lib/config/builder/resolveConfig';
 import { COMMON, SECTIONS } from '../../lib/config/parse/schema';
 import { ConfigError } from '../../lib/errors';
 import { anyText, anyValue, fuzz } from './fuzz';

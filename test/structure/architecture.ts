@@ -5,14 +5,11 @@ import { importsOf, sourceFiles } from './sourceGraph';
 /** Who imports whom: a place -> the places it imports; `types:x` where only types of x are imported. */
 export type Edges = Readonly<Record<string, readonly string[]>>;
 
-/** Files that are places of their own although they lie in a folder. */
-const OWN = ['config/index.ts'];
-
 /** The folder of a file under lib/, or the file itself where it lies directly in it. */
 export function placeOf(lib: string, file: string): string {
   const name = path.relative(lib, file).split(path.sep).join('/');
   const folder = path.posix.dirname(name);
-  return folder === '.' || OWN.includes(name) ? name : folder;
+  return folder === '.' ? name : folder;
 }
 
 /** The edges that the code has. */

@@ -1,7 +1,7 @@
 import type { RedissonClient } from '../../api';
 import type { Config } from '../../config/builder/Config';
-import type { RedissonOptions } from '../../config';
-import { isInMemory } from '../../config/Topology';
+import type { RedissonOptions } from '../../config/RedissonOptions';
+import { isInMemory } from '../../config/serverIdentity';
 import { ConfigError } from '../../errors';
 import { Redisson } from '../../Redisson';
 import { atLeastMillis } from '../../util/duration';

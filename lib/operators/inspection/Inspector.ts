@@ -4,7 +4,7 @@ import type { RedissonOptions } from '../../config/RedissonOptions';
 import { resolveConfig } from '../../config/builder/resolveConfig';
 import { checkOptionNames, FORCE_UNLOCK_OPTIONS, WATCH_OPTIONS } from '../../config/optionNames';
 import type { Settings } from '../../config/Settings';
-import { isInMemory } from '../../config/Topology';
+import { isInMemory } from '../../config/serverIdentity';
 import { validateName } from '../../config/validateName';
 import { connect, type Connections } from '../../connection/connect';
 import { ConfigError, ShutdownError } from '../../errors';

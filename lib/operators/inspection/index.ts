@@ -7,24 +7,4 @@ export type { ForcedUnlock } from './forceUnlock';
 export { waitersOf } from './whoWaits';
 export { type AskOptions, type AskResult, type InspectionPage, Inspector } from './Inspector';
 export type { ClientAnswer, ClientHold, ClientWait, HeldAround, HeldByWaiter } from '../../introspection/wire';
-export type {
-  ChangesEvent,
-  CircleLink,
-  HoldReport,
-  HolderReport,
-  ObjectKind,
-  ObjectReport,
-  OutageEvent,
-  OwnerReport,
-  PermitReport,
-  ProcessReport,
-  RecoveredEvent,
-  UnknownReason,
-  Verdict,
-  VerdictKind,
-  WaiterReport,
-  WaitingProcess,
-  WatchEvent,
-  WatchListener,
-  WatchOptions,
-} from './reports';
+export type * from './reports';

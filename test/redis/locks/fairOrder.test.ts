@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { PrefixNameMapper } from '../../../lib/config';
+import { PrefixNameMapper } from '../../../lib/config/NameMapper';
 import type { Redisson } from '../../../lib';
 import { client, within } from '../../faults/scene';
 import { monitor, redisUrl, sleep, sleepUntil, trackClient } from '../../support';

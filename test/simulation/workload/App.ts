@@ -1,6 +1,6 @@
 import '../engine/install';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { Config } from '../../../lib/config';
+import { Config } from '../../../lib/config/builder/Config';
 import { Redisson } from '../../../lib/Redisson';
 import { JavaClient } from '../java/JavaClient';
 import { type Loop, SimProcess } from '../engine/Loop';

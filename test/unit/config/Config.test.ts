@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import * as path from 'node:path';
-import { Config, PrefixNameMapper, resolveConfig } from '../../../lib/config';
+import { PrefixNameMapper } from '../../../lib/config/NameMapper';
+import { Config } from '../../../lib/config/builder/Config';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import { expectConfigError } from './support';
 
 describe('Config', () => {
@@ -9,7 +11,7 @@ describe('Config', () => {
     // A process of its own, which has to load the compiler.
     this.timeout(60_000);
     const script = `
-      const { resolveConfig } = require('./lib/config');
+      const { resolveConfig } = require('./lib/config/builder/resolveConfig');
       resolveConfig('redis://h');
       process.stdout.write(String(Object.keys(require.cache).some((file) => /node_modules.yaml./.test(file))));
     `;

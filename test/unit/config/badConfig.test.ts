@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import type { Cluster, Redis } from 'ioredis';
 import { inspect } from 'node:util';
-import { Config, type RedissonOptions } from '../../../lib/config';
+import type { RedissonOptions } from '../../../lib/config/RedissonOptions';
+import { Config } from '../../../lib/config/builder/Config';
 import { expectConfigError, fakeClient, resolve } from './support';
 
 describe('resolveConfig', () => {

@@ -2,7 +2,9 @@
 import { expect } from 'chai';
 import { inspect } from 'node:util';
 import { pathToFileURL } from 'node:url';
-import { Config, resolveConfig, type Settings } from '../../../lib/config';
+import type { Settings } from '../../../lib/config/Settings';
+import { Config } from '../../../lib/config/builder/Config';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import { captureWarnings, expectConfigError, fixture, withEnvironment } from './support';
 
 function fromYAML(text: string): Settings {

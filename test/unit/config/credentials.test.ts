@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { Config, ConfigError, type RedissonOptions, type StreamingCredentialsProvider } from '../../../lib';
-import { resolveConfig } from '../../../lib/config';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 
 const give = () => ({ username: 'ann', password: 'geheim' });
 const provider: StreamingCredentialsProvider & { readonly token: string } = {

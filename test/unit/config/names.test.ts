@@ -1,7 +1,9 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import { inspect } from 'node:util';
-import { mapName, PrefixNameMapper, Secret, validateName } from '../../../lib/config';
+import { PrefixNameMapper } from '../../../lib/config/NameMapper';
+import { Secret } from '../../../lib/config/Secret';
+import { mapName, validateName } from '../../../lib/config/validateName';
 import { expectConfigError } from './support';
 
 describe('validateName', () => {

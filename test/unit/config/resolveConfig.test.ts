@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import { inspect } from 'node:util';
-import { PrefixNameMapper } from '../../../lib/config';
+import { PrefixNameMapper } from '../../../lib/config/NameMapper';
 import { captureWarnings, expectConfigError, fakeClient, resolve } from './support';
 
 describe('resolveConfig', () => {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import * as path from 'node:path';
 import * as sinon from 'sinon';
-import { type RedissonOptions, resolveConfig } from '../../../lib/config';
+import type { RedissonOptions } from '../../../lib/config/RedissonOptions';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import { ConfigError } from '../../../lib/errors';
 
 /** `resolveConfig` of anything, in an environment without variables unless some are given. */

@@ -5,7 +5,11 @@ import * as path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
-import { Config, resolveConfig, type SettingsInput, tlsOptions, type TlsSettings } from '../../../lib/config';
+import type { SettingsInput } from '../../../lib/config/RedissonOptions';
+import type { TlsSettings } from '../../../lib/config/Settings';
+import { Config } from '../../../lib/config/builder/Config';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
+import { tlsOptions } from '../../../lib/config/tls/tlsOptions';
 import { expectConfigError, fixture } from './support';
 
 function tls(settings: SettingsInput = {}, url = 'rediss://h:6379'): TlsSettings {

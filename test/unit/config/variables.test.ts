@@ -1,6 +1,8 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { Config, resolveConfig, type Settings } from '../../../lib/config';
+import type { Settings } from '../../../lib/config/Settings';
+import { Config } from '../../../lib/config/builder/Config';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import { captureWarnings, expectConfigError, withEnvironment } from './support';
 
 function fromYAML(text: string): Settings {

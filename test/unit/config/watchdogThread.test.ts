@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Config, type RedissonOptions } from '../../../lib';
 import { Redisson } from '../../../lib/Redisson';
-import { resolveConfig } from '../../../lib/config';
+import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import { packSettings, refuseRuntime, unpackSettings } from '../../../lib/connection/packSettings';
 import { connectionOptions } from '../../../lib/connection/link/connectionOptions';
 import { expectConfigError, resolve } from './support';
