@@ -29,9 +29,14 @@ export type RedissonErrorCode =
 export abstract class RedissonError extends Error {
   /** Stable, machine-readable code; never changes between versions, unlike the message. */
   abstract readonly code: RedissonErrorCode;
-
-  static {
-    // Set on the prototype, before any instance exists: V8 writes the name into the stack when the error is made.
-    this.prototype.name = 'RedissonError';
-  }
 }
+
+/**
+ * Names classes of errors, in words that a minifier leaves alone. The names are on the prototypes, before any instance
+ * exists: V8 writes the name into the stack when the error is made.
+ */
+export function nameErrors(classes: Readonly<Record<string, { readonly prototype: Error }>>): void {
+  for (const [name, { prototype }] of Object.entries(classes)) prototype.name = name;
+}
+
+nameErrors({ RedissonError });

@@ -1,4 +1,4 @@
-import { RedissonError } from './RedissonError';
+import { nameErrors, RedissonError } from './RedissonError';
 
 /**
  * Redis cannot be reached, or the connection broke before the reply came.
@@ -12,10 +12,6 @@ export class ConnectionError extends RedissonError {
    * it; `false` if there was no connection, so that it certainly did not run.
    */
   readonly mayHaveRun: boolean;
-
-  static {
-    this.prototype.name = 'ConnectionError';
-  }
 
   /**
    * @param message - what could not be reached or broke, and what to check; never contains a password
@@ -63,10 +59,6 @@ export class CommandError extends RedissonError {
    */
   readonly mayHaveRun: boolean;
 
-  static {
-    this.prototype.name = 'CommandError';
-  }
-
   /**
    * @param what - what was being done, e.g. `acquire lock 'a'`
    * @param reply - the error reply of Redis; becomes `cause`
@@ -104,10 +96,6 @@ export class CommandTimeoutError extends RedissonError {
    */
   readonly mayHaveRun: boolean;
 
-  static {
-    this.prototype.name = 'CommandTimeoutError';
-  }
-
   /**
    * @param what - what was being done, e.g. `acquire lock 'a'`
    * @param timeoutMs - the time waited, in ms
@@ -132,10 +120,6 @@ export class CommandTimeoutError extends RedissonError {
 export class NoSyncedReplicasError extends RedissonError {
   readonly code = 'NO_SYNCED_REPLICAS';
 
-  static {
-    this.prototype.name = 'NoSyncedReplicasError';
-  }
-
   /**
    * @param what - what was being done, e.g. `acquire lock 'a'`
    * @param timeoutMs - `slavesSyncTimeout`, in ms
@@ -159,10 +143,6 @@ export class SubscriptionTimeoutError extends RedissonError {
   /** The channel (its name in Redis) that was to be subscribed. */
   readonly channel: string;
 
-  static {
-    this.prototype.name = 'SubscriptionTimeoutError';
-  }
-
   /**
    * @param channel - the channel's name in Redis
    * @param timeoutMs - the time waited for the acknowledgement, in ms
@@ -177,3 +157,5 @@ export class SubscriptionTimeoutError extends RedissonError {
     this.channel = channel;
   }
 }
+
+nameErrors({ ConnectionError, CommandError, CommandTimeoutError, NoSyncedReplicasError, SubscriptionTimeoutError });

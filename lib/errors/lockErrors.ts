@@ -1,5 +1,5 @@
 import { CommandError } from './connectionErrors';
-import { RedissonError } from './RedissonError';
+import { nameErrors, RedissonError } from './RedissonError';
 
 /**
  * A logical thread used a lock in a way that its state forbids: it released a lock that it does not hold, acquired it
@@ -11,10 +11,6 @@ export class IllegalMonitorStateError extends RedissonError {
   readonly code = 'ILLEGAL_MONITOR_STATE';
   /** The name of the lock, as given by the user. */
   readonly lockName: string;
-
-  static {
-    this.prototype.name = 'IllegalMonitorStateError';
-  }
 
   /**
    * @param message - what was tried, and why it is not possible
@@ -113,10 +109,6 @@ export class LockLostError extends RedissonError {
   /** How the loss was noticed: a part of the message. */
   readonly why: string;
 
-  static {
-    this.prototype.name = 'LockLostError';
-  }
-
   /**
    * @param lockName - the lock's name as given by the user
    * @param threadId - the logical thread whose hold it was
@@ -160,10 +152,6 @@ export class LockTimeoutError extends RedissonError {
    */
   readonly reason: 'held' | 'refused' | 'unanswered';
 
-  static {
-    this.prototype.name = 'LockTimeoutError';
-  }
-
   /**
    * @param lockName - the lock's name as given by the user
    * @param waitTime - the time waited, in ms
@@ -206,10 +194,6 @@ export class PermitNotFoundError extends RedissonError {
   /** The ids that were to be released or read. */
   readonly permitIds: readonly string[];
 
-  static {
-    this.prototype.name = 'PermitNotFoundError';
-  }
-
   /**
    * @param semaphoreName - the semaphore's name as given by the user
    * @param permitIds - the ids that were to be released or read, one or more
@@ -225,3 +209,5 @@ export class PermitNotFoundError extends RedissonError {
     this.permitIds = [...permitIds];
   }
 }
+
+nameErrors({ IllegalMonitorStateError, LockLostError, LockTimeoutError, PermitNotFoundError });

@@ -1,4 +1,4 @@
-import { RedissonError } from './RedissonError';
+import { nameErrors, RedissonError } from './RedissonError';
 
 /**
  * A setting, an address or a name cannot be used. Thrown when the configuration is read, before any connection. The
@@ -6,10 +6,6 @@ import { RedissonError } from './RedissonError';
  */
 export class ConfigError extends RedissonError {
   readonly code = 'CONFIG';
-
-  static {
-    this.prototype.name = 'ConfigError';
-  }
 }
 
 /**
@@ -19,10 +15,6 @@ export class ConfigError extends RedissonError {
  */
 export class ShutdownError extends RedissonError {
   readonly code = 'SHUTDOWN';
-
-  static {
-    this.prototype.name = 'ShutdownError';
-  }
 
   /**
    * @param what - what was being done, e.g. `acquire lock 'a'` (optional)
@@ -42,10 +34,6 @@ export class ShutdownError extends RedissonError {
 export class UnsupportedOperationError extends RedissonError {
   readonly code = 'UNSUPPORTED_OPERATION';
 
-  static {
-    this.prototype.name = 'UnsupportedOperationError';
-  }
-
   /**
    * @param kind - the kind of object, e.g. `MultiLock`
    * @param operation - the method, e.g. `getHoldCount`
@@ -55,3 +43,5 @@ export class UnsupportedOperationError extends RedissonError {
     super(`A ${kind} does not support ${operation}()` + (instead === undefined ? '' : `: ${instead}`));
   }
 }
+
+nameErrors({ ConfigError, ShutdownError, UnsupportedOperationError });
