@@ -63,13 +63,7 @@ export function createProgram(version: string, actions: Actions, done: Done, out
     .configureOutput({ ...output, outputError: (text, write) => write(usageError('ioredisson', text)) })
     .addHelpText('after', notesOf(''));
   addRun(program, actions, done);
-  addList(program, actions, done);
-  addInspect(program, actions, done);
-  addUnlock(program, actions, done);
-  addTop(program, actions, done);
-  addDashboard(program, actions, done);
-  addDoctor(program, actions, done);
-  addCompletion(program, done);
+  addOthers(program, actions, done);
   for (const command of program.commands) {
     // Its own help has the option that is wrong.
     const name = `ioredisson ${command.name()}`;
@@ -80,14 +74,13 @@ export function createProgram(version: string, actions: Actions, done: Done, out
 }
 
 function addRun(program: Command, actions: Actions, done: Done): void {
-  const command = program
-    .command('run')
+  const command = program.command('run');
+  addClientOptions(command)
     .summary('run a command while holding a lock')
     .description('Takes the lock, runs the command, gives the lock back. Like flock(1), for a fleet.')
     .usage('[options] <name> -- <command> [args...]')
     .argument('<name>', 'the name of the lock')
-    .argument('<command...>', 'the command and its arguments, after --');
-  addClientOptions(command)
+    .argument('<command...>', 'the command and its arguments, after --')
     .addOption(new Option('-w, --wait <time>', 'give up after that long').argParser(timeArgument).conflicts('nonblock'))
     .option('-n, --nonblock', 'do not wait')
     .option(
@@ -119,50 +112,40 @@ function addRun(program: Command, actions: Actions, done: Done): void {
     });
 }
 
-function addList(program: Command, actions: Actions, done: Done): void {
-  const command = program
-    .command('list')
+/** Every command but `run`. */
+function addOthers(program: Command, actions: Actions, done: Done): void {
+  const add = (name: string): Command => addClientOptions(program.command(name));
+
+  add('list')
     .summary('list the locks there are')
     .description('Lists locks and synchronizers: kind, owner, holds, time to live, waiters. Changes nothing.')
-    .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*");
-  addClientOptions(command)
+    .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*")
     .option('--json', 'print JSON')
     .action(async (pattern: string | undefined, options: ReportOptions) => done(await actions.list(pattern, options)));
-}
 
-function addInspect(program: Command, actions: Actions, done: Done): void {
-  const command = program
-    .command('inspect')
+  add('inspect')
     .summary('show all about one lock')
     .description('Shows a lock or synchronizer: who holds it, who waits, for how long. Changes nothing.')
-    .argument('<name>', 'its name');
-  addClientOptions(command)
+    .argument('<name>', 'its name')
     .option('--json', 'print JSON')
     .action(async (name: string, options: ReportOptions) => done(await actions.inspect(name, options)));
-}
 
-function addUnlock(program: Command, actions: Actions, done: Done): void {
-  const command = program
-    .command('unlock')
+  const unlock = add('unlock');
+  unlock
     .summary('release a lock, whoever holds it')
     .description('Releases a lock, whoever holds it, and wakes those who wait. The holder is not asked.')
-    .argument('<name>', 'its name');
-  addClientOptions(command)
+    .argument('<name>', 'its name')
     .option('--force', 'yes, I mean it (required)')
     .option('--json', 'print JSON')
     .action(async (name: string, options: UnlockOptions) => {
-      if (options.force !== true) command.error('error: only --force takes a lock away from its holder');
+      if (options.force !== true) unlock.error('error: only --force takes a lock away from its holder');
       done(await actions.unlock(name, options));
     });
-}
 
-function addTop(program: Command, actions: Actions, done: Done): void {
-  const command = program
-    .command('top')
+  add('top')
     .summary('watch the locks')
     .description('A live view of locks and synchronizers, the most waited for first. q or Ctrl-C ends it.')
-    .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*");
-  addClientOptions(command)
+    .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*")
     .addOption(
       new Option('-i, --interval <time>', 'between two looks')
         .argParser(positiveTimeArgument)
@@ -170,25 +153,10 @@ function addTop(program: Command, actions: Actions, done: Done): void {
     )
     .addOption(new Option('--count <n>', 'end after so many looks').argParser(countArgument))
     .action(async (pattern: string | undefined, options: TopOptions) => done(await actions.top(pattern, options)));
-}
 
-function addDoctor(program: Command, actions: Actions, done: Done): void {
-  const command = program
-    .command('doctor')
-    .summary('check what breaks locks')
-    .description('Checks server, user and client for what breaks locks, and says what to do. Changes nothing.')
-    .argument('[name]', 'of a lock of yours: the rights to its keys and channels are checked, too');
-  addClientOptions(command)
-    .option('--json', 'print JSON')
-    .action(async (name: string | undefined, options: ReportOptions) => done(await actions.doctor(name, options)));
-}
-
-function addDashboard(program: Command, actions: Actions, done: Done): void {
-  const command = program
-    .command('dashboard')
+  add('dashboard')
     .summary('serve a page that shows the locks')
-    .description('Serves a page that shows the locks, live: who holds them, for how long, who waits. Ctrl-C ends it.');
-  addClientOptions(command)
+    .description('Serves a page that shows the locks, live: who holds them, for how long, who waits. Ctrl-C ends it.')
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .addOption(new Option('--port <n>', 'the port; 0 = any').argParser(portArgument).default(DEFAULT_PORT))
     .option('--allow-unlock', 'let the page release locks, whoever holds them')
@@ -199,9 +167,14 @@ function addDashboard(program: Command, actions: Actions, done: Done): void {
       ]),
     )
     .action(async (options: DashboardCommandOptions) => done(await actions.dashboard(options)));
-}
 
-function addCompletion(program: Command, done: Done): void {
+  add('doctor')
+    .summary('check what breaks locks')
+    .description('Checks server, user and client for what breaks locks, and says what to do. Changes nothing.')
+    .argument('[name]', 'of a lock of yours: the rights to its keys and channels are checked, too')
+    .option('--json', 'print JSON')
+    .action(async (name: string | undefined, options: ReportOptions) => done(await actions.doctor(name, options)));
+
   program
     .command('completion')
     .summary('print a completion script for a shell')
