@@ -14,7 +14,6 @@ export class ClusterLink implements Link {
   readonly address: string;
   readonly syncTimeout: number;
   readonly #view: ClusterView;
-  #events: LinkEvents | undefined;
 
   /**
    * @param address - where the cluster is, as configured; for errors
@@ -27,11 +26,10 @@ export class ClusterLink implements Link {
   }
 
   get events(): LinkEvents | undefined {
-    return this.#events;
+    return this.#view.events;
   }
 
   set events(events: LinkEvents | undefined) {
-    this.#events = events;
     this.#view.events = events;
   }
 

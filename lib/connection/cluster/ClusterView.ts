@@ -1,11 +1,12 @@
 import pDefer from 'p-defer';
 import type { ShardedSubscriptionMode } from '../../config/Settings';
 import type { NodeAddress } from '../../config/Topology';
+import { Alarm } from '../../util/Alarm';
 import { slotOf } from '../../util/names';
 import { jittered } from '../../util/timing';
-import { runOutside } from '../../util/outside';
 import { askNode, type ClusterNode, NodePool } from './NodePool';
 import { nodeKey } from '../link/connectionOptions';
+import type { LinkEvents } from '../link/Link';
 import { isReply, noShardedPubSub } from '../link/replyErrors';
 import { SlotMap } from './SlotMap';
 import type { StandaloneLink } from '../link/StandaloneLink';
@@ -29,18 +30,6 @@ export interface ClusterOptions {
   readonly shardedSubscriptionMode: ShardedSubscriptionMode;
 }
 
-/** What a view tells. */
-export interface ClusterEvents {
-  /** More can be sent: a node can be used (again), or slots have other owners. */
-  ready(): void;
-  /** What was sent and not answered is in doubt: a node was lost, or slots went from one to another. */
-  lost(): void;
-  /** A node was lost and is back, or slots went from one to another. @param concerns - whether a key is concerned */
-  replaced?(concerns: (key: string) => boolean): void;
-  /** A node does not let us in. */
-  refused(error: Error): void;
-}
-
 /**
  * What is known of a cluster: its masters, with a connection to each, and their slots. It refreshes them from time to
  * time, soon when somebody reports trouble, and then again and again until every slot has a master that can be used.
@@ -48,15 +37,16 @@ export interface ClusterEvents {
  * States: starting (asks the seeds) -> known (slots loaded, pub/sub decided) <-> in trouble; closed.
  */
 export class ClusterView {
-  events: ClusterEvents | undefined;
+  events: LinkEvents | undefined;
   readonly #options: ClusterOptions;
   readonly #slots: SlotMap;
   readonly #pool: NodePool;
   readonly #known = pDefer<boolean>();
   readonly #listeners = new Set<() => void>();
   #sharded: boolean | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Infinity;
+  readonly #alarm = new Alarm(() => {
+    if (!this.#refreshing) void this.#refresh();
+  });
   #refreshing = false;
   /** Whether it was said that the user may not count listeners. */
   #warned = false;
@@ -186,21 +176,13 @@ export class ClusterView {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#alarm.off();
     this.#listeners.clear();
     await this.#pool.close();
   }
 
   #refreshIn(ms: number): void {
-    const at = performance.now() + ms;
-    if (this.#closed || at >= this.#timerAt) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = at;
-    const refresh = (): void => {
-      this.#timerAt = Infinity;
-      if (!this.#refreshing) void this.#refresh();
-    };
-    this.#timer = runOutside(() => setTimeout(refresh, ms)).unref();
+    if (!this.#closed) this.#alarm.setBy(performance.now() + ms);
   }
 
   async #refresh(): Promise<void> {

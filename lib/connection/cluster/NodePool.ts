@@ -1,4 +1,5 @@
 import type { NodeAddress } from '../../config/Topology';
+import { inTime } from '../../util/timing';
 import { nodeKey } from '../link/connectionOptions';
 import type { LinkEvents } from '../link/Link';
 import type { StandaloneLink } from '../link/StandaloneLink';
@@ -105,16 +106,8 @@ const TIMEOUT_MS = 1_000;
 /** The reply of a node, or an error when it takes too long. */
 export async function askNode(link: StandaloneLink, command: string, ...args: string[]): Promise<unknown> {
   const sentAt = performance.now();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      link.unanswered(undefined, sentAt);
-      reject(new Error(`${link.address} does not answer`));
-    }, TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([link.send(command, args), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const answered = await inTime(link.send(command, args), TIMEOUT_MS);
+  if (answered !== undefined) return answered.value;
+  link.unanswered(undefined, sentAt);
+  throw new Error(`${link.address} does not answer`);
 }

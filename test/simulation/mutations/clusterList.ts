@@ -81,8 +81,8 @@ export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'connection/cluster/ClusterView.ts',
-        search: 'if (this.#closed || at >= this.#timerAt) return;',
-        replace: 'if (this.#closed || this.#sharded !== undefined || at >= this.#timerAt) return;',
+        search: 'if (!this.#closed) this.#alarm.setBy',
+        replace: 'if (!this.#closed && this.#sharded === undefined) this.#alarm.setBy',
       },
     ],
   },
