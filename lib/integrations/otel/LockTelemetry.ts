@@ -2,22 +2,19 @@ import {
   type Attributes,
   type Context,
   context,
-  type Counter,
-  type Histogram,
   type Meter,
-  type ObservableGauge,
   type ObservableResult,
   type Span,
   SpanKind,
   SpanStatusCode,
   trace,
   type Tracer,
-  type UpDownCounter,
 } from '@opentelemetry/api';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AcquireMessage, AcquireSubject, HoldMessage, RenewalMessage } from '../../api';
 import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../../telemetry/followLocks';
 import { Longest, type UnderWay } from '../../telemetry/Longest';
+import { shownName } from '../../telemetry/shownName';
 
 /** Where spans and metrics go. All of it may change at any time. */
 export interface TelemetrySource {
@@ -31,18 +28,7 @@ interface Open extends UnderWay<Attributes> {
   readonly span: Span;
 }
 
-interface Instruments {
-  readonly meter: Meter;
-  readonly waitDuration: Histogram;
-  readonly holdDuration: Histogram;
-  readonly acquisitions: Counter;
-  readonly lost: Counter;
-  readonly renewalErrors: Counter;
-  readonly held: UpDownCounter;
-  readonly waiters: UpDownCounter;
-  /** Ends the gauges. */
-  readonly stopGauges: () => void;
-}
+type Instruments = ReturnType<typeof createInstruments>;
 
 const SYSTEM = { 'db.system.name': 'redis' } as const;
 
@@ -139,7 +125,7 @@ export class LockTelemetry implements LockListener<Context> {
       'ioredisson.client.id': message.clientId,
       'ioredisson.thread.id': message.threadId,
     };
-    const shown = this.#shownName(message.name, message.name);
+    const shown = shownName(this.#source.nameOf(), message.name, message.name);
     if (shown !== undefined) attributes['ioredisson.lock.name'] = shown;
     if (message.waitTime !== Infinity) attributes['ioredisson.lock.wait_time'] = message.waitTime;
     if (message.leaseTime !== -1) attributes['ioredisson.lock.lease_time'] = message.leaseTime;
@@ -148,20 +134,9 @@ export class LockTelemetry implements LockListener<Context> {
 
   #metricAttributes({ kind, name }: AcquireSubject): Attributes {
     const attributes: Attributes = { ...SYSTEM, 'ioredisson.lock.kind': kind };
-    const shown = this.#shownName(name, undefined);
+    const shown = shownName(this.#source.nameOf(), name);
     if (shown !== undefined) attributes['ioredisson.lock.name'] = shown;
     return attributes;
-  }
-
-  /** @param otherwise - without `nameOf` */
-  #shownName(name: string, otherwise: string | undefined): string | undefined {
-    const nameOf = this.#source.nameOf();
-    if (nameOf === undefined) return otherwise;
-    try {
-      return nameOf(name);
-    } catch {
-      return undefined;
-    }
   }
 
   /** The instruments of the present meter. New ones begin with what is under way. */
@@ -184,12 +159,11 @@ export class LockTelemetry implements LockListener<Context> {
 /** What the gauges are asked for when somebody collects. */
 type Observers = Readonly<Record<'oldestWait' | 'longestHold', (result: ObservableResult) => void>>;
 
-function createInstruments(meter: Meter, observers: Observers): Instruments {
+function createInstruments(meter: Meter, observers: Observers) {
   const advice = { explicitBucketBoundaries: [...DURATION_BUCKETS] };
-  const seconds = (name: string, description: string): Histogram =>
+  const seconds = (name: string, description: string) =>
     meter.createHistogram(name, { unit: 's', description, advice });
-  const gauge = (name: string, description: string): ObservableGauge =>
-    meter.createObservableGauge(name, { unit: 's', description });
+  const gauge = (name: string, description: string) => meter.createObservableGauge(name, { unit: 's', description });
   const oldestWait = gauge('ioredisson.lock.oldest_wait', 'How long the oldest acquisition under way has waited');
   const longestHold = gauge('ioredisson.lock.longest_hold', 'How long the oldest hold of this process has lasted');
   oldestWait.addCallback(observers.oldestWait);

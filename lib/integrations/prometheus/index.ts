@@ -9,6 +9,7 @@ import { ConfigError } from '../../errors';
 import { needPeer } from '../frameworks/needPeer';
 import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../../telemetry/followLocks';
 import { Longest, type UnderWay } from '../../telemetry/Longest';
+import { shownName } from '../../telemetry/shownName';
 
 needPeer('ioredisson/prometheus', 'prom-client', '15.0');
 
@@ -131,7 +132,7 @@ function metricsListener(register: Registry, prefix: string, nameOf: LockMetrics
   longestOf('lock_longest_hold_seconds', 'How long the oldest hold of this process has lasted', holding);
 
   const labelsOf = ({ kind, name }: AcquireSubject): Labels => {
-    const shown = nameOf === undefined ? undefined : shownName(nameOf, name);
+    const shown = shownName(nameOf, name);
     return shown === undefined ? { kind } : { kind, name: shown };
   };
   const begin = <M extends AcquireSubject>(underWay: Map<M, UnderWay<Labels>>, message: M): Labels => {
@@ -175,13 +176,4 @@ function metricsListener(register: Registry, prefix: string, nameOf: LockMetrics
       if (error !== undefined) renewalErrors.inc();
     },
   };
-}
-
-/** What `nameOf` makes of a name. It is the user's: what it throws must not reach the one who takes the lock. */
-function shownName(nameOf: (name: string) => string | undefined, name: string): string | undefined {
-  try {
-    return nameOf(name);
-  } catch {
-    return undefined;
-  }
 }
