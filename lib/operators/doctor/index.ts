@@ -12,43 +12,53 @@ import { answer, gatherFacts, type Patient, type ServerFacts } from './facts';
 import { clusterNodes } from './nodes';
 import { tlsHint } from './tlsHint';
 import { lock } from './tryLock';
-import { type CheckName, CHECKS, error, type Finding, unknown } from './findings';
+import { type Diagnosis, error, type FindingStatus, unknown } from './findings';
 import { provider } from './provider';
 import { rights } from './rights';
-import {
-  buffers,
-  clock,
-  memory,
-  persistence,
-  pubsub,
-  reachable,
-  replicas,
-  type ServerCheck,
-  timeouts,
-  version,
-} from './serverChecks';
+import * as ofServer from './serverChecks';
 
-export type { CheckName, Finding, FindingStatus } from './findings';
+export type { FindingStatus } from './findings';
 // For the command line, which loads the library from its entry points only.
 export { adviceOf, RUNBOOK } from '../inspection/advice';
 export { readableTime } from '../../util/readableTime';
 export { inTime } from '../../util/timing';
 export { ALL_KINDS } from '../../kinds/allKinds';
 
-const ALL: Readonly<Record<CheckName, ServerCheck>> = {
-  reachable,
+/** What the doctor looks at, in this order. */
+const CHECKS = {
+  reachable: ofServer.reachable,
   lock,
-  version,
-  memory,
-  persistence,
-  replicas,
-  pubsub,
+  version: ofServer.version,
+  memory: ofServer.memory,
+  persistence: ofServer.persistence,
+  replicas: ofServer.replicas,
+  pubsub: ofServer.pubsub,
   rights,
-  clock,
-  buffers,
-  timeouts,
+  clock: ofServer.clock,
+  buffers: ofServer.buffers,
+  timeouts: ofServer.timeouts,
   provider,
 };
+
+/** The name of a check. */
+export type CheckName = keyof typeof CHECKS;
+
+const NAMES = Object.keys(CHECKS) as CheckName[];
+
+/** One result of the doctor. The fields are stable: `--json` prints them. */
+export interface Finding {
+  /** What was looked at. */
+  readonly check: CheckName;
+  readonly status: FindingStatus;
+  /** The server that it is about: `host:port`; `-` where it is about the client or there is only one server. */
+  readonly server: string;
+  /** What was found. */
+  readonly found: string;
+  /** Why it matters to locks. */
+  readonly why: string;
+  /** What to do; empty where nothing is to be done. */
+  readonly advice: string;
+}
 
 /**
  * Looks at what breaks locks: at every master. Takes a lock of its own and gives it back; changes nothing else.
@@ -66,7 +76,7 @@ export async function examine(config?: string | Config | RedissonOptions, name?:
     const found =
       topology.kind === 'cluster' ? examineCluster(named, topology, name, opened) : examineMasters(named, name, opened);
     const findings = await found;
-    return CHECKS.flatMap((check) => findings.filter((finding) => finding.check === check));
+    return NAMES.flatMap((check) => findings.filter((finding) => finding.check === check));
   } finally {
     await Promise.all(opened.map((executor) => executor.close()));
   }
@@ -107,27 +117,16 @@ async function examineCluster(
 }
 
 async function examineServer(server: ServerFacts, patient: Patient): Promise<readonly Finding[]> {
-  const findings = CHECKS.map(async (check): Promise<Finding> => {
-    const { why } = ALL[check];
-    const diagnosis = await ALL[check].examine(server, patient);
-    return finding(check, server.address === '' ? '-' : server.address, why, diagnosis);
-  });
-  return Promise.all(findings);
+  const place = server.address === '' ? '-' : server.address;
+  return Promise.all(NAMES.map(async (check) => finding(check, place, await CHECKS[check].examine(server, patient))));
 }
 
 function unreachable(server: string, refusal: string, hint: string | undefined): readonly Finding[] {
-  const [first, ...others] = CHECKS;
-  const advice = hint ?? 'check address, network, TLS, user and password; is it frozen?';
-  return [
-    finding(first, server, ALL[first].why, error(refusal, advice)),
-    ...others.map((check) => {
-      const diagnosis = unknown('not checked: it does not answer', '');
-      return finding(check, server, ALL[check].why, diagnosis);
-    }),
-  ];
+  const silent = error(refusal, hint ?? 'check address, network, TLS, user and password; is it frozen?');
+  const notChecked = unknown('not checked: it does not answer', '');
+  return NAMES.map((check) => finding(check, server, check === 'reachable' ? silent : notChecked));
 }
 
-function finding(check: CheckName, server: string, why: string, diagnosis: ReturnType<typeof error>): Finding {
-  const { status, found, advice = '' } = diagnosis;
-  return { check, status, server, found, why, advice };
+function finding(check: CheckName, server: string, { status, found, advice = '' }: Diagnosis): Finding {
+  return { check, status, server, found, why: CHECKS[check].why, advice };
 }
