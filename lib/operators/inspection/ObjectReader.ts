@@ -1,28 +1,11 @@
 import { mapName } from '../../config/validateName';
 import type { NameMapper } from '../../config/NameMapper';
-import {
-  describeLock,
-  describeNumber,
-  type HolderDraft,
-  type LockDraft,
-  type NumberDraft,
-  permitReports,
-  type WaiterDraft,
-} from './describe';
+import { describeLock, describeNumber, type Found, type ObjectDraft, permitReports } from './describe';
 import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
 import type { Kind } from '../../kinds/Kind';
 import { globTest, scanFilter } from './glob';
 import { peek } from './peek';
 import type { KeyReader, RedisView } from './RedisView';
-import type { ObjectReport } from './reports';
-
-/** What Redis tells of an object; who its owners are is not looked up yet. */
-export interface ObjectDraft extends Omit<ObjectReport, 'verdict' | 'holders' | 'queue' | 'heldSince'> {
-  readonly holders: readonly HolderDraft[];
-  readonly queue?: readonly WaiterDraft[];
-  /** When it was read, in ms since 1970. */
-  readonly readAt: number;
-}
 
 /** What a page of the keys brought. */
 export interface DraftPage {
@@ -30,8 +13,6 @@ export interface DraftPage {
   /** Whether every key has been seen once (more). */
   readonly last: boolean;
 }
-
-type Read = { readonly lock: LockDraft } | { readonly number: NumberDraft };
 
 /** So many keys are read at once: a batch of commands and their replies keeps nobody else waiting for long. */
 const BATCH = 100;
@@ -147,39 +128,11 @@ export class ObjectReader {
     const asked = [...types].map(([key, type]) => read(redis, key, type));
     const found = (await Promise.all(asked)).filter((one) => one !== undefined);
     const readAt = Date.now();
-    const channels = found.flatMap((one) => ('lock' in one ? one.lock : one.number).channelNames);
-    const subscribers = await this.#redis.subscribers(channels);
-    return found.map((one) => {
-      const draft = 'lock' in one ? this.#lock(one.lock, subscribers) : this.#number(one.number, subscribers);
-      return { ...draft, readAt };
+    const subscribers = await this.#redis.subscribers(found.flatMap(({ channelNames }) => channelNames));
+    return found.map(({ key, channelNames, heard }) => {
+      const channels = channelNames.map((name) => ({ name, subscribers: subscribers?.get(name) ?? 0 }));
+      return { name: this.#mapper.unmap(key), key, ...heard(channels, subscribers !== undefined), readAt };
     });
-  }
-
-  #lock(read: LockDraft, subscribers: ReadonlyMap<string, number> | undefined): Omit<ObjectDraft, 'readAt'> {
-    const { queued, channelNames, ...lock } = read;
-    const channels = channelNames.map((name) => ({ name, subscribers: subscribers?.get(name) ?? 0 }));
-    const name = this.#mapper.unmap(lock.key);
-    const listening = channels.reduce((sum, channel) => sum + channel.subscribers, 0);
-    if (lock.kind !== 'fair') return { name, ...lock, waiters: listening, channels };
-    // Where nobody knows, none is said to be gone.
-    const isHeard = (i: number): boolean => subscribers === undefined || channels[i]!.subscribers > 0;
-    const queue = queued.map((one, i) => ({ ...one, listening: isHeard(i) }));
-    return { name, ...lock, waiters: queue.length, queue, channels };
-  }
-
-  #number(read: NumberDraft, subscribers: ReadonlyMap<string, number> | undefined): Omit<ObjectDraft, 'readAt'> {
-    const { channelNames, acquired, key, ttlMs, value } = read;
-    const [semaphore, latch] = channelNames.map((name) => ({ name, subscribers: subscribers?.get(name) ?? 0 })) as [
-      ObjectReport['channels'][number],
-      ObjectReport['channels'][number],
-    ];
-    const base = { name: this.#mapper.unmap(key), key, ttlMs, holders: [], value };
-    const ofSemaphore = { ...base, waiters: semaphore.subscribers, channels: [semaphore] };
-    if (acquired !== undefined) return { ...ofSemaphore, kind: 'permitExpirableSemaphore', acquired };
-    if (semaphore.subscribers > 0) return { ...ofSemaphore, kind: 'semaphore' };
-    if (latch.subscribers > 0)
-      return { ...base, kind: 'countDownLatch', waiters: latch.subscribers, channels: [latch] };
-    return { ...base, kind: 'number', waiters: 0, channels: [] };
   }
 }
 
@@ -196,14 +149,9 @@ async function inBatches<T, R>(all: readonly T[], readBatch: (batch: T[]) => Pro
   return found;
 }
 
-async function read(redis: KeyReader, key: string, type: string): Promise<Read | undefined> {
-  if (type === 'string') {
-    const number = await describeNumber(redis, key);
-    return number && { number };
-  }
-  if (type !== 'hash' && type !== 'none') return undefined;
-  const lock = await describeLock(redis, key, type);
-  return lock && { lock };
+async function read(redis: KeyReader, key: string, type: string): Promise<Found | undefined> {
+  if (type === 'string') return describeNumber(redis, key);
+  return type === 'hash' || type === 'none' ? describeLock(redis, key, type) : undefined;
 }
 
 /** The pattern of a key around an object. @param key - that of an empty name */

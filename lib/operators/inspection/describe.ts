@@ -2,7 +2,7 @@ import { KINDS } from '../../kinds/allKinds';
 import { defineScript, lua } from '../../scripts/Script';
 import { PERMIT_WITHOUT_LEASE } from '../../kinds/permit';
 import type { KeyReader } from './RedisView';
-import type { HolderReport, OwnerReport, PermitReport, WaiterReport } from './reports';
+import type { HolderReport, ObjectReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 
 /** A hash with more fields than this is no lock. */
 const MAX_FIELDS = 100_000;
@@ -15,16 +15,32 @@ export type WaiterDraft = Omit<WaiterReport, 'process'>;
 /** A waiter without listeners yet. */
 type QueuedDraft = Omit<WaiterDraft, 'listening'>;
 
-/** What there is of a lock, without the subscribers of its channels. */
-export interface LockDraft {
-  readonly key: string;
-  readonly kind: 'lock' | 'fair' | 'fenced' | 'readWrite' | 'group';
-  readonly mode?: 'read' | 'write';
-  readonly ttlMs: number;
+/** What Redis tells of an object; who its owners are is not looked up yet. */
+export interface ObjectDraft extends Omit<ObjectReport, 'verdict' | 'holders' | 'queue' | 'heldSince'> {
   readonly holders: readonly HolderDraft[];
-  readonly token?: string;
-  readonly queued: readonly QueuedDraft[];
+  readonly queue?: readonly WaiterDraft[];
+  /** When it was read, in ms since 1970. */
+  readonly readAt: number;
+}
+
+type Channels = ObjectReport['channels'];
+
+/** What there is of an object, without the subscribers of its channels. */
+export interface Found {
+  readonly key: string;
   readonly channelNames: readonly string[];
+  /** @param known - whether the server has told the subscribers */
+  readonly heard: (channels: Channels, known: boolean) => Omit<ObjectDraft, 'name' | 'key' | 'readAt'>;
+}
+
+/** An object whose waiters listen to one channel. */
+function onChannel(
+  key: string,
+  channel: string,
+  object: Omit<ObjectDraft, 'name' | 'key' | 'readAt' | 'waiters' | 'channels'>,
+): Found {
+  const heard: Found['heard'] = (channels) => ({ ...object, waiters: channels[0]!.subscribers, channels });
+  return { key, channelNames: [channel], heard };
 }
 
 /**
@@ -32,7 +48,7 @@ export interface LockDraft {
  * @param type - what Redis says the key is: `hash` or `none`
  * @returns `undefined` where there is none
  */
-export async function describeLock(redis: KeyReader, key: string, type: string): Promise<LockDraft | undefined> {
+export async function describeLock(redis: KeyReader, key: string, type: string): Promise<Found | undefined> {
   const [fields, ttl, around] = await Promise.all([
     type === 'hash' ? readFields(redis, key) : undefined,
     redis.read('pttl', key),
@@ -45,29 +61,34 @@ export async function describeLock(redis: KeyReader, key: string, type: string):
     const holders = await Promise.all(
       fields.filter(([field]) => field !== 'mode').map((one) => reader(redis, key, one)),
     );
-    return { key, kind: 'readWrite', mode, ttlMs, holders, queued: [], channelNames: [KINDS.read.channelOf(key)] };
+    return onChannel(key, KINDS.read.channelOf(key), { kind: 'readWrite', mode, ttlMs, holders });
   }
   if (fields !== undefined && mode !== undefined) return undefined;
   if (fields !== undefined && isGroupHash(fields)) {
-    return {
-      key,
-      kind: 'group',
-      ttlMs,
-      holders: groupHolders(fields),
-      queued: [],
-      channelNames: [KINDS.lock.channelOf(key)],
-    };
+    return onChannel(key, KINDS.lock.channelOf(key), { kind: 'group', ttlMs, holders: groupHolders(fields) });
   }
   const [queued, token] = around === 0 ? [[], null] : await Promise.all([queueOf(redis, key), tokenOf(redis, key)]);
   if (fields === undefined && queued.length === 0 && token === null) return undefined;
   const holders = (fields ?? []).map(([owner, count]) => ({ ...ownerReport(owner), holdCount: Number(count) }));
-  const lock = { key, ttlMs: fields === undefined ? -2 : ttlMs, holders, queued };
-  if (queued.length > 0) {
-    return { ...lock, kind: 'fair', channelNames: queued.map(({ owner }) => KINDS.fair.channelOf(key, owner)) };
-  }
-  const channelNames = [KINDS.lock.channelOf(key)];
-  if (token === null) return { ...lock, kind: 'lock', channelNames };
-  return { ...lock, kind: 'fenced', token, channelNames };
+  const lock = { ttlMs: fields === undefined ? -2 : ttlMs, holders };
+  if (queued.length > 0) return fair(key, lock, queued);
+  return onChannel(
+    key,
+    KINDS.lock.channelOf(key),
+    token === null ? { ...lock, kind: 'lock' } : { ...lock, kind: 'fenced', token },
+  );
+}
+
+function fair(key: string, lock: Pick<ObjectDraft, 'ttlMs' | 'holders'>, queued: readonly QueuedDraft[]): Found {
+  return {
+    key,
+    channelNames: queued.map(({ owner }) => KINDS.fair.channelOf(key, owner)),
+    heard(channels, known) {
+      // Where nobody knows, none is said to be gone.
+      const queue = queued.map((one, i) => ({ ...one, listening: !known || channels[i]!.subscribers > 0 }));
+      return { ...lock, kind: 'fair', waiters: queue.length, queue, channels };
+    },
+  };
 }
 
 /** The fields of a lock's hash. @returns `undefined` where it is anything else, after a small look at it */
@@ -124,17 +145,6 @@ function pairs(flat: readonly string[]): [string, string][] {
   return result;
 }
 
-/** What there is of a semaphore or a latch, without the subscribers of its channels. */
-export interface NumberDraft {
-  readonly key: string;
-  readonly ttlMs: number;
-  /** Beyond 2^53, where a number is inexact, as decimal text. */
-  readonly value: number | string;
-  /** How many permits are out; `undefined` where it has no permits with leases. */
-  readonly acquired: number | undefined;
-  readonly channelNames: readonly [semaphore: string, latch: string];
-}
-
 /** A decimal integer: a number where that is exact, else the text. */
 function exactInteger(text: string): number | string {
   const value = Number(text);
@@ -142,23 +152,28 @@ function exactInteger(text: string): number | string {
 }
 
 /** Reads the number of a key. @returns `undefined` where there is none */
-export async function describeNumber(redis: KeyReader, key: string): Promise<NumberDraft | undefined> {
+export async function describeNumber(redis: KeyReader, key: string): Promise<Found | undefined> {
   const [text, ttl, acquired] = await Promise.all([
     // Enough to tell a number, and little of a value that is none.
     redis.read('getrange', key, 0, 20).catch(() => ''),
     redis.read('pttl', key),
     redis.read('zcard', KINDS.permit.keysOf(key).permits).catch(() => 0),
   ]);
-  const permits = Number(acquired) > 0 ? Number(acquired) : undefined;
+  const permits = Number(acquired);
   const isNumber = /^-?\d{1,19}$/.test(text as string);
-  if (!isNumber && permits === undefined) return undefined;
-  const channelNames = [KINDS.semaphore.channelOf(key), KINDS.latch.channelOf(key)] as const;
+  if (!isNumber && permits === 0) return undefined;
+  const number = { ttlMs: Number(ttl), holders: [], value: isNumber ? exactInteger(text as string) : 0 };
   return {
     key,
-    ttlMs: Number(ttl),
-    value: isNumber ? exactInteger(text as string) : 0,
-    acquired: permits,
-    channelNames,
+    channelNames: [KINDS.semaphore.channelOf(key), KINDS.latch.channelOf(key)],
+    heard(channels) {
+      const [semaphore, latch] = channels as [Channels[number], Channels[number]];
+      const ofSemaphore = { ...number, waiters: semaphore.subscribers, channels: [semaphore] };
+      if (permits > 0) return { ...ofSemaphore, kind: 'permitExpirableSemaphore', acquired: permits };
+      if (semaphore.subscribers > 0) return { ...ofSemaphore, kind: 'semaphore' };
+      if (latch.subscribers === 0) return { ...number, kind: 'number', waiters: 0, channels: [] };
+      return { ...number, kind: 'countDownLatch', waiters: latch.subscribers, channels: [latch] };
+    },
   };
 }
 

@@ -1,5 +1,5 @@
-import type { HolderDraft, WaiterDraft } from './describe';
-import type { ObjectDraft, ObjectReader } from './ObjectReader';
+import type { HolderDraft, ObjectDraft, WaiterDraft } from './describe';
+import type { ObjectReader } from './ObjectReader';
 import { ofChanged } from './Processes';
 import type { ProcessReport } from './reports';
 import type { Unjudged } from './verdict';
