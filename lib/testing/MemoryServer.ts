@@ -40,10 +40,8 @@ export class MemoryServer {
   });
   readonly #scripts = new ScriptEngine({
     compiler: compiledScripts,
-    store: () => this.#store,
-    full: () => false,
-    publish: (channel, message) => this.#publish(channel, message),
-    wrote: () => undefined,
+    command: (name, args) =>
+      name === 'publish' ? this.#publish(args[0]!, args[1]!) : runCommand(this.#store, name, args),
   });
 
   /** Runs a command. @param args - as bytes @returns also errors */

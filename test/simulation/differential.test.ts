@@ -3,7 +3,7 @@ import { PUBLISH_COMMAND, RESEND_FLAG, type ScriptArg } from '../../lib/scripts/
 import { useBench } from '../redis/scripts/ScriptBench';
 import { keyOf, moreArgsOf, type Sample, SAMPLES } from '../redis/scripts/samples';
 import { Random } from './engine/Random';
-import { ScriptEngine } from '../../lib/testing/store/ScriptEngine';
+import { ServerScripts } from './server/ServerScripts';
 import { runCommand } from '../../lib/testing/store/commands';
 import type { ScriptCompiler } from '../../lib/testing/store/luaRuntime';
 import { RedisError, type Reply, Status } from '../../lib/testing/store/replies';
@@ -93,7 +93,7 @@ describe('the simulated server', () => {
         told.push(`${channel.replaceAll(name, 'x')} ${message}`);
         return 1;
       };
-      const engine = new ScriptEngine({
+      const engine = new ServerScripts({
         compiler: compiledTogether,
         store: () => store,
         full: () => false,
@@ -126,7 +126,7 @@ describe('the simulated server', () => {
   }
 
   it('runs every script', () => {
-    const engine = new ScriptEngine({
+    const engine = new ServerScripts({
       compiler: compiledInPlace,
       store: () => empty,
       full: () => false,
@@ -137,7 +137,7 @@ describe('the simulated server', () => {
   });
 
   it('refuses what needs memory where there is none', () => {
-    const engine = new ScriptEngine({
+    const engine = new ServerScripts({
       compiler: compiledInPlace,
       store: () => empty,
       full: () => true,

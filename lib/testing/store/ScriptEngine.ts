@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { needsMemory, runCommand, writes } from './commands';
 import {
   type CompiledScript,
   formatG,
@@ -13,27 +12,18 @@ import {
   type ScriptCompiler,
 } from './luaRuntime';
 import { RedisError, type Reply, Status } from './replies';
-import type { Store } from './Store';
 
-/** What a script may do besides reading and writing keys. */
+/** Where scripts run. */
 export interface ScriptHost {
   readonly compiler: ScriptCompiler;
-  store(): Store;
-  /** Whether there is no memory left. */
-  full(): boolean;
-  /** @param sharded - whether by SPUBLISH */
-  publish(channel: string, message: string, sharded: boolean): number;
-  /** Told of each write. */
-  wrote(): void;
+  /** Runs a command of a script. @param name - in lower case @throws RedisError */
+  command(name: string, args: readonly string[]): Reply;
 }
 
 /** The scripts of one server. */
 export class ScriptEngine {
   readonly #host: ScriptHost;
   readonly #known = new Map<string, CompiledScript>();
-  /** Whether the script under way has written. */
-  #dirty = false;
-  #full = false;
   readonly #compiled: ReturnType<ScriptCompiler>;
 
   constructor(host: ScriptHost) {
@@ -58,15 +48,6 @@ export class ScriptEngine {
     return sha;
   }
 
-  /** SCRIPT FLUSH. */
-  forget(): void {
-    this.#known.clear();
-  }
-
-  knows(sha: string): boolean {
-    return this.#known.has(sha);
-  }
-
   /** EVAL and EVALSHA. @param args - text or sha, number of keys, keys, args */
   evaluate(command: 'eval' | 'evalsha', [script = '', count = '0', ...given]: readonly string[]): Reply {
     const sha = command === 'eval' ? this.load(script) : script;
@@ -77,31 +58,19 @@ export class ScriptEngine {
   run(sha: string, keys: readonly string[], args: readonly string[]): Reply {
     const script = this.#known.get(sha);
     if (script === undefined) return new RedisError('NOSCRIPT No matching script. Please use EVAL.');
-    this.#dirty = false;
-    this.#full = this.#host.full();
     try {
       const result = script(LuaTable.of(keys), LuaTable.of(args));
       return fromLua(result instanceof Multi ? result.values[0] : result);
     } catch (error) {
       if (!(error instanceof LuaError)) throw error;
       return new RedisError(error.reply ? error.message : `ERR ${error.message}`);
-    } finally {
-      if (this.#dirty) this.#host.wrote();
     }
   }
 
   #command(values: readonly LuaValue[]): Reply {
     const [name = '', ...args] = values.map(argument);
-    const command = name.toLowerCase();
     try {
-      if (command === 'publish') return this.#host.publish(args[0]!, args[1]!, false);
-      if (command === 'spublish') return this.#host.publish(args[0]!, args[1]!, true);
-      if (this.#full && !this.#dirty && needsMemory(command)) {
-        return new RedisError("OOM command not allowed when used memory > 'maxmemory'.");
-      }
-      const reply = runCommand(this.#host.store(), command, args);
-      if (writes(command)) this.#dirty = true;
-      return reply;
+      return this.#host.command(name.toLowerCase(), args);
     } catch (error) {
       if (error instanceof RedisError) return error;
       throw error;

@@ -7,23 +7,6 @@ const OK = new Status('OK');
 
 type Command = (store: Store, args: readonly string[]) => Reply;
 
-/** Commands that need memory: refused when there is none. */
-const NEED_MEMORY = new Set(['hset', 'hincrby', 'set', 'incr', 'incrby', 'decr', 'decrby', 'zadd', 'rpush']);
-const WRITES = new Set([
-  ...NEED_MEMORY,
-  ...['del', 'hdel', 'lpop', 'lrem', 'pexpire', 'persist', 'zrem', 'zremrangebyrank', 'zremrangebyscore'],
-]);
-
-/** Whether it is refused where there is no memory. */
-export function needsMemory(command: string): boolean {
-  return NEED_MEMORY.has(command);
-}
-
-/** Whether it changes keys. */
-export function writes(command: string): boolean {
-  return WRITES.has(command);
-}
-
 /** Runs a command on the keys of a server. @param command - in lower case @throws RedisError */
 export function runCommand(store: Store, command: string, args: readonly string[]): Reply {
   const run = Object.hasOwn(commands, command) ? commands[command] : undefined;

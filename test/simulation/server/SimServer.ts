@@ -3,8 +3,8 @@ import { EPOCH, type Loop, Phase, type SimProcess } from '../engine/Loop';
 import { encode, RequestParser } from '../net/resp';
 import type { SimSocket } from '../net/SimSocket';
 import type { SimTokens } from './SimTokens';
-import { ScriptEngine } from '../../../lib/testing/store/ScriptEngine';
-import { runCommand, writes } from '../../../lib/testing/store/commands';
+import { ServerScripts, writes } from './ServerScripts';
+import { runCommand } from '../../../lib/testing/store/commands';
 import { RedisError, type Reply, Status } from '../../../lib/testing/store/replies';
 import { Store } from '../../../lib/testing/store/Store';
 import { compiledInPlace } from '../../../tools/luaCompiler';
@@ -88,7 +88,7 @@ export class SimServer implements Served {
   /** Which passwords let in. @default nobody is asked */
   tokens: SimTokens | undefined;
   store: Store;
-  readonly engine: ScriptEngine;
+  readonly engine: ServerScripts;
   /** Whether there is no memory left. */
   full = false;
   /** Whether it cannot write to its disk, and refuses all scripts for that; or what it answers to them. */
@@ -143,7 +143,7 @@ export class SimServer implements Served {
     this.#names = scriptNames;
     this.store = this.#newStore();
     this.#resetReplicas(replicas);
-    this.engine = new ScriptEngine({
+    this.engine = new ServerScripts({
       compiler: compiledInPlace,
       store: () => this.store,
       full: () => this.full,
