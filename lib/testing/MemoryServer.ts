@@ -82,9 +82,9 @@ export class MemoryServer {
     return this.#listeners.get(toBytes(channel))?.size ?? 0;
   }
 
-  /** See {@link Store.dump}. */
-  dump(): ReturnType<Store['dump']> {
-    return this.#store.dump();
+  /** The keys that there are, as bytes. */
+  get keys(): string[] {
+    return [...this.#store.entries.keys()].filter((key) => this.#store.entry(key) !== undefined);
   }
 
   /** The fields of a hash, as text. @returns `undefined` where the key is none */

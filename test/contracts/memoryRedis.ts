@@ -12,7 +12,7 @@ export function memoryRedis(server: MemoryServer): Redis {
     if (reply instanceof RedisError) throw reply;
     return plain(reply);
   };
-  const keys = (pattern: string): string[] => Object.keys(server.dump()).map(fromBytes).filter(globbed(pattern));
+  const keys = (pattern: string): string[] => server.keys.map(fromBytes).filter(globbed(pattern));
   const answers: Readonly<Record<string, Answer>> = {
     keys: ([pattern = '*']) => keys(pattern),
     pubsub: ([what, name = '*']) =>

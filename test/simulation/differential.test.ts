@@ -7,7 +7,7 @@ import { ServerScripts } from './server/ServerScripts';
 import { runCommand } from '../../lib/testing/store/commands';
 import type { ScriptCompiler } from '../../lib/testing/store/luaRuntime';
 import { RedisError, type Reply, Status } from '../../lib/testing/store/replies';
-import { Store } from '../../lib/testing/store/Store';
+import { SimStore } from './server/SimStore';
 import { compiledInPlace, makerOf } from '../../tools/luaCompiler';
 
 /** How far times may differ, in ms: older servers do not stop their clocks for a script, and differences add up. */
@@ -65,7 +65,7 @@ const compiledTogether: ScriptCompiler = (...parts) => {
   return (_, sha) => scripts[sha]!;
 };
 
-const empty = new Store(() => 0);
+const empty = new SimStore(() => 0);
 
 describe('the simulated server', () => {
   const bench = useBench();
@@ -87,7 +87,7 @@ describe('the simulated server', () => {
       const random = new Random(seed);
       let now = 0;
       const told: string[] = [];
-      const store = new Store(() => now);
+      const store = new SimStore(() => now);
       const { name } = bench();
       const publish = (channel: string, message: string): number => {
         told.push(`${channel.replaceAll(name, 'x')} ${message}`);
@@ -196,7 +196,7 @@ function moreArgs(random: Random, sample: Sample, name: string): readonly Script
   });
 }
 
-function contentOf(store: Store, key: string): Reply {
+function contentOf(store: SimStore, key: string): Reply {
   const kind = (runCommand(store, 'type', [key]) as Status).text;
   if (kind === 'hash') return runCommand(store, 'hgetall', [key]);
   if (kind === 'zset') return runCommand(store, 'zrange', [key, '0', '-1', 'withscores']);

@@ -1,4 +1,3 @@
-import { formatG } from './luaRuntime';
 import { RedisError } from './replies';
 
 const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
@@ -60,24 +59,9 @@ export class Store {
     return this.#now();
   }
 
-  /** What there is, for comparisons: each key with its type, content and time to live. */
-  dump(): Record<string, readonly [type: string, content: unknown, ttl: number]> {
-    const dump: Record<string, readonly [string, unknown, number]> = {};
-    for (const key of [...this.#entries.keys()].sort()) {
-      const value = this.value(key);
-      if (value === undefined) continue;
-      dump[key] = [typeOf(value), contentOf(value), this.ttl(key)];
-    }
-    return dump;
-  }
-
-  /** A copy, as a replica has it. @param now - its clock. @default that of this one */
-  copy(now = this.#now): Store {
-    const copy = new Store(now, this.#options);
-    for (const [key, { value, expireAt }] of this.#entries) {
-      copy.#entries.set(key, { value: copyOf(value), expireAt });
-    }
-    return copy;
+  /** What is kept, also what is over and was not asked for since. */
+  get entries(): ReadonlyMap<string, Entry> {
+    return this.#entries;
   }
 
   entry(key: string): Entry | undefined {
@@ -178,19 +162,4 @@ export function typeOf(value: Value): string {
   if (value instanceof Map) return 'hash';
   if (value instanceof SortedSet) return 'zset';
   return Array.isArray(value) ? 'list' : 'string';
-}
-
-function contentOf(value: Value): unknown {
-  if (value instanceof Map) return Object.fromEntries([...value].sort());
-  if (value instanceof SortedSet) return value.sorted.map(([member, score]) => `${member} ${formatG(score, 17)}`);
-  return value;
-}
-
-function copyOf(value: Value): Value {
-  if (value instanceof Map) return new Map(value);
-  if (Array.isArray(value)) return [...value];
-  if (typeof value === 'string') return value;
-  const copy = new SortedSet();
-  for (const [member, score] of value.scores) copy.set(member, score);
-  return copy;
 }

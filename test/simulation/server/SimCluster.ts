@@ -1,7 +1,7 @@
 import type { Loop } from '../engine/Loop';
 import type { SimSocket } from '../net/SimSocket';
 import { SLOT_COUNT } from '../../../lib/util/names';
-import type { Store } from '../../../lib/testing/store/Store';
+import type { SimStore } from './SimStore';
 import { ClusterNode, slotOfKey } from './ClusterNode';
 import { type Served, SimServer } from './SimServer';
 
@@ -138,7 +138,7 @@ export class SimCluster implements Served {
     return this.nodes[this.#owners[slot]!]!;
   }
 
-  #storeOf(key: string): Store {
+  #storeOf(key: string): SimStore {
     const slot = slotOfKey(key);
     const to = this.moving.get(slot)?.to.server.store;
     return to?.entry(key) !== undefined ? to : this.ownerOf(slot).server.store;
@@ -209,7 +209,7 @@ export class SimCluster implements Served {
    * @param store - what it has of it
    * @param inAgreement - whether its master serves nobody any more
    */
-  promote(replica: ClusterNode, store: Store, inAgreement = false): void {
+  promote(replica: ClusterNode, store: SimStore, inAgreement = false): void {
     const old = replica.master!;
     this.#loop.note(`${replica.server.name} takes over from ${old.server.name}`);
     replica.master = undefined;

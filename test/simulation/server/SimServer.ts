@@ -6,7 +6,7 @@ import type { SimTokens } from './SimTokens';
 import { ServerScripts, writes } from './ServerScripts';
 import { runCommand } from '../../../lib/testing/store/commands';
 import { RedisError, type Reply, Status } from '../../../lib/testing/store/replies';
-import { Store } from '../../../lib/testing/store/Store';
+import { SimStore } from './SimStore';
 import { compiledInPlace } from '../../../tools/luaCompiler';
 
 /** What the server keeps of a connection. */
@@ -23,7 +23,7 @@ interface Session {
 
 /** A replica: what it has, and how much of what the master wrote that is. */
 interface Replica {
-  store: Store;
+  store: SimStore;
   offset: number;
   /** When the last of what is under way to it arrives. */
   lastAt: number;
@@ -33,7 +33,7 @@ interface Replica {
 /** What workload and oracle see of a server, or of several that serve as one. */
 export interface Served {
   readonly name: string;
-  readonly store: Pick<Store, 'entry' | 'value' | 'text' | 'hash' | 'sortedSet' | 'ttl' | 'dump'>;
+  readonly store: Pick<SimStore, 'entry' | 'value' | 'text' | 'hash' | 'sortedSet' | 'ttl' | 'dump'>;
   /** Open connections. */
   readonly connections: SimSocket[];
   /** Channels that somebody listens to. */
@@ -87,7 +87,7 @@ export class SimServer implements Served {
   member: Membership | undefined;
   /** Which passwords let in. @default nobody is asked */
   tokens: SimTokens | undefined;
-  store: Store;
+  store: SimStore;
   readonly engine: ServerScripts;
   /** Whether there is no memory left. */
   full = false;
@@ -101,7 +101,7 @@ export class SimServer implements Served {
   /** Told of each script before it runs. @returns what is told its reply */
   observe: ((call: ScriptCall) => ((reply: Reply) => void) | undefined) | undefined;
   /** Told when another one takes its place: what it had and may go on changing, and what its successor begins with. */
-  replaced: ((former: Store, got: Store, lost: readonly string[]) => void) | undefined;
+  replaced: ((former: SimStore, got: SimStore, lost: readonly string[]) => void) | undefined;
   /** Until when something is wrong with it, in ms of the world. */
   disturbedUntil = -Infinity;
   /** What it answers to `SENTINEL`, if it is one. */
@@ -258,7 +258,7 @@ export class SimServer implements Served {
   }
 
   /** Its replicas hear nothing more of it. @returns what the one has that has most */
-  surrender(): Store {
+  surrender(): SimStore {
     // What is under way does not arrive any more.
     this.#replicas = this.#replicas.map((replica) => ({ ...replica }));
     this.#mute = true;
@@ -268,7 +268,7 @@ export class SimServer implements Served {
   }
 
   /** It is a master from now on, without a replica. */
-  lead(store: Store): void {
+  lead(store: SimStore): void {
     this.store = store;
     this.#moved.clear();
     this.#resetReplicas(0);
@@ -427,7 +427,7 @@ export class SimServer implements Served {
     }
   }
 
-  #arrive(replicas: readonly Replica[], replica: Replica, store: Store, offset: number): void {
+  #arrive(replicas: readonly Replica[], replica: Replica, store: SimStore, offset: number): void {
     // Two may arrive at the same time.
     if (replicas !== this.#replicas || replica.offset >= offset) return;
     replica.store = store;
@@ -504,8 +504,8 @@ export class SimServer implements Served {
     for (const action of this.#waiting.splice(0)) action();
   }
 
-  #newStore(): Store {
-    return new Store(() => this.clock);
+  #newStore(): SimStore {
+    return new SimStore(() => this.clock);
   }
 
   #answer(socket: SimSocket, session: Session, words: string[]): string {

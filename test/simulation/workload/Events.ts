@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Reply, Status } from '../../../lib/testing/store/replies';
-import type { Store } from '../../../lib/testing/store/Store';
+import type { SimStore } from '../server/SimStore';
 import { EPOCH, type Loop } from '../engine/Loop';
 import { ReplyParser } from '../java/ReplyParser';
 import { RequestParser } from '../net/resp';
@@ -96,7 +96,7 @@ export class Events {
   }
 
   /** Another server takes the place of one that has died. @param got - what it begins with */
-  failsOver(got: Store, lock: string): void {
+  failsOver(got: SimStore, lock: string): void {
     const [hold] = got.hash(lock) ?? [];
     const ttl = hold === undefined ? 0 : got.ttl(lock);
     this.#events.push({ at: this.#now, event: 'failover', owner: hold?.[0], holds: Number(hold?.[1] ?? 0), ttl });

@@ -1,5 +1,5 @@
 import type { Loop } from '../engine/Loop';
-import type { Store } from '../../../lib/testing/store/Store';
+import type { SimStore } from '../server/SimStore';
 import { EPOCH } from '../engine/Loop';
 import type { App } from './App';
 
@@ -34,9 +34,9 @@ export interface HoldRecord {
 /** A master was replaced. */
 interface Replacement {
   /** What it had then, and what it accepts as long as it goes on. */
-  readonly former: Store;
+  readonly former: SimStore;
   /** What its successor had of it, whether or not its time is over. */
-  readonly got: Store;
+  readonly got: SimStore;
   /** Whether the successor has lost that since then. */
   lost: boolean;
 }
@@ -182,7 +182,7 @@ export class Oracle {
    * @param got - what its successor has of that
    * @param lost - the keys that had been moved to it, and that its successor has not got
    */
-  replaced(server: string, former: Store, got: Store, lost: readonly string[] = []): void {
+  replaced(server: string, former: SimStore, got: SimStore, lost: readonly string[] = []): void {
     for (const key of lost) {
       const tag = /\{([^}]*)\}/.exec(key)?.[1] ?? key;
       for (const name of [tag, `{${tag}}`]) {
@@ -250,7 +250,7 @@ export class Oracle {
 }
 
 /** When a hold ends by itself, in Unix time in ms; `Infinity`: it is not there. Values of groups have times of their own. */
-function endOf(store: Store, name: string, field: string): number {
+function endOf(store: SimStore, name: string, field: string): number {
   const entry = store.entry(name);
   const text = store.hash(name)?.get(field);
   if (entry === undefined || text === undefined) return Infinity;

@@ -1,7 +1,7 @@
 import { ALL_KINDS } from '../../../lib/kinds/allKinds';
 import type { LockHold, RLock } from '../../../lib/api';
 import * as errors from '../../../lib/errors';
-import type { Store } from '../../../lib/testing/store/Store';
+import type { SimStore } from '../server/SimStore';
 import type { App } from './App';
 import type { HoldRecord } from './Oracle';
 import { ERROR_MS, type LockKindName, type LockPlace, type World } from './World';
@@ -303,7 +303,7 @@ function recordOf(world: World, app: App, { server, name, kind }: LockPlace, { t
  * Whether Redis has a lock for an owner. With `localHandOver` it may have it under another name of the same client; two of
  * them are not inside at once, which is judged elsewhere.
  */
-export function isKnown(store: Pick<Store, 'hash'>, name: string, owner: string, local = false): boolean {
+export function isKnown(store: Pick<SimStore, 'hash'>, name: string, owner: string, local = false): boolean {
   const hash = store.hash(name);
   if (!local || owner.endsWith(':write')) return hash?.has(owner) === true;
   const client = owner.slice(0, owner.lastIndexOf(':') + 1);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Store } from '../../../lib/testing/store/Store';
+import { SimStore } from '../server/SimStore';
 import { EPOCH, Loop } from '../engine/Loop';
 import { type HoldRecord, Oracle } from './Oracle';
 
@@ -10,8 +10,8 @@ describe('holds at a master that was replaced', () => {
   function oracle(former: number | undefined, got: number | undefined, seenAt: number): Oracle {
     const loop = new Loop(1);
     const judge = new Oracle(loop);
-    const storeOf = (end: number | undefined): Store => {
-      const store = new Store(() => Math.floor(EPOCH + loop.now));
+    const storeOf = (end: number | undefined): SimStore => {
+      const store = new SimStore(() => Math.floor(EPOCH + loop.now));
       if (end === undefined) return store;
       store.put('lock', new Map([['owner', '1']]));
       store.expireIn('lock', end);
@@ -43,7 +43,7 @@ describe('holds at a master that was replaced', () => {
   it('are excused if their key had been moved there, and the successor has not got it', () => {
     const loop = new Loop(1);
     const judge = new Oracle(loop);
-    const store = new Store(() => EPOCH);
+    const store = new SimStore(() => EPOCH);
     loop.now = 1_000;
     judge.token('c0/a', 7n, 0);
     judge.token('c0/b', 7n, 0);
