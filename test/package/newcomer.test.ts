@@ -51,7 +51,7 @@ describe('a newcomer', function () {
     await run('npm', ['install', ...quiet, tarball, 'ioredis']);
     const installed = path.join(project.folder, 'node_modules', 'ioredisson');
     expect(fs.lstatSync(installed).isSymbolicLink()).to.equal(false);
-    for (const name of ['commander', 'cli-table3', '@nestjs', 'fastify', 'prom-client', '@opentelemetry'])
+    for (const name of ['commander', '@nestjs', 'fastify', 'prom-client', '@opentelemetry'])
       expect(fs.existsSync(path.join(project.folder, 'node_modules', name)), name).to.equal(false);
   });
 

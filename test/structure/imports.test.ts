@@ -14,7 +14,7 @@ const IOREDIS = ['connection', 'connection/link', 'connection/cluster', 'connect
 const IOREDIS_TYPES = ['config', 'api', 'Redisson.ts'];
 
 /** `tools/buildCommandLine.ts` puts them into the command; no user installs them. */
-const BUNDLED_WITH_CLI = ['commander', 'cli-table3', 'string-width'];
+const BUNDLED_WITH_CLI = ['commander', 'string-width'];
 
 function name(file: string): string {
   return path.relative(path.dirname(lib), file).split(path.sep).join('/');

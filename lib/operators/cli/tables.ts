@@ -1,21 +1,10 @@
-import Table from 'cli-table3';
 import { type HolderReport, type ObjectReport, type OwnerReport, waitersOf } from '../inspection';
 import { chop, cutMiddle, fit, stdoutWidth, widthOf } from './fit';
 import { oneLine } from './output';
 import { readableTime } from '../doctor';
 
-/** No frame: lines that can be cut and searched. */
-const NO_FRAME = Object.fromEntries(
-  ['top', 'bottom', 'left', 'right', 'mid'].flatMap((side) =>
-    ['', '-mid', '-left', '-right', '-top', '-bottom'].map((place) => [side + place, '']),
-  ),
-);
-
 /** The space between two columns. */
 const GAP = 2;
-/** The library's time grows with the square of the rows, and a row takes it a quarter of a millisecond. */
-const MAX_LIBRARY_ROWS = 100;
-
 /** A column is not made narrower than this to fit a table to a terminal. */
 const LEAST_COLUMN = 24;
 
@@ -31,14 +20,11 @@ export function table<T>(columns: readonly Column<T>[], things: readonly T[], wi
   const cells = things.map((thing, i) => columns.map(([, cell]) => oneLine(cell(thing, i))));
   const widths = head.map((title, i) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[i]!))));
   const tooMuch = widths.reduce((sum, one) => sum + one + GAP, -GAP) - width;
-  if (tooMuch <= 0) return plainTable(head, cells);
+  if (tooMuch <= 0) return plainTable([head, ...cells]);
   const widest = widths.indexOf(Math.max(...widths));
   const left = widths[widest]! - tooMuch;
   if (left < LEAST_COLUMN) return blocks(head, cells, width);
-  return plainTable(
-    head,
-    cells.map((row) => row.map((text, i) => (i === widest ? chop(text, left) : text))),
-  );
+  return plainTable([head, ...cells.map((row) => row.map((text, i) => (i === widest ? chop(text, left) : text)))]);
 }
 
 /** A block of lines for each row: the title and the cell. */
@@ -46,32 +32,24 @@ function blocks(head: readonly string[], rows: readonly (readonly string[])[], w
   const left = Math.max(1, width - Math.max(...head.map(widthOf)) - GAP);
   const block = (row: readonly string[]): readonly (readonly string[])[] =>
     row.flatMap((text, i) => (text === '' ? [] : [[head[i]!, chop(text, left)]]));
-  return rows.map((row) => plainTable([], block(row))).join('\n\n');
+  return rows.map((row) => plainTable(block(row))).join('\n\n');
 }
 
 /** @param rows - cells, which may have several lines */
-function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length > MAX_LIBRARY_ROWS && rows.every((row) => !row.some((text) => text.includes('\n')))) {
-    return longTable([head, ...rows]);
-  }
-  const style = { head: [], border: [], 'padding-left': 0, 'padding-right': GAP };
-  const lines = new Table({ head: [...head], chars: { ...NO_FRAME, middle: '' }, style });
-  lines.push(...rows.map((row) => [...row]));
-  return lines
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
-}
-
-/** The same lines for any number of rows, in linear time. */
-function longTable(rows: readonly (readonly string[])[]): string {
+function plainTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
-  const cells = rows.map((row) => row.map((text) => ({ text, width: widthOf(text) })));
+  const cells = rows.flatMap(linesOf).map((row) => row.map((text) => ({ text, width: widthOf(text) })));
   for (const row of cells) for (const [i, { width }] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width);
   const pad = ({ text, width }: { text: string; width: number }, i: number): string =>
     text + ' '.repeat(widths[i]! - width + GAP);
   return cells.map((row) => row.map(pad).join('').trimEnd()).join('\n');
+}
+
+/** The lines of a row: as many as its highest cell has. */
+function linesOf(row: readonly string[]): readonly (readonly string[])[] {
+  const cells = row.map((text) => text.split('\n'));
+  const height = Math.max(...cells.map(({ length }) => length));
+  return Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''));
 }
 
 /** A longer name is cut in the middle: one such name must not push all that matters off the screen. `--json` has all. */
