@@ -1,5 +1,5 @@
 import { ALL_KINDS } from '../../lib/kinds/allKinds';
-import { blockOf, KIND_RIGHTS, rulesOf } from '../../lib/operators/doctor/neededRights';
+import { blockOf, KIND_RIGHTS, type NeededRights } from '../../lib/operators/doctor/neededRights';
 
 /** What the names of the page begin with. */
 const PREFIX = 'app:';
@@ -30,4 +30,18 @@ function linesOf(block: string): string[] {
   ];
   const commands = about.map((pattern) => rules.filter((rule) => pattern.test(rule)).join(' '));
   return [...rules.filter((rule) => !rule.startsWith('+')), ...commands].filter((line) => line !== '');
+}
+
+/**
+ * The rules of `ACL SETUSER` for names with a prefix, as docs/security.md has them.
+ * @param prefix - of the names, such as `app:`
+ */
+function rulesOf({ commands, keys, channels }: NeededRights, prefix: string): readonly string[] {
+  const pattern = (sign: '~' | '&', place: string): string =>
+    `${sign}${place.slice(0, place.indexOf(prefix) + prefix.length)}*`;
+  const places = [
+    ...keys(prefix).map((place) => pattern('~', place)),
+    ...channels(prefix).map((place) => pattern('&', place)),
+  ];
+  return [...new Set(places), ...commands.map((command) => `+${command}`)];
 }

@@ -3,7 +3,7 @@ import type { Credentials } from '../Credentials';
 import { type Hidden, say } from './Filled';
 import type { Logger } from '../Settings';
 import { IDENTITY_NAME_MAPPER, type NameMapper, PrefixNameMapper } from '../NameMapper';
-import type { Parser } from './parsers';
+import { type Parser, plain } from './parsers';
 import { Secret } from '../Secret';
 import type { NatMapper, NodeAddress } from '../Topology';
 
@@ -57,13 +57,9 @@ export const credentialsResolver: Parser<undefined> = {
 };
 
 /** Parses a logger: an object with the four functions of pino, or of the console. */
-export const logger: Parser<Logger> = {
-  form: 'other',
-  parse(value, key, hidden) {
-    if (hasMethods(value, 'debug', 'info', 'warn', 'error')) return value as Logger;
-    throw new ConfigError(`${key} must be an object with debug, info, warn and error, got ${say(value, hidden)}`);
-  },
-};
+export const logger = plain('other', 'an object with debug, info, warn and error', (value): value is Logger =>
+  hasMethods(value, 'debug', 'info', 'warn', 'error'),
+);
 
 /**
  * Parses a NAT mapper: an object with `map`, or, from a file, one of Redisson's two classes with their tables.

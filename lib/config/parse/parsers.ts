@@ -23,19 +23,30 @@ export interface Parser<T> {
 }
 
 /**
+ * @param wanted - what a value must be, for the error
+ * @param fits - whether it is
+ * @returns a parser that takes values as they are
+ */
+export function plain<T>(form: TextForm, wanted: string, fits: (value: unknown) => value is T): Parser<T> {
+  return {
+    form,
+    parse(value, key, hidden) {
+      if (fits(value)) return value;
+      throw new ConfigError(`${key} must be ${wanted}, got ${say(value, hidden)}`);
+    },
+  };
+}
+
+/**
  * @param min - the least value
  * @param max - the greatest value
  * @param unit - a text for the error, e.g. ` of milliseconds`
  * @returns a parser of whole numbers
  */
 export function integer(min: number, max: number = MAX_TIMER_MS, unit = ''): Parser<number> {
-  return {
-    form: 'integer',
-    parse(value, key, hidden) {
-      if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-      throw new ConfigError(`${key} must be a whole number${unit} from ${min} to ${max}, got ${say(value, hidden)}`);
-    },
-  };
+  const fits = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+  return plain('integer', `a whole number${unit} from ${min} to ${max}`, fits);
 }
 
 /**
@@ -47,13 +58,7 @@ export function millis(min: number): Parser<number> {
 }
 
 /** Parses `true` and `false`. */
-export const flag: Parser<boolean> = {
-  form: 'boolean',
-  parse(value, key, hidden) {
-    if (typeof value === 'boolean') return value;
-    throw new ConfigError(`${key} must be true or false, got ${say(value, hidden)}`);
-  },
-};
+export const flag = plain('boolean', 'true or false', (value) => typeof value === 'boolean');
 
 /**
  * @param name - of the one setting that there is when it is on
@@ -87,13 +92,11 @@ export function toggle<const K extends string, T>(
 }
 
 /** Parses text that is not empty. */
-export const text: Parser<string> = {
-  form: 'text',
-  parse(value, key, hidden) {
-    if (typeof value === 'string' && value !== '') return value;
-    throw new ConfigError(`${key} must be a non-empty string, got ${say(value, hidden)}`);
-  },
-};
+export const text = plain(
+  'text',
+  'a non-empty string',
+  (value): value is string => typeof value === 'string' && value !== '',
+);
 
 /** Parses text; empty text means "not given", as an unset variable in a file results in. */
 export const optionalText: Parser<string | undefined> = {

@@ -144,7 +144,7 @@ export class Logins {
       } catch (error) {
         if (number !== count) return;
         // A connection that was just lost has refused nothing: the next one is logged in anyway.
-        if (login === undefined || isReplyError(error)) this.#source.refused(driverError(error as Error), login);
+        if (login === undefined || isReplyError(error)) this.#source.refused?.(driverError(error as Error), login);
         renewIn(jittered(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures++, 10), MAX_PAUSE_MS)));
       }
     };
@@ -164,7 +164,7 @@ export class Logins {
       count++;
       clearTimeout(timer);
       over.abort();
-      if (this.#kept.delete(redis) && this.#kept.size === 0) this.#source.rest();
+      if (this.#kept.delete(redis) && this.#kept.size === 0) this.#source.rest?.();
     };
     redis.once('end', end);
     return end;
@@ -185,7 +185,7 @@ export class Logins {
       await (request.role === 'sentinel' ? authenticateIfAsked : authenticate)(stream, login, options);
     } catch (error) {
       if (!isReplyError(error)) throw error;
-      this.#source.refused(error as Error, login);
+      this.#source.refused?.(error as Error, login);
       throw this.#failed(error as Error);
     }
     this.#failingSince = undefined;

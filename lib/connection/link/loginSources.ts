@@ -28,9 +28,9 @@ export interface LoginSource {
    * It gave nothing, or a server has refused what it gave.
    * @param login - what was refused
    */
-  refused(error: Error, login?: Login): void;
+  refused?(error: Error, login?: Login): void;
   /** Nobody needs it for now. */
-  rest(): void;
+  rest?(): void;
 }
 
 /** Passwords that errors must not show: so many of those given last. */
@@ -44,38 +44,24 @@ const MAX_PAUSE_MS = 30_000;
 /** @param limitMs - how long the user's code may take, in ms */
 export function loginSource(credentials: Credentials, limitMs: number): LoginSource {
   return typeof credentials === 'function'
-    ? new AskedLogins(credentials, limitMs)
+    ? askedLogins(credentials, limitMs)
     : new StreamedLogins(credentials, limitMs);
 }
 
-/** Logins of a function of the user. */
-class AskedLogins implements LoginSource {
-  readonly listeners = new Set<() => void>();
-  readonly #give: CredentialsFunction;
-  readonly #limitMs: number;
-  readonly #secrets = new Secrets();
-
-  constructor(give: CredentialsFunction, limitMs: number) {
-    this.#give = give;
-    this.#limitMs = limitMs;
-  }
-
-  async ask(request: CredentialsRequest, unwanted: AbortSignal): Promise<Login> {
-    try {
-      const given = await within(this.#limitMs, unwanted, async () => this.#give(request));
-      return this.#secrets.read(given, 'credentials returned');
-    } catch (error) {
-      throw this.#secrets.hide(error, 'credentials');
-    }
-  }
-
-  refused(): void {
-    // It is asked each time anyway.
-  }
-
-  rest(): void {
-    // It has nothing open.
-  }
+/** Logins of a function of the user: it is asked each time. */
+function askedLogins(give: CredentialsFunction, limitMs: number): LoginSource {
+  const secrets = new Secrets();
+  return {
+    listeners: new Set(),
+    async ask(request, unwanted) {
+      try {
+        const given = await within(limitMs, unwanted, async () => give(request));
+        return secrets.read(given, 'credentials returned');
+      } catch (error) {
+        throw secrets.hide(error, 'credentials');
+      }
+    },
+  };
 }
 
 /**

@@ -38,7 +38,7 @@ export function serveLogins(source: LoginSource, port: MessagePort): () => void 
   };
 }
 
-/** The logins of the watchdog thread: those of the main thread. */
+/** The logins of the watchdog thread: those of the main thread, which sees the same refusals, and ends it as a whole. */
 export class PortLogins implements LoginSource {
   readonly listeners = new Set<() => void>();
   readonly #port: MessagePort;
@@ -78,14 +78,6 @@ export class PortLogins implements LoginSource {
       });
       this.#port.postMessage({ ticket, request } satisfies Question);
     });
-  }
-
-  refused(): void {
-    // The main thread sees the same.
-  }
-
-  rest(): void {
-    // The thread is ended as a whole.
   }
 
   /** What was given last, if it is still valid. */

@@ -51,17 +51,3 @@ function needsOf(kinds: readonly Kind[]): NeededRights {
     channels: (key) => places(({ channelOf }) => (channelOf === undefined ? [] : [channelOf(key, OWNER)])),
   };
 }
-
-/**
- * The rules of `ACL SETUSER` for names with a prefix, as docs/security.md has them.
- * @param prefix - of the names, such as `app:`
- */
-export function rulesOf({ commands, keys, channels }: NeededRights, prefix: string): readonly string[] {
-  const pattern = (sign: '~' | '&', place: string): string =>
-    `${sign}${place.slice(0, place.indexOf(prefix) + prefix.length)}*`;
-  const places = [
-    ...keys(prefix).map((place) => pattern('~', place)),
-    ...channels(prefix).map((place) => pattern('&', place)),
-  ];
-  return [...new Set(places), ...commands.map((command) => `+${command}`)];
-}

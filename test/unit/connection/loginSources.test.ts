@@ -39,7 +39,7 @@ describe('logins of a streaming provider (D1)', () => {
     expect(open).to.have.length(0);
     await clock.tickAsync(1_000);
     expect([subscribed, open.length, told]).to.deep.equal([2, 1, 1]);
-    source.rest();
+    source.rest?.();
     expect([open.length, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
@@ -52,7 +52,7 @@ describe('logins of a streaming provider (D1)', () => {
     expect((await source.ask(REQUEST, never)).password).to.equal('token-2');
     await clock.tickAsync(1_000);
     expect([subscribed, open.length, told]).to.deep.equal([2, 1, 1]);
-    source.rest();
+    source.rest?.();
     expect(open).to.have.length(0);
   });
 
@@ -66,7 +66,7 @@ describe('logins of a streaming provider (D1)', () => {
     expect(before).to.be.greaterThan(5);
     await clock.tickAsync(60_000);
     expect(subscribed).to.be.greaterThan(before);
-    source.rest();
+    source.rest?.();
     expect(clock.countTimers()).to.equal(0);
   });
 
@@ -79,7 +79,7 @@ describe('logins of a streaming provider (D1)', () => {
     await clock.tickAsync(10_000);
     expect(subscribed).to.be.greaterThan(2);
     await clock.nextAsync();
-    source.rest();
+    source.rest?.();
     resolve('late');
     await clock.tickAsync(60_000);
     expect([open.length, clock.countTimers()]).to.deep.equal([0, 0]);
@@ -92,7 +92,7 @@ describe('logins of a streaming provider (D1)', () => {
     await clock.tickAsync(1_000);
     expect((await source.ask(REQUEST, never)).password).to.equal('token-2');
     expect([subscribed, open.length]).to.deep.equal([2, 1]);
-    source.rest();
+    source.rest?.();
   });
 
   it('one that gives up, or tells nonsense, while it is subscribed to is why there is no login', async () => {
@@ -117,7 +117,7 @@ describe('logins of a streaming provider (D1)', () => {
       );
       const error = await source.ask(REQUEST, never).catch((reason: unknown) => reason);
       expect((error as Error).message).to.equal(message);
-      source.rest();
+      source.rest?.();
       expect(clock.countTimers()).to.equal(0);
     }
   });
@@ -126,10 +126,10 @@ describe('logins of a streaming provider (D1)', () => {
     const source = loginSource(provider, 1_000);
     for (let i = 0; i < 20; i++) {
       const login = await source.ask(REQUEST, never);
-      source.refused(new Error('WRONGPASS'), login);
+      source.refused?.(new Error('WRONGPASS'), login);
       await clock.tickAsync(1_000);
     }
     expect(subscribed).to.equal(3);
-    source.rest();
+    source.rest?.();
   });
 });
