@@ -2,9 +2,9 @@ import { MessageChannel } from 'node:worker_threads';
 import { ConnectionMonitor, type Connections } from '../connection/ConnectionMonitor';
 import { Executor, type ExecutorSettings } from '../connection/Executor';
 import { replyError } from '../connection/link/driverError';
-import type { Link, LinkEvents } from '../connection/link/Link';
+import type { Link } from '../connection/link/Link';
 import { unsent } from '../connection/link/replyErrors';
-import type { Subscriber, SubscriberEvents } from '../connection/pubsub/Subscriber';
+import type { Subscriber } from '../connection/pubsub/Subscriber';
 import { ShutdownError } from '../errors';
 import { fromBytes, toBytes } from './bytes';
 import type { Failures } from './Failures';
@@ -13,7 +13,7 @@ import { RedisError, type Reply, Status } from './store/replies';
 
 /** The connections of a client to a store in memory. They are there at once, and are never lost. */
 export function connectMemory(server: MemoryServer, settings: ExecutorSettings, failures: Failures): Connections {
-  const link = new MemoryLink(server);
+  const link = memoryLink(server);
   const executor = new Executor(link, settings);
   failures.attach(executor);
   const monitor = new ConnectionMonitor(link);
@@ -21,105 +21,78 @@ export function connectMemory(server: MemoryServer, settings: ExecutorSettings, 
   void Promise.resolve().then(() => link.events?.ready());
   return {
     executor,
-    subscriber: new MemorySubscriber(server),
+    subscriber: memorySubscriber(server),
     monitor,
-    keyEvents: { database: 0, open: () => new MemorySubscriber(server) },
+    keyEvents: { database: 0, open: () => memorySubscriber(server) },
   };
 }
 
 /** Runs commands at once; their replies come in a microtask, whatever becomes of timers. */
-class MemoryLink implements Link {
-  events: LinkEvents | undefined;
-  readonly publishCommand = 'PUBLISH';
-  readonly address = 'memory';
-  readonly syncTimeout = 0;
-  readonly refusal = undefined;
-  readonly lastError = undefined;
-  readonly #server: MemoryServer;
-  #closed = false;
-
-  constructor(server: MemoryServer) {
-    this.#server = server;
-  }
-
-  get usable(): boolean {
-    return !this.#closed;
-  }
-
-  canSend(): boolean {
-    return !this.#closed;
-  }
-
-  send(command: string, args: (string | number | Buffer)[]): Promise<unknown> {
-    if (this.#closed) return Promise.reject(unsent());
-    const reply = this.#server.run(command, args.map(toBytes));
-    return reply instanceof RedisError
-      ? Promise.reject(replyError(fromBytes(reply.message)))
-      : Promise.resolve(plain(reply));
-  }
-
-  serverOf(): string {
-    return '';
-  }
-
-  slotOf(): number {
-    return 0;
-  }
-
-  unanswered(): void {
+function memoryLink(server: MemoryServer): Link {
+  let closed = false;
+  return {
+    events: undefined,
+    publishCommand: 'PUBLISH',
+    address: 'memory',
+    syncTimeout: 0,
+    refusal: undefined,
+    lastError: undefined,
+    get usable() {
+      return !closed;
+    },
+    canSend: () => !closed,
+    send(command, args) {
+      if (closed) return Promise.reject(unsent());
+      const reply = server.run(command, args.map(toBytes));
+      return reply instanceof RedisError
+        ? Promise.reject(replyError(fromBytes(reply.message)))
+        : Promise.resolve(plain(reply));
+    },
+    serverOf: () => '',
+    slotOf: () => 0,
     // Every command is answered.
-  }
-
-  /** By a message to itself: fake timers hold `setImmediate` back. */
-  laterTurn(): Promise<void> {
-    return new Promise((resolve) => {
-      const { port1, port2 } = new MessageChannel();
-      port1.once('message', () => {
-        port1.close();
-        resolve();
-      });
-      port2.postMessage(undefined);
-    });
-  }
-
-  close(): Promise<void> {
-    this.#closed = true;
-    return Promise.resolve();
-  }
+    unanswered: () => undefined,
+    // By a message to itself: fake timers hold `setImmediate` back.
+    laterTurn: () =>
+      new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel();
+        port1.once('message', () => {
+          port1.close();
+          resolve();
+        });
+        port2.postMessage(undefined);
+      }),
+    close() {
+      closed = true;
+      return Promise.resolve();
+    },
+  };
 }
 
-class MemorySubscriber implements Subscriber, Listener {
-  events: SubscriberEvents | undefined;
-  readonly countsReceivers = true;
-  readonly #server: MemoryServer;
-  #closed = false;
-
-  constructor(server: MemoryServer) {
-    this.#server = server;
-  }
-
-  subscribe(channel: string): Promise<void> {
-    if (this.#closed) return Promise.reject(new ShutdownError());
-    this.#server.listen(channel, this);
-    return Promise.resolve();
-  }
-
-  unsubscribe(channel: string): void {
-    this.#server.ignore(this, channel);
-  }
-
-  receive(channel: string, message: string): void {
-    if (!this.#closed) this.events?.message(channel, message);
-  }
-
-  probe(): void {
+function memorySubscriber(server: MemoryServer): Subscriber {
+  let closed = false;
+  const listener: Listener = {
+    receive(channel, message) {
+      if (!closed) subscriber.events?.message(channel, message);
+    },
+  };
+  const subscriber: Subscriber = {
+    events: undefined,
+    countsReceivers: true,
+    subscribe(channel) {
+      if (closed) return Promise.reject(new ShutdownError());
+      server.listen(channel, listener);
+      return Promise.resolve();
+    },
+    unsubscribe: (channel) => server.ignore(listener, channel),
     // It is never silent.
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#server.ignore(this);
-  }
+    probe: () => undefined,
+    close() {
+      closed = true;
+      server.ignore(listener);
+    },
+  };
+  return subscriber;
 }
 
 /** A reply as ioredis gives it. */

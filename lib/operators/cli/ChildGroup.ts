@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { ExitCode, Failure } from './exit';
-import { MARK, type Members, OwnGroup, SharedGroup } from './processes';
+import { MARK, type Members, ownGroup, sharedGroup } from './processes';
 
 /** How often to look whether members of the group are left, in ms. */
 const LOOK_MS = 20;
@@ -38,7 +38,7 @@ export class ChildGroup {
     this.#child = spawn(command, args, { detached: !shared, stdio: 'inherit', env });
     const { pid } = this.#child;
     this.#leaderRuns = pid !== undefined;
-    if (pid !== undefined) this.#members = shared ? new SharedGroup(pid, mark) : new OwnGroup(pid);
+    if (pid !== undefined) this.#members = shared ? sharedGroup(pid, mark) : ownGroup(pid);
     this.ended = new Promise((resolve, reject) => {
       this.#child.once('error', (error: NodeJS.ErrnoException) => {
         if (!this.#leaderRuns) reject(startFailure(command, error));

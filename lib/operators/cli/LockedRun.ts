@@ -10,7 +10,7 @@ import { Guard } from './Guard';
 import { nestedEnvironment } from './nesting';
 import { CLEANUP_MS, say } from './output';
 import { hasTerminal } from './processes';
-import { SignalInbox } from './SignalInbox';
+import { receiveSignals } from './receiveSignals';
 import type { WaitReporter } from './WaitReporter';
 import { watchLease } from './watchLease';
 
@@ -78,14 +78,14 @@ export class LockedRun {
    * @throws what kept the lock from being acquired, or the command from starting
    */
   async run(): Promise<number> {
-    const inbox = new SignalInbox((signal) => this.#onSignal(signal), this.#shared);
+    const stopReceiving = receiveSignals((signal) => this.#onSignal(signal), this.#shared);
     try {
       const held = await this.#acquire();
       if (held === undefined) return this.#notAcquired();
       return await this.#runHolding(held);
     } finally {
       this.#state = 'done';
-      inbox.close();
+      stopReceiving();
     }
   }
 

@@ -7,7 +7,7 @@ import { Redisson } from '../../index';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { CLEANUP_MS, print, say } from './output';
-import { SignalInbox } from './SignalInbox';
+import { receiveSignals } from './receiveSignals';
 
 /** The options of `dashboard`. */
 export interface DashboardCommandOptions extends ClientOptions {
@@ -30,7 +30,7 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
   let exitCode: number = ExitCode.ok;
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const inbox = new SignalInbox((signal) => {
+  const stopReceiving = receiveSignals((signal) => {
     // Ctrl-C is how one leaves it.
     if (signal !== 'SIGINT') exitCode = ExitCode.signalled + constants.signals[signal];
     end();
@@ -62,7 +62,7 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
     }
     await ended;
   } finally {
-    inbox.close();
+    stopReceiving();
     server.close();
     await inTime(handler.close(), CLEANUP_MS);
     server.closeAllConnections();

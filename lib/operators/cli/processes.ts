@@ -80,66 +80,50 @@ export interface Members {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** The members of a process group. */
-export class OwnGroup implements Members {
-  readonly #group: number;
-
-  /** @param group - its id, the process id of its leader */
-  constructor(group: number) {
-    this.#group = group;
-  }
-
-  run(): boolean {
-    if (!send(-this.#group, 0)) return false;
-    if (process.platform !== 'linux') return true;
-    try {
-      return runningProcesses().some(({ group }) => group === this.#group);
-    } catch {
-      return true;
-    }
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    send(-this.#group, signal);
-  }
+/** The members of a process group. @param id - of the group: the process id of its leader */
+export function ownGroup(id: number): Members {
+  return {
+    run() {
+      if (!send(-id, 0)) return false;
+      if (process.platform !== 'linux') return true;
+      try {
+        return runningProcesses().some(({ group }) => group === id);
+      } catch {
+        return true;
+      }
+    },
+    signal: (signal) => void send(-id, signal),
+  };
 }
 
 /**
  * The command and what it has started, in a group that they share with us, and with whom we do not know: the other
  * commands of a pipe, the script that started us. They are told apart by who started them, and, where that has gone, by
  * a mark in their environment.
+ *
+ * @param leader - the process id of the command
+ * @param mark - the value of `MARK` in its environment
  */
-export class SharedGroup implements Members {
-  readonly #leader: number;
-  readonly #mark: string;
-
-  /** @param leader - the process id of the command @param mark - the value of `MARK` in its environment */
-  constructor(leader: number, mark: string) {
-    this.#leader = leader;
-    this.#mark = mark;
-  }
-
-  run(): boolean {
-    return this.#members().length > 0;
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    for (const pid of this.#members()) send(pid, signal);
-  }
-
-  #members(): number[] {
+export function sharedGroup(leader: number, mark: string): Members {
+  const members = (): number[] => {
     const all = runningProcesses();
     const self = all.find(({ pid }) => pid === process.pid);
     if (self === undefined) return [];
-    const descendants = new Set([this.#leader]);
+    const descendants = new Set([leader]);
     for (let size = 0; size !== descendants.size;) {
       size = descendants.size;
       for (const { pid, parent } of all) if (descendants.has(parent)) descendants.add(pid);
     }
     const isMember = ({ pid, group, session }: (typeof all)[number]): boolean =>
-      descendants.has(pid) ? session === self.session : group === self.group && carriesMark(pid, this.#mark);
+      descendants.has(pid) ? session === self.session : group === self.group && carriesMark(pid, mark);
     return all.filter(isMember).map(({ pid }) => pid);
-  }
+  };
+  return {
+    run: () => members().length > 0,
+    signal(signal) {
+      for (const pid of members()) send(pid, signal);
+    },
+  };
 }
 
 /** @returns whether there was somebody to send it to */

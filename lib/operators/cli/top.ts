@@ -4,8 +4,8 @@ import { type InspectionPage, Inspector, type ObjectReport } from '../inspection
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, messageOf } from './exit';
 import { oneLine, print } from './output';
+import { receiveSignals } from './receiveSignals';
 import { Screen } from './Screen';
-import { SignalInbox } from './SignalInbox';
 import { objectTable, toldSince, troubleFirst, type WaitedSince } from './tables';
 
 /** The options of `top`. */
@@ -33,7 +33,7 @@ export async function top(pattern: string | undefined, options: TopOptions): Pro
   const inspector = Inspector.open(await readClientOptions(options));
   let exitCode: number = ExitCode.ok;
   const end = new AbortController();
-  const inbox = new SignalInbox((signal) => {
+  const stopReceiving = receiveSignals((signal) => {
     // Ctrl-C is how one leaves it.
     if (signal !== 'SIGINT') exitCode = ExitCode.signalled + constants.signals[signal];
     end.abort();
@@ -43,7 +43,7 @@ export async function top(pattern: string | undefined, options: TopOptions): Pro
     await showFrames(inspector, pattern, options, end.signal, screen);
   } finally {
     screen?.leave();
-    inbox.close();
+    stopReceiving();
     // Nothing is left behind in Redis: who quits need not wait for an answer of a server that is slow or gone.
     void inspector.close().catch(() => undefined);
   }
