@@ -9,7 +9,7 @@ import { Feed, type LockSource } from './Feed';
 import { readUnlock } from './forceUnlock';
 import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
 import { page } from './page';
-import { BadQueryError, parseQuery } from './query';
+import { parseQuery } from './query';
 import * as http from './requests';
 import { Streams } from './Streams';
 import { targetOf } from './target';
@@ -271,7 +271,6 @@ class Routes {
 
   #describe(error: unknown): [status: number, message: string, headers?: Readonly<Record<string, string>>] {
     if (error instanceof http.Refusal) return [error.status, error.message, error.headers];
-    if (error instanceof BadQueryError) return [400, error.message];
     const unavailable = [ConnectionError, CommandTimeoutError, ShutdownError].some((kind) => error instanceof kind);
     if (unavailable) return [503, (error as Error).message, { 'retry-after': '5' }];
     this.#log(error, 'a request to the dashboard has failed');

@@ -1,5 +1,6 @@
 import type { ObjectKind } from '../inspection';
 import { ALL_KINDS } from '../../kinds/allKinds';
+import { Refusal } from './requests';
 import type { Tracked } from './rows';
 import type { Counts } from './wire';
 
@@ -24,14 +25,7 @@ const MAX_LIMIT = 200;
 const DEFAULT_LIMIT = 50;
 const MAX_SEARCH = 200;
 
-/** A request that asks for something there is not. */
-export class BadQueryError extends Error {
-  static {
-    this.prototype.name = 'BadQueryError';
-  }
-}
-
-/** Reads the parameters of a request. @throws BadQueryError */
+/** Reads the parameters of a request. @throws Refusal */
 export function parseQuery(params: URLSearchParams): Query {
   const kind = params.get('kind') ?? '';
   return {
@@ -46,13 +40,13 @@ export function parseQuery(params: URLSearchParams): Query {
 
 function oneOf<T extends string>(what: string, value: string, known: readonly T[]): T {
   const found = known.find((one) => one === value);
-  if (found === undefined) throw new BadQueryError(`${what} must be one of ${known.join(', ')}`);
+  if (found === undefined) throw new Refusal(400, `${what} must be one of ${known.join(', ')}`);
   return found;
 }
 
 function integer(what: string, text: string, least: number, most: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
-  if (!(value >= least && value <= most)) throw new BadQueryError(`${what} must be from ${least} to ${most}`);
+  if (!(value >= least && value <= most)) throw new Refusal(400, `${what} must be from ${least} to ${most}`);
   return value;
 }
 
