@@ -7,6 +7,9 @@ import { Filled } from './Filled';
 import type { TextForm } from './parsers';
 import { yamlLibrary } from './yamlLibrary';
 
+/** The variables that a configuration may use. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** How to read the text of each setting; `undefined` for ignored settings. */
 export type FormOf = (key: string) => TextForm | undefined;
 
@@ -30,11 +33,7 @@ export interface ReadDocument {
  * @param environment - normally `process.env`
  * @throws ConfigError if it cannot be read; never shows the text, which may contain passwords
  */
-export function readDocument(
-  textOrPath: string | URL,
-  formOf: FormOf,
-  environment: Readonly<Record<string, string | undefined>>,
-): ReadDocument {
+export function readDocument(textOrPath: string | URL, formOf: FormOf, environment: Environment): ReadDocument {
   const { isMap, isPair, LineCounter, parseDocument, visit } = yamlLibrary();
   const { text, source } = load(textOrPath);
   const variables = new Variables(environment);
@@ -193,10 +192,10 @@ const WHOLE = /^\uE0F0\d+\uE0F1$/;
  */
 export class Variables {
   readonly #found: { readonly name: string; readonly fallback: string | undefined }[] = [];
-  readonly #environment: Readonly<Record<string, string | undefined>>;
+  readonly #environment: Environment;
 
   /** @param environment - where the values are; normally `process.env` */
-  constructor(environment: Readonly<Record<string, string | undefined>>) {
+  constructor(environment: Environment) {
     this.#environment = environment;
   }
 

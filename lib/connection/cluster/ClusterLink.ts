@@ -1,6 +1,6 @@
 import { slotOf } from '../../util/names';
 import type { ClusterView } from './ClusterView';
-import type { Link, LinkEvents, ReplicaAck } from '../link/Link';
+import type { CommandArgs, Link, LinkEvents, ReplicaAck } from '../link/Link';
 import type { ClusterNode } from './NodePool';
 import { isReply, redirected, unsent } from '../link/replyErrors';
 
@@ -55,7 +55,7 @@ export class ClusterLink implements Link {
 
   send(
     command: string,
-    args: (string | number | Buffer)[],
+    args: CommandArgs,
     key: string | undefined,
     replicaAck: ReplicaAck | undefined,
   ): Promise<unknown> {

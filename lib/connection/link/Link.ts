@@ -13,6 +13,9 @@ export interface LinkEvents {
   refused(error: Error): void;
 }
 
+/** The arguments of a command. */
+export type CommandArgs = (string | number | Buffer)[];
+
 /** How many replicas have a write. The link fills it in before it hands out the reply. */
 export interface ReplicaAck {
   /** Replicas that confirmed; an error when nobody knows; `undefined` where none was asked. */
@@ -46,7 +49,7 @@ export interface Link {
    */
   send(
     command: string,
-    args: (string | number | Buffer)[],
+    args: CommandArgs,
     key: string | undefined,
     replicaAck: ReplicaAck | undefined,
     alone: boolean,

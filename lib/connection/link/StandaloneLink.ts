@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { runOutside } from '../../util/outside';
 import { Handshake } from './Handshake';
 import { senderOf, type Send } from './ioredisCompat';
-import type { Link, LinkEvents, ReplicaAck } from './Link';
+import type { CommandArgs, Link, LinkEvents, ReplicaAck } from './Link';
 import type { Logins } from './Logins';
 import { WriteBatch } from './WriteBatch';
 import { Replicas, type Confirmation } from './Replicas';
@@ -125,13 +125,7 @@ export class StandaloneLink implements Link {
     return this.ready;
   }
 
-  send(
-    command: string,
-    args: (string | number | Buffer)[],
-    _key?: string,
-    replicaAck?: ReplicaAck,
-    alone = false,
-  ): Promise<unknown> {
+  send(command: string, args: CommandArgs, _key?: string, replicaAck?: ReplicaAck, alone = false): Promise<unknown> {
     if (!this.ready) return Promise.reject(unsent());
     this.#batch.alone = alone;
     const now = performance.now();
@@ -143,7 +137,7 @@ export class StandaloneLink implements Link {
   }
 
   /** Sends a command to a node that is about to take over its slot: in one write with the word that allows it. */
-  ask(command: string, args: (string | number | Buffer)[], replicaAck: ReplicaAck | undefined): Promise<unknown> {
+  ask(command: string, args: CommandArgs, replicaAck: ReplicaAck | undefined): Promise<unknown> {
     if (this.ready) this.#write('asking', []).catch(() => undefined);
     return this.send(command, args, undefined, replicaAck);
   }
@@ -222,7 +216,7 @@ export class StandaloneLink implements Link {
     return Promise.resolve();
   }
 
-  #write(command: string, args: (string | number | Buffer)[]): Promise<unknown> {
+  #write(command: string, args: CommandArgs): Promise<unknown> {
     return this.#send(command, args, this.#batch);
   }
 

@@ -1,6 +1,7 @@
 import { Command, Redis, type Cluster, type RedisOptions, type SentinelConnector } from 'ioredis';
 import type { NodeAddress } from '../../config/Topology';
 import { ConfigError } from '../../errors';
+import type { CommandArgs } from './Link';
 
 /*
  * Everything that leans on how ioredis works inside, in one place: what is checked, and what happens where it is
@@ -17,13 +18,11 @@ import { ConfigError } from '../../errors';
  *   is the safe reading. `npm run test:matrix` shows when one has changed.
  */
 
-type Args = (string | number | Buffer)[];
-
 /** Makes a command of ioredis. The arguments are the command's from then on: numbers among them become text. */
-export type MakeCommand = (name: string, args: Args) => Command;
+export type MakeCommand = (name: string, args: CommandArgs) => Command;
 
 /** Sends a command. @param stream - where its bytes go */
-export type Send = (name: string, args: Args, stream: CommandStream) => Promise<unknown>;
+export type Send = (name: string, args: CommandArgs, stream: CommandStream) => Promise<unknown>;
 
 /** What ioredis writes a command to instead of its socket; part of its public types. */
 export type CommandStream = NonNullable<Parameters<Redis['sendCommand']>[1]>;
@@ -257,7 +256,7 @@ function filled(Type: typeof Command): MakeCommand {
 }
 
 /** Turns numbers into text, as ioredis does. @returns whether there are no raw bytes */
-function textOnly(args: Args): boolean {
+function textOnly(args: CommandArgs): boolean {
   for (let i = 0; i < args.length; i++) {
     const arg = args[i];
     if (typeof arg === 'number') args[i] = String(arg);
@@ -307,7 +306,7 @@ function bulk(text: string): string {
 
 /** Whether a command that is filled afterwards is written as one that is made the usual way. */
 function fillsAfterwards(Type: typeof Command): boolean {
-  const samples: readonly [name: string, args: () => Args][] = [
+  const samples: readonly [name: string, args: () => CommandArgs][] = [
     ['evalsha', () => ['0'.repeat(40), 1, 'näme', 30_000, '']],
     ['evalsha', () => ['key', Buffer.from([0, 255, 13, 10]), 7]],
     ['eval', () => ['return 1', 0, 'ä']],

@@ -18,7 +18,7 @@ import { aged, identify, type Identified } from './owners';
 import { Processes } from './Processes';
 import { RedisView } from './RedisView';
 import type { ObjectReport, WatchListener, WatchOptions } from './reports';
-import { historyOf, type Sighting } from './sightings';
+import { historyOf, type LastSeen } from './sightings';
 import { describe } from '../../util/describe';
 import { verdictOf } from './verdict';
 import { type Look, Watch } from './Watch';
@@ -270,7 +270,7 @@ export class Inspector {
   }
 
   /** Looks at all objects, at most `limit` of them. */
-  async #look(pattern: string | undefined, limit: number, before?: ReadonlyMap<string, Sighting>): Promise<Look> {
+  async #look(pattern: string | undefined, limit: number, before?: LastSeen): Promise<Look> {
     const found = new Map<string, ObjectDraft>();
     for await (const { drafts, last } of this.#open().reader.pages(pattern)) {
       for (const draft of drafts) {
@@ -283,10 +283,7 @@ export class Inspector {
   }
 
   /** Adds who the owners are, and the verdicts. */
-  async #complete(
-    drafts: readonly ObjectDraft[],
-    before?: ReadonlyMap<string, Sighting>,
-  ): Promise<readonly ObjectReport[]> {
+  async #complete(drafts: readonly ObjectDraft[], before?: LastSeen): Promise<readonly ObjectReport[]> {
     const { reader, processes } = this.#open();
     const owners = drafts.flatMap(({ holders, queue = [] }) => [...holders, ...queue]);
     const [whoWaits, processOf] = await Promise.all([
@@ -329,11 +326,7 @@ export class Inspector {
   }
 
   /** @param before - what `watch` has seen before; `undefined` for who does not watch */
-  #judge(
-    draft: Identified,
-    before: ReadonlyMap<string, Sighting> | undefined,
-    whoWaits: WhoWaits | undefined,
-  ): ObjectReport {
+  #judge(draft: Identified, before: LastSeen | undefined, whoWaits: WhoWaits | undefined): ObjectReport {
     const now = Date.now();
     const answered = { ...draft, ...whoWaits?.about(draft) };
     const report = { ...answered, ttlMs: aged(draft.ttlMs, now - draft.readAt) };

@@ -1,7 +1,7 @@
 import { callListener } from '../../util/listeners';
 import { runOutside } from '../../util/outside';
 import type { ObjectReport, WatchEvent, WatchListener } from './reports';
-import { historyOf, isOther, type Sighting } from './sightings';
+import { historyOf, isOther, type Sighting, type LastSeen } from './sightings';
 
 /** So many objects are watched at most. */
 const MAX_WATCHED = 50_000;
@@ -13,7 +13,7 @@ export interface Look {
 }
 
 /** Looks at everything, given what was seen before. @param limit - of the objects that are brought */
-export type LookAround = (before: ReadonlyMap<string, Sighting>, limit: number) => Promise<Look>;
+export type LookAround = (before: LastSeen, limit: number) => Promise<Look>;
 
 /**
  * One poll for all listeners.
@@ -23,7 +23,7 @@ export type LookAround = (before: ReadonlyMap<string, Sighting>, limit: number) 
 export class Watch {
   readonly #look: LookAround;
   readonly #listeners = new Map<symbol, { readonly listener: WatchListener; readonly interval: number }>();
-  #seen: ReadonlyMap<string, Sighting> = new Map();
+  #seen: LastSeen = new Map();
   #complete = false;
   #truncated = false;
   #outage: Error | undefined;

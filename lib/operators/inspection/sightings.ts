@@ -18,6 +18,9 @@ export interface Sighting extends History {
   readonly report: ObjectReport;
 }
 
+/** What was seen last, by key. */
+export type LastSeen = ReadonlyMap<string, Sighting>;
+
 /** Whose it is, and how often: what stays the same while it is only renewed. */
 function holdsOf({ holders }: Unjudged): string {
   return JSON.stringify(holders.map(({ owner, holdCount }) => [owner, holdCount]));
