@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants } from 'node:os';
-import { ExitCode, Failure } from './exit';
+import { ExitCode, Failure, signalExitCode } from './exit';
 import { MARK, type Members, ownGroup, sharedGroup } from './processes';
 
 /** How often to look whether members of the group are left, in ms. */
@@ -45,7 +44,7 @@ export class ChildGroup {
       });
       this.#child.once('exit', (code, signal) => {
         this.#leaderRuns = false;
-        resolve(code ?? ExitCode.signalled + constants.signals[signal!]);
+        resolve(code ?? signalExitCode(signal!));
       });
     });
   }

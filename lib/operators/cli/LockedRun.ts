@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:os';
 import { inTime } from '../doctor';
 import { type LockHold, LockLostError, type Redisson, type RLock } from '../../index';
 import { acquireForRun, type Held, type Wish } from './acquireForRun';
 import { ChildGroup } from './ChildGroup';
-import { ExitCode, Failure, messageOf } from './exit';
+import { ExitCode, Failure, messageOf, signalExitCode } from './exit';
 import { GroupEar } from './GroupEar';
 import { Guard } from './Guard';
 import { nestedEnvironment } from './nesting';
@@ -235,8 +234,4 @@ function environmentOf(hold: LockHold, clientId: string): NodeJS.ProcessEnv {
   delete environment['IOREDISSON_TOKEN'];
   if (hold.token !== undefined) environment['IOREDISSON_TOKEN'] = String(hold.token);
   return environment;
-}
-
-function signalExitCode(signal: NodeJS.Signals): number {
-  return ExitCode.signalled + constants.signals[signal];
 }

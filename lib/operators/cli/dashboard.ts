@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP, isIPv4 } from 'node:net';
-import { constants, hostname, networkInterfaces } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { inTime } from '../doctor';
 import { createDashboard, type DashboardOptions } from '../dashboard';
 import { Redisson } from '../../index';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode, Failure } from './exit';
+import { ExitCode, Failure, signalExitCode } from './exit';
 import { CLEANUP_MS, print, say } from './output';
 import { receiveSignals } from './receiveSignals';
 
@@ -32,7 +32,7 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
   const ended = new Promise<void>((resolve) => (end = resolve));
   const stopReceiving = receiveSignals((signal) => {
     // Ctrl-C is how one leaves it.
-    if (signal !== 'SIGINT') exitCode = ExitCode.signalled + constants.signals[signal];
+    if (signal !== 'SIGINT') exitCode = signalExitCode(signal);
     end();
   });
   const handler = createDashboard({

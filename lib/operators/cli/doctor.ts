@@ -1,4 +1,4 @@
-import { examine, type Finding, type FindingStatus } from '../doctor';
+import { examine, type Finding, type FindingStatus, groupBy } from '../doctor';
 import { readClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
 import { stdoutWidth, wrap } from './fit';
@@ -52,16 +52,11 @@ function isSkipped({ status, advice, found }: Finding): boolean {
 }
 
 function grouped(findings: readonly Finding[]): readonly (readonly [Finding, ...Finding[]])[] {
-  const groups = new Map<string, [Finding, ...Finding[]]>();
-  for (const finding of findings) {
-    if (isSkipped(finding)) continue;
-    const { check, status, found, advice } = finding;
+  const keyOf = ({ check, status, found, advice }: Finding): string => {
     // Round trips differ a little everywhere.
     const what = status === 'ok' ? found.replace(/[\d.]+ ms/, 'ms') : found;
-    const key = JSON.stringify([check, status, what, advice]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [finding]);
-    else group.push(finding);
-  }
-  return [...groups.values()];
+    return JSON.stringify([check, status, what, advice]);
+  };
+  const told = findings.filter((finding) => !isSkipped(finding));
+  return [...groupBy(told, keyOf).values()] as [Finding, ...Finding[]][];
 }

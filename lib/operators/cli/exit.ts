@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import {
   CommandError,
   CommandTimeoutError,
@@ -35,6 +36,11 @@ export const ExitCode = {
   /** As in a shell for a command that SIGPIPE ended: whoever read our output has gone. */
   readerGone: 141,
 } as const;
+
+/** The exit code of what a signal has ended. */
+export function signalExitCode(signal: NodeJS.Signals): number {
+  return ExitCode.signalled + constants.signals[signal];
+}
 
 /** An error whose text is for the user, with the exit code it leads to. */
 export class Failure extends Error {

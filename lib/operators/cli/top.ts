@@ -1,8 +1,7 @@
-import { constants } from 'node:os';
 import { inTime } from '../doctor';
 import { type InspectionPage, Inspector, type ObjectReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode, messageOf } from './exit';
+import { ExitCode, messageOf, signalExitCode } from './exit';
 import { oneLine, print } from './output';
 import { receiveSignals } from './receiveSignals';
 import { Screen } from './Screen';
@@ -35,7 +34,7 @@ export async function top(pattern: string | undefined, options: TopOptions): Pro
   const end = new AbortController();
   const stopReceiving = receiveSignals((signal) => {
     // Ctrl-C is how one leaves it.
-    if (signal !== 'SIGINT') exitCode = ExitCode.signalled + constants.signals[signal];
+    if (signal !== 'SIGINT') exitCode = signalExitCode(signal);
     end.abort();
   });
   const screen = Screen.isPossible() ? new Screen(() => end.abort()) : undefined;

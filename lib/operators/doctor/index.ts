@@ -21,6 +21,7 @@ export type { FindingStatus } from './findings';
 // For the command line, which loads the library from its entry points only.
 export { adviceOf, RUNBOOK } from '../inspection/advice';
 export { readableTime } from '../../util/readableTime';
+export { groupBy } from '../../util/collections';
 export { inTime } from '../../util/timing';
 export { ALL_KINDS } from '../../kinds/allKinds';
 
