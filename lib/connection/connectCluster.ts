@@ -7,7 +7,7 @@ import { runOutside } from '../util/outside';
 import { chosenConnector } from './link/connectors';
 import { ClusterLink } from './cluster/ClusterLink';
 import { ClusterSubscriber } from './pubsub/ClusterSubscriber';
-import { ClusterView } from './cluster/ClusterView';
+import { type ClusterOptions, ClusterView } from './cluster/ClusterView';
 import { connectionOptions, nameOption, nodeKey, parseNodeKey, translator } from './link/connectionOptions';
 import { ConnectionMonitor, type Connections, type ConnectSettings } from './ConnectionMonitor';
 import { ConnectionSubscriber, type ListenOptions } from './pubsub/ConnectionSubscriber';
@@ -28,14 +28,11 @@ import { StandaloneLink, type StandaloneOptions } from './link/StandaloneLink';
 const SCAN_INTERVAL_MS = 5_000;
 
 /** What is known of a cluster before it is asked. */
-interface ClusterSource {
+interface ClusterSource extends Pick<ClusterOptions, 'seeds' | 'translate' | 'scanInterval'> {
   /** For errors. */
   readonly address: string;
-  readonly seeds: () => Promise<readonly NodeAddress[]>;
   /** The options of the connections to a node. */
   readonly optionsOf: (address: NodeAddress) => OwnRedisOptions;
-  readonly translate: (address: NodeAddress) => NodeAddress;
-  readonly scanInterval: number;
   /** Called with the view of it, which is to come to know it. */
   readonly known?: (view: ClusterView) => void;
 }

@@ -57,10 +57,7 @@ interface LoggedIn {
 }
 
 /** How long things may take, in ms. */
-export interface LoginLimits {
-  readonly connectTimeout: number;
-  readonly timeout: number;
-}
+export type LoginLimits = Omit<AuthenticateOptions, 'secure'>;
 
 /**
  * Logs the connections of one client in, and again before their logins expire: with passwords that change while it

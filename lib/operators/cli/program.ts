@@ -1,4 +1,4 @@
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, Option, type OutputConfiguration } from 'commander';
 import { ALL_KINDS } from '../doctor';
 import { addClientOptions } from './clientOptions';
 import { completionScript, SHELLS, type Shell } from './completion';
@@ -35,12 +35,6 @@ const RUN_KINDS = ALL_KINDS.filter(({ lockOf, reentrant = true }) => lockOf !== 
   ({ name }) => name,
 );
 
-/** Where the program's own texts, such as help, go. */
-export interface ProgramOutput {
-  writeOut(text: string): void;
-  writeErr(text: string): void;
-}
-
 /** Takes the exit code of the command that was run. */
 type Done = (exitCode: number) => void;
 
@@ -52,7 +46,7 @@ type Done = (exitCode: number) => void;
  * @param done - told the exit code of the command that was run
  * @param output - takes help, version and usage errors
  */
-export function createProgram(version: string, actions: Actions, done: Done, output?: ProgramOutput): Command {
+export function createProgram(version: string, actions: Actions, done: Done, output?: OutputConfiguration): Command {
   const program = new Command('ioredisson')
     .description('A lock for the shell: run commands while holding a lock of Redisson, and see who holds what.')
     .version(version, '-V, --version', 'print the version')

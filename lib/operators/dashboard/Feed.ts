@@ -1,6 +1,6 @@
 import pDefer from 'p-defer';
 import type { RedissonClient } from '../../api';
-import type { ForcedUnlock, ObjectReport, WatchListener, WatchOptions } from '../inspection';
+import type { ForcedUnlock, Inspector, ObjectReport, WatchListener } from '../inspection';
 import { settledWithin } from '../../util/timing';
 import { Health } from './Health';
 import { eventsBetween, eventsOfRemoval, History } from './History';
@@ -10,14 +10,7 @@ import { detailOf, type Fresh, track, type Tracked, withAnswers } from './rows';
 import type { LockDetail, LockEvent } from './wire';
 
 /** What of an Inspector is used. */
-export interface LockSource {
-  watch(listener: WatchListener, options: WatchOptions): () => void;
-  inspect(name: string): Promise<ObjectReport>;
-  releaseFrom(name: string, holders: readonly string[]): Promise<ForcedUnlock>;
-  /** Which processes the servers are; empty where that may not be asked. */
-  serverRuns(): Promise<string>;
-  close(): Promise<void>;
-}
+export type LockSource = Pick<Inspector, 'watch' | 'inspect' | 'releaseFrom' | 'serverRuns' | 'close'>;
 
 /** Between two looks, in ms. */
 export const LOOK_MS = 1_000;

@@ -1,11 +1,6 @@
 import type { RedissonClient } from '../../api';
+import type { Inspector } from '../inspection';
 import type { LossView } from './wire';
-
-/** What of the source of a feed is used. */
-interface Servers {
-  /** Which processes the servers are; empty where that may not be asked. */
-  serverRuns(): Promise<string>;
-}
 
 /** How long after Redis has come back a lock that is found gone was lost by that, in ms: two looks. */
 const SETTLE_MS = 3_000;
@@ -19,7 +14,7 @@ const MAX_NAMES = 5;
  * States: here -> away -> back, for as long as a look takes to see what is gone -> here.
  */
 export class Restarts {
-  readonly #servers: Servers;
+  readonly #servers: Pick<Inspector, 'serverRuns'>;
   readonly #redisson: RedissonClient;
   readonly #onLoss: (lost: LossView) => void;
   readonly #gone = new Set<string>();
@@ -30,7 +25,7 @@ export class Restarts {
   #stopListening: (() => void) | undefined;
 
   /** @param onLoss - told each time when more is found gone */
-  constructor(servers: Servers, redisson: RedissonClient, onLoss: (lost: LossView) => void) {
+  constructor(servers: Pick<Inspector, 'serverRuns'>, redisson: RedissonClient, onLoss: (lost: LossView) => void) {
     this.#servers = servers;
     this.#redisson = redisson;
     this.#onLoss = onLoss;
