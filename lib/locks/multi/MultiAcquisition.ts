@@ -260,7 +260,10 @@ export class MultiAcquisition {
     return 'failed';
   }
 
-  /** A server that cannot serve now refuses a single attempt at once. Where each member is asked once, the wait goes on nevertheless. */
+  /**
+   * A server that cannot serve now refuses a single attempt at once. Where each member is asked once, the wait goes on
+   * nevertheless.
+   */
   #waitsForRoom({ reply }: CommandError): boolean {
     return this.#dispensable && this.#request.waitMs > 0 && (isFull(reply) || isUnavailable(reply));
   }
