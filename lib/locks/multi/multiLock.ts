@@ -269,7 +269,8 @@ export class MultiHold implements MemberHold {
 
   async setLease(leaseMs: number): Promise<boolean> {
     const renewed = this.#holds.map((hold) => hold.setLease(leaseMs));
-    await Promise.allSettled(renewed);
+    // As for a release: a server that hangs must not keep the caller when enough of them have the new lease.
+    await settleQuorum(renewed, this.#needed).catch(() => undefined);
     return majorityOf(renewed, this.#needed);
   }
 
