@@ -72,6 +72,7 @@ import { permitSemaphoreOf } from './synchronizers/permitExpirableSemaphore';
 import { semaphoreOf } from './synchronizers/semaphore';
 import { currentThreadId, HandleThread, runAsNewThread } from './thread/threadScope';
 import { ExponentialBackOff } from './util/backOff';
+import { describe } from './util/describe';
 import { parseTicket } from './util/ticket';
 import { connectionName } from './util/connectionName';
 import { warn } from './util/warn';
@@ -215,8 +216,12 @@ export class Redisson {
    * As {@link getLock}; waiters retry after pauses.
    * @param backOff - the pauses.
    * @default exponential, 1 to 128 ms
+   * @throws TypeError unless `backOff` has a `create()`
    */
   getSpinLock(name: string, backOff: BackOff = new ExponentialBackOff()): RLock {
+    if (typeof (backOff as BackOff | null)?.create !== 'function') {
+      throw new TypeError(`getSpinLock needs a back-off with create(), got ${describe(backOff)}`);
+    }
     return this.#lock(name, { ...this.#kind(SPIN), newWait: (heir) => this.#backOffWaits.begin(backOff, heir) });
   }
 

@@ -413,11 +413,6 @@ export class Acquisition<T> implements Acquirable<T> {
     return this.waits && this.#target.mustQueue === true;
   }
 
-  /** Whether it is asked once within its time, as a member of a red lock, which then asks again. */
-  get asksOnce(): boolean {
-    return !this.waits && this.waitMs > 0;
-  }
-
   get repeatable(): boolean {
     return this.#target.repeatable !== false;
   }

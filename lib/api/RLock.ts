@@ -61,7 +61,8 @@ export interface RLock extends RObject {
    * @throws the reason of `options.signal`, when it aborts
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
    *   undone
-   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down. One attempt is refused
+   *   at once, also by a server that cannot serve for now (`NOREPLICAS`, `READONLY`, `LOADING`)
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(options?: ThreadOptions): Promise<boolean>;
@@ -78,7 +79,8 @@ export interface RLock extends RObject {
    * @throws the reason of `options.signal`, when it aborts
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
    *   undone
-   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down. One attempt is refused
+   *   at once, also by a server that cannot serve for now (`NOREPLICAS`, `READONLY`, `LOADING`)
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(waitTime: number, unit?: TimeUnit): Promise<boolean>;
@@ -97,7 +99,8 @@ export interface RLock extends RObject {
    * @throws the reason of `options.signal`, when it aborts
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
    *   undone
-   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down. One attempt is refused
+   *   at once, also by a server that cannot serve for now (`NOREPLICAS`, `READONLY`, `LOADING`)
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(waitTime: number, leaseTime: number | undefined, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;

@@ -234,8 +234,8 @@ export class Executor implements CommandExecutor {
       case 'unavailable':
         if (replyText(error).startsWith('READONLY')) this.#link.demoted?.(pending.key);
         pending.unsend();
-        // A red lock has other members, and asks again.
-        if (pending.asksOnce && isReply(error)) return pending.fail(denial(pending, this.#link, error));
+        // A red lock, of which it is one member, asks again.
+        if (pending.isOnlyAttempt && isReply(error)) return pending.fail(denial(pending, this.#link, error));
         return this.#later(pending, error);
       case 'lost':
         return this.#lost(pending, error);

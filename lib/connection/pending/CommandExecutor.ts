@@ -23,12 +23,11 @@ export interface SendRecord {
    */
   readonly cleanup?: boolean;
   /**
-   * The acquisition that it is an attempt of: asked whether it may go on when its client begins to shut down, whether it
-   * waits, and whether it learns at once that a server cannot serve it now.
+   * The acquisition that it is an attempt of: asked whether it may go on when its client begins to shut down, and whether
+   * it waits. One that does not wait learns at once that a server cannot serve it now.
    * @default it is none
    */
-  readonly acquirer?:
-    { readonly mayBegin?: (() => void) | undefined; readonly waits?: boolean; readonly asksOnce?: boolean } | undefined;
+  readonly acquirer?: { readonly mayBegin?: (() => void) | undefined; readonly waits?: boolean } | undefined;
 }
 
 /** A fresh record. */

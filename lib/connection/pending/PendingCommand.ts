@@ -97,9 +97,9 @@ export class PendingCommand implements ReplicaAck {
     return this.sendRecord?.acquirer?.waits === true;
   }
 
-  /** See {@link SendRecord.acquirer}. */
-  get asksOnce(): boolean {
-    return this.sendRecord?.acquirer?.asksOnce === true;
+  /** Whether it is the only attempt of an acquisition: that must not take longer than a round trip. */
+  get isOnlyAttempt(): boolean {
+    return this.sendRecord?.acquirer?.waits === false;
   }
 
   get sendRecord(): SendRecord | undefined {

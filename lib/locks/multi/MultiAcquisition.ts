@@ -318,7 +318,9 @@ export class MultiAcquisition {
       0,
       Math.min(ANSWER_MS, this.#request.waitMs > 0 ? this.#leftMs / 2 : ANSWER_MS, leaseMs * LEASE_PART),
     );
-    await settleQuorum(renewed, this.#needed, { latecomerMs }).catch(() => undefined);
+    const begun = settleQuorum(renewed, this.#needed, { latecomerMs }).catch(() => undefined);
+    // A single attempt has no limit of its own, and must not wait longer for a lease than for a member.
+    await (this.#request.waitMs > 0 ? begun : within(ANSWER_MS, begun));
     for (const index of kept) if (this.#taken.get(index)?.isHeld !== true) kept.delete(index);
     const lost = [...this.#taken.keys()].filter((index) => !kept.has(index));
     if (kept.size < this.#needed) return { busy: lost[0] ?? 0 };

@@ -232,6 +232,22 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
     for (const { url } of servers) await gone(connection(url), name);
   });
 
+  it('ends a single attempt soon where a needed one hangs between being taken and its lease being set', async function () {
+    this.timeout(15_000);
+    const last = mine[2]!.getLock(name) as RLock & { takeHold(...args: unknown[]): Promise<LockHold> };
+    const takeHold = last.takeHold.bind(last);
+    last.takeHold = async (...args) => {
+      const taken = await takeHold(...args);
+      servers[2]!.pause();
+      return taken;
+    };
+    const lock = mine[0]!.getMultiLock(mine[0]!.getLock(name), mine[1]!.getLock(name), last);
+    // The leases, and giving back, cost 1.5 s each.
+    expect(await within(3_000 + NO_TIME_OUT_MS, 'one attempt', lock.tryLock(0, LONG_LEASE_MS))).to.equal(false);
+    servers[2]!.resume();
+    for (const { url } of servers) await gone(connection(url), name);
+  });
+
   it('excludes, and does not livelock, with one of three hung and everybody at it', async function () {
     this.timeout(25_000);
     servers[1]!.pause();

@@ -21,6 +21,12 @@ describe('spin lock', () => {
 
   afterEach(() => redis.del(name));
 
+  it('refuses a back-off that cannot make pauses, at the call', () => {
+    for (const backOff of [NaN, '5', {}, null, { create: 1 }]) {
+      expect(() => one.getSpinLock(name, backOff as never), String(backOff)).to.throw(TypeError, /create\(\)/);
+    }
+  });
+
   it('sends no message and listens to none', async () => {
     const lock = one.getSpinLock(name);
     await lock.lock();

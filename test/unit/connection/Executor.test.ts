@@ -282,8 +282,8 @@ describe('Executor', () => {
       });
     }
 
-    it('refuses at once who asks once, as a red lock that has other members', async () => {
-      const outcome = run('never', { sendRecord: newSendRecord({ waits: false, asksOnce: true }) });
+    it('refuses the only attempt of an acquisition at once', async () => {
+      const outcome = run('never', { sendRecord: newSendRecord({ waits: false }) });
       link.last.reject(reply('NOREPLICAS not now'));
       await settle();
       expect(errorOf(outcome)).to.include({ code: 'COMMAND', reply: 'NOREPLICAS' });

@@ -28,7 +28,7 @@ describe('Watchdog: a check of the holds after a reconnect', () => {
     expect(owned.batches).to.deep.equal([{ names: ['a', 'b', 'c', 'd'], leaseMs: 0, at: 100 }]);
     expect(owned.lost.map(({ name }) => name)).to.deep.equal(['a', 'b']);
     for (const reason of owned.reasons)
-      expect(reason).to.match(/a check after the connection was lost.* found it gone/);
+      expect(reason).to.match(/a check found it gone .*its connection or master was lost/);
     expect(owned.ownership('c').deadline).to.equal(before);
     expect(owned.ownership('c').holds[0]!.renewals).to.equal(0);
   });
