@@ -118,7 +118,11 @@ export class Watchdog {
     const isHeld = ({ holds, passing }: Ownership): boolean => holds.length > 0 && passing === undefined;
     void inPortions(doubted, this.#batchSize, isHeld, async (batch) => {
       try {
-        await this.#ask(batch, 0, 'a check found it gone (its key was reported as changed, or its connection or master was lost)');
+        await this.#ask(
+          batch,
+          0,
+          'a check found it gone (its key was reported as changed, or its connection or master was lost)',
+        );
       } catch {
         // Whatever the reason: a lease still ends at its deadline.
         for (const one of batch) if (isHeld(one)) this.#doubted.add(one);
