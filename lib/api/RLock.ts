@@ -62,7 +62,7 @@ export interface RLock extends RObject {
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
    *   undone
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down. One attempt is refused
-   *   at once, also by a server that cannot serve for now (`NOREPLICAS`, `READONLY`, `LOADING`)
+   *   at once by a server without memory, or with too few replicas
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(options?: ThreadOptions): Promise<boolean>;
@@ -80,7 +80,7 @@ export interface RLock extends RObject {
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
    *   undone
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down. One attempt is refused
-   *   at once, also by a server that cannot serve for now (`NOREPLICAS`, `READONLY`, `LOADING`)
+   *   at once by a server without memory, or with too few replicas
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(waitTime: number, unit?: TimeUnit): Promise<boolean>;
@@ -100,7 +100,7 @@ export interface RLock extends RObject {
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
    *   undone
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down. One attempt is refused
-   *   at once, also by a server that cannot serve for now (`NOREPLICAS`, `READONLY`, `LOADING`)
+   *   at once by a server without memory, or with too few replicas
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
   tryLock(waitTime: number, leaseTime: number | undefined, unit?: TimeUnit, options?: LockOptions): Promise<boolean>;

@@ -7,7 +7,7 @@ import { AwaitedReplies, DeadlineQueue } from './pending/DeadlineQueue';
 import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
 import type { CommandExecutor, RunOptions } from './pending/CommandExecutor';
 import type { Link } from './link/Link';
-import { classify, isReply, replyText } from './link/replyErrors';
+import { classify, replyText } from './link/replyErrors';
 import { KnownScripts, scriptArguments, travelling } from './pending/scriptArguments';
 
 /** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
@@ -234,8 +234,9 @@ export class Executor implements CommandExecutor {
       case 'unavailable':
         if (replyText(error).startsWith('READONLY')) this.#link.demoted?.(pending.key);
         pending.unsend();
-        // A red lock, of which it is one member, asks again.
-        if (pending.isOnlyAttempt && isReply(error)) return pending.fail(denial(pending, this.#link, error));
+        // A master that has too few replicas: no other one will come. (A red lock, of which it is a member, asks again.)
+        if (pending.isOnlyAttempt && replyText(error).startsWith('NOREPLICAS'))
+          return pending.fail(denial(pending, this.#link, error));
         return this.#later(pending, error);
       case 'lost':
         return this.#lost(pending, error);

@@ -29,15 +29,16 @@ const BEFORE_WRITES = new Set([
   ...['WRONGTYPE', 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS', 'BUSY', 'LOADING', 'MASTERDOWN'],
   ...['CLUSTERDOWN', 'TRYAGAIN', 'CROSSSLOT', 'MOVED', 'ASK', 'NOSCRIPT', 'NOAUTH'],
 ]);
-/** Error codes of a server that did not run the command and will be able to, or another one in its place. */
-const UNAVAILABLE = new Set(['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS']);
-/** Whether this error code says that the server cannot serve now, but may later, or another one in its place. */
-export function isUnavailable(reply: string): boolean {
-  return UNAVAILABLE.has(reply);
-}
 /** Whether this error code says that the server has no room for what is acquired, but may have it later. */
 export function isFull(reply: string): boolean {
   return reply === 'OOM' || reply === 'MISCONF';
+}
+/**
+ * Whether this error code is that of a sound master which takes no acquisition for now: it has no room, or too few
+ * replicas. No other server will come in its place.
+ */
+export function takesNone(reply: string): boolean {
+  return isFull(reply) || reply === 'NOREPLICAS';
 }
 
 /** Redis before 7 wraps the error of a command in a script: `ERR Error running script (…): @user_script:3: -OOM …`. */

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../errors';
-import { isFull, isUnavailable } from '../../errors/connectionErrors';
+import { isFull } from '../../errors/connectionErrors';
 import { UNSENT_TEXT } from './ioredisCompat';
 
 /** What became of a command that was answered with an error, or not at all. */
@@ -21,12 +21,14 @@ export type Failure =
   /** Redis refuses it, now and later. */
   | 'refused';
 
+/** Error codes of a server that did not run the command and will be able to, or another one in its place. */
+const UNAVAILABLE = new Set(['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS']);
 const REDIRECTED = 'The cluster sends it from node to node';
 /**
  * Redis before 7 wraps what a command said to a script: `ERR Error running script (…): @user_script:3: -READONLY …`.
  */
 const IN_SCRIPT = /@user_script: ?\d+: -?([A-Z]+ .*)/;
-/** Beyond those of {@link isUnavailable}: what a server says that takes nobody more for the time being. */
+/** Beyond those of {@link UNAVAILABLE}: what a server says that takes nobody more for the time being. */
 const FULL = /^ERR max number of clients/;
 /** Redis 6.2, and later ones, to a subcommand that they do not know. */
 const NO_SUBCOMMAND = /^ERR unknown (?:PUBSUB )?subcommand/i;
@@ -79,7 +81,7 @@ export function classify(error: Error): Failure {
   if (code === 'NOSCRIPT') return 'noScript';
   if (code === 'WRONGTYPE') return 'wrongType';
   if (isFull(code)) return 'full';
-  return isUnavailable(code) ? 'unavailable' : 'refused';
+  return UNAVAILABLE.has(code) ? 'unavailable' : 'refused';
 }
 
 /** Whether the server may let us in later, as it is. @param reply - why it refused a connection */

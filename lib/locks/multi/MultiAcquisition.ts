@@ -1,6 +1,6 @@
 import type { AcquireOptions } from '../../api';
 import { CommandError, CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../../errors';
-import { isFull, isUnavailable } from '../../errors/connectionErrors';
+import { takesNone } from '../../errors/connectionErrors';
 import { NO_LEASE } from '../../util/duration';
 import { INTERRUPTED, WaitLimit, within } from '../../acquire/WaitLimit';
 import type { AcquireRequest } from '../core/LockTarget';
@@ -261,11 +261,11 @@ export class MultiAcquisition {
   }
 
   /**
-   * A server that cannot serve now refuses a single attempt at once. Where each member is asked once, the wait goes on
-   * nevertheless.
+   * A server that takes no acquisition for now refuses a single attempt at once. Where each member is asked once, the wait
+   * goes on nevertheless.
    */
   #waitsForRoom({ reply }: CommandError): boolean {
-    return this.#dispensable && this.#request.waitMs > 0 && (isFull(reply) || isUnavailable(reply));
+    return this.#dispensable && this.#request.waitMs > 0 && takesNone(reply);
   }
 
   /**

@@ -66,29 +66,23 @@ describe('a time-out says what was the case', () => {
     await (await waiting).unlock();
   });
 
-  it('one attempt is over in a round trip, also where Redis answers that it cannot serve now', async () => {
+  it('one attempt is over in a round trip, also where the master has too few replicas', async () => {
     const semaphore = redisson.getPermitExpirableSemaphore(`${name}:permits`);
     await semaphore.trySetPermits(1);
-    const attempts = async (reply: string): Promise<void> => {
-      const lock = redisson.getLock(name);
-      const group = redisson.getMultiLock(lock, redisson.getFairLock(`${name}:fair`));
-      for (const attempt of [
-        () => lock.tryLock(),
-        () => lock.tryLock(0, 5_000),
-        () => lock.tryAcquireHold(),
-        () => redisson.runOnce(name, () => undefined),
-        () => group.tryLock(),
-        () => semaphore.tryAcquire(),
-      ]) {
-        const refusal = await within(1_000, `${String(attempt)} with ${reply}`, rejection(attempt()));
-        expect(refusal, String(attempt)).to.be.instanceOf(CommandError).and.include({ reply });
-      }
-    };
     await direct.config('SET', 'min-replicas-to-write', '1');
-    await attempts('NOREPLICAS');
-    await direct.config('SET', 'min-replicas-to-write', '0');
-    await direct.replicaof('127.0.0.1', '1');
-    await attempts('READONLY');
+    const lock = redisson.getLock(name);
+    const several = redisson.getMultiLock(lock, redisson.getFairLock(`${name}:fair`));
+    for (const attempt of [
+      () => lock.tryLock(),
+      () => lock.tryLock(0, 5_000),
+      () => lock.tryAcquireHold(),
+      () => redisson.runOnce(name, () => undefined),
+      () => several.tryLock(),
+      () => semaphore.tryAcquire(),
+    ]) {
+      const refusal = await within(1_000, String(attempt), rejection(attempt()));
+      expect(refusal, String(attempt)).to.be.instanceOf(CommandError).and.include({ reply: 'NOREPLICAS' });
+    }
   });
 
   it('C11: unanswered, where Redis says nothing', async () => {

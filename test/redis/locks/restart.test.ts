@@ -108,7 +108,7 @@ describe('C12: a loss is told as soon as the connection is back', function () {
     );
     expect(deleted.signal.reason)
       .to.have.property('message')
-      .match(/a check after the connection was lost/);
+      .match(/a check found it gone/);
     await sleep(50);
     expect([kept.isHeld, leased.isHeld]).to.deep.equal([true, true]);
     for (const [i, { name }] of [kept, leased].entries()) expect(await admin.pttl(name)).to.be.lessThan(ttls[i]!);
