@@ -1,4 +1,4 @@
-import { monotonicMs, sleep } from './clock';
+import { sleep } from './clock';
 import { type DrainLog } from './drainTasks';
 import { type Plan } from './plan';
 import { defaultWatchdogMs, freshKey, type Sample, type Scenario, usualRounds, valueOf } from './scenario';
@@ -9,8 +9,6 @@ import { type WorkerGroup } from './WorkerGroup';
 const allWaiters = 100;
 /** Time for all waiters to be asleep before the lock is given free, in ms. */
 const fallAsleepMs = 300;
-/** In a warm-up it is enough that most are. */
-const warmUpFallAsleepMs = 60;
 
 /** What tells the two drain scenarios apart. */
 export interface DrainSettings {
@@ -26,7 +24,7 @@ async function drain(settings: DrainSettings, group: WorkerGroup, plan: Plan): P
   // The holder is a process of its own, the last one of the group.
   await group.call(processes, id, 'hold', { name });
   await group.callAll(id, 'queue', { name, waiters: allWaiters / processes }, processes);
-  await sleep(plan.drainsMs > 0 ? warmUpFallAsleepMs : fallAsleepMs);
+  await sleep(fallAsleepMs);
   const before = await usageOf(group, id);
   const releasedAt = (await group.call(processes, id, 'release')) as number;
   const logs = (await group.callAll(id, 'drained', { limitMs: plan.drainLimitMs }, processes)) as DrainLog[];
@@ -48,13 +46,7 @@ async function drain(settings: DrainSettings, group: WorkerGroup, plan: Plan): P
 
 /** The drain scenario over so many processes. Its reference: the raw pub/sub waiting, spread the same way. */
 export function drainScenario(settings: DrainSettings): Scenario {
-  const measure = async (group: WorkerGroup, plan: Plan): Promise<Sample> => {
-    const until = monotonicMs() + plan.drainsMs;
-    for (;;) {
-      const sample = await drain(settings, group, plan);
-      if (monotonicMs() >= until) return sample;
-    }
-  };
+  const measure = (group: WorkerGroup, plan: Plan): Promise<Sample> => drain(settings, group, plan);
   return {
     id: settings.id,
     title: settings.title,

@@ -23,8 +23,6 @@ export interface Plan {
   readonly wakeUps: number;
   /** ... or as many as fit into this, where a poller takes its time. */
   readonly wakeUpMs: number;
-  /** Drains follow each other for so long, and the last is measured; 0: a single one. */
-  readonly drainsMs: number;
   /** Herds of one round, one after the other. */
   readonly herds: number;
   /** A drain, or the rest of a hot key, that takes longer is given up. */
@@ -57,7 +55,6 @@ export const fullPlan: Plan = {
   hotKeyFloorMs: 1_000,
   wakeUps: 150,
   wakeUpMs: 4_000,
-  drainsMs: 0,
   herds: 20,
   drainLimitMs: 10_000,
   idleHoldMs: 3_000,
@@ -115,8 +112,7 @@ export function warmUpOf(plan: Plan): Plan {
     warmUpCpuMs: plan.name === 'tiny' ? 0 : 1_000,
     hotKeyMs: Math.min(plan.hotKeyMs, 1_500),
     hotKeySectionMs: Math.min(plan.hotKeySectionMs, 500),
-    // The code on these paths is compiled only when it is hot, after some thousand hand-offs. Those of a service have been.
+    // The code on this path is compiled only when it is hot, after some thousand hand-offs. That of a service has been.
     wakeUps: Infinity,
-    drainsMs: plan.wakeUpMs,
   };
 }

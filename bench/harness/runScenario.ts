@@ -55,8 +55,9 @@ export async function runScenario(
   const { reference } = scenario;
   const referenceGroup = reference && new WorkerGroup(contestantById(reference.contestant), reference.workers, options);
   try {
-    await referenceGroup?.restart();
     for (const contestant of contestants.filter((each) => scenario.accepts(each))) {
+      // As fresh as the contestant's: code that has run for those before it would be compiled further.
+      await referenceGroup?.restart();
       progress(`${scenario.id}: ${contestant.id}`);
       const group = new WorkerGroup(contestant, scenario.workers, options);
       rows.push(await rowOf(scenario, plan, group, referenceGroup));

@@ -11,6 +11,8 @@ const contenders = 0;
 const holder = 1;
 /** Time for all waiters to subscribe and fall asleep, in ms. */
 const settleMs = 1_000;
+/** What a client sends once, because it has waited for long, has been sent after this time, in ms. */
+const quietAfterMs = 5_500;
 
 /** Worker side. `wait` resolves to the heap bytes per waiter, `watch` to the commands sent within so many ms. */
 export const tasks: Record<string, Task> = {
@@ -47,6 +49,7 @@ async function measure(group: WorkerGroup, plan: Plan): Promise<Sample> {
   const name = freshKey('idleWaiters');
   await group.call(holder, 'idleWaiters', 'hold', { name });
   const bytesPerWaiter = (await group.call(contenders, 'idleWaiters', 'wait', { name })) as number;
+  await sleep(quietAfterMs - 2 * settleMs);
   const commands = (await group.call(contenders, 'idleWaiters', 'watch', { ms: plan.idleWaitersMs })) as number;
   return { bytesPerWaiter, commandsPerSecond: (commands / plan.idleWaitersMs) * 1000 };
 }
