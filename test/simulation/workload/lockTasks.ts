@@ -109,6 +109,8 @@ export async function useLock(
   const leaseMs = longest(world, wish.leaseTime);
   const ended = app.use(place.key);
   const mayGoOn = goesOn(sections, index);
+  /** What the hold is to be judged by: once it is being detached, by the lease of its ticket. */
+  let judged = wish;
   try {
     if (random.chance(40)) {
       await world.operation(app, `withLock ${what}`, place, () =>
@@ -131,13 +133,15 @@ export async function useLock(
       if (hold === null) return;
       await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs, around, sections });
       if (depth === 0 && DETACHABLE.has(kind) && random.chance(20)) {
+        judged = { ...wish, leaseTime: TICKET_MS };
+        const options = { leaseTime: TICKET_MS };
         try {
-          const ticket = await world.operation(app, `detach ${what}`, undefined, () => hold.detach({ leaseTime: 450 }));
+          const ticket = await world.operation(app, `detach ${what}`, undefined, () => hold.detach(options));
           left.push({ ticket, place, index });
           return;
         } catch (error) {
           // Where it was refused the hold is still its caller's.
-          judge(world, app, error, what, wish, mayGoOn);
+          judge(world, app, error, what, judged, mayGoOn);
         }
       }
       await world.operation(app, `unlock ${what}`, undefined, () => hold.unlock());
@@ -145,7 +149,7 @@ export async function useLock(
   } catch (error) {
     // A nested use that meets the section around it.
     if (depth > 0 && /nonReentrant/.test(kind) && error instanceof errors.IllegalMonitorStateError) return;
-    judge(world, app, error, what, wish, mayGoOn);
+    judge(world, app, error, what, judged, mayGoOn);
   } finally {
     ended();
   }
@@ -158,6 +162,8 @@ interface Left {
   readonly index: number;
 }
 
+/** The lease of a ticket, in ms: shorter than a server may be silent without a fault. */
+const TICKET_MS = 450;
 const tickets = new WeakMap<World, Left[]>();
 const DETACHABLE: ReadonlySet<string> = new Set(
   ALL_KINDS.filter((kind) => kind.move !== undefined).map(({ name }) => name),
