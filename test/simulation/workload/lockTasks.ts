@@ -359,10 +359,16 @@ export function judge(world: World, app: App, error: unknown, what: string, wish
   ) {
     return;
   }
+  // All tokens were revoked while its client was logging in, and its time was over before the next login.
+  const revokes = world.tokens?.profile.revokedEveryMs !== undefined;
+  const isShort = wish.waitTime !== undefined && wish.waitTime < LOGIN_MS;
+  if (revokes && isShort && error instanceof errors.ConnectionError && /WRONGPASS/.test(error.message)) return;
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   world.oracle.violate(`${app.process.id} ${what}: ${text}`);
 }
 
+/** A client whose login was refused has another token, and is in, after so long, in ms. */
+const LOGIN_MS = 1_000;
 /** Timers of Node fire up to a millisecond early, and clocks run at different speeds, in ms. */
 const EARLY_MS = 2;
 
