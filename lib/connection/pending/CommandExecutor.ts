@@ -24,7 +24,7 @@ export interface SendRecord {
   readonly cleanup?: boolean;
   /**
    * The acquisition that it is an attempt of: asked whether it may go on when its client begins to shut down, and whether
-   * it waits. One that does not wait learns at once that a server cannot serve it now.
+   * it waits. One that does not wait learns at once of a sound server that takes none now.
    * @default it is none
    */
   readonly acquirer?: { readonly mayBegin?: (() => void) | undefined; readonly waits?: boolean } | undefined;

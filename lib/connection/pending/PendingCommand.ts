@@ -97,7 +97,7 @@ export class PendingCommand implements ReplicaAck {
     return this.sendRecord?.acquirer?.waits === true;
   }
 
-  /** Whether it is the only attempt of an acquisition: that must not take longer than a round trip. */
+  /** Whether it is the only attempt of an acquisition: its caller does not wait until a sound server takes it. */
   get isOnlyAttempt(): boolean {
     return this.sendRecord?.acquirer?.waits === false;
   }

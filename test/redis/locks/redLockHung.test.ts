@@ -36,6 +36,18 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
     return clients[0]!.getRedLock(...clients.map((each) => each.getLock(name)));
   }
 
+  /** The three locks, where the server of the third hangs as soon as that one is taken. */
+  function thirdHangsWhenTaken(): RLock[] {
+    const third = mine[2]!.getLock(name) as RLock & { takeHold(...args: unknown[]): Promise<LockHold> };
+    const takeHold = third.takeHold.bind(third);
+    third.takeHold = async (...args) => {
+      const taken = await takeHold(...args);
+      servers[2]!.pause();
+      return taken;
+    };
+    return [mine[0]!.getLock(name), mine[1]!.getLock(name), third];
+  }
+
   it('C11: where no server answers, the time-out does not say that others hold it', async function () {
     this.timeout(15_000);
     for (const server of servers) server.pause();
@@ -215,14 +227,7 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
 
   it('is there within its limit when one hangs between being taken and its lease being set', async function () {
     this.timeout(15_000);
-    const third = mine[2]!.getLock(name) as RLock & { takeHold(...args: unknown[]): Promise<LockHold> };
-    const takeHold = third.takeHold.bind(third);
-    third.takeHold = async (...args) => {
-      const taken = await takeHold(...args);
-      servers[2]!.pause();
-      return taken;
-    };
-    const lock = mine[0]!.getRedLock(mine[0]!.getLock(name), mine[1]!.getLock(name), third);
+    const lock = mine[0]!.getRedLock(...thirdHangsWhenTaken());
     const startedAt = monotonicNow();
     expect(await lock.tryLock(2_000, LONG_LEASE_MS, undefined, 7)).to.equal(true);
     expect(monotonicNow() - startedAt).to.be.below(2_000);
@@ -234,14 +239,7 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
 
   it('ends a single attempt soon where a needed one hangs between being taken and its lease being set', async function () {
     this.timeout(15_000);
-    const last = mine[2]!.getLock(name) as RLock & { takeHold(...args: unknown[]): Promise<LockHold> };
-    const takeHold = last.takeHold.bind(last);
-    last.takeHold = async (...args) => {
-      const taken = await takeHold(...args);
-      servers[2]!.pause();
-      return taken;
-    };
-    const lock = mine[0]!.getMultiLock(mine[0]!.getLock(name), mine[1]!.getLock(name), last);
+    const lock = mine[0]!.getMultiLock(...thirdHangsWhenTaken());
     // The leases, and giving back, cost 1.5 s each.
     expect(await within(3_000 + NO_TIME_OUT_MS, 'one attempt', lock.tryLock(0, LONG_LEASE_MS))).to.equal(false);
     servers[2]!.resume();

@@ -134,9 +134,10 @@ export async function useLock(
       await inside(world, app, place, lock, hold, { depth, scoped: false, askedAt, leaseMs, around, sections });
       if (depth === 0 && DETACHABLE.has(kind) && random.chance(20)) {
         judged = { ...wish, leaseTime: TICKET_MS };
-        const options = { leaseTime: TICKET_MS };
         try {
-          const ticket = await world.operation(app, `detach ${what}`, undefined, () => hold.detach(options));
+          const ticket = await world.operation(app, `detach ${what}`, undefined, () =>
+            hold.detach({ leaseTime: TICKET_MS }),
+          );
           left.push({ ticket, place, index });
           return;
         } catch (error) {
