@@ -29,20 +29,6 @@ describeWithJava('interop: the queue of a fair lock', () => {
   const queue = (of = name): string => `redisson_lock_queue:{${of}}`;
   const timeouts = (): string => `redisson_lock_timeout:{${name}}`;
 
-  /**
-   * The keys of the lock. A claim may be left where Java was slower than 300 ms as the last head: it knows no claims, and
-   * this one expires by itself.
-   */
-  async function keysLeft(): Promise<string[]> {
-    const claims = `redisson_lock_claim:{${name}}`;
-    const keys = await stage.probe.keysOf(name);
-    if (keys.includes(claims))
-      expect(await stage.probe.redis.pttl(claims), 'the claim expires')
-        .to.be.within(-2, 10_000)
-        .and.not.equal(-1);
-    return keys.filter((key) => key !== claims);
-  }
-
   /** Rejects after 20 s with the state of the queue. */
   async function inTime<T>(what: string, own: string, promise: Promise<T>): Promise<T> {
     const ended = new AbortController();
@@ -104,7 +90,7 @@ describeWithJava('interop: the queue of a fair lock', () => {
     await holder.call(at.fair(name), 'unlock');
     await Promise.all(passing);
     expect(order).to.deep.equal(sides.map((_, index) => index));
-    expect(await keysLeft()).to.deep.equal([]);
+    expect(await stage.probe.keysLeft(name)).to.deep.equal([]);
   });
 
   it('a Java head that is slow is kept its turn, and only a claim that expires is left behind it', async () => {
@@ -121,7 +107,7 @@ describeWithJava('interop: the queue of a fair lock', () => {
     driver.process?.resume();
     await inTime('the slow one is in', name, done);
     await slow.call(at.fair(name), 'unlock');
-    expect(await keysLeft()).to.deep.equal([]);
+    expect(await stage.probe.keysLeft(name)).to.deep.equal([]);
     await driver.kill();
   });
 
@@ -164,7 +150,7 @@ describeWithJava('interop: the queue of a fair lock', () => {
     const { endedAt, startedAt } = await last.done;
     expect(endedAt - startedAt).to.be.within(WAIT - 500, 500 + WAIT + WOKEN_MS);
     await behind.call(at.fair(name), 'unlock');
-    expect(await keysLeft()).to.deep.equal([]);
+    expect(await stage.probe.keysLeft(name)).to.deep.equal([]);
   });
 
   bothWays(
