@@ -237,9 +237,7 @@ export class Redisson {
 
   /** The pair of a read and a write lock of that name (Redisson: RReadWriteLock). */
   getReadWriteLock(name: string): RReadWriteLock {
-    const read = this.#kind(READ);
-    const write = this.#kind(WRITE);
-    return readWriteLock(this.#engine(name, read, write), this.#engine(name, write, read));
+    return readWriteLock(this.#engine(name, this.#kind(READ)), this.#engine(name, this.#kind(WRITE)));
   }
 
   /**
@@ -429,8 +427,8 @@ export class Redisson {
     return new Lock(this.#engine(name, kind), new HandleThread());
   }
 
-  #engine(name: string, kind: LockKind, otherHalf?: LockKind): LockEngine {
-    const engine = new LockEngine(this.#context, kind, validateName(name, 'lock'), otherHalf);
+  #engine(name: string, kind: LockKind): LockEngine {
+    const engine = new LockEngine(this.#context, kind, validateName(name, 'lock'));
     checkSlots(kind.executor, name, kind.keysOf(engine.rawName));
     return engine;
   }

@@ -132,6 +132,8 @@ export interface AttemptRequest {
   readonly sleptMs: number;
   /** Whether a hold in Redis may be one that this client has reported as lost, or has given up. */
   readonly leftover: boolean;
+  /** For a read lock: the write lock that its thread has, under which it may read. */
+  readonly writer?: Ownership | undefined;
   /** How long the caller waits, whether it joins a queue, and what was sent before. */
   readonly acquisition: Pick<Acquisition<unknown>, 'waitMs' | 'waits' | 'repeated' | 'sendRecord'>;
 }

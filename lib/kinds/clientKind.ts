@@ -122,7 +122,7 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
         {
           lease: request.leaseMs,
           owner,
-          writer: `${owner}:write`,
+          writer: request.writer?.owner ?? '',
           count: request.count,
           repeated: asksForRepeats ? repeatFlag(request) : '0',
           wait: waitOnWire(request),

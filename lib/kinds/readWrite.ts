@@ -89,7 +89,8 @@ end
  * One attempt to acquire a read hold, or one more. A writer may read under its own write lock.
  *
  * KEYS: name, timeoutPrefix (`{name}:<owner>:rwlock_timeout`). ARGV: lease (ms), owner, writer (the owner's name as a
- * writer), count (the read holds that the owner is to have afterwards: known holds + 1).
+ * writer, if its client knows that it has the write lock, else empty: what Redis has of it may be on its way to somebody
+ * else), count (the read holds that the owner is to have afterwards: known holds + 1).
  * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
  * held by a writer, its PTTL in ms (-1: no expiry).
  */
@@ -353,7 +354,10 @@ return 0
   decode: decodeFlag,
 });
 
-/** The write half of the read/write lock. No hand-over from writer to writer: readers would never get the lock. */
+/**
+ * The write half of the read/write lock. It is handed over while no reader of this process sleeps, by a thread that does
+ * not read as well: only the writer's field moves.
+ */
 export const WRITE = {
   ...READ_WRITE,
   name: 'write',
@@ -364,6 +368,7 @@ export const WRITE = {
   message: '1',
   acquire: acquireWriteLock,
   release: releaseWriteLock,
+  handOver: handOverLock,
   move: handOverLock,
   forceRelease: forceReleaseWriteLock,
   isLocked: isWriteLocked,

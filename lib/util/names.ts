@@ -58,6 +58,9 @@ export function ownerName(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`;
 }
 
+/** A writer's name ends with this. */
+export const WRITER = ':write';
+
 /**
  * The owner of a write lock on the wire: `<clientId>:<threadId>:write`.
  *
@@ -66,7 +69,7 @@ export function ownerName(clientId: string, threadId: number): string {
  * Source: `RedissonWriteLock.getLockName`.
  */
 export function writeOwnerName(clientId: string, threadId: number): string {
-  return `${ownerName(clientId, threadId)}:write`;
+  return `${ownerName(clientId, threadId)}${WRITER}`;
 }
 
 /** How many hash slots a Redis Cluster has. */

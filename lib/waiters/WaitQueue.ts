@@ -125,10 +125,13 @@ export class WaitQueue<H extends object = object> {
     return this.#head;
   }
 
-  /** The next waiter, where it may be handed the lock: the head, while it sleeps and no wake-up is on its way. */
+  /**
+   * The next waiter, where it may be handed the lock: the head, while it sleeps and no wake-up is on its way. Not where
+   * readers sleep, or they would wait for all writers of this process.
+   */
   get heir(): H | undefined {
     const head = this.#head;
-    return head?.asleep === true && head.kept === undefined ? head.heir : undefined;
+    return head?.asleep === true && head.kept === undefined && !this.readersSleep ? head.heir : undefined;
   }
 
   /** How many wait, FIFO and shared. */

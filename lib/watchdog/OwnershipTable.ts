@@ -4,6 +4,7 @@ import { gaveBack } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
 import { Listeners } from '../util/listeners';
+import { WRITER } from '../util/names';
 import { runOutside } from '../util/outside';
 import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
 import { endsUndo, Leftovers, type Why } from '../acquire/Rollback';
@@ -91,6 +92,18 @@ export class OwnershipTable {
   /** The ownership with this `ownershipKey`, if there is one. */
   get(key: string): Ownership | undefined {
     return this.#ownerships.get(key);
+  }
+
+  /** Of a read/write lock: what its thread has of the other half. */
+  otherHalf({ kind, rawName, owner }: Ownership): Ownership | undefined {
+    if (kind !== 'read' && kind !== 'write') return undefined;
+    return this.get(ownershipKey(rawName, kind === 'read' ? owner + WRITER : owner.slice(0, -WRITER.length)));
+  }
+
+  /** Of a read lock: the write lock that its thread has. */
+  writerOf(ownership: Ownership): Ownership | undefined {
+    const other = ownership.kind === 'read' ? this.otherHalf(ownership) : undefined;
+    return other?.holds.length === 0 ? undefined : other;
   }
 
   /** Adds an ownership; there must be none with its key. The caller then adds a hold to it or calls {@link tidy}. */

@@ -1,3 +1,4 @@
+import { WRITER } from '../../lib/util/names';
 import type { FakeSubscriber } from './fakes';
 
 /** The hash of one lock. */
@@ -13,6 +14,7 @@ export type NamedArgs = Readonly<Record<string, string>>;
 /**
  * As much of Redis as the plain lock needs, in memory and on the (fake) clock of the test: what the scripts of
  * `lib/kinds/reentrant.ts` do, in words of TypeScript. That both do the same is what the tests on a real server show.
+ * Of read/write locks: who gets in and who is told, but not the leases of single readers.
  */
 export class FakeRedis {
   readonly subscribers = new Set<FakeSubscriber>();
@@ -71,7 +73,13 @@ export class FakeRedis {
     const [name = ''] = keys;
     switch (script) {
       case 'lock.acquire':
+      case 'writeLock.acquire':
         return this.#acquire(name, args);
+      case 'readLock.acquire':
+        return this.#read(name, args);
+      case 'readLock.release':
+      case 'writeLock.release':
+        return this.#releaseHalf(name, keys[1] ?? '', args);
       case 'lock.release':
         return this.#release(name, keys[1] ?? '', args);
       case 'lock.handOver':
@@ -124,6 +132,23 @@ export class FakeRedis {
     return held === Number(count) ? null : [held];
   }
 
+  #read(name: string, { owner = '', writer = '', ...args }: NamedArgs): unknown {
+    const lock = this.#get(name);
+    if (lock !== undefined && isWritten(lock) && !lock.holds.has(writer)) return this.pttl(name);
+    lock?.holds.set(owner, lock.holds.get(owner) ?? 0);
+    return this.#acquire(name, { owner, ...args });
+  }
+
+  #releaseHalf(name: string, channel: string, args: NamedArgs): unknown {
+    const { owner = '', left, message = '' } = args;
+    const lock = this.#get(name);
+    const others = [...(lock?.holds.keys() ?? [])].some((other) => other !== owner);
+    if (lock?.holds.has(owner) !== true || left !== '0' || !others) return this.#release(name, channel, args);
+    lock.holds.delete(owner);
+    // What is left are readers; or it was a reader that went.
+    return owner.endsWith(WRITER) ? 1 + this.publish(channel, message) : 0;
+  }
+
   #release(name: string, channel: string, { owner = '', left = '', remaining = '', message = '' }: NamedArgs): unknown {
     const lock = this.#get(name);
     const held = lock?.holds.get(owner);
@@ -152,4 +177,8 @@ export class FakeRedis {
     lock.until = Math.max(lock.until, performance.now() + leaseMs);
     return 1;
   }
+}
+
+function isWritten({ holds }: FakeLock): boolean {
+  return [...holds.keys()].some((owner) => owner.endsWith(WRITER));
 }

@@ -28,12 +28,9 @@ export class LockEngine {
   readonly rawName: string;
   readonly kind: LockKind;
   readonly context: LockContext;
-  readonly #otherHalf: LockKind | undefined;
   #lastOwnership: Ownership | undefined;
 
-  /** @param otherHalf - for a read/write lock: the kind of the other half, which counts as the same lock */
-  constructor(context: LockContext, kind: LockKind, name: string, otherHalf?: LockKind) {
-    this.#otherHalf = otherHalf;
+  constructor(context: LockContext, kind: LockKind, name: string) {
     this.context = context;
     this.kind = kind;
     this.name = name;
@@ -249,12 +246,9 @@ export class LockEngine {
     return [own, ...(own.overlapping ?? [])];
   }
 
-  /** The ownership of a thread for the other half of a read/write lock. */
+  /** The ownership of a thread for the other half of a read/write lock, which counts as the same lock. */
   otherHalfOf(threadId: number): Ownership | undefined {
-    const half = this.#otherHalf;
-    return half === undefined
-      ? undefined
-      : this.context.ownerships.get(ownershipKey(this.rawName, half.ownerOf(threadId)));
+    return this.context.ownerships.otherHalf(this.#identify(threadId));
   }
 
   /** Deletes the lock, whoever holds it. @returns whether it existed */

@@ -120,7 +120,14 @@ export class LockTarget implements Target<Acquired>, Heir {
     return this.#context.ownerships.leftoverMs(this.ownership) > 0;
   }
 
+  get writer(): Ownership | undefined {
+    return this.#context.ownerships.writerOf(this.ownership);
+  }
+
   before(): Promise<void> | undefined {
+    const { writer } = this;
+    // Redis lets it in under a write lock that it has under its name.
+    if (writer?.passing !== undefined) return writer.whenReleased();
     return this.ownership.releasing ? this.ownership.whenReleased() : undefined;
   }
 

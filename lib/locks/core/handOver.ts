@@ -41,16 +41,16 @@ export function releaseOrHandOver(
   deadline: number,
 ): Promise<ReleaseReply> {
   const { subscriptions, settings } = context;
-  const { passing } = request.ownership;
+  const { rawName, owner, confirmedAt, passing } = request.ownership;
   if (passing !== undefined) return (passing as Relay).release(request);
-  // A kind with a queue in Redis has its own order.
-  if (request.left > 0 || subscriptions.idle || kind.abandon !== undefined) return kind.release(request);
-  const { rawName, owner, confirmedAt } = request.ownership;
+  // A kind with a queue in Redis has its own order. Who has read under its own write lock has that still.
+  const stays = request.left > 0 || context.ownerships.writerOf(request.ownership) !== undefined;
+  if (stays || subscriptions.idle || kind.abandon !== undefined) return kind.release(request);
   const channel = kind.channelOf(rawName, owner);
   const queue = subscriptions.queue(channel, rawName);
   const turns = queue?.turns ?? subscriptions.turns(channel, rawName);
   if (turns === undefined) return kind.release(request);
-  const heir = findHeir(queue, turns, request.ownership, deadline, settings.maxHandOvers);
+  const heir = findHeir(context, queue, turns, request.ownership, deadline);
   if (heir !== undefined) {
     if (settings.localHandOver && mayPass(kind, turns, heir, deadline, confirmedAt)) {
       return new Relay(context, kind, turns, request, heir).begin(request, heir);
@@ -104,14 +104,15 @@ export function queueOf(
  * number of times in a row.
  */
 function findHeir(
+  { ownerships, settings }: LockContext,
   queue: WaitQueue<Heir> | undefined,
   turns: Turns,
-  from: Pick<Ownership, 'rawName' | 'owner'>,
+  from: Ownership,
   deadline: number,
-  maxHandOvers: number,
 ): Heir | undefined {
   const heir = queue?.heir;
-  if (queue === undefined || heir?.kind.handOver === undefined) return undefined;
+  // There may be more readers than one.
+  if (queue === undefined || heir?.kind.handOver === undefined || from.kind === 'read') return undefined;
   // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
   // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
   // may hand over to one another.
@@ -119,8 +120,10 @@ function findHeir(
   if (rawName !== from.rawName || owner === from.owner) return undefined;
   // A release of the heir's thread may be sent again, and would then release what is handed over.
   if (releasing) return undefined;
+  // A writer that reads, too, reads on.
+  if ([from, heir.ownership].some((one) => ownerships.otherHalf(one)?.unused === false)) return undefined;
   const now = performance.now();
-  if (!turns.mayHandOver(now, maxHandOvers)) return undefined;
+  if (!turns.mayHandOver(now, settings.maxHandOvers)) return undefined;
   // Waiters of other processes sleep until the latest deadline of this turn, and only an unlock would notify them of a
   // lease that ends sooner.
   if (turns.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
@@ -257,8 +260,7 @@ class Relay implements Passing {
   }
 
   #next(): Heir | undefined {
-    const { maxHandOvers } = this.#context.settings;
-    const heir = findHeir(this.#queue, this.#turns, this.#wire, this.deadline, maxHandOvers);
+    const heir = findHeir(this.#context, this.#queue, this.#turns, this.#wire, this.deadline);
     return heir !== undefined && mayPass(this.#kind, this.#turns, heir, this.deadline, this.#confirmedAt)
       ? heir
       : undefined;

@@ -260,6 +260,27 @@ function localTurns(name: string, kind: LockKindName, take: Take): Scenario {
   };
 }
 
+/** Two threads of one process, which write and then read, again and again; and one of another process, which writes. */
+function writersThatRead(name: string, localHandOver: boolean): Scenario {
+  return {
+    name,
+    localHandOver,
+    run(stage) {
+      for (const threadId of [1, 2, 3]) {
+        const task = async (app: App): Promise<void> => {
+          for (let n = 0; n < 3; n++) {
+            const inner = (hold: LockHold): Promise<void> =>
+              stage.use(app, { kind: 'read', threadId, work: 0.2 }, hold);
+            await stage.use(app, { kind: 'write', threadId, work: 0.4, by: 'acquire', ...(n === 1 && { inner }) });
+            if (threadId < 3) await stage.use(app, { kind: 'read', threadId, work: 0.2, by: 'acquire' });
+          }
+        };
+        stage.task(threadId === 3 ? 1 : 0, task, threadId / 5);
+      }
+    },
+  };
+}
+
 /** Small scenarios, at each step of which something may go wrong. Names are part of the commands that repeat a run. */
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'lock', apps: 3, run: turns('lock', 2) },
@@ -310,6 +331,7 @@ export const SCENARIOS: readonly Scenario[] = [
       ['local-acquire', 'lock', { by: 'acquire' }],
       ['local-lease-2s', 'lock', { lease: 2_000 }],
       ['local-non-reentrant', 'nonReentrant', {}],
+      ['local-write', 'write', {}],
     ] as const
   ).map(([name, kind, take]) => localTurns(name, kind, take)),
   {
@@ -352,6 +374,22 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   { ...localTurns('local-replica', 'lock', {}), replicas: 1 },
+  writersThatRead('writers-that-read', false),
+  writersThatRead('local-writers-that-read', true),
+  ...[false, true].map((localHandOver) => ({
+    // Writers of two processes, and a reader of each.
+    name: `${localHandOver ? 'local-' : ''}writers-and-readers`,
+    localHandOver,
+    run(stage: Stage): void {
+      for (let i = 0; i < 7; i++) {
+        const take: Take = { kind: i % 4 === 3 ? 'read' : 'write', work: i % 2 === 0 ? 0.3 : 2 };
+        const task = async (app: App): Promise<void> => {
+          for (let n = 0; n < 2; n++) await stage.use(app, take);
+        };
+        stage.task(i > 4 || i === 3 ? 1 : 0, task, i / 5);
+      }
+    },
+  })),
   ...(
     [
       'NOREPLICAS Not enough good replicas to write.',

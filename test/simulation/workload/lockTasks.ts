@@ -307,14 +307,14 @@ function recordOf(world: World, app: App, { server, name, kind }: LockPlace, { t
 }
 
 /**
- * Whether Redis has a lock for an owner. With `localHandOver` it may have it under another name of the same client; two of
- * them are not inside at once, which is judged elsewhere.
+ * Whether Redis has a lock for an owner. With `localHandOver` it may have it under another name of the same client, except
+ * for a reader; two of them are not inside at once, which is judged elsewhere.
  */
 export function isKnown(store: Pick<SimStore, 'hash'>, name: string, owner: string, local = false): boolean {
   const hash = store.hash(name);
-  if (!local || owner.endsWith(':write')) return hash?.has(owner) === true;
-  const client = owner.slice(0, owner.lastIndexOf(':') + 1);
-  return [...(hash?.keys() ?? [])].some((field) => field.startsWith(client));
+  const [client = '', , half = ''] = owner.split(':');
+  if (!local || (half === '' && hash?.has('mode') === true)) return hash?.has(owner) === true;
+  return [...(hash?.keys() ?? [])].some((field) => field.startsWith(`${client}:`) && field.endsWith(half));
 }
 
 /**
