@@ -1,8 +1,9 @@
 import type { ListedMutation } from './list';
 
 const TESTS = 'test/unit/locks/localHandOver.test.ts';
+const WRITERS = 'test/unit/locks/writers.test.ts';
 
-/** Ways to break `localHandOver`. */
+/** Ways to break `localHandOver`, and the hand-over of writers. */
 export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a lock is passed on whatever is left of its lease',
@@ -135,6 +136,71 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     by: { file: TESTS, grep: 'ask again send one attempt' },
     edits: [
       { file: 'locks/core/handOver.ts', search: '  afterCallers(() => afterCallers(work));', replace: '  work();' },
+    ],
+  },
+  {
+    name: 'a former writer whom Redis has on record is let in as a reader',
+    by: { file: WRITERS, grep: 'that is sent before the command runs' },
+    edits: [
+      {
+        file: 'kinds/clientKind.ts',
+        search: "request.writer?.owner ?? ''",
+        replace: '`${owner}:write`',
+      },
+    ],
+  },
+  {
+    name: 'a thread whose hand-over may still arrive is let in as a reader under its write lock',
+    by: { file: WRITERS, grep: 'does not read beside the heir' },
+    edits: [
+      {
+        file: 'kinds/clientKind.ts',
+        search: "request.writer?.owner ?? ''",
+        replace: '`${owner}:write`',
+      },
+    ],
+  },
+  {
+    name: 'a heir that reads does not wait until Redis knows its write lock',
+    by: { file: WRITERS, grep: 'the heir reads under its own lock' },
+    edits: [
+      {
+        file: 'locks/core/LockTarget.ts',
+        search: '    if (writer?.passing !== undefined) return writer.whenReleased();\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'writers pass the lock on past the readers of their process',
+    by: { file: WRITERS, grep: 'it goes first' },
+    edits: [{ file: 'waiters/WaitQueue.ts', search: ' && !this.readersSleep ?', replace: ' ?' }],
+  },
+  {
+    name: 'a writer that reads as well hands over: two are inside',
+    by: { file: WRITERS, grep: 'its unlock is the downgrade' },
+    edits: [
+      {
+        file: 'locks/core/handOver.ts',
+        search: 'ownerships.otherHalf(one)?.unused === false',
+        replace: 'ownerships.otherHalf(one) === one',
+      },
+    ],
+  },
+  {
+    name: 'a reader hands the lock to a writer',
+    by: { file: WRITERS, grep: 'there may be others' },
+    edits: [{ file: 'locks/core/handOver.ts', search: " || from.kind === 'read'", replace: '' }],
+  },
+  {
+    name: 'a writer that has read begins the count of its turn anew',
+    by: { file: WRITERS, grep: '64 times in a row' },
+    edits: [
+      {
+        file: 'locks/core/handOver.ts',
+        search: ' || context.ownerships.writerOf(request.ownership) !== undefined',
+        replace: '',
+      },
     ],
   },
 ];
