@@ -44,7 +44,7 @@ describeWithJava('interop: two JVMs and two Node processes on one hot lock', () 
     ]);
     fighters = await Promise.all(
       drivers.map(async (driver, i) => {
-        // The last one passes the plain lock on before Redis knows.
+        // The last one passes plain and write locks on before Redis knows.
         const config = { addresses: [server.url], ...(i === 3 && { localHandOver: true }) };
         return { driver, locking: await driver.peer(config), checking: await driver.peer(config) };
       }),

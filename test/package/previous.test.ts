@@ -245,7 +245,7 @@ describe(`a rolling upgrade from ${readPrevious().name}`, function () {
   }
 
   // Those that `localHandOver` is for.
-  for (const kind of EVERY_LOCK.filter(({ name }) => name === 'lock' || name === 'nonReentrant')) {
+  for (const kind of EVERY_LOCK.filter(({ name }) => /^(lock|nonReentrant|write)$/.test(name))) {
     it(`${kind.name}: nobody is inside with somebody whose process passes it on before Redis knows`, async () => {
       const options = { url: server.url, lockWatchdogTimeout: LEASE_MS };
       const old = trackClient(previous.library.Redisson.create(options));

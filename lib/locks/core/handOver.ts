@@ -120,8 +120,9 @@ function findHeir(
   if (rawName !== from.rawName || owner === from.owner) return undefined;
   // A release of the heir's thread may be sent again, and would then release what is handed over.
   if (releasing) return undefined;
-  // A writer that reads, too, reads on.
-  if ([from, heir.ownership].some((one) => ownerships.otherHalf(one)?.unused === false)) return undefined;
+  // A writer that reads, too, reads on. An heir whose read is under way would wait for itself.
+  const reads = (one: Ownership): boolean => ownerships.otherHalf(one)?.unused === false;
+  if (reads(from) || reads(heir.ownership)) return undefined;
   const now = performance.now();
   if (!turns.mayHandOver(now, settings.maxHandOvers)) return undefined;
   // Waiters of other processes sleep until the latest deadline of this turn, and only an unlock would notify them of a

@@ -182,8 +182,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/handOver.ts',
-        search: 'ownerships.otherHalf(one)?.unused === false',
-        replace: 'ownerships.otherHalf(one) === one',
+        search: 'if (reads(from) ||',
+        replace: 'if (',
       },
     ],
   },
