@@ -111,8 +111,10 @@ function findHeir(
   deadline: number,
 ): Heir | undefined {
   const heir = queue?.heir;
-  // There may be more readers than one.
-  if (queue === undefined || heir?.kind.handOver === undefined || from.kind === 'read') return undefined;
+  if (queue === undefined || heir?.kind.handOver === undefined) return undefined;
+  // There may be more readers than one. Between two writers there is a chance for readers of other processes, unless
+  // they are to wait for the whole turn.
+  if (from.kind === 'read' || (from.kind === 'write' && !settings.localHandOver)) return undefined;
   // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
   // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
   // may hand over to one another.

@@ -190,7 +190,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a reader hands the lock to a writer',
     by: { file: WRITERS, grep: 'there may be others' },
-    edits: [{ file: 'locks/core/handOver.ts', search: " || from.kind === 'read'", replace: '' }],
+    edits: [{ file: 'locks/core/handOver.ts', search: "from.kind === 'read' || ", replace: '' }],
   },
   {
     name: 'a writer that has read begins the count of its turn anew',

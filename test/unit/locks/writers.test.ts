@@ -6,9 +6,11 @@ import { clientKind } from '../../../lib/kinds/clientKind';
 import { READ, WRITE } from '../../../lib/kinds/readWrite';
 import type { Lock } from '../../../lib/locks/Lock';
 import { fakeClock, turn } from '../../support';
-import { FakeClient, type FakeSettings, NAME, Outcome } from '../../support/fakeClient';
+import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
 const HAND_OVER = 'lock.handOver';
+/** With so short a lease the next one is told when Redis knows it. */
+const SHORT_MS = 450;
 const WRITE_CHANNEL = `redisson_rwlock:{${NAME}}`;
 
 describe('writers hand over within a process', () => {
@@ -16,14 +18,16 @@ describe('writers hand over within a process', () => {
   let client: FakeClient;
   let read: () => Lock;
   let write: () => Lock;
+  let leaseMs: number;
 
   beforeEach(() => {
     clock = fakeClock();
     newClient();
+    leaseMs = SHORT_MS;
   });
 
-  function newClient(settings: FakeSettings = {}): void {
-    client = new FakeClient(undefined, settings);
+  function newClient(localHandOver = true): void {
+    client = new FakeClient(undefined, { localHandOver });
     const kinds = [READ, WRITE].map((kind) => clientKind(kind, client.context));
     read = () => client.lock(NAME, kinds[0]);
     write = () => client.lock(NAME, kinds[1]);
@@ -33,7 +37,7 @@ describe('writers hand over within a process', () => {
   async function writers(count: number): Promise<Outcome<void>[]> {
     const locks: Outcome<void>[] = [];
     for (let threadId = 1; threadId <= count; threadId++) {
-      locks.push(new Outcome(write().lock(-1, undefined, threadId)));
+      locks.push(new Outcome(write().lock(leaseMs, undefined, threadId)));
       await turn();
     }
     return locks;
@@ -73,6 +77,17 @@ describe('writers hand over within a process', () => {
     await expectNothingLeft();
   });
 
+  it('not without `localHandOver`: readers of other processes come between any two', async () => {
+    newClient(false);
+    const locks = await writers(2);
+    await unlock(write(), 1);
+    expect([states(locks), owners()]).to.deep.equal(['ss', ['2w']]);
+    expect(client.executor.count(HAND_OVER)).to.equal(0);
+    expect(client.redis.published).to.deep.equal([`${WRITE_CHANNEL} 1`]);
+    await unlock(write(), 2);
+    await expectNothingLeft();
+  });
+
   it('not past a reader of this process that sleeps: it goes first', async () => {
     const locks = await writers(2);
     const reader = new Outcome(read().lock(-1, undefined, 9));
@@ -89,8 +104,9 @@ describe('writers hand over within a process', () => {
   });
 
   it('endless writers let a reader of their process in', async () => {
-    for (const localHandOver of [false, true]) {
-      newClient({ localHandOver });
+    for (const short of [-1, SHORT_MS]) {
+      newClient();
+      leaseMs = short;
       let writes = 0;
       let before = Infinity;
       const reading = async (): Promise<void> => {
@@ -101,7 +117,7 @@ describe('writers hand over within a process', () => {
       };
       const loop = async (threadId: number): Promise<void> => {
         for (let i = 0; i < 50; i++) {
-          await write().lock(-1, undefined, threadId);
+          await write().lock(leaseMs, undefined, threadId);
           if (++writes === 10) void reading();
           await Promise.resolve();
           await write().unlock(threadId);
@@ -110,7 +126,7 @@ describe('writers hand over within a process', () => {
       const loops = new Outcome(Promise.all([1, 2, 3].map(loop)));
       for (let i = 0; i < 300 && loops.state === 'pending'; i++) await clock.tickAsync(1);
       expect([loops.state, writes]).to.deep.equal(['resolved', 150]);
-      expect(before, String(localHandOver)).to.be.lessThan(20);
+      expect(before, String(short)).to.be.lessThan(20);
       await expectNothingLeft();
     }
   });
@@ -206,7 +222,7 @@ describe('writers hand over within a process', () => {
   }
 
   describe('before Redis knows', () => {
-    beforeEach(() => newClient({ localHandOver: true }));
+    beforeEach(() => (leaseMs = -1));
 
     it('one command covers all who had it meanwhile', async () => {
       const locks = await writers(4);
