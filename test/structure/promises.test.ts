@@ -35,7 +35,7 @@ const NOT_PROMISED: Readonly<Record<string, readonly string[]>> = {
     'It makes no lock safer',
     '`unlock()` resolves when',
     'The process counts on the lease',
-    'It is for plain and non-reentrant',
+    'It is for plain, non-reentrant',
     'Turns are the same',
     'After a loss from outside',
     'Node options that preload',

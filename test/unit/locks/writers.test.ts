@@ -221,6 +221,19 @@ describe('writers hand over within a process', () => {
     });
   }
 
+  it('a thread that has lost its write lock reads when Redis has that no longer', async () => {
+    await writers(1);
+    client.ownerships.loseAll(NAME, 'as a test');
+    const reader = new Outcome(read().lock(-1, undefined, 1));
+    await turn();
+    expect([reader.state, owners()]).to.deep.equal(['pending', ['1w']]);
+    await unlock(write(), 1);
+    await clock.tickAsync(10);
+    expect([reader.state, owners()]).to.deep.equal(['resolved', ['1']]);
+    await unlock(read(), 1);
+    await expectNothingLeft();
+  });
+
   describe('before Redis knows', () => {
     beforeEach(() => (leaseMs = -1));
 
