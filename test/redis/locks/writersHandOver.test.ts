@@ -114,7 +114,7 @@ describe('a write lock that is handed over', () => {
   }
 
   it('a read that nobody believes in moves with nobody: it lets no writer in, harms none, and its undo frees the lock', async () => {
-    const client = newClient();
+    const client = newClient(settings);
     const other = newClient();
     const lock = client.getReadWriteLock(name);
     const reader = `${client.getId()}:1`;
