@@ -85,8 +85,10 @@ export class LockHold implements MemberHold {
     this.#engine.context.ownerships.letExpire(ownership, this.#hold);
     this.#released = Promise.resolve();
     if (leaseMs === undefined) return;
-    const held = await this.#engine.setLease(this.threadId, this.#hold, leaseMs);
-    if (held || performance.now() >= heldUntil) return;
+    let gone = false;
+    const held = await this.#engine.setLease(this.threadId, this.#hold, leaseMs, () => (gone = true));
+    // Unless Redis says that it was gone, it may have ended before the answer came, as it should.
+    if (held || performance.now() >= (gone ? heldUntil : Math.min(heldUntil, this.#hold.leaseEnd))) return;
     throw new LockLostError(this.name, this.threadId, 'it was gone when its last lease was set (expired or deleted)');
   }
 

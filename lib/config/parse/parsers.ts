@@ -78,10 +78,11 @@ export function toggle<const K extends string, T>(
     form: 'boolean',
     parse(value, key, hidden) {
       if (typeof value === 'boolean') return value && on(usual);
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      // No list, Date, Map or boxed boolean, which have no such setting.
+      if (Object.prototype.toString.call(value) !== '[object Object]') {
         throw new ConfigError(`${key} must be true, false or { ${name}: ${example} }, got ${say(value, hidden)}`);
       }
-      const other = Object.keys(value).find((one) => one !== name);
+      const other = Object.keys(value as object).find((one) => one !== name);
       if (other !== undefined) {
         throw new ConfigError(`Unknown setting '${key}.${other}'; did you mean '${key}.${nearest(other, [name])}'?`);
       }

@@ -131,11 +131,12 @@ export class LockEngine {
   /**
    * Sets another lease for a hold, counted from now, with or without one before.
    * @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews it from now on
+   * @param gone - called if Redis answers that the lock was gone
    * @returns whether it is still held
    * @throws errors of the connection; if the command may have run, the lease is in doubt, and the shorter of the old and
    *   the new one counts
    */
-  async setLease(threadId: number, hold: Hold, leaseMs: number): Promise<boolean> {
+  async setLease(threadId: number, hold: Hold, leaseMs: number, gone?: () => void): Promise<boolean> {
     const { kind, context } = this;
     const { ownerships } = context;
     let ownership = this.ownershipOf(threadId);
@@ -165,6 +166,7 @@ export class LockEngine {
       },
       answered: (reply) => {
         if (reply.kind === 'notHeld') {
+          gone?.();
           const why = 'it was gone when its lease was set (expired or deleted)';
           return ownerships.lose([{ ownership: own, why, gone: reply.gone }]);
         }

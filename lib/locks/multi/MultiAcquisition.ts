@@ -7,7 +7,7 @@ import type { AcquireRequest } from '../core/LockTarget';
 import type { CallingThread } from '../../thread/threadScope';
 import type { AcquireFailure } from '../../acquire/acquireWithin';
 import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
-import { isBack, isHung, settleQuorum, suspect } from './quorum';
+import { isBack, isHung, latecomerMs, settleQuorum, suspect } from './quorum';
 
 /**
  * An acquisition that holds members in the agreed order waits this long for the next one, in ms per member of the lock,
@@ -24,8 +24,6 @@ const UNORDERED_WAIT_MS = 100;
 const ANSWER_MS = 1_500;
 /** How long a server that hung may take to reply again if its vote would decide, in ms. */
 const BACK_MS = 200;
-/** Once a majority has its lease, the acquisition waits for the others for at most this part of the lease. */
-const LEASE_PART = 0.1;
 /**
  * How long before its deadline an acquisition gives back what it has, in ms: so that nothing is left when it ends. Of less
  * than three times that it keeps a third.
@@ -43,6 +41,8 @@ export interface MultiRequest
   readonly call: CallingThread;
   /** In ms; `Infinity` = no limit; 0 or less: a single attempt. */
   readonly waitMs: number;
+  /** Whether it is a single attempt, for `waitMs` at most: it is the member of another one. */
+  readonly once?: boolean;
 }
 
 /** Why a multi-lock was not acquired. */
@@ -75,6 +75,8 @@ export class MultiAcquisition {
   readonly #deadline: number;
   readonly #options: AcquireOptions;
   readonly #limit: WaitLimit;
+  /** Whether it is a single attempt. */
+  readonly #once: boolean;
   /** The members it has: index -> hold. */
   readonly #taken = new Map<number, MemberHold>();
   #errors: unknown[] = [];
@@ -102,6 +104,7 @@ export class MultiAcquisition {
     this.#request = request;
     this.#longestMs = longestMs;
     this.#deadline = performance.now() + request.waitMs;
+    this.#once = request.once === true || request.waitMs <= 0;
     // A limit of renewals does not apply if an explicit lease replaces the renewals later.
     const maxRenewTimes = request.leaseMs === NO_LEASE ? request.maxRenewTimes : 0;
     this.#options = { signal: request.signal, maxRenewTimes, watchdogThread: request.watchdogThread };
@@ -121,7 +124,7 @@ export class MultiAcquisition {
         const missing = await this.#attemptOnce(first);
         if (missing === undefined) return [...this.#taken.values()];
         first = missing.busy;
-        if (this.#request.waitMs <= 0 || performance.now() >= this.#deadline) {
+        if (this.#once || performance.now() >= this.#deadline) {
           return {
             member: first === undefined ? undefined : this.#members[first],
             failure: this.#isHeld ? undefined : this.#failure,
@@ -147,6 +150,7 @@ export class MultiAcquisition {
       const short = this.#dispensable ? await this.#takeMajority(first) : await this.#takeAll(first ?? 0);
       const begun = short ?? (await this.#limit.orInterrupted(this.#beginLease()));
       if (this.#limit.aborted) throw this.#limit.reason;
+      if (begun === INTERRUPTED) this.#leaseUnanswered();
       // The time was over before all had their lease; any member can count as the missing one.
       const missing = begun === INTERRUPTED ? { busy: first ?? 0 } : begun;
       if (missing === undefined) return undefined;
@@ -155,13 +159,14 @@ export class MultiAcquisition {
       const spare = this.#members.length - this.#needed;
       if (this.#errors.length > spare) {
         // Each had only a part of the time, and may be within reach before all of it is over.
-        if (this.#finals <= spare && this.#leftMs > 0 && this.#request.waitMs !== Infinity) await this.#pause();
+        if (this.#finals <= spare && this.#leftMs > 0 && this.#request.waitMs !== Infinity && !this.#once)
+          await this.#pause();
         else throw this.#errors[0];
         if (this.#leftMs <= 0) throw this.#errors[0];
         return { busy: undefined };
       }
       this.#endIfRefused(spare);
-      if (missing.busy === undefined && this.#request.waitMs > 0) await this.#pause();
+      if (missing.busy === undefined && !this.#once) await this.#pause();
       return missing;
     } catch (error) {
       await this.#giveBack();
@@ -178,7 +183,7 @@ export class MultiAcquisition {
     const order = [first, ...this.#members.keys()].filter((index, i) => i === 0 || index !== first);
     for (const index of order) {
       const waitMs = this.#request.waitMs <= 0 ? 0 : this.#orderedWaitMs(index);
-      if ((await this.#take(index, waitMs, waitMs > 0)) !== 'taken') return { busy: index };
+      if ((await this.#take(index, waitMs, !this.#once)) !== 'taken') return { busy: index };
     }
     return undefined;
   }
@@ -202,7 +207,7 @@ export class MultiAcquisition {
     for (const index of busy) {
       // Other acquisitions may hold the rest and wait for our members: the first one that gives up lets the others
       // through.
-      if (this.#request.waitMs <= 0 || this.#taken.size === 0 || this.#taken.size >= this.#needed) break;
+      if (this.#once || this.#taken.size === 0 || this.#taken.size >= this.#needed) break;
       await this.#take(index, Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs), true);
     }
     if (this.#taken.size >= this.#needed) return undefined;
@@ -265,7 +270,7 @@ export class MultiAcquisition {
    * goes on nevertheless.
    */
   #waitsForRoom({ reply }: CommandError): boolean {
-    return this.#dispensable && this.#request.waitMs > 0 && takesNone(reply);
+    return this.#dispensable && !this.#once && takesNone(reply);
   }
 
   /**
@@ -314,16 +319,17 @@ export class MultiAcquisition {
       if (!there) throw new Error('lost');
       kept.add(index);
     });
-    const latecomerMs = Math.max(
-      0,
-      Math.min(ANSWER_MS, this.#request.waitMs > 0 ? this.#leftMs / 2 : ANSWER_MS, leaseMs * LEASE_PART),
-    );
-    const begun = settleQuorum(renewed, this.#needed, { latecomerMs }).catch(() => undefined);
+    const shareMs = this.#request.waitMs > 0 ? Math.max(0, this.#leftMs / 2) : ANSWER_MS;
+    const latest = { latecomerMs: Math.min(shareMs, latecomerMs(leaseMs)) };
+    const begun = settleQuorum(renewed, this.#needed, latest).catch(() => undefined);
     // A single attempt has no limit of its own, and must not wait longer for a lease than for a member.
     await (this.#request.waitMs > 0 ? begun : within(ANSWER_MS, begun));
     for (const index of kept) if (this.#taken.get(index)?.isHeld !== true) kept.delete(index);
     const lost = [...this.#taken.keys()].filter((index) => !kept.has(index));
-    if (kept.size < this.#needed) return { busy: lost[0] ?? 0 };
+    if (kept.size < this.#needed) {
+      if (answered.size < this.#taken.size) this.#leaseUnanswered();
+      return { busy: lost[0] ?? 0 };
+    }
     for (const index of lost) {
       if (!answered.has(index)) suspect(this.#members[index]!);
       const hold = this.#taken.get(index)!;
@@ -331,6 +337,12 @@ export class MultiAcquisition {
       hold.unlock().catch(() => undefined);
     }
     return undefined;
+  }
+
+  /** Nobody else had the members: the answers to their lease did not come in time. */
+  #leaseUnanswered(): void {
+    this.#isHeld = false;
+    this.#failure = new CommandTimeoutError('set the lease of the locks of a multi-lock', this.#request.waitMs, true);
   }
 
   async #keep(hold: MemberHold, leaseMs: number): Promise<boolean> {

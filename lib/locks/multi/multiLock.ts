@@ -7,7 +7,7 @@ import { describe } from '../../util/describe';
 import { leaseMillis, holdLease } from '../../util/duration';
 import type { TimeUnit } from '../../util/TimeUnit';
 import { readCaller, readTryLock } from '../core/LockEngine';
-import { ALL, isHung, majorityOf, type Quorum, settleQuorum } from './quorum';
+import { ALL, isHung, latecomerMs, majorityOf, type Quorum, settleQuorum } from './quorum';
 import { MultiAcquisition, type MultiRequest, type MultiFailure } from './MultiAcquisition';
 import {
   acquireHold,
@@ -162,7 +162,8 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum, longestMs: 
         call,
         thread: call.thread,
         leaseMs: leaseMillis(options?.leaseTime, options?.unit),
-        waitMs: inner?.queues === false ? 0 : waitMs,
+        waitMs,
+        once: inner?.queues === false,
         signal,
         watchdogMs: inner?.watchdogMs,
         maxRenewTimes: options?.maxRenewTimes,
@@ -270,7 +271,7 @@ export class MultiHold implements MemberHold {
   async setLease(leaseMs: number): Promise<boolean> {
     const renewed = this.#holds.map((hold) => hold.setLease(leaseMs));
     // As for a release: a server that hangs must not keep the caller when enough of them have the new lease.
-    await settleQuorum(renewed, this.#needed).catch(() => undefined);
+    await settleQuorum(renewed, this.#needed, { latecomerMs: latecomerMs(leaseMs) }).catch(() => undefined);
     return majorityOf(renewed, this.#needed);
   }
 

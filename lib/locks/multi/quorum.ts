@@ -1,4 +1,5 @@
 import { CommandTimeoutError, ConnectionError, IllegalMonitorStateError, LockLostError } from '../../errors';
+import { NO_LEASE } from '../../util/duration';
 import { runOutside } from '../../util/outside';
 import { within } from '../../acquire/WaitLimit';
 import type { MemberLock } from '../core/MemberLock';
@@ -25,6 +26,13 @@ export const MAJORITY: Quorum = {
 
 /** How long to wait for the remaining operations once the outcome is certain, in ms. */
 const LATECOMER_MS = 1_500;
+/** Once enough members have a lease, the others are waited for for at most this part of it. */
+const LEASE_PART = 0.1;
+
+/** How long to wait for the remaining members once enough of them have a lease, in ms: no caller may lose it meanwhile. */
+export function latecomerMs(leaseMs: number): number {
+  return leaseMs === NO_LEASE ? LATECOMER_MS : Math.min(LATECOMER_MS, leaseMs * LEASE_PART);
+}
 
 /** How to wait for a quorum. */
 export interface QuorumWait {

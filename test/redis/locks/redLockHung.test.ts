@@ -225,6 +225,52 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
     await hold.unlock();
   });
 
+  it('extend() to a short lease does not lose the lock while it waits for the one that hangs', async () => {
+    const hold = await red().acquire({ leaseTime: 5_000 });
+    servers[0]!.pause();
+    await hold.extend(1_200);
+    expect(hold.isHeld).to.equal(true);
+    await hold.extend(LONG_LEASE_MS);
+    servers[0]!.resume();
+    await hold.unlock();
+  });
+
+  it('tryLock ends in time, too, where one of the three is a multi-lock over a server that hangs', async function () {
+    this.timeout(15_000);
+    const [first, second, third] = mine as [Redisson, Redisson, Redisson];
+    const of = (which: Redisson, other: string): RLock =>
+      which.getMultiLock(which.getLock(`${name}:${other}`), second.getLock(`${name}:${other}:too`));
+    const one = first.getRedLock(of(first, 'a'), second.getLock(name), third.getLock(name));
+    const two = first.getRedLock(of(first, 'a'), of(first, 'b'), third.getLock(name));
+    servers[0]!.pause();
+    for (const waitTime of [600, 0]) {
+      const inTime = waitTime > 0 ? waitTime : 1_500;
+      expect(
+        await within(inTime + NO_TIME_OUT_MS / 2, 'by two of three', one.tryLock(waitTime, LONG_LEASE_MS)),
+      ).to.equal(true);
+      await one.unlock();
+      const attempt = within(
+        2 * inTime + NO_TIME_OUT_MS / 2,
+        'one of three is not enough',
+        two.tryLock(waitTime, LONG_LEASE_MS),
+      );
+      expect(await attempt).to.equal(false);
+    }
+    servers[0]!.resume();
+    for (const { url } of servers.slice(1)) await gone(connection(url), name);
+  });
+
+  for (const waitTime of [700, 0]) {
+    it(`C11: a time-out before the lease is set does not say that others hold it (waitTime ${waitTime})`, async function () {
+      this.timeout(10_000);
+      const lock = mine[0]!.getMultiLock(...thirdHangsWhenTaken());
+      const error = (await rejection(lock.acquire({ waitTime, leaseTime: LONG_LEASE_MS }))) as LockTimeoutError;
+      servers[2]!.resume();
+      expect([error.reason, error.cause instanceof CommandTimeoutError]).to.deep.equal(['unanswered', true]);
+      for (const { url } of servers) await gone(connection(url), name);
+    });
+  }
+
   it('is there within its limit when one hangs between being taken and its lease being set', async function () {
     this.timeout(15_000);
     const lock = mine[0]!.getRedLock(...thirdHangsWhenTaken());

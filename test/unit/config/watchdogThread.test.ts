@@ -19,7 +19,18 @@ describe('watchdogThread', () => {
   });
 
   it('is refused otherwise, by the name of the setting', () => {
-    for (const wrong of ['yes', 1, [], { maxStall: 0 }, { maxStall: 1.5 }, { maxStal: 1 }]) {
+    for (const wrong of [
+      'yes',
+      1,
+      [],
+      new Date(),
+      new Map(),
+      new Boolean(false),
+      new Error('no'),
+      { maxStall: 0 },
+      { maxStall: 1.5 },
+      { maxStal: 1 },
+    ]) {
       expectConfigError(() => resolve({ watchdogThread: wrong as never }), /watchdogThread/);
     }
   });
