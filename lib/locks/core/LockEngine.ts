@@ -10,10 +10,10 @@ import type { TimeUnit } from '../../util/TimeUnit';
 import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
 import { checkSignal } from '../../acquire/WaitLimit';
-import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
+import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey, placeOf } from '../../watchdog/Ownership';
 import type { LockKind } from '../../kinds/Kind';
 import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
-import { queueOf, releaseOrHandOver } from './handOver';
+import { releaseOrHandOver } from './handOver';
 import type { LockContext } from './LockContext';
 
 /** The result of an acquire request. */
@@ -116,7 +116,7 @@ export class LockEngine {
           if (reply.unheard === true) context.warnUnheard(name);
           // Not for a kind with a queue in Redis, which has its own order.
           if (reply.receivers > 0 && kind.abandon === undefined) {
-            subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
+            subscriptions.released(kind.channelOf(rawName, owner), identity.place, reply.receivers);
           }
         }
         // If it was sent twice in time, "not held" means that the first send released it.
@@ -233,7 +233,8 @@ export class LockEngine {
 
   /** The lock may be free, and no message says so: the waiters of this process attempt. */
   #wakeOwn(own: Ownership): void {
-    queueOf(this.context, this.kind, own)?.wakeAll();
+    const { subscriptions } = this.context;
+    subscriptions.wakeOn(this.kind.channelOf(own.rawName, own.owner), (rawName) => rawName === own.rawName);
   }
 
   /** The ownership of a thread, if this client knows of one. */
@@ -341,7 +342,7 @@ export class LockEngine {
     const owner = kind.ownerOf(threadId);
     const { values, renewal } = kind;
     // A group lock and another lock of the same name are unrelated, so their keys must differ.
-    const key = ownershipKey(values === undefined ? rawName : `${rawName}\u0000${values.key}`, owner);
+    const key = ownershipKey(placeOf(rawName, values), owner);
     this.#lastOwnership = new Ownership({ key, name, rawName, kind: kind.name, threadId, owner, values, renewal });
     return this.#lastOwnership;
   }

@@ -9,7 +9,7 @@ import { NOTICE_MS } from '../../scripts/shortenLease';
 import { afterCallers } from '../../util/timing';
 import type { Turns } from '../../waiters/Turns';
 import type { WaitQueue } from '../../waiters/WaitQueue';
-import { confirmedUntil, type Ownership, type Passing } from '../../watchdog/Ownership';
+import { confirmedUntil, type GroupValues, type Ownership, type Passing } from '../../watchdog/Ownership';
 import type { LockContext } from './LockContext';
 import { acquiredBy, undo } from './LockTarget';
 
@@ -25,6 +25,8 @@ const MAX_ROUND_TRIP_MS = 100;
 /** First pause before a command that has failed for good is sent again, in ms; it doubles. */
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 1_000;
+/** At most so many pairs of values are compared. */
+const MAX_COMPARED = 100;
 /** What is passed on is one hold: its release leaves none. */
 const FREE = { left: 0, remainingMs: 0 };
 
@@ -45,10 +47,10 @@ export function releaseOrHandOver(
   if (passing !== undefined) return (passing as Relay).release(request);
   // A kind with a queue in Redis has its own order.
   if (request.left > 0 || subscriptions.idle || kind.abandon !== undefined) return kind.release(request);
-  const { rawName, owner, confirmedAt } = request.ownership;
+  const { rawName, place, owner, confirmedAt } = request.ownership;
   const channel = kind.channelOf(rawName, owner);
-  const queue = subscriptions.queue(channel, rawName);
-  const turns = queue?.turns ?? subscriptions.turns(channel, rawName);
+  const queue = subscriptions.queue(channel, place);
+  const turns = queue?.turns ?? subscriptions.turns(channel, place);
   if (turns === undefined) return kind.release(request);
   const heir = findHeir(queue, turns, request.ownership, deadline, settings.maxHandOvers);
   if (heir !== undefined) {
@@ -62,6 +64,11 @@ export function releaseOrHandOver(
     return released.then(
       (reply) => {
         turns.answered(sentAt);
+        // The first send may have handed them over before some were lost.
+        if (mayBePartial(reply) && request.sendRecord.sends > 1) {
+          const { ownership, leaseMs } = heir;
+          undo({ ownership, kind, sent: request.sendRecord, leaseMs }, 'released', context);
+        }
         return reply;
       },
       (error: unknown) => handOverFailed(error, kind, turns, request),
@@ -91,12 +98,12 @@ function handOverFailed(
 const HAND_OVER_ALONE = new Set(['OOM', 'WRONGTYPE']);
 
 /** The waiters of this process for a lock. */
-export function queueOf(
+function queueOf(
   { subscriptions }: LockContext,
   kind: LockKind,
-  { rawName, owner }: Pick<Ownership, 'rawName' | 'owner'>,
+  { rawName, place, owner }: Pick<Ownership, 'rawName' | 'place' | 'owner'>,
 ): WaitQueue<Heir> | undefined {
-  return subscriptions.queue(kind.channelOf(rawName, owner), rawName);
+  return subscriptions.queue(kind.channelOf(rawName, owner), place);
 }
 
 /**
@@ -106,7 +113,7 @@ export function queueOf(
 function findHeir(
   queue: WaitQueue<Heir> | undefined,
   turns: Turns,
-  from: Pick<Ownership, 'rawName' | 'owner'>,
+  from: Pick<Ownership, 'place' | 'owner' | 'overlaps'>,
   deadline: number,
   maxHandOvers: number,
 ): Heir | undefined {
@@ -115,8 +122,10 @@ function findHeir(
   // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
   // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
   // may hand over to one another.
-  const { rawName, owner, releasing } = heir.ownership;
-  if (rawName !== from.rawName || owner === from.owner) return undefined;
+  const { place, owner, releasing, overlaps } = heir.ownership;
+  if (place !== from.place || owner === from.owner) return undefined;
+  // Redis has one count of a value for all sets of a thread.
+  if (overlaps || from.overlaps || passesOthers(queue)) return undefined;
   // A release of the heir's thread may be sent again, and would then release what is handed over.
   if (releasing) return undefined;
   const now = performance.now();
@@ -125,6 +134,32 @@ function findHeir(
   // lease that ends sooner.
   if (turns.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
   return heir;
+}
+
+/**
+ * Whether a hand-over would pass somebody of this process who waits for longer, for some of the values and others: such
+ * a one needs them all to be free at a time.
+ */
+function passesOthers({ subscription, rawName, head }: WaitQueue<Heir>): boolean {
+  const values = head?.heir?.ownership.values;
+  if (values === undefined) return false;
+  for (const { rawName: otherName, first } of subscription.queues.values()) {
+    if (otherName !== rawName || first === undefined || first.joinedAt >= head!.joinedAt) continue;
+    if (mayShare(values, first.heir?.ownership.values)) return true;
+  }
+  return false;
+}
+
+/** Whether it is the reply of a group lock that says which values were gone: others may be there. */
+function mayBePartial(reply: ReleaseReply): boolean {
+  return reply.kind === 'notHeld' && reply.gone !== undefined;
+}
+
+/** Whether two sets share a value; large ones count as if they did, since each unlock asks. */
+function mayShare({ fields }: GroupValues, others: GroupValues | undefined): boolean {
+  if (others === undefined) return false;
+  if (fields.length * others.fields.length > MAX_COMPARED) return true;
+  return fields.some((field) => others.fields.includes(field));
 }
 
 /** Whether a lock may be passed on to the next waiter before Redis knows. Times are monotonic. */
@@ -280,14 +315,16 @@ class Relay implements Passing {
   }
 
   #move(): void {
-    const { ownership, leaseMs, kind } = this.#to;
+    const { leaseMs, kind } = this.#to;
     const sendRecord = newSendRecord();
     const sentAt = performance.now();
     this.deadline = Math.min(this.deadline, confirmedUntil(sentAt, leaseMs));
-    kind.move!(this.#wire, this.#wire.owner, ownership.owner, leaseMs, sendRecord).then(
+    kind.handOver!({ ownership: this.#wire, ...FREE, sendRecord }, this.#to).then(
       (reply) => {
-        if (reply.kind === 'handed') this.#moved(sentAt, sendRecord);
-        else this.#gone(sendRecord.sends > 1 ? HANDED : NOT_HELD);
+        if (reply.kind === 'handed') return this.#moved(sentAt, sendRecord);
+        this.#gone(sendRecord.sends > 1 ? HANDED : reply);
+        // An earlier send may have moved them before some were lost.
+        if (mayBePartial(reply)) this.#undo(this.#to.ownership, 'released', sendRecord);
       },
       (error: unknown) => this.#failed(error, sendRecord),
     );
