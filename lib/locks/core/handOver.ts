@@ -144,7 +144,7 @@ function passesOthers({ subscription, rawName, head }: WaitQueue<Heir>): boolean
   const values = head?.heir?.ownership.values;
   if (values === undefined) return false;
   for (const { rawName: otherName, first } of subscription.queues.values()) {
-    if (otherName !== rawName || first === undefined || first.joinedAt >= head!.joinedAt) continue;
+    if (otherName !== rawName || first === undefined || first === head || first.joinedAt > head!.joinedAt) continue;
     if (mayShare(values, first.heir?.ownership.values)) return true;
   }
   return false;

@@ -70,8 +70,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/handOver.ts',
-        search: '{ ownership: this.#wire, ...FREE, sendRecord }',
-        replace: '{ ownership: this.#parts.at(-1)!.ownership, ...FREE, sendRecord }',
+        search: 'turns, { ownership: this.#wire, ...FREE',
+        replace: 'turns, { ownership: this.#parts.at(-1)!.ownership, ...FREE',
       },
     ],
   },
