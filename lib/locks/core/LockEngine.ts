@@ -13,7 +13,7 @@ import { checkSignal } from '../../acquire/WaitLimit';
 import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey, placeOf } from '../../watchdog/Ownership';
 import type { LockKind } from '../../kinds/Kind';
 import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
-import { releaseOrHandOver } from './handOver';
+import { releaseOrHandOver, wakeWaiters } from './handOver';
 import type { LockContext } from './LockContext';
 
 /** The result of an acquire request. */
@@ -109,7 +109,7 @@ export class LockEngine {
         if (why === 'unconfirmed') this.#undo(ownership, leaseOf(chosen), sent, why);
         else this.#undoRelease(ownership, chosen, sent);
       },
-      failed: () => this.#wakeOwn(ownership),
+      failed: () => wakeWaiters(context, kind, ownership),
       answered: (reply, { sends }) => {
         this.keepLease(ownership);
         if (reply.kind === 'released') {
@@ -121,7 +121,7 @@ export class LockEngine {
         }
         // If it was sent twice in time, "not held" means that the first send released it.
         if (reply.kind !== 'notHeld' || (inTime && sends > 1)) return;
-        this.#wakeOwn(ownership);
+        wakeWaiters(context, kind, ownership);
         // Its lease ended while Redis refused the release, or did not get it: nobody worked under it any more.
         if (inTime && performance.now() >= heldUntil && ownership.holds.length === 0) return;
         const why = 'the release found it gone (expired or deleted)';
@@ -202,7 +202,7 @@ export class LockEngine {
     const { ownerships } = this.context;
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
-    this.#wakeOwn(identity);
+    wakeWaiters(this.context, this.kind, identity);
     // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     if (ownership.acquiring || ownership.holds.length > 0) return;
     if (!ownership.unsettled) this.#undoRelease(ownership, hold);
@@ -229,12 +229,6 @@ export class LockEngine {
   /** Whether several threads can hold it at the same time: the read half of a read/write lock. */
   get shared(): boolean {
     return this.kind.name === 'read';
-  }
-
-  /** The lock may be free, and no message says so: the waiters of this process attempt. */
-  #wakeOwn(own: Ownership): void {
-    const { subscriptions } = this.context;
-    subscriptions.wakeOn(this.kind.channelOf(own.rawName, own.owner), (rawName) => rawName === own.rawName);
   }
 
   /** The ownership of a thread, if this client knows of one. */

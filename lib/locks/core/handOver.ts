@@ -9,7 +9,7 @@ import { NOTICE_MS } from '../../scripts/shortenLease';
 import { afterCallers } from '../../util/timing';
 import type { Turns } from '../../waiters/Turns';
 import type { WaitQueue } from '../../waiters/WaitQueue';
-import { confirmedUntil, type GroupValues, type Ownership, type Passing } from '../../watchdog/Ownership';
+import { confirmedUntil, type Ownership, type Passing } from '../../watchdog/Ownership';
 import type { LockContext } from './LockContext';
 import { acquiredBy, undo } from './LockTarget';
 
@@ -64,11 +64,7 @@ export function releaseOrHandOver(
     return released.then(
       (reply) => {
         turns.answered(sentAt);
-        // The first send may have handed them over before some were lost.
-        if (mayBePartial(reply) && request.sendRecord.sends > 1) {
-          const { ownership, leaseMs } = heir;
-          undo({ ownership, kind, sent: request.sendRecord, leaseMs }, 'released', context);
-        }
+        undoPart(reply, heir, request.sendRecord, context);
         return reply;
       },
       (error: unknown) => handOverFailed(error, kind, turns, request),
@@ -97,13 +93,9 @@ function handOverFailed(
 
 const HAND_OVER_ALONE = new Set(['OOM', 'WRONGTYPE']);
 
-/** The waiters of this process for a lock. */
-function queueOf(
-  { subscriptions }: LockContext,
-  kind: LockKind,
-  { rawName, place, owner }: Pick<Ownership, 'rawName' | 'place' | 'owner'>,
-): WaitQueue<Heir> | undefined {
-  return subscriptions.queue(kind.channelOf(rawName, owner), place);
+/** A lock may be free, and no message says so: the waiters of this process attempt, whichever of its values they want. */
+export function wakeWaiters({ subscriptions }: LockContext, kind: LockKind, { rawName, owner }: Ownership): void {
+  subscriptions.wakeOn(kind.channelOf(rawName, owner), (other) => other === rawName);
 }
 
 /**
@@ -137,29 +129,29 @@ function findHeir(
 }
 
 /**
- * Whether a hand-over would pass somebody of this process who waits for longer, for some of the values and others: such
- * a one needs them all to be free at a time.
+ * For a group lock: whether a hand-over would pass somebody of this process who waits for longer, for some of the values
+ * and others: such a one needs them all to be free at a time. Large sets count as if they shared a value, since each
+ * unlock asks.
  */
-function passesOthers({ subscription, rawName, head }: WaitQueue<Heir>): boolean {
-  const values = head?.heir?.ownership.values;
-  if (values === undefined) return false;
-  for (const { rawName: otherName, first } of subscription.queues.values()) {
-    if (otherName !== rawName || first === undefined || first === head || first.joinedAt > head!.joinedAt) continue;
-    if (mayShare(values, first.heir?.ownership.values)) return true;
+function passesOthers({ subscription, head }: WaitQueue<Heir>): boolean {
+  const fields = head?.heir?.ownership.values?.fields;
+  if (fields === undefined) return false;
+  for (const { first } of subscription.queues.values()) {
+    const others = first === head ? undefined : first?.heir?.ownership.values?.fields;
+    if (others === undefined || first!.joinedAt > head!.joinedAt) continue;
+    if (fields.length * others.length > MAX_COMPARED || fields.some((field) => others.includes(field))) return true;
   }
   return false;
 }
 
-/** Whether it is the reply of a group lock that says which values were gone: others may be there. */
-function mayBePartial(reply: ReleaseReply): boolean {
-  return reply.kind === 'notHeld' && reply.gone !== undefined;
-}
-
-/** Whether two sets share a value; large ones count as if they did, since each unlock asks. */
-function mayShare({ fields }: GroupValues, others: GroupValues | undefined): boolean {
-  if (others === undefined) return false;
-  if (fields.length * others.fields.length > MAX_COMPARED) return true;
-  return fields.some((field) => others.fields.includes(field));
+/** Some values of the set were gone, and an earlier send may have given the others to the heir, who does not know. */
+function undoPart(
+  reply: ReleaseReply,
+  { ownership, kind, leaseMs }: Heir,
+  sent: SendRecord,
+  context: LockContext,
+): void {
+  if (reply.kind === 'notHeld' && reply.gone) undo({ ownership, kind, sent, leaseMs }, 'released', context);
 }
 
 /** Whether a lock may be passed on to the next waiter before Redis knows. Times are monotonic. */
@@ -288,7 +280,8 @@ class Relay implements Passing {
   }
 
   get #queue(): WaitQueue<Heir> | undefined {
-    return queueOf(this.#context, this.#kind, this.#wire);
+    const { rawName, place, owner } = this.#wire;
+    return this.#context.subscriptions.queue(this.#kind.channelOf(rawName, owner), place);
   }
 
   #next(): Heir | undefined {
@@ -323,8 +316,7 @@ class Relay implements Passing {
       (reply) => {
         if (reply.kind === 'handed') return this.#moved(sentAt, sendRecord);
         this.#gone(sendRecord.sends > 1 ? HANDED : reply);
-        // An earlier send may have moved them before some were lost.
-        if (mayBePartial(reply)) this.#undo(this.#to.ownership, 'released', sendRecord);
+        undoPart(reply, this.#to, sendRecord, this.#context);
       },
       (error: unknown) => this.#failed(error, sendRecord),
     );
@@ -465,10 +457,9 @@ class Relay implements Passing {
     }
   }
 
-  /** The lock may be free, and no message says so. */
   #stop(): void {
     this.#endBehindCallers(false);
-    this.#queue?.wakeAll();
+    wakeWaiters(this.#context, this.#kind, this.#wire);
   }
 }
 
