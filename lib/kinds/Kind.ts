@@ -89,7 +89,7 @@ export interface LockDescriptor extends Kind {
   readonly tryAcquire?: LockDescriptor['acquire'];
   readonly release: Script<string, ReleaseArg, ReleaseReply>;
   /** Absent if the kind is never handed over. */
-  readonly handOver?: Script<string, 'owner' | 'heir' | 'lease' | 'repeated', ReleaseReply>;
+  readonly handOver?: Script<string, 'message' | 'owner' | 'heir' | 'lease' | 'repeated' | 'publish', ReleaseReply>;
   /** Leaves the queue in Redis. Absent without such a queue. */
   readonly abandon?: Script<string, 'message' | 'owner' | 'wait' | 'publish', number>;
   /** Yields how the queue in Redis stands. Absent without one. */
@@ -194,7 +194,7 @@ export interface LockKind {
   release(request: ReleaseRequest): Promise<ReleaseReply>;
   /**
    * Hands the last hold of `from` to the acquisition `request`. Absent if the kind is never handed over. The command is
-   * the release of `from` and has its send record: the heir cannot cancel it.
+   * the release of `from` and has its send record: the heir cannot cancel it. A repeat changes nothing.
    */
   readonly handOver?: ((from: ReleaseRequest, request: AttemptRequest) => Promise<ReleaseReply>) | undefined;
   /** Whether the lock may be passed on before Redis knows (`localHandOver`). */

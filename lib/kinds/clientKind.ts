@@ -10,7 +10,7 @@ import { renewValues } from './group';
 import type { LockDescriptor, AttemptRequest, LockKind, LockSubject, Renewals } from './Kind';
 import { renewReadLocks, readKeyPrefix } from './readWrite';
 import { heldPermits, permitKeys, permitLeases, PERMIT } from './permit';
-import { lockChannel, UNLOCK_MESSAGE, handOverLock, lockTimeToLive, renewLocks } from './reentrant';
+import { lockChannel, UNLOCK_MESSAGE, lockTimeToLive, renewLocks } from './reentrant';
 
 /**
  * All families of renewals: of locks with one owner field in one hash (Redisson: LockTask); of read locks, whose owners
@@ -150,11 +150,12 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
       (({ ownership, sendRecord }, heir) => {
         const repeated = asksForRepeats && heir.leftover ? '0' : RESEND_FLAG;
         const { owner } = ownership;
-        const args = { owner, heir: heir.ownership.owner, lease: heir.leaseMs, repeated } as const;
-        return send(handOver, `hand over ${noun}`, ownership, args, undefined, sendRecord);
+        const to = { heir: heir.ownership.owner, lease: heir.leaseMs, repeated } as const;
+        const args = { message, owner, ...to, publish: PUBLISH_COMMAND } as const;
+        return send(handOver, `hand over ${noun}`, ownership, args, fields, sendRecord);
       }),
     // Not fenced locks, whose token Redis makes, nor those with a queue in Redis.
-    passesOn: handOver === handOverLock,
+    passesOn: handOver !== undefined && !asksForRepeats,
     move:
       move &&
       ((lock, owner, heir, lease, sent) => {

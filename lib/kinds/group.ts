@@ -1,4 +1,11 @@
-import { decodeFlag, decodeFlags, decodeGone, decodeGroupAcquire, decodeGroupRelease } from '../scripts/replies';
+import {
+  decodeFlag,
+  decodeFlags,
+  decodeGone,
+  decodeGroupAcquire,
+  decodeGroupRelease,
+  RELEASED_HANDED,
+} from '../scripts/replies';
 import { ACQUIRES, defineScript, lua, RENEWS, SERVER_TIME, type ScriptArg } from '../scripts/Script';
 import { NOTICE_MS, TELL } from '../scripts/shortenLease';
 import { createHash } from 'node:crypto';
@@ -159,6 +166,49 @@ return freed and 1 + receivers or 0
 });
 
 /**
+ * Hands the last holds of one owner to another owner of the same client in one step: all of the values, or none. If the
+ * owner has lost some of them, the others are released.
+ *
+ * KEYS: name. Channels: channel. ARGV: message, owner, heir, lease (ms, of the heir), publish, then the values.
+ * Output: -1 = handed over (now, or by an earlier send); `{value, ...}` = the owner does not have these values, nothing
+ * was handed over, and its holds of the others were released.
+ */
+export const handOverValues = defineScript({
+  name: 'groupLock.handOver',
+  keys: ['name', 'channel'],
+  args: ['message', 'owner', 'heir', 'lease', 'publish'],
+  synced: ({ kind }) => kind === 'handed',
+  lua: lua`
+${TELL}${HOLDER_OF}${FORGET_HOLDER}${SERVER_TIME}
+local gone, own, handed = {}, {}, 0
+for i = moreArgs + 1, #ARGV do
+  local holder, ends = holderOf(name, ARGV[i])
+  if holder == owner then own[#own + 1] = ARGV[i] end
+  if holder ~= owner or ends < now then gone[#gone + 1] = ARGV[i] end
+  if holder == heir and ends >= now then handed = handed + 1 end
+end
+if handed == #ARGV - moreArgs then return ${RELEASED_HANDED} end
+local ttl = redis.call('pttl', name)
+if #gone == 0 and ttl >= 0 and ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+for _, value in ipairs(own) do
+  -- what goes comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+  forgetHolder(name, value, owner)
+  if #gone > 0 then
+    redis.call('hdel', name, value)
+  else
+    local prefix = value .. ':' .. heir
+    local ends = string.format('%.0f', now + lease)
+    redis.call('hset', name, value, heir, prefix .. ':lock_count', 1, prefix .. ':expire_time', ends)
+  end
+end
+if #gone == 0 then return ${RELEASED_HANDED} end
+if #own > 0 then tell(publish, channel, message) end
+return gone
+`,
+  decode: decodeGroupRelease,
+});
+
+/**
  * Frees values, whoever has them (Redisson: forceUnlock, which fails if one of them is free).
  *
  * KEYS: name. Channels: channel. ARGV: message, publish, then the values.
@@ -289,9 +339,7 @@ return math.max(0, least)
   decode: Number,
 });
 
-/**
- * `0` = some value is free; the message does not say which. All waiters may try, since they wait for different values.
- */
+/** `0` = some value is free; the message does not say which. Whoever waits may try. */
 const groupWakeRule: WakeRule = (message) => (message === '0' || message === '1' ? 'all' : 'none');
 
 /** Half of a surrogate pair: UTF-8 cannot encode it, so different values would get the same hash. */
@@ -350,8 +398,8 @@ function portions(
  * The lock of several values of one group (Redisson: RedissonFasterMultiLock), all of them by one script. Its data is
  * described above.
  *
- * Each waiter attempts for itself, since they may wait for different values. There is no hand-over: a waiter may need
- * only some of the released values, or others as well.
+ * Those of a process who wait for the same values are one queue, with turns of its own, and the values are handed over
+ * within it: all of them, or none. A message does not say which value is free, so it is for every queue of the group.
  */
 export const GROUP = {
   name: 'group',
@@ -360,11 +408,12 @@ export const GROUP = {
   data: 'values',
   keysOf: LOCK.keysOf,
   channelOf: LOCK.channelOf,
-  waitOrder: 'shared',
+  waitOrder: 'fifo',
   wakeRule: groupWakeRule,
   renewal: 'group',
   acquire: acquireValues,
   release: releaseValues,
+  handOver: handOverValues,
   forceRelease: forceReleaseValues,
   isLocked: areValuesLocked,
   holdCount: countValues,

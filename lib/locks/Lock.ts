@@ -269,8 +269,9 @@ export class Lock implements MemberLock {
 
   async #count(threadId: number): Promise<number> {
     const { engine } = this;
-    const ownership = engine.ownershipOf(threadId);
-    if (ownership?.passing !== undefined) await ownership.whenReleased();
+    for (const ownership of engine.ownershipsOf(threadId)) {
+      if (ownership.passing !== undefined) await ownership.whenReleased();
+    }
     return engine.kind.holdCount(engine, engine.kind.ownerOf(threadId));
   }
 }

@@ -68,7 +68,9 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     const { channel, name } = this.keys;
     // No hand-over reads it: it is for the inspector, which shows who waits.
     const caller = { around: currentScope(), callSite };
-    return this.context.subscriptions.join<T>(this.kind, channel, name, caller, need);
+    // A semaphore and a permit-expirable semaphore of one name share the channel, whose messages each reads otherwise.
+    const place = `${this.kind.noun} ${name}`;
+    return this.context.subscriptions.join<T>(this.kind, channel, name, caller, need, place);
   }
 
   /** What is being done, for errors. @param what - as for {@link run} */

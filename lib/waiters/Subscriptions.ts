@@ -8,7 +8,6 @@ import {
   WaitQueue,
   type Waiter,
   type WaitingKind,
-  type WakeRule,
 } from './WaitQueue';
 
 /** One caller that waits, for those who ask. */
@@ -23,10 +22,11 @@ export interface Waiting<H extends object = object> {
 
 /**
  * The table of subscriptions, the only one that wakes waiters: channel -> {@link Subscription} -> {@link WaitQueue} of a
- * raw name. (`listeners/` hears of keys on connections of its own.) A queue is there as long as it has waiters, a
- * subscription as long as it has a queue. The channel of one that is empty is unsubscribed when this turn of the event
- * loop is over: a caller that has just got the lock does not wait for that, and a queue that follows at once takes the
- * subscription over. SUBSCRIBE and UNSUBSCRIBE of a channel travel on one connection in the order they were decided.
+ * raw name, or of a set of values of a group. (`listeners/` hears of keys on connections of its own.) A queue is there as
+ * long as it has waiters, a subscription as long as it has a queue. The channel of one that is empty is unsubscribed when
+ * this turn of the event loop is over: a caller that has just got the lock does not wait for that, and a queue that follows
+ * at once takes the subscription over. SUBSCRIBE and UNSUBSCRIBE of a channel travel on one connection in the order they
+ * were decided.
  *
  * States: open -> closed.
  */
@@ -41,7 +41,7 @@ export class Subscriptions<H extends object = object> {
   readonly #subscriptions = new Map<string, Subscription<H>>();
   /** Channels without waiters that are still subscribed. */
   readonly #unused = new Set<string>();
-  /** Turns of locks that nobody here waits for, by channel, the longest resting first. */
+  /** Turns of locks that nobody here waits for, by {@link restKey}, the longest resting first. */
   readonly #resting = new Map<string, Turns>();
   /** Who listens to a channel that wakes nobody. */
   readonly #listeners = new Map<string, (message: string) => void>();
@@ -74,10 +74,11 @@ export class Subscriptions<H extends object = object> {
 
   /**
    * The queue of an object, if anybody waits. Its channel alone is not enough: another object may have the same one.
+   * @param place - the object's key, together with the values for a group lock
    */
-  queue(channel: string, rawName: string): WaitQueue<H> | undefined {
+  queue(channel: string, place: string): WaitQueue<H> | undefined {
     // When it is closed, all waiters have been rejected, and are about to leave.
-    return this.closed ? undefined : this.#subscriptions.get(channel)?.queue(rawName);
+    return this.closed ? undefined : this.#subscriptions.get(channel)?.queues.get(place);
   }
 
   /** Whether nobody waits, nor has just waited: then there is no queue, and there are no turns. */
@@ -87,18 +88,18 @@ export class Subscriptions<H extends object = object> {
   }
 
   /** The turns of a lock, if anybody waits for it, or has just waited, or others waited when it was released. */
-  turns(channel: string, rawName: string): Turns | undefined {
-    return this.queue(channel, rawName)?.turns ?? this.#restingTurns(channel, rawName);
+  turns(channel: string, place: string): Turns | undefined {
+    return this.queue(channel, place)?.turns ?? this.#restingTurns(channel, place);
   }
 
   /**
    * An unlock of a lock without turns was answered. The next acquisition gives way to those who got the message.
    * @param receivers - how many
    */
-  released(channel: string, rawName: string, receivers: number): void {
+  released(channel: string, place: string, receivers: number): void {
     // The receivers on one node say nothing about other nodes: this process would give way more often than the rest.
-    if (!this.subscriber.countsReceivers || receivers === 0 || this.turns(channel, rawName) !== undefined) return;
-    const turns = new Turns(rawName);
+    if (!this.subscriber.countsReceivers || receivers === 0 || this.turns(channel, place) !== undefined) return;
+    const turns = new Turns(place);
     turns.releasing();
     turns.released(receivers, this.#subscriptions.has(channel));
     this.rest(channel, turns);
@@ -108,16 +109,15 @@ export class Subscriptions<H extends object = object> {
   rest(channel: string, turns: Turns): void {
     if (!this.subscriber.countsReceivers || this.closed) return;
     this.#forgetRested();
-    this.#resting.delete(channel);
-    this.#resting.set(channel, turns);
+    const key = restKey(channel, turns.place);
+    this.#resting.delete(key);
+    this.#resting.set(key, turns);
   }
 
-  /**
-   * Wakes those who wait on a channel for another object than this one: no message tells them what happened to the keys
-   * that both share.
-   */
-  wakeOthers(channel: string, rawName: string): void {
-    for (const queue of this.#subscriptions.get(channel)?.queues ?? []) if (queue.rawName !== rawName) queue.wakeAll();
+  /** Wakes those who wait on a channel for such an object: no message tells them what happened to it. */
+  wakeOn(channel: string, concerns: (rawName: string) => boolean): void {
+    const queues = this.#subscriptions.get(channel)?.queues.values() ?? [];
+    for (const queue of queues) if (!this.closed && concerns(queue.rawName)) queue.wakeAll();
   }
 
   /**
@@ -126,19 +126,20 @@ export class Subscriptions<H extends object = object> {
    * @param rawName - of the object; its channel may be that of other names, too
    * @param heir - the acquisition that a holder of this process may hand the lock to. @default none
    * @param need - how many permits it waits for
+   * @param place - those with the same one are one queue. @default `rawName`
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(kind: WaitingKind, channel: string, rawName: string, heir?: H, need = 1): Waiter<T, H> {
+  join<T>(kind: WaitingKind, channel: string, rawName: string, heir?: H, need = 1, place = rawName): Waiter<T, H> {
     if (this.closed) throw this.#shutdownError();
     let subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) {
       this.#subscriptions.set(channel, (subscription = new Subscription<H>(channel, this)));
     }
-    let queue = subscription.queue(rawName, kind.wakeRule);
+    let queue = subscription.queues.get(place);
     if (queue === undefined) {
-      const turns = this.#restingTurns(channel, rawName) ?? new Turns(rawName);
-      this.#resting.delete(channel);
-      subscription.queues.push((queue = new WaitQueue<H>(subscription, kind.wakeRule, turns)));
+      const turns = this.#restingTurns(channel, place) ?? new Turns(place);
+      this.#resting.delete(restKey(channel, place));
+      subscription.queues.set(place, (queue = new WaitQueue<H>(subscription, kind.wakeRule, turns, rawName)));
     }
     return queue.join<T>(kind, heir, need);
   }
@@ -216,9 +217,9 @@ export class Subscriptions<H extends object = object> {
     this.#unused.clear();
   };
 
-  #restingTurns(channel: string, rawName: string): Turns | undefined {
-    const turns = this.#resting.get(channel);
-    return turns?.rawName === rawName && turns.needed ? turns : undefined;
+  #restingTurns(channel: string, place: string): Turns | undefined {
+    const turns = this.#resting.get(restKey(channel, place));
+    return turns?.place === place && turns.needed ? turns : undefined;
   }
 
   #forgetRested(): void {
@@ -234,22 +235,29 @@ export class Subscriptions<H extends object = object> {
   }
 
   #queues(): WaitQueue<H>[] {
-    return [...this.#subscriptions.values()].flatMap(({ queues }) => queues);
+    return [...this.#subscriptions.values()].flatMap(({ queues }) => [...queues.values()]);
   }
+}
+
+/**
+ * Where turns rest: those of a set of values beside those of other sets. They hear no message then, and give way until
+ * their time is over.
+ */
+function restKey(channel: string, place: string): string {
+  return place.includes('\u0000') ? `${channel} ${place}` : channel;
 }
 
 /**
  * One channel, and the queues of this process that listen to it.
  *
  * A channel may stand for more than one object: Redisson gives the names `x` and `{x}` the same one, as it does a
- * semaphore and a permit-expirable semaphore of one name. So a queue is found by the raw name and the wake rule as
- * well, a message goes to every queue, and the channel is unsubscribed with the last of them.
+ * semaphore and a permit-expirable semaphore of one name; and of a group each set of values has a queue. So a message
+ * goes to every queue, and the channel is unsubscribed with the last of them.
  */
 class Subscription<H extends object = object> implements QueueSubscription<H> {
   readonly channel: string;
   readonly settings: SubscriptionSettings;
-  /** Hardly ever more than one, and never more than a handful: so few names share a channel. */
-  readonly queues: WaitQueue<H>[] = [];
+  readonly queues = new Map<string, WaitQueue<H>>();
   live = false;
   readonly #table: Subscriptions<H>;
   #subscribing = false;
@@ -265,29 +273,21 @@ class Subscription<H extends object = object> implements QueueSubscription<H> {
     return this.live && !this.#table.interrupted;
   }
 
-  /** Where objects of two names share it, the number of listeners says nothing about either. */
+  /** Where two objects share it, or two sets of values, the number of listeners says nothing about either. */
   get counted(): boolean {
-    return this.queues.length === 1 && this.#table.subscriber.countsReceivers;
+    return this.queues.size === 1 && this.#table.subscriber.countsReceivers;
   }
 
   async countListeners(): Promise<number | undefined> {
-    return this.queues.length === 1 ? this.#table.subscriber.countListeners?.(this.channel) : undefined;
-  }
-
-  /** The queue of an object. @param rule - `undefined`: whatever its rule is */
-  queue(rawName: string, rule?: WakeRule): WaitQueue<H> | undefined {
-    for (const queue of this.queues) {
-      if (queue.rawName === rawName && (rule === undefined || queue.rule === rule)) return queue;
-    }
-    return undefined;
+    return this.queues.size === 1 ? this.#table.subscriber.countListeners?.(this.channel) : undefined;
   }
 
   /** A queue is empty. */
   remove(queue: WaitQueue<H>): void {
-    const index = this.queues.indexOf(queue);
-    if (index >= 0) this.queues.splice(index, 1);
+    const { place } = queue.turns;
+    if (this.queues.get(place) === queue) this.queues.delete(place);
     this.#table.rest(this.channel, queue.turns);
-    if (this.queues.length === 0) this.#table.drop(this, this.#subscribing);
+    if (this.queues.size === 0) this.#table.drop(this, this.#subscribing);
   }
 
   /** Subscribes, for all its queues together, and tells them when it is done. */
@@ -297,20 +297,22 @@ class Subscription<H extends object = object> implements QueueSubscription<H> {
     this.#table.subscribe(this.channel).then(
       () => {
         this.live = true;
-        for (const queue of [...this.queues]) queue.subscribed();
+        for (const queue of [...this.queues.values()]) queue.subscribed();
       },
       (error: unknown) => {
         // A failed subscription is forgotten, so that the next waiter asks anew and is not failed by this one.
         this.#subscribing = false;
-        for (const queue of [...this.queues]) queue.refused(error as Error);
+        for (const queue of [...this.queues.values()]) queue.refused(error as Error);
       },
     );
   }
 
   /** A message of the channel. */
   message(text: string): void {
-    // A queue that is emptied meanwhile leaves the list.
-    if (this.queues.length === 1) this.queues[0]!.message(text);
-    else for (const queue of [...this.queues]) queue.message(text);
+    // A queue that is emptied meanwhile leaves the table.
+    const queues = [...this.queues.values()];
+    // Whoever gives way attempts behind those who wait for other values of the group.
+    if (queues.length > 1) queues.sort((a, b) => Number(a.turns.givesWay) - Number(b.turns.givesWay));
+    for (const queue of queues) queue.message(text);
   }
 }

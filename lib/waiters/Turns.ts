@@ -72,8 +72,8 @@ interface TurnQueue {
  * waits, but the own message may still come, and the next caller may have to give way.
  */
 export class Turns {
-  /** Of the lock. */
-  readonly rawName: string;
+  /** What is waited for: the lock's key, together with the values for a group lock. */
+  readonly place: string;
   #queue: TurnQueue | undefined;
   /** Hand-overs of this turn. */
   #handOvers = 0;
@@ -109,9 +109,9 @@ export class Turns {
   /** More than 0: this process has the lock, and passes it on before Redis knows. Fresh callers queue for it. */
   #relays = 0;
 
-  /** @param rawName - of the lock */
-  constructor(rawName: string) {
-    this.rawName = rawName;
+  /** @param place - what is waited for */
+  constructor(place: string) {
+    this.place = place;
   }
 
   /** Callers of this process wait from now on. */

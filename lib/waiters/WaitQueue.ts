@@ -68,12 +68,14 @@ export interface QueueSubscription<H extends object> extends TurnSubscription {
   readonly live: boolean;
   /** Subscribes, for all its queues together, and tells them when it is done. */
   listen(): void;
+  /** Its queues, by what they wait for. */
+  readonly queues: ReadonlyMap<string, WaitQueue<H>>;
   /** The queue is empty. */
   remove(queue: WaitQueue<H>): void;
 }
 
 /**
- * The waiters of this process for one object: one raw name, on its channel.
+ * The waiters of this process for one object: one raw name, on its channel; of a group lock, for one set of values.
  *
  * - **FIFO** (exclusive locks): all are one waiter for Redis. The head attempts, listens and looks again when the ttl
  *   has passed; the others sleep until it is their turn, or until one is to find out what became of an attempt of its
@@ -110,9 +112,9 @@ export class WaitQueue<H extends object = object> {
   #retried = 0;
 
   /** Made by Subscriptions only. */
-  constructor(subscription: QueueSubscription<H>, rule: WakeRule, turns: Turns) {
+  constructor(subscription: QueueSubscription<H>, rule: WakeRule, turns: Turns, rawName: string) {
     this.subscription = subscription;
-    this.rawName = turns.rawName;
+    this.rawName = rawName;
     this.rule = rule;
     this.turns = turns;
     turns.attach(this);
@@ -132,6 +134,11 @@ export class WaitQueue<H extends object = object> {
   get heir(): H | undefined {
     const head = this.#head;
     return head?.asleep === true && head.kept === undefined && !this.readersSleep ? head.heir : undefined;
+  }
+
+  /** Who waits longest: the head, else the first of those who attempt each for itself. */
+  get first(): Waiter<unknown, H> | undefined {
+    return this.#head ?? this.#shared?.values().next().value;
   }
 
   /** How many wait, FIFO and shared. */

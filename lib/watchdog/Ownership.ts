@@ -13,6 +13,11 @@ export function ownershipKey(rawName: string, owner: string): string {
   return `${rawName}\u0000${owner}`;
 }
 
+/** What a lock is waited for by: its key; for a group lock, together with its set of values. */
+export function placeOf(rawName: string, values?: GroupValues): string {
+  return values === undefined ? rawName : `${rawName}\u0000${values.key}`;
+}
+
 /** The values that a group lock covers, or the ids of the permits that are held together. */
 export interface GroupValues {
   /** Their field names in the group's hash, sorted, each once; the ids as in the API. */
@@ -144,6 +149,16 @@ export class Ownership implements Charge, Due {
     this.owner = identity.owner;
     this.values = identity.values;
     this.renewal = identity.renewal;
+  }
+
+  /** See {@link placeOf}. */
+  get place(): string {
+    return placeOf(this.rawName, this.values);
+  }
+
+  /** For a group lock: whether its thread has another set, in use or not, that shares a value with this one. */
+  get overlaps(): boolean {
+    return this.overlapping !== undefined && this.overlapping.length > 0;
   }
 
   /** Whether it is of permits; else it is of a lock. */

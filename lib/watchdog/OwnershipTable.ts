@@ -242,7 +242,7 @@ export class OwnershipTable {
    * @returns whether it is held on
    */
   isCovered(ownership: Ownership, now: number): boolean {
-    if (ownership.overlapping === undefined || ownership.overlapping.length === 0) return false;
+    if (!ownership.overlaps) return false;
     const until = ownership.owned!.keptUntil(ownership.values!.fields);
     if (until <= now) return false;
     ownership.deadline = until;

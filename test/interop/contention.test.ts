@@ -44,8 +44,8 @@ describeWithJava('interop: two JVMs and two Node processes on one hot lock', () 
     ]);
     fighters = await Promise.all(
       drivers.map(async (driver, i) => {
-        // The last one passes plain and write locks on before Redis knows.
-        const config = { addresses: [server.url], ...(i === 3 && { localHandOver: true }) };
+        // The last one passes plain and write locks and values on before Redis knows. For values Java needs the codec.
+        const config = { addresses: [server.url], codec: 'string' as const, ...(i === 3 && { localHandOver: true }) };
         return { driver, locking: await driver.peer(config), checking: await driver.peer(config) };
       }),
     );
@@ -61,6 +61,7 @@ describeWithJava('interop: two JVMs and two Node processes on one hot lock', () 
     ['lock', at.lock],
     ['fair lock', at.fair],
     ['write lock', at.write],
+    ['values of a group', (name) => at.group(name, ['a', 'b'])],
   ];
 
   for (const [title, path] of kinds) {

@@ -4,6 +4,7 @@ import { resolveConfig } from '../../lib/config/builder/resolveConfig';
 import type { Settings } from '../../lib/config/Settings';
 import type { Heir, LockKind } from '../../lib/kinds/Kind';
 import { clientKind, renewalsOf } from '../../lib/kinds/clientKind';
+import { GROUP, groupValues } from '../../lib/kinds/group';
 import { LOCK, lockChannel } from '../../lib/kinds/reentrant';
 import { Lock } from '../../lib/locks/Lock';
 import type { LockContext } from '../../lib/locks/core/LockContext';
@@ -61,7 +62,8 @@ export class FakeClient {
   /** Names of locks that were waited for in a scope that may hold them itself. */
   readonly selfWaits: string[] = [];
 
-  constructor(redis = new FakeRedis(), settings: FakeSettings = {}) {
+  /** @param values - its lock is that of these values of a group. @default the plain lock */
+  constructor(redis = new FakeRedis(), settings: FakeSettings = {}, values?: readonly string[]) {
     const full = resolveConfig({ ...settings }, {});
     this.redis = redis;
     this.executor = new FakeExecutor(redis);
@@ -95,7 +97,12 @@ export class FakeClient {
       warnUnheard: () => undefined,
       warnAbandoned: () => undefined,
     };
-    this.kind = clientKind(LOCK, this.context);
+    this.kind = values === undefined ? clientKind(LOCK, this.context) : this.groupOf(...values);
+  }
+
+  /** The kind of lock of some values of a group. */
+  groupOf(...values: readonly string[]): LockKind {
+    return clientKind(GROUP, this.context, groupValues(values));
   }
 
   /** A fresh handle. */

@@ -1,4 +1,5 @@
 import { WRITER } from '../../lib/util/names';
+import { FakeGroup } from './FakeGroup';
 import type { FakeSubscriber } from './fakes';
 
 /** The hash of one lock. */
@@ -12,13 +13,14 @@ interface FakeLock {
 export type NamedArgs = Readonly<Record<string, string>>;
 
 /**
- * As much of Redis as the plain lock needs, in memory and on the (fake) clock of the test: what the scripts of
+ * As much of Redis as plain locks and groups need, in memory and on the (fake) clock of the test: what the scripts of
  * `lib/kinds/reentrant.ts` do, in words of TypeScript. That both do the same is what the tests on a real server show.
  * Of read/write locks: who gets in and who is told, but not the leases of single readers.
  */
 export class FakeRedis {
   readonly subscribers = new Set<FakeSubscriber>();
   readonly #locks = new Map<string, FakeLock>();
+  readonly #groups = new Map<string, FakeGroup>();
   readonly #published: string[] = [];
 
   /** Every message published so far, as `channel message`. */
@@ -28,29 +30,44 @@ export class FakeRedis {
 
   /** Whether there is a lock of that name. */
   exists(name: string): boolean {
-    return this.#get(name) !== undefined;
+    return this.#get(name) !== undefined || this.group(name).held.length > 0;
   }
 
   /** The holds of an owner; 0 for none. */
   holds(name: string, owner: string): number {
-    return this.#get(name)?.holds.get(owner) ?? 0;
+    const held = this.group(name).held.filter((one) => one.owner === owner);
+    return this.#get(name)?.holds.get(owner) ?? (held.length > 0 ? Math.min(...held.map(({ count }) => count)) : 0);
   }
 
   /** Who holds it. */
   owners(name: string): string[] {
-    return [...(this.#get(name)?.holds.keys() ?? [])];
+    const ofValues = this.group(name).held.map(({ owner }) => owner);
+    return [...(this.#get(name)?.holds.keys() ?? []), ...new Set(ofValues)];
   }
 
   /** The pttl: -2 = no such lock, -1 = no expiry. */
   pttl(name: string): number {
+    const { held } = this.group(name);
+    if (held.length > 0) return Math.ceil(Math.max(...held.map(({ until }) => until)) - performance.now());
     const lock = this.#get(name);
     if (lock === undefined) return -2;
     return lock.until === Infinity ? -1 : Math.ceil(lock.until - performance.now());
   }
 
-  /** Somebody else's client takes it. */
+  /** The values of a group. */
+  group(name: string): FakeGroup {
+    let group = this.#groups.get(name);
+    if (group === undefined)
+      this.#groups.set(name, (group = new FakeGroup((channel, message) => this.publish(channel, message))));
+    return group;
+  }
+
+  /** Somebody else's client takes it; of a group, all values that there are. */
   seize(name: string, owner: string, leaseMs = 30_000): void {
-    this.#locks.set(name, { holds: new Map([[owner, 1]]), until: performance.now() + leaseMs });
+    const until = performance.now() + leaseMs;
+    const { values } = this.group(name);
+    if (values.size === 0) this.#locks.set(name, { holds: new Map([[owner, 1]]), until });
+    else for (const field of values.keys()) values.set(field, { owner, count: 1, until });
   }
 
   /** DEL, without a message. */
@@ -71,6 +88,15 @@ export class FakeRedis {
   /** Runs a script. */
   run(script: string, keys: readonly string[], args: NamedArgs, more: readonly string[]): unknown {
     const [name = ''] = keys;
+    if (script === 'groupLock.find') {
+      const fields = more.slice(keys.length);
+      return keys.map((key, i) => (this.group(key).gone(more[i]!, fields).length < fields.length ? 1 : 0));
+    }
+    if (script === 'groupLock.renew') {
+      const [owner = '', , ...fields] = more;
+      return [this.group(name).renew(owner, fields, Number(args['lease']))];
+    }
+    if (script.startsWith('groupLock.')) return this.group(name).run(script, keys[1] ?? '', args, more);
     switch (script) {
       case 'lock.acquire':
       case 'writeLock.acquire':

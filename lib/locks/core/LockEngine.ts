@@ -10,10 +10,10 @@ import type { TimeUnit } from '../../util/TimeUnit';
 import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
 import { checkSignal } from '../../acquire/WaitLimit';
-import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey } from '../../watchdog/Ownership';
+import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey, placeOf } from '../../watchdog/Ownership';
 import type { LockKind } from '../../kinds/Kind';
 import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
-import { queueOf, releaseOrHandOver } from './handOver';
+import { releaseOrHandOver, wakeWaiters } from './handOver';
 import type { LockContext } from './LockContext';
 
 /** The result of an acquire request. */
@@ -106,19 +106,19 @@ export class LockEngine {
         if (why === 'unconfirmed') this.#undo(ownership, leaseOf(chosen), sent, why);
         else this.#undoRelease(ownership, chosen, sent);
       },
-      failed: () => this.#wakeOwn(ownership),
+      failed: () => wakeWaiters(context, kind, ownership),
       answered: (reply, { sends }) => {
         this.keepLease(ownership);
         if (reply.kind === 'released') {
           if (reply.unheard === true) context.warnUnheard(name);
           // Not for a kind with a queue in Redis, which has its own order.
           if (reply.receivers > 0 && kind.abandon === undefined) {
-            subscriptions.released(kind.channelOf(rawName, owner), rawName, reply.receivers);
+            subscriptions.released(kind.channelOf(rawName, owner), identity.place, reply.receivers);
           }
         }
         // If it was sent twice in time, "not held" means that the first send released it.
         if (reply.kind !== 'notHeld' || (inTime && sends > 1)) return;
-        this.#wakeOwn(ownership);
+        wakeWaiters(context, kind, ownership);
         // Its lease ended while Redis refused the release, or did not get it: nobody worked under it any more.
         if (inTime && performance.now() >= heldUntil && ownership.holds.length === 0) return;
         const why = 'the release found it gone (expired or deleted)';
@@ -201,7 +201,7 @@ export class LockEngine {
     const { ownerships } = this.context;
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
-    this.#wakeOwn(identity);
+    wakeWaiters(this.context, this.kind, identity);
     // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     if (ownership.acquiring || ownership.holds.length > 0) return;
     if (!ownership.unsettled) this.#undoRelease(ownership, hold);
@@ -228,11 +228,6 @@ export class LockEngine {
   /** Whether several threads can hold it at the same time: the read half of a read/write lock. */
   get shared(): boolean {
     return this.kind.name === 'read';
-  }
-
-  /** The lock may be free, and no message says so: the waiters of this process attempt. */
-  #wakeOwn(own: Ownership): void {
-    queueOf(this.context, this.kind, own)?.wakeAll();
   }
 
   /** The ownership of a thread, if this client knows of one. */
@@ -337,7 +332,7 @@ export class LockEngine {
     const owner = kind.ownerOf(threadId);
     const { values, renewal } = kind;
     // A group lock and another lock of the same name are unrelated, so their keys must differ.
-    const key = ownershipKey(values === undefined ? rawName : `${rawName}\u0000${values.key}`, owner);
+    const key = ownershipKey(placeOf(rawName, values), owner);
     this.#lastOwnership = new Ownership({ key, name, rawName, kind: kind.name, threadId, owner, values, renewal });
     return this.#lastOwnership;
   }

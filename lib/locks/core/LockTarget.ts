@@ -88,15 +88,20 @@ export class LockTarget implements Target<Acquired>, Heir {
     this.acquisition.trace = request.trace;
   }
 
-  /** Not for a re-entry: the waiters wait for its own thread. */
+  /** Whether the waiters may wait for its own thread, which has the lock, or some of its values. */
+  get #reenters(): boolean {
+    return this.count > 1 || this.ownership.overlapping?.some(({ holds }) => holds.length > 0) === true;
+  }
+
+  /** Not for a re-entry. */
   get mustQueue(): boolean {
     const { kind } = this;
-    const { rawName, owner } = this.ownership;
+    const { rawName, place, owner } = this.ownership;
     const { subscriptions } = this.#context;
-    if (this.count > 1 || kind.newWait !== undefined || subscriptions.idle) return false;
+    if (this.#reenters || kind.newWait !== undefined || subscriptions.idle) return false;
     const channel = kind.channelOf(rawName, owner);
-    if (kind.waitOrder === 'fifo' && subscriptions.queue(channel, rawName)?.mustQueue === true) return true;
-    const turns = subscriptions.turns(channel, rawName);
+    if (kind.waitOrder === 'fifo' && subscriptions.queue(channel, place)?.mustQueue === true) return true;
+    const turns = subscriptions.turns(channel, place);
     return turns?.givesWay === true && this.acquisition.waitMs - turns.giveWayMs >= MIN_WAIT_AFTER_GIVING_WAY_MS;
   }
 
@@ -167,15 +172,15 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   join(): Wait<Acquired> {
     const { kind, around, ownership } = this;
-    const { name, rawName, owner } = ownership;
+    const { name, rawName, place, owner } = ownership;
     if (around !== undefined) {
       const { since } = this.#call;
       this.selfWait ??= this.#context.selfWaits.begin(name, rawName, around, since, kind.values && ownership);
     }
     if (kind.newWait !== undefined) return kind.newWait(this);
     const channel = kind.channelOf(rawName, owner);
-    const waits = this.count > 1 ? ({ ...kind, waitOrder: 'shared' } as const) : kind;
-    this.#wait = this.#context.subscriptions.join<Acquired>(waits, channel, rawName, this);
+    const waits = this.#reenters ? ({ ...kind, waitOrder: 'shared' } as const) : kind;
+    this.#wait = this.#context.subscriptions.join<Acquired>(waits, channel, rawName, this, undefined, place);
     kind.watch?.joined(rawName, this.#wait);
     return this.#wait;
   }
@@ -192,7 +197,7 @@ export class LockTarget implements Target<Acquired>, Heir {
     // Fair locks with the names `x` and `{x}` share one queue in Redis, in which an owner has one place. That place is
     // gone now, although the owner may still wait for the other lock. So the waiter for that lock attempts again.
     if (kind.abandon !== undefined && subscriptions.size > 0)
-      subscriptions.wakeOthers(kind.channelOf(rawName, owner), rawName);
+      subscriptions.wakeOn(kind.channelOf(rawName, owner), (other) => other !== rawName);
   }
 
   undo(why: Why, taken: boolean, _pending?: Promise<Attempt<Acquired>>, handOver?: Promise<boolean>): void {

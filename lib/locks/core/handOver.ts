@@ -25,6 +25,8 @@ const MAX_ROUND_TRIP_MS = 100;
 /** First pause before a command that has failed for good is sent again, in ms; it doubles. */
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 1_000;
+/** At most so many pairs of values are compared. */
+const MAX_COMPARED = 100;
 /** What is passed on is one hold: its release leaves none. */
 const FREE = { left: 0, remainingMs: 0 };
 
@@ -41,14 +43,14 @@ export function releaseOrHandOver(
   deadline: number,
 ): Promise<ReleaseReply> {
   const { subscriptions, settings } = context;
-  const { rawName, owner, confirmedAt, passing } = request.ownership;
+  const { rawName, place, owner, confirmedAt, passing } = request.ownership;
   if (passing !== undefined) return (passing as Relay).release(request);
   // A kind with a queue in Redis has its own order. Who has read under its own write lock has that still.
   const stays = request.left > 0 || context.ownerships.writerOf(request.ownership) !== undefined;
   if (stays || subscriptions.idle || kind.abandon !== undefined) return kind.release(request);
   const channel = kind.channelOf(rawName, owner);
-  const queue = subscriptions.queue(channel, rawName);
-  const turns = queue?.turns ?? subscriptions.turns(channel, rawName);
+  const queue = subscriptions.queue(channel, place);
+  const turns = queue?.turns ?? subscriptions.turns(channel, place);
   if (turns === undefined) return kind.release(request);
   const heir = findHeir(context, queue, turns, request.ownership, deadline);
   if (heir !== undefined) {
@@ -62,6 +64,7 @@ export function releaseOrHandOver(
     return released.then(
       (reply) => {
         turns.answered(sentAt);
+        undoPart(reply, heir, request.sendRecord, context);
         return reply;
       },
       (error: unknown) => handOverFailed(error, kind, turns, request),
@@ -90,13 +93,9 @@ function handOverFailed(
 
 const HAND_OVER_ALONE = new Set(['OOM', 'WRONGTYPE']);
 
-/** The waiters of this process for a lock. */
-export function queueOf(
-  { subscriptions }: LockContext,
-  kind: LockKind,
-  { rawName, owner }: Pick<Ownership, 'rawName' | 'owner'>,
-): WaitQueue<Heir> | undefined {
-  return subscriptions.queue(kind.channelOf(rawName, owner), rawName);
+/** A lock may be free, and no message says so: the waiters of this process attempt, whichever of its values they want. */
+export function wakeWaiters({ subscriptions }: LockContext, kind: LockKind, { rawName, owner }: Ownership): void {
+  subscriptions.wakeOn(kind.channelOf(rawName, owner), (other) => other === rawName);
 }
 
 /**
@@ -118,8 +117,10 @@ function findHeir(
   // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
   // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
   // may hand over to one another.
-  const { rawName, owner, releasing } = heir.ownership;
-  if (rawName !== from.rawName || owner === from.owner) return undefined;
+  const { place, owner, releasing, overlaps } = heir.ownership;
+  if (place !== from.place || owner === from.owner) return undefined;
+  // Redis has one count of a value for all sets of a thread.
+  if (overlaps || from.overlaps || passesOthers(queue)) return undefined;
   // A release of the heir's thread may be sent again, and would then release what is handed over.
   if (releasing) return undefined;
   // A writer that reads, too, reads on. An heir whose read is under way would wait for itself.
@@ -131,6 +132,32 @@ function findHeir(
   // lease that ends sooner.
   if (turns.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
   return heir;
+}
+
+/**
+ * For a group lock: whether a hand-over would pass somebody of this process who waits for longer, for some of the values
+ * and others: such a one needs them all to be free at a time. Large sets count as if they shared a value, since each
+ * unlock asks.
+ */
+function passesOthers({ subscription, head }: WaitQueue<Heir>): boolean {
+  const fields = head?.heir?.ownership.values?.fields;
+  if (fields === undefined) return false;
+  for (const { first } of subscription.queues.values()) {
+    const others = first === head ? undefined : first?.heir?.ownership.values?.fields;
+    if (others === undefined || first!.joinedAt > head!.joinedAt) continue;
+    if (fields.length * others.length > MAX_COMPARED || fields.some((field) => others.includes(field))) return true;
+  }
+  return false;
+}
+
+/** Some values of the set were gone, and an earlier send may have given the others to the heir, who does not know. */
+function undoPart(
+  reply: ReleaseReply,
+  { ownership, kind, leaseMs }: Heir,
+  sent: SendRecord,
+  context: LockContext,
+): void {
+  if (reply.kind === 'notHeld' && reply.gone) undo({ ownership, kind, sent, leaseMs }, 'released', context);
 }
 
 /** Whether a lock may be passed on to the next waiter before Redis knows. Times are monotonic. */
@@ -259,7 +286,8 @@ class Relay implements Passing {
   }
 
   get #queue(): WaitQueue<Heir> | undefined {
-    return queueOf(this.#context, this.#kind, this.#wire);
+    const { rawName, place, owner } = this.#wire;
+    return this.#context.subscriptions.queue(this.#kind.channelOf(rawName, owner), place);
   }
 
   #next(): Heir | undefined {
@@ -285,14 +313,15 @@ class Relay implements Passing {
   }
 
   #move(): void {
-    const { ownership, leaseMs, kind } = this.#to;
+    const { leaseMs, kind } = this.#to;
     const sendRecord = newSendRecord();
     const sentAt = performance.now();
     this.deadline = Math.min(this.deadline, confirmedUntil(sentAt, leaseMs));
-    kind.move!(this.#wire, this.#wire.owner, ownership.owner, leaseMs, sendRecord).then(
+    kind.handOver!({ ownership: this.#wire, ...FREE, sendRecord }, this.#to).then(
       (reply) => {
-        if (reply.kind === 'handed') this.#moved(sentAt, sendRecord);
-        else this.#gone(sendRecord.sends > 1 ? HANDED : NOT_HELD);
+        if (reply.kind === 'handed') return this.#moved(sentAt, sendRecord);
+        this.#gone(sendRecord.sends > 1 ? HANDED : reply);
+        undoPart(reply, this.#to, sendRecord, this.#context);
       },
       (error: unknown) => this.#failed(error, sendRecord),
     );
@@ -433,10 +462,9 @@ class Relay implements Passing {
     }
   }
 
-  /** The lock may be free, and no message says so. */
   #stop(): void {
     this.#endBehindCallers(false);
-    this.#queue?.wakeAll();
+    wakeWaiters(this.#context, this.#kind, this.#wire);
   }
 }
 

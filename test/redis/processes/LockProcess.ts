@@ -10,11 +10,19 @@ export type Task =
   | {
       readonly kind: 'contend';
       readonly name: string;
+      /** Of the group of that name. @default the plain lock */
+      readonly values?: readonly string[] | undefined;
       readonly waiters: number;
       readonly insideMs: number;
       readonly until: number;
     }
-  | { readonly kind: 'loop'; readonly name: string; readonly waiters: number; readonly ms: number }
+  | {
+      readonly kind: 'loop';
+      readonly name: string;
+      readonly values?: readonly string[] | undefined;
+      readonly waiters: number;
+      readonly ms: number;
+    }
   | { readonly kind: 'wait'; readonly name: string; readonly waiters: number }
   /** So many threads queue up for a fair lock; whoever gets in stays for so long. */
   | {

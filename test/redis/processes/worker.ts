@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { Redisson } from '../../../lib';
+import { Redisson, type RLock } from '../../../lib';
 import type { Report, Task } from './LockProcess';
 
 // One process with locks: does what its parent asks for, and answers with what came of it and when.
@@ -49,14 +49,18 @@ function queue({ name, reentrant, firstThread, waiters, insideMs }: Task & { kin
   }
 }
 
+function lockOf(name: string, values?: readonly string[]): RLock {
+  return values === undefined ? client.getLock(name) : client.getMultiLock(name, values);
+}
+
 /** Waiters that take turns until the counter has reached its end. @returns the turns of each */
-async function contend({ name, waiters, insideMs, until }: Task & { kind: 'contend' }): Promise<number[]> {
+async function contend({ name, values, waiters, insideMs, until }: Task & { kind: 'contend' }): Promise<number[]> {
   const turns = new Array<number>(waiters).fill(0);
   let over = false;
   await Promise.all(
     turns.map(async (_, waiter) => {
       while (!over) {
-        const lock = client.getLock(name);
+        const lock = lockOf(name, values);
         await lock.lock(-1, undefined, waiter);
         // Read, thought about, written back: two inside lose an update.
         const count = Number(await redis.get(`${name}:count`));
@@ -75,12 +79,12 @@ async function contend({ name, waiters, insideMs, until }: Task & { kind: 'conte
 }
 
 /** Waiters that take turns with nothing inside until the time is up. @returns the turns of all */
-async function loop({ name, waiters, ms }: Task & { kind: 'loop' }): Promise<number> {
+async function loop({ name, values, waiters, ms }: Task & { kind: 'loop' }): Promise<number> {
   const until = performance.now() + ms;
   let turns = 0;
   await Promise.all(
     Array.from({ length: waiters }, async (_, waiter) => {
-      const lock = client.getLock(name);
+      const lock = lockOf(name, values);
       while (performance.now() < until) {
         await lock.lock(-1, undefined, waiter);
         turns++;

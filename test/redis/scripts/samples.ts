@@ -193,6 +193,8 @@ export const SAMPLES: readonly Sample[] = [
   sample(groupLock.acquireValues, none, 'name', { moreArgs: [1, 2, 'a', 'b'] }),
   sample(groupLock.acquireValues, group, 'name', WANTED),
   sample(groupLock.releaseValues, group, 'name', { moreArgs: [0, 0, 1, 'a', 1, 1_000, 1, 'b', 0, 0, 1, 'c'] }),
+  sample(groupLock.handOverValues, group, 'name', { moreArgs: VALUES }),
+  sample(groupLock.handOverValues, group, 'name', { moreArgs: [...VALUES, 'c'] }),
   sample(groupLock.forceReleaseValues, group, 'name', { moreArgs: VALUES }),
   sample(groupLock.renewValues, group, '', { moreKeys: (name) => [name], moreArgs: [OWNER, 2, ...VALUES] }),
   sample(groupLock.findValues, group, '', { moreKeys: (name) => [name], moreArgs: [OWNER, ...VALUES] }),

@@ -286,7 +286,11 @@ export class Stage {
       },
       shared: false,
       fenced: false,
-      known: (_, { threadId }) => holders().every((holder) => holder === `${client.getId()}:${threadId}`),
+      known: (_, { threadId }) => {
+        const [owner] = holders();
+        const own = `${client.getId()}:${this.scenario.localHandOver === true ? '' : threadId}`;
+        return owner?.startsWith(own) === true && holders().every((holder) => holder === owner);
+      },
     });
   }
 

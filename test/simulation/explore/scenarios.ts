@@ -283,6 +283,23 @@ function writersThatRead(name: string, lease?: number): Scenario {
   };
 }
 
+/** Callers of one process, and the last of another one, each for its values, twice. */
+function localGroupTurns(name: string, sets: readonly (readonly string[])[], take: Take = {}): Scenario {
+  return {
+    name,
+    localHandOver: true,
+    leaseMs: take.lease ?? 30_000,
+    run(stage) {
+      for (const [i, values] of [...sets, sets[0]!].entries()) {
+        const task = async (app: App): Promise<void> => {
+          for (let n = 0; n < 2; n++) await stage.useGroup(app, values, { work: i % 2 === 0 ? 0.3 : 2, ...take });
+        };
+        stage.task(i === sets.length ? 1 : 0, task, i / 5);
+      }
+    },
+  };
+}
+
 /** Small scenarios, at each step of which something may go wrong. Names are part of the commands that repeat a run. */
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'lock', apps: 3, run: turns('lock', 2) },
@@ -391,6 +408,64 @@ export const SCENARIOS: readonly Scenario[] = [
         };
         stage.task(i > 4 || i === 3 ? 1 : 0, task, i / 5);
       }
+    },
+  },
+  // The same for values of a group: four callers who want one, and one each who wants others, too.
+  localGroupTurns('local-group', [['a'], ['a'], ['a'], ['a']]),
+  localGroupTurns('local-group-sets', [
+    ['a', 'b'],
+    ['b', 'a'],
+    ['a', 'b', 'c'],
+    ['a', 'b'],
+    ['c', 'd'],
+  ]),
+  localGroupTurns('local-group-lease-2s', [['a', 'b'], ['b', 'a'], ['a', 'b'], ['b']], { lease: 2_000 }),
+  localGroupTurns(
+    'local-group-acquire',
+    [
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'b'],
+    ],
+    { by: 'acquire' },
+  ),
+  {
+    ...localGroupTurns('local-group-replica', [
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'b'],
+    ]),
+    replicas: 1,
+  },
+  {
+    ...localGroupTurns('group-handed-over', [
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'b'],
+      ['b', 'c'],
+    ]),
+    localHandOver: false,
+  },
+  {
+    name: 'local-group-limits',
+    localHandOver: true,
+    run(stage) {
+      for (let i = 0; i < 6; i++)
+        stage.task(i % 3 === 0 ? 1 : 0, (app) => stage.useGroup(app, ['a', 'b'], { wait: 12, work: 2 }), i / 4);
+    },
+  },
+  {
+    // A thread has one set, and wants another one that overlaps, which others wait for.
+    name: 'local-group-overlapping',
+    localHandOver: true,
+    run(stage) {
+      const all = ['a', 'b'];
+      stage.task(0, (app) =>
+        stage.useGroup(app, ['a'], { work: 2, inner: (hold) => stage.useGroup(app, all, { work: 1 }, hold) }),
+      );
+      for (let i = 0; i < 4; i++)
+        stage.task(i === 3 ? 1 : 0, (app) => stage.useGroup(app, all, { work: 1 }), 0.5 + i / 5);
     },
   },
   ...(

@@ -201,8 +201,17 @@ export const MUTATIONS: readonly ListedMutation[] = [
     name: 'a hand-over does not compare names',
     within: 10,
     edits: [
-      { file: 'waiters/Subscriptions.ts', search: 'if (queue.rawName === rawName && (rule', replace: 'if ((rule' },
-      { file: 'locks/core/handOver.ts', search: 'rawName !== from.rawName || ', replace: '' },
+      {
+        file: 'waiters/Subscriptions.ts',
+        search: '?.queues.get(place);',
+        replace: '?.queues.values().next().value;',
+      },
+      {
+        file: 'waiters/Subscriptions.ts',
+        search: 'let queue = subscription.queues.get(place);',
+        replace: 'let queue = subscription.queues.values().next().value as WaitQueue<H> | undefined;',
+      },
+      { file: 'locks/core/handOver.ts', search: 'place !== from.place || ', replace: '' },
     ],
   },
   {

@@ -2,6 +2,7 @@ import type { ListedMutation } from './list';
 
 const TESTS = 'test/unit/locks/localHandOver.test.ts';
 const WRITERS = 'test/unit/locks/writers.test.ts';
+const GROUP_TESTS = 'test/unit/locks/groupHandOver.test.ts';
 
 /** Ways to break `localHandOver`, and the hand-over of writers. */
 export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
@@ -71,8 +72,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/handOver.ts',
-        search: '{ ownership: this.#wire, ...FREE, sendRecord }',
-        replace: '{ ownership: this.#parts.at(-1)!.ownership, ...FREE, sendRecord }',
+        search: 'turns, { ownership: this.#wire, ...FREE',
+        replace: 'turns, { ownership: this.#parts.at(-1)!.ownership, ...FREE',
       },
     ],
   },
@@ -130,6 +131,60 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     name: 'a lock that was taken away is not lost for the holder of the moment',
     by: { file: TESTS, grep: 'the lock was taken away' },
     edits: [{ file: 'locks/core/handOver.ts', search: '      else lose();\n', replace: '' }],
+  },
+  {
+    name: 'values are handed over past those who wait longer, for others, too',
+    by: { file: GROUP_TESTS, grep: 'passes nobody who waits for longer' },
+    edits: [{ file: 'locks/core/handOver.ts', search: ' || passesOthers(queue)', replace: '' }],
+  },
+  {
+    name: 'values are handed over by a thread that has some of them in another set',
+    by: { file: GROUP_TESTS, grep: 'another set with some of the values' },
+    edits: [{ file: 'locks/core/handOver.ts', search: 'overlaps || from.overlaps || ', replace: '' }],
+  },
+  {
+    name: 'a thread that has some of the values waits behind those who wait for it',
+    by: { file: GROUP_TESTS, grep: 'not wait behind those who wait for it' },
+    edits: [
+      {
+        file: 'locks/core/LockTarget.ts',
+        search: 'this.count > 1 || this.ownership.overlapping?',
+        replace: 'this.count > 1 || [this.ownership].slice(1)?',
+      },
+    ],
+  },
+  {
+    name: 'values are handed over although some of them are lost',
+    by: { file: 'test/redis/scripts/groupLock.test.ts', grep: 'hands over none, and frees the others' },
+    edits: [
+      {
+        file: 'kinds/group.ts',
+        search: 'forgetHolder(name, value, owner)\n  if #gone > 0',
+        replace: 'forgetHolder(name, value, owner)\n  if #gone < 0',
+      },
+    ],
+  },
+  {
+    name: 'a part of the values that the heir has got is forgotten',
+    by: { file: GROUP_TESTS, grep: 'finds a part with the heir' },
+    edits: [
+      {
+        file: 'locks/core/handOver.ts',
+        search: ' && reply.gone) undo(',
+        replace: ' && reply.gone && sent.sends < 0) undo(',
+      },
+    ],
+  },
+  {
+    name: 'whoever gives way attempts before those who want other values',
+    by: { file: 'test/unit/waiters/Subscriptions.test.ts', grep: 'gives way attempts behind' },
+    edits: [
+      {
+        file: 'waiters/Subscriptions.ts',
+        search: 'if (queues.length > 1) queues.sort',
+        replace: 'if (queues.length < 0) queues.sort',
+      },
+    ],
   },
   {
     name: 'callers who are told together attempt each on its own',

@@ -7,6 +7,8 @@ import { drawWish, judge, type Leases, pause } from './lockTasks';
 import type { Wanted, World } from './World';
 
 const VALUES = ['a', 'b', 'c', 'd'];
+/** Of a hundred uses so many take the first two: those who want exactly the same values hand them over. */
+const ALIKE = 40;
 /** Values that are always taken together, beside some of the others. */
 const CROWD = Array.from({ length: 2_000 }, (_, i) => `v${i}`);
 /** Of a hundred uses of a group so many take the crowd, too. */
@@ -36,7 +38,7 @@ export async function useGroup(world: World, app: App, depth = 0, around: Leases
   const index = random.below(world.servers.length);
   const server = world.servers[index]!;
   const name = `group${random.below(world.profile.namesPerKind)}`;
-  const chosen = VALUES.filter(() => random.chance(40));
+  const chosen = random.chance(ALIKE) ? VALUES.slice(0, 2) : VALUES.filter(() => random.chance(40));
   const values = chosen.length > 0 ? chosen : [random.of(VALUES)];
   // In whatever order they are given.
   if (random.chance(50)) values.reverse();
@@ -114,9 +116,9 @@ async function inside(
     const lostFor = lostAt >= since ? loop.now - lostAt : Infinity;
     const gone = values
       .filter((value) => lostFor >= leaseOf(value) + CLOCK_MS)
-      .filter((value) => holderOf(server, name, value) !== token)
+      .filter((value) => !isKnown(world, holderOf(server, name, value), token))
       .filter((value) => !oracle.misled(recordOf([value])));
-    const lostOfCrowd = crowded && lostFor >= leaseOf(CROWD[0]!) + CLOCK_MS ? missing(server, name, token) : 0;
+    const lostOfCrowd = crowded && lostFor >= leaseOf(CROWD[0]!) + CLOCK_MS ? missing(world, server, name, token) : 0;
     if (lostOfCrowd > 0 && !gone.includes(CROWD[0]!) && !oracle.misled(recordOf([CROWD[0]!])))
       gone.push(`${lostOfCrowd} of the crowd`);
     if (gone.length > 0) oracle.violate(`${token} believes to hold ${gone.join('+')} of ${server.name}/${name}`);
@@ -137,22 +139,29 @@ async function inside(
 }
 
 /** Who has a value, of those whose time is not over. */
-function holderOf({ store, clock }: Served, name: string, value: string): string | undefined {
+function holderOf(server: Served, name: string, value: string): string | undefined {
+  return holderOfField(server, name, groupValues([value]).fields[0]!);
+}
+
+function holderOfField({ store, clock }: Served, name: string, field: string): string | undefined {
   const hash = store.hash(name);
-  const [field = ''] = groupValues([value]).fields;
   const holder = hash?.get(field);
   return Number(hash?.get(`${field}:${holder}:expire_time`) ?? 0) >= clock ? holder : undefined;
+}
+
+/** With `localHandOver` Redis may have a value for another owner of the same client. */
+function isKnown({ profile }: World, holder: string | undefined, token: string): boolean {
+  if (profile.settings.localHandOver !== true) return holder === token;
+  return holder?.startsWith(token.slice(0, token.lastIndexOf(':') + 1)) === true;
 }
 
 let crowdFields: readonly string[] | undefined;
 
 /** How many values of the crowd somebody has not got. */
-function missing({ store, clock }: Served, name: string, token: string): number {
-  const hash = store.hash(name);
+function missing(world: World, server: Served, name: string, token: string): number {
   // Hashed once: it is slow.
   crowdFields ??= groupValues(CROWD).fields;
-  const has = (field: string): boolean =>
-    hash?.get(field) === token && Number(hash.get(`${field}:${token}:expire_time`) ?? 0) >= clock;
+  const has = (field: string): boolean => isKnown(world, holderOfField(server, name, field), token);
   return crowdFields.filter((field) => !has(field)).length;
 }
 

@@ -267,9 +267,26 @@ describe('Subscriptions', () => {
       }
     });
 
+    it('of the waiters for two sets of values of a group, who gives way attempts behind the others', async () => {
+      const woken: string[] = [];
+      const places = ['x\u0000ab', 'x\u0000bc'];
+      const waiters = places.map((place) =>
+        subscriptions.join(waiting(lockWakeRule, 'fifo'), 'a', 'x', undefined, undefined, place),
+      );
+      await waiters[0]!.listen();
+      for (const [i, waiter] of waiters.entries()) void waiter.sleep(Infinity).then(() => woken.push(places[i]!));
+      const [first, second] = places.map((place) => subscriptions.queue('a', place));
+      first!.turns.releasing();
+      first!.turns.released(1);
+      expect([first!.turns.givesWay, second!.turns.givesWay]).to.deep.equal([true, false]);
+      redis.publish('a', '0');
+      await turn();
+      expect(woken).to.deep.equal(places.reverse());
+    });
+
     it('objects of one name whose messages mean different things are two queues as well', async () => {
-      const some = subscriptions.join(waiting(permitWakeRule), 'a', 'x', undefined, 2);
-      const enough = subscriptions.join(waiting(semaphoreWakeRule), 'a', 'x', undefined, 2);
+      const some = subscriptions.join(waiting(permitWakeRule), 'a', 'x', undefined, 2, 'permits');
+      const enough = subscriptions.join(waiting(semaphoreWakeRule), 'a', 'x', undefined, 2, 'semaphore');
       await some.listen();
       const sleeps = [some, enough].map((waiter) => new Outcome(waiter.sleep(Infinity)));
       redis.publish('a', '1');
