@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { writeCommandLine } from './buildCommandLine';
+import { writeCompletions } from './buildCompletions';
 import { writeDeclarations } from './buildDeclarations';
 import { writeLibrary } from './buildLibrary';
 import { writeManPage } from './buildManPage';
@@ -10,7 +11,7 @@ import { buildInputs, projectRoot, recordBuild } from './buildOutput';
 type BuildStep = (folder: string) => void | Promise<void>;
 
 /** All that goes into dist/, in this order. A page, a worker, whatever else users get: a step more. */
-const STEPS: readonly BuildStep[] = [writeDeclarations, writeLibrary, writeCommandLine, writeManPage];
+const STEPS: readonly BuildStep[] = [writeDeclarations, writeLibrary, writeCommandLine, writeCompletions, writeManPage];
 
 /**
  * Whoever loads dist/ meanwhile sees the old output or the new one, never half of it. After a failure it is what it was.

@@ -1,7 +1,8 @@
 import { Argument, Command, Option, type OutputConfiguration } from 'commander';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ALL_KINDS } from '../doctor';
 import { addClientOptions } from './clientOptions';
-import { completionScript, SHELLS, type Shell } from './completion';
 import { ExitCode } from './exit';
 import { notesOf } from './helpTexts';
 import type { DashboardCommandOptions } from './dashboard';
@@ -34,6 +35,9 @@ const DEFAULT_PORT = 7_380;
 const RUN_KINDS = ALL_KINDS.filter(({ lockOf, reentrant = true }) => lockOf !== undefined && reentrant).map(
   ({ name }) => name,
 );
+
+/** The shells that the build writes a completion script for, beside the command. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /** Takes the exit code of the command that was run. */
 type Done = (exitCode: number) => void;
@@ -174,8 +178,8 @@ function addOthers(program: Command, actions: Actions, done: Done): void {
     .summary('print a completion script for a shell')
     .description('Prints a script that lets the shell complete commands and options.')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
-    .action(async (shell: Shell) => {
-      await print(completionScript(program, shell));
+    .action(async (shell: string) => {
+      await print(readFileSync(join(__dirname, `completion.${shell}`), 'utf8'));
       done(ExitCode.ok);
     });
 }
