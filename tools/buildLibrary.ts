@@ -190,11 +190,11 @@ async function writeYaml(folder: string): Promise<void> {
 const versionOfPackage: Plugin = {
   name: 'version of the package',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]util[\\/]packageVersion\.ts$/ }, () => {
+    onLoad({ filter: /[\\/]util[\\/]version\.ts$/ }, () => {
       const { version } = JSON.parse(fs.readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
         readonly version: string;
       };
-      return { contents: `export const packageVersion = ${JSON.stringify(version)};`, loader: 'ts' };
+      return { contents: `export const VERSION = ${JSON.stringify(version)};`, loader: 'ts' };
     });
   },
 };

@@ -23,6 +23,7 @@ export { adviceOf, RUNBOOK } from '../inspection/advice';
 export { readableTime } from '../../util/readableTime';
 export { groupBy } from '../../util/collections';
 export { inTime } from '../../util/timing';
+export { VERSION } from '../../util/version';
 export { ALL_KINDS } from '../../kinds/allKinds';
 
 /** What the doctor looks at, in this order. */
