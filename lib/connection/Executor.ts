@@ -1,4 +1,4 @@
-import { longestWaitMs } from '../config/longestWait';
+import { longestWaitMs } from '../config/Settings';
 import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';

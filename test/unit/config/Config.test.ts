@@ -21,6 +21,37 @@ describe('Config', () => {
   });
 
   describe('builder', () => {
+    it('has each setter that is declared, made of its setting, and takes the value', () => {
+      const credentials = () => ({ password: 'pw' });
+      const logger = console;
+      // A setter that is declared and missing here does not compile.
+      const given: {
+        readonly [K in keyof Config as K extends `set${infer Key}` ? Uncapitalize<Key> : never]: unknown;
+      } = {
+        ...{ lockWatchdogTimeout: 3, lockWatchdogBatchSize: 1, fairLockWaitTimeout: 1, checkLockSyncedSlaves: true },
+        ...{ slavesSyncTimeout: 1, nameMapper: new PrefixNameMapper('p:'), maxRenewTimes: 1, watchdogThread: false },
+        ...{
+          trackHolds: true,
+          strictThreads: true,
+          maxHandOvers: 1,
+          localHandOver: true,
+          introspection: false,
+          logger,
+        },
+        ...{ shardedSubscriptionMode: 'ON', username: 'u', password: 'p', credentials, sslVerificationMode: 'NONE' },
+        ...{ sslTruststore: 'a', sslTruststorePassword: 'b', sslKeystore: 'c', sslKeystorePassword: 'd' },
+        ...{ sslProtocols: ['TLSv1.3'], sslCiphers: ['x'] },
+      };
+      const config = new Config();
+      for (const [key, value] of Object.entries(given)) {
+        const name = `set${key.charAt(0).toUpperCase()}${key.slice(1)}` as 'setLogger';
+        expect(config[name](value as never), name).to.equal(config);
+      }
+      expect(config.commonValues).to.have.all.keys(Object.keys(given));
+      // Settings of a connection are for the sections.
+      for (const name of ['setTimeout', 'setClientName', 'setDatabase']) expect(name in config, name).to.equal(false);
+    });
+
     it('one server, with every setter', () => {
       const config = new Config()
         .setLockWatchdogTimeout(1_000)
