@@ -227,8 +227,8 @@ function dashboardPageAt(target: string): Plugin {
     name: 'dashboard page beside',
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /[\\/]page\.js$/ }, () => ({ path: target, external: true }));
-      onLoad({ filter: /[\\/]dashboard[\\/]pageHtml\.ts$/ }, () => ({
-        contents: `import page from '${target}'; export const PAGE_HTML = page;`,
+      onLoad({ filter: /[\\/]dashboard[\\/]page\.ts$/ }, () => ({
+        contents: `import page from '${target}'; export { page };`,
         loader: 'js',
       }));
     },
