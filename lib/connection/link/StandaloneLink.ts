@@ -7,7 +7,7 @@ import type { Logins } from './Logins';
 import { WriteBatch } from './WriteBatch';
 import { Replicas, type Confirmation } from './Replicas';
 import { isReply, isReset, unsent } from './replyErrors';
-import { TLS_HINTS } from './tlsHints';
+import { TLS_HINTS } from './driverError';
 
 /** A connection is given up when commands have timed out on it for so many times the command time-out. */
 const SILENT_TIMEOUTS = 2;
