@@ -64,7 +64,7 @@ export class ConnectionMonitor {
   }
 
   #look(): void {
-    if (this.#link.usable) this.#become('ready', undefined);
+    if (this.#link.ready) this.#become('ready', undefined);
     else if (this.#state === 'ready') this.#become('reconnecting', this.lastError);
   }
 

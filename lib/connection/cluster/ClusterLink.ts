@@ -33,7 +33,7 @@ export class ClusterLink implements Link {
     this.#view.events = events;
   }
 
-  get usable(): boolean {
+  get ready(): boolean {
     return this.#view.well;
   }
 

@@ -106,10 +106,6 @@ export class StandaloneLink implements Link {
     if (connection === this.#connection && this.ready) this.#reconnect();
   }
 
-  get usable(): boolean {
-    return this.ready;
-  }
-
   get refusal(): Error | undefined {
     return this.#refusal;
   }
@@ -144,14 +140,6 @@ export class StandaloneLink implements Link {
 
   get syncTimeout(): number {
     return this.#options.syncTimeout;
-  }
-
-  serverOf(): string {
-    return '';
-  }
-
-  slotOf(): number {
-    return 0;
   }
 
   unanswered(_key: string | undefined, sentAt: number): void {
