@@ -1,4 +1,4 @@
-import { type CommonSettings, longestWaitMs } from '../config/Settings';
+import type { CommonSettings } from '../config/Settings';
 import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
@@ -22,6 +22,9 @@ const MAX_PENDING = 100_000;
 /** A client that closes waits at most this long for answers that a caller has to take something back for, in ms. */
 const MAX_CLOSING_MS = 1_000;
 
+/** Beyond the command time-out, per retry attempt, in ms. */
+const WAIT_PER_RETRY_MS = 1_000;
+
 /** Settings of the executor. */
 export interface ExecutorSettings extends Pick<
   CommonSettings,
@@ -32,6 +35,11 @@ export interface ExecutorSettings extends Pick<
    * @default 100 000
    */
   readonly maxPending?: number;
+}
+
+/** How long a call without limit waits for a server that can serve it, in ms: to be connected, or to refuse no longer. */
+export function longestWaitMs({ timeout, retryAttempts }: Pick<CommonSettings, 'timeout' | 'retryAttempts'>): number {
+  return timeout + retryAttempts * WAIT_PER_RETRY_MS;
 }
 
 /**

@@ -6,8 +6,7 @@ import {
   type RunOptions,
   type SendRecord,
 } from '../../../lib/connection/pending/CommandExecutor';
-import { longestWaitMs } from '../../../lib/config/Settings';
-import { Executor, type ExecutorSettings } from '../../../lib/connection/Executor';
+import { Executor, type ExecutorSettings, longestWaitMs } from '../../../lib/connection/Executor';
 import type { ConnectionError } from '../../../lib/errors';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Resend, type ScriptArg } from '../../../lib/scripts/Script';
 import { fakeClock } from '../../support';
