@@ -198,6 +198,8 @@ export class Executor implements CommandExecutor {
     this.onReply?.();
     const doubt = pending.answer(this.#heard(pending, reply), this.#settings.checkLockSyncedSlaves);
     this.#awaited.settled(pending);
+    // All that come on that connection are out of step, as behind a proxy that has lost one.
+    if (pending.misread) this.#link.giveUp?.(pending.key);
     if (doubt === undefined) return;
     if (doubt === 0) pending.fail(new NoSyncedReplicasError(pending.what, this.#settings.slavesSyncTimeout));
     else this.#lost(pending, doubt);
@@ -236,7 +238,7 @@ export class Executor implements CommandExecutor {
         return pending.refusals < FREE_REDIRECTS ? this.#again(pending) : this.#later(pending, error);
       case 'unsent':
       case 'unavailable':
-        if (replyText(error).startsWith('READONLY')) this.#link.demoted?.(pending.key);
+        if (replyText(error).startsWith('READONLY')) this.#link.giveUp?.(pending.key);
         pending.unsend();
         return this.#later(pending, error);
       case 'lost':

@@ -81,8 +81,8 @@ export class ClusterLink implements Link {
     this.#view.trouble();
   }
 
-  demoted(key: string | undefined): void {
-    this.#nodeOf(key)?.link.demoted();
+  giveUp(key: string | undefined): void {
+    this.#nodeOf(key)?.link.giveUp();
     this.#view.trouble();
   }
 

@@ -60,8 +60,8 @@ export interface Link {
   serverOf?(key: string | undefined): string;
   /** A command was not answered in time. @param sentAt - monotonic time at which it was sent */
   unanswered(key: string | undefined, sentAt: number): void;
-  /** The server of a key answered READONLY: it is the master no more. */
-  demoted?(key: string | undefined): void;
+  /** The connection of a key is of no use any more: its server answered READONLY, or not what it was asked. */
+  giveUp?(key: string | undefined): void;
   /** See {@link CommandExecutor.laterTurn}, where there are no sockets. */
   laterTurn?(): Promise<void>;
   /** Closes for good. */

@@ -175,7 +175,7 @@ export class StandaloneLink implements Link {
     this.#firstAnswer = undefined;
   }
 
-  demoted(): void {
+  giveUp(): void {
     this.replace(this.#connection);
   }
 

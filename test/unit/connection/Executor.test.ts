@@ -457,6 +457,35 @@ describe('Executor', () => {
     });
   });
 
+  describe('an answer that is none of the command, as behind a proxy that has lost one', () => {
+    const decode = (value: unknown): number => (value as readonly number[]).indexOf(1);
+    let left: unknown[];
+
+    beforeEach(() => {
+      left = [];
+      Object.assign(link, { giveUp: (key: unknown) => left.push(key) });
+    });
+
+    it('leaves the connection, and the command is in doubt: an error in time, and none that nobody catches', async () => {
+      const outcome = new Outcome(executor.run(script('never', { decode }), { name: 'a' }, { arg: 'x' }));
+      link.last.resolve(undefined);
+      await settle();
+      expect(errorOf(outcome)).to.include({ code: 'CONNECTION', mayHaveRun: true });
+      expect(left).to.deep.equal(['a']);
+    });
+
+    it('leaves the connection, and what may be repeated is sent again', async () => {
+      const outcome = new Outcome(executor.run(script('always', { decode }), { name: 'a' }, { arg: 'x' }));
+      link.last.resolve(undefined);
+      await settle();
+      expect(left).to.deep.equal(['a']);
+      link.last.resolve([1]);
+      await settle();
+      expect(outcome.value).to.equal(0);
+      expect(left).to.have.length(1);
+    });
+  });
+
   describe('replicas', () => {
     const acquired = { synced: (value: unknown) => value === 'acquired' };
 
