@@ -179,9 +179,10 @@ export class Config {
     return this.#use('replicatedServersConfig');
   }
 
-  #use(section: SectionName): SectionDraft {
+  /** @typeParam T - how its setters are declared: a test takes each of them */
+  #use<T>(section: SectionName): T {
     this.#servers ??= Draft.ofSection(section);
-    if (this.#servers.section === section) return this.#servers;
+    if (this.#servers.section === section) return this.#servers as T;
     throw new ConfigError(`${section} cannot be used: ${this.#servers.section} is already; choose one of them`);
   }
 
@@ -195,7 +196,7 @@ export class Config {
       if (typeof value !== 'object' || Array.isArray(value) || value instanceof Filled) {
         throw new ConfigError(`${key} must hold settings, like address: redis://127.0.0.1:6379`);
       }
-      const builder = this.#use(key);
+      const builder = this.#use<SectionDraft>(key);
       for (const [name, one] of Object.entries(value)) this.#fill(builder, name, one, filledKeys);
     }
   }

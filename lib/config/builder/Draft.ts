@@ -3,31 +3,9 @@ import type { Hidden } from '../parse/Filled';
 import { IGNORED_SECTION_KEYS } from '../parse/ignoredKeys';
 import { MAY_HOLD_A_SECRET, nearest } from '../../util/describe';
 import { type Schema, SECTIONS, type SectionName, type Values } from '../parse/schema';
-import type {
-  ClusterServersConfig,
-  MasterSlaveServersConfig,
-  ReplicatedServersConfig,
-  SentinelServersConfig,
-  SingleServerConfig,
-} from './serverConfigs';
 
-/** The setters of all ways to find the servers. */
-type Setters = SingleServerConfig &
-  SentinelServersConfig &
-  ClusterServersConfig &
-  MasterSlaveServersConfig &
-  ReplicatedServersConfig;
-
-type Key = { [N in SectionName]: keyof (typeof SECTIONS)[N] }[SectionName];
-
-/** The setter of a setting: `setTimeout`, but `addNodeAddress` for `nodeAddresses`. */
-type SetterOf<K extends Key> = K extends `${infer List}Addresses`
-  ? `add${Capitalize<List>}Address`
-  : `set${Capitalize<K>}`;
-
-/** The draft of a section, with the setters that it has at run time; one without a setting does not compile. */
-export type SectionDraft = Draft<(typeof SECTIONS)[SectionName], SectionName> &
-  Pick<Setters, SetterOf<Key> & keyof Setters>;
+/** The draft of a section. */
+export type SectionDraft = Draft<(typeof SECTIONS)[SectionName], SectionName>;
 
 /** The name of the setter of a setting: `setTimeout`. */
 export function setterOf(key: string): string {
@@ -76,7 +54,7 @@ export class Draft<S extends Schema, Section extends string = string> {
 
   /** That of a section. */
   static ofSection(section: SectionName): SectionDraft {
-    return new Draft(SECTIONS[section], IGNORED_SECTION_KEYS, section) as never;
+    return new Draft(SECTIONS[section], IGNORED_SECTION_KEYS, section);
   }
 
   /** The settings given that have no effect here, for the warning. */
