@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { VERSION } from '../doctor';
 import { ExitCode, exitCodeOf, messageOf } from './exit';
 import { allSaid, print, ReaderGoneError, say, sayRaw } from './output';
-import { type Actions, createProgram } from './program';
+import { type Actions, createProgram, textBeside } from './program';
 import type * as doctorModule from './doctor';
 import type * as dashboardModule from './dashboard';
 import type * as inspectModule from './inspect';
@@ -28,7 +28,8 @@ async function main(): Promise<number> {
   let exitCode: number = ExitCode.ok;
   let help = '';
   const output = { writeOut: (text: string) => void (help += text), writeErr: sayRaw };
-  const program = createProgram(VERSION, actions, (code) => (exitCode = code), output);
+  const notesOf = (command: string): string => `\n${textBeside(`help/${command}.txt`)}`;
+  const program = createProgram(VERSION, actions, (code) => (exitCode = code), output, notesOf);
   // Connections that are being made, and pauses between two attempts, keep no process alive.
   const alive = setInterval(() => undefined, 60_000);
   try {

@@ -5,7 +5,6 @@ import { TimeUnit } from '../../index';
 import { ALL_KINDS } from '../doctor';
 import { addClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
-import { notesOf } from './helpTexts';
 import type { DashboardCommandOptions } from './dashboard';
 import { oneLine, print } from './output';
 import type { ReportOptions, UnlockOptions } from './inspect';
@@ -35,6 +34,11 @@ const RUN_KINDS = ALL_KINDS.filter(({ lockOf, reentrant = true }) => lockOf !== 
   ({ name }) => name,
 );
 
+/** A text that the build has written beside the command. */
+export function textBeside(file: string): string {
+  return readFileSync(join(__dirname, file), 'utf8');
+}
+
 /** The shells that the build writes a completion script for, beside the command. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
@@ -48,8 +52,15 @@ type Done = (exitCode: number) => void;
  * @param actions - what the commands do
  * @param done - told the exit code of the command that was run
  * @param output - takes help, version and usage errors
+ * @param notesOf - what stands below the options of a command, or of `ioredisson`: what it promises, and examples
  */
-export function createProgram(version: string, actions: Actions, done: Done, output?: OutputConfiguration): Command {
+export function createProgram(
+  version: string,
+  actions: Actions,
+  done: Done,
+  output?: OutputConfiguration,
+  notesOf: (command: string) => string = () => '',
+): Command {
   const program = new Command('ioredisson')
     .description('A lock for the shell: run commands while holding a lock of Redisson, and see who holds what.')
     .version(version, '-V, --version', 'print the version')
@@ -58,14 +69,14 @@ export function createProgram(version: string, actions: Actions, done: Done, out
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
     .configureOutput({ ...output, outputError: (text, write) => write(usageError('ioredisson', text)) })
-    .addHelpText('after', notesOf(''));
+    .addHelpText('after', () => notesOf('ioredisson'));
   addRun(program, actions, done);
   addOthers(program, actions, done);
   for (const command of program.commands) {
     // Its own help has the option that is wrong.
     const name = `ioredisson ${command.name()}`;
     command.configureOutput({ outputError: (text, write) => write(usageError(name, text)) });
-    command.addHelpText('after', notesOf(command.name()));
+    command.addHelpText('after', () => notesOf(command.name()));
   }
   return program;
 }
@@ -178,7 +189,7 @@ function addOthers(program: Command, actions: Actions, done: Done): void {
     .description('Prints a script that lets the shell complete commands and options.')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .action(async (shell: string) => {
-      await print(readFileSync(join(__dirname, `completion.${shell}`), 'utf8'));
+      await print(textBeside(`completion.${shell}`));
       done(ExitCode.ok);
     });
 }
