@@ -19,7 +19,7 @@ import type {
 import type { Config } from './config/builder/Config';
 import type { RedissonOptions } from './config/RedissonOptions';
 import { resolveConfig } from './config/builder/resolveConfig';
-import { longestWaitMs } from './config/longestWait';
+import { longestWaitMs } from './connection/Executor';
 import { serverIdentity } from './config/serverIdentity';
 import type { Settings } from './config/Settings';
 import { checkSlots, validateName } from './config/validateName';

@@ -1,16 +1,24 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { writeCommandLine } from './buildCommandLine';
+import { writeCompletions } from './buildCompletions';
 import { writeDeclarations } from './buildDeclarations';
 import { writeLibrary } from './buildLibrary';
-import { writeManPage } from './buildManPage';
+import { writeHelpNotes, writeManPage } from './buildManPage';
 import { buildInputs, projectRoot, recordBuild } from './buildOutput';
 
 /** Writes a part of dist/ into that folder; rejects, or throws, when it cannot. */
 type BuildStep = (folder: string) => void | Promise<void>;
 
 /** All that goes into dist/, in this order. A page, a worker, whatever else users get: a step more. */
-const STEPS: readonly BuildStep[] = [writeDeclarations, writeLibrary, writeCommandLine, writeManPage];
+const STEPS: readonly BuildStep[] = [
+  writeDeclarations,
+  writeLibrary,
+  writeCommandLine,
+  writeHelpNotes,
+  writeCompletions,
+  writeManPage,
+];
 
 /**
  * Whoever loads dist/ meanwhile sees the old output or the new one, never half of it. After a failure it is what it was.

@@ -68,7 +68,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
-    plugins: [dashboardPageAt('./page.js'), versionOfPackage, testScriptsAt('./scripts.js')],
+    plugins: [dashboardPageAt('./page.js'), testScriptsAt('./scripts.js')],
   });
   for (const file of outputFiles) {
     const { code } = await transform(file.text, {
@@ -125,7 +125,6 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
       dashboardPageAt(`../../../${DASHBOARD}/page.js`),
       modulesApart,
       modulesForBundlers,
-      versionOfPackage,
     ],
   });
 }
@@ -186,19 +185,6 @@ async function writeYaml(folder: string): Promise<void> {
   writeLicences(folder, Object.keys(metafile.inputs));
 }
 
-/** The version, as a text: a bundle has no package.json beside it. */
-const versionOfPackage: Plugin = {
-  name: 'version of the package',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]util[\\/]packageVersion\.ts$/ }, () => {
-      const { version } = JSON.parse(fs.readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
-        readonly version: string;
-      };
-      return { contents: `export const packageVersion = ${JSON.stringify(version)};`, loader: 'ts' };
-    });
-  },
-};
-
 /**
  * The scripts that `ioredisson/testing` runs are beside `testing/index.js`, once, for both builds, as JavaScript: the
  * compiler and the parser of Lua are no part of the package.
@@ -241,8 +227,8 @@ function dashboardPageAt(target: string): Plugin {
     name: 'dashboard page beside',
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /[\\/]page\.js$/ }, () => ({ path: target, external: true }));
-      onLoad({ filter: /[\\/]dashboard[\\/]pageHtml\.ts$/ }, () => ({
-        contents: `import page from '${target}'; export const PAGE_HTML = page;`,
+      onLoad({ filter: /[\\/]dashboard[\\/]page\.ts$/ }, () => ({
+        contents: `import page from '${target}'; export { page };`,
         loader: 'js',
       }));
     },

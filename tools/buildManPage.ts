@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { notesOf } from '../lib/operators/cli/helpTexts';
 import { type Actions, createProgram } from '../lib/operators/cli/program';
 import { projectRoot } from './buildOutput';
 
@@ -16,9 +15,21 @@ const ACTIONS: Actions = {
   doctor: NEVER,
 };
 
+const notes = path.join(projectRoot, 'tools', 'help');
+
+/** What the help of a command says below its options. @param command - `ioredisson`: the program */
+function notesOf(command: string): string {
+  return `\n${fs.readFileSync(path.join(notes, `${command}.txt`), 'utf8')}`;
+}
+
+/** The same for the command, beside it. */
+export function writeHelpNotes(folder: string): void {
+  fs.cpSync(notes, path.join(folder, 'operators', 'cli', 'help'), { recursive: true });
+}
+
 /** The program as it is documented: nothing in it can be run. */
 export function documentedProgram(version = '0'): Command {
-  return createProgram(version, ACTIONS, () => undefined);
+  return createProgram(version, ACTIONS, () => undefined, undefined, notesOf);
 }
 
 /** `man ioredisson`, made of what the program says by `--help`. */
@@ -55,7 +66,7 @@ export function manPage(version: string): string {
     '.SH COMMANDS',
     ...commands,
     '.SH EXIT STATUS AND ENVIRONMENT',
-    verbatim(notesOf('')),
+    verbatim(notesOf('ioredisson')),
     '.SH SEE ALSO',
     '.BR flock (1)',
     '',

@@ -30,7 +30,13 @@ export function recordBuild(inputs: string): void {
 export function buildInputs(): string {
   const tools = filesUnder('tools', '.ts').filter((file) => /^(build|lua)/.test(path.basename(file)));
   const manifests = ['package.json', 'tsconfig.json', 'tsconfig.build.json'];
-  return [...filesUnder('lib', ''), ...filesUnder('tools/dashboard/page', ''), ...tools, ...manifests]
+  return [
+    ...filesUnder('lib', ''),
+    ...filesUnder('tools/dashboard/page', ''),
+    ...filesUnder('tools/help', ''),
+    ...tools,
+    ...manifests,
+  ]
     .map((file) => `${file} ${stampOf(inRoot(file))}`)
     .join('\n');
 }

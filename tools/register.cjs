@@ -6,7 +6,7 @@ const LUA_COMPILER = path.join(__dirname, 'luaCompiler.ts');
 const THREAD_FILE = path.join(__dirname, 'threadFile.ts');
 const WORKER_FILE = path.join('lib', 'watchdogThread', 'workerFile.ts');
 const COMPILED_SCRIPTS = path.join('lib', 'testing', 'store', 'compiledScripts.ts');
-const PAGE_HTML = path.join('lib', 'operators', 'dashboard', 'pageHtml.ts');
+const PAGE = path.join('lib', 'operators', 'dashboard', 'page.ts');
 
 // In node_modules, so that `npm ci` empties it.
 const CACHE = path.join(__dirname, '..', 'node_modules', '.cache', 'transpiled');
@@ -16,11 +16,8 @@ require('./transpileCache.cjs').register(process.env.IOREDISSON_TEST_TRANSPILED 
 // The file of the watchdog thread and the scripts of the test client likewise.
 const compile = require.extensions['.ts'];
 require.extensions['.ts'] = function (module, filename) {
-  if (filename.endsWith(PAGE_HTML)) {
-    module._compile(
-      `exports.PAGE_HTML = ${JSON.stringify(require('./dashboard/buildPage.ts').buildPage())};`,
-      filename,
-    );
+  if (filename.endsWith(PAGE)) {
+    module._compile(`exports.page = ${JSON.stringify(require('./dashboard/buildPage.ts').buildPage())};`, filename);
   } else if (filename.endsWith(WORKER_FILE)) {
     module._compile(
       `exports.__esModule = true; exports.workerFile = () => require(${JSON.stringify(THREAD_FILE)}).threadFile();`,

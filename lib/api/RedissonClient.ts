@@ -3,12 +3,9 @@
 import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
 import type { ConnectionListener, ConnectionState, LockLostListener } from './events';
-import type { RFencedLock, RLock, RReadWriteLock } from './RLock';
-import type { LockHold } from './LockHold';
+import type { LockHold, RFencedLock, RLock, RReadWriteLock } from './RLock';
 import type { AttachOptions, RunOptions, ShutdownOptions, TryResult } from './options';
-import type { RCountDownLatch } from './RCountDownLatch';
-import type { RPermitExpirableSemaphore } from './RPermitExpirableSemaphore';
-import type { RSemaphore } from './RSemaphore';
+import type { RCountDownLatch, RPermitExpirableSemaphore, RSemaphore } from './synchronizers';
 
 /**
  * The client: makes handles of locks and synchronizers. What `Redisson.create()` returns.

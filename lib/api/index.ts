@@ -1,11 +1,7 @@
 export type * from './BackOff';
 export type * from './events';
-export type * from './LockHold';
 export type * from './options';
-export type * from './PermitHold';
-export type * from './RCountDownLatch';
 export type * from './RedissonClient';
 export type * from './RLock';
 export type * from './RObject';
-export type * from './RPermitExpirableSemaphore';
-export type * from './RSemaphore';
+export type * from './synchronizers';

@@ -11,18 +11,9 @@ import type { NameMapper } from './NameMapper';
 import type { RedisClientLike } from './Topology';
 
 /** The common settings whose given value has the same type as the checked one. */
-type PlainSettings = Omit<
-  CommonSettings,
-  | 'nameMapper'
-  | 'password'
-  | 'username'
-  | 'credentials'
-  | 'clientName'
-  | 'logger'
-  | 'tls'
-  | 'watchdogThread'
-  | 'introspection'
->;
+type PlainSettings = {
+  [K in keyof CommonSettings as CommonSettings[K] extends number | boolean | string ? K : never]: CommonSettings[K];
+};
 
 /**
  * The common settings as the user gives them: each is optional. Their meanings and defaults are documented at

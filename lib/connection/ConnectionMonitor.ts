@@ -6,9 +6,8 @@ import type { ConnectionSettings } from './link/connectionOptions';
 import type { Link, LinkEvents } from './link/Link';
 import type { LoginSource } from './link/loginSources';
 import type { CommandExecutor } from './pending/CommandExecutor';
-import type { KeyEventSource } from './pubsub/KeyEventSource';
 import type { KeyTracking } from './pubsub/KeyTracking';
-import type { Subscriber } from './pubsub/Subscriber';
+import type { KeyEventSource, Subscriber } from './pubsub/Subscriber';
 
 /**
  * What becomes of the command connection of a client, for those who want to know.
@@ -65,7 +64,7 @@ export class ConnectionMonitor {
   }
 
   #look(): void {
-    if (this.#link.usable) this.#become('ready', undefined);
+    if (this.#link.ready) this.#become('ready', undefined);
     else if (this.#state === 'ready') this.#become('reconnecting', this.lastError);
   }
 

@@ -1,4 +1,4 @@
-import { longestWaitMs } from '../config/longestWait';
+import type { CommonSettings } from '../config/Settings';
 import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
@@ -22,21 +22,24 @@ const MAX_PENDING = 100_000;
 /** A client that closes waits at most this long for answers that a caller has to take something back for, in ms. */
 const MAX_CLOSING_MS = 1_000;
 
+/** Beyond the command time-out, per retry attempt, in ms. */
+const WAIT_PER_RETRY_MS = 1_000;
+
 /** Settings of the executor. */
-export interface ExecutorSettings {
-  /** Longest time for a reply, in ms. */
-  readonly timeout: number;
-  /** How often a command that may be repeated is sent again. */
-  readonly retryAttempts: number;
-  /** How long replicas may take to confirm a command, in ms. */
-  readonly slavesSyncTimeout: number;
-  /** Whether an acquisition that none confirms has failed. */
-  readonly checkLockSyncedSlaves: boolean;
+export interface ExecutorSettings extends Pick<
+  CommonSettings,
+  'timeout' | 'retryAttempts' | 'slavesSyncTimeout' | 'checkLockSyncedSlaves'
+> {
   /**
    * More commands than this do not wait for a connection: they are refused, so that an outage cannot eat the memory.
    * @default 100 000
    */
   readonly maxPending?: number;
+}
+
+/** How long a call without limit waits for a server that can serve it, in ms: to be connected, or to refuse no longer. */
+export function longestWaitMs({ timeout, retryAttempts }: Pick<CommonSettings, 'timeout' | 'retryAttempts'>): number {
+  return timeout + retryAttempts * WAIT_PER_RETRY_MS;
 }
 
 /**
@@ -135,7 +138,7 @@ export class Executor implements CommandExecutor {
   }
 
   slotOf(key: string): number {
-    return this.#link.slotOf(key);
+    return this.#link.slotOf?.(key) ?? 0;
   }
 
   laterTurn(): Promise<void> {
@@ -177,7 +180,7 @@ export class Executor implements CommandExecutor {
     const writing = pending.beginWriting(now, this.#connectionNumber);
     this.#written.add(pending, now + this.#settings.timeout + this.#link.syncTimeout);
     if (pending.commandName === 'evalsha') {
-      const server = this.#link.serverOf(pending.key);
+      const server = this.#link.serverOf?.(pending.key) ?? '';
       const known = this.#scripts.learn(pending.args[0] as string, server, this.#connectionNumber);
       // When the client closes, nobody will be left to send the text of a cleanup.
       if (!known || (pending.cleanup && this.#state !== 'open')) pending.useText();
@@ -195,6 +198,8 @@ export class Executor implements CommandExecutor {
     this.onReply?.();
     const doubt = pending.answer(this.#heard(pending, reply), this.#settings.checkLockSyncedSlaves);
     this.#awaited.settled(pending);
+    // All that come on that connection are out of step, as behind a proxy that has lost one.
+    if (pending.misread) this.#link.giveUp?.(pending.key);
     if (doubt === undefined) return;
     if (doubt === 0) pending.fail(new NoSyncedReplicasError(pending.what, this.#settings.slavesSyncTimeout));
     else this.#lost(pending, doubt);
@@ -221,7 +226,8 @@ export class Executor implements CommandExecutor {
     if (pending.settled || writing !== pending.writings) return;
     this.#written.delete(pending);
     this.onReply?.();
-    switch (classify(error)) {
+    const failure = classify(error);
+    switch (failure) {
       case 'noScript':
         pending.unsend();
         if (pending.useText()) return this.#restart(pending);
@@ -232,18 +238,17 @@ export class Executor implements CommandExecutor {
         return pending.refusals < FREE_REDIRECTS ? this.#again(pending) : this.#later(pending, error);
       case 'unsent':
       case 'unavailable':
-        if (replyText(error).startsWith('READONLY')) this.#link.demoted?.(pending.key);
+        if (replyText(error).startsWith('READONLY')) this.#link.giveUp?.(pending.key);
         pending.unsend();
-        // A master that has too few replicas: no other one will come. (A red lock, of which it is a member, asks again.)
-        if (pending.isOnlyAttempt && replyText(error).startsWith('NOREPLICAS'))
-          return pending.fail(denial(pending, this.#link, error));
         return this.#later(pending, error);
       case 'lost':
         return this.#lost(pending, error);
       case 'full':
+      case 'tooFewReplicas':
         pending.unsend();
-        // Whoever gives something back, or makes a single attempt, learns at once that the server cannot take it.
-        if (pending.waits) return this.#later(pending, error);
+        // Whoever makes a single attempt learns at once that a sound server cannot take it. (A red lock, of which it is a
+        // member, asks again.) So does whoever gives something back, of a server that is full.
+        if (failure === 'full' ? pending.waits : !pending.isOnlyAttempt) return this.#later(pending, error);
         return pending.fail(denial(pending, this.#link, error));
       case 'wrongType':
       case 'refused':

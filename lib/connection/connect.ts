@@ -8,12 +8,11 @@ import { connectionOptions, nameOption, nodeKey, sentinelOptions, sharePassword 
 import { Logins } from './link/Logins';
 import { loginSource } from './link/loginSources';
 import { ConnectionSubscriber, endpointOf, type ListenOptions } from './pubsub/ConnectionSubscriber';
-import type { KeyEventSource } from './pubsub/KeyEventSource';
 import { Executor } from './Executor';
 import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
 import { MasterFinder } from './link/MasterFinder';
 import { keyTracking } from './pubsub/KeyTracking';
-import { NO_SUBSCRIBER } from './pubsub/Subscriber';
+import { type KeyEventSource, NO_SUBSCRIBER } from './pubsub/Subscriber';
 import { ownOptions } from './link/ownOptions';
 import { StandaloneLink } from './link/StandaloneLink';
 

@@ -14,11 +14,10 @@ import { ConnectionSubscriber, type ListenOptions } from './pubsub/ConnectionSub
 import { Executor } from './Executor';
 import { startNodesOf } from './link/ioredisCompat';
 import { ownOptions, type OwnRedisOptions } from './link/ownOptions';
-import type { KeyEventSource } from './pubsub/KeyEventSource';
 import { keyTracking } from './pubsub/KeyTracking';
 import { MastersSubscriber } from './pubsub/MastersSubscriber';
 import { ShardedSubscriber } from './pubsub/ShardedSubscriber';
-import { NO_SUBSCRIBER, type Subscriber } from './pubsub/Subscriber';
+import { type KeyEventSource, NO_SUBSCRIBER, type Subscriber } from './pubsub/Subscriber';
 import { StandaloneLink, type StandaloneOptions } from './link/StandaloneLink';
 
 /**

@@ -2,8 +2,7 @@ import { INTERRUPTED, within } from '../acquire/WaitLimit';
 import type { ObjectListener } from '../api';
 import type { Settings } from '../config/Settings';
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
-import type { KeyEventSource } from '../connection/pubsub/KeyEventSource';
-import type { Subscriber } from '../connection/pubsub/Subscriber';
+import type { KeyEventSource, Subscriber } from '../connection/pubsub/Subscriber';
 import {
   CommandError,
   ConfigError,

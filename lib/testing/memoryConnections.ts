@@ -37,7 +37,7 @@ function memoryLink(server: MemoryServer): Link {
     syncTimeout: 0,
     refusal: undefined,
     lastError: undefined,
-    get usable() {
+    get ready() {
       return !closed;
     },
     canSend: () => !closed,
@@ -48,8 +48,6 @@ function memoryLink(server: MemoryServer): Link {
         ? Promise.reject(replyError(fromBytes(reply.message)))
         : Promise.resolve(plain(reply));
     },
-    serverOf: () => '',
-    slotOf: () => 0,
     // Every command is answered.
     unanswered: () => undefined,
     // By a message to itself: fake timers hold `setImmediate` back.

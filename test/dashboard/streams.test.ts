@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as net from 'node:net';
 import { Redisson } from '../../lib';
 import { createDashboard } from '../../lib/operators/dashboard';
-import { EventStream } from '../../lib/operators/dashboard/EventStream';
+import { EventStream } from '../../lib/operators/dashboard/Streams';
 import { monitor, RedisServer, sleepUntil, TcpProxy, trackClient, uniqueName } from '../support';
 import { FakeSource, report } from './support/FakeSource';
 import { ask, client, dashboardOf, Reader, serve } from './support/world';

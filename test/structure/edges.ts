@@ -180,7 +180,7 @@ export const EDGES: Edges = {
   ],
   'testing/store': [],
   thread: ['util'],
-  util: ['..', 'types:api'],
+  util: ['types:api'],
   waiters: ['errors', 'types:acquire', 'types:api', 'types:connection/pubsub', 'util'],
   watchdog: [
     'acquire',

@@ -1,5 +1,5 @@
 import { ALL_KINDS } from '../../lib/kinds/allKinds';
-import { blockOf, KIND_RIGHTS, type NeededRights } from '../../lib/operators/doctor/neededRights';
+import { blockOf, KIND_RIGHTS, type NeededRights } from '../../lib/operators/doctor/rights';
 
 /** What the names of the page begin with. */
 const PREFIX = 'app:';

@@ -1,12 +1,16 @@
 import { buildSync } from 'esbuild';
+import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { projectRoot } from '../buildOutput';
 
 const folder = path.join(__dirname, 'page');
 
-/** Makes the dashboard's page: one file of HTML, with its script and its style in it, that asks for nothing else. */
-export function buildPage(): string {
+/**
+ * Makes the dashboard's page: one file of HTML, with its script and its style in it, that asks for nothing else; and the
+ * policy under which a browser runs it.
+ */
+export function buildPage(): { readonly html: string; readonly policy: string } {
   const script = bundle('main.tsx').text;
   const style = bundle('style.css').text;
   for (const [text, tag] of [
@@ -15,8 +19,31 @@ export function buildPage(): string {
   ] as const) {
     if (text.includes(`</${tag}`)) throw new Error(`the dashboard's ${tag} would end in the middle`);
   }
-  const html = fs.readFileSync(path.join(folder, 'index.html'), 'utf8');
-  return html.replace('/*STYLE*/', () => style).replace('/*SCRIPT*/', () => script);
+  const empty = fs.readFileSync(path.join(folder, 'index.html'), 'utf8');
+  const html = empty.replace('/*STYLE*/', () => style).replace('/*SCRIPT*/', () => script);
+  return { html, policy: policyOf(html) };
+}
+
+/** The script and the style of the page by their hashes, requests to where it came from, and nothing else. */
+function policyOf(html: string): string {
+  return [
+    "default-src 'none'",
+    `script-src ${hashesOf(html, 'script')}`,
+    `style-src ${hashesOf(html, 'style')}`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+}
+
+function hashesOf(html: string, tag: string): string {
+  const texts = [...html.matchAll(new RegExp(`<${tag}[^>]*>([\\s\\S]*?)</${tag}>`, 'g'))].map(([, text]) => text!);
+  if (texts.length === 0) return "'none'";
+  return texts.map((text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`).join(' ');
 }
 
 /** The files that went into the page. */

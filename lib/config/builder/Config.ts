@@ -1,20 +1,10 @@
 import { ConfigError } from '../../errors/usageErrors';
-import type { Credentials } from '../Credentials';
-import { Draft } from './Draft';
+import { Draft, type SectionDraft, setterOf } from './Draft';
 import { Filled, type Hidden, reveal } from '../parse/Filled';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
-import type {
-  IntrospectionOption,
-  Logger,
-  ShardedSubscriptionMode,
-  TlsSettings,
-  TlsVersion,
-  WatchdogThreadOption,
-} from '../Settings';
-import type { NameMapper } from '../NameMapper';
+import type { IntrospectionOption, Logger, ShardedSubscriptionMode, WatchdogThreadOption } from '../Settings';
 import { readDocument } from '../parse/readDocument';
 import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
-import { SectionBuilder, type SectionSetters } from './SectionBuilder';
 import type {
   ClusterServersConfig,
   MasterSlaveServersConfig,
@@ -22,6 +12,75 @@ import type {
   SentinelServersConfig,
   SingleServerConfig,
 } from './serverConfigs';
+import type { SharedSetters } from './SharedSetters';
+
+/** Settings of a connection: only the sections have setters for them. */
+const OF_SECTIONS =
+  /^(timeout|(connect|subscription)Timeout|retryAttempts|clientName|database|sslEnable.*|.*Resolver)$/;
+
+// The class has these setters at run time: they are made of the settings.
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
+export interface Config extends SharedSetters {
+  /** @param timeout - the lease of a hold acquired without one. Default 30000 */
+  setLockWatchdogTimeout(timeout: number): this;
+
+  /** @param size - how many locks one command renews at most. Default 100 */
+  setLockWatchdogBatchSize(size: number): this;
+
+  /** @param timeout - how long a waiter without limit keeps its place in the queue of a fair lock. Default 300000 */
+  setFairLockWaitTimeout(timeout: number): this;
+
+  /** @param check - whether an acquisition that no replica confirms is undone. Default true */
+  setCheckLockSyncedSlaves(check: boolean): this;
+
+  /** @param timeout - how long to wait for the replicas. Default 1000 */
+  setSlavesSyncTimeout(timeout: number): this;
+
+  /** @param times - how often one hold is renewed at most; 0: no limit. Default 0. Not in Redisson */
+  setMaxRenewTimes(times: number): this;
+
+  /**
+   * @param thread - whether a thread of its own renews the locks; `{ maxStall }`: for so many ms without a sign of life
+   *   from the main thread, 60000 unless given. Default false. Not in Redisson
+   */
+  setWatchdogThread(thread: WatchdogThreadOption): this;
+
+  /**
+   * @param tracks - whether Redis tells of changes of the keys that are held and waited for (CLIENT TRACKING). Default
+   *   false. Not in Redisson
+   */
+  setTrackHolds(tracks: boolean): this;
+
+  /**
+   * @param strict - whether re-entering through a handle outside any thread scope is an error. Default false. Not in
+   *   Redisson
+   */
+  setStrictThreads(strict: boolean): this;
+
+  /**
+   * @param times - how often in a row a process may hand a lock over to its own waiters before other processes get
+   *   their turn; 0: never. Default 64. Not in Redisson
+   */
+  setMaxHandOvers(times: number): this;
+
+  /**
+   * @param local - whether the next waiter of this process starts before Redis has confirmed the hand-over. Default
+   *   false. Not in Redisson
+   */
+  setLocalHandOver(local: boolean): this;
+
+  /**
+   * @param introspection - whether inspectors may ask this client what it holds and who waits; `{ callSites: true }`:
+   *   the lines that acquire are recorded for them, too. Default true. Not in Redisson
+   */
+  setIntrospection(introspection: IntrospectionOption): this;
+
+  /** @param logger - where the client logs its events. Default nowhere. Not in Redisson */
+  setLogger(logger: Logger): this;
+
+  /** @param mode - whether waiters are woken through sharded pub/sub. Default `AUTO` */
+  setShardedSubscriptionMode(mode: ShardedSubscriptionMode): this;
+}
 
 /**
  * A configuration with Redisson's names: built in code, or read from the YAML or JSON file of a Java service.
@@ -38,11 +97,22 @@ import type {
  *
  * Source: `org.redisson.config.Config`.
  */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
 export class Config {
   readonly #common = new Draft(COMMON, IGNORED_COMMON_KEYS, '', Object.keys(SECTIONS));
-  #servers: SectionSetters | undefined;
+  #servers: SectionDraft | undefined;
   /** Values from the environment -> the text that errors show instead. */
   readonly #filled = new Map<unknown, string>();
+
+  static {
+    for (const key of Object.keys(COMMON).filter((one) => !OF_SECTIONS.test(one))) {
+      const set = function (this: Config, value: unknown): Config {
+        this.#common.set(key, value);
+        return this;
+      };
+      Object.defineProperty(this.prototype, setterOf(key), { value: set, configurable: true, writable: true });
+    }
+  }
 
   /**
    * Reads a YAML configuration, `redisson.yaml`. `${NAME}` and `${NAME:-default}` are filled in from the environment.
@@ -80,7 +150,7 @@ export class Config {
   }
 
   /** The way to find the servers, if one was chosen. For `resolveConfig`. @internal */
-  get servers(): Pick<SectionBuilder, 'section' | 'values'> | undefined {
+  get servers(): Pick<SectionDraft, 'section' | 'values'> | undefined {
     return this.#servers;
   }
 
@@ -109,160 +179,10 @@ export class Config {
     return this.#use('replicatedServersConfig');
   }
 
-  /** @param timeout - the lease of a hold acquired without one. Default 30000 */
-  setLockWatchdogTimeout(timeout: number): this {
-    return this.#set('lockWatchdogTimeout', timeout);
-  }
-
-  /** @param size - how many locks one command renews at most. Default 100 */
-  setLockWatchdogBatchSize(size: number): this {
-    return this.#set('lockWatchdogBatchSize', size);
-  }
-
-  /** @param timeout - how long a waiter without limit keeps its place in the queue of a fair lock. Default 300000 */
-  setFairLockWaitTimeout(timeout: number): this {
-    return this.#set('fairLockWaitTimeout', timeout);
-  }
-
-  /** @param check - whether an acquisition that no replica confirms is undone. Default true */
-  setCheckLockSyncedSlaves(check: boolean): this {
-    return this.#set('checkLockSyncedSlaves', check);
-  }
-
-  /** @param timeout - how long to wait for the replicas. Default 1000 */
-  setSlavesSyncTimeout(timeout: number): this {
-    return this.#set('slavesSyncTimeout', timeout);
-  }
-
-  /** @param mapper - translates names to keys. Default the identity */
-  setNameMapper(mapper: NameMapper): this {
-    return this.#set('nameMapper', mapper);
-  }
-
-  /** @param times - how often one hold is renewed at most; 0: no limit. Default 0. Not in Redisson */
-  setMaxRenewTimes(times: number): this {
-    return this.#set('maxRenewTimes', times);
-  }
-
-  /**
-   * @param thread - whether a thread of its own renews the locks; `{ maxStall }`: for so many ms without a sign of life
-   *   from the main thread, 60000 unless given. Default false. Not in Redisson
-   */
-  setWatchdogThread(thread: WatchdogThreadOption): this {
-    return this.#set('watchdogThread', thread);
-  }
-
-  /**
-   * @param tracks - whether Redis tells of changes of the keys that are held and waited for (CLIENT TRACKING). Default
-   *   false. Not in Redisson
-   */
-  setTrackHolds(tracks: boolean): this {
-    return this.#set('trackHolds', tracks);
-  }
-
-  /**
-   * @param strict - whether re-entering through a handle outside any thread scope is an error. Default false. Not in
-   *   Redisson
-   */
-  setStrictThreads(strict: boolean): this {
-    return this.#set('strictThreads', strict);
-  }
-
-  /**
-   * @param times - how often in a row a process may hand a lock over to its own waiters before other processes get
-   *   their turn; 0: never. Default 64. Not in Redisson
-   */
-  setMaxHandOvers(times: number): this {
-    return this.#set('maxHandOvers', times);
-  }
-
-  /**
-   * @param local - whether the next waiter of this process starts before Redis has confirmed the hand-over. Default
-   *   false. Not in Redisson
-   */
-  setLocalHandOver(local: boolean): this {
-    return this.#set('localHandOver', local);
-  }
-
-  /**
-   * @param introspection - whether inspectors may ask this client what it holds and who waits; `{ callSites: true }`:
-   *   the lines that acquire are recorded for them, too. Default true. Not in Redisson
-   */
-  setIntrospection(introspection: IntrospectionOption): this {
-    return this.#set('introspection', introspection);
-  }
-
-  /** @param logger - where the client logs its events. Default nowhere. Not in Redisson */
-  setLogger(logger: Logger): this {
-    return this.#set('logger', logger);
-  }
-
-  /** @param mode - whether waiters are woken through sharded pub/sub. Default `AUTO` */
-  setShardedSubscriptionMode(mode: ShardedSubscriptionMode): this {
-    return this.#set('shardedSubscriptionMode', mode);
-  }
-
-  /** @param username - the user to authenticate as. Default none */
-  setUsername(username: string | null | undefined): this {
-    return this.#set('username', username);
-  }
-
-  /** @param password - the password to authenticate with. Default none */
-  setPassword(password: string | null | undefined): this {
-    return this.#set('password', password);
-  }
-
-  /**
-   * @param credentials - asked for user and password, where these change while the client lives; a function, or a
-   *   provider such as those of `@redis/entraid`. Default none
-   */
-  setCredentials(credentials: Credentials | null | undefined): this {
-    return this.#set('credentials', credentials);
-  }
-
-  /** @param mode - how to verify the server's certificate. Default `STRICT` */
-  setSslVerificationMode(mode: TlsSettings['verification']): this {
-    return this.#set('sslVerificationMode', mode);
-  }
-
-  /** @param path - PEM file with the trusted certificates. Default Node's own */
-  setSslTruststore(path: string | URL): this {
-    return this.#set('sslTruststore', path);
-  }
-
-  /** @param password - accepted for compatibility with Java, without effect: PEM files have no password */
-  setSslTruststorePassword(password: string | null | undefined): this {
-    return this.#set('sslTruststorePassword', password);
-  }
-
-  /** @param path - PKCS #12 or PEM file with our certificate and key. Default none */
-  setSslKeystore(path: string | URL): this {
-    return this.#set('sslKeystore', path);
-  }
-
-  /** @param password - the password of the keystore. Default none */
-  setSslKeystorePassword(password: string | null | undefined): this {
-    return this.#set('sslKeystorePassword', password);
-  }
-
-  /** @param protocols - the allowed protocols. Default Node's */
-  setSslProtocols(protocols: readonly TlsVersion[]): this {
-    return this.#set('sslProtocols', protocols);
-  }
-
-  /** @param ciphers - the allowed ciphers, in Java's or OpenSSL's names. Default Node's */
-  setSslCiphers(ciphers: readonly string[]): this {
-    return this.#set('sslCiphers', ciphers);
-  }
-
-  #set(key: string, value: unknown): this {
-    this.#common.set(key, value);
-    return this;
-  }
-
-  #use(section: SectionName): SectionSetters {
-    this.#servers ??= new SectionBuilder(section) as SectionSetters;
-    if (this.#servers.section === section) return this.#servers;
+  /** @typeParam T - how its setters are declared: a test takes each of them */
+  #use<T>(section: SectionName): T {
+    this.#servers ??= Draft.ofSection(section);
+    if (this.#servers.section === section) return this.#servers as T;
     throw new ConfigError(`${section} cannot be used: ${this.#servers.section} is already; choose one of them`);
   }
 
@@ -276,7 +196,7 @@ export class Config {
       if (typeof value !== 'object' || Array.isArray(value) || value instanceof Filled) {
         throw new ConfigError(`${key} must hold settings, like address: redis://127.0.0.1:6379`);
       }
-      const builder = this.#use(key);
+      const builder = this.#use<SectionDraft>(key);
       for (const [name, one] of Object.entries(value)) this.#fill(builder, name, one, filledKeys);
     }
   }

@@ -1,32 +1,60 @@
 import { ConfigError } from '../../errors/usageErrors';
 import type { Hidden } from '../parse/Filled';
+import { IGNORED_SECTION_KEYS } from '../parse/ignoredKeys';
 import { MAY_HOLD_A_SECRET, nearest } from '../../util/describe';
-import type { Schema, Values } from '../parse/schema';
+import { type Schema, SECTIONS, type SectionName, type Values } from '../parse/schema';
+
+/** The draft of a section. */
+export type SectionDraft = Draft<(typeof SECTIONS)[SectionName], SectionName>;
+
+/** The name of the setter of a setting: `setTimeout`. */
+export function setterOf(key: string): string {
+  return `set${key.charAt(0).toUpperCase()}${key.slice(1)}`;
+}
 
 /**
  * A configuration that is being built: it takes settings one by one, checks each at once, and keeps the checked values.
+ * It has the setters of all ways to find the servers, made of the settings of the sections. Callers see only the interface
+ * of their way; the schema of the section refuses settings that do not belong there.
  *
  * Invariant: every value in `values` has passed its parser.
  */
-export class Draft<S extends Schema> {
+export class Draft<S extends Schema, Section extends string = string> {
   readonly #schema: S;
   readonly #ignored: ReadonlySet<string>;
-  readonly #where: string;
+  /** For messages, e.g. `singleServerConfig`; empty for the common settings. */
+  readonly section: Section;
   readonly #alsoKnown: readonly string[];
   readonly #values = new Map<string, unknown>();
+  readonly #lists = new Map<string, readonly unknown[]>();
   readonly #ignoredKeys: string[] = [];
+
+  static {
+    for (const key of new Set(Object.values(SECTIONS).flatMap((schema) => Object.keys(schema)))) {
+      const isList = key.endsWith('Addresses');
+      const name = isList ? setterOf(key).replace(/^set(.*)es$/, 'add$1') : setterOf(key);
+      const set = function (this: Draft<Schema>, ...given: readonly unknown[]): Draft<Schema> {
+        return this.set(key, isList ? [...(this.#lists.get(key) ?? []), ...given] : given[0]);
+      };
+      Object.defineProperty(this.prototype, name, { value: set, configurable: true, writable: true });
+    }
+  }
 
   /**
    * @param schema - the known settings
    * @param ignored - the settings to accept without effect
-   * @param where - the section for messages, e.g. `singleServerConfig`; empty for the common settings
    * @param alsoKnown - names handled elsewhere, which may be suggested for a mistyped one
    */
-  constructor(schema: S, ignored: ReadonlySet<string>, where = '', alsoKnown: readonly string[] = []) {
+  constructor(schema: S, ignored: ReadonlySet<string>, section: Section, alsoKnown: readonly string[] = []) {
     this.#schema = schema;
     this.#ignored = ignored;
-    this.#where = where;
+    this.section = section;
     this.#alsoKnown = alsoKnown;
+  }
+
+  /** That of a section. */
+  static ofSection(section: SectionName): SectionDraft {
+    return new Draft(SECTIONS[section], IGNORED_SECTION_KEYS, section);
   }
 
   /** The settings given that have no effect here, for the warning. */
@@ -47,20 +75,22 @@ export class Draft<S extends Schema> {
    * @param hidden - which values errors must not show
    * @throws ConfigError if there is no such setting (it suggests the nearest one), or if the value does not fit
    */
-  set(key: string, value: unknown, hidden?: Hidden): void {
+  set(key: string, value: unknown, hidden?: Hidden): this {
     const parser = Object.hasOwn(this.#schema, key) ? this.#schema[key] : undefined;
     if (parser === undefined) {
       if (!this.#ignored.has(key)) throw this.#unknown(key, hidden?.(key));
       if (value !== undefined && value !== null) this.#ignoredKeys.push(this.#path(key));
-      return;
+      return this;
     }
     const parsed = value === undefined || value === null ? undefined : parser.parse(value, this.#path(key), hidden);
     if (parsed === undefined) this.#values.delete(key);
     else this.#values.set(key, parsed);
+    if (Array.isArray(value)) this.#lists.set(key, value as unknown[]);
+    return this;
   }
 
   #path(key: string): string {
-    return this.#where === '' ? key : `${this.#where}.${key}`;
+    return this.section === '' ? key : `${this.section}.${key}`;
   }
 
   #unknown(key: string, from: string | undefined): ConfigError {

@@ -1,7 +1,6 @@
-import type { Credentials } from '../Credentials';
-import type { NameMapper } from '../NameMapper';
-import type { ShardedSubscriptionMode, TlsSettings, TlsVersion } from '../Settings';
+import type { ShardedSubscriptionMode } from '../Settings';
 import type { NatMapper } from '../Topology';
+import type { SharedSetters } from './SharedSetters';
 
 /**
  * The setters of every way to find the servers. Each checks its value at once (`ConfigError`) and returns the builder;
@@ -10,7 +9,7 @@ import type { NatMapper } from '../Topology';
  *
  * Source: `org.redisson.config.BaseConfig`.
  */
-export interface ServersConfig {
+export interface ServersConfig extends SharedSetters {
   /** @param timeout - how long to wait for the reply to a command. Default 3000 */
   setTimeout(timeout: number): this;
   /** @param connectTimeout - how long opening a connection may take. Default 10000 */
@@ -19,34 +18,12 @@ export interface ServersConfig {
   setRetryAttempts(retryAttempts: number): this;
   /** @param subscriptionTimeout - how long a waiter waits to become subscribed. Default 7500 */
   setSubscriptionTimeout(subscriptionTimeout: number): this;
-  /** @param username - the user to authenticate as. Default none */
-  setUsername(username: string | null | undefined): this;
-  /** @param password - the password to authenticate with. Default none */
-  setPassword(password: string | null | undefined): this;
-  /** @param credentials - asked for user and password, where these change while the client lives. Default none */
-  setCredentials(credentials: Credentials | null | undefined): this;
   /** @param clientName - the name of the connections in `CLIENT LIST`. Default none */
   setClientName(clientName: string | null | undefined): this;
   /** @param database - the number of the database. Default 0 */
   setDatabase(database: number): this;
-  /** @param nameMapper - translates names to keys. Default the identity */
-  setNameMapper(nameMapper: NameMapper): this;
-  /** @param mode - how to verify the server's certificate. Default `STRICT` */
-  setSslVerificationMode(mode: TlsSettings['verification']): this;
   /** @param enable - `false` means verification mode `NONE`; the older name of that setting */
   setSslEnableEndpointIdentification(enable: boolean): this;
-  /** @param path - PEM file with the trusted certificates. Default Node's own */
-  setSslTruststore(path: string | URL): this;
-  /** @param password - accepted for compatibility with Java, without effect: PEM files have no password */
-  setSslTruststorePassword(password: string | null | undefined): this;
-  /** @param path - PKCS #12 or PEM file with our certificate and key. Default none */
-  setSslKeystore(path: string | URL): this;
-  /** @param password - the password of the keystore. Default none */
-  setSslKeystorePassword(password: string | null | undefined): this;
-  /** @param protocols - the allowed protocols. Default Node's */
-  setSslProtocols(protocols: readonly TlsVersion[]): this;
-  /** @param ciphers - the allowed ciphers, in Java's or OpenSSL's names. Default Node's */
-  setSslCiphers(ciphers: readonly string[]): this;
 }
 
 /** One server. Source: `org.redisson.config.SingleServerConfig`. */

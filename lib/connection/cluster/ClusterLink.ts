@@ -33,7 +33,7 @@ export class ClusterLink implements Link {
     this.#view.events = events;
   }
 
-  get usable(): boolean {
+  get ready(): boolean {
     return this.#view.well;
   }
 
@@ -81,8 +81,8 @@ export class ClusterLink implements Link {
     this.#view.trouble();
   }
 
-  demoted(key: string | undefined): void {
-    this.#nodeOf(key)?.link.demoted();
+  giveUp(key: string | undefined): void {
+    this.#nodeOf(key)?.link.giveUp();
     this.#view.trouble();
   }
 

@@ -1,12 +1,11 @@
 import type { Redis } from 'ioredis';
-import type { NetConnectOpts } from 'node:net';
+import * as net from 'node:net';
+import { runOutside } from '../../util/outside';
 import { jittered } from '../../util/timing';
-import { driverError, replyError } from './driverError';
+import { driverError, hinted, replyError, TLS_ALERT, TLS_HINTS } from './driverError';
 import { isOfReadyCheck, READY_CHECK_TEXT } from './ioredisCompat';
-import { hearRefusal } from './hearRefusal';
 import { LoginError } from './Logins';
 import { isReply, isReset, isTemporary } from './replyErrors';
-import { hinted, TLS_ALERT, TLS_HINTS } from './tlsHints';
 
 /** A connection that was refused something is left after so many ms, and made anew. Nothing is sent on it meanwhile. */
 const REFUSED_MS = 1_000;
@@ -59,7 +58,7 @@ export class Handshake {
   #refused = false;
   #stopReading: (() => void) | undefined;
   /** Where the open connection leads, as long as it has said nothing; not over TLS, where a refusal is no text. */
-  #silent: NetConnectOpts | undefined;
+  #silent: net.NetConnectOpts | undefined;
   #stopHearing: (() => void) | undefined;
 
   /**
@@ -153,7 +152,7 @@ export class Handshake {
   }
 
   /** The connection was reset before we could read anything: finds out whether the server has something to say. */
-  #hear(address: NetConnectOpts, error: Error): void {
+  #hear(address: net.NetConnectOpts, error: Error): void {
     this.#silent = undefined;
     this.#stopHearing?.();
     this.#stopHearing = hearRefusal(address, (text) => {
@@ -173,7 +172,7 @@ export class Handshake {
 }
 
 /** Where it leads: as the socket says, which has forgotten it where the server was quick to close, else as asked for. */
-function addressOf({ options, stream }: Redis): NetConnectOpts | undefined {
+function addressOf({ options, stream }: Redis): net.NetConnectOpts | undefined {
   if (options.tls) return undefined;
   if (options.path) return { path: options.path };
   const { remoteAddress: host, remotePort: port } = stream;
@@ -194,4 +193,34 @@ const NO_ENTRY = /\b(NOAUTH|WRONGPASS|NOPERM|DENIED)\b|invalid password|certific
 /** Permanent: retrying cannot help. */
 function isRefusal(error: Error): boolean {
   return NO_ENTRY.test(error.message) || NO_ENTRY.test((error as NodeJS.ErrnoException).code ?? '');
+}
+
+/** A server that turns us away says so at once; one that waits for us to speak has nothing to say. */
+const LISTEN_MS = 250;
+
+/**
+ * Connects to a server and listens, without a word of our own. A server that has no room for another client, or that
+ * takes none from another host, says why and closes. Where we have sent something by then, the kernel resets the
+ * connection, and what it said is lost.
+ *
+ * @param done - called once with what it said, '' for nothing; not after the returned function has been called
+ * @returns ends it
+ */
+function hearRefusal(address: net.NetConnectOpts, done: (text: string) => void): () => void {
+  return runOutside(() => {
+    let text = '';
+    const socket = net.connect(address);
+    const timer = setTimeout(() => socket.destroy(), LISTEN_MS).unref();
+    socket.setEncoding('latin1').on('data', (data: string) => (text += data));
+    socket.on('error', () => undefined);
+    const closed = (): void => {
+      clearTimeout(timer);
+      done(text);
+    };
+    socket.once('close', closed).unref();
+    return () => {
+      socket.off('close', closed).destroy();
+      clearTimeout(timer);
+    };
+  });
 }

@@ -28,7 +28,7 @@ export interface Link {
   /** Whether a command can be sent now. @param key - decides the node on a cluster */
   canSend(key: string | undefined): boolean;
   /** Whether every command can be sent now. */
-  readonly usable: boolean;
+  readonly ready: boolean;
   /** Why no server lets us in, while none does. */
   readonly refusal: Error | undefined;
   /** Why there is no connection, if that is known. */
@@ -54,14 +54,14 @@ export interface Link {
     replicaAck: ReplicaAck | undefined,
     alone: boolean,
   ): Promise<unknown>;
-  /** See {@link CommandExecutor.slotOf}. */
-  slotOf(key: string): number;
-  /** The server that serves a key: the same text for all keys of one. */
-  serverOf(key: string | undefined): string;
+  /** See {@link CommandExecutor.slotOf}. @default 0 for each */
+  slotOf?(key: string): number;
+  /** The server that serves a key: the same text for all keys of one. @default one serves all */
+  serverOf?(key: string | undefined): string;
   /** A command was not answered in time. @param sentAt - monotonic time at which it was sent */
   unanswered(key: string | undefined, sentAt: number): void;
-  /** The server of a key answered READONLY: it is the master no more. */
-  demoted?(key: string | undefined): void;
+  /** The connection of a key is of no use any more: its server answered READONLY, or not what it was asked. */
+  giveUp?(key: string | undefined): void;
   /** See {@link CommandExecutor.laterTurn}, where there are no sockets. */
   laterTurn?(): Promise<void>;
   /** Closes for good. */

@@ -3,12 +3,11 @@ import { Redis } from 'ioredis';
 import type { NodeAddress } from '../../config/Topology';
 import { jittered } from '../../util/timing';
 import { nodeKey } from './connectionOptions';
-import { driverError } from './driverError';
+import { driverError, hinted, TLS_HINTS } from './driverError';
 import { Handshake } from './Handshake';
 import { LoginError, searchError } from './Logins';
 import type { OwnRedisOptions } from './ownOptions';
 import { isReply } from './replyErrors';
-import { hinted, TLS_HINTS } from './tlsHints';
 
 /** How a master is looked for. */
 export interface FinderOptions {

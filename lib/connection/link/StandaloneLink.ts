@@ -7,7 +7,7 @@ import type { Logins } from './Logins';
 import { WriteBatch } from './WriteBatch';
 import { Replicas, type Confirmation } from './Replicas';
 import { isReply, isReset, unsent } from './replyErrors';
-import { TLS_HINTS } from './tlsHints';
+import { TLS_HINTS } from './driverError';
 
 /** A connection is given up when commands have timed out on it for so many times the command time-out. */
 const SILENT_TIMEOUTS = 2;
@@ -106,10 +106,6 @@ export class StandaloneLink implements Link {
     if (connection === this.#connection && this.ready) this.#reconnect();
   }
 
-  get usable(): boolean {
-    return this.ready;
-  }
-
   get refusal(): Error | undefined {
     return this.#refusal;
   }
@@ -146,14 +142,6 @@ export class StandaloneLink implements Link {
     return this.#options.syncTimeout;
   }
 
-  serverOf(): string {
-    return '';
-  }
-
-  slotOf(): number {
-    return 0;
-  }
-
   unanswered(_key: string | undefined, sentAt: number): void {
     const bytes = this.#redis.stream?.bytesRead ?? 0;
     if (this.#silence?.bytes !== bytes) this.#silence = { since: sentAt, bytes };
@@ -187,7 +175,7 @@ export class StandaloneLink implements Link {
     this.#firstAnswer = undefined;
   }
 
-  demoted(): void {
+  giveUp(): void {
     this.replace(this.#connection);
   }
 

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import { driverError } from './driverError';
+import { driverError, hinted, TLS_ALERT, TLS_HINTS } from './driverError';
 import type { Login } from './loginSources';
-import { hinted, TLS_ALERT, TLS_HINTS } from './tlsHints';
 
 /** What an old server, or a sentinel without a password, says to AUTH: it lets everybody in. */
 const NEEDS_NONE = /^ERR (?:AUTH <password> called without any password|Client sent AUTH, but no password is set)/;

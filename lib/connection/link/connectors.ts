@@ -10,7 +10,7 @@ import { withoutParser } from './Handshake';
 import { watchSentinels } from './ioredisCompat';
 import { type Logins, searchError } from './Logins';
 import { DISCONNECT_MS } from './ownOptions';
-import { TLS_HINTS } from './tlsHints';
+import { TLS_HINTS } from './driverError';
 
 /** Chooses a server. @param unwanted - aborts when nobody wants one any more: it ends at once, and leaves nothing */
 export type Choice = (trouble: (error: Error) => void, unwanted: AbortSignal) => Promise<NodeAddress>;

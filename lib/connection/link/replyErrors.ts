@@ -1,5 +1,5 @@
 import { ConfigError } from '../../errors';
-import { isFull } from '../../errors/connectionErrors';
+import { isFull, takesNone } from '../../errors/connectionErrors';
 import { UNSENT_TEXT } from './ioredisCompat';
 
 /** What became of a command that was answered with an error, or not at all. */
@@ -16,13 +16,15 @@ export type Failure =
   | 'unavailable'
   /** The server takes no data for the time being (no memory, no disk): an acquisition may wait for it. */
   | 'full'
+  /** A sound master has too few replicas for now, and no other one will come: an acquisition may wait for them. */
+  | 'tooFewReplicas'
   /** The key holds another type. */
   | 'wrongType'
   /** Redis refuses it, now and later. */
   | 'refused';
 
 /** Error codes of a server that did not run the command and will be able to, or another one in its place. */
-const UNAVAILABLE = new Set(['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS']);
+const UNAVAILABLE = new Set(['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN']);
 const REDIRECTED = 'The cluster sends it from node to node';
 /**
  * Redis before 7 wraps what a command said to a script: `ERR Error running script (…): @user_script:3: -READONLY …`.
@@ -81,6 +83,7 @@ export function classify(error: Error): Failure {
   if (code === 'NOSCRIPT') return 'noScript';
   if (code === 'WRONGTYPE') return 'wrongType';
   if (isFull(code)) return 'full';
+  if (takesNone(code)) return 'tooFewReplicas';
   return UNAVAILABLE.has(code) ? 'unavailable' : 'refused';
 }
 

@@ -43,6 +43,8 @@ export class PendingCommand implements ReplicaAck {
   refusedAt: number | undefined;
   acked: number | Error | undefined;
   settled = false;
+  /** Whether it was given an answer that is none of its script. */
+  misread = false;
   readonly #script: SentScript | undefined;
   readonly #options: RunOptions | undefined;
   readonly #resolve: (value: unknown) => void;
@@ -139,8 +141,9 @@ export class PendingCommand implements ReplicaAck {
    */
   beginWriting(now: number, connectionNumber: number): number {
     this.writtenAt = now;
-    // What replicas confirmed of an earlier writing says nothing of this one.
+    // What came of an earlier writing says nothing of this one.
     this.acked = undefined;
+    this.misread = false;
     this.sends++;
     const { sendRecord } = this;
     if (sendRecord !== undefined) {
@@ -170,12 +173,18 @@ export class PendingCommand implements ReplicaAck {
   /**
    * The reply has come; succeeds unless a replica should have it and none does.
    * @param checked - whether that matters
-   * @returns in that case what is known: 0 replicas, or why nobody knows
+   * @returns in that case what is known: 0 replicas, or why nobody knows; or that the answer cannot be read
    */
   answer(reply: unknown, checked: boolean): 0 | Error | undefined {
     if (this.settled && !this.#failed) return undefined;
     const script = this.#script;
-    const value = script === undefined ? reply : script.decode(reply);
+    let value = reply;
+    try {
+      if (script !== undefined) value = script.decode(reply);
+    } catch (error) {
+      this.misread = true;
+      return this.settled ? undefined : (error as Error);
+    }
     if (this.settled) {
       this.#options?.late?.(value);
       return undefined;

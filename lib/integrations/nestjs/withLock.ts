@@ -2,7 +2,7 @@ import { ConflictException, Inject, ServiceUnavailableException } from '@nestjs/
 import type { RedissonClient, RunOptions } from '../../api';
 import { decorateMethod, type LegacyLockDecorator, type LockKey, nameFor } from '../decorators/decorateMethod';
 import { ConfigError } from '../../errors';
-import { httpStatusOf } from '../frameworks/httpStatus';
+import { httpStatusOf } from '../frameworks/requestLock';
 import { REDISSON } from './RedissonModule';
 
 /** The name of the lock: always the same, or made of the arguments of the call. */

@@ -6,7 +6,7 @@
 import { type Meter, type MeterProvider, metrics } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { needPeer } from '../frameworks/needPeer';
-import { packageVersion } from '../../util/packageVersion';
+import { VERSION } from '../../util/version';
 import { LockTelemetry } from './LockTelemetry';
 
 needPeer('ioredisson/otel', '@opentelemetry/api', '1.9');
@@ -48,7 +48,7 @@ export class RedissonInstrumentation extends InstrumentationBase<RedissonInstrum
 
   /** Enabled at once, unless `enabled` is `false`. */
   constructor(config: RedissonInstrumentationConfig = {}) {
-    super(NAME, packageVersion, config);
+    super(NAME, VERSION, config);
   }
 
   /** Nothing is patched. */
@@ -81,7 +81,7 @@ export class RedissonInstrumentation extends InstrumentationBase<RedissonInstrum
     if (this.hasOwnMeters === true) return this.meter;
     const provider = metrics.getMeterProvider();
     if (this.globalMeters?.provider !== provider) {
-      this.globalMeters = { provider, meter: provider.getMeter(NAME, packageVersion) };
+      this.globalMeters = { provider, meter: provider.getMeter(NAME, VERSION) };
     }
     return this.globalMeters.meter;
   }

@@ -12,12 +12,12 @@ import { CLEANUP_MS } from './output';
 
 /** How the lock is wanted. Times in ms. */
 export interface Wish {
-  /** `undefined` = without limit; 0 = one attempt. */
-  readonly waitMs: number | undefined;
+  /** How long to wait; `undefined` = without limit, 0 = one attempt. */
+  readonly wait?: number | undefined;
   /** `undefined` = the watchdog keeps the lock. */
-  readonly leaseMs: number | undefined;
+  readonly lease?: number;
   /** It stays for so long at least, counted from when it was acquired. */
-  readonly atLeastMs: number;
+  readonly atLeast?: number;
 }
 
 /** The lock, while the command may run. */
@@ -41,22 +41,25 @@ export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal
   const startedAt = performance.now();
   for (;;) {
     const elapsed = performance.now() - startedAt;
-    const waitMs = wish.waitMs === undefined ? undefined : Math.max(0, Math.ceil(wish.waitMs - elapsed));
+    const wait = wish.wait === undefined ? undefined : Math.max(0, Math.ceil(wish.wait - elapsed));
     try {
-      return await acquireOnce(lock, { ...wish, waitMs }, signal);
+      return await acquireOnce(lock, { ...wish, wait }, signal);
     } catch (error) {
       if (!isSlow(error) || performance.now() - startedAt > SLOW_START_MS) throw error;
     }
   }
 }
 
-async function acquireOnce(lock: RLock, wish: Wish, signal: AbortSignal): Promise<Held | undefined> {
-  const { waitMs, leaseMs, atLeastMs } = wish;
-  const options = { leaseTime: leaseMs ?? -1, atLeast: atLeastMs, signal };
-  if (waitMs === 0) return enter((work) => lock.tryWithLock(work, options), atLeastMs);
+async function acquireOnce(
+  lock: RLock,
+  { wait, lease = -1, atLeast = 0 }: Wish,
+  signal: AbortSignal,
+): Promise<Held | undefined> {
+  const options = { leaseTime: lease, atLeast, signal };
+  if (wait === 0) return enter((work) => lock.tryWithLock(work, options), atLeast);
   try {
-    const waiting = waitMs === undefined ? options : { ...options, waitTime: waitMs };
-    return await enter((work) => lock.withLock(work, waiting), atLeastMs);
+    const waiting = wait === undefined ? options : { ...options, waitTime: wait };
+    return await enter((work) => lock.withLock(work, waiting), atLeast);
   } catch (error) {
     if (!(error instanceof LockTimeoutError)) throw error;
     if (error.reason === 'held') return undefined;

@@ -5,9 +5,8 @@ import { inTime } from '../doctor';
 import { createDashboard, type DashboardOptions } from '../dashboard';
 import { Redisson } from '../../index';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode, Failure, signalExitCode } from './exit';
+import { ExitCode, Failure, receiveSignals, signalExitCode } from './exit';
 import { CLEANUP_MS, print, say } from './output';
-import { receiveSignals } from './receiveSignals';
 
 /** The options of `dashboard`. */
 export interface DashboardCommandOptions extends ClientOptions {

@@ -2,8 +2,8 @@ import { examine, type Finding, type FindingStatus, groupBy } from '../doctor';
 import { readClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
 import { stdoutWidth, wrap } from './fit';
-import { printJson, type ReportOptions } from './inspecting';
-import { oneLine, print } from './output';
+import type { ReportOptions } from './inspect';
+import { oneLine, print, printJson } from './output';
 
 const LABELS: Readonly<Record<FindingStatus, string>> = {
   ok: 'ok      ',

@@ -1,31 +1,56 @@
-import { adviceOf, ALL_KINDS, RUNBOOK } from '../doctor';
-import type {
-  CircleLink,
-  HolderReport,
-  ObjectReport,
-  PermitReport,
-  Verdict,
-  WaiterReport,
-  WaitingProcess,
+import { UnsupportedOperationError } from '../../index';
+import { adviceOf, ALL_KINDS, inTime, RUNBOOK } from '../doctor';
+import {
+  type CircleLink,
+  type ForcedUnlock,
+  type HolderReport,
+  Inspector,
+  type ObjectReport,
+  type PermitReport,
+  type Verdict,
+  type WaiterReport,
+  type WaitingProcess,
 } from '../inspection';
+import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { stdoutWidth, wrap } from './fit';
-import { inspecting, printJson, type ReportOptions } from './inspecting';
-import { oneLine, print } from './output';
+import { CLEANUP_MS, oneLine, print, printJson, say } from './output';
 import {
   clientText,
   type Column,
   connectionText,
   kindText,
   leasesText,
+  objectTable,
   processText,
   remainingText,
   sinceText,
   table,
   toldSince,
+  troubleFirst,
   ttlText,
   waitersText,
 } from './tables';
+
+/** Options of the commands that look at what is there. */
+export interface ReportOptions extends ClientOptions {
+  readonly json?: true;
+}
+
+/** The options of `unlock`. */
+export interface UnlockOptions extends ReportOptions {
+  readonly force?: true;
+}
+
+/** `ioredisson list`. @returns the exit code */
+export async function list(pattern: string | undefined, options: ReportOptions): Promise<number> {
+  const reports = await inspecting(options, (inspector) => inspector.list(pattern));
+  if (options.json === true) await printJson(reports);
+  else if (reports.length > 0) await print(`${objectTable(troubleFirst(reports))}\n`);
+  // On stderr: a program that reads the table finds no line in it that is none.
+  else say(pattern === undefined ? 'no locks' : `no locks match '${pattern}'`);
+  return ExitCode.ok;
+}
 
 /** `ioredisson inspect`. @returns the exit code */
 export async function inspect(name: string, options: ReportOptions): Promise<number> {
@@ -35,6 +60,41 @@ export async function inspect(name: string, options: ReportOptions): Promise<num
   else if (!isOther) await print(`${paragraphs(report).join('\n\n')}\n`);
   if (isOther) throw new Failure(`the key '${report.key}' holds data that are no lock or synchronizer`, ExitCode.data);
   return report.kind === 'none' ? ExitCode.no : ExitCode.ok;
+}
+
+/** `ioredisson unlock`. @returns the exit code */
+export async function unlock(name: string, options: UnlockOptions): Promise<number> {
+  const [report, { released, takenFrom }] = await inspecting(options, async (inspector) => {
+    const seen = await inspector.inspect(name);
+    return [seen, await inspector.releaseFrom(name).catch((error: unknown) => fail(seen, error))] as const;
+  });
+  if (options.json === true) {
+    // Who came after the look is not in it.
+    const holders = report.holders.filter(({ owner }) => takenFrom.includes(owner));
+    await printJson({ name, kind: report.kind, released, holders, takenFrom });
+  } else await print(`${oneLine(outcome(report, { released, takenFrom }))}\n`);
+  return released ? ExitCode.ok : ExitCode.no;
+}
+
+function fail({ name, kind }: ObjectReport, error: unknown): never {
+  if (!(error instanceof UnsupportedOperationError)) throw error;
+  const what = kind === 'other' ? 'holds data of another type' : `a ${kind}: there is no owner to take it from`;
+  throw new Failure(`'${name}' is no lock, but ${what}`, ExitCode.data);
+}
+
+function outcome(report: ObjectReport, { released, takenFrom }: Pick<ForcedUnlock, 'released' | 'takenFrom'>): string {
+  if (!released) return `'${report.name}' is not locked`;
+  return `'${report.name}' (${kindText(report)}) is released; it was taken from ${takenFrom.join(', ')}`;
+}
+
+/** Connects, does something, and disconnects, whatever becomes of it. */
+async function inspecting<T>(options: ClientOptions, act: (inspector: Inspector) => Promise<T>): Promise<T> {
+  const inspector = Inspector.open(await readClientOptions(options));
+  try {
+    return await act(inspector);
+  } finally {
+    await inTime(inspector.close(), CLEANUP_MS);
+  }
 }
 
 const HOLDERS: readonly Column<HolderReport>[] = [

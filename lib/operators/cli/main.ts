@@ -1,25 +1,22 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { VERSION } from '../doctor';
 import { ExitCode, exitCodeOf, messageOf } from './exit';
 import { allSaid, print, ReaderGoneError, say, sayRaw } from './output';
-import { type Actions, createProgram } from './program';
+import { type Actions, createProgram, textBeside } from './program';
 import type * as doctorModule from './doctor';
 import type * as dashboardModule from './dashboard';
 import type * as inspectModule from './inspect';
-import type * as listModule from './list';
 import { run } from './run';
 import type * as topModule from './top';
-import type * as unlockModule from './unlock';
 
 // Loaded when asked for: `run` starts as fast as it can.
 /* eslint-disable @typescript-eslint/no-require-imports */
 const actions: Actions = {
   run,
-  list: (...args) => (require('./list') as typeof listModule).list(...args),
+  list: (...args) => (require('./inspect') as typeof inspectModule).list(...args),
   inspect: (...args) => (require('./inspect') as typeof inspectModule).inspect(...args),
-  unlock: (...args) => (require('./unlock') as typeof unlockModule).unlock(...args),
+  unlock: (...args) => (require('./inspect') as typeof inspectModule).unlock(...args),
   doctor: (...args) => (require('./doctor') as typeof doctorModule).doctor(...args),
   top: (...args) => (require('./top') as typeof topModule).top(...args),
   dashboard: (...args) => (require('./dashboard') as typeof dashboardModule).dashboard(...args),
@@ -29,12 +26,10 @@ const actions: Actions = {
 /** Reads the command line and does what it says. @returns the exit code */
 async function main(): Promise<number> {
   let exitCode: number = ExitCode.ok;
-  const { version } = JSON.parse(readFileSync(join(__dirname, '..', '..', '..', 'package.json'), 'utf8')) as {
-    version: string;
-  };
   let help = '';
   const output = { writeOut: (text: string) => void (help += text), writeErr: sayRaw };
-  const program = createProgram(version, actions, (code) => (exitCode = code), output);
+  const notesOf = (command: string): string => `\n${textBeside(`help/${command}.txt`)}`;
+  const program = createProgram(VERSION, actions, (code) => (exitCode = code), output, notesOf);
   // Connections that are being made, and pauses between two attempts, keep no process alive.
   const alive = setInterval(() => undefined, 60_000);
   try {

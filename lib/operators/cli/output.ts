@@ -35,6 +35,11 @@ export async function print(text: string): Promise<void> {
   }
 }
 
+/** Prints something as JSON. Resolves when all of it is written. */
+export function printJson(value: unknown): Promise<void> {
+  return print(`${JSON.stringify(value, null, 2)}\n`);
+}
+
 /** A pipe, a socket, a terminal: in the background, so that signals and keys are heard meanwhile. */
 function writeToStream(stream: Socket, text: string): Promise<void> {
   if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);

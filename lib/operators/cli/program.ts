@@ -1,16 +1,15 @@
-import { Argument, Command, Option, type OutputConfiguration } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option, type OutputConfiguration } from 'commander';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TimeUnit } from '../../index';
 import { ALL_KINDS } from '../doctor';
 import { addClientOptions } from './clientOptions';
-import { completionScript, SHELLS, type Shell } from './completion';
 import { ExitCode } from './exit';
-import { notesOf } from './helpTexts';
 import type { DashboardCommandOptions } from './dashboard';
 import { oneLine, print } from './output';
-import type { ReportOptions } from './inspecting';
+import type { ReportOptions, UnlockOptions } from './inspect';
 import type { RunOptions } from './run';
 import type { TopOptions } from './top';
-import type { UnlockOptions } from './unlock';
-import { countArgument, exitCodeArgument, portArgument, positiveTimeArgument, timeArgument } from './timeArgument';
 
 /** What the commands do; each resolves to the exit code. */
 export interface Actions {
@@ -35,6 +34,14 @@ const RUN_KINDS = ALL_KINDS.filter(({ lockOf, reentrant = true }) => lockOf !== 
   ({ name }) => name,
 );
 
+/** A text that the build has written beside the command. */
+export function textBeside(file: string): string {
+  return readFileSync(join(__dirname, file), 'utf8');
+}
+
+/** The shells that the build writes a completion script for, beside the command. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
 /** Takes the exit code of the command that was run. */
 type Done = (exitCode: number) => void;
 
@@ -45,8 +52,15 @@ type Done = (exitCode: number) => void;
  * @param actions - what the commands do
  * @param done - told the exit code of the command that was run
  * @param output - takes help, version and usage errors
+ * @param notesOf - what stands below the options of a command, or of `ioredisson`: what it promises, and examples
  */
-export function createProgram(version: string, actions: Actions, done: Done, output?: OutputConfiguration): Command {
+export function createProgram(
+  version: string,
+  actions: Actions,
+  done: Done,
+  output?: OutputConfiguration,
+  notesOf: (command: string) => string = () => '',
+): Command {
   const program = new Command('ioredisson')
     .description('A lock for the shell: run commands while holding a lock of Redisson, and see who holds what.')
     .version(version, '-V, --version', 'print the version')
@@ -55,14 +69,14 @@ export function createProgram(version: string, actions: Actions, done: Done, out
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
     .configureOutput({ ...output, outputError: (text, write) => write(usageError('ioredisson', text)) })
-    .addHelpText('after', notesOf(''));
+    .addHelpText('after', () => notesOf('ioredisson'));
   addRun(program, actions, done);
   addOthers(program, actions, done);
   for (const command of program.commands) {
     // Its own help has the option that is wrong.
     const name = `ioredisson ${command.name()}`;
     command.configureOutput({ outputError: (text, write) => write(usageError(name, text)) });
-    command.addHelpText('after', notesOf(command.name()));
+    command.addHelpText('after', () => notesOf(command.name()));
   }
   return program;
 }
@@ -174,8 +188,8 @@ function addOthers(program: Command, actions: Actions, done: Done): void {
     .summary('print a completion script for a shell')
     .description('Prints a script that lets the shell complete commands and options.')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
-    .action(async (shell: Shell) => {
-      await print(completionScript(program, shell));
+    .action(async (shell: string) => {
+      await print(textBeside(`completion.${shell}`));
       done(ExitCode.ok);
     });
 }
@@ -199,4 +213,59 @@ function separated(program: Command, rest: readonly string[]): readonly string[]
 /** @param command - whose help tells what is right */
 function usageError(command: string, text: string): string {
   return `ioredisson: ${oneLine(text)} (see ${command} --help)\n`;
+}
+
+const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
+  // As flock(1) and sleep(1) have it.
+  ['', TimeUnit.SECONDS],
+  ['ms', TimeUnit.MILLISECONDS],
+  ['s', TimeUnit.SECONDS],
+  ['m', TimeUnit.MINUTES],
+  ['h', TimeUnit.HOURS],
+  ['d', TimeUnit.DAYS],
+]);
+
+/**
+ * Reads a time of the command line: `500ms`, `10s`, `1.5s`, `2m`, `1h`, `1d`, or `10`, which is seconds.
+ *
+ * @returns whole milliseconds
+ * @throws InvalidArgumentError (commander's) for anything else
+ */
+function timeArgument(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
+  if (number === undefined || unit === undefined) throw new InvalidArgumentError(`'${text}' is no time like 10s.`);
+  const known = UNITS.get(unit);
+  if (known === undefined) {
+    throw new InvalidArgumentError(
+      `The units are ${[...UNITS.keys()].filter(Boolean).join(', ')}; without one: seconds.`,
+    );
+  }
+  const ms = Math.ceil(known.toMillis(Number(number)));
+  if (ms > Number.MAX_SAFE_INTEGER) throw new InvalidArgumentError(`'${text}' is too long.`);
+  return ms;
+}
+
+/** As {@link timeArgument}, but not 0. */
+function positiveTimeArgument(text: string): number {
+  const ms = timeArgument(text);
+  if (ms === 0) throw new InvalidArgumentError('It must be longer than 0.');
+  return ms;
+}
+
+/** An exit code, 0 to 255. @throws InvalidArgumentError for anything else */
+function exitCodeArgument(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) throw new InvalidArgumentError('It must be 0 to 255.');
+  return Number(text);
+}
+
+/** A port, 0 to 65535. @throws InvalidArgumentError for anything else */
+function portArgument(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It must be 0 to 65535.');
+  return Number(text);
+}
+
+/** A number from 1 on. @throws InvalidArgumentError for anything else */
+function countArgument(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 on.');
+  return Number(text);
 }

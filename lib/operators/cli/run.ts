@@ -1,22 +1,30 @@
-import { type ObjectKind, Redisson } from '../../index';
+import { randomUUID } from 'node:crypto';
 import { ALL_KINDS, inTime } from '../doctor';
-import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode, Failure } from './exit';
+import { type LockHold, LockLostError, type ObjectKind, Redisson, type RLock } from '../../index';
 import type * as inspectionModule from '../inspection';
-import { LockedRun } from './LockedRun';
-import { isNested, refuseNested } from './nesting';
-import { CLEANUP_MS } from './output';
+import { acquireForRun, type Held, type Wish } from './acquireForRun';
+import { ChildGroup } from './ChildGroup';
+import { type ClientOptions, readClientOptions } from './clientOptions';
+import { ExitCode, Failure, messageOf, receiveSignals, signalExitCode } from './exit';
+import { GroupEar } from './GroupEar';
+import { Guard } from './Guard';
+import { isNested, nestedEnvironment, refuseNested } from './nesting';
+import { CLEANUP_MS, say } from './output';
+import { hasTerminal } from './processes';
 import { WaitReporter } from './WaitReporter';
 
+/** The shortest pause between two looks, in ms. */
+const MIN_PAUSE_MS = 5;
+/** The watchdog renews every third of its time-out, so that two thirds of the lease are left as long as it works. */
+const RENEWALS_PER_TIMEOUT = 3;
+
 /** The options of `run`, as commander reads them. Times in ms. */
-export interface RunOptions extends ClientOptions {
-  readonly wait?: number;
+export interface RunOptions extends ClientOptions, Wish {
   readonly nonblock?: true;
-  readonly lease?: number;
-  readonly atLeast?: number;
   readonly verbose?: true;
   readonly type: ObjectKind;
   readonly conflictExitCode: number;
+  /** Between TERM and KILL. */
   readonly grace: number;
 }
 
@@ -30,19 +38,9 @@ export async function run(name: string, command: readonly string[], options: Run
   const client = Redisson.create(config);
   try {
     if (inspector !== undefined && isNested()) await refuseNested(inspector, name, options.type);
-    const [file = '', ...args] = command;
     const { lockOf } = ALL_KINDS.find((kind) => kind.name === options.type)!;
-    const locked = new LockedRun(client, lockOf!(client, name), {
-      command: file,
-      args,
-      waitMs: options.nonblock === true ? 0 : options.wait,
-      leaseMs: options.lease,
-      atLeastMs: options.atLeast ?? 0,
-      graceMs: options.grace,
-      conflictExitCode: options.conflictExitCode,
-      ...(options.verbose === true && { reporter: new WaitReporter(inspector!, name) }),
-    });
-    return await locked.run();
+    const reporter = options.verbose === true ? new WaitReporter(inspector!, name) : undefined;
+    return await new LockedRun(client, lockOf!(client, name), command, options, reporter).run();
   } finally {
     await Promise.all([inTime(client.shutdown(), CLEANUP_MS), inspector && inTime(inspector.close(), CLEANUP_MS)]);
   }
@@ -53,4 +51,245 @@ function inspectorOf(config: Parameters<typeof Redisson.create>[0]): inspectionM
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   const { Inspector } = require('../inspection') as typeof inspectionModule;
   return Inspector.open(config);
+}
+
+type State = 'waiting' | 'starting' | 'running' | 'losing' | 'terminating' | 'releasing' | 'done';
+
+/**
+ * One command run while a lock is held.
+ *
+ * ```
+ * waiting ──► starting ──► running ─────────────────────────────► releasing ──► done
+ *    │            │           └──► losing ──► terminating ────────────▲
+ *    │            └─ a signal came, or the command cannot be started ─┘
+ *    └─ a signal, not acquired, Redis unreachable ──────────────────────────────► done
+ * ```
+ *
+ * - waiting: a signal ends the acquisition; nothing is started any more.
+ * - running: signals are passed on to the group of the command. When the command has ended, what it left behind in its
+ *   group is ended, too, while the lock is still held.
+ * - With a terminal the command shares our process group, as below flock(1) and env(1): it can ask for a password,
+ *   Ctrl-C and Ctrl-Z reach it and us alike, and what reached all of the group is not passed on again. A group of its
+ *   own would be one in the background, which may not read the terminal, and Node cannot hand the terminal over.
+ * - losing: the lock is lost, or about to be; terminating: TERM was sent to the group, KILL follows after the grace.
+ * - releasing: signals have no effect.
+ *
+ * Invariants: 1. nothing of the group runs when the lock is released; 2. the grace of a command whose lease is about to
+ * end is cut to what is left of the lease; 3. a Redis that does not answer delays the end by no more than a few
+ * seconds.
+ */
+class LockedRun {
+  readonly #client: Redisson;
+  readonly #lock: RLock;
+  readonly #command: readonly string[];
+  readonly #options: RunOptions;
+  /** Says who holds the lock while it is waited for. */
+  readonly #reporter: WaitReporter | undefined;
+  readonly #interrupt = new AbortController();
+  readonly #shared = hasTerminal();
+  #state: State = 'waiting';
+  #group: ChildGroup | undefined;
+  #ear: GroupEar | undefined;
+  #signal: NodeJS.Signals | undefined;
+  #lostBecause: string | undefined;
+
+  constructor(
+    client: Redisson,
+    lock: RLock,
+    command: readonly string[],
+    options: RunOptions,
+    reporter: WaitReporter | undefined,
+  ) {
+    this.#client = client;
+    this.#lock = lock;
+    this.#command = command;
+    this.#options = options;
+    this.#reporter = reporter;
+  }
+
+  /**
+   * Does it all.
+   * @returns the exit code
+   * @throws what kept the lock from being acquired, or the command from starting
+   */
+  async run(): Promise<number> {
+    const stopReceiving = receiveSignals((signal) => this.#onSignal(signal), this.#shared);
+    try {
+      const held = await this.#acquire();
+      if (held === undefined) return this.#notAcquired();
+      return await this.#runHolding(held);
+    } finally {
+      this.#state = 'done';
+      stopReceiving();
+    }
+  }
+
+  #onSignal(signal: NodeJS.Signals): void {
+    switch (this.#state) {
+      case 'waiting':
+      case 'starting':
+        this.#signal ??= signal;
+        this.#interrupt.abort();
+        return;
+      case 'running':
+      case 'losing':
+      case 'terminating':
+        void this.#passOn(signal);
+        return;
+      case 'releasing':
+      case 'done':
+        return;
+    }
+  }
+
+  async #passOn(signal: NodeJS.Signals): Promise<void> {
+    if (await this.#ear?.heard(signal)) return;
+    this.#group?.signal(signal);
+  }
+
+  async #acquire(): Promise<Held | undefined> {
+    this.#reporter?.start();
+    try {
+      return await acquireForRun(this.#lock, { ...this.#options, wait: this.#wait }, this.#interrupt.signal);
+    } catch (error) {
+      if (this.#signal === undefined) throw error;
+      return undefined;
+    } finally {
+      this.#reporter?.stop();
+    }
+  }
+
+  async #notAcquired(): Promise<number> {
+    if (this.#signal === undefined) {
+      await this.#reporter?.notAcquired(this.#wait ?? 0);
+      return this.#options.conflictExitCode;
+    }
+    // What undoes an acquisition that was on its way is on the same connection before this question.
+    await inTime(this.#lock.isLocked(), CLEANUP_MS).catch(() => undefined);
+    return signalExitCode(this.#signal);
+  }
+
+  async #runHolding(held: Held): Promise<number> {
+    const { hold } = held;
+    this.#state = 'starting';
+    if (this.#signal !== undefined) {
+      await this.#release(hold, () => hold.unlock());
+      return signalExitCode(this.#signal);
+    }
+    let code: number;
+    try {
+      code = await this.#runCommand(hold);
+    } catch (error) {
+      // Nothing has run: nothing to be kept from being run again.
+      await this.#release(hold, () => hold.unlock());
+      throw error;
+    }
+    await this.#release(hold, () => held.leave());
+    if (this.#lostBecause === undefined) return code;
+    say(`the lock '${hold.name}' was lost while the command ran: ${this.#lostBecause}`);
+    return ExitCode.lockLost;
+  }
+
+  async #runCommand(hold: LockHold): Promise<number> {
+    const [command = '', ...args] = this.#command;
+    const { lease, grace } = this.#options;
+    const guard = new Guard(this.#cutGraceMs);
+    if (this.#shared) this.#ear = new GroupEar();
+    let stopWatch: (() => void) | undefined;
+    try {
+      const mark = randomUUID();
+      if (this.#shared) guard.watchMark(mark);
+      const environment = environmentOf(hold, this.#client.getId());
+      const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
+      this.#group = group;
+      if (group.id !== undefined) guard.watch(this.#shared ? group.id : -group.id);
+      this.#state = 'running';
+      const losing = new Promise<void>((resolve) => {
+        const lose = (why: string): void => {
+          if (this.#state === 'running') this.#state = 'losing';
+          this.#lostBecause ??= why;
+          resolve();
+        };
+        const { signal } = hold;
+        signal.addEventListener('abort', () => lose(messageOf(signal.reason)), { once: true });
+        if (signal.aborted) lose(messageOf(signal.reason));
+        if (lease === undefined && grace > 0) {
+          const short = (): void => lose('it could not be renewed and its lease was about to end');
+          stopWatch = watchLease(hold, this.#cutGraceMs, short);
+        }
+      });
+      await Promise.race([group.ended, losing]);
+      // Also what the command has left behind.
+      await this.#terminate(group, hold);
+      return await group.ended;
+    } finally {
+      stopWatch?.();
+      this.#ear?.close();
+      await guard.dismiss();
+    }
+  }
+
+  async #terminate(group: ChildGroup, hold: LockHold): Promise<void> {
+    if (!group.runs) return;
+    const left = hold.remainingLeaseMs;
+    const { grace } = this.#options;
+    if (this.#state !== 'losing') return group.terminate(grace);
+    this.#state = 'terminating';
+    await group.terminate(left > 0 ? Math.min(grace, left) : grace);
+  }
+
+  /** The grace as far as it surely fits into a lease that the watchdog has just not renewed. */
+  get #cutGraceMs(): number {
+    const { grace, lease } = this.#options;
+    const { lockWatchdogTimeout } = this.#client.getConfig();
+    return lease === undefined ? Math.min(grace, lockWatchdogTimeout / RENEWALS_PER_TIMEOUT) : grace;
+  }
+
+  /** How long to wait; `undefined` = without limit. */
+  get #wait(): number | undefined {
+    return this.#options.nonblock === true ? 0 : this.#options.wait;
+  }
+
+  /** Gives the lock back, if Redis answers in time. Whether it was lost is known afterwards. */
+  async #release(hold: LockHold, giveBack: () => Promise<unknown>): Promise<void> {
+    this.#state = 'releasing';
+    const left = Math.ceil(hold.remainingLeaseMs / 1_000);
+    try {
+      const released = await inTime(giveBack(), CLEANUP_MS);
+      if (released === undefined) throw new Failure('Redis does not answer', ExitCode.unavailable);
+    } catch (error) {
+      if (error instanceof LockLostError) this.#lostBecause ??= messageOf(error);
+      else say(`the lock '${hold.name}' could not be released, it runs out in about ${left} s: ${messageOf(error)}`);
+    }
+  }
+}
+
+function environmentOf(hold: LockHold, clientId: string): NodeJS.ProcessEnv {
+  const environment: NodeJS.ProcessEnv = {
+    ...process.env,
+    IOREDISSON_LOCK: hold.name,
+    ...nestedEnvironment(hold, clientId),
+  };
+  // A command inside the command must not believe that it has ours.
+  delete environment['IOREDISSON_TOKEN'];
+  if (hold.token !== undefined) environment['IOREDISSON_TOKEN'] = String(hold.token);
+  return environment;
+}
+
+/**
+ * Tells once that a lease that should have been renewed is about to end: while there is still time to end the command
+ * inside it. Renewals come at two thirds of the lease, so nothing is due while they work.
+ *
+ * @param marginMs - told when so much of the lease is left, in ms
+ * @param onShort - called at most once, in a timer
+ * @returns what ends the watch
+ */
+function watchLease(hold: LockHold, marginMs: number, onShort: () => void): () => void {
+  let timer: NodeJS.Timeout;
+  const look = (): void => {
+    const pause = Math.max(MIN_PAUSE_MS, hold.remainingLeaseMs - marginMs);
+    timer = setTimeout(() => (hold.remainingLeaseMs > marginMs ? look() : onShort()), pause);
+  };
+  look();
+  return () => clearTimeout(timer);
 }

@@ -1,9 +1,8 @@
 import { inTime } from '../doctor';
 import { type InspectionPage, Inspector, type ObjectReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode, messageOf, signalExitCode } from './exit';
+import { ExitCode, messageOf, receiveSignals, signalExitCode } from './exit';
 import { oneLine, print } from './output';
-import { receiveSignals } from './receiveSignals';
 import { Screen } from './Screen';
 import { objectTable, toldSince, troubleFirst, type WaitedSince } from './tables';
 

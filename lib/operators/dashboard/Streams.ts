@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { keepNewest } from '../../util/collections';
-import { EventStream, encode } from './EventStream';
 import type { Feed } from './Feed';
 import { countAll, keyOf, type Query, select } from './query';
 import { type Fresh, rowOf, type Tracked } from './rows';
-import type { LockDetail, LockRow, WindowHead, WindowView } from './wire';
+import type { LockDetail, LockRow, StreamMessages, WindowHead, WindowView } from './wire';
 
 /** Changes within this time go out together, in ms. */
 const GATHER_MS = 200;
@@ -20,6 +19,11 @@ const ASK_MS = 5_000;
 const MAX_FRESH = 50;
 /** Orders of the whole list that are kept. */
 const MAX_SELECTIONS = 16;
+
+/** A reader that leaves more than this unread is dropped, in bytes: it comes back and begins anew. */
+const MAX_UNREAD = 4 * 1024 * 1024;
+/** What a browser waits before it comes back, in ms. */
+const RETRY_MS = 2_000;
 
 /** A part of the list that pages show, and what they have been told of it. */
 interface View {
@@ -66,10 +70,6 @@ export class Streams {
       // The events of a lock that nobody looks at are for later.
       if (this.#all.size > 0 && (name === undefined || this.#focuses.has(name))) this.#soon();
     });
-  }
-
-  get size(): number {
-    return this.#all.size;
   }
 
   get isFull(): boolean {
@@ -264,4 +264,38 @@ function lockMessage({ name, text }: Focus): string {
 function windowMessage({ rows, head }: View): string {
   const all = [...rows.values()].map((text) => JSON.parse(text) as LockRow);
   return encode('window', { now: Date.now(), ...(JSON.parse(head) as Omit<WindowHead, 'now'>), rows: all });
+}
+
+/** A message as it is on the wire. JSON has no line breaks, so nobody's name can forge a message. */
+export function encode<K extends keyof StreamMessages>(event: K, data: StreamMessages[K]): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** One open page: a response that goes on until either side ends it. */
+export class EventStream {
+  readonly #response: ServerResponse;
+
+  /** @param onEnd - called once, however it ends */
+  constructor(response: ServerResponse, onEnd: () => void) {
+    this.#response = response;
+    response.on('error', () => undefined);
+    response.once('close', onEnd);
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
+    response.write(`retry: ${RETRY_MS}\n\n`);
+  }
+
+  /** Sends what {@link encode} has made. */
+  send(message: string): void {
+    const response = this.#response;
+    if (response.destroyed || response.writableEnded) return;
+    if (response.writableLength > MAX_UNREAD) {
+      response.destroy();
+      return;
+    }
+    response.write(message);
+  }
+
+  end(): void {
+    if (!this.#response.writableEnded) this.#response.end();
+  }
 }

@@ -4,9 +4,7 @@ import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperati
 import { given } from '../../util/collections';
 import { type ForcedUnlock, Inspector } from '../inspection';
 import { RUNBOOK } from '../inspection/advice';
-import { checkSameOrigin, isKnownHost, Tokens } from './csrf';
 import { Feed, type LockSource } from './Feed';
-import { readUnlock } from './forceUnlock';
 import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
 import { page } from './page';
 import { parseQuery } from './query';
@@ -61,7 +59,7 @@ class Routes {
   readonly #options: DashboardOptions;
   readonly #feed: Feed;
   readonly #streams: Streams;
-  readonly #tokens: Tokens;
+  readonly #tokens: http.Tokens;
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #stopListening: () => void;
   #closed: Promise<void> | undefined;
@@ -71,7 +69,7 @@ class Routes {
     this.#options = options;
     this.#feed = new Feed(source, redisson);
     this.#streams = new Streams(this.#feed, maxStreams);
-    this.#tokens = new Tokens(secret === undefined ? randomBytes(32) : Buffer.from(secret));
+    this.#tokens = new http.Tokens(secret === undefined ? randomBytes(32) : Buffer.from(secret));
     const reading = (answer: Route): Route => {
       return (req, res, target) => {
         http.checkMethod(req, 'GET', 'HEAD');
@@ -147,7 +145,7 @@ class Routes {
   #session(req: http.DashboardRequest, res: ServerResponse): void {
     const { redisson, label, color, hosts } = this.#options;
     // Under a name that is not ours nothing may be changed.
-    const readOnly = this.#isReadOnly || !isKnownHost(req, hosts);
+    const readOnly = this.#isReadOnly || !http.isKnownHost(req, hosts);
     const view: SessionView = {
       ...{ readOnly, now: Date.now(), target: targetOf(redisson.getConfig(), label, color), runbook: RUNBOOK },
       ...(!readOnly && { token: this.#tokens.create() }),
@@ -188,12 +186,12 @@ class Routes {
   async #unlock(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
     http.checkMethod(req, 'POST');
     if (this.#isReadOnly) throw new http.Refusal(403, 'This dashboard is read-only.');
-    if (!isKnownHost(req, this.#options.hosts)) {
+    if (!http.isKnownHost(req, this.#options.hosts)) {
       throw new http.Refusal(403, 'This dashboard is not known by that name: see its option hosts.');
     }
-    checkSameOrigin(req);
+    http.checkSameOrigin(req);
     this.#tokens.check(req);
-    const { name, holders } = readUnlock(await http.readJson(req));
+    const { name, holders } = http.readUnlock(await http.readJson(req));
     const { report } = await this.#feed.inspect(name);
     const seen = holders ?? report.holders.map(({ owner }) => owner);
     const { identify } = this.#options;

@@ -1,33 +1,20 @@
-import type { CircleLink, HoldReport, ObjectKind, ProcessReport, VerdictKind, WaitingProcess } from '../inspection';
+import type { CircleLink, HolderReport, ObjectReport, OwnerReport, ProcessReport, Verdict } from '../inspection';
 
 // What the page and the JSON API are told. Times are ms since 1970 by the clock of the process that serves the page;
 // each message has that clock's `now`, so that a page whose own clock is wrong counts right.
 
 /** Somebody who holds a lock, or waits in a queue. */
-export interface OwnerView {
-  readonly owner: string;
-  readonly clientId: string;
-  readonly threadId: string;
-  readonly client: 'node' | 'unknown';
+export interface OwnerView extends Omit<OwnerReport, 'process'> {
   readonly process: Omit<ProcessReport, 'connectedForMs'> & { readonly connectedSince?: number };
 }
 
 /** Somebody who holds a lock. */
-export interface HolderView extends OwnerView {
-  readonly holdCount: number;
-  readonly mode?: 'read' | 'write';
+export interface HolderView
+  extends OwnerView, Pick<HolderReport, 'holdCount' | 'mode' | 'hold' | 'waitsFor' | 'silent' | 'silentSince'> {
   /** Of a reader: when each of its holds ends; `null`: without expiry. */
   readonly endsAt?: readonly (number | null)[];
-  /** What its client says of the hold. */
-  readonly hold?: HoldReport;
   /** The line that has taken it, as its client says, or has said while it could. Not in lists. */
   readonly callSite?: string;
-  /** What it waits for itself meanwhile. */
-  readonly waitsFor?: { readonly name: string; readonly since: number };
-  /** Its client listens for questions, and has not answered within a second. */
-  readonly silent?: true;
-  /** Since when. */
-  readonly silentSince?: number;
 }
 
 /** Somebody in the queue of a fair lock. */
@@ -44,13 +31,11 @@ export interface PermitView {
 }
 
 /** One line of the list. */
-export interface LockRow {
+export interface LockRow extends Pick<ObjectReport, 'kind' | 'mode' | 'token' | 'value' | 'acquired'> {
   readonly name: string;
   /** The length of a name that is too long to be shown: `name` is its beginning. */
   readonly fullLength?: number;
-  readonly kind: ObjectKind;
-  readonly mode?: 'read' | 'write';
-  readonly verdict: { readonly kind: VerdictKind; readonly sentence: string; readonly endsAt?: number };
+  readonly verdict: Omit<Verdict, 'circle'>;
   /** When the key expires; `null`: without expiry, or no key. */
   readonly expiresAt: number | null;
   /** The whole of the lease that `expiresAt` ends, as far as it was seen, in ms: the length of the bar. */
@@ -68,9 +53,6 @@ export interface LockRow {
   /** The first few. */
   readonly holders: readonly HolderView[];
   readonly holderCount: number;
-  readonly token?: string;
-  readonly value?: number | string;
-  readonly acquired?: number;
 }
 
 /** What happened to a lock. */
@@ -85,15 +67,11 @@ export interface LockEvent {
 }
 
 /** All about one lock. */
-export interface LockDetail extends LockRow {
-  readonly key: string;
+export interface LockDetail extends LockRow, Pick<ObjectReport, 'key' | 'waiting' | 'channels'> {
   readonly queue?: readonly QueuedView[];
-  /** The processes that wait, as they say: those that wait longest first. */
-  readonly waiting?: readonly WaitingProcess[];
   /** Who waits for whom, in a dead-lock. */
   readonly circle?: readonly CircleLink[];
   readonly permits?: readonly PermitView[];
-  readonly channels: readonly { readonly name: string; readonly subscribers: number }[];
   /** The newest first. */
   readonly events: readonly LockEvent[];
 }

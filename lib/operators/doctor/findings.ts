@@ -1,3 +1,5 @@
+import type { Patient, ServerFacts } from './facts';
+
 /** How bad it is. `unknown`: it could not be checked. */
 export type FindingStatus = 'ok' | 'warning' | 'error' | 'unknown';
 
@@ -26,4 +28,11 @@ export function error(found: string, advice: string): Diagnosis {
 /** It could not be checked. */
 export function unknown(found: string, advice: string): Diagnosis {
   return { status: 'unknown', found, advice };
+}
+
+/** A check of one server. */
+export interface ServerCheck {
+  /** Why it matters to locks. */
+  readonly why: string;
+  examine(server: ServerFacts, patient: Patient): Diagnosis | Promise<Diagnosis>;
 }

@@ -11,9 +11,7 @@ import { RedisView } from '../inspection/RedisView';
 import { answer, gatherFacts, type Patient, type ServerFacts } from './facts';
 import { clusterNodes } from './nodes';
 import { tlsHint } from './tlsHint';
-import { lock } from './tryLock';
 import { type Diagnosis, error, type FindingStatus, unknown } from './findings';
-import { provider } from './provider';
 import { rights } from './rights';
 import * as ofServer from './serverChecks';
 
@@ -23,12 +21,13 @@ export { adviceOf, RUNBOOK } from '../inspection/advice';
 export { readableTime } from '../../util/readableTime';
 export { groupBy } from '../../util/collections';
 export { inTime } from '../../util/timing';
+export { VERSION } from '../../util/version';
 export { ALL_KINDS } from '../../kinds/allKinds';
 
 /** What the doctor looks at, in this order. */
 const CHECKS = {
   reachable: ofServer.reachable,
-  lock,
+  lock: ofServer.lock,
   version: ofServer.version,
   memory: ofServer.memory,
   persistence: ofServer.persistence,
@@ -38,7 +37,7 @@ const CHECKS = {
   clock: ofServer.clock,
   buffers: ofServer.buffers,
   timeouts: ofServer.timeouts,
-  provider,
+  provider: ofServer.provider,
 };
 
 /** The name of a check. */

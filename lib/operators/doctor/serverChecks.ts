@@ -1,12 +1,12 @@
-import { type Diagnosis, error, ok, unknown, warning } from './findings';
-import { infoOf, type Patient, type ServerFacts, settingOf } from './facts';
-
-/** A check of one server. */
-export interface ServerCheck {
-  /** Why it matters to locks. */
-  readonly why: string;
-  examine(server: ServerFacts, patient: Patient): Diagnosis | Promise<Diagnosis>;
-}
+import { randomUUID } from 'node:crypto';
+import { mapName } from '../../config/validateName';
+import { CommandError, NoSyncedReplicasError } from '../../errors';
+import { LOCK, UNLOCK_MESSAGE, acquireLock, releaseLock } from '../../kinds/reentrant';
+import { PUBLISH_COMMAND } from '../../scripts/Script';
+import { slotOf } from '../../util/names';
+import { type Answer, infoOf, type ServerFacts, settingOf, textOf } from './facts';
+import { error, ok, type ServerCheck, unknown, warning } from './findings';
+import { RULES_ADVICE } from './rights';
 
 /** A round trip that takes longer is worth a warning, in ms: a lock takes one, a wake-up two. */
 const SLOW_MS = 50;
@@ -19,7 +19,7 @@ const OLDEST = 5;
 /** A replica that has said nothing for longer is frozen or cut off, in s: Redis' own min-replicas-max-lag. */
 const MAX_LAG_S = 10;
 /** For all that comes of replicas that are missing, frozen or cut off. */
-export const GOOD_REPLICAS = 'start the replicas that are missing or frozen, or lower min-replicas-to-write';
+const GOOD_REPLICAS = 'start the replicas that are missing or frozen, or lower min-replicas-to-write';
 
 const NO_INFO = 'allow the user INFO (docs/security.md), or look at the server yourself';
 const NO_CONFIG = 'allow this user CONFIG GET, or ask whoever runs the server';
@@ -247,4 +247,124 @@ export const timeouts: ServerCheck = {
 
 function onOff(flag: string | undefined): string | undefined {
   return flag === undefined ? undefined : flag === '1' ? 'yes' : 'no';
+}
+
+/** Of the lock that is tried, in ms: should we end in the middle, it is gone soon. */
+const LEASE_MS = 5_000;
+
+/** What to do about a server that answers, and refuses. */
+const ADVICE: Readonly<Record<string, string>> = {
+  NOREPLICAS: GOOD_REPLICAS,
+  READONLY: 'connect to the master: this is a replica',
+  OOM: 'make room: locks are refused with OOM',
+  MISCONF: 'look at its log and its disk: it refuses writes until it can save',
+  CLUSTERDOWN: 'look at CLUSTER NODES: slots have no master that works; start the nodes that do not answer',
+  LOADING: 'wait until it has loaded its data',
+  MASTERDOWN: 'connect to the master, or bring it back',
+  BUSY: 'a script runs too long: SCRIPT KILL, or wait',
+};
+
+/** Takes a lock of its own and gives it back. */
+export const lock: ServerCheck = {
+  why: 'Whatever else is well: a server that refuses this gives no lock to anybody.',
+  async examine({ executor, tag }, { settings, name }) {
+    const place = tag === '' ? '' : `:{${tag}}`;
+    const key = mapName(`${name ?? 'ioredisson'}:doctor${place}:${randomUUID()}`, settings.nameMapper);
+    // The name has a tag of its own, so its locks are on another node.
+    if (tag !== '' && slotOf(key) !== slotOf(tag)) return ok('not tried here: that name belongs to another node');
+    const keys = LOCK.keysOf(key);
+    const owner = `${randomUUID()}:1`;
+    const startedAt = performance.now();
+    try {
+      const what = 'try a lock';
+      await executor.run(acquireLock, keys, { lease: LEASE_MS, owner, count: 1 }, { what });
+      const args = { message: UNLOCK_MESSAGE, owner, left: 0, remaining: 0, publish: PUBLISH_COMMAND } as const;
+      await executor.run(releaseLock, keys, args, { what });
+      return ok(`a lock was taken and given back in ${(performance.now() - startedAt).toFixed(1)} ms`);
+    } catch (failure) {
+      const text = textOf(failure);
+      if (failure instanceof NoSyncedReplicasError) {
+        return error('a lock was taken, but no replica confirms it, so it is refused', GOOD_REPLICAS);
+      }
+      if (!(failure instanceof CommandError)) return error(`no lock is given: ${text}`, 'look at this server');
+      // A user without the command gets no lock of any name.
+      if (/permissions to run|can't run this command/.test(text))
+        return error(`every lock is refused: ${text}`, RULES_ADVICE);
+      if (/^(?:NOPERM|NOAUTH)\b|ACL failure/.test(text)) {
+        const advice = name === undefined ? 'try with a name of yours: ioredisson doctor <name>' : '';
+        return unknown(`not tried, this user may not: ${text}`, advice);
+      }
+      return error(`every lock is refused: ${text}`, ADVICE[failure.reply] ?? 'look at the log of the server');
+    }
+  },
+};
+
+/** What a managed service may refuse to everybody, and what that costs. */
+const USED: readonly {
+  readonly command: string;
+  readonly args: readonly (string | number)[];
+  readonly cost: string;
+  /** Whether no lock works without it. */
+  readonly vital?: true;
+}[] = [
+  {
+    command: 'EVAL',
+    args: ['return 1', 0],
+    cost: 'no lock works: all are scripts',
+    vital: true,
+  },
+  {
+    command: 'WAIT',
+    args: [0, 1],
+    cost: 'no replica confirms an acquisition: a failover may forget the newest locks',
+  },
+  {
+    command: 'PUBSUB NUMSUB',
+    args: ['ioredisson'],
+    cost: 'on a cluster fairness between processes is estimated; list shows no waiters',
+  },
+  {
+    command: 'CLIENT LIST',
+    args: [],
+    cost: 'an inspector cannot say whether a holder is still connected',
+  },
+  {
+    command: 'CONFIG GET',
+    args: ['maxmemory-policy'],
+    cost: 'eviction, persistence and time-outs are to be looked up in the console of the provider',
+  },
+  {
+    command: 'INFO',
+    args: ['server'],
+    cost: 'version, replicas and memory are to be looked up in the console of the provider',
+  },
+];
+
+/** What a server says that cannot serve it just now, or not in its place. All else is a refusal: each has its own words. */
+const FOR_NOW = /^(?:NOAUTH|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS)\b|\breplica/;
+/** What only the user's rights forbid. */
+const FORBIDDEN = /^NOPERM\b/;
+
+export const provider: ServerCheck = {
+  why: 'Managed services refuse commands; locks work without these, but less well.',
+  async examine({ ask }) {
+    const replies: Answer<unknown>[] = await Promise.all(
+      USED.map(({ command, args }) => {
+        const [name = '', ...subcommand] = command.split(' ');
+        return ask(name.toLowerCase(), [...subcommand, ...args]);
+      }),
+    );
+    const words = replies.map((reply) => ('refusal' in reply && !FOR_NOW.test(reply.refusal) ? reply.refusal : ''));
+    const refused = USED.filter((_, i) => words[i] !== '' && !FORBIDDEN.test(words[i]!));
+    const forbidden = USED.filter((_, i) => FORBIDDEN.test(words[i]!));
+    const forbids = forbidden.length === 0 ? '' : `; this user may not ${listed(forbidden)}`;
+    if (refused.length === 0) return ok(`refuses no command that locks have use for${forbids}`);
+    const what = `refuses ${listed(refused)}${forbids}`;
+    if (refused.some(({ vital }) => vital)) return error(what, 'use a service, or a plan of it, that runs Lua scripts');
+    return warning(what, 'see docs/managed.md for the settings that fit the service');
+  },
+};
+
+function listed(commands: typeof USED): string {
+  return commands.map(({ command, cost }) => `${command} (${cost})`).join('; ');
 }

@@ -1,3 +1,5 @@
+import type { ClientAnswer, ClientHold } from '../../introspection/wire';
+
 /** What an object is, as far as its data tell. */
 export type ObjectKind =
   /** A re-entrant, spin or non-reentrant lock, or a fair one that nobody waits for: they look alike. */
@@ -105,36 +107,22 @@ export interface Verdict {
 }
 
 /** One link of a dead-lock: a client that has one lock and waits for the next. */
-export interface CircleLink {
+export interface CircleLink extends Omit<WaitingProcess, 'callers'> {
   /** The lock that it has. */
   readonly name: string;
   /** Its owner on the wire. */
   readonly owner: string;
-  readonly clientId: string;
-  readonly host: string;
-  readonly pid: number;
   /** The object that it waits for. */
   readonly waitsFor: string;
-  /** Since when, in ms since 1970 by our clock. */
-  readonly since: number;
-  /** The line that waits, where the client records that. */
-  readonly callSite?: string;
 }
 
 /** What the client of a hold says of it, where it was asked. Times in ms. */
-export interface HoldReport {
+export interface HoldReport
+  extends
+    Pick<ClientHold, 'leaseMs' | 'renewals' | 'callSite'>,
+    Pick<ClientAnswer['eventLoop'], 'delayMs' | 'utilization'> {
   /** Since when, in ms since 1970 by our clock. */
   readonly since: number;
-  /** The lease; -1: the watchdog renews it; `null`: permits that end only when given back. */
-  readonly leaseMs: number | null;
-  /** How often the watchdog has renewed it. */
-  readonly renewals: number;
-  /** How late the event loop of its process was. */
-  readonly delayMs: number;
-  /** How busy the event loop has been lately, from 0 to 1. */
-  readonly utilization: number;
-  /** The line that acquired it, where the client records that. */
-  readonly callSite?: string;
 }
 
 /** A process that waits for an object, as it says itself. */

@@ -14,7 +14,7 @@ export function referenceText(): string {
   const sections = program.commands.map((command) => section(`ioredisson ${command.name()}`, command));
   return [
     '# Command line',
-    '<!-- Made by `npm run docs:cli` of the help of the commands. Change lib/operators/cli/program.ts and helpTexts.ts instead. -->',
+    '<!-- Made by `npm run docs:cli` of the help of the commands. Change lib/operators/cli/program.ts and tools/help/*.txt instead. -->',
     section('ioredisson', program),
     ...sections,
   ]

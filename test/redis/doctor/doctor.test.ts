@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { examine, type CheckName, type Finding, type FindingStatus } from '../../../lib/operators/doctor';
-import { BASE_RIGHTS, KIND_RIGHTS } from '../../../lib/operators/doctor/neededRights';
+import { BASE_RIGHTS, KIND_RIGHTS } from '../../../lib/operators/doctor/rights';
 import type { RedissonOptions } from '../../../lib/config/RedissonOptions';
 import { Config } from '../../../lib';
 import {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { CommandError, Redisson } from '../../../lib';
-import { blockOf } from '../../../lib/operators/doctor/neededRights';
+import { blockOf } from '../../../lib/operators/doctor/rights';
 import { Inspector } from '../../../lib/operators/inspection';
 import { ALL_KINDS, KINDS } from '../../../lib/kinds/allKinds';
 import { RedisServer, sleepUntil, trackClient } from '../../support';

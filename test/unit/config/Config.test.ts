@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { PrefixNameMapper } from '../../../lib/config/NameMapper';
 import { Config } from '../../../lib/config/builder/Config';
 import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
+import type { ServersConfig } from '../../../lib/config/builder/serverConfigs';
 import { expectConfigError } from './support';
 
 describe('Config', () => {
@@ -21,6 +22,69 @@ describe('Config', () => {
   });
 
   describe('builder', () => {
+    it('has each setter that is declared, made of its setting, and takes the value', () => {
+      const credentials = () => ({ password: 'pw' });
+      const logger = console;
+      // A setter that is declared and missing here does not compile.
+      const given: {
+        readonly [K in keyof Config as K extends `set${infer Key}` ? Uncapitalize<Key> : never]: unknown;
+      } = {
+        ...{ lockWatchdogTimeout: 3, lockWatchdogBatchSize: 1, fairLockWaitTimeout: 1, checkLockSyncedSlaves: true },
+        ...{ slavesSyncTimeout: 1, nameMapper: new PrefixNameMapper('p:'), maxRenewTimes: 1, watchdogThread: false },
+        ...{
+          trackHolds: true,
+          strictThreads: true,
+          maxHandOvers: 1,
+          localHandOver: true,
+          introspection: false,
+          logger,
+        },
+        ...{ shardedSubscriptionMode: 'ON', username: 'u', password: 'p', credentials, sslVerificationMode: 'NONE' },
+        ...{ sslTruststore: 'a', sslTruststorePassword: 'b', sslKeystore: 'c', sslKeystorePassword: 'd' },
+        ...{ sslProtocols: ['TLSv1.3'], sslCiphers: ['x'] },
+      };
+      const config = new Config();
+      for (const [key, value] of Object.entries(given)) {
+        const name = `set${key.charAt(0).toUpperCase()}${key.slice(1)}` as 'setLogger';
+        expect(config[name](value as never), name).to.equal(config);
+      }
+      expect(config.commonValues).to.have.all.keys(Object.keys(given));
+      // Settings of a connection are for the sections.
+      for (const name of ['setTimeout', 'setClientName', 'setDatabase']) expect(name in config, name).to.equal(false);
+    });
+
+    it('has each setter of its sections that is declared', () => {
+      type SettersOf<T> = { readonly [K in keyof T as K extends `${'set' | 'add'}${string}` ? K : never]: true };
+      const each = <T>(section: T, setters: SettersOf<T>): void => {
+        for (const name of Object.keys(setters)) expect(section[name as keyof T], name).to.be.a('function');
+      };
+      // One that is declared and missing here does not compile.
+      const shared: SettersOf<ServersConfig> = {
+        ...({
+          setTimeout: true,
+          setConnectTimeout: true,
+          setRetryAttempts: true,
+          setSubscriptionTimeout: true,
+        } as const),
+        ...({ setUsername: true, setPassword: true, setCredentials: true, setClientName: true } as const),
+        ...({ setDatabase: true, setNameMapper: true, setSslVerificationMode: true, setSslTruststore: true } as const),
+        ...({
+          setSslEnableEndpointIdentification: true,
+          setSslTruststorePassword: true,
+          setSslKeystore: true,
+        } as const),
+        ...({ setSslKeystorePassword: true, setSslProtocols: true, setSslCiphers: true } as const),
+      };
+      const [natMapper, scanInterval] = [{ setNatMapper: true }, { setScanInterval: true }] as const;
+      each(new Config().useSingleServer(), { ...shared, setAddress: true });
+      const sentinel = { setMasterName: true, setSentinelUsername: true, setSentinelPassword: true } as const;
+      each(new Config().useSentinelServers(), { ...shared, ...natMapper, ...sentinel, addSentinelAddress: true });
+      const cluster = { ...natMapper, ...scanInterval, setShardedSubscriptionMode: true } as const;
+      each(new Config().useClusterServers(), { ...shared, ...cluster, addNodeAddress: true });
+      each(new Config().useMasterSlaveServers(), { ...shared, setMasterAddress: true, addSlaveAddress: true });
+      each(new Config().useReplicatedServers(), { ...shared, ...scanInterval, addNodeAddress: true });
+    });
+
     it('one server, with every setter', () => {
       const config = new Config()
         .setLockWatchdogTimeout(1_000)

@@ -6,8 +6,7 @@ import {
   type RunOptions,
   type SendRecord,
 } from '../../../lib/connection/pending/CommandExecutor';
-import { longestWaitMs } from '../../../lib/config/longestWait';
-import { Executor, type ExecutorSettings } from '../../../lib/connection/Executor';
+import { Executor, type ExecutorSettings, longestWaitMs } from '../../../lib/connection/Executor';
 import type { ConnectionError } from '../../../lib/errors';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Resend, type ScriptArg } from '../../../lib/scripts/Script';
 import { fakeClock } from '../../support';
@@ -455,6 +454,35 @@ describe('Executor', () => {
       expect(outcome.state).to.equal('pending');
       await clock.tickAsync(1);
       expect(outcome.state).to.equal('rejected');
+    });
+  });
+
+  describe('an answer that is none of the command, as behind a proxy that has lost one', () => {
+    const decode = (value: unknown): number => (value as readonly number[]).indexOf(1);
+    let left: unknown[];
+
+    beforeEach(() => {
+      left = [];
+      Object.assign(link, { giveUp: (key: unknown) => left.push(key) });
+    });
+
+    it('leaves the connection, and the command is in doubt: an error in time, and none that nobody catches', async () => {
+      const outcome = new Outcome(executor.run(script('never', { decode }), { name: 'a' }, { arg: 'x' }));
+      link.last.resolve(undefined);
+      await settle();
+      expect(errorOf(outcome)).to.include({ code: 'CONNECTION', mayHaveRun: true });
+      expect(left).to.deep.equal(['a']);
+    });
+
+    it('leaves the connection, and what may be repeated is sent again', async () => {
+      const outcome = new Outcome(executor.run(script('always', { decode }), { name: 'a' }, { arg: 'x' }));
+      link.last.resolve(undefined);
+      await settle();
+      expect(left).to.deep.equal(['a']);
+      link.last.resolve([1]);
+      await settle();
+      expect(outcome.value).to.equal(0);
+      expect(left).to.have.length(1);
     });
   });
 

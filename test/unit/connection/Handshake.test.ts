@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { once } from 'node:events';
 import * as net from 'node:net';
 import { Handshake } from '../../../lib/connection/link/Handshake';
-import { TLS_HINTS } from '../../../lib/connection/link/tlsHints';
+import { TLS_HINTS } from '../../../lib/connection/link/driverError';
 import { sleepUntil } from '../../support';
 import { FakeConnection } from './fakeConnection';
 

@@ -14,7 +14,7 @@ export interface Sent {
 /** A link whose connection the test makes and breaks, and whose answers the test gives. */
 export class FakeLink implements Link {
   events: LinkEvents | undefined;
-  usable = true;
+  ready = true;
   readonly publishCommand = 'PUBLISH';
   readonly address = 'fake:1';
   syncTimeout = 0;
@@ -66,14 +66,6 @@ export class FakeLink implements Link {
     this.up = false;
     this.events?.lost();
     for (const { reject } of this.sent) reject(new Error('Connection is closed.'));
-  }
-
-  serverOf(): string {
-    return '';
-  }
-
-  slotOf(): number {
-    return 0;
   }
 
   unanswered(_key: string | undefined, sentAt: number): void {

@@ -1,8 +1,8 @@
-import type { Command, Option } from 'commander';
-
-/** The shells that there is a completion script for. */
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof SHELLS)[number];
+import type { Option } from 'commander';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { SHELLS } from '../lib/operators/cli/program';
+import { documentedProgram } from './buildManPage';
 
 /** What can be typed behind the name of a command. */
 interface Completable {
@@ -23,23 +23,21 @@ interface CompletableOption {
   readonly value: readonly string[] | 'file' | 'any' | undefined;
 }
 
+const MAKERS: Readonly<Record<(typeof SHELLS)[number], (all: readonly Completable[]) => string>> = { bash, zsh, fish };
+
 /**
- * A completion script, made of the commands and options as the program knows them. It starts no process: whoever presses
- * Tab does not wait for a Node to start.
+ * A completion script for each shell beside the command, made of the commands and options as the program knows them. None
+ * of them starts a process: whoever presses Tab does not wait for a Node to start.
  */
-export function completionScript(program: Command, shell: Shell): string {
-  const all = completables(program);
-  switch (shell) {
-    case 'bash':
-      return bash(all);
-    case 'zsh':
-      return zsh(all);
-    case 'fish':
-      return fish(all);
+export function writeCompletions(folder: string): void {
+  const all = completables();
+  for (const shell of SHELLS) {
+    fs.writeFileSync(path.join(folder, 'operators', 'cli', `completion.${shell}`), MAKERS[shell](all));
   }
 }
 
-function completables(program: Command): readonly Completable[] {
+function completables(): readonly Completable[] {
+  const program = documentedProgram();
   const help = program.createHelp();
   const all = help.visibleCommands(program).map((command) => ({
     name: command.name(),
