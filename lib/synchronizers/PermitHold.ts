@@ -15,17 +15,17 @@ import type { RedisObject } from './RedisObject';
 
 /** Permits that were acquired, and how they are released. */
 export interface HeldPermits {
-  /** Their ids; none if Redis does not store who has them. Then they are neither renewed nor lost. */
+  /** Their ids; empty if Redis does not store who has them. Then they are neither renewed nor lost. */
   readonly ids: readonly string[];
   /** Monotonic time until which they certainly belong to this client. */
   readonly heldUntil: number;
   /** Releases them with one command. @returns whether all were there */
   release(sendRecord: SendRecord): Promise<boolean>;
   /**
-   * Releases in the background those that are still there.
+   * Releases in the background those that are still there. Absent if {@link release} does so.
    * @param sent - the release that may have run, or may still run
    */
-  giveBack(why: Why, sent: SendRecord | undefined): void;
+  giveBack?(why: Why, sent: SendRecord | undefined): void;
 }
 
 /** For permits without ids. */
@@ -131,14 +131,14 @@ export class PermitHold implements PermitHoldApi {
     const held = this.#held;
     const ownership = this.#ownership;
     const isGone = (): never => {
-      held.giveBack('released', undefined);
+      held.giveBack?.('released', undefined);
       throw hold.lost as unknown as Error;
     };
     if (hold.lost !== undefined) return isGone();
     const why = 'the release found a permit of it gone (expired, released or deleted)';
     return ownerships.end<boolean>(ownership, hold, {
       send: (record) => held.release(record),
-      undo: (reason, sent) => held.giveBack(reason, sent),
+      undo: (reason, sent) => held.giveBack?.(reason, sent),
       answered: (there) => {
         if (there) return;
         ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);
