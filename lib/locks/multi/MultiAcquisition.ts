@@ -54,7 +54,7 @@ export interface MultiFailure {
 }
 
 /**
- * Acquires the members of a multi-lock: all, enough of them, or none.
+ * Acquires the members of a multi-lock: all, enough of them, or not one.
  *
  * If all are needed, it acquires them one after the other in the agreed order. If one is busy, it releases those it
  * has, waits for the busy one while it holds nothing, and starts again with that one. If a majority is enough, it tries
@@ -109,7 +109,7 @@ export class MultiAcquisition {
   }
 
   /**
-   * @returns the holds, or why there are none
+   * @returns the holds, or why it was not acquired
    * @throws the signal's reason; the first error of a member when too many failed; IllegalMonitorStateError of any
    *   member
    */
@@ -136,7 +136,7 @@ export class MultiAcquisition {
   /**
    * Tries once to acquire the members.
    * @param first - the member to begin with
-   * @returns `undefined`, or what was missing; then it holds none
+   * @returns `undefined`, or what was missing; then it holds nothing
    */
   async #attemptOnce(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
@@ -207,7 +207,7 @@ export class MultiAcquisition {
     }
     if (this.#taken.size >= this.#needed) return undefined;
     this.#asksAll = busy.length === 0;
-    // All waiting acquisitions choose the first busy one. If none is busy, this one waits for `first`, if it was not
+    // All waiting acquisitions choose the first busy one. If no member is busy, this one waits for `first`, if it was not
     // acquired.
     return { busy: busy[0] ?? (first !== undefined && !this.#taken.has(first) ? first : undefined) };
   }
@@ -249,7 +249,9 @@ export class MultiAcquisition {
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
       if (this.#dispensable && unanswered) suspect(member);
       if (error instanceof CommandTimeoutError) this.#failure = error;
-      if (error instanceof CommandError && this.#waitsForRoom(error)) {
+      // A server that takes no acquisition for now refuses a single attempt at once. Where each member is asked once, the
+      // wait goes on nevertheless.
+      if (error instanceof CommandError && this.#dispensable && this.#request.waitMs > 0 && takesNone(error.reply)) {
         this.#failure = error;
         this.#refusals.push(error);
         return 'failed';
@@ -258,14 +260,6 @@ export class MultiAcquisition {
       this.#errors.push(error);
     }
     return 'failed';
-  }
-
-  /**
-   * A server that takes no acquisition for now refuses a single attempt at once. Where each member is asked once, the wait
-   * goes on nevertheless.
-   */
-  #waitsForRoom({ reply }: CommandError): boolean {
-    return this.#dispensable && this.#request.waitMs > 0 && takesNone(reply);
   }
 
   /**
@@ -309,16 +303,17 @@ export class MultiAcquisition {
     const answered = new Set<number>();
     const kept = new Set<number>();
     const renewed = [...this.#taken].map(async ([index, hold]) => {
-      const there = await this.#keep(hold, leaseMs);
+      const failed = (error: unknown): void => void this.#errors.push(error);
+      const there = leaseMs === NO_LEASE ? hold.isHeld : await hold.setLease(leaseMs).catch(failed);
       answered.add(index);
-      if (!there) throw new Error('lost');
+      if (there !== true) throw new Error('lost');
       kept.add(index);
     });
     const latecomerMs = Math.max(
       0,
       Math.min(ANSWER_MS, this.#request.waitMs > 0 ? this.#leftMs / 2 : ANSWER_MS, leaseMs * LEASE_PART),
     );
-    const begun = settleQuorum(renewed, this.#needed, { latecomerMs }).catch(() => undefined);
+    const begun = settleQuorum(renewed, this.#needed, undefined, latecomerMs).catch(() => undefined);
     // A single attempt has no limit of its own, and must not wait longer for a lease than for a member.
     await (this.#request.waitMs > 0 ? begun : within(ANSWER_MS, begun));
     for (const index of kept) if (this.#taken.get(index)?.isHeld !== true) kept.delete(index);
@@ -331,16 +326,6 @@ export class MultiAcquisition {
       hold.unlock().catch(() => undefined);
     }
     return undefined;
-  }
-
-  async #keep(hold: MemberHold, leaseMs: number): Promise<boolean> {
-    if (leaseMs === NO_LEASE) return hold.isHeld;
-    try {
-      return await hold.setLease(leaseMs);
-    } catch (error) {
-      this.#errors.push(error);
-      return false;
-    }
   }
 
   /**

@@ -137,7 +137,7 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum, longestMs: 
       await settleQuorum(
         members.map((lock) => lock.unlock(whose)),
         needed,
-        { isHung: (index) => isHung(members[index]!) },
+        (index) => isHung(members[index]!),
       );
     },
 
@@ -317,8 +317,7 @@ export class MultiHold implements MemberHold {
   }
 
   #endOnce(end: (hold: MemberHold) => Promise<void>): Promise<void> {
-    this.#released ??= settleQuorum(this.#holds.map(end), this.#needed);
-    return this.#released;
+    return (this.#released ??= settleQuorum(this.#holds.map(end), this.#needed));
   }
 }
 
