@@ -47,7 +47,7 @@ export class PermitHold implements PermitHoldApi {
   #released: Promise<void> | undefined;
 
   /**
-   * @param wanted - the lease in ms; {@link NO_LEASE}: the watchdog renews them. Without ids they have none
+   * @param wanted - the lease in ms; {@link NO_LEASE}: the watchdog renews them. Without ids there is no lease
    * @param callSite - the line that acquired them, if that is recorded
    */
   constructor(
@@ -101,8 +101,7 @@ export class PermitHold implements PermitHoldApi {
   }
 
   release(): Promise<void> {
-    this.#released ??= this.#releaseOnce();
-    return this.#released;
+    return (this.#released ??= this.#releaseOnce());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
