@@ -129,21 +129,19 @@ export class PermitHold implements PermitHoldApi {
     const hold = this.#hold;
     const held = this.#held;
     const ownership = this.#ownership;
-    const isGone = (): never => {
-      held.giveBack?.('released', undefined);
-      throw hold.lost as unknown as Error;
-    };
-    if (hold.lost !== undefined) return isGone();
-    const why = 'the release found a permit of it gone (expired, released or deleted)';
-    return ownerships.end<boolean>(ownership, hold, {
-      send: (record) => held.release(record),
-      undo: (reason, sent) => held.giveBack?.(reason, sent),
-      answered: (there) => {
-        if (there) return;
-        ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);
-        isGone();
-      },
-    });
+    if (hold.lost === undefined) {
+      const why = 'the release found a permit of it gone (expired, released or deleted)';
+      await ownerships.end<boolean>(ownership, hold, {
+        send: (record) => held.release(record),
+        undo: (reason, sent) => held.giveBack?.(reason, sent),
+        answered: (there) => {
+          if (!there) ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);
+        },
+      });
+    }
+    if (hold.lost === undefined) return;
+    held.giveBack?.('released', undefined);
+    throw hold.lost;
   }
 }
 
