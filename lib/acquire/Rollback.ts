@@ -8,16 +8,16 @@ import { runOutside } from '../util/outside';
 const FIRST_PAUSE_MS = 200;
 /** Longest such pause, in ms. */
 const MAX_PAUSE_MS = 5_000;
-/** So long after its lease a client still looks for what a broken connection may deliver, in ms. */
+/** So long after its lease a client still searches for what a broken connection may deliver, in ms. */
 export const LATE_MS = 60_000;
 /** The most commands of one portion. */
 const MAX_COMMANDS = 10;
 /** Shortest time between two portions of a client, in ms. Entries that do not fit into one wait for the next. */
 const PORTION_MS = 50;
-/** The most leftovers that one command looks for. */
+/** The most leftovers that one command searches for. */
 const SEARCH_SIZE = 100;
 
-/** Looks for many leftovers in one command. Leftovers with the same search share batches. */
+/** Searches for many leftovers in one command. Leftovers with the same search share batches. */
 export interface Search {
   /** Its KEYS are those of the places, its ARGV their members. It says for each, in order, whether the leftover is there. */
   readonly script: Script<never, never, boolean[]>;
@@ -25,13 +25,6 @@ export interface Search {
   readonly what: string;
   /** ARGV behind the members. */
   readonly moreArgs?: readonly ScriptArg[] | undefined;
-}
-
-/** Where a leftover would be in Redis. */
-export interface LeftoverPlace {
-  readonly key: string;
-  /** The field of a hash, or the member of a set, that would be there. */
-  readonly member: string | Buffer;
 }
 
 /** What a command may have left in Redis, or may still leave there, although no caller owns it. */
@@ -45,8 +38,9 @@ export interface Leftover {
   readonly leaseMs: number;
   /** It is tried for so long at least, in ms. @default 0 */
   atLeastMs?: number;
-  readonly place: LeftoverPlace;
-  /** Looks for it together with others. Without a search, each try is an {@link undo}. */
+  /** Where it would be in Redis. The member: the field of a hash, or the member of a set, that would be there. */
+  readonly place: { readonly key: string; readonly member: string | Buffer };
+  /** Searches for it together with others. Without it, each try is an {@link undo}. */
   readonly search?: Search | undefined;
   /** Whether it is to be undone now: `false` while its thread has, acquires or releases the lock. @default true */
   readonly unwanted?: boolean;
@@ -55,7 +49,7 @@ export interface Leftover {
   /**
    * Sends the commands that remove it, in this turn of the event loop.
    * @param newRecord - makes the record of each of them
-   * @returns `true` if it was there, or nobody can tell: then it is done. Otherwise it is done if all of them came behind
+   * @returns `true` if it was there, or nothing shows whether it was: then it is done. Otherwise it is done if all of them came behind
    *   the command that left it
    */
   undo(newRecord: () => SendRecord): Promise<boolean>;
@@ -85,9 +79,9 @@ interface Entry {
 }
 
 /**
- * How long to look for what a command in a broken connection may leave, in ms. Its lease begins when it runs, which may
- * be long after the connection broke. What lives no longer than the longest pause of a rollback is not looked for: it
- * would end before it is found.
+ * How long to search for what a command in a broken connection may leave, in ms. Its lease begins when it runs, which
+ * may be long after the connection broke. What lives no longer than the longest pause of a rollback is not searched for:
+ * it would end before it is found.
  */
 function lateMs(leaseMs: number): number {
   return leaseMs <= MAX_PAUSE_MS ? leaseMs : leaseMs + LATE_MS;
@@ -126,7 +120,7 @@ export function endsUndo(error: unknown): boolean {
  * So a hold that runs late has nobody inside for 5 s, the longest pause, or until Redis answers again. If it runs even
  * later, it lasts for its lease. While a release is under way, what it releases is wanted: an undo must not overtake it.
  *
- * Tries after the first one are cheap: one command looks for a hundred leftovers, pauses grow to 5 s, and a client
+ * Tries after the first one are cheap: one command searches for a hundred leftovers, pauses grow to 5 s, and a client
  * sends at most 200 such commands per second. Nothing of this keeps the process alive.
  *
  * States of a leftover: trying <-> waiting -> ended.
@@ -141,11 +135,6 @@ export class Rollback {
 
   constructor(executor: RollbackExecutor) {
     this.#executor = executor;
-  }
-
-  /** The number of leftovers. */
-  get size(): number {
-    return this.#entries.size;
   }
 
   /** Removes a leftover, in the background. The first try is made in this turn of the event loop, or soon. */
@@ -225,7 +214,7 @@ export class Rollback {
   #due(): void {
     const now = performance.now();
     let commands = 0;
-    /** Leftovers that one command looks for. */
+    /** Leftovers that one command searches for. */
     const batches: { readonly search: Search; readonly slot: number; readonly entries: Entry[] }[] = [];
     this.#portionAt = now;
     for (const entry of this.#entries) {
@@ -246,15 +235,10 @@ export class Rollback {
       }
     }
     for (const { search, entries } of batches) void this.#find(search, entries);
-    this.#rearm();
-  }
-
-  /** Sets the timer for the next portion, which includes what did not fit into this one. */
-  #rearm(): void {
+    // The next portion includes what did not fit into this one.
     let dueAt = Infinity;
     for (const entry of this.#entries) dueAt = Math.min(dueAt, entry.dueAt);
-    if (dueAt === Infinity) this.#alarm.off();
-    else this.#alarm.set(Math.max(dueAt, this.#portionAt + PORTION_MS));
+    this.#alarm.set(Math.max(dueAt, now + PORTION_MS));
   }
 }
 
@@ -279,8 +263,8 @@ function mayComeLate(
 const MIN_SWEEP = 64;
 
 /**
- * What Redis may still have although this client has given it up: keys, each with a monotonic end time. Nobody looks for
- * it; the next acquisition under the same key must know.
+ * What Redis may still have although this client has given it up: keys, each with a monotonic end time. Nothing searches
+ * for it; the next acquisition under the same key must know.
  */
 export class Leftovers {
   readonly #until = new Map<string, number>();

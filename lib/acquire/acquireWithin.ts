@@ -148,7 +148,7 @@ export interface Acquirable<T> {
   readonly mustQueue: boolean;
   /**
    * Whether another attempt may follow the last one if that got no reply, because a repeat counts once, or it only
-   * looked. Otherwise the caller gets the error.
+   * read. Otherwise the caller gets the error.
    * @default true
    */
   readonly repeatable?: boolean;
@@ -190,7 +190,7 @@ export function waitLimit(waitMs: number, signal: AbortSignal | undefined): Wait
 }
 
 /**
- * The state of a wait between two attempts: none was made; the last was refused (another owner has it); or the last got
+ * The state of a wait between two attempts: not one was made; the last was refused (another owner has it); or the last got
  * no reply, and may have acquired.
  */
 type State = 'starting' | 'refused' | 'unanswered';
@@ -302,7 +302,7 @@ export interface Target<T> {
   readonly what: string;
   /** A key of it. */
   readonly key: string;
-  /** The lease that each attempt sets, in ms. @default it has none */
+  /** The lease that each attempt sets, in ms. @default it has no lease */
   readonly leaseMs?: number;
   /** See {@link Acquirable.mustQueue}. @default false */
   readonly mustQueue?: boolean;
@@ -354,7 +354,7 @@ export type AcquireFailure = CommandError | CommandTimeoutError;
 export interface AcquireContext {
   readonly executor: Pick<CommandExecutor, 'outage'>;
   readonly closing: Closing;
-  /** Called when an acquisition begins, unless nobody may ask for it. @returns the line that called it, if recorded */
+  /** Called when an acquisition begins, if the client may be asked for it. @returns the line that called it, if recorded */
   readonly begun: (() => string | undefined) | undefined;
 }
 
@@ -362,7 +362,7 @@ export interface AcquireContext {
 const ON_THE_WAY_MS = 20;
 /** The result of an attempt that was cancelled before it was sent. */
 const NOT_TRIED: Attempt<never> = Object.freeze({ ok: false, retryInMs: Infinity });
-const LOOK_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
+const ATTEMPT_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 });
 
 /**
  * One call that acquires once, whatever the kind: the waiting loop runs on it. It knows what was sent on which
@@ -526,23 +526,19 @@ export class Acquisition<T> implements Acquirable<T> {
         this.#handOver = undefined;
         return this.#settle(reply, sentAt, performance.now());
       },
-      (error: unknown) => this.#handOverFailed(error),
+      (error: unknown) => {
+        this.#handOver = undefined;
+        // The executor may have resent it on another connection.
+        if (mayHaveRun(error)) this.sendRecord.onManyConnections = true;
+        // The holder handles the error. This acquisition keeps waiting, unless it got the lock but no replica confirmed it,
+        // or the client is shut down.
+        if (error instanceof NoSyncedReplicasError || error instanceof ShutdownError) throw error;
+        return ATTEMPT_AGAIN;
+      },
     );
     // If the wait ends in this turn of the event loop, nothing awaits the attempt; `giveUp` then handles the hand-over.
     attempt.catch(() => undefined);
     return attempt;
-  }
-
-  /**
-   * The hand-over has failed. The holder handles the error, and this acquisition keeps waiting, unless it got the lock
-   * but no replica confirmed it, or the client is shut down.
-   */
-  #handOverFailed(error: unknown): Attempt<never> {
-    this.#handOver = undefined;
-    // The executor may have resent it on another connection.
-    if (mayHaveRun(error)) this.sendRecord.onManyConnections = true;
-    if (error instanceof NoSyncedReplicasError || error instanceof ShutdownError) throw error;
-    return LOOK_AGAIN;
   }
 
   giveUp(pending: Promise<Attempt<T>> | undefined, inDoubt: boolean): void {

@@ -1,9 +1,4 @@
-import {
-  type CommandExecutor,
-  newCleanupRecord,
-  newSendRecord,
-  type SendRecord,
-} from '../connection/pending/CommandExecutor';
+import { type CommandExecutor, newCleanupRecord, newSendRecord } from '../connection/pending/CommandExecutor';
 import { CommandError } from '../errors';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { Alarm } from '../util/Alarm';
@@ -141,30 +136,25 @@ export class FairQueueWatch implements QueueWatch {
     const sinceMs = notifiedAt === undefined ? 0 : Math.min(performance.now() - notifiedAt, FIRST_CHECK_MS);
     queue.notifiedAt = undefined;
     queue.checks++;
-    const turn = await this.#check(queue, Math.floor(sinceMs), newSendRecord()).catch((error: Error) => error);
+    const turn = await this.#check(queue, Math.floor(sinceMs)).catch((error: Error) => error);
     queue.checks--;
     if (this.#closed) return;
     if (turn instanceof Error) {
       this.#failed(queue, notifiedAt, turn);
     } else {
+      const [againMs, ahead] = turn;
+      const [first] = queue.waiting;
       queue.failures = 0;
-      queue.claims = turn.againMs > 0;
-      if (queue.claims) this.#checkIn(queue, turn.againMs + MARGIN_MS);
+      queue.claims = againMs > 0;
+      if (queue.claims) this.#checkIn(queue, againMs + MARGIN_MS);
       // In a drain the subscriptions close first, and all waiters are about to leave.
-      if (queue.waiting.size > 0 && !this.#subscriptions.closed) this.#listenTo(queue, turn.ahead);
-      if (notifiedAt !== undefined && !queue.claims && turn.ahead.length > 0) this.#wakeFirst(queue);
+      if (first !== undefined && !this.#subscriptions.closed) this.#listenTo(queue, ahead);
+      // There was a message, and the lock is held, perhaps with a lease that ends before the one that waiters have seen.
+      // If the head is a Java client, it sleeps on, and so do those behind it. So the first waiter of this client
+      // attempts: it learns the new lease, and attempts again when that ends.
+      if (notifiedAt !== undefined && !queue.claims && ahead.length > 0) first?.wake('doubt');
     }
     this.#tidy(queue);
-  }
-
-  /**
-   * There was a message, and the lock is held, perhaps with a lease that ends before the one that waiters have seen. If
-   * the head is a Java client, it sleeps on, and so do those behind it. So the first waiter of this client attempts: it
-   * learns the new lease, and attempts again when that ends.
-   */
-  #wakeFirst({ waiting }: Watched): void {
-    const [first] = waiting;
-    first?.wake('doubt');
   }
 
   /** Waiters sleep, and may depend on the check that failed (a time-out, a refusal by the server): it is made again. */
@@ -179,7 +169,7 @@ export class FairQueueWatch implements QueueWatch {
     this.#checkIn(queue, Math.min(RETRY_MS * 2 ** Math.floor(queue.failures / MAX_FAILURES), LONGEST_RETRY_MS));
   }
 
-  #check({ rawName, waiting }: Watched, sinceMs: number, sendRecord: SendRecord): Promise<FairTurn> {
+  #check({ rawName, waiting }: Watched, sinceMs: number, sendRecord = newSendRecord()): Promise<FairTurn> {
     const client = waiting.size > 0 ? this.#clientId : '';
     return this.#executor.run(
       checkFairTurn,
@@ -213,7 +203,7 @@ export class FairQueueWatch implements QueueWatch {
     void Promise.all(subscribed).then(() => queue.listeners.size > 0 && this.#checkIn(queue, 0));
   }
 
-  /** @returns a promise that resolves when messages arrive, or when it is certain that none will */
+  /** @returns a promise that resolves when messages arrive, or when it is certain that they will not */
   #listen(queue: Watched, channel: string, listener: Listener): Promise<void> {
     const listening = listener.listen() ?? Promise.resolve();
     const hear = async (): Promise<void> => {

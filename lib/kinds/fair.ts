@@ -82,6 +82,9 @@ export const tryAcquireFairLock = defineScript({
   lua: oneShotAcquire(REENTER),
 });
 
+/** The keys and rules of the scripts that end a hold or a wait. */
+const ENDS = { keys: FAIR_ACQUIRE.keys, synced: true } as const;
+
 /**
  * Releases holds and notifies the head of the queue.
  *
@@ -92,9 +95,8 @@ export const tryAcquireFairLock = defineScript({
  */
 export const releaseFairLock = defineScript({
   name: 'fairLock.release',
-  keys: FAIR_ACQUIRE.keys,
+  ...ENDS,
   args: ['message', 'owner', 'left', 'remaining', 'publish'],
-  synced: true,
   lua: lua`${WAKE}${PURGE}${SHORTEN_LEASE}${QUEUE}
 local held = tonumber(redis.call('hget', name, owner))
 local free = not held and redis.call('exists', name) == 0
@@ -130,9 +132,8 @@ export const LEFT_FREE_LOCK = 2;
  */
 export const abandonFairLock = defineScript({
   name: 'fairLock.abandon',
-  keys: FAIR_ACQUIRE.keys,
+  ...ENDS,
   args: ['message', 'owner', 'wait', 'publish'],
-  synced: true,
   lua: lua`${WAKE}${SCORES_AND_CLAIMS}${MAY_BE_JAVA}${FOREIGN}${WAITERS}${SHIFT}${QUEUE}
 local held = redis.call('hlen', name) > 0
 local head = open(q, held)
@@ -162,9 +163,8 @@ return held and 1 or ${LEFT_FREE_LOCK}
  */
 export const forceReleaseFairLock = defineScript({
   name: 'fairLock.forceRelease',
-  keys: FAIR_ACQUIRE.keys,
+  ...ENDS,
   args: ['message', 'publish'],
-  synced: true,
   lua: lua`${WAKE}${PURGE}${QUEUE}
 local held = redis.call('hlen', name)
 purge(q, open(q, held > 0))
@@ -176,13 +176,11 @@ return 1
   decode: decodeFlag,
 });
 
-/** The result of {@link checkFairTurn}. */
-export interface FairTurn {
-  /** The time until the next check, in ms; 0: the lock is held, or no one waits. */
-  readonly againMs: number;
-  /** The waiters ahead of the first one of the client: see `aheadOf` in `fairQueue.ts`. */
-  readonly ahead: readonly string[];
-}
+/**
+ * The reply of {@link checkFairTurn}: the time until the next check, in ms (0: the lock is held, or no one waits), and the
+ * waiters ahead of the first one of the client (see `aheadOf` in `fairQueue.ts`).
+ */
+export type FairTurn = readonly [againMs: number, ahead: readonly string[]];
 
 /**
  * Checks whether the head of the queue has acquired the lock of which it was notified. If not, takes the next step of
@@ -192,7 +190,7 @@ export interface FairTurn {
  *
  * KEYS: as {@link acquireFairLock}. ARGV: message, told (ms since the head was notified),
  * client (the id of a client with waiters; empty: none), publish.
- * Output: `{again, owners}`: see {@link FairTurn}.
+ * Output: `{again, owners}`, a {@link FairTurn}.
  */
 export const checkFairTurn = defineScript({
   name: 'fairLock.checkTurn',
@@ -208,13 +206,8 @@ if client == '' then return {again, {}} end
 if held and head and isOf(client, head) and isForeign(client, redis.call('hkeys', name)[1]) then tellWaiter(q, head) end
 return {again, aheadOf(q, name, client)}
 `,
-  decode: decodeTurn,
+  decode: (reply) => reply as FairTurn,
 });
-
-function decodeTurn(reply: unknown): FairTurn {
-  const [againMs, ahead] = reply as [number, string[]];
-  return { againMs, ahead };
-}
 
 /** `name`; `redisson_lock_queue`, `_timeout` and `_claim` with `:{name}`; the prefix of the waiters' channels. */
 export function fairKeys(rawName: string): Readonly<Record<(typeof FAIR_ACQUIRE.keys)[number], string>> {

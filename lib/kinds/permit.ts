@@ -1,4 +1,4 @@
-import { decodeFlag, decodeFlags, decodeNumber, decodePermitRelease } from '../scripts/replies';
+import { decodeFlag, decodeFlags, decodeNumber } from '../scripts/replies';
 import { defineScript, lua, type Script, SERVER_TIME, ACQUIRES, type ScriptArg } from '../scripts/Script';
 import { NO_LEASE } from '../util/duration';
 import type { PermitKeys, SynchronizerKind } from './Kind';
@@ -269,7 +269,7 @@ redis.call('zrem', permits, id)
 tellAll(publish, channel, redis.call('incrby', name, 1))
 return expiry >= now and 1 or -1
 `,
-    decode: decodePermitRelease,
+    decode: Number,
   }),
 
   /**

@@ -28,15 +28,11 @@ export function defineIntegerScript(name: string): Script<'name', never, number>
   return defineScript({
     name,
     lua: lua`
-local function integerText(name)
-  local text = redis.call('get', name)
-  if text and not string.find(text, '^-?%d+$') then
-    return redis.error_reply('ERR value is not an integer or out of range')
-  end
-  return text
+local text = redis.call('get', name)
+if text and not string.find(text, '^-?%d+$') then
+  return redis.error_reply('ERR value is not an integer or out of range')
 end
-
-return integerText(name)
+return text
 `,
     decode: Number,
   });

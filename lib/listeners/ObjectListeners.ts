@@ -19,18 +19,17 @@ import { once } from '../util/warnings';
 /** The server's setting that turns events about keys on. */
 const SETTING = 'notify-keyspace-events';
 
-/** The events: how the server calls them, the flag that turns each on, and the method that is told. */
+/** The events: how the server calls them, the flag that turns each on, and the method that is called. */
 const EVENTS = {
   expired: { flag: 'x', method: 'onExpired' },
   del: { flag: 'g', method: 'onDeleted' },
 } as const;
 
 type EventName = keyof typeof EVENTS;
-const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
 
 /** An object as its listeners know it. */
 export interface ListenedObject {
-  /** As the user gave it: what the listener is told. */
+  /** As the user gave it: what the listener gets. */
   readonly name: string;
   /** The key whose end is an event. */
   readonly rawName: string;
@@ -83,7 +82,7 @@ export class ObjectListeners {
   /**
    * Adds a listener.
    * @returns its id, once the server sends the events
-   * @throws ConfigError for what is no listener; UnsupportedOperationError if the server sends no such events;
+   * @throws ConfigError for what is not a listener; UnsupportedOperationError if the server sends no such events;
    *   SubscriptionTimeoutError, CommandError, ShutdownError; errors of the connection
    */
   async add({ name, rawName }: ListenedObject, listener: ObjectListener): Promise<number> {
@@ -105,13 +104,12 @@ export class ObjectListeners {
     return id;
   }
 
-  /** Removes a listener of an object; without effect if it has none of that id. @throws ConfigError for no id */
-  remove({ rawName }: ListenedObject, id: number): Promise<void> {
+  /** Removes a listener of an object; without effect if no listener of it has that id. @throws ConfigError for no id */
+  async remove({ rawName }: ListenedObject, id: number): Promise<void> {
     if (!Number.isSafeInteger(id)) {
-      return Promise.reject(new ConfigError(`A listener id is what addListener() gave, not ${describe(id)}`));
+      throw new ConfigError(`A listener id is what addListener() gave, not ${describe(id)}`);
     }
     this.#remove(rawName, id);
-    return Promise.resolve();
   }
 
   close(): void {
@@ -135,7 +133,7 @@ export class ObjectListeners {
     let watched = this.#watched.get(event);
     if (watched === undefined) {
       watched = { listeners: 0, subscribed: this.#listening().subscribe(this.#channelOf(event)) };
-      // Those who wait for it are told.
+      // Those who wait for it get the error.
       watched.subscribed.catch(() => undefined);
       this.#watched.set(event, watched);
     }
@@ -147,12 +145,9 @@ export class ObjectListeners {
     const watched = this.#watched.get(event);
     if (watched === undefined || --watched.listeners > 0) return;
     this.#watched.delete(event);
-    if (this.#watched.size > 0) {
-      this.#subscriber?.unsubscribe(this.#channelOf(event));
-    } else {
-      this.#subscriber?.close();
-      this.#subscriber = undefined;
-    }
+    if (this.#watched.size > 0) return this.#subscriber?.unsubscribe(this.#channelOf(event));
+    this.#subscriber?.close();
+    this.#subscriber = undefined;
   }
 
   #listening(): Subscriber {
@@ -177,7 +172,7 @@ export class ObjectListeners {
     if (listeners === undefined) return;
     const event = channel.slice(channel.indexOf(':') + 1) as EventName;
     for (const { name, events, listener } of [...listeners.values()]) {
-      if (events.includes(event)) tell(() => listener[EVENTS[event].method]?.(name));
+      if (events.includes(event)) call(() => listener[EVENTS[event].method]?.(name));
     }
   }
 
@@ -185,7 +180,7 @@ export class ObjectListeners {
     if (this.#closing.signal.aborted) throw new ShutdownError(`add a listener to '${name}'`);
   }
 
-  /** A server that sends no events would look like one where nothing happens. Redisson does not check. */
+  /** A server that sends no events would seem to be one where nothing happens. Redisson does not check. */
   async #checkServer(name: string, rawName: string, events: readonly EventName[]): Promise<void> {
     let reply: unknown;
     try {
@@ -215,12 +210,12 @@ export class ObjectListeners {
   }
 }
 
-/** The events that a listener has a method for. @throws ConfigError if it has none, or something else by that name */
+/** The events that a listener has a method for. @throws ConfigError without one, or for something else by that name */
 function eventsOf(listener: unknown): readonly EventName[] {
   const isObject = typeof listener === 'object' && listener !== null;
   const methodOf = (event: EventName): unknown =>
     isObject ? (listener as Readonly<Record<string, unknown>>)[EVENTS[event].method] : undefined;
-  const events = EVENT_NAMES.filter((event) => methodOf(event) !== undefined);
+  const events = (Object.keys(EVENTS) as EventName[]).filter((event) => methodOf(event) !== undefined);
   const wrong = events.find((event) => typeof methodOf(event) !== 'function');
   if (events.length === 0 || wrong !== undefined) {
     const given = wrong === undefined ? describe(listener) : `${EVENTS[wrong].method}: ${describe(methodOf(wrong))}`;
@@ -230,10 +225,10 @@ function eventsOf(listener: unknown): readonly EventName[] {
 }
 
 /** Calls a listener, in no caller's context. What it throws, or rejects with, is a warning of the process. */
-function tell(call: () => unknown): void {
+function call(method: () => unknown): void {
   const what = 'An object listener';
   runOutside(() => {
-    const result = callListener(what, call);
+    const result = callListener(what, method);
     if (result instanceof Promise) result.catch((error: unknown) => warnOfListener(what, error));
   });
 }

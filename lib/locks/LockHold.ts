@@ -47,11 +47,7 @@ export class LockHold implements MemberHold {
 
   get isHeld(): boolean {
     this.#engine.context.watchdog.catchUp();
-    return this.#released === undefined && this.#lost === undefined && this.#hold.released === false;
-  }
-
-  get #lost(): Error | undefined {
-    return this.#hold.lost;
+    return this.#released === undefined && this.#hold.lost === undefined && this.#hold.released === false;
   }
 
   get #ownership(): Ownership | undefined {
@@ -70,14 +66,13 @@ export class LockHold implements MemberHold {
    * @throws LockLostError if it was lost before
    */
   unlock(): Promise<void> {
-    this.#released ??= this.#unlockOnce();
-    return this.#released;
+    return (this.#released ??= this.#unlockOnce());
   }
 
   async letExpire(leaseMs?: number): Promise<void> {
     const ownership = this.isHeld ? this.#ownership : undefined;
     if (ownership === undefined) {
-      if (this.#lost !== undefined) throw this.#lost;
+      if (this.#hold.lost !== undefined) throw this.#hold.lost;
       return;
     }
     const heldUntil = ownership.deadline;
@@ -94,7 +89,7 @@ export class LockHold implements MemberHold {
 
   async extend(leaseTime: number, unit?: TimeUnit): Promise<void> {
     if (await this.setLease(holdLease(leaseTime, unit))) return;
-    throw this.#lost ?? notHeld(this.name, this.threadId, this.#hold);
+    throw this.#hold.lost ?? notHeld(this.name, this.threadId, this.#hold);
   }
 
   async detach(options?: DetachOptions): Promise<string> {
@@ -136,8 +131,8 @@ export class LockHold implements MemberHold {
   }
 
   onEnd(end: HoldEnd): void {
-    if (this.#lost === undefined) this.#hold.trace = end;
-    else end.lost(this.#lost);
+    if (this.#hold.lost === undefined) this.#hold.trace = end;
+    else end.lost(this.#hold.lost);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -146,7 +141,7 @@ export class LockHold implements MemberHold {
 
   /**
    * Changes the owner to one that no client has, and makes the ticket for it. The hold ends here, but the lock stays
-   * held. If the outcome is unknown, both owners are undone: nobody has the hold any more.
+   * held. If the outcome is unknown, both owners are undone: no caller has the hold any more.
    * @param leaseMs - that of the ticket
    */
   async #detach(leaseMs: number): Promise<string> {
@@ -165,7 +160,7 @@ export class LockHold implements MemberHold {
       while (this.#ownership?.releasing === true) await this.#ownership.whenReleased();
       own = this.#checkDetachable();
       if (shortened || own.remainingMs(performance.now()) - leaseMs <= NOTICE_MS) break;
-      // Waiters are told of a shorter lease.
+      // Waiters are notified of a shorter lease.
       await this.setLease(leaseMs);
     }
     // Nothing is awaited from here on: a call that the check has not seen would begin beside the command.
@@ -189,7 +184,7 @@ export class LockHold implements MemberHold {
         if (reply.kind === 'handed') return;
         const why = 'detach() found it gone (expired or deleted)';
         ownerships.lose([{ ownership: own, holds: [hold], why, how: 'released' }]);
-        throw this.#lost as Error;
+        throw this.#hold.lost as Error;
       },
     });
     return ticketText(ticket);
@@ -216,19 +211,20 @@ export class LockHold implements MemberHold {
   }
 
   async #unlockOnce(): Promise<void> {
+    const hold = this.#hold;
     // After it there is nothing to release, unless it was refused.
     if (this.#detaching !== undefined) await this.#detaching.catch(() => undefined);
     this.#engine.context.watchdog.catchUp();
     try {
-      if (this.#lost === undefined) await this.#engine.release(this.threadId, this.#hold);
-      else this.#engine.releaseLost(this.threadId, this.#hold);
+      if (hold.lost === undefined) await this.#engine.release(this.threadId, hold);
+      else this.#engine.releaseLost(this.threadId, hold);
     } catch (error) {
-      // If the release found the lock gone, `#lost` is set by now.
+      // If the release found the lock gone, `lost` is set by now.
       if (!(error instanceof IllegalMonitorStateError)) throw error;
-      throw this.#lost ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error });
+      throw hold.lost ?? new LockLostError(this.name, this.threadId, 'the release found it gone', { cause: error });
     }
     // It may have been lost while the release waited for a re-entry of its thread.
-    if (this.#lost !== undefined) throw this.#lost;
+    if (hold.lost !== undefined) throw hold.lost;
   }
 }
 

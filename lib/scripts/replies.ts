@@ -25,15 +25,6 @@ export type ReleaseReply =
   /** Now held by the heir; `token` is its fencing token (fenced locks). */
   | { readonly kind: 'handed'; readonly token?: bigint };
 
-/** What happened to one permit that was released. */
-export type PermitReleaseReply =
-  /** Released. */
-  | 'released'
-  /** Released too late: its lease had ended. */
-  | 'expired'
-  /** There is no such permit (any more). */
-  | 'missing';
-
 /** The reply of a script that handed the lock over. */
 export const RELEASED_HANDED = -1;
 /** The reply of a script that freed the lock, but whose user may not publish the wake-up. */
@@ -45,7 +36,7 @@ export const UNHEARD_MARK = 'ioredisson:unheard';
 /** The usual reply of an acquisition, one shared object: this is the hot path. */
 export const ACQUIRED: AcquireReply = Object.freeze({ acquired: true });
 
-/** Others have it, for nobody knows how long. */
+/** Others have it, for an unknown time. */
 export const REFUSED: AcquireReply = Object.freeze({ acquired: false, ttl: -1 });
 
 /** See {@link ReleaseReply}. */
@@ -122,12 +113,6 @@ export function decodeFlag(reply: unknown): boolean {
 /** Reads a list of 1 and 0. */
 export function decodeFlags(reply: unknown): boolean[] {
   return Array.isArray(reply) ? reply.map(decodeFlag) : [];
-}
-
-/** Reads 1 / -1 = too late / 0 = not there. */
-export function decodePermitRelease(reply: unknown): PermitReleaseReply {
-  if (reply === 1) return 'released';
-  return reply === -1 ? 'expired' : 'missing';
 }
 
 /** Reads a number; nil = nothing there. */

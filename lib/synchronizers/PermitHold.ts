@@ -15,17 +15,17 @@ import type { RedisObject } from './RedisObject';
 
 /** Permits that were acquired, and how they are released. */
 export interface HeldPermits {
-  /** Their ids; none if Redis does not store who has them. Then they are neither renewed nor lost. */
+  /** Their ids; empty if Redis does not store who has them. Then they are neither renewed nor lost. */
   readonly ids: readonly string[];
   /** Monotonic time until which they certainly belong to this client. */
   readonly heldUntil: number;
   /** Releases them with one command. @returns whether all were there */
   release(sendRecord: SendRecord): Promise<boolean>;
   /**
-   * Releases in the background those that are still there.
+   * Releases in the background those that are still there. Absent if {@link release} does so.
    * @param sent - the release that may have run, or may still run
    */
-  giveBack(why: Why, sent: SendRecord | undefined): void;
+  giveBack?(why: Why, sent: SendRecord | undefined): void;
 }
 
 /** For permits without ids. */
@@ -47,7 +47,7 @@ export class PermitHold implements PermitHoldApi {
   #released: Promise<void> | undefined;
 
   /**
-   * @param wanted - the lease in ms; {@link NO_LEASE}: the watchdog renews them. Without ids they have none
+   * @param wanted - the lease in ms; {@link NO_LEASE}: the watchdog renews them. Without ids there is no lease
    * @param callSite - the line that acquired them, if that is recorded
    */
   constructor(
@@ -101,8 +101,7 @@ export class PermitHold implements PermitHoldApi {
   }
 
   release(): Promise<void> {
-    this.#released ??= this.#releaseOnce();
-    return this.#released;
+    return (this.#released ??= this.#releaseOnce());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -130,21 +129,19 @@ export class PermitHold implements PermitHoldApi {
     const hold = this.#hold;
     const held = this.#held;
     const ownership = this.#ownership;
-    const isGone = (): never => {
-      held.giveBack('released', undefined);
-      throw hold.lost as unknown as Error;
-    };
-    if (hold.lost !== undefined) return isGone();
-    const why = 'the release found a permit of it gone (expired, released or deleted)';
-    return ownerships.end<boolean>(ownership, hold, {
-      send: (record) => held.release(record),
-      undo: (reason, sent) => held.giveBack(reason, sent),
-      answered: (there) => {
-        if (there) return;
-        ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);
-        isGone();
-      },
-    });
+    if (hold.lost === undefined) {
+      const why = 'the release found a permit of it gone (expired, released or deleted)';
+      await ownerships.end<boolean>(ownership, hold, {
+        send: (record) => held.release(record),
+        undo: (reason, sent) => held.giveBack?.(reason, sent),
+        answered: (there) => {
+          if (!there) ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);
+        },
+      });
+    }
+    if (hold.lost === undefined) return;
+    held.giveBack?.('released', undefined);
+    throw hold.lost;
   }
 }
 

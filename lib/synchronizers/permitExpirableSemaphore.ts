@@ -86,7 +86,7 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
     async tryRelease(permitId: string): Promise<boolean> {
       const id = parsePermitId(permitId);
       if (id === undefined) return false;
-      return (await object.run(PERMIT.release, { id, ...RELEASE }, 'release a permit of')) === 'released';
+      return (await object.run(PERMIT.release, { id, ...RELEASE }, 'release a permit of')) === 1;
     },
 
     async tryReleaseMany(permitIds: readonly string[]): Promise<number> {
@@ -102,21 +102,15 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
 
     getPermits: async () => object.run(PERMIT.total, PUBLISH, 'look at'),
 
-    async trySetPermits(permits: number): Promise<boolean> {
-      const args = { permits: checkCount(permits), ttl: 0, publish: PUBLISH_COMMAND } as const;
-      return object.run(PERMIT.trySetPermits, args, 'set permits of');
-    },
+    trySetPermits: async (permits: number) =>
+      object.run(PERMIT.trySetPermits, { permits: checkCount(permits), ttl: 0, ...PUBLISH }, 'set permits of'),
 
     setPermits: async (permits: number) =>
-      void (await object.run(
-        PERMIT.setPermits,
-        { total: checkCount(permits), publish: PUBLISH_COMMAND },
-        'set permits of',
-      )),
+      void (await object.run(PERMIT.setPermits, { total: checkCount(permits), ...PUBLISH }, 'set permits of')),
 
     async addPermits(permits: number): Promise<void> {
       if (checkChange(permits) === 0) return;
-      await object.run(PERMIT.addPermits, { added: permits, publish: PUBLISH_COMMAND }, 'add permits to');
+      await object.run(PERMIT.addPermits, { added: permits, ...PUBLISH }, 'add permits to');
     },
 
     async updateLeaseTime(permitId: string, leaseTime: number, unit?: TimeUnit): Promise<boolean> {
@@ -144,7 +138,7 @@ const PUBLISH = { publish: PUBLISH_COMMAND } as const;
 const RELEASE = { ...PUBLISH, repeated: RESEND_FLAG } as const;
 
 /** No permits succeed without a command. */
-const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async () => true, giveBack: () => undefined };
+const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async () => true };
 
 /** Permits without a lease are searched for as long as those of this lease, in ms. */
 const ENDLESS_MS = 30_000;

@@ -156,10 +156,6 @@ class PermitCount implements Target<true>, HeldPermits {
     return true;
   }
 
-  giveBack(): void {
-    // Done by `release`.
-  }
-
   /** Whether there are enough permits. The error of this read says that nothing was taken. */
   async #hasEnough(sendRecord: SendRecord): Promise<boolean> {
     try {

@@ -77,18 +77,14 @@ export function newThreadId(): number {
   return shared.nextId++;
 }
 
-/** Whether the id was made by {@link newThreadId}: callers may pass on the `threadId` of a hold. */
-export function isAutomaticThreadId(threadId: number): boolean {
-  return threadId > FIRST_AUTOMATIC_THREAD_ID && threadId < shared.nextId;
-}
-
 /**
- * Checks a caller's thread id.
+ * Checks a caller's thread id. It may be one that {@link newThreadId} has made: callers may pass on the `threadId` of a
+ * hold.
  * @throws RangeError unless it is an integer from 0 to 2^32 - 1, or the id of a thread of this process
  */
 export function checkThreadId(threadId: unknown): number {
   if (typeof threadId === 'number' && Number.isInteger(threadId) && threadId >= 0) {
-    if (threadId < FIRST_AUTOMATIC_THREAD_ID || isAutomaticThreadId(threadId)) return threadId;
+    if (threadId < shared.nextId && threadId !== FIRST_AUTOMATIC_THREAD_ID) return threadId;
   }
   throw new RangeError(
     `threadId must be an integer from 0 to 2^32 - 1, or the id of a thread of this process, not ${describe(threadId)}`,
@@ -136,22 +132,25 @@ export function threadsOf({ thread, others, taken }: Scope): readonly LogicalThr
   return [...threads];
 }
 
-/** The thread with this id, if it belongs to one of the scopes around the caller. */
-function threadAround(scope: Scope | undefined, id: number): LogicalThread | undefined {
-  for (let one = scope; one !== undefined; one = scopeAround(one)) {
+/** The thread with this id: the one of a scope around the caller, else a new one. */
+export function threadOf(around: Scope | undefined, id: number): LogicalThread {
+  for (let one = around; one !== undefined; one = scopeAround(one)) {
     const thread = one.thread.id === id ? one.thread : threadsOf(one).find((other) => other.id === id);
     if (thread !== undefined) return thread;
   }
-  return undefined;
+  return newThread(id);
 }
 
 /**
- * `lock()` or `acquire()` took a hold in the scope, for this thread. The hold belongs to the scope while the scope
- * runs.
+ * `lock()` or `acquire()` took holds in the scope, for this thread. They belong to the scope while the scope runs, then
+ * to the one around it.
  */
-export function tookIn(scope: Scope, thread: LogicalThread): void {
+export function tookIn(scope: Scope | undefined, thread: LogicalThread, holds = 1): void {
   const live = liveScope(scope);
-  if (live !== undefined) addTaken(live, thread, 1);
+  if (live === undefined || (!live.isSection && live.thread.id === thread.id)) return;
+  const taker = (live.taken ??= new Map<number, Taker>()).get(thread.id);
+  if (taker === undefined) live.taken.set(thread.id, { thread, holds });
+  else taker.holds += holds;
 }
 
 /** A hold that {@link tookIn} counted was released or lost. */
@@ -159,13 +158,6 @@ export function gaveBack(scope: Scope, threadId: number): void {
   const taken = liveScope(scope)?.taken;
   const taker = taken?.get(threadId);
   if (taker !== undefined && --taker.holds === 0) taken!.delete(threadId);
-}
-
-function addTaken(scope: Scope, thread: LogicalThread, holds: number): void {
-  if (!scope.isSection && scope.thread.id === thread.id) return;
-  const taker = (scope.taken ??= new Map<number, Taker>()).get(thread.id);
-  if (taker === undefined) scope.taken.set(thread.id, { thread, holds });
-  else taker.holds += holds;
 }
 
 /** Whether the thread of a scope is in a section that is not around it. */
@@ -183,13 +175,7 @@ export function isBesideSection(scope: Scope): boolean {
  * Every scope around a call, including the scopes in which its threads were started. Scopes that are over are left out.
  */
 export function* enclosingScopes(scope: Scope | undefined): Generator<Scope> {
-  for (let one = scope; one !== undefined; one = outside(one)) yield one;
-}
-
-/** Makes the section that a call is about to begin. {@link endSection} must follow. */
-export function newSection(thread: LogicalThread, parent: Scope | undefined): Scope {
-  thread.sections++;
-  return newScope(thread, true, parent);
+  for (let one = scope; one !== undefined; one = one.isSection ? scopeAround(one) : running(one.startedIn)) yield one;
 }
 
 function newScope(thread: LogicalThread, isSection: boolean, parent?: Scope, startedIn?: Scope): Scope {
@@ -223,33 +209,19 @@ export function endSection(section: Scope): void {
   // Work that outlives the section may run for long; it must not keep a whole chain of nested sections in memory.
   section.parent = liveScope(section.parent);
   const { parent, taken } = section;
-  if (taken === undefined) return;
   section.taken = undefined;
-  if (parent !== undefined) for (const { thread, holds } of taken.values()) addTaken(parent, thread, holds);
+  for (const { thread, holds } of taken?.values() ?? []) tookIn(parent, thread, holds);
 }
 
-/** Runs `fn` as the given logical thread; the scope follows `await`, timers and callbacks started in it. */
-export function runAsThread<T>(threadId: number, fn: () => T): T {
-  return storage.run(threadScope(threadId), fn);
-}
-
-/** {@link runAsThread} as a new thread, for work that may be asynchronous. */
+/** Runs `fn` as a new logical thread; the scope follows `await`, timers and callbacks started in it. */
 export async function runAsNewThread<T>(fn: () => T | PromiseLike<T>): Promise<T> {
-  const scope = threadScope(newThreadId());
+  const scope = newScope(newThread(), false, undefined, running(storage.getStore()));
   try {
     return await storage.run(scope, started, fn);
   } finally {
     scope.over = true;
     scope.startedIn = running(scope.startedIn);
   }
-}
-
-function threadScope(threadId: number): Scope {
-  return newScope(newThread(threadId), false, undefined, running(storage.getStore()));
-}
-
-function outside(scope: Scope): Scope | undefined {
-  return scope.isSection ? scopeAround(scope) : running(scope.startedIn);
 }
 
 /** The nearest scope whose callback has not ended. */
@@ -314,7 +286,8 @@ export function threadForHold(given: number | undefined, beginsSection: boolean)
       : around === undefined || isBesideSection(around)
         ? newThread()
         : around.thread;
-  const section = beginsSection ? newSection(thread, around) : undefined;
+  if (beginsSection) thread.sections++;
+  const section = beginsSection ? newScope(thread, true, around) : undefined;
   return calling(section === undefined ? 'acquire' : 'section', given !== undefined, around, thread, section);
 }
 
@@ -327,9 +300,4 @@ function calling(
   viaHandle = false,
 ): CallingThread {
   return { origin, given, around, thread, section, viaHandle, spare: undefined, since: undefined };
-}
-
-/** The thread with this id: the one around the caller, else a new one. */
-export function threadOf(around: Scope | undefined, id: number): LogicalThread {
-  return threadAround(around, id) ?? newThread(id);
 }

@@ -6,7 +6,6 @@ import { runOutside } from '../util/outside';
 import { afterCallers, laterTurn, settledWithin } from '../util/timing';
 import { type Loss, lossOf, type OwnershipTable } from './OwnershipTable';
 import { type Charge, confirmedUntil, type Ownership, type Renewal, type Renewed } from './Ownership';
-import type { RenewalThread } from './RenewalThread';
 
 /** Renewals per watchdog time-out (as in Redisson). */
 const RENEWALS_PER_TIMEOUT = 3;
@@ -57,7 +56,7 @@ export class Watchdog {
   #arming = false;
   /** The thread that renews ownerships with `maxStallMs`; `undefined`: this thread renews all. */
   thread: RenewalThread | undefined;
-  /** Called with each ownership that has got its first hold; set if Redis tells of changes of keys. */
+  /** Called with each ownership that has got its first hold; set if Redis reports changes of keys. */
   onNew: ((ownership: Ownership) => void) | undefined;
 
   /**
@@ -93,9 +92,9 @@ export class Watchdog {
   }
 
   /**
-   * Redis may have lost what it had for some keys (a reconnect, a failover, a moved slot): looks whether the holds are
-   * still there, also those with a lease. It prolongs none. It looks at once, but not more than once a second.
-   * @param soon - at once in any case: Redis has told so. @default false
+   * Redis may have lost what it had for some keys (a reconnect, a failover, a moved slot): checks whether the holds are
+   * still there, also those with a lease. It prolongs no lease. It checks at once, but not more than once a second.
+   * @param soon - at once in any case: Redis has reported a change. @default false
    */
   readonly check = (concerns: (key: string) => boolean, soon = false): void => {
     for (const one of this.#deadlines.all) if (concerns(one.rawName)) this.#doubted.add(one);
@@ -114,7 +113,7 @@ export class Watchdog {
     this.#doubted.clear();
     this.#checkAt = Infinity;
     this.#checkedAt = performance.now();
-    // What is passed on is looked at by the command that tells Redis.
+    // What is passed on is checked by the command with which Redis gets to know it.
     const isHeld = ({ holds, passing }: Ownership): boolean => holds.length > 0 && passing === undefined;
     void inPortions(doubted, this.#batchSize, isHeld, async (batch) => {
       try {
@@ -180,7 +179,6 @@ export class Watchdog {
     this.#expire(now);
     if (this.#checkAt <= now) this.#check();
     this.#renewals.run(now);
-    this.#rearm();
   }
 
   #rearm(): void {
@@ -280,6 +278,33 @@ export class Watchdog {
   }
 }
 
+/** A thread that renews ownerships for the watchdog of the main thread. */
+export interface RenewalThread {
+  /** The holds or the deadline of an ownership have changed. The thread knows before the caller of the lock goes on. */
+  changed(ownership: Ownership): void;
+  /** An ownership has no holds any more. */
+  ended(ownership: Ownership): void;
+  /** Handles what the thread has reported, now: the event loop may have been blocked since. */
+  receive(): void;
+  /**
+   * Resolves when the last renewal of an ownership that the thread no longer renews has ended; `undefined` if none is
+   * under way. The thread has its own connection, so such a renewal may run after a later command of this one.
+   */
+  settled(ownership: Ownership): Promise<void> | undefined;
+  /** Ends the thread and its connection. */
+  close(): Promise<void>;
+}
+
+/** Starts the thread of a client. */
+export interface ThreadStart {
+  /** How long it renews a lock by default, in ms: `maxStall` of the setting; 0: it does not. */
+  readonly maxStallMs: number;
+  /** Starts it, unless it was started before. */
+  use(): void;
+  /** @throws ConfigError if the client's connection cannot be given to a thread */
+  check(): void;
+}
+
 /** Charges with the same watchdog time-out, renewed together. */
 interface Schedule<T> {
   /** How many there are. Which is not kept: they enter and leave with each lock, see `ChurnedMap`. */
@@ -370,7 +395,7 @@ export class Renewals<T extends Charge> {
     this.#renewer.rearm();
   }
 
-  /** Sends what is due. */
+  /** Sends what is due, and has the alarm set for what follows. */
   run(now: number): void {
     for (const [watchdogMs, schedule] of this.#schedules) {
       const { charges, nextAt, retryAt } = schedule;
@@ -384,6 +409,7 @@ export class Renewals<T extends Charge> {
       }
       void this.#renew(watchdogMs, due);
     }
+    this.#renewer.rearm();
   }
 
   #renew(watchdogMs: number, charges: readonly T[]): Promise<void> {

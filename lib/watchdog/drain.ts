@@ -4,7 +4,7 @@ import { Alarm } from '../util/Alarm';
 import type { OwnershipTable } from './OwnershipTable';
 
 /** Time between two checks whether the last commands have ended, in ms. */
-const LOOK_MS = 10;
+const CHECK_MS = 10;
 
 /**
  * The time that a client gives its holders when it shuts down. It is over as soon as no lock is held or being released,
@@ -55,7 +55,7 @@ export class Drain {
     const held = this.#ownerships.busy;
     this.#checking = false;
     if (now < this.#endsAt && (held || this.#executor.busy)) {
-      return this.#alarm.set(Math.min(this.#endsAt, held ? Infinity : now + LOOK_MS));
+      return this.#alarm.set(Math.min(this.#endsAt, held ? Infinity : now + CHECK_MS));
     }
     this.#endsAt = -Infinity;
     this.#ownerships.onReleased = undefined;

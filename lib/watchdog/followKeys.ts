@@ -8,9 +8,9 @@ import type { Watchdog } from './Watchdog';
 const PERMITS = ':timeout';
 
 /**
- * Looks after the holds and the waiters of keys that Redis tells to have changed (`trackHolds`). It only begins, at once,
- * what happens otherwise later: a hold that is gone is found by the check of the watchdog, and waiters whose lock is gone
- * look again. Each of these reads the key, so that Redis tells of its next change, too.
+ * Checks the holds and the waiters of keys whose changes Redis reports (`trackHolds`). It only begins, at once, what
+ * happens otherwise later: a hold that is gone is found by the check of the watchdog, and waiters whose lock is gone
+ * attempt again. Each of these reads the key, so that Redis reports its next change, too.
  */
 export function followKeys(
   watchdog: Watchdog,
@@ -20,15 +20,15 @@ export function followKeys(
 ): KeyChanges {
   /** Those that have changed in this turn; `undefined`: any may have. */
   let keys: Set<string> | undefined = new Set();
-  let looking = false;
-  const look = (): void => {
+  let checking = false;
+  const check = (): void => {
     const changed = keys;
-    looking = false;
+    checking = false;
     keys = new Set();
     watchdog.check((rawName) => changed?.has(rawName) !== false, true);
     if (changed === undefined) return subscriptions.wakeAll();
     for (const rawName of subscriptions.awaited()) {
-      // One that was taken by somebody else would only wake the waiters in vain.
+      // One that another owner has taken would only wake the waiters in vain.
       if (changed.has(rawName)) void wakeIfGone(rawName);
     }
   };
@@ -37,20 +37,20 @@ export function followKeys(
       const there = await executor.call('exists', [rawName], { what: 'look at a key that has changed' });
       if (Number(there) === 0) subscriptions.wakeAll(rawName);
     } catch {
-      // They look again when the lease that they have seen ends.
+      // They attempt again when the lease that they have seen ends.
     }
   }
   const changes: KeyChanges = {
     changed(some) {
       if (some === undefined) keys = undefined;
       else for (const key of some) for (const name of namesOf(key)) keys?.add(name);
-      if (looking) return;
-      looking = true;
-      runOutside(() => setImmediate(look).unref());
+      if (checking) return;
+      checking = true;
+      runOutside(() => setImmediate(check).unref());
     },
     refused: warn,
   };
-  // Redis may have told of the acquisition before its reply was read.
+  // Redis may have reported the acquisition before its reply was read.
   watchdog.onNew = ({ rawName }) => changes.changed([rawName]);
   return changes;
 }

@@ -20,7 +20,7 @@ import {
   type ToThread,
 } from './messages';
 
-/** Time without a connection after which the main thread is told, in ms. */
+/** Time without a connection after which that is reported to the main thread, in ms. */
 const UNREACHED_MS = 5_000;
 
 /** One entry of the list. */
@@ -45,7 +45,7 @@ export class RenewalWorker {
   readonly #shared: SharedState;
   readonly #families: Readonly<Record<RenewalFamily, Renewal>>;
   readonly #entries = new Map<number, Entry>();
-  readonly #alarm: Alarm = new Alarm(() => this.#due());
+  readonly #alarm: Alarm = new Alarm(() => this.#renewals.run(performance.now()));
   readonly #renewals: Renewals<Entry>;
   readonly #underWay = new Set<Promise<unknown>>();
 
@@ -63,14 +63,14 @@ export class RenewalWorker {
       send: (batch, watchdogMs) => this.#send(batch, watchdogMs),
       rearm: () => this.#alarm.set(this.#renewals.nextAt),
     });
-    const tell = (): void => {
+    const report = (): void => {
       const { lastError } = monitor;
       this.#report({ kind: 'unreached', error: lastError && copyError(lastError) });
     };
-    let unreached = setTimeout(tell, UNREACHED_MS);
+    let unreached = setTimeout(report, UNREACHED_MS);
     monitor.onChange(({ state }) => {
       clearTimeout(unreached);
-      if (state !== 'ready') unreached = setTimeout(tell, UNREACHED_MS);
+      if (state !== 'ready') unreached = setTimeout(report, UNREACHED_MS);
     });
   }
 
@@ -110,11 +110,6 @@ export class RenewalWorker {
     this.#alarm.setBy(this.#renewals.place(entry, watchdogMs));
     // The thread has needed time to start.
     if (isNew && deadline - performance.now() < watchdogMs * OVERDUE_PART) this.#renewals.renewNow();
-  }
-
-  #due(): void {
-    this.#renewals.run(performance.now());
-    this.#alarm.set(this.#renewals.nextAt);
   }
 
   #mayRenew({ copy, deadline, renewals }: Entry): boolean {

@@ -3,15 +3,14 @@ import type { LoginSource } from '../connection/link/loginSources';
 import { serveLogins } from '../connection/link/portLogins';
 import type { Settings } from '../config/Settings';
 import { packSettings, type PackedSettings } from '../connection/packSettings';
+import type { ClientContext } from '../kinds/ClientContext';
 import type { RenewalFamily } from '../kinds/Kind';
 import { tellRenewalTook } from '../util/channels';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { warn } from '../util/warn';
 import type { Ownership, Renewal, Renewed } from '../watchdog/Ownership';
-import type { OwnershipTable } from '../watchdog/OwnershipTable';
-import type { RenewalThread, ThreadStart } from '../watchdog/RenewalThread';
-import type { Watchdog } from '../watchdog/Watchdog';
+import type { RenewalThread, ThreadStart } from '../watchdog/Watchdog';
 import {
   type EntryCopy,
   errorOf,
@@ -30,10 +29,7 @@ const MAX_BEAT_MS = 1_000;
 const BEATS_PER_STALL = 5;
 
 /** What the thread needs of its client. */
-interface Client {
-  readonly watchdog: Watchdog;
-  readonly ownerships: OwnershipTable;
-  readonly renewals: Readonly<Record<RenewalFamily, Renewal>>;
+interface Client extends Pick<ClientContext, 'watchdog' | 'ownerships' | 'renewals'> {
   /** Where its logins come from, where passwords change. */
   readonly logins: LoginSource | undefined;
 }
@@ -47,7 +43,7 @@ interface Entry {
 }
 
 /**
- * The main side of the thread that renews locks. It tells the thread what to renew, gives signs of life, and passes the
+ * The main side of the thread that renews locks. It sends the thread what to renew, gives signs of life, and passes the
  * thread's reports on to the watchdog, which has the last word: what the thread has not confirmed in time is lost.
  *
  * A change is sent in the microtasks of the same turn, before the caller of `lock()` can block the event loop. That a
@@ -126,7 +122,11 @@ class WatchdogThread implements RenewalThread {
   }
 
   receive(): void {
-    for (let one = this.#next(); one !== undefined; one = this.#next()) this.#handle(one.message);
+    while (!this.#over) {
+      const one = this.#receive(this.#port);
+      if (one === undefined) return;
+      this.#handle(one.message);
+    }
   }
 
   settled({ key }: Ownership): Promise<void> | undefined {
@@ -137,10 +137,6 @@ class WatchdogThread implements RenewalThread {
   async close(): Promise<void> {
     this.#end();
     await this.#worker.terminate();
-  }
-
-  #next(): { readonly message: FromThread } | undefined {
-    return this.#over ? undefined : this.#receive(this.#port);
   }
 
   readonly #flush = (): void => {
@@ -313,7 +309,7 @@ export class ThreadStarter implements ThreadStart {
   #packed: PackedSettings | undefined;
   #running = false;
   #startedAt = 0;
-  /** Monotonic time before which none is started. */
+  /** Monotonic time before which no thread is started. */
   #notBefore = -Infinity;
   /** How many in a row have ended at once. */
   #quickEnds = 0;
@@ -366,7 +362,7 @@ export class ThreadStarter implements ThreadStart {
     this.warn(why, error);
   }
 
-  /** Tells the user that the thread does not work, and why. */
+  /** Warns the user that the thread does not work, and why. */
   warn(why: string, err: Error | undefined): void {
     if (this.#warned) return;
     this.#warned = true;

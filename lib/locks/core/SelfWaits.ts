@@ -29,8 +29,8 @@ export class SelfWaits {
   readonly #ownerships: OwnershipTable;
   readonly #warn: (name: string) => void;
   readonly #waits = new Set<SelfWait>();
-  readonly #alarm = new Alarm(() => this.#look());
-  #told = false;
+  readonly #alarm = new Alarm(() => this.#check());
+  #warned = false;
 
   /** @param warn - called once, with the name of the lock */
   constructor(ownerships: OwnershipTable, warn: (name: string) => void) {
@@ -50,7 +50,7 @@ export class SelfWaits {
     since = performance.now(),
     own?: Ownership,
   ): SelfWait | undefined {
-    if (this.#told) return undefined;
+    if (this.#warned) return undefined;
     const wait = { name, rawName, around, own, dueAt: since + SUSPICIOUS_MS };
     this.#waits.add(wait);
     this.#alarm.setBy(wait.dueAt);
@@ -62,7 +62,7 @@ export class SelfWaits {
     if (this.#waits.delete(wait) && this.#waits.size === 0) this.#alarm.off();
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now();
     const due = [...this.#waits].filter(({ dueAt }) => dueAt <= now);
     if (due.length > 0) {
@@ -75,7 +75,7 @@ export class SelfWaits {
       }
       const own = due.find((wait) => mayHold(wait, held.get(wait.rawName) ?? []));
       if (own !== undefined) {
-        this.#told = true;
+        this.#warned = true;
         this.#waits.clear();
         return this.#warn(own.name);
       }

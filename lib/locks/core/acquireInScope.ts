@@ -8,7 +8,6 @@ import {
   scopeAround,
   threadOf,
   threadsOf,
-  type LogicalThread,
 } from '../../thread/threadScope';
 import type { SectionWaiter } from '../../thread/SectionQueues';
 import { type Acquirable, acquireWithin, type Attempt, type Wait, waitLimit } from '../../acquire/acquireWithin';
@@ -47,7 +46,7 @@ function begin(
   const { call, member } = request;
   const { section } = call;
   request.suspicious = suspicious;
-  request.thread = chosenThread(call, threadId);
+  request.thread = [call.thread, call.spare].find((one) => one?.id === threadId) ?? threadOf(call.around, threadId);
   if (section !== undefined && section.thread.id !== threadId) {
     // Each member of a multi-lock chooses its own thread; the section stays with the thread with which it began.
     if (member === true) (section.others ??= new Set()).add(request.thread);
@@ -115,17 +114,13 @@ class SectionAcquisition implements Acquirable<Begun> {
   }
 
   giveUp(pending: Promise<Attempt<Begun>> | undefined): void {
-    void pending
-      ?.then(async (begun) => {
-        const taken = begun.ok ? await begun.value.taking : NOT_ACQUIRED;
-        if (taken.ok) await this.#lock.release(this.#request.thread.id, taken.hold);
-      }, noop)
-      .catch(noop);
+    const release = pending?.then(async (begun) => {
+      const taken = begun.ok ? await begun.value.taking : NOT_ACQUIRED;
+      if (taken.ok) await this.#lock.release(this.#request.thread.id, taken.hold);
+    });
+    // The caller has got its error already.
+    release?.catch(() => undefined);
   }
-}
-
-function noop(): void {
-  // The caller has got its error already.
 }
 
 /** What a call must wait for before its thread can be chosen: a section beside it, or an acquisition under way. */
@@ -200,13 +195,6 @@ export function holdToRelease(lock: LockEngine, around: Scope): Found | undefine
       hold.origin === 'section' ? hold.scope === scope : hold.origin === 'acquire' && isTakenIn(hold, scope),
     )
   );
-}
-
-/** The thread that {@link chooseThread} chose. */
-function chosenThread(call: CallingThread, threadId: number): LogicalThread {
-  if (call.thread.id === threadId) return call.thread;
-  if (call.spare?.id === threadId) return call.spare;
-  return threadOf(call.around, threadId);
 }
 
 /**

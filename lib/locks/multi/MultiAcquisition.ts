@@ -7,7 +7,7 @@ import type { AcquireRequest } from '../core/LockTarget';
 import type { CallingThread } from '../../thread/threadScope';
 import type { AcquireFailure } from '../../acquire/acquireWithin';
 import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
-import { isBack, isHung, latecomerMs, settleQuorum, suspect } from './quorum';
+import { isBack, isHung, latecomerTime, settleQuorum, suspect } from './quorum';
 
 /**
  * An acquisition that holds members in the agreed order waits this long for the next one, in ms per member of the lock,
@@ -54,7 +54,7 @@ export interface MultiFailure {
 }
 
 /**
- * Acquires the members of a multi-lock: all, enough of them, or none.
+ * Acquires the members of a multi-lock: all, enough of them, or not one.
  *
  * If all are needed, it acquires them one after the other in the agreed order. If one is busy, it releases those it
  * has, waits for the busy one while it holds nothing, and starts again with that one. If a majority is enough, it tries
@@ -112,7 +112,7 @@ export class MultiAcquisition {
   }
 
   /**
-   * @returns the holds, or why there are none
+   * @returns the holds, or why it was not acquired
    * @throws the signal's reason; the first error of a member when too many failed; IllegalMonitorStateError of any
    *   member
    */
@@ -139,7 +139,7 @@ export class MultiAcquisition {
   /**
    * Tries once to acquire the members.
    * @param first - the member to begin with
-   * @returns `undefined`, or what was missing; then it holds none
+   * @returns `undefined`, or what was missing; then it holds nothing
    */
   async #attemptOnce(first: number | undefined): Promise<Shortage | undefined> {
     this.#errors = [];
@@ -212,7 +212,7 @@ export class MultiAcquisition {
     }
     if (this.#taken.size >= this.#needed) return undefined;
     this.#asksAll = busy.length === 0;
-    // All waiting acquisitions choose the first busy one. If none is busy, this one waits for `first`, if it was not
+    // All waiting acquisitions choose the first busy one. If no member is busy, this one waits for `first`, if it was not
     // acquired.
     return { busy: busy[0] ?? (first !== undefined && !this.#taken.has(first) ? first : undefined) };
   }
@@ -254,7 +254,9 @@ export class MultiAcquisition {
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
       if (this.#dispensable && unanswered) suspect(member);
       if (error instanceof CommandTimeoutError) this.#failure = error;
-      if (error instanceof CommandError && this.#waitsForRoom(error)) {
+      // A server that takes no acquisition for now refuses a single attempt at once. Where each member is asked once, the
+      // wait goes on nevertheless.
+      if (error instanceof CommandError && this.#dispensable && !this.#once && takesNone(error.reply)) {
         this.#failure = error;
         this.#refusals.push(error);
         return 'failed';
@@ -263,14 +265,6 @@ export class MultiAcquisition {
       this.#errors.push(error);
     }
     return 'failed';
-  }
-
-  /**
-   * A server that takes no acquisition for now refuses a single attempt at once. Where each member is asked once, the wait
-   * goes on nevertheless.
-   */
-  #waitsForRoom({ reply }: CommandError): boolean {
-    return this.#dispensable && !this.#once && takesNone(reply);
   }
 
   /**
@@ -314,14 +308,15 @@ export class MultiAcquisition {
     const answered = new Set<number>();
     const kept = new Set<number>();
     const renewed = [...this.#taken].map(async ([index, hold]) => {
-      const there = await this.#keep(hold, leaseMs);
+      const failed = (error: unknown): void => void this.#errors.push(error);
+      const there = leaseMs === NO_LEASE ? hold.isHeld : await hold.setLease(leaseMs).catch(failed);
       answered.add(index);
-      if (!there) throw new Error('lost');
+      if (there !== true) throw new Error('lost');
       kept.add(index);
     });
     const shareMs = this.#request.waitMs > 0 ? Math.max(0, this.#leftMs / 2) : ANSWER_MS;
-    const latest = { latecomerMs: Math.min(shareMs, latecomerMs(leaseMs)) };
-    const begun = settleQuorum(renewed, this.#needed, latest).catch(() => undefined);
+    const latecomersMs = Math.min(shareMs, latecomerTime(leaseMs));
+    const begun = settleQuorum(renewed, this.#needed, undefined, latecomersMs).catch(() => undefined);
     // A single attempt has no limit of its own, and must not wait longer for a lease than for a member.
     await (this.#request.waitMs > 0 ? begun : within(ANSWER_MS, begun));
     for (const index of kept) if (this.#taken.get(index)?.isHeld !== true) kept.delete(index);
@@ -343,16 +338,6 @@ export class MultiAcquisition {
   #leaseUnanswered(): void {
     this.#isHeld = false;
     this.#failure = new CommandTimeoutError('set the lease of the locks of a multi-lock', this.#request.waitMs, true);
-  }
-
-  async #keep(hold: MemberHold, leaseMs: number): Promise<boolean> {
-    if (leaseMs === NO_LEASE) return hold.isHeld;
-    try {
-      return await hold.setLease(leaseMs);
-    } catch (error) {
-      this.#errors.push(error);
-      return false;
-    }
   }
 
   /**

@@ -7,7 +7,7 @@ import { describe } from '../../util/describe';
 import { leaseMillis, holdLease } from '../../util/duration';
 import type { TimeUnit } from '../../util/TimeUnit';
 import { readCaller, readTryLock } from '../core/LockEngine';
-import { ALL, isHung, latecomerMs, majorityOf, type Quorum, settleQuorum } from './quorum';
+import { ALL, isHung, latecomerTime, majorityOf, type Quorum, settleQuorum } from './quorum';
 import { MultiAcquisition, type MultiRequest, type MultiFailure } from './MultiAcquisition';
 import {
   acquireHold,
@@ -137,7 +137,7 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum, longestMs: 
       await settleQuorum(
         members.map((lock) => lock.unlock(whose)),
         needed,
-        { isHung: (index) => isHung(members[index]!) },
+        (index) => isHung(members[index]!),
       );
     },
 
@@ -271,7 +271,7 @@ export class MultiHold implements MemberHold {
   async setLease(leaseMs: number): Promise<boolean> {
     const renewed = this.#holds.map((hold) => hold.setLease(leaseMs));
     // As for a release: a server that hangs must not keep the caller when enough of them have the new lease.
-    await settleQuorum(renewed, this.#needed, { latecomerMs: latecomerMs(leaseMs) }).catch(() => undefined);
+    await settleQuorum(renewed, this.#needed, undefined, latecomerTime(leaseMs)).catch(() => undefined);
     return majorityOf(renewed, this.#needed);
   }
 
@@ -318,8 +318,7 @@ export class MultiHold implements MemberHold {
   }
 
   #endOnce(end: (hold: MemberHold) => Promise<void>): Promise<void> {
-    this.#released ??= settleQuorum(this.#holds.map(end), this.#needed);
-    return this.#released;
+    return (this.#released ??= settleQuorum(this.#holds.map(end), this.#needed));
   }
 }
 

@@ -30,21 +30,15 @@ const LATECOMER_MS = 1_500;
 const LEASE_PART = 0.1;
 
 /** How long to wait for the remaining members once enough of them have a lease, in ms: no caller may lose it meanwhile. */
-export function latecomerMs(leaseMs: number): number {
+export function latecomerTime(leaseMs: number): number {
   return leaseMs === NO_LEASE ? LATECOMER_MS : Math.min(LATECOMER_MS, leaseMs * LEASE_PART);
-}
-
-/** How to wait for a quorum. */
-export interface QuorumWait {
-  /** How long to wait for the rest once the outcome is certain, in ms. @default 1500 */
-  readonly latecomerMs?: number;
-  /** Which operations not to wait for once the outcome is certain, because their servers hang. @default none */
-  readonly isHung?: (index: number) => boolean;
 }
 
 /**
  * Waits for several operations. Once `needed` of them have succeeded, it waits for the rest for a limited time only: a
  * server that is down must not delay the others. Its operation goes on in the background.
+ * @param isHung - which operations not to wait for once the outcome is certain, because their servers hang
+ * @param latecomerMs - how long to wait for the rest once the outcome is certain, in ms
  * @throws when fewer than `needed` succeeded: that the lock is not held, if so many members say so that the others are
  *   too few; else the first other error in the order of the list. A red lock does not have all of its members, so one
  *   that has nothing to release is no reason to say that the lock is not held.
@@ -52,7 +46,8 @@ export interface QuorumWait {
 export async function settleQuorum(
   operations: readonly Promise<unknown>[],
   needed: number,
-  { latecomerMs = LATECOMER_MS, isHung = () => false }: QuorumWait = {},
+  isHung: (index: number) => boolean = () => false,
+  latecomerMs = LATECOMER_MS,
 ): Promise<void> {
   let succeeded = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -161,6 +156,5 @@ export function isHung(member: MemberLock): boolean {
 export async function isBack(member: MemberLock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
   if (!isHung(member)) return true;
   const probe = suspicions.get(member.client!)?.probe;
-  if (probe === undefined) return false;
-  return (await within(ms, probe, signal)) === true;
+  return probe !== undefined && (await within(ms, probe, signal)) === true;
 }

@@ -83,7 +83,7 @@ export class FairBench {
   check(told: number): Promise<number> {
     return this.#bench
       .run(checkFairTurn, this.keys(), { message: '0', told, client: '', publish: PUBLISH_COMMAND })
-      .then(({ againMs }) => againMs);
+      .then(([againMs]) => againMs);
   }
 
   args(owner: string, count = 1) {

@@ -28,7 +28,7 @@ describe('after the unlock of a fair lock, its client looks whether the head has
     ahead = [];
     const run = (): Promise<FairTurn> => {
       checks++;
-      return refusal === undefined ? Promise.resolve({ againMs: 0, ahead }) : Promise.reject(refusal);
+      return refusal === undefined ? Promise.resolve([0, ahead]) : Promise.reject(refusal);
     };
     client = new FakeClient();
     watch = new FairQueueWatch({ run } as unknown as CommandExecutor, client.subscriptions, client.id);

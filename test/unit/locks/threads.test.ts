@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { IllegalMonitorStateError } from '../../../lib/errors';
-import { currentThreadId, newThreadId, runAsThread } from '../../../lib/thread/threadScope';
+import { currentThreadId, runAsNewThread } from '../../../lib/thread/threadScope';
 import { fakeClock, turn } from '../../support';
 import { FakeClient, NAME, Outcome } from '../../support/fakeClient';
 
@@ -16,7 +16,7 @@ describe('whose thread a call is', () => {
 
   it('is the one that is given, whatever the scope and the handle', async () => {
     const lock = client.lock();
-    await runAsThread(7, () => lock.lock(-1, undefined, 9));
+    await runAsNewThread(() => lock.lock(-1, undefined, 9));
     expect(client.redis.owners(NAME)).to.deep.equal([client.owner(9)]);
     expect(await lock.isHeldByThread(9)).to.equal(true);
     expect(await lock.isHeldByCurrentThread()).to.equal(false);
@@ -25,7 +25,7 @@ describe('whose thread a call is', () => {
   });
 
   it('else the scope it runs in, for every handle', async () => {
-    await runAsThread(7, async () => {
+    await runAsNewThread(async () => {
       await client.lock().lock();
       await client.lock().lock();
       expect(await client.lock().getHoldCount()).to.equal(2);
@@ -51,10 +51,14 @@ describe('whose thread a call is', () => {
 
   it('is read when the call is made: the scope at the reply does not matter', async () => {
     client.executor.mute();
-    const lock = runAsThread(7, () => client.lock().lock());
-    runAsThread(8, () => client.executor.resume());
+    let caller: number | undefined;
+    const lock = runAsNewThread(() => {
+      caller = currentThreadId();
+      return client.lock().lock();
+    });
+    void runAsNewThread(() => client.executor.resume());
     await lock;
-    expect(client.redis.owners(NAME)).to.deep.equal([client.owner(7)]);
+    expect(client.redis.owners(NAME)).to.deep.equal([client.owner(caller!)]);
   });
 
   it('has the text of Redisson when it unlocks what it does not hold', async () => {
@@ -98,7 +102,7 @@ describe('whose thread a call is', () => {
         expect(await client.lock().getHoldCount()).to.equal(2);
       });
       expect(await client.lock().getHoldCount()).to.equal(1);
-      await runAsThread(newThreadId(), async () => expect(await client.lock().tryLock()).to.equal(false));
+      await runAsNewThread(async () => expect(await client.lock().tryLock()).to.equal(false));
     });
     expect(client.redis.exists(NAME)).to.equal(false);
   });
@@ -157,7 +161,7 @@ describe('whose thread a call is', () => {
     it('is no suspicion where the thread is given or a scope', async () => {
       await client.lock().lock(-1, undefined, 1);
       await client.lock().lock(-1, undefined, { threadId: 1 });
-      await runAsThread(2, async () => {
+      await runAsNewThread(async () => {
         const lock = client.lock('b');
         await lock.lock();
         await lock.lock();
@@ -175,7 +179,7 @@ describe('whose thread a call is', () => {
       expect((again.error as Error).message).to.contain('strictThreads');
       expect(await lock.getHoldCount()).to.equal(1);
       await lock.unlock();
-      await runAsThread(1, async () => {
+      await runAsNewThread(async () => {
         await lock.lock();
         await lock.lock();
         await lock.unlock();

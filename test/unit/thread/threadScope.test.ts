@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import {
+  checkThreadId,
   currentThreadId,
   FIRST_AUTOMATIC_THREAD_ID,
-  isAutomaticThreadId,
   newThreadId,
-  runAsThread,
+  runAsNewThread,
 } from '../../../lib/thread/threadScope';
 import { runOutside } from '../../../lib/util/outside';
 import { sleep, turn } from '../../support';
@@ -17,7 +17,7 @@ describe('thread scopes', () => {
   it('three siblings of one Promise.all are three threads', async () => {
     const ids = await Promise.all(
       [1, 2, 3].map(() =>
-        runAsThread(newThreadId(), async () => {
+        runAsNewThread(async () => {
           const before = currentThreadId();
           await turn();
           expect(currentThreadId()).to.equal(before);
@@ -30,8 +30,8 @@ describe('thread scopes', () => {
   });
 
   it('follow await, timers, immediates and callbacks started in them', async () => {
-    const seen = await runAsThread(5, async () => {
-      const ids: unknown[] = [];
+    const seen = await runAsNewThread(async () => {
+      const ids: unknown[] = [currentThreadId()];
       await sleep(1);
       ids.push(currentThreadId());
       await new Promise<void>((resolve) =>
@@ -48,21 +48,25 @@ describe('thread scopes', () => {
       );
       return ids;
     });
-    expect(seen).to.deep.equal([5, 5, 5, 5]);
+    expect(seen[0]).to.be.greaterThan(FIRST_AUTOMATIC_THREAD_ID);
+    expect(seen).to.deep.equal(Array(5).fill(seen[0]));
   });
 
   it('an inner one is another thread, and the outer one is back afterwards', async () => {
-    await runAsThread(1, async () => {
-      await runAsThread(2, async () => {
+    await runAsNewThread(async () => {
+      const outer = currentThreadId();
+      await runAsNewThread(async () => {
+        const inner = currentThreadId();
+        expect(inner).not.to.equal(outer);
         await turn();
-        expect(currentThreadId()).to.equal(2);
+        expect(currentThreadId()).to.equal(inner);
       });
-      expect(currentThreadId()).to.equal(1);
+      expect(currentThreadId()).to.equal(outer);
     });
   });
 
-  it('can be left', () => {
-    expect(runAsThread(1, () => runOutside(currentThreadId))).to.equal(undefined);
+  it('can be left', async () => {
+    expect(await runAsNewThread(() => runOutside(currentThreadId))).to.equal(undefined);
     expect(runOutside(currentThreadId)).to.equal(undefined);
   });
 
@@ -70,6 +74,7 @@ describe('thread scopes', () => {
     const id = newThreadId();
     expect(id).to.be.greaterThan(FIRST_AUTOMATIC_THREAD_ID);
     expect(newThreadId()).to.equal(id + 1);
-    expect([id, id + 1, id + 2, 2 ** 32, 5].map(isAutomaticThreadId)).to.deep.equal([true, true, false, false, false]);
+    for (const known of [id, id + 1, 5, 2 ** 32 - 1]) expect(checkThreadId(known)).to.equal(known);
+    for (const made of [id + 2, 2 ** 32]) expect(() => checkThreadId(made)).to.throw(RangeError);
   });
 });

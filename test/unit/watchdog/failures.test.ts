@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { ShutdownError } from '../../../lib/errors';
-import { currentThreadId, runAsThread } from '../../../lib/thread/threadScope';
+import { currentThreadId, runAsNewThread } from '../../../lib/thread/threadScope';
 import { fakeClock, stallClock } from '../../support';
 import { FakeOwnerships, settled } from './fakeOwnerships';
 
@@ -203,7 +203,7 @@ describe('Watchdog: trouble', () => {
     owned.table.onLost(() => scopes.push(currentThreadId()));
     owned.take('a', { leaseMs: 1_000 }).onLost = () => scopes.push(currentThreadId());
     stallClock(clock, 2_000);
-    runAsThread(7, () => owned.watchdog.catchUp());
+    void runAsNewThread(() => owned.watchdog.catchUp());
     expect(scopes).to.deep.equal([undefined, undefined]);
   });
 
@@ -213,7 +213,7 @@ describe('Watchdog: trouble', () => {
       scopes.push(currentThreadId());
       return batch.map(() => true);
     };
-    runAsThread(7, () => owned.take('a'));
+    void runAsNewThread(() => owned.take('a'));
     await clock.tickAsync(20_000);
     expect(scopes).to.deep.equal([undefined, undefined]);
   });
