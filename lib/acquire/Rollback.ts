@@ -117,7 +117,7 @@ export function endsUndo(error: unknown): boolean {
  * | an undo: shut-down, key of another type            | that was the last try                                         |
  * | an undo: any other error                           | it is retried, after growing pauses                           |
  *
- * So a hold that runs late has nobody inside for 5 s, the longest pause, or until Redis answers again. If it runs even
+ * So a hold that runs late keeps every caller out for 5 s, the longest pause, or until Redis answers again. If it runs even
  * later, it lasts for its lease. While a release is under way, what it releases is wanted: an undo must not overtake it.
  *
  * Tries after the first one are cheap: one command searches for a hundred leftovers, pauses grow to 5 s, and a client

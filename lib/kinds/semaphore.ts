@@ -28,11 +28,15 @@ export function defineIntegerScript(name: string): Script<'name', never, number>
   return defineScript({
     name,
     lua: lua`
-local text = redis.call('get', name)
-if text and not string.find(text, '^-?%d+$') then
-  return redis.error_reply('ERR value is not an integer or out of range')
+local function integerText(name)
+  local text = redis.call('get', name)
+  if text and not string.find(text, '^-?%d+$') then
+    return redis.error_reply('ERR value is not an integer or out of range')
+  end
+  return text
 end
-return text
+
+return integerText(name)
 `,
     decode: Number,
   });

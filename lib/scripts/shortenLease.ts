@@ -20,7 +20,7 @@ export const NOTICE_MS = 1000;
 export const TELL = tellBy('tellAll');
 
 /**
- * `tell` as above, for the scripts that say themselves that nobody was notified, and
+ * `tell` as above, for the scripts that report themselves that no waiter was notified, and
  * `tellReleased(publish, channel, message)`: notifies the waiters that the lock is free. Returns the reply of a
  * release: 1 + the number of subscribers, -2 if the user may not publish.
  */
