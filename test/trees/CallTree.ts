@@ -32,6 +32,8 @@ interface Held {
   readonly threadId: number | undefined;
   /** Whether the call named the thread. */
   readonly given: boolean;
+  /** Whether it was around a call that began, which may outlive it. */
+  readonly around?: boolean;
 }
 
 /** An `unlock()` under way. A hold is over before the call that gave it back resolves, so another one may see that. */
@@ -72,6 +74,11 @@ export class CallTree {
   readonly #unlocks = new Set<Unlock>();
   /** For each call under way that may re-enter: what could let it in meanwhile. The call is decided at a time of its own. */
   readonly #entering = new Set<Held[]>();
+  /**
+   * Sections whose callback has just ended: their lock hears of that some microtasks later, and lets in until then whoever
+   * calls in their scope.
+   */
+  readonly #ending = new Set<Held>();
   /** What `lock()` has, asks for, or is giving back: holds of one lock in one scope are alike, so they are counted. */
   readonly #plains = new Map<TreeLock, number>();
   /** Calls of `unlock()` under way that do not give back what a `lock()` before them took. */
@@ -172,7 +179,7 @@ export class CallTree {
     const alone = (this.#inUse.get(of.key) ?? 0) === 0;
     const begun = this.#begin(of);
     const doubtful = (): boolean => this.#doubtful.has(of.key) || (alone && this.#begun.get(of.key) !== begun);
-    const letsIn = this.#beginEntering(of);
+    const letsIn = this.#beginEntering(of, place);
     const left: TreeLock[] = [];
     let entered = false;
     const call = `${++this.#calls}: ${of.key}${of.shared ? ' (shared)' : ''} ${JSON.stringify(options)} in ${this.#client.currentThreadId()} after ${place.ranks.join()}`;
@@ -194,8 +201,7 @@ export class CallTree {
           if (!place.loose && this.#random.chance(15)) await this.#leaveBehind({ ...place, scope });
           if (this.#random.chance(5)) throw new Error('work');
         } finally {
-          scope.over = true;
-          this.#held.delete(held);
+          this.#end(held, scope);
         }
       }, options);
     } catch (error) {
@@ -272,7 +278,7 @@ export class CallTree {
     const of = this.#random.of(this.#locks);
     const scope = liveScope(place.scope);
     this.#begin(of);
-    const letsIn = this.#beginEntering(of);
+    const letsIn = this.#beginEntering(of, place);
     const hold = await of.lock.tryAcquireHold({ waitTime: this.#random.below(10) });
     this.#entering.delete(letsIn);
     if (hold === null) {
@@ -354,7 +360,7 @@ export class CallTree {
     const letIn = this.#letsIn(of, around);
     const scopes = new Set(scopesAround(around));
     // An `unlock()` under way waits for a re-entry of its thread, so what let that one in may be as good as gone.
-    const wasLetIn = letIns.some((one) => one.of.key === of.key && scopes.has(liveScope(one.scope)!));
+    const wasLetIn = letIns.some((one) => one.of.key === of.key && (one.around || scopes.has(liveScope(one.scope)!)));
     const byGiven = this.#givenSectionThatLetsIn(of, around);
     for (const other of inside) {
       const named =
@@ -378,12 +384,26 @@ export class CallTree {
     if (how === 'plain') for (const others of this.#entering) others.push(held);
   }
 
-  /** A call that may re-enter begins: it may still be let in by what an `unlock()` under way gives back. */
-  #beginEntering(of: TreeLock): Held[] {
+  /**
+   * A call that may re-enter begins: it may still be let in by what an `unlock()` under way gives back, and by a section
+   * around it that is just ending, or that ends while the call is under way (only branches that nobody waits for outlive
+   * their section).
+   */
+  #beginEntering(of: TreeLock, place: Place): Held[] {
     const leaving = [...this.#unlocks].flatMap(({ expected }) => expected);
-    const letsIn = [...this.#held, ...leaving].filter((held) => held.how !== 'acquire' && held.of.key === of.key);
+    const letsIn = [...this.#held, ...leaving, ...this.#ending]
+      .filter((held) => held.how !== 'acquire' && held.of.key === of.key)
+      .map((held) => ({ ...held, around: isWithin(place.scope, held.scope) }));
     this.#entering.add(letsIn);
     return letsIn;
+  }
+
+  /** The callback of a section has ended. */
+  #end(held: Held, scope: Scope): void {
+    scope.over = true;
+    this.#held.delete(held);
+    this.#ending.add(held);
+    void microtasks(5).then(() => this.#ending.delete(held));
   }
 
   /** `lock()` may re-enter what `acquire()` took for its thread. */
@@ -464,6 +484,16 @@ function liveScope(scope: Scope | undefined): Scope | undefined {
   let live = scope;
   while (live?.over === true) live = live.parent;
   return live;
+}
+
+/** Whether a call was made in a scope, or in one inside it; also after its end. */
+function isWithin(place: Scope | undefined, scope: Scope | undefined): boolean {
+  for (let one = place; one !== undefined; one = one.parent) if (one === scope) return true;
+  return false;
+}
+
+async function microtasks(count: number): Promise<void> {
+  for (let left = count; left > 0; left--) await Promise.resolve();
 }
 
 function scopesAround(scope: Scope | undefined): Scope[] {
