@@ -59,6 +59,14 @@ describe('B13: globs are those of Redis', function () {
     expect(globTest('*a'.repeat(40) + 'b')('a'.repeat(5_000))).to.equal(false);
   });
 
+  it('a pattern may have thousands of stars and classes', () => {
+    for (const glob of ['*a'.repeat(20_000), '*[a-z]?'.repeat(10_000), `${'*'.repeat(20_000)}a`]) {
+      const matches = globTest(glob);
+      expect(matches('a'.repeat(20_000))).to.equal(true);
+      expect(matches('a'.repeat(9_999) + 'b')).to.equal(false);
+    }
+  });
+
   it('list takes them', async () => {
     ensureBuilt();
     const server = trackClient(await RedisServer.start());

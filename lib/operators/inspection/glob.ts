@@ -15,11 +15,20 @@ export function globTest(glob: string): (text: string) => boolean {
     if (token === '*') parts.push('');
     else parts[parts.length - 1] += sourceOf(token, groups!);
   }
-  const last = parts.length === 1 ? '' : `[^]*${parts.pop()}`;
-  // What stands between two stars is taken where it is found first, for good: a pattern of many stars is as quick.
-  const found = parts.map((part, i) => (i === 0 ? part : `(?=([^]*?${part}))\\${i}`));
-  const pattern = new RegExp(`^${found.join('')}${last}$`);
-  return (text) => pattern.test(bytesOf(text));
+  // What stands between two stars is taken where it is found first, for good: many stars cost no more than one. Each part
+  // is an expression of its own: one expression for thousands of stars is too large for the engine.
+  const last = parts.length - 1;
+  const tests = parts.map((part, i) => new RegExp((i === 0 ? '^' : '') + part + (i === last ? '$' : ''), 'g'));
+  return (text) => {
+    const bytes = bytesOf(text);
+    let at = 0;
+    return tests.every((test) => {
+      test.lastIndex = at;
+      const found = test.test(bytes);
+      at = test.lastIndex;
+      return found;
+    });
+  };
 }
 
 /**
