@@ -334,10 +334,12 @@ export class MultiAcquisition {
     return undefined;
   }
 
-  /** Nobody else had the members: the answers to their lease did not come in time. */
+  /** No other owner had the members: the replies to their leases did not come in time. */
   #leaseUnanswered(): void {
+    const { waitMs } = this.#request;
+    const waitedMs = waitMs > 0 ? waitMs : ANSWER_MS;
     this.#isHeld = false;
-    this.#failure = new CommandTimeoutError('set the lease of the locks of a multi-lock', this.#request.waitMs, true);
+    this.#failure = new CommandTimeoutError('set the lease of the locks of a multi-lock', waitedMs, true);
   }
 
   /**

@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { PrefixNameMapper } from '../../../lib/config/NameMapper';
 import { Config } from '../../../lib/config/builder/Config';
 import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
+import { SECTIONS, type SectionName } from '../../../lib/config/parse/schema';
 import type { ServersConfig } from '../../../lib/config/builder/serverConfigs';
 import { expectConfigError } from './support';
 
@@ -56,7 +57,15 @@ describe('Config', () => {
     it('has each setter of its sections that is declared', () => {
       type SettersOf<T> = { readonly [K in keyof T as K extends `${'set' | 'add'}${string}` ? K : never]: true };
       const each = <T>(section: T, setters: SettersOf<T>): void => {
-        for (const name of Object.keys(setters)) expect(section[name as keyof T], name).to.be.a('function');
+        const { section: at } = section as { section: SectionName };
+        for (const name of Object.keys(setters)) {
+          expect(section[name as keyof T], name).to.be.a('function');
+          // All sections have all setters: the schema of a section says which of them work there.
+          const key = name
+            .replace(/^add(.*)$/, 'set$1es')
+            .replace(/^set(.)/, (_, first: string) => first.toLowerCase());
+          expect(SECTIONS[at], `${at}.${name}`).to.have.property(key);
+        }
       };
       // One that is declared and missing here does not compile.
       const shared: SettersOf<ServersConfig> = {

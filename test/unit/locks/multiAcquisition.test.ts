@@ -81,6 +81,16 @@ describe('the acquisition of several locks', () => {
     expect([first.isReleased, lost.isReleased]).to.deep.equal([true, true]);
   });
 
+  it('a single attempt whose lease gets no answer says how long it waited for one', async () => {
+    const clock = fakeClock();
+    const hold = new FakeHold();
+    hold.setLease = () => new Promise(() => undefined);
+    const acquiring = acquire([new FakeMember(hold)], 1, 0);
+    await clock.tickAsync(2_000);
+    const { failure } = (await acquiring) as { failure: Error };
+    expect(failure.message).to.contain('No answer from Redis within 1500 ms (set the lease of the locks of a multi-lock)');
+  });
+
   it('gives back what it has before its time is over, and does not wait longer for a release without a reply', async () => {
     const clock = fakeClock();
     const hold = new FakeHold();
