@@ -88,7 +88,9 @@ describe('the acquisition of several locks', () => {
     const acquiring = acquire([new FakeMember(hold)], 1, 0);
     await clock.tickAsync(2_000);
     const { failure } = (await acquiring) as { failure: Error };
-    expect(failure.message).to.contain('No answer from Redis within 1500 ms (set the lease of the locks of a multi-lock)');
+    expect(failure.message).to.contain(
+      'No answer from Redis within 1500 ms (set the lease of the locks of a multi-lock)',
+    );
   });
 
   it('gives back what it has before its time is over, and does not wait longer for a release without a reply', async () => {
