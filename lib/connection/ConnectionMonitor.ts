@@ -91,6 +91,6 @@ export interface Connections {
   readonly logins?: LoginSource | undefined;
   /** Opens more connections, for the object listeners. */
   readonly keyEvents: KeyEventSource;
-  /** Tells of keys that have changed, with `trackHolds`. */
+  /** Reports keys that have changed, with `trackHolds`. */
   readonly tracking?: KeyTracking | undefined;
 }

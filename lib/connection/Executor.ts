@@ -198,14 +198,14 @@ export class Executor implements CommandExecutor {
     this.onReply?.();
     const doubt = pending.answer(this.#heard(pending, reply), this.#settings.checkLockSyncedSlaves);
     this.#awaited.settled(pending);
-    // All that come on that connection are out of step, as behind a proxy that has lost one.
+    // All replies on that connection are out of step, as behind a proxy that has lost one.
     if (pending.misread) this.#link.giveUp?.(pending.key);
     if (doubt === undefined) return;
     if (doubt === 0) pending.fail(new NoSyncedReplicasError(pending.what, this.#settings.slavesSyncTimeout));
     else this.#lost(pending, doubt);
   }
 
-  /** The answer without the mark that no waiter was told, which becomes a warning of the client. */
+  /** The answer without the mark that no waiter was notified, which becomes a warning of the client. */
   #heard(pending: PendingCommand, reply: unknown): unknown {
     if (!Array.isArray(reply) || reply[0] !== UNHEARD_MARK) return reply;
     this.onUnheard?.(pending.what);
@@ -231,7 +231,7 @@ export class Executor implements CommandExecutor {
       case 'noScript':
         pending.unsend();
         if (pending.useText()) return this.#restart(pending);
-        // It was told the text, and still does not know the script: a proxy that does not understand scripts.
+        // It was sent the text, and still does not know the script: a proxy that does not understand scripts.
         return pending.fail(denial(pending, this.#link, error));
       case 'redirected':
         pending.unsend();

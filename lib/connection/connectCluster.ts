@@ -142,7 +142,7 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
  * Listens to some node of a cluster, each time to another one: a classic message reaches all of them.
  *
  * But for those of a master that dies, and those that are on their way to a node that the others do not reach. So when
- * a master is none any more the waiters look again, and whoever listens to that one listens to another.
+ * a master is demoted the waiters attempt again, and whoever listens to that one listens to another.
  */
 function listenAnywhere(
   view: ClusterView,

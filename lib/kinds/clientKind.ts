@@ -78,7 +78,7 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
   const asksForRepeats = kind.acquire.args.includes('repeated');
   const acquiring = `acquire ${noun}`;
   const releasing = `release ${noun}`;
-  const looking = `look at ${noun}`;
+  const checking = `check ${noun}`;
 
   function send<A extends string, R>(
     script: Script<string, A, R>,
@@ -106,7 +106,7 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
     waitOrder: kind.waitOrder,
     wakeRule: kind.wakeRule,
     renewal: client.renewals[kind.renewal ?? 'plain'],
-    search: { script: kind.find, what: `look for ${noun}s`, moreArgs: fields },
+    search: { script: kind.find, what: `search for ${noun}s`, moreArgs: fields },
     watch,
     ownerOf: (threadId, id = client.clientId) => ownerOf(id, threadId),
     keysOf: (rawName) => Object.values(kind.keysOf(rawName, 'owner')),
@@ -179,15 +179,15 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
       return there;
     },
     isLocked: async (lock) => {
-      if (isLocked !== undefined) return send(isLocked, looking, lock, {}, fields);
+      if (isLocked !== undefined) return send(isLocked, checking, lock, {}, fields);
       // EXISTS, which Redisson uses, would take a key of another type for a lock.
-      return Number(await executor.call('hlen', [lock.rawName], { what: looking, name: lock.name })) > 0;
+      return Number(await executor.call('hlen', [lock.rawName], { what: checking, name: lock.name })) > 0;
     },
     holdCount: async (lock, owner) => {
-      if (holdCount !== undefined) return send(holdCount, looking, lock, { owner }, fields);
-      return Number(await executor.call('hget', [lock.rawName, owner], { what: looking, name: lock.name }));
+      if (holdCount !== undefined) return send(holdCount, checking, lock, { owner }, fields);
+      return Number(await executor.call('hget', [lock.rawName, owner], { what: checking, name: lock.name }));
     },
-    remainTimeToLive: (lock) => send(lockTimeToLive, looking, lock, {}),
+    remainTimeToLive: (lock) => send(lockTimeToLive, checking, lock, {}),
   };
 }
 

@@ -89,8 +89,8 @@ end
  * One attempt to acquire a read hold, or one more. A writer may read under its own write lock.
  *
  * KEYS: name, timeoutPrefix (`{name}:<owner>:rwlock_timeout`). ARGV: lease (ms), owner, writer (the owner's name as a
- * writer, if its client knows that it has the write lock, else empty: what Redis has of it may be on its way to somebody
- * else), count (the read holds that the owner is to have afterwards: known holds + 1).
+ * writer, if its client knows that it has the write lock, else empty: what Redis has of it may be on its way to another
+ * owner), count (the read holds that the owner is to have afterwards: known holds + 1).
  * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
  * held by a writer, its PTTL in ms (-1: no expiry).
  */

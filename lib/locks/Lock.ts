@@ -303,7 +303,7 @@ export async function attach(lock: Lock, ticket: Ticket, leaseMs: number): Promi
   const from = kind.ownerOf(0, ticketOwnerId(ticket, rawName));
   const call = { ...threadForHold(undefined, false), thread: newThread() };
   const newLease = leaseMs === NO_LEASE ? context.settings.lockWatchdogTimeout : leaseMs;
-  // Waiters are told of a lease that is much shorter than the one which they have seen.
+  // Waiters are notified of a lease that is much shorter than the one which they have seen.
   const shorter = ticket.leaseMs - newLease > NOTICE_MS;
   const options = { leaseTime: shorter ? ticket.leaseMs : leaseMs };
   const hold = await lock.takeHold(0, options, { call, queues: false, from });

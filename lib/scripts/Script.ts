@@ -9,7 +9,7 @@ export const PUBLISH_COMMAND: unique symbol = Symbol('publish command');
 
 /**
  * A script argument for whether the script may have run before: the executor replaces it with `0` on the first send and
- * with `1` on every later one. For the few scripts that cannot tell a repeat from a second call by their data.
+ * with `1` on every later one. For the few scripts whose data do not show whether a call is a repeat.
  */
 export const RESEND_FLAG: unique symbol = Symbol('resend flag');
 

@@ -25,7 +25,7 @@ export function latchOf(object: RedisObject): RCountDownLatch {
       what: object.doing('wait for'),
       key: object.keys.name,
       send: async (sendRecord) =>
-        (await object.run(LATCH.getCount, {}, 'look at', { sendRecord })) > 0 ? REFUSED : ACQUIRED,
+        (await object.run(LATCH.getCount, {}, 'read count of', { sendRecord })) > 0 ? REFUSED : ACQUIRED,
       take: () => true,
       join: (callSite) => object.join<true>(callSite),
     };
@@ -43,7 +43,7 @@ export function latchOf(object: RedisObject): RCountDownLatch {
     countDown: async () =>
       void (await object.run(LATCH.countDown, { message: ZERO_MESSAGE, publish: PUBLISH_COMMAND }, 'count down')),
 
-    getCount: async () => object.run(LATCH.getCount, {}, 'look at'),
+    getCount: async () => object.run(LATCH.getCount, {}, 'read count of'),
 
     async trySetCount(count: number): Promise<boolean> {
       const args = { message: CHANGED_MESSAGE, count: checkCount(count, 'count'), publish: PUBLISH_COMMAND } as const;

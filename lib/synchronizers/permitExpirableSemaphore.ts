@@ -96,11 +96,11 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
       return object.run(PERMIT.releaseMany, RELEASE, 'release permits of', { moreArgs: ids });
     },
 
-    availablePermits: async () => object.run(PERMIT.available, PUBLISH, 'look at'),
+    availablePermits: async () => object.run(PERMIT.available, PUBLISH, 'read permits of'),
 
-    acquiredPermits: async () => object.run(PERMIT.acquired, PUBLISH, 'look at'),
+    acquiredPermits: async () => object.run(PERMIT.acquired, PUBLISH, 'read permits of'),
 
-    getPermits: async () => object.run(PERMIT.total, PUBLISH, 'look at'),
+    getPermits: async () => object.run(PERMIT.total, PUBLISH, 'read permits of'),
 
     trySetPermits: async (permits: number) =>
       object.run(PERMIT.trySetPermits, { permits: checkCount(permits), ttl: 0, ...PUBLISH }, 'set permits of'),
@@ -125,7 +125,7 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
 
     async getLeaseTime(permitId: string): Promise<number> {
       const id = parsePermitId(permitId);
-      const lease = id === undefined ? null : await object.run(PERMIT.getLease, { id, ...PUBLISH }, 'look at');
+      const lease = id === undefined ? null : await object.run(PERMIT.getLease, { id, ...PUBLISH }, 'read a permit of');
       if (lease === null) throw new PermitNotFoundError(this.name, [permitId]);
       return lease;
     },
@@ -144,7 +144,7 @@ const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async (
 const ENDLESS_MS = 30_000;
 
 /** One for all semaphores, so that one command finds permits of several. */
-const SEARCH: Search = { script: PERMIT.find, what: 'look for permits' };
+const SEARCH: Search = { script: PERMIT.find, what: 'search for permits' };
 
 /**
  * Permits with ids, to be acquired. Every attempt asks for the same ids. So an attempt after a lost reply finds the

@@ -58,7 +58,7 @@ export function semaphoreOf(object: RedisObject): RSemaphore {
       return (await object.run(SEMAPHORE.release, { permits, ...IF_EXISTS }, 'release permits of')) !== null;
     },
 
-    availablePermits: async () => object.run(SEMAPHORE.available, {}, 'look at'),
+    availablePermits: async () => object.run(SEMAPHORE.available, {}, 'read permits of'),
 
     drainPermits: async () => object.run(SEMAPHORE.drain, {}, 'drain'),
 

@@ -114,7 +114,7 @@ export class Subscriptions<H extends object = object> {
     this.#resting.set(key, turns);
   }
 
-  /** Wakes those who wait on a channel for such an object: no message tells them what happened to it. */
+  /** Wakes those who wait on a channel for such an object: no message reports what happened to it. */
   wakeOn(channel: string, concerns: (rawName: string) => boolean): void {
     const queues = this.#subscriptions.get(channel)?.queues.values() ?? [];
     for (const queue of queues) if (!this.closed && concerns(queue.rawName)) queue.wakeAll();
@@ -190,7 +190,7 @@ export class Subscriptions<H extends object = object> {
   }
 
   /**
-   * Lets waiters look again: an object may have become free, and no message may say so.
+   * Has waiters attempt again: an object may have become free, and no message may say so.
    * @param rawName - of the object. @default all: it cannot be known for whom something has changed
    */
   wakeAll(rawName?: string): void {
@@ -290,7 +290,7 @@ class Subscription<H extends object = object> implements QueueSubscription<H> {
     if (this.queues.size === 0) this.#table.drop(this, this.#subscribing);
   }
 
-  /** Subscribes, for all its queues together, and tells them when it is done. */
+  /** Subscribes, for all its queues together, and notifies them when it is done. */
   listen(): void {
     if (this.#subscribing) return;
     this.#subscribing = true;

@@ -30,14 +30,14 @@ const SHORT_TURN_HANDOVERS = 11;
 const SHORT_TURN_SCORE = 2;
 /** The score goes no higher than this. */
 const MAX_SHORT_TURN_SCORE = 4;
-/** Where an unlock does not tell how many listen, at least this long passes between two counts, in ms. */
+/** Where an unlock does not return how many listen, at least this long passes between two counts, in ms. */
 const COUNT_INTERVAL_MS = 50;
 
 /** What the turns of a lock need of the channel. */
 export interface TurnSubscription {
   /** Whether messages arrive, so that this process is one of those who listen. */
   readonly heard: boolean;
-  /** Whether the reply to an unlock tells how many listen, all of them for this lock. */
+  /** Whether the reply to an unlock says how many listen, all of them for this lock. */
   readonly counted: boolean;
   /** Asks Redis how many listen. @returns `undefined` when that cannot be known */
   countListeners(): Promise<number | undefined>;
@@ -60,7 +60,7 @@ interface TurnQueue {
  * {@link giveWayMs} after the last message it tries anyway. Where nobody else is subscribed it tries at once, and lets
  * its own message pass, which would only make its next waiter try in vain.
  *
- * An unlock tells how many subscribers got its message. A cluster with classic pub/sub counts those of one node only:
+ * An unlock returns how many subscribers got its message. A cluster with classic pub/sub counts those of one node only:
  * there the process asks the nodes from time to time, and waits for its own message in any case.
  *
  * A turn has up to `maxHandOvers` hand-overs within {@link MAX_TURN_MS}, or {@link MAX_TURN_ROUND_TRIPS} where that is
@@ -195,7 +195,7 @@ export class Turns {
     return Math.max(this.#toldUntil, deadline);
   }
 
-  /** An unlock that tells everybody is about to be sent. */
+  /** An unlock with a message is about to be sent. */
   releasing(): void {
     this.#releasing++;
     this.#seen = this.#heard = 0;
@@ -226,7 +226,7 @@ export class Turns {
     if (others === 0) this.#shortTurnScore = 0;
     // The own message is one of those seen or to come.
     const toCome = Math.max(0, known - this.#seen);
-    // No other got it: the own message tells the head nothing new, and it tries now. Readers need that message first.
+    // No other got it: the own message is nothing new to the head, and it tries now. Readers need that message first.
     this.#alone = counted && others === 0 && (receivers === 0 || queue?.readersSleep !== true);
     this.#toPass = toCome;
     if (this.#alone || toCome === 0) queue?.wakeHead();

@@ -39,7 +39,7 @@ export type WaitOrder = 'fifo' | 'shared';
 
 /** How a kind of object has its callers wait. */
 export interface WaitingKind {
-  /** `undefined`: no caller waits, somebody only listens to the messages. */
+  /** `undefined`: no caller waits, the messages are only listened to. */
   readonly name: ObjectKind | undefined;
   readonly waitOrder: WaitOrder;
   readonly wakeRule: WakeRule;
@@ -49,7 +49,7 @@ export interface WaitingKind {
 export interface SubscriptionSettings {
   /** How long a waiter without a limit waits to become subscribed, in ms. */
   readonly subscriptionTimeout: number;
-  /** After how long without the connection, and how often then, waiters look again, in ms. */
+  /** After how long without the connection, and how often then, waiters attempt again, in ms. */
   readonly timeout: number;
 }
 
@@ -66,7 +66,7 @@ export interface QueueSubscription<H extends object> extends TurnSubscription {
   readonly settings: SubscriptionSettings;
   /** Whether the channel is subscribed, or will be again as soon as its connection is back. */
   readonly live: boolean;
-  /** Subscribes, for all its queues together, and tells them when it is done. */
+  /** Subscribes, for all its queues together, and notifies them when it is done. */
   listen(): void;
   /** Its queues, by what they wait for. */
   readonly queues: ReadonlyMap<string, WaitQueue<H>>;
@@ -77,14 +77,14 @@ export interface QueueSubscription<H extends object> extends TurnSubscription {
 /**
  * The waiters of this process for one object: one raw name, on its channel; of a group lock, for one set of values.
  *
- * - **FIFO** (exclusive locks): all are one waiter for Redis. The head attempts, listens and looks again when the ttl
+ * - **FIFO** (exclusive locks): all are one waiter for Redis. The head attempts, listens and tries again when the ttl
  *   has passed; the others sleep until it is their turn, or until one is to find out what became of an attempt of its
  *   own. A head that acquires leaves its successor asleep, to be handed the lock or woken by the unlock; a head that
  *   gives up while awake hands the wake-up on.
  * - **Shared** (readers, semaphores, latches): each waiter attempts for itself.
  *
- * Invariants: 1. while a waiter sleeps that a message may wake, the queue is subscribed, or about to be, and looks
- * again from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3. an
+ * Invariants: 1. while a waiter sleeps that a message may wake, the queue is subscribed, or about to be, and
+ * attempts from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3. an
  * empty queue is not in the table.
  */
 export class WaitQueue<H extends object = object> {
@@ -100,7 +100,7 @@ export class WaitQueue<H extends object = object> {
   /** Those behind the head. */
   #followers: Set<Waiter<unknown, H>> | undefined;
   #shared: Set<Waiter<unknown, H>> | undefined;
-  /** Wakes the head when it is to look again. */
+  /** Wakes the head when it is to attempt again. */
   #recheck: Alarm | undefined;
   /** Has waiters attempt after pauses, while one listens and no message arrives. */
   #polling: Alarm | undefined;
@@ -186,7 +186,7 @@ export class WaitQueue<H extends object = object> {
     return false;
   }
 
-  /** Subscribes, for all its waiters together, and tells them when it is done. @returns whether it is done already */
+  /** Subscribes, for all its waiters together, and notifies them when it is done. @returns whether it is done already */
   listen(): boolean {
     this.subscription.listen();
     this.#poll();
@@ -235,7 +235,7 @@ export class WaitQueue<H extends object = object> {
     }
   }
 
-  /** Messages may have been lost: everybody who may attempt looks again. */
+  /** Messages may have been lost: every waiter that may attempt does so. */
   wakeAll(): void {
     for (const waiter of this.#shared ?? []) waiter.wake('doubt');
     this.#head?.wake('doubt');
@@ -251,7 +251,7 @@ export class WaitQueue<H extends object = object> {
     for (const waiter of this.waiters) waiter.reject(error);
   }
 
-  /** If it is the head, it looks again after so many ms. One timer serves the whole queue. @returns whether it is */
+  /** If it is the head, it attempts again after so many ms. One timer serves the whole queue. @returns whether it is */
   recheckIn(waiter: Waiter<unknown, H>, ms: number): boolean {
     if (waiter !== this.#head) return false;
     if (ms === Infinity && this.#recheck === undefined) return true;
@@ -263,7 +263,7 @@ export class WaitQueue<H extends object = object> {
   /**
    * A waiter leaves.
    * @param awake - whether it did not sleep
-   * @param leaseMs - for how many ms it has acquired: unless woken, its successor need not look again before
+   * @param leaseMs - for how many ms it has acquired: unless woken, its successor need not attempt before
    */
   remove(waiter: Waiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
     if (waiter.order === 'shared') {

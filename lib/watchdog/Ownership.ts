@@ -62,7 +62,7 @@ export interface Hold {
   readonly maxStallMs?: number | undefined;
   /**
    * Whether it is left to expire, and not released. Its end is then reported as a loss only if its object was `dropped`:
-   * somebody may still work under it, and use its signal.
+   * a caller may still work under it, and use its signal.
    */
   expires?: boolean | 'dropped';
   /** Whether it was released, and whether that was by `detach`. */
@@ -360,7 +360,7 @@ export interface Renewal {
   /**
    * Renews a batch in one command; all keys are of one slot.
    * @param batch - at most `lockWatchdogBatchSize`
-   * @param leaseMs - the lease that the renewal sets, in ms; 0: it only looks, and sets none
+   * @param leaseMs - the lease that the renewal sets, in ms; 0: it only checks, and sets no lease
    * @returns for each, whether it was still held
    */
   renew(batch: readonly Renewable[], leaseMs: number): Promise<readonly Renewed[]>;

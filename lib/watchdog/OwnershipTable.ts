@@ -167,8 +167,8 @@ export class OwnershipTable {
       reply = await sent;
       if (record.unconfirmed === true) undo?.('unconfirmed', record);
     } catch (error) {
-      // No caller owns the hold any more, whatever the error. What is passed on is undone there. A command that was never sent will not run later: only the
-      // hold is left, and the undo may use any connection.
+      // No caller owns the hold any more, whatever the error. What is passed on is undone by its relay. A command that was
+      // never sent will not run later: only the hold is left, and the undo may use any connection.
       if (!endsUndo(error) && !record.cancelled) undo?.('released', record.sends === 0 ? undefined : record);
       failed?.(error, record);
       if (hold?.released === true) hold.trace?.released(error);
@@ -432,7 +432,7 @@ export interface Loss {
   readonly gone?: readonly string[] | undefined;
   /**
    * `released`: a release found them gone, so nothing of them is left in Redis. `closed`: the client was shut down, as
-   * requested, so only the holds themselves are told. By default Redis may still have them.
+   * requested, so only the holds themselves are notified. By default Redis may still have them.
    */
   readonly how?: 'released' | 'closed' | undefined;
 }

@@ -34,7 +34,7 @@ export function followKeys(
   };
   async function wakeIfGone(rawName: string): Promise<void> {
     try {
-      const there = await executor.call('exists', [rawName], { what: 'look at a key that has changed' });
+      const there = await executor.call('exists', [rawName], { what: 'check a key that has changed' });
       if (Number(there) === 0) subscriptions.wakeAll(rawName);
     } catch {
       // They attempt again when the lease that they have seen ends.

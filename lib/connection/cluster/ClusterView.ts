@@ -32,7 +32,7 @@ export interface ClusterOptions {
 
 /**
  * What is known of a cluster: its masters, with a connection to each, and their slots. It refreshes them from time to
- * time, soon when somebody reports trouble, and then again and again until every slot has a master that can be used.
+ * time, soon when trouble is reported, and then again and again until every slot has a master that can be used.
  *
  * States: starting (asks the seeds) -> known (slots loaded, pub/sub decided) <-> in trouble; closed.
  */
@@ -148,7 +148,7 @@ export class ClusterView {
     );
   }
 
-  /** A node has sent somebody elsewhere. @param reply - its `MOVED` or `ASK`. @returns the node it named, unless closed */
+  /** A node has redirected a command. @param reply - its `MOVED` or `ASK`. @returns the node it named, unless closed */
   redirect(reply: string, from: NodeAddress): ClusterNode | undefined {
     // An answer that comes after the end must not open a connection that nobody would close.
     const target = this.#closed ? undefined : this.#slots.redirect(reply, from);

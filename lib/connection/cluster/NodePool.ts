@@ -5,7 +5,7 @@ import type { LinkEvents } from '../link/Link';
 import type { StandaloneLink } from '../link/StandaloneLink';
 
 /**
- * A node somebody was sent to stays connected so long although it owns no slot, in ms: its first slot is on the way.
+ * The target of a redirect stays connected so long although it owns no slot, in ms: its first slot is on the way.
  */
 const KEEP_MS = 60_000;
 
@@ -68,7 +68,7 @@ export class NodePool {
     return node;
   }
 
-  /** Somebody was sent to this node: it is to stay for a while. */
+  /** A command was redirected to this node: it is to stay for a while. */
   openForAWhile(address: NodeAddress): ClusterNode {
     const node = this.open(address);
     node.keepUntil = performance.now() + KEEP_MS;

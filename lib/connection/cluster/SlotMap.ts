@@ -96,7 +96,7 @@ export class SlotMap {
   }
 
   #note(nodes: Map<string, NodeAddress>, [host, port]: unknown[], asked: NodeAddress): string {
-    // A node that does not know its own address leaves it out; one that shall not tell says `?`.
+    // A node that does not know its own address leaves it out; one that may not give it says `?`.
     const known = typeof host === 'string' && host !== '' && host !== '?';
     const address = this.#translate({ host: known ? host : asked.host, port: Number(port) });
     nodes.set(nodeKey(address), address);

@@ -23,14 +23,14 @@ const LOADING = /^loading:1\r?$/m;
 /** What a proxy, or a managed service, says that has no INFO for anybody. */
 const NO_INFO = /unknown command|unsupported|disabled|\bnot (?:available|support|allowed|permitted)/i;
 
-/** What ioredis, of version 6 and 5, says of an answer that is none of Redis'. */
+/** What ioredis, of version 6 and 5, says of an answer that Redis cannot give. */
 const NO_RESP = /(?:Unknown RESP type|Protocol error, got) .+? Please report this\.?/s;
 /** The same where the answer is a TLS alert. */
 const ALERT = /RESP type 21 |got "(?:\\u0015|\x15)/;
 /** How it ends where TLS was expected of a server that does not speak it. */
 const NO_TLS = /ETIMEDOUT|wrong version number|packet length too long|before secure TLS/;
 
-/** A text of ioredis in which an answer that is none of Redis' is said to be that. */
+/** A text of ioredis, with words of ours where it says how its parser failed. */
 export function withoutParser(text: string): string {
   return text.replace(NO_RESP, (found) =>
     ALERT.test(found) ? TLS_HINTS.theirs : 'no Redis answers there: what came is not its protocol',
@@ -187,7 +187,7 @@ function replyOf(error: Error): Error | undefined {
   return READY_CHECK_TEXT.test(error.message) ? replyError(error.message.replace(READY_CHECK_TEXT, '')) : undefined;
 }
 
-/** In errors that are no replies, but tell of some (of a sentinel, of a node among several), or of a certificate. */
+/** In errors that are no replies, but report some (of a sentinel, of a node among several), or of a certificate. */
 const NO_ENTRY = /\b(NOAUTH|WRONGPASS|NOPERM|DENIED)\b|invalid password|certificate|\bERR_TLS_CERT/i;
 
 /** Permanent: retrying cannot help. */

@@ -1,4 +1,4 @@
-/** What a link tells its executor. */
+/** What a link reports to its executor. */
 export interface LinkEvents {
   /** Commands that could not be sent can be now: all of them, or some. */
   ready(): void;

@@ -9,7 +9,7 @@ import { LoginError, searchError } from './Logins';
 import type { OwnRedisOptions } from './ownOptions';
 import { isReply } from './replyErrors';
 
-/** How a master is looked for. */
+/** How a master is searched for. */
 export interface FinderOptions {
   /** What connections need to log in. */
   readonly connection: OwnRedisOptions;

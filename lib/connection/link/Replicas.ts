@@ -98,7 +98,7 @@ export class Replicas {
     return this.#next.promise;
   }
 
-  /** The connection is gone, and with it what its server knows of our writes: nobody will ever tell. */
+  /** The connection is gone, and with it what its server knows of our writes: it can never be known. */
   lost(): void {
     this.#connection++;
     for (const round of [this.#current, this.#next]) round?.resolve(lost());

@@ -57,7 +57,7 @@ export class StandaloneLink implements Link {
   #again = false;
   #roleTimer: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
-  /** The look for the first answer after a silence, and how much had come before it. */
+  /** The check for the first answer after a silence, and how much had come before it. */
   #firstAnswer: { readonly timer: NodeJS.Timeout; readonly bytes: number } | undefined;
   /** Counts the connections: what belonged to an earlier one is ignored. */
   #connection = 0;

@@ -26,7 +26,7 @@ export function connectionOptions(
   return {
     ...ownOptions,
     ...nameOption(settings),
-    // Names that have only IPv6 addresses; ioredis 5 looks for IPv4 alone.
+    // Names that have only IPv6 addresses; ioredis 5 searches for IPv4 alone.
     family: 0,
     // So that the operating system finds out about a peer that is gone; ioredis 5 would leave it two hours.
     keepAlive: KEEP_ALIVE_MS,
@@ -49,7 +49,7 @@ export function sentinelOptions(settings: Settings, topology: SentinelTopology):
   const { masterName, sentinels, sentinelUsername, sentinelPassword, natMapper } = topology;
   return {
     name: masterName,
-    // The first once more: it may be the only one, and tell only when asked that it wants a password.
+    // The first once more: it may be the only one, and say only when asked that it wants a password.
     sentinels: [...sentinels, ...(sharesPassword(settings, topology) ? sentinels.slice(0, 1) : [])],
     sentinelCommandTimeout: settings.timeout,
     ...(sentinelUsername !== undefined && { sentinelUsername }),
@@ -85,7 +85,7 @@ export function translator(mapper: NatMapper | undefined): (address: NodeAddress
   return mapper === undefined ? (address) => address : (address) => mapper.map(address);
 }
 
-/** `host:port`, which tells servers apart. */
+/** `host:port`, which identifies a server. */
 export function nodeKey({ host, port }: NodeAddress): string {
   return `${host}:${port}`;
 }

@@ -30,7 +30,7 @@ export function loginOption(logins: Logins | undefined, roleOf: LoginPlan['roleO
 /**
  * An ioredis connector (its option `Connector`) that has its server chosen anew each time it connects.
  *
- * @param choose - must not reject while it is wanted, since ioredis would never connect again: it tells of trouble and
+ * @param choose - must not reject while it is wanted, since ioredis would never connect again: it reports trouble and
  *   tries on; `undefined`: the server of the connection's options
  * @param masterOnly - whether a server that is a replica is left at once
  * @param login - how its sockets are logged in; `undefined`: by ioredis

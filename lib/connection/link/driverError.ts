@@ -10,7 +10,7 @@ const SCRIPT_TEXT = /(Error compiling script).*$/s;
 const ADVICE = /(^DENIED .*?loopback interface\.).*$/s;
 /** Commands whose arguments are secrets. */
 const SECRET_COMMANDS = /^(auth|hello)$/i;
-/** Arguments of those commands that are none, and common words. */
+/** Arguments of those commands that are not secret, and common words. */
 const NO_SECRETS = /^(auth|setname|default|[23])$/i;
 /**
  * What Redis says to those commands in its own words. It repeats no password, whatever word of it the password may be.
@@ -90,7 +90,7 @@ function cleanMessage(error: DriverError): string {
 
 /**
  * Nothing of AUTH and HELLO that a server repeats. Words are not replaced one by one: what is missing in a known text
- * would tell the password, and a short one would spoil the text.
+ * would give the password away, and a short one would spoil the text.
  */
 function withoutArguments(message: string, command: DriverError['command']): string {
   if (!Array.isArray(command?.args) || !SECRET_COMMANDS.test(String(command.name))) return message;

@@ -65,7 +65,7 @@ function askedLogins(give: CredentialsFunction, limitMs: number): LoginSource {
 }
 
 /**
- * Logins of a provider that tells of new ones by itself. One subscription serves all connections.
+ * Logins of a provider that reports new ones by itself. One subscription serves all connections.
  *
  * States: none -> subscribing -> subscribed -> none (at rest, or the provider has given up: then it is tried again).
  */
@@ -77,13 +77,13 @@ class StreamedLogins implements LoginSource {
   #subscribing: Promise<Login> | undefined;
   #dispose: (() => void) | undefined;
   #login: Login | undefined;
-  /** Subscribes anew, and tells the live connections. */
+  /** Subscribes anew, and notifies the live connections. */
   #retry: NodeJS.Timeout | undefined;
   #resting = new AbortController();
   #failures = 0;
   /** Monotonic time from which on a refused login ends the subscription. */
   #anewAt = -Infinity;
-  /** Counts the subscriptions: what an earlier one tells is ignored. */
+  /** Counts the subscriptions: what an earlier one reports is ignored. */
   #subscription = 0;
 
   constructor(provider: StreamingCredentialsProvider, limitMs: number) {
@@ -187,7 +187,7 @@ class StreamedLogins implements LoginSource {
   async #resume(): Promise<void> {
     const { signal } = this.#resting;
     try {
-      // Somebody may have asked meanwhile: then there is a subscription.
+      // A connection may have asked meanwhile: then there is a subscription.
       if (this.#login === undefined) await within(this.#limitMs, signal, () => this.#subscribe());
       this.#retry = undefined;
     } catch (error) {
@@ -212,7 +212,7 @@ class StreamedLogins implements LoginSource {
 class Secrets {
   readonly #last: string[] = [];
 
-  /** @throws Error if it is none; without its values */
+  /** @throws Error if it is not a login; without its values */
   read(given: unknown, where: string): Login {
     const { username, password, expiresIn } = (given ?? {}) as Record<string, unknown>;
     if (typeof password !== 'string' || password === '') {

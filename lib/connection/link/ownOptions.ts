@@ -19,7 +19,7 @@ export type OwnRedisOptions = RedisOptions & { readonly replyMapping: 'legacy' }
  *   leaves unsettled for ever when it does not resend;
  * - no time-outs by ioredis: the executor has its own, and knows what a late answer means;
  * - no offline queue: the executor keeps what waits, bounded in time and number;
- * - no resubscription by ioredis: ours tells the waiters when it is done;
+ * - no resubscription by ioredis: ours notifies the waiters when it is done;
  * - no second round of the sentinels by ioredis: its pause cannot be ended; ours follows (`sentinelConnector`);
  * - no `keyPrefix`: scripts publish to prefixed channels that SUBSCRIBE does not prefix;
  * - the master, also where the user's own client reads from a replica;

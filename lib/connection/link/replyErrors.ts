@@ -30,7 +30,7 @@ const REDIRECTED = 'The cluster sends it from node to node';
  * Redis before 7 wraps what a command said to a script: `ERR Error running script (…): @user_script:3: -READONLY …`.
  */
 const IN_SCRIPT = /@user_script: ?\d+: -?([A-Z]+ .*)/;
-/** Beyond those of {@link UNAVAILABLE}: what a server says that takes nobody more for the time being. */
+/** Beyond those of {@link UNAVAILABLE}: what a server says that is full for the time being. */
 const FULL = /^ERR max number of clients/;
 /** Redis 6.2, and later ones, to a subcommand that they do not know. */
 const NO_SUBCOMMAND = /^ERR unknown (?:PUBSUB )?subcommand/i;

@@ -18,14 +18,14 @@ export interface SendRecord {
   /** When it was first written (monotonic), since the caller last forgot it. */
   sentAt: number | undefined;
   /**
-   * It takes back what somebody left behind: accepted in the turn in which the executor closes, too, and then sent with
+   * It takes back what a call left behind: accepted in the turn in which the executor closes, too, and then sent with
    * the script's text, as nobody may be left to send that when the server does not know the hash. @default false
    */
   readonly cleanup?: boolean;
   /**
    * The acquisition that it is an attempt of: asked whether it may go on when its client begins to shut down, and whether
    * it waits. One that does not wait learns at once of a sound server that takes none now.
-   * @default it is none
+   * @default it is not an acquisition
    */
   readonly acquirer?: { readonly mayBegin?: (() => void) | undefined; readonly waits?: boolean } | undefined;
 }
@@ -43,7 +43,7 @@ export function newSendRecord(acquirer?: SendRecord['acquirer']): SendRecord {
   };
 }
 
-/** A fresh record of a cleanup: a command that takes back what somebody left behind. */
+/** A fresh record of a cleanup: a command that takes back what a call left behind. */
 export function newCleanupRecord(): SendRecord {
   return { ...newSendRecord(), cleanup: true };
 }
@@ -62,7 +62,7 @@ export interface RunOptions<R = unknown> {
   readonly moreArgs?: readonly ScriptArg[] | undefined;
   readonly sendRecord?: SendRecord | undefined;
   /**
-   * Given the value of a script whose caller has been told an error: the reply came after the command time-out, or no
+   * Given the value of a script whose caller has got an error: the reply came after the command time-out, or no
    * replica confirmed it.
    */
   late?(value: R): void;
@@ -77,7 +77,7 @@ export interface RunOptions<R = unknown> {
 export interface CommandExecutor {
   /**
    * Runs a script.
-   * @throws ConnectionError, CommandTimeoutError (both tell whether it may have run), CommandError (Redis' own error as
+   * @throws ConnectionError, CommandTimeoutError (both say whether it may have run), CommandError (Redis' own error as
    *   `cause`), NoSyncedReplicasError, ShutdownError
    */
   run<K extends string, A extends string, R>(
@@ -107,7 +107,7 @@ export interface CommandExecutor {
 
   /**
    * Whether a client that drains waits for commands: those that are sent and unanswered, and those not sent yet by which
-   * a caller gives something back. Not those of a caller who has been told the outcome already.
+   * a caller gives something back. Not those of a caller who knows the outcome already.
    */
   readonly busy: boolean;
 

@@ -17,7 +17,7 @@ const MAX_GAPS = 64;
 
 /**
  * Calls that end at a deadline, unless taken out before. All that are put in have the same time left, so the oldest is
- * due first, and one timer watches it; it is left alone when the oldest is taken out, and looks again when it fires.
+ * due first, and one timer watches it; it is left alone when the oldest is taken out, and checks again when it fires.
  *
  * An array of which the front is taken: commands are answered in the order they were sent in, and a Set would outlive
  * every garbage collection together with what it refers to.
@@ -106,7 +106,7 @@ export class DeadlineQueue<T extends Queued> {
     };
     const pause = clampTimer(Math.max(1, Math.ceil(at - performance.now())));
     this.#timer = runOutside(() => setTimeout(look, pause));
-    // Sockets keep the process alive while somebody waits for them; this timer alone shall not.
+    // Sockets keep the process alive while a caller waits for them; this timer alone shall not.
     this.#timer.unref();
   }
 
@@ -128,7 +128,7 @@ export class DeadlineQueue<T extends Queued> {
 }
 
 /**
- * The answers that a client waits for before it closes: of calls whose callers were told an error, and who take back
+ * The answers that a client waits for before it closes: of calls whose callers got an error, and who take back
  * what the answer brings.
  *
  * States: none awaited -> some awaited -> all have come | the time is up.

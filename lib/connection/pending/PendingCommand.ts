@@ -43,13 +43,13 @@ export class PendingCommand implements ReplicaAck {
   refusedAt: number | undefined;
   acked: number | Error | undefined;
   settled = false;
-  /** Whether it was given an answer that is none of its script. */
+  /** Whether it was given an answer that its script cannot give. */
   misread = false;
   readonly #script: SentScript | undefined;
   readonly #options: RunOptions | undefined;
   readonly #resolve: (value: unknown) => void;
   readonly #reject: (error: Error) => void;
-  /** What came although the caller is about to be told an error: no replica has it. */
+  /** What came although the caller is about to get an error: no replica has it. */
   #unconfirmed: { readonly value: unknown } | undefined;
   #failed = false;
 
@@ -83,7 +83,7 @@ export class PendingCommand implements ReplicaAck {
     return this.sendRecord?.cleanup === true;
   }
 
-  /** Whether somebody wants its answer even after its caller was told an error. */
+  /** Whether its answer is wanted even after its caller got an error. */
   get takesBack(): boolean {
     return this.#options?.late !== undefined;
   }

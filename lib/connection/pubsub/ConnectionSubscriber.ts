@@ -12,7 +12,7 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
 
 /**
  * A connection that listens is asked whether it is alive each time so many command time-outs have passed: it may hear
- * nothing for hours, and only an answer tells a quiet connection from a dead one (Redisson: pingConnectionInterval,
+ * nothing for hours, and only an answer shows that a quiet connection is not dead (Redisson: pingConnectionInterval,
  * 30 s).
  */
 const HEARTBEAT_TIMEOUTS = 3;
@@ -41,7 +41,7 @@ export interface ListenOptions {
  * A channel is: wanted (asked for, not acknowledged) -> live -> (connection lost) wanted -> live ... -> forgotten.
  * While the connection is down channels are only noted; when it is back, all that are wanted are subscribed at once.
  * With `logins`: a connection that listens may not log in again (on RESP2), so another one takes its place. Both are heard
- * until the new one has every channel and the old one has told all it had: no message is lost, and some come twice.
+ * until the new one has every channel and the old one has delivered all it had: no message is lost, and some come twice.
  *
  * Its commands run in no caller's context: many share a subscription, and it is sent again for others than the first.
  */
@@ -53,9 +53,9 @@ export class ConnectionSubscriber implements Subscriber {
   #handshake: Handshake;
   /** The connection that is to take its place. */
   #next: Redis | undefined;
-  /** Those that have not ended: the old one, too, while it tells what it had. Each with what ends the care for its login. */
+  /** Those that have not ended, also the old one while it delivers what it had, each with what ends the care for its login. */
   readonly #connections = new Map<Redis, (() => void) | undefined>();
-  /** Every channel somebody listens to, and who waits for its acknowledgement. */
+  /** Every channel with a listener, and who waits for its acknowledgement. */
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
   #ready: boolean;
   #closed = false;
@@ -73,7 +73,7 @@ export class ConnectionSubscriber implements Subscriber {
     this.#handshake = this.#attach(redis);
   }
 
-  /** Listens to what a connection tells. */
+  /** Listens to the events of a connection. */
   #attach(redis: Redis): Handshake {
     const handshake = new Handshake(redis, this.#options.timeout);
     this.#connections.set(redis, this.#options.logins?.keep(redis, { reopen: () => this.#reopen() }));
@@ -98,7 +98,7 @@ export class ConnectionSubscriber implements Subscriber {
       this.#interrupted = true;
       this.events?.interrupted();
     });
-    // ioredis 6: the server has dropped a channel whose slot it gave away. Asking again tells which, and where it is.
+    // ioredis 6: the server has dropped a channel whose slot it gave away. Asking again shows which, and where it is.
     if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#restoreIn(0));
     redis.on('error', (error: Error) => {
       // The command connection reports everything else to the callers.
@@ -203,7 +203,7 @@ export class ConnectionSubscriber implements Subscriber {
     this.#ready = true;
     for (const channel of live) if (!this.#wanted.has(channel)) this.unsubscribe(channel);
     if (gap) this.#restore();
-    // What the old one was told before the new one listened comes before this answer.
+    // What the old one received before the new one listened comes before this answer.
     const answered = new AbortController();
     const late = pause(this.#options.timeout, true, { ref: false, signal: answered.signal }).catch(() => true);
     const missed = await Promise.race([runOutside(() => old.ping()).then(() => false), late]).catch(() => true);

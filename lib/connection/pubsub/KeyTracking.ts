@@ -3,7 +3,7 @@ import { runOutside } from '../../util/outside';
 import { isReply } from '../link/replyErrors';
 import { endpointOf } from './ConnectionSubscriber';
 
-/** Who is told which keys have changed. */
+/** Who learns which keys have changed. */
 export interface KeyChanges {
   /** These keys have changed, or may have; `undefined`: any may have. */
   changed(keys: readonly string[] | undefined): void;
@@ -27,7 +27,7 @@ interface TrackingSettings {
 }
 
 /**
- * Has the servers tell which keys have changed, of those that this client has read (CLIENT TRACKING): a key is told
+ * Has the servers report which keys have changed, of those that this client has read (CLIENT TRACKING): a key is reported
  * once, until it is read again. For each connection that sends commands there is one that hears the messages (REDIRECT).
  * That one speaks RESP2, whatever the other one speaks: ioredis hands out no such push of RESP3.
  *
@@ -48,7 +48,7 @@ export class KeyTracking {
     let id: string | undefined;
     const enable = async (): Promise<void> => {
       if (id === undefined || commands.status !== 'ready') return;
-      // Ids are small numbers: at another server it would be the connection of somebody else.
+      // Ids are small numbers: at another server it would be the connection of another client.
       if (endpointOf(listener) !== endpointOf(commands)) return listener.disconnect(true);
       await commands.call('client', 'tracking', 'on', 'redirect', id);
       this.events?.changed(undefined);
@@ -73,7 +73,7 @@ export class KeyTracking {
       this.events?.changed(Array.isArray(keys) ? keys.map(String) : undefined),
     );
     listener.on('close', () => (id = undefined));
-    // What becomes of the server is told by the connection that sends commands.
+    // What becomes of the server is reported by the connection that sends commands.
     listener.on('error', () => undefined);
     commands.on('ready', () => attempt(enable));
     return () => {

@@ -128,7 +128,7 @@ export class ShardedSubscriber implements Subscriber {
       subscription.shard = undefined;
       subscription.moves++;
     }
-    // Tells everybody who lives in that slot.
+    // Notifies every channel of that slot.
     if (isReply(error)) this.#view.redirect(error.message, from);
     this.#follow();
   }

@@ -1,6 +1,6 @@
 import { UnsupportedOperationError } from '../../errors';
 
-/** What a subscriber tells its owner. */
+/** What a subscriber reports to its owner. */
 export interface SubscriberEvents {
   /** A message came. */
   message(channel: string, message: string): void;
@@ -23,7 +23,7 @@ export interface Subscriber {
   subscribe(channel: string): Promise<void>;
   /** Forgets the channel; errors are swallowed, since nothing listens any more. */
   unsubscribe(channel: string): void;
-  /** How many listen to a channel on all nodes, where PUBLISH does not tell; `undefined`: that cannot be known. */
+  /** How many listen to a channel on all nodes, where PUBLISH does not say so; `undefined`: that cannot be known. */
   countListeners?(channel: string): Promise<number | undefined>;
   /** Finds out whether the servers are still there: something else seems to be wrong. */
   probe(): void;

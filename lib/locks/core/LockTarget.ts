@@ -236,7 +236,7 @@ export interface UnwantedHold {
   readonly from?: string | undefined;
   /**
    * The waiter that leaves a queue in Redis. Until it has, it may delay those behind it for as long as it was to wait:
-   * its place stays until somebody comes by. Where Redis refuses the undo, it is tried for that time and a minute.
+   * its place stays until another owner attempts. Where Redis refuses the undo, it is tried for that time and a minute.
    */
   readonly waiter?: AttemptRequest | undefined;
   /** Whether only that waiter has to be removed, and no hold. @default false */

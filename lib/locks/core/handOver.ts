@@ -135,8 +135,8 @@ function findHeir(
 }
 
 /**
- * For a group lock: whether a hand-over would pass somebody of this process who waits for longer, for some of the values
- * and others: such a one needs them all to be free at a time. Large sets count as if they shared a value, since each
+ * For a group lock: whether a hand-over would pass a caller of this process who waits for longer, for some of the values
+ * and others: that caller needs them all to be free at a time. Large sets count as if they shared a value, since each
  * unlock asks.
  */
 function passesOthers({ subscription, head }: WaitQueue<Heir>): boolean {
@@ -202,7 +202,8 @@ interface Part {
  *    Redis is known not to have it on record, or to have it rightly. So a thread comes once, and there is no circle.
  * 2. A command whose outcome is unknown is repeated as it is, until it is answered or the lease has ended. Whoever gave
  *    the lock back does not get it again, whatever became of the command.
- * 3. With no holder left, those who are told call again first; then the next waiter gets the lock, or it is released.
+ * 3. With no holder left, those whose `unlock()` resolves call again first; then the next waiter gets the lock, or it is
+ *    released.
  *
  * States: moving (a command is under way) <-> pausing (it has failed) -> choosing (no holder) -> moving | releasing ->
  * over; moving -> over (the holder is on record, or the lock is gone).
@@ -443,7 +444,7 @@ class Relay implements Passing {
 
   #loseHolder(cause: unknown): void {
     if (this.#holder === undefined) return;
-    const why = 'the command that tells Redis of its hand-over failed';
+    const why = 'the command that reports its hand-over to Redis failed';
     this.#context.ownerships.lose([{ ownership: this.#holder.ownership, why, options: { cause } }]);
   }
 
@@ -453,7 +454,7 @@ class Relay implements Passing {
     undo({ ownership, kind: this.#kind, sent, leaseMs }, why, this.#context);
   }
 
-  /** Tells the first of those who gave the lock back; a reply after an error is no news to them. */
+  /** Answers the first of those who gave the lock back; a reply after an error changes nothing for them. */
   #settle(outcome: ReleaseReply | Error, count = this.#parts.length): void {
     for (const { ownership, answer } of this.#parts.splice(0, count)) {
       if (outcome instanceof Error) answer?.reject(outcome);
@@ -469,7 +470,8 @@ class Relay implements Passing {
 }
 
 /**
- * Behind those who have just been told together, and who may want the lock again: they find that they have to queue.
+ * Behind callers whose `unlock()` has just resolved together, and who may want the lock again: they find that they have to
+ * queue.
  * Otherwise each of them would attempt on its own.
  */
 function behindCallers(work: () => void): void {

@@ -57,7 +57,7 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum, longestMs: 
 
   /**
    * Traces the lock as a whole and not its members, which may be acquired and released several times.
-   * @returns the hold, or why there is none
+   * @returns the hold, or why it was not acquired
    */
   function acquire(request: MultiRequest): Promise<MultiHold | MultiFailure> {
     if (!isTraced()) return acquireOnce(request);

@@ -15,7 +15,7 @@ describe('Rollback', () => {
   let undos: number;
   let ended: number;
   const there = new Set<string>();
-  const search: Search = { script: findHolds, what: 'look for locks' };
+  const search: Search = { script: findHolds, what: 'search for locks' };
   const executor: RollbackExecutor = {
     connectionNumber: 0,
     slotOf: () => 0,
