@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { Redisson } from '../../../lib';
 import { within } from '../../faults/scene';
+import { sleep } from '../../support';
 import { newClient, openTwoNames, untilListening } from './support';
 
 // Redisson gives the names x and {x} one channel, and a semaphore and a permit-expirable semaphore of one name as well.
@@ -58,22 +59,26 @@ describe('A1: synchronizers whose channel is that of another name, too', () => {
     });
   }
 
-  it('each kind of semaphore is woken by its own rule, whichever waited first', async () => {
-    const stop = new AbortController();
-    // It needs three, and takes no notice of fewer; a permit-expirable one of the other name must not learn that from it.
-    const plain = client
-      .getSemaphore(braced)
-      .acquire(3, { signal: stop.signal })
-      .catch(() => 'stopped');
-    await untilListening(redis, `redisson_sc:{${bare}}`);
-    const permits = client.getPermitExpirableSemaphore(bare);
-    const waiter = permits.acquireMany(2);
-    await permits.trySetPermits(1);
-    await permits.addPermits(1);
-    expect(await within(2_000, 'the waiter', waiter)).to.have.length(2);
-    stop.abort();
-    expect(await plain).to.equal('stopped');
-  });
+  for (const same of [false, true]) {
+    it(`each kind of semaphore is woken by its own rule, whichever waited first${same ? ', also of one name' : ''}`, async () => {
+      const stop = new AbortController();
+      // It needs three, and takes no notice of fewer; a permit-expirable one beside it must not learn that from it.
+      const plain = client
+        .getSemaphore(same ? bare : braced)
+        .acquire(3, { signal: stop.signal })
+        .catch(() => 'stopped');
+      await untilListening(redis, `redisson_sc:{${bare}}`);
+      const permits = client.getPermitExpirableSemaphore(bare);
+      await permits.trySetPermits(1);
+      const waiter = permits.acquireMany(2);
+      // It sleeps by then: its second attempt would find what is added.
+      await sleep(100);
+      await permits.addPermits(1);
+      expect(await within(2_000, 'the waiter', waiter)).to.have.length(2);
+      stop.abort();
+      expect(await plain).to.equal('stopped');
+    });
+  }
 
   it('latch: x and {x} open each for itself', async () => {
     const [one, other] = [client.getCountDownLatch(bare), client.getCountDownLatch(braced)];
