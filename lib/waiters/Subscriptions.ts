@@ -74,7 +74,7 @@ export class Subscriptions<H extends object = object> {
 
   /**
    * The queue of an object, if anybody waits. Its channel alone is not enough: another object may have the same one.
-   * @param place - the object's key, together with the values for a group lock
+   * @param place - what is waited for: the key of a lock, of a group together with the values
    */
   queue(channel: string, place: string): WaitQueue<H> | undefined {
     // When it is closed, all waiters have been rejected, and are about to leave.

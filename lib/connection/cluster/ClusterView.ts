@@ -141,7 +141,7 @@ export class ClusterView {
   #warnNoCount(): void {
     this.#warned = true;
     process.emitWarning(
-      'Redis does not let this user count who listens to a channel. On a cluster with classic pub/sub no unlock tells how ' +
+      'Redis does not let this user count who listens to a channel. On a cluster with classic pub/sub no unlock says how ' +
         'many processes wait for a lock, so this process may have a contended lock more often than others, or less ' +
         'often. Give the user the right +pubsub|numsub, see docs/security.md.',
       { code: 'IOREDISSON_NO_NUMSUB' },

@@ -4,7 +4,7 @@ import { isReply } from './replyErrors';
 
 /** After so many ms the number of replicas is read again, if commands are sent: one may have been added. */
 const MAX_AGE_MS = 30_000;
-/** The same while there is none: after a failover the old master comes back as the replica of the new one. */
+/** The same without a replica: after a failover the old master comes back as the replica of the new one. */
 const MAX_AGE_ALONE_MS = 1_000;
 
 /** What the replicas of a master are asked through: the connection whose writes they are to confirm. */
