@@ -120,7 +120,7 @@ function findHeir(
   const { place, owner, releasing, overlaps } = heir.ownership;
   if (place !== from.place || owner === from.owner) return undefined;
   // Redis has one count of a value for all sets of a thread.
-  if (overlaps || from.overlaps || passesOthers(queue)) return undefined;
+  if (overlaps || from.overlaps) return undefined;
   // A release of the heir's thread may be sent again, and would then release what is handed over.
   if (releasing) return undefined;
   // A writer that reads, too, reads on. An heir whose read is under way would wait for itself.
@@ -131,7 +131,8 @@ function findHeir(
   // Waiters of other processes sleep until the latest deadline of this turn, and only an unlock would notify them of a
   // lease that ends sooner.
   if (turns.toldUntil(deadline) - now - heir.leaseMs > NOTICE_MS) return undefined;
-  return heir;
+  // Last: it reads every queue of a group.
+  return passesOthers(queue) ? undefined : heir;
 }
 
 /**
