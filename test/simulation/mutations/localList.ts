@@ -135,12 +135,14 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'values are handed over past those who wait longer, for others, too',
     by: { file: GROUP_TESTS, grep: 'passes nobody who waits for longer' },
-    edits: [{ file: 'locks/core/handOver.ts', search: ' || passesOthers(queue)', replace: '' }],
+    edits: [{ file: 'locks/core/handOver.ts', search: 'passesOthers(queue) ? undefined : heir', replace: 'heir' }],
   },
   {
     name: 'values are handed over by a thread that has some of them in another set',
     by: { file: GROUP_TESTS, grep: 'another set with some of the values' },
-    edits: [{ file: 'locks/core/handOver.ts', search: 'overlaps || from.overlaps || ', replace: '' }],
+    edits: [
+      { file: 'locks/core/handOver.ts', search: 'if (overlaps || from.overlaps) return undefined;', replace: '' },
+    ],
   },
   {
     name: 'a thread that has some of the values waits behind those who wait for it',
