@@ -100,6 +100,8 @@ export class WaitQueue<H extends object = object> {
   /** Those behind the head. */
   #followers: Set<Waiter<unknown, H>> | undefined;
   #shared: Set<Waiter<unknown, H>> | undefined;
+  /** Whether readers have gone before the head, with the last message that was for both. */
+  #passed = false;
   /** Wakes the head when it is to attempt again. */
   #recheck: Alarm | undefined;
   /** Has waiters attempt after pauses, while one listens and no message arrives. */
@@ -218,8 +220,14 @@ export class WaitQueue<H extends object = object> {
     if (whom === 'none') return;
     if (typeof whom === 'number') return this.wakeSome(whom);
     if (typeof whom === 'object') return this.wakeSome(whom.permits, true);
+    const isTurn = this.turns.message();
+    // Those who are woken first attempt first. Behind the release of a reader this process gives way, so a head that
+    // readers pass each time would never get in beside a busy process: it goes first the next time.
+    const headFirst = isTurn && this.#passed;
+    if (headFirst) this.#head?.wake();
+    if (isTurn) this.#passed = !headFirst && this.#head !== undefined && this.readersSleep;
     for (const waiter of this.#shared ?? []) waiter.wake();
-    if (this.turns.message()) this.#head?.wake();
+    if (isTurn && !headFirst) this.#head?.wake();
   }
 
   /**

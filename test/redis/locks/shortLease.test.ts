@@ -30,5 +30,14 @@ describe('a lease that is shorter than the round trip (A12)', () => {
       await lock.unlock();
       await connection().del(`redisson_lock_token:{${name}}`);
     });
+
+    it(`is not replaced by a longer one that nobody has: ${kind.title}`, async () => {
+      const name = uniqueName();
+      const lock = kind.of(client(scene.proxy.url), name);
+      const hold = await lock.acquire({ leaseTime: 160 });
+      expect(await rejection(hold.extend(60_000))).to.have.property('code', 'LOCK_LOST');
+      await gone(connection(), ...kind.keys(name));
+      await connection().del(`redisson_lock_token:{${name}}`);
+    });
   }
 });

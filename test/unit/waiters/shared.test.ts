@@ -70,6 +70,19 @@ describe('WaitQueue: shared', () => {
     expect(awake(sleeps)).to.deep.equal([true, true, false, false]);
   });
 
+  it('a writer that readers of its process have passed goes before them the next time', async () => {
+    const order: string[] = [];
+    const writer = subscriptions.join<string>(waiting(lockWakeRule, 'fifo'), CHANNEL, NAME);
+    const reader = subscriptions.join<string>(waiting(lockWakeRule), CHANNEL, NAME);
+    for (const waiter of [writer, reader]) await waiter.listen();
+    for (let message = 0; message < 3; message++) {
+      const sleeps = [writer, reader].map((waiter) => waiter.sleep(Infinity).then(() => order.push(waiter.order)));
+      redis.publish(CHANNEL, '1');
+      await Promise.all(sleeps);
+    }
+    expect(order).to.deep.equal(['shared', 'fifo', 'fifo', 'shared', 'shared', 'fifo']);
+  });
+
   it('wakes each at its own time', async () => {
     const waiters = [100, 200].map((ttl) => ({
       ttl,
