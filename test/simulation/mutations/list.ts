@@ -258,8 +258,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
-        search: 'if (this.turns.message()) this.#head?.wake();',
-        replace: '',
+        search: 'const isTurn = this.turns.message();',
+        replace: 'const isTurn = this.turns.message() && performance.now() < 0;',
       },
     ],
   },
@@ -269,8 +269,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
-        search: 'for (const waiter of this.#shared ?? []) waiter.wake();\n    if (this.turns',
-        replace: 'if (this.turns',
+        search: 'for (const waiter of this.#shared ?? []) waiter.wake();\n    if (isTurn',
+        replace: 'if (isTurn',
       },
     ],
   },
