@@ -43,11 +43,12 @@ export function releaseOrHandOver(
   deadline: number,
 ): Promise<ReleaseReply> {
   const { subscriptions, settings } = context;
-  const { rawName, place, owner, confirmedAt, passing } = request.ownership;
-  if (passing !== undefined) return (passing as Relay).release(request);
+  const { ownership } = request;
+  if (ownership.passing !== undefined) return (ownership.passing as Relay).release(request);
   // A kind with a queue in Redis has its own order. Who has read under its own write lock has that still.
-  const stays = request.left > 0 || context.ownerships.writerOf(request.ownership) !== undefined;
-  if (stays || subscriptions.idle || kind.abandon !== undefined) return kind.release(request);
+  const mayHandOver = request.left === 0 && !subscriptions.idle && kind.abandon === undefined;
+  if (!mayHandOver || context.ownerships.writerOf(ownership) !== undefined) return kind.release(request);
+  const { rawName, place, owner, confirmedAt } = ownership;
   const channel = kind.channelOf(rawName, owner);
   const queue = subscriptions.queue(channel, place);
   const turns = queue?.turns ?? subscriptions.turns(channel, place);

@@ -255,7 +255,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/handOver.ts',
-        search: ' || context.ownerships.writerOf(request.ownership) !== undefined',
+        search: ' || context.ownerships.writerOf(ownership) !== undefined',
         replace: '',
       },
     ],
