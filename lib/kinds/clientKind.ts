@@ -2,7 +2,7 @@ import type { CommandExecutor, SendRecord } from '../connection/pending/CommandE
 import { IllegalMonitorStateError } from '../errors';
 import type { AcquireReply } from '../scripts/replies';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
-import { ownerName } from '../util/names';
+import { ownerName, WRITER } from '../util/names';
 import type { GroupValues, Ownership, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
 import type { ClientContext } from './ClientContext';
 import { LEFT_FREE_LOCK } from './fair';
@@ -122,7 +122,8 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
         {
           lease: request.leaseMs,
           owner,
-          writer: request.writer?.owner ?? '',
+          // Who reads already reads under its own lock, if at all.
+          writer: request.count > 1 || request.writer !== undefined ? owner + WRITER : '',
           count: request.count,
           repeated: asksForRepeats ? repeatFlag(request) : '0',
           wait: waitOnWire(request),

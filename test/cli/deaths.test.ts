@@ -104,6 +104,18 @@ describe('ioredisson run and deaths', function () {
       await redis.del(name);
     });
 
+    it('SIGKILL by the command as the first thing it does: it is ended, although its group may not have been said yet', async () => {
+      const command = `kill -KILL $PPID; ${STUBBORN}`;
+      const runs = Array.from({ length: 8 }, async () => {
+        const name = uniqueName();
+        const held = CliProcess.start(['run', '--grace', '300ms', '-l', '10m', name, '--', 'sh', '-c', command]);
+        const pid = Number((await held.prints(/inside (\d+)/))[1]);
+        await sleepUntil(() => !isRunning(pid), { timeout: TIMEOUT_MS });
+        await observer().del(name);
+      });
+      await Promise.all(runs);
+    });
+
     it('SIGKILL while waiting: nothing is started, and the next one gets the lock', async () => {
       const name = uniqueName();
       const redis = observer();

@@ -16,7 +16,7 @@ export interface ChildOptions {
    * they reach us. Otherwise it gets a group and a session of its own.
    */
   readonly shared: boolean;
-  /** Tells what it starts from everybody else in our group. */
+  /** In the environment of what it starts: tells that from everybody else in our group. */
   readonly mark: string;
 }
 
@@ -33,7 +33,7 @@ export class ChildGroup {
   #leaderRuns: boolean;
 
   constructor(command: string, args: readonly string[], { environment, shared, mark }: ChildOptions) {
-    const env = shared ? { ...environment, [MARK]: mark } : environment;
+    const env = { ...environment, [MARK]: mark };
     this.#child = spawn(command, args, { detached: !shared, stdio: 'inherit', env });
     const { pid } = this.#child;
     this.#leaderRuns = pid !== undefined;

@@ -10,7 +10,8 @@ const END_MS = 1_000;
 /**
  * Reads lines until the pipe closes. `done` stops it; a pipe that closes without it means that we died. Then the
  * command is ended as we would have ended it: its group, or what has the mark, or, where a mark cannot be seen, the
- * command alone. `$1` is the grace in ticks of 0.1 s.
+ * command alone. The mark is also for a command that was started, but whose group could not be said any more: it may run
+ * before we do, and we may be killed in that moment. `$1` is the grace in ticks of 0.1 s.
  */
 const SHELL = `
 trap '' INT TERM HUP QUIT USR1 USR2 PIPE TSTP TTIN TTOU
@@ -24,6 +25,9 @@ while read -r what id; do
   esac
 done
 send() {
+  case "$target" in
+    -*) kill -s "$1" -- "$target"; return ;;
+  esac
   if [ -n "$mark" ] && [ -r /proc/self/environ ]; then
     sent=1
     for file in $(grep -lsF -- "$mark" /proc/[0-9]*/environ); do

@@ -198,7 +198,7 @@ class LockedRun {
     let stopWatch: (() => void) | undefined;
     try {
       const mark = randomUUID();
-      if (this.#shared) guard.watchMark(mark);
+      guard.watchMark(mark);
       const environment = environmentOf(hold, this.#client.getId());
       const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
       this.#group = group;

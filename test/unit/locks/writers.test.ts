@@ -221,6 +221,20 @@ describe('writers hand over within a process', () => {
     });
   }
 
+  it('a thread whose write lock ends before its reads under it reads on, also before Redis knows the end', async () => {
+    await write().lock(1_000, undefined, 1);
+    await read().lock(60_000, undefined, 1);
+    // The end here is a little before that in Redis.
+    await clock.tickAsync(999);
+    expect(owners()).to.deep.equal(['1w', '1']);
+    const again = new Outcome(read().lock(60_000, undefined, 1));
+    await clock.tickAsync(100);
+    expect(again.state).to.equal('resolved');
+    expect(client.lost.map(({ cause }) => String(cause)).filter((text) => /re-entry/.test(text))).to.deep.equal([]);
+    for (let i = 0; i < 2; i++) await unlock(read(), 1);
+    await expectNothingLeft();
+  });
+
   it('a thread that has lost its write lock reads when Redis has that no longer', async () => {
     await writers(1);
     client.ownerships.loseAll(NAME, 'as a test');
