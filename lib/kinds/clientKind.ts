@@ -122,7 +122,7 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
         {
           lease: request.leaseMs,
           owner,
-          // Who reads already reads under its own lock, if at all.
+          // The writer above a thread that reads already can only be that thread.
           writer: request.count > 1 || request.writer !== undefined ? owner + WRITER : '',
           count: request.count,
           repeated: asksForRepeats ? repeatFlag(request) : '0',

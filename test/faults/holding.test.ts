@@ -4,11 +4,8 @@ import { type LockHold, LockLostError, type LockLostEvent, type Redisson } from 
 import { RedisServer, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../support';
 import { client, connection, gone, SOON_MS, within } from './scene';
 
-/**
- * Renewed every second; each trouble lasts longer than that, and leaves more of the lease than the longest pause before
- * the next try to connect (a second) and a command that goes unanswered.
- */
-const WATCHDOG_MS = 3_000;
+/** Renewed every 700 ms; each trouble lasts longer than a renewal and less than the lease. */
+const WATCHDOG_MS = 2_100;
 const TROUBLE_MS = 1_200;
 
 describe('a holder', () => {

@@ -91,7 +91,7 @@ describeWithJava('interop: two JVMs and two Node processes on one hot lock', () 
       }
       expect(await probe.redis.get(`counter-${name}`)).to.equal(String(stays));
       expect(await probe.redis.get(`holder-${name}`)).to.equal('');
-      expect((await probe.keysLeft(name)).sort()).to.deep.equal([`counter-${name}`, `holder-${name}`]);
+      expect((await probe.keysLeft(name, 'java')).sort()).to.deep.equal([`counter-${name}`, `holder-${name}`]);
     });
   }
 

@@ -64,7 +64,7 @@ describeWithJava('interop: exclusive locks', () => {
       await holder.call(kind.path(name), 'unlock');
       expect(await waiter.call(kind.path(name), 'tryLock', 200, 'MILLISECONDS')).to.equal(true);
       await waiter.call(kind.path(name), 'unlock');
-      expect(await stage.probe.keysLeft(name)).to.deep.equal(kind.leaves(name));
+      expect(await stage.probe.keysLeft(name, second)).to.deep.equal(kind.leaves(name));
     });
 
     bothWays('the other side may force the lock open', async (first, second) => {

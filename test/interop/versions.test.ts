@@ -57,7 +57,7 @@ for (const version of OLDER) {
           expect(held.result).to.equal(true);
           expect((await waiter.timed(path, 'lock')).endedAt - held.endedAt).to.be.below(300 + WOKEN_MS);
           await waiter.call(path, 'unlock');
-          expect(await stage.probe.keysLeft(name)).to.deep.equal(kind.leaves(name));
+          expect(await stage.probe.keysLeft(name, second)).to.deep.equal(kind.leaves(name));
         });
       }
 

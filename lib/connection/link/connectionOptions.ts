@@ -4,7 +4,7 @@ import { tlsOptions } from '../../config/tls/tlsOptions';
 import { loginOption, type LoginPlan } from './connectors';
 import type { Logins } from './Logins';
 import type { NatMapper, NodeAddress, SentinelTopology } from '../../config/Topology';
-import { ownOptions, type OwnRedisOptions } from './ownOptions';
+import { ownOptions, type OwnRedisOptions, reconnectPauses } from './ownOptions';
 
 /** An idle connection is tested by the operating system after so many ms. */
 const KEEP_ALIVE_MS = 30_000;
@@ -31,6 +31,7 @@ export function connectionOptions(
     // So that the operating system finds out about a peer that is gone; ioredis 5 would leave it two hours.
     keepAlive: KEEP_ALIVE_MS,
     connectTimeout: settings.connectTimeout,
+    retryStrategy: reconnectPauses(settings.lockWatchdogTimeout),
     db: settings.database,
     ...loginOption(settings.logins, roleOf),
     ...(settings.username !== undefined && { username: settings.username }),

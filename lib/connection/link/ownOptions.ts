@@ -1,8 +1,12 @@
 import type { RedisOptions } from 'ioredis';
 import { jittered } from '../../util/timing';
 
-/** The longest pause between two attempts to connect, in ms. */
+/** The longest pause between two attempts to connect, in ms ... */
 const MAX_RECONNECT_PAUSE_MS = 1_000;
+/** ... and the part of the watchdog time-out that it does not exceed: a lease must not end in a pause ... */
+const RECONNECT_PART = 1 / 12;
+/** ... unless that is less than this, in ms: no client may flood a server that is down. */
+const MIN_LONGEST_PAUSE_MS = 100;
 /** A server that loads its data is asked again after so many ms at most. */
 const MAX_LOADING_PAUSE_MS = 500;
 /** A connection we give up is closed politely for so long, in ms, and then destroyed: the other side may be dead. */
@@ -43,7 +47,12 @@ export const ownOptions = Object.freeze({
   stringNumbers: false,
   replyMapping: 'legacy',
   keyPrefix: '',
-  retryStrategy: (times: number): number => jittered(Math.min(25 * 2 ** Math.min(times, 10), MAX_RECONNECT_PAUSE_MS)),
   sentinelRetryStrategy: () => null,
   reconnectOnError: null,
 } as const) satisfies RedisOptions;
+
+/** The pauses between attempts to connect: they grow. @param watchdogMs - `lockWatchdogTimeout` */
+export function reconnectPauses(watchdogMs: number): (times: number) => number {
+  const longestMs = Math.min(MAX_RECONNECT_PAUSE_MS, Math.max(MIN_LONGEST_PAUSE_MS, watchdogMs * RECONNECT_PART));
+  return (times) => jittered(Math.min(25 * 2 ** Math.min(times, 10), longestMs));
+}

@@ -22,7 +22,10 @@ const ORDERED_WAIT_MS = 1_500;
 const UNORDERED_WAIT_MS = 100;
 /** How long a member may take to reply if the others can be enough without it, in ms: its server may be down. */
 const ANSWER_MS = 1_500;
-/** How long a server that hung may take to reply again if its vote would decide, in ms. */
+/**
+ * How long a server that hung may take to reply again if its vote would decide, in ms. One that had less time than this
+ * may be sound although it has not replied.
+ */
 const BACK_MS = 200;
 /**
  * How long before its deadline an acquisition gives back what it has, in ms: so that nothing is left when it ends. Of less
@@ -246,14 +249,14 @@ export class MultiAcquisition {
         this.#taken.set(index, taken);
         return 'taken';
       }
-      this.#failure = taken;
+      this.#note(taken, waitMs);
       if (this.#dispensable && taken instanceof CommandTimeoutError) suspect(member);
       if (taken instanceof CommandError) this.#refusals.push(taken);
     } catch (error) {
       if (signal?.aborted === true || error instanceof IllegalMonitorStateError) throw error;
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
       if (this.#dispensable && unanswered) suspect(member);
-      if (error instanceof CommandTimeoutError) this.#failure = error;
+      if (error instanceof CommandTimeoutError) this.#note(error, waitMs);
       // A server that takes no acquisition for now refuses a single attempt at once. Where each member is asked once, the
       // wait goes on nevertheless.
       if (error instanceof CommandError && this.#dispensable && !this.#once && takesNone(error.reply)) {
@@ -265,6 +268,12 @@ export class MultiAcquisition {
       this.#errors.push(error);
     }
     return 'failed';
+  }
+
+  /** Why it is not acquired. A time-out of the last moments does not hide a refusal. */
+  #note(failure: AcquireFailure, waitMs: number): void {
+    if (failure instanceof CommandError || waitMs >= BACK_MS) this.#failure = failure;
+    else this.#failure ??= failure;
   }
 
   /**

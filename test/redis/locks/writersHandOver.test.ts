@@ -1,10 +1,10 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { ConnectionError, type Redisson } from '../../../lib';
+import { ConnectionError, type LockHold, type Redisson } from '../../../lib';
 import { handOverLock } from '../../../lib/kinds/reentrant';
 import { lockContract } from '../../contracts/lockContract';
-import { redisUrl, skip, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
+import { redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
 import { atNight } from '../../support/atNight';
 import { underTest } from '../../support/kinds';
 import { bareClient, newClient } from '../synchronizers/support';
@@ -113,39 +113,36 @@ describe('a write lock that is handed over', () => {
     });
   }
 
-  it('a read that nobody believes in moves with nobody: it lets no writer in, harms none, and its undo frees the lock', async function () {
+  it('a read that nobody believes in moves with nobody: it lets no writer in, harms none, and its undo frees the lock', async () => {
     const client = newClient(settings);
     const other = newClient();
-    const lock = client.getReadWriteLock(name);
     const reader = `${client.getId()}:1`;
-    await lock.writeLock().lock(-1, undefined, 1);
-    const scripts = async (): Promise<number> => {
-      const stats = await redis.info('commandstats');
-      return [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].reduce(
-        (sum, [, calls]) => sum + Number(calls),
-        0,
-      );
-    };
-    const before = await scripts();
-    const waiting = lock.writeLock().acquire({ threadId: 2 });
-    // Its attempt, and the one that follows its subscription; after that it sleeps.
-    await sleepUntil(async () => (await scripts()) >= before + 2);
-    await lock.writeLock().isLocked();
-    await lock.writeLock().isLocked();
-    // An attempt that got no reply: its undo is due.
-    await redis.hset(name, reader, 1);
-    await redis.set(`{${name}}:${reader}:rwlock_timeout:1`, 1, 'PX', 30_000);
-    await lock.writeLock().unlock(1);
-    if ((await redis.hget(name, `${client.getId()}:2:write`)) === null) {
-      await redis.del(name);
+    let heir: LockHold | undefined;
+    // The second one joins a turn, which is over after 20 ms: where the machine is too slow for that, the lock is released
+    // to all instead, and another name gets the next turn.
+    for (let turn = 0; heir === undefined; turn++) {
+      name = uniqueName('rw');
+      const lock = client.getReadWriteLock(name).writeLock();
+      await lock.lock(-1, undefined, 1);
+      const waiting = lock.acquire({ threadId: 2 });
       waiting.catch(() => undefined);
-      skip(this, 'the machine is too busy: a turn of 20 ms was over before');
+      await sleepUntil(async () => (await redis.pubsub('NUMSUB', `redisson_rwlock:{${name}}`))[1] === 1);
+      // An attempt that got no reply: its undo is due. The attempt that follows the subscription is answered before.
+      await redis.hset(name, reader, 1);
+      await redis.set(`{${name}}:${reader}:rwlock_timeout:1`, 1, 'PX', 30_000);
+      await lock.isLocked();
+      await lock.unlock(1);
+      const fields = Object.keys(await redis.hgetall(name)).sort();
+      if (fields.includes(`${client.getId()}:2:write`)) {
+        expect(fields).to.deep.equal([reader, `${client.getId()}:2:write`, 'mode'].sort());
+        heir = await waiting;
+      } else {
+        await redis.del(name);
+        expect(turn, 'turns without a hand-over').to.be.below(50);
+      }
     }
-    const heir = await waiting;
-    expect(Object.keys(await redis.hgetall(name)).sort()).to.deep.equal(
-      [reader, `${client.getId()}:2:write`, 'mode'].sort(),
-    );
-    expect(await client.getReadWriteLock(name).readLock().tryLock({ threadId: 1 })).to.equal(false);
+    const lock = client.getReadWriteLock(name);
+    expect(await lock.readLock().tryLock({ threadId: 1 })).to.equal(false);
     await heir.unlock();
     expect(await redis.hgetall(name)).to.deep.equal({ mode: 'read', [reader]: '1' });
     expect(await other.getReadWriteLock(name).writeLock().tryLock()).to.equal(false);

@@ -52,6 +52,18 @@ describe('connectionOptions', () => {
     });
   });
 
+  it('reconnect with pauses of at most a twelfth of the watchdog time-out, but not ten times a second', () => {
+    for (const [lockWatchdogTimeout, longest] of [
+      [30_000, 1_000],
+      [2_400, 200],
+      [300, 100],
+    ] as const) {
+      const settings = resolveConfig({ url: 'redis://h:1', lockWatchdogTimeout });
+      const pauses = Array.from({ length: 50 }, () => connectionOptions(settings).retryStrategy!(10) as number);
+      expect(Math.max(...pauses)).to.be.within(longest / 2, longest);
+    }
+  });
+
   it('B12: 150 clients that lose a server together do not come back together', () => {
     const { retryStrategy } = connectionOptions(sentinels('redis://h:1').settings);
     let seed = 1;

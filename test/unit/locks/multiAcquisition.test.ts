@@ -3,7 +3,7 @@ import { fakeClock } from '../../support';
 import { threadForHold } from '../../../lib/thread/threadScope';
 import type { MemberLock } from '../../../lib/locks/core/MemberLock';
 import { MultiAcquisition } from '../../../lib/locks/multi/MultiAcquisition';
-import { CommandError, ConnectionError } from '../../../lib';
+import { CommandError, CommandTimeoutError, ConnectionError } from '../../../lib';
 import { MAJORITY } from '../../../lib/locks/multi/quorum';
 
 class FakeHold {
@@ -91,6 +91,23 @@ describe('the acquisition of several locks', () => {
     expect(failure.message).to.contain(
       'No answer from Redis within 1500 ms (set the lease of the locks of a multi-lock)',
     );
+  });
+
+  it('C11: last rounds without an answer, each of a moment, do not hide that the servers refuse', async () => {
+    const clock = fakeClock();
+    const full = Array.from({ length: 3 }, () => new FakeMember());
+    for (const member of full) {
+      member.takeHold = async (waitMs) => {
+        if (waitMs > 150) throw new CommandError('acquire', new Error('OOM command not allowed'));
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+        return new CommandTimeoutError('acquire', waitMs, true) as never;
+      };
+    }
+    const taking = acquire(full, 2, 1_000);
+    await clock.tickAsync(1_100);
+    expect(await taking)
+      .to.have.property('failure')
+      .that.is.instanceOf(CommandError);
   });
 
   it('gives back what it has before its time is over, and does not wait longer for a release without a reply', async () => {
