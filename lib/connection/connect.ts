@@ -13,7 +13,7 @@ import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
 import { MasterFinder } from './link/MasterFinder';
 import { keyTracking } from './pubsub/KeyTracking';
 import { type KeyEventSource, NO_SUBSCRIBER } from './pubsub/Subscriber';
-import { ownOptions } from './link/ownOptions';
+import { ownOptionsOf } from './link/ownOptions';
 import { StandaloneLink } from './link/StandaloneLink';
 
 /** Pause between two rounds of searching for the master among a master and its slaves, in ms (as replicated servers). */
@@ -88,7 +88,7 @@ function connectCopy(settings: ConnectSettings, client: Redis | Cluster): Connec
   const redis = client as Redis;
   checkClientsIoredis(redis);
   const { host, port, path, sentinels, name } = redis.options;
-  const own = { ...ownOptions, ...nameOption(settings) };
+  const own = { ...ownOptionsOf(settings), ...nameOption(settings) };
   if (sentinels !== undefined && sentinels !== null) {
     const Connector = redis.options.Connector ?? sentinelConnector(settings.clientName);
     const openMaster = (): Redis => redis.duplicate({ ...own, Connector });

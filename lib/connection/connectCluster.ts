@@ -13,7 +13,7 @@ import { ConnectionMonitor, type Connections, type ConnectSettings } from './Con
 import { ConnectionSubscriber, type ListenOptions } from './pubsub/ConnectionSubscriber';
 import { Executor } from './Executor';
 import { startNodesOf } from './link/ioredisCompat';
-import { ownOptions, type OwnRedisOptions } from './link/ownOptions';
+import { ownOptionsOf, type OwnRedisOptions } from './link/ownOptions';
 import { keyTracking } from './pubsub/KeyTracking';
 import { MastersSubscriber } from './pubsub/MastersSubscriber';
 import { ShardedSubscriber } from './pubsub/ShardedSubscriber';
@@ -72,7 +72,7 @@ function namedFor(host: string, endpoint: string | undefined, options: OwnRedisO
 export function connectClusterCopy(settings: ConnectSettings, client: Cluster): Connections {
   const { redisOptions, natMap, slotsRefreshInterval } = client.options;
   const startNodes = startNodesOf(client);
-  const common = { ...redisOptions, ...ownOptions, ...nameOption(settings) };
+  const common = { ...redisOptions, ...ownOptionsOf(settings), ...nameOption(settings) };
   const special = new Map<string, RedisOptions>();
   return join(settings, {
     address: 'the cluster of the given client',

@@ -4,7 +4,7 @@ import { tlsOptions } from '../../config/tls/tlsOptions';
 import { loginOption, type LoginPlan } from './connectors';
 import type { Logins } from './Logins';
 import type { NatMapper, NodeAddress, SentinelTopology } from '../../config/Topology';
-import { ownOptions, type OwnRedisOptions, reconnectPauses } from './ownOptions';
+import { ownOptionsOf, type OwnRedisOptions } from './ownOptions';
 
 /** An idle connection is tested by the operating system after so many ms. */
 const KEEP_ALIVE_MS = 30_000;
@@ -24,14 +24,13 @@ export function connectionOptions(
   roleOf: LoginPlan['roleOf'] = () => 'master',
 ): OwnRedisOptions {
   return {
-    ...ownOptions,
+    ...ownOptionsOf(settings),
     ...nameOption(settings),
     // Names that have only IPv6 addresses; ioredis 5 searches for IPv4 alone.
     family: 0,
     // So that the operating system finds out about a peer that is gone; ioredis 5 would leave it two hours.
     keepAlive: KEEP_ALIVE_MS,
     connectTimeout: settings.connectTimeout,
-    retryStrategy: reconnectPauses(settings.lockWatchdogTimeout),
     db: settings.database,
     ...loginOption(settings.logins, roleOf),
     ...(settings.username !== undefined && { username: settings.username }),

@@ -1,4 +1,5 @@
 import type { RedisOptions } from 'ioredis';
+import type { CommonSettings } from '../../config/Settings';
 import { jittered } from '../../util/timing';
 
 /** The longest pause between two attempts to connect, in ms ... */
@@ -47,12 +48,18 @@ export const ownOptions = Object.freeze({
   stringNumbers: false,
   replyMapping: 'legacy',
   keyPrefix: '',
+  retryStrategy: reconnectPauses(),
   sentinelRetryStrategy: () => null,
   reconnectOnError: null,
 } as const) satisfies RedisOptions;
 
+/** {@link ownOptions}, and what of them depends on the settings of a client. */
+export function ownOptionsOf({ lockWatchdogTimeout }: Pick<CommonSettings, 'lockWatchdogTimeout'>): typeof ownOptions {
+  return { ...ownOptions, retryStrategy: reconnectPauses(lockWatchdogTimeout) };
+}
+
 /** The pauses between attempts to connect: they grow. @param watchdogMs - `lockWatchdogTimeout` */
-export function reconnectPauses(watchdogMs: number): (times: number) => number {
+function reconnectPauses(watchdogMs = Infinity): (times: number) => number {
   const longestMs = Math.min(MAX_RECONNECT_PAUSE_MS, Math.max(MIN_LONGEST_PAUSE_MS, watchdogMs * RECONNECT_PART));
   return (times) => jittered(Math.min(25 * 2 ** Math.min(times, 10), longestMs));
 }

@@ -201,8 +201,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'kinds/clientKind.ts',
-        search: "request.writer?.owner ?? ''",
-        replace: '`${owner}:write`',
+        search: "request.count > 1 || request.writer !== undefined ? owner + WRITER : ''",
+        replace: 'owner + WRITER',
       },
     ],
   },
@@ -212,8 +212,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'kinds/clientKind.ts',
-        search: "request.writer?.owner ?? ''",
-        replace: '`${owner}:write`',
+        search: "request.count > 1 || request.writer !== undefined ? owner + WRITER : ''",
+        replace: 'owner + WRITER',
       },
     ],
   },
