@@ -69,8 +69,8 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     // No hand-over reads it: it is for the inspector, which shows who waits.
     const caller = { around: currentScope(), callSite };
     // A semaphore and a permit-expirable semaphore of one name share the channel, whose messages each reads otherwise.
-    const place = `${this.kind.name} ${name}`;
-    return this.context.subscriptions.join<T>(this.kind, channel, name, caller, need, place);
+    const waitKey = `${this.kind.name} ${name}`;
+    return this.context.subscriptions.join<T>(this.kind, channel, name, caller, need, waitKey);
   }
 
   /** What is being done, for errors. @param what - as for {@link run} */

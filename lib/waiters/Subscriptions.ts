@@ -74,11 +74,11 @@ export class Subscriptions<H extends object = object> {
 
   /**
    * The queue of an object, if anybody waits. Its channel alone is not enough: another object may have the same one.
-   * @param place - what is waited for: the key of a lock, of a group together with the values
+   * @param waitKey - what is waited for: the key of a lock, of a group together with the values
    */
-  queue(channel: string, place: string): WaitQueue<H> | undefined {
+  queue(channel: string, waitKey: string): WaitQueue<H> | undefined {
     // When it is closed, all waiters have been rejected, and are about to leave.
-    return this.closed ? undefined : this.#subscriptions.get(channel)?.queues.get(place);
+    return this.closed ? undefined : this.#subscriptions.get(channel)?.queues.get(waitKey);
   }
 
   /** Whether nobody waits, nor has just waited: then there is no queue, and there are no turns. */
@@ -88,18 +88,18 @@ export class Subscriptions<H extends object = object> {
   }
 
   /** The turns of a lock, if anybody waits for it, or has just waited, or others waited when it was released. */
-  turns(channel: string, place: string): Turns | undefined {
-    return this.queue(channel, place)?.turns ?? this.#restingTurns(channel, place);
+  turns(channel: string, waitKey: string): Turns | undefined {
+    return this.queue(channel, waitKey)?.turns ?? this.#restingTurns(channel, waitKey);
   }
 
   /**
    * An unlock of a lock without turns was answered. The next acquisition gives way to those who got the message.
    * @param receivers - how many
    */
-  released(channel: string, place: string, receivers: number): void {
+  released(channel: string, waitKey: string, receivers: number): void {
     // The receivers on one node say nothing about other nodes: this process would give way more often than the rest.
-    if (!this.subscriber.countsReceivers || receivers === 0 || this.turns(channel, place) !== undefined) return;
-    const turns = new Turns(place);
+    if (!this.subscriber.countsReceivers || receivers === 0 || this.turns(channel, waitKey) !== undefined) return;
+    const turns = new Turns(waitKey);
     turns.releasing();
     turns.released(receivers, this.#subscriptions.has(channel));
     this.rest(channel, turns);
@@ -109,7 +109,7 @@ export class Subscriptions<H extends object = object> {
   rest(channel: string, turns: Turns): void {
     if (!this.subscriber.countsReceivers || this.closed) return;
     this.#forgetRested();
-    const key = restKey(channel, turns.place);
+    const key = restKey(channel, turns.waitKey);
     this.#resting.delete(key);
     this.#resting.set(key, turns);
   }
@@ -126,20 +126,20 @@ export class Subscriptions<H extends object = object> {
    * @param rawName - of the object; its channel may be that of other names, too
    * @param heir - the acquisition that a holder of this process may hand the lock to. @default none
    * @param need - how many permits it waits for
-   * @param place - those with the same one are one queue. @default `rawName`
+   * @param waitKey - those with the same one are one queue. @default `rawName`
    * @throws ShutdownError when the client is shut down
    */
-  join<T>(kind: WaitingKind, channel: string, rawName: string, heir?: H, need = 1, place = rawName): Waiter<T, H> {
+  join<T>(kind: WaitingKind, channel: string, rawName: string, heir?: H, need = 1, waitKey = rawName): Waiter<T, H> {
     if (this.closed) throw this.#shutdownError();
     let subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) {
       this.#subscriptions.set(channel, (subscription = new Subscription<H>(channel, this)));
     }
-    let queue = subscription.queues.get(place);
+    let queue = subscription.queues.get(waitKey);
     if (queue === undefined) {
-      const turns = this.#restingTurns(channel, place) ?? new Turns(place);
-      this.#resting.delete(restKey(channel, place));
-      subscription.queues.set(place, (queue = new WaitQueue<H>(subscription, kind.wakeRule, turns, rawName)));
+      const turns = this.#restingTurns(channel, waitKey) ?? new Turns(waitKey);
+      this.#resting.delete(restKey(channel, waitKey));
+      subscription.queues.set(waitKey, (queue = new WaitQueue<H>(subscription, kind.wakeRule, turns, rawName)));
     }
     return queue.join<T>(kind, heir, need);
   }
@@ -179,7 +179,7 @@ export class Subscriptions<H extends object = object> {
     for (const queue of this.#queues()) queue.rejectAll(makeError());
   }
 
-  /** Wakes every waiter, whatever its place: the client shuts down, and each finds out whether it may go on. */
+  /** Wakes every waiter, whatever it waits for: the client shuts down, and each finds out whether it may go on. */
   wakeEach(): void {
     for (const queue of this.#queues()) queue.connectionLost();
   }
@@ -217,9 +217,9 @@ export class Subscriptions<H extends object = object> {
     this.#unused.clear();
   };
 
-  #restingTurns(channel: string, place: string): Turns | undefined {
-    const turns = this.#resting.get(restKey(channel, place));
-    return turns?.place === place && turns.needed ? turns : undefined;
+  #restingTurns(channel: string, waitKey: string): Turns | undefined {
+    const turns = this.#resting.get(restKey(channel, waitKey));
+    return turns?.waitKey === waitKey && turns.needed ? turns : undefined;
   }
 
   #forgetRested(): void {
@@ -243,8 +243,8 @@ export class Subscriptions<H extends object = object> {
  * Where turns rest: those of a set of values beside those of other sets. They hear no message then, and give way until
  * their time is over.
  */
-function restKey(channel: string, place: string): string {
-  return place.includes('\u0000') ? `${channel} ${place}` : channel;
+function restKey(channel: string, waitKey: string): string {
+  return waitKey.includes('\u0000') ? `${channel} ${waitKey}` : channel;
 }
 
 /**
@@ -284,8 +284,8 @@ class Subscription<H extends object = object> implements QueueSubscription<H> {
 
   /** A queue is empty. */
   remove(queue: WaitQueue<H>): void {
-    const { place } = queue.turns;
-    if (this.queues.get(place) === queue) this.queues.delete(place);
+    const { waitKey } = queue.turns;
+    if (this.queues.get(waitKey) === queue) this.queues.delete(waitKey);
     this.#table.rest(this.channel, queue.turns);
     if (this.queues.size === 0) this.#table.drop(this, this.#subscribing);
   }

@@ -73,7 +73,7 @@ interface TurnQueue {
  */
 export class Turns {
   /** What is waited for: the lock's key, together with the values for a group lock. */
-  readonly place: string;
+  readonly waitKey: string;
   #queue: TurnQueue | undefined;
   /** Hand-overs of this turn. */
   #handOvers = 0;
@@ -109,9 +109,9 @@ export class Turns {
   /** More than 0: this process has the lock, and passes it on before Redis knows. Fresh callers queue for it. */
   #relays = 0;
 
-  /** @param place - what is waited for */
-  constructor(place: string) {
-    this.place = place;
+  /** @param waitKey - what is waited for */
+  constructor(waitKey: string) {
+    this.waitKey = waitKey;
   }
 
   /** Callers of this process wait from now on. */

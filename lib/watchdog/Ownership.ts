@@ -14,7 +14,7 @@ export function ownershipKey(rawName: string, owner: string): string {
 }
 
 /** What a lock is waited for by: its key; for a group lock, together with its set of values. */
-export function placeOf(rawName: string, values?: GroupValues): string {
+export function waitKeyOf(rawName: string, values?: GroupValues): string {
   return values === undefined ? rawName : `${rawName}\u0000${values.key}`;
 }
 
@@ -151,9 +151,9 @@ export class Ownership implements Charge, Due {
     this.renewal = identity.renewal;
   }
 
-  /** See {@link placeOf}. */
-  get place(): string {
-    return placeOf(this.rawName, this.values);
+  /** See {@link waitKeyOf}. */
+  get waitKey(): string {
+    return waitKeyOf(this.rawName, this.values);
   }
 
   /** For a group lock: whether its thread has another set, in use or not, that shares a value with this one. */

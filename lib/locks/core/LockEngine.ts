@@ -10,7 +10,7 @@ import type { TimeUnit } from '../../util/TimeUnit';
 import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
 import { checkSignal } from '../../acquire/WaitLimit';
-import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey, placeOf } from '../../watchdog/Ownership';
+import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey, waitKeyOf } from '../../watchdog/Ownership';
 import type { LockKind } from '../../kinds/Kind';
 import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
 import { releaseOrHandOver, wakeWaiters } from './handOver';
@@ -113,7 +113,7 @@ export class LockEngine {
           if (reply.unheard === true) context.warnUnheard(name);
           // Not for a kind with a queue in Redis, which has its own order.
           if (reply.receivers > 0 && kind.abandon === undefined) {
-            subscriptions.released(kind.channelOf(rawName, owner), identity.place, reply.receivers);
+            subscriptions.released(kind.channelOf(rawName, owner), identity.waitKey, reply.receivers);
           }
         }
         // If it was sent twice in time, "not held" means that the first send released it.
@@ -332,7 +332,7 @@ export class LockEngine {
     const owner = kind.ownerOf(threadId);
     const { values, renewal } = kind;
     // A group lock and another lock of the same name are unrelated, so their keys must differ.
-    const key = ownershipKey(placeOf(rawName, values), owner);
+    const key = ownershipKey(waitKeyOf(rawName, values), owner);
     this.#lastOwnership = new Ownership({ key, name, rawName, kind: kind.name, threadId, owner, values, renewal });
     return this.#lastOwnership;
   }

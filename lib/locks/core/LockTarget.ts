@@ -96,12 +96,12 @@ export class LockTarget implements Target<Acquired>, Heir {
   /** Not for a re-entry. */
   get mustQueue(): boolean {
     const { kind } = this;
-    const { rawName, place, owner } = this.ownership;
+    const { rawName, waitKey, owner } = this.ownership;
     const { subscriptions } = this.#context;
     if (this.#reenters || kind.newWait !== undefined || subscriptions.idle) return false;
     const channel = kind.channelOf(rawName, owner);
-    if (kind.waitOrder === 'fifo' && subscriptions.queue(channel, place)?.mustQueue === true) return true;
-    const turns = subscriptions.turns(channel, place);
+    if (kind.waitOrder === 'fifo' && subscriptions.queue(channel, waitKey)?.mustQueue === true) return true;
+    const turns = subscriptions.turns(channel, waitKey);
     return turns?.givesWay === true && this.acquisition.waitMs - turns.giveWayMs >= MIN_WAIT_AFTER_GIVING_WAY_MS;
   }
 
@@ -172,7 +172,7 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   join(): Wait<Acquired> {
     const { kind, around, ownership } = this;
-    const { name, rawName, place, owner } = ownership;
+    const { name, rawName, waitKey, owner } = ownership;
     if (around !== undefined) {
       const { since } = this.#call;
       this.selfWait ??= this.#context.selfWaits.begin(name, rawName, around, since, kind.values && ownership);
@@ -180,7 +180,7 @@ export class LockTarget implements Target<Acquired>, Heir {
     if (kind.newWait !== undefined) return kind.newWait(this);
     const channel = kind.channelOf(rawName, owner);
     const waits = this.#reenters ? ({ ...kind, waitOrder: 'shared' } as const) : kind;
-    this.#wait = this.#context.subscriptions.join<Acquired>(waits, channel, rawName, this, undefined, place);
+    this.#wait = this.#context.subscriptions.join<Acquired>(waits, channel, rawName, this, undefined, waitKey);
     kind.watch?.joined(rawName, this.#wait);
     return this.#wait;
   }

@@ -48,10 +48,10 @@ export function releaseOrHandOver(
   // A kind with a queue in Redis has its own order. Who has read under its own write lock has that still.
   const mayHandOver = request.left === 0 && !subscriptions.idle && kind.abandon === undefined;
   if (!mayHandOver || context.ownerships.writerOf(ownership) !== undefined) return kind.release(request);
-  const { rawName, place, owner, confirmedAt } = ownership;
+  const { rawName, waitKey, owner, confirmedAt } = ownership;
   const channel = kind.channelOf(rawName, owner);
-  const queue = subscriptions.queue(channel, place);
-  const turns = queue?.turns ?? subscriptions.turns(channel, place);
+  const queue = subscriptions.queue(channel, waitKey);
+  const turns = queue?.turns ?? subscriptions.turns(channel, waitKey);
   if (turns === undefined) return kind.release(request);
   const heir = findHeir(context, queue, turns, request.ownership, deadline);
   if (heir !== undefined) {
@@ -118,8 +118,8 @@ function findHeir(
   // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
   // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
   // may hand over to one another.
-  const { place, owner, releasing, overlaps } = heir.ownership;
-  if (place !== from.place || owner === from.owner) return undefined;
+  const { waitKey, owner, releasing, overlaps } = heir.ownership;
+  if (waitKey !== from.waitKey || owner === from.owner) return undefined;
   // Redis has one count of a value for all sets of a thread.
   if (overlaps || from.overlaps) return undefined;
   // A release of the heir's thread may be sent again, and would then release what is handed over.
@@ -289,8 +289,8 @@ class Relay implements Passing {
   }
 
   get #queue(): WaitQueue<Heir> | undefined {
-    const { rawName, place, owner } = this.#wire;
-    return this.#context.subscriptions.queue(this.#kind.channelOf(rawName, owner), place);
+    const { rawName, waitKey, owner } = this.#wire;
+    return this.#context.subscriptions.queue(this.#kind.channelOf(rawName, owner), waitKey);
   }
 
   #next(): Heir | undefined {

@@ -203,15 +203,15 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/Subscriptions.ts',
-        search: '?.queues.get(place);',
+        search: '?.queues.get(waitKey);',
         replace: '?.queues.values().next().value;',
       },
       {
         file: 'waiters/Subscriptions.ts',
-        search: 'let queue = subscription.queues.get(place);',
+        search: 'let queue = subscription.queues.get(waitKey);',
         replace: 'let queue = subscription.queues.values().next().value as WaitQueue<H> | undefined;',
       },
-      { file: 'locks/core/handOver.ts', search: 'place !== from.place || ', replace: '' },
+      { file: 'locks/core/handOver.ts', search: 'waitKey !== from.waitKey || ', replace: '' },
     ],
   },
   {

@@ -269,19 +269,19 @@ describe('Subscriptions', () => {
 
     it('of the waiters for two sets of values of a group, who gives way attempts behind the others', async () => {
       const woken: string[] = [];
-      const places = ['x\u0000ab', 'x\u0000bc'];
-      const waiters = places.map((place) =>
-        subscriptions.join(waiting(lockWakeRule, 'fifo'), 'a', 'x', undefined, undefined, place),
+      const waitKeys = ['x\u0000ab', 'x\u0000bc'];
+      const waiters = waitKeys.map((waitKey) =>
+        subscriptions.join(waiting(lockWakeRule, 'fifo'), 'a', 'x', undefined, undefined, waitKey),
       );
       await waiters[0]!.listen();
-      for (const [i, waiter] of waiters.entries()) void waiter.sleep(Infinity).then(() => woken.push(places[i]!));
-      const [first, second] = places.map((place) => subscriptions.queue('a', place));
+      for (const [i, waiter] of waiters.entries()) void waiter.sleep(Infinity).then(() => woken.push(waitKeys[i]!));
+      const [first, second] = waitKeys.map((waitKey) => subscriptions.queue('a', waitKey));
       first!.turns.releasing();
       first!.turns.released(1);
       expect([first!.turns.givesWay, second!.turns.givesWay]).to.deep.equal([true, false]);
       redis.publish('a', '0');
       await turn();
-      expect(woken).to.deep.equal(places.reverse());
+      expect(woken).to.deep.equal(waitKeys.reverse());
     });
 
     it('objects of one name whose messages mean different things are two queues as well', async () => {
