@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { RedisCluster } from '../support/RedisCluster';
-import { sleepUntil } from '../support/sleepUntil';
 import { uniqueName } from '../support/uniqueName';
 import { ClusterProbe } from './support/ClusterProbe';
 import { JavaRedisson } from './support/JavaRedisson';
@@ -59,8 +58,8 @@ describeWithJava('interop: a cluster of Redis 7', () => {
 
       const peer = (side: 'java' | 'node'): Peer => (side === 'java' ? java : node);
 
-      async function untilSubscribed(channel: string, connections: number): Promise<void> {
-        await sleepUntil(async () => (await probe.subscribers(channel)) >= connections, { timeout: 20_000 });
+      async function untilSubscribed(channel: string): Promise<void> {
+        await probe.untilSubscribed(channel);
         expect(await probe.isSharded(channel)).to.equal(mode !== 'OFF');
       }
 
@@ -74,7 +73,7 @@ describeWithJava('interop: a cluster of Redis 7', () => {
             expect(await waiter.call(path(name), 'tryLock')).to.equal(false);
             const owner = await waiter.owner();
             const waiting = waiter.timed(path(name), 'lock');
-            await untilSubscribed(channel(name, owner), 1);
+            await untilSubscribed(channel(name, owner));
             const unlocked = await holder.timed(path(name), 'unlock');
             expect((await waiting).endedAt - unlocked.startedAt).to.be.within(0, WOKEN_MS);
             await waiter.call(path(name), 'unlock');
@@ -86,7 +85,7 @@ describeWithJava('interop: a cluster of Redis 7', () => {
         const name = uniqueName();
         const [giver, taker] = [peer(first).thread('giver'), peer(second).thread('taker')];
         const acquiring = taker.timed(at.semaphore(name), 'acquire', 2);
-        await untilSubscribed(`redisson_sc:{${name}}`, 1);
+        await untilSubscribed(`redisson_sc:{${name}}`);
         const released = await giver.timed(at.semaphore(name), 'release', 2);
         expect((await acquiring).endedAt - released.startedAt).to.be.within(0, WOKEN_MS);
 
@@ -94,14 +93,14 @@ describeWithJava('interop: a cluster of Redis 7', () => {
         await giver.call(permits, 'trySetPermits', 1);
         const id = await giver.call<string>(permits, 'acquire');
         const taking = taker.timed<string>(permits, 'acquire', 60, 'SECONDS');
-        await untilSubscribed(`redisson_sc:{p-${name}}`, 1);
+        await untilSubscribed(`redisson_sc:{p-${name}}`);
         const given = await giver.timed(permits, 'release', id);
         expect((await taking).endedAt - given.startedAt).to.be.within(0, WOKEN_MS);
 
         const latch = at.latch(`l-${name}`);
         await giver.call(latch, 'trySetCount', 1);
         const awaiting = taker.timed(latch, 'await', 20, 'SECONDS');
-        await untilSubscribed(`redisson_countdownlatch__channel__{l-${name}}`, 1);
+        await untilSubscribed(`redisson_countdownlatch__channel__{l-${name}}`);
         const counted = await giver.timed(latch, 'countDown');
         expect((await awaiting).endedAt - counted.startedAt).to.be.within(0, WOKEN_MS);
       });

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisCluster } from '../support/RedisCluster';
-import { sleepUntil } from '../support/sleepUntil';
 import { uniqueName } from '../support/uniqueName';
 import { ClusterProbe } from './support/ClusterProbe';
 import { JavaRedisson } from './support/JavaRedisson';
@@ -167,7 +166,7 @@ function clusterSuite(version: string): void {
     await java.thread('holder').call(at.lock(name), 'lock');
     const waiting = java.thread('waiter').call(at.lock(name), 'lock');
     const channel = `redisson_lock__channel:{${name}}`;
-    await sleepUntil(async () => (await probe.subscribers(channel)) > 0, { timeout: 20_000 });
+    await probe.untilSubscribed(channel);
     const sharded = await probe.isSharded(channel);
     await java.thread('holder').call(at.lock(name), 'unlock');
     await waiting;
@@ -191,7 +190,7 @@ function clusterSuite(version: string): void {
     await holder.call(at.lock(name), 'lock');
     const waiting = waiter.timed(at.lock(name), 'lock');
     const channel = `redisson_lock__channel:{${name}}`;
-    await sleepUntil(async () => (await probe.subscribers(channel)) > 0, { timeout: 20_000 });
+    await probe.untilSubscribed(channel);
     const unlocked = await holder.timed(at.lock(name), 'unlock');
     expect((await waiting).endedAt - unlocked.startedAt).to.be.within(0, WOKEN_MS);
     await waiter.call(at.lock(name), 'unlock');

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { RedisCluster } from '../../support/RedisCluster';
+import { sleepUntil } from '../../support/sleepUntil';
+import { JAVA_FALLS_ASLEEP_MS } from './Probe';
 
 /** Looks at all nodes of a cluster from outside of both clients. */
 export class ClusterProbe {
@@ -17,6 +20,15 @@ export class ClusterProbe {
 
   async close(): Promise<void> {
     await this.#onEach((redis) => redis.quit());
+  }
+
+  /** Resolves as soon as somebody is subscribed to `channel`, and sleeps if it is Java. */
+  async untilSubscribed(channel: string): Promise<void> {
+    await sleepUntil(async () => (await this.subscribers(channel)) > 0, {
+      message: `a subscriber of ${channel}`,
+      timeout: 20_000,
+    });
+    await sleep(JAVA_FALLS_ASLEEP_MS);
   }
 
   /** The number of connections subscribed to the channel, over all nodes; sharded or not. */

@@ -27,7 +27,7 @@ export interface SnapshotOptions {
  * Java listens, attempts once more, and only then sleeps. A message of a read/write lock that comes just before it sleeps
  * wakes nobody there (Redisson: `LockPubSub` wakes as many as are queued at its latch), so tests leave it this time.
  */
-const JAVA_FALLS_ASLEEP_MS = 100;
+export const JAVA_FALLS_ASLEEP_MS = 100;
 
 /** Looks at a server from outside of both clients. */
 export class Probe {

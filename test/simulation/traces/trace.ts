@@ -202,7 +202,8 @@ function failOvers({ random, loop, nodes, events }: World): void {
   };
   for (let i = 1 + random.below(2); i > 0; i--) {
     const at = random.between(100, 4_000);
-    const deafMs = random.around(300);
+    // Long enough for locks that are forgotten: clients are back within a moment.
+    const deafMs = random.around(1_000);
     loop.after(at, () => server.stall(deafMs));
     loop.after(at + deafMs, () => server.failOver(random.between(50, 1_500)));
   }
