@@ -149,7 +149,7 @@ export class Redisson {
       subscriptions,
       objectListeners: new ObjectListeners(keyEvents, executor, settings),
       closing: this.#closing,
-      begun: this.#introspection?.begun,
+      introspection: this.#introspection,
       selfWaits: new SelfWaits(ownerships, warnSelfWait),
       warnReentry: once(warnHandleReentry),
       warnAbandoned: once(warnAbandonedHold),

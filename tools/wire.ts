@@ -7,7 +7,7 @@ import { ALL_KINDS, scriptsOf } from '../lib/kinds/allKinds';
 import type { Kind, LockDescriptor } from '../lib/kinds/Kind';
 import { CHANGED_MESSAGE, ZERO_MESSAGE } from '../lib/synchronizers/countDownLatch';
 import { UNLOCK_MESSAGE } from '../lib/kinds/reentrant';
-import { ownerName } from '../lib/util/names';
+import { ownerName } from '../lib/kinds/reentrant';
 import { ticketOwnerId, ticketText } from '../lib/util/ticket';
 import { projectRoot } from './buildOutput';
 import { stateEntry, type StateEntry } from './changelog';

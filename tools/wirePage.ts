@@ -1,7 +1,7 @@
 import { answerChannel, clientChannel } from '../lib/introspection/wire';
 import { ALL_KINDS, scriptsOf } from '../lib/kinds/allKinds';
 import type { Kind, LockDescriptor } from '../lib/kinds/Kind';
-import { ownerName } from '../lib/util/names';
+import { ownerName } from '../lib/kinds/reentrant';
 import { messagesOf, type ReleasedWire, scriptText, shortHash, wireChanges, wireScripts } from './wire';
 
 /** The name of an object, as the page writes it. */

@@ -354,8 +354,8 @@ export type AcquireFailure = CommandError | CommandTimeoutError;
 export interface AcquireContext {
   readonly executor: Pick<CommandExecutor, 'outage'>;
   readonly closing: Closing;
-  /** Called when an acquisition begins, if the client may be asked for it. @returns the line that called it, if recorded */
-  readonly begun: (() => string | undefined) | undefined;
+  /** Its `begun` is called when an acquisition begins, if the client may be asked. @returns the line, if recorded */
+  readonly introspection: { readonly begun: (() => string | undefined) | undefined } | undefined;
 }
 
 /** A command and its reply are on the way for so long at most, in ms, as far as the time to the next attempt goes. */
@@ -406,7 +406,7 @@ export class Acquisition<T> implements Acquirable<T> {
     this.#target = target;
     this.waitMs = waitMs;
     this.waits = queues && waitMs > 0;
-    this.callSite = context.begun?.();
+    this.callSite = context.introspection?.begun?.();
   }
 
   get mustQueue(): boolean {

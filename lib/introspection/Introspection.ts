@@ -77,22 +77,32 @@ export class Introspection {
     this.#channel = clientChannel(client.clientId);
   }
 
-  /** An acquisition begins. @returns the line that called it, if that is recorded */
-  readonly begun = (): string | undefined => {
+  /** An acquisition begins. */
+  readonly #begun = (): string | undefined => {
     if (this.#idle) {
-      this.#idle = false;
+      this.#setIdle(false);
       this.#alarm.set(performance.now() + NOTEWORTHY_MS);
     }
     return this.#client.callSites ? callSiteHere() : undefined;
   };
+  /**
+   * To be called when an acquisition begins; `undefined` while that says nothing new, so that it costs nothing.
+   * @returns the line that called it, if that is recorded
+   */
+  begun: (() => string | undefined) | undefined = this.#begun;
 
   /** Listens no more. */
   close(): void {
     this.#closed = true;
     inThisProcess.delete(this.#client);
     // Nothing begins any more: an acquisition that is refused now sets no alarm.
-    this.#idle = false;
+    this.#setIdle(false);
     this.#alarm.off();
+  }
+
+  #setIdle(idle: boolean): void {
+    this.#idle = idle;
+    this.begun = idle || this.#client.callSites ? this.#begun : undefined;
   }
 
   #look(): void {
@@ -102,7 +112,7 @@ export class Introspection {
     const noteworthy = since <= now - NOTEWORTHY_MS;
     if (noteworthy) this.#listen();
     else this.#leave();
-    this.#idle = since === Infinity;
+    this.#setIdle(since === Infinity);
     if (!this.#idle) this.#alarm.set((noteworthy ? now : since) + NOTEWORTHY_MS);
   }
 

@@ -2,7 +2,7 @@ import type { CommandExecutor, SendRecord } from '../connection/pending/CommandE
 import { IllegalMonitorStateError } from '../errors';
 import type { AcquireReply } from '../scripts/replies';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
-import { ownerName, WRITER } from '../util/names';
+import { WRITER } from '../util/names';
 import type { GroupValues, Ownership, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
 import type { ClientContext } from './ClientContext';
 import { LEFT_FREE_LOCK } from './fair';
@@ -10,7 +10,7 @@ import { renewValues } from './group';
 import type { LockDescriptor, AttemptRequest, LockKind, LockSubject, Renewals } from './Kind';
 import { renewReadLocks, readKeyPrefix } from './readWrite';
 import { heldPermits, permitKeys, permitLeases, PERMIT } from './permit';
-import { lockChannel, UNLOCK_MESSAGE, lockTimeToLive, renewLocks } from './reentrant';
+import { lockChannel, UNLOCK_MESSAGE, lockTimeToLive, ownerName, renewLocks } from './reentrant';
 
 /**
  * All families of renewals: of locks with one owner field in one hash (Redisson: LockTask); of read locks, whose owners

@@ -2,6 +2,7 @@ import { SHORTEN_LEASE } from '../scripts/shortenLease';
 import {
   AHEAD_OF,
   CLAIM,
+  decodeFairAcquire,
   FAIR_ACQUIRE,
   FAIR_TRY,
   FOREIGN,
@@ -17,7 +18,7 @@ import {
   WAITERS,
   WAKE,
 } from './fairQueue';
-import { decodeFairAcquire, decodeFairRelease, decodeFlag } from '../scripts/replies';
+import { decodeFairRelease, decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
 import { lockChannel, handOverLock, USUAL } from './reentrant';

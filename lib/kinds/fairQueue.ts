@@ -1,6 +1,8 @@
-import { ACQUIRES, lua, SERVER_TIME } from '../scripts/Script';
+import type { AcquireReply } from '../scripts/replies';
+import { lua, SERVER_TIME } from '../scripts/Script';
 import { NOTICE_MS, TELL } from '../scripts/shortenLease';
 import { FIRST_AUTOMATIC_THREAD_ID } from '../thread/threadScope';
+import { ACQUIRES, decodeAcquire } from './reentrant';
 
 /*
  * The queue of a fair lock, as Lua functions that its scripts share, and the acquisitions of the fair locks. Most
@@ -300,6 +302,13 @@ local function aheadOf(q, name, client)
   return java and ahead or {}
 end
 `;
+
+/** Reads nil / `{holds}` / ms to the next attempt, negative if the waiter may never be notified. */
+export function decodeFairAcquire(reply: unknown): AcquireReply {
+  return typeof reply === 'number' && reply < 0
+    ? { acquired: false, ttl: -reply, unheard: true }
+    : decodeAcquire(reply);
+}
 
 /** The keys, arguments and rules of the scripts that acquire a fair lock. */
 export const FAIR_ACQUIRE = {

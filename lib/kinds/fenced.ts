@@ -1,8 +1,8 @@
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { decodeFencedAcquire, decodeFencedHandOver } from '../scripts/replies';
-import { ACQUIRES, defineScript, lua } from '../scripts/Script';
+import { defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
-import { LOCK, lockChannel } from './reentrant';
+import { ACQUIRES, LOCK, lockChannel } from './reentrant';
 import type { LockDescriptor } from './Kind';
 
 /** The key of the last token: `redisson_lock_token:{name}`. */

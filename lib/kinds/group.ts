@@ -1,12 +1,12 @@
 import {
+  type AcquireReply,
   decodeFlag,
   decodeFlags,
   decodeGone,
-  decodeGroupAcquire,
   decodeGroupRelease,
   RELEASED_HANDED,
 } from '../scripts/replies';
-import { ACQUIRES, defineScript, lua, RENEWS, SERVER_TIME, type ScriptArg } from '../scripts/Script';
+import { defineScript, lua, RENEWS, SERVER_TIME, type ScriptArg } from '../scripts/Script';
 import { NOTICE_MS, TELL } from '../scripts/shortenLease';
 import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors';
@@ -14,7 +14,7 @@ import { describe } from '../util/describe';
 import { highwayHash128 } from '../util/highwayHash';
 import type { WakeRule } from '../waiters/WaitQueue';
 import type { GroupValues, Ownership } from '../watchdog/Ownership';
-import { LOCK } from './reentrant';
+import { ACQUIRES, decodeAcquire, LOCK } from './reentrant';
 import type { LockDescriptor } from './Kind';
 
 /*
@@ -109,7 +109,8 @@ if ttl == -2 or (ttl >= 0 and ttl < tonumber(lease)) then redis.call('pexpire', 
 if #lost > 0 then return lost end
 return nil
 `,
-  decode: decodeGroupAcquire,
+  decode: (reply): AcquireReply =>
+    Array.isArray(reply) ? { acquired: true, gone: reply.map(String) } : decodeAcquire(reply),
 });
 
 /**

@@ -1,8 +1,7 @@
-import { decodeFairAcquire } from '../scripts/replies';
-import { ACQUIRES, defineScript, lua } from '../scripts/Script';
+import { defineScript, lua } from '../scripts/Script';
 import { FAIR } from './fair';
-import { ENTER, FAIR_ACQUIRE, FAIR_TRY, oneShotAcquire, queueingAcquire } from './fairQueue';
-import { LOCK } from './reentrant';
+import { decodeFairAcquire, ENTER, FAIR_ACQUIRE, FAIR_TRY, oneShotAcquire, queueingAcquire } from './fairQueue';
+import { ACQUIRES, LOCK } from './reentrant';
 import type { LockDescriptor } from './Kind';
 
 /*

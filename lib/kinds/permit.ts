@@ -1,9 +1,9 @@
 import { decodeFlag, decodeFlags, decodeNumber } from '../scripts/replies';
-import { defineScript, lua, type Script, SERVER_TIME, ACQUIRES, type ScriptArg } from '../scripts/Script';
+import { defineScript, lua, type Script, SERVER_TIME, type ScriptArg } from '../scripts/Script';
 import { NO_LEASE } from '../util/duration';
 import type { PermitKeys, SynchronizerKind } from './Kind';
 import { NOTICE_MS } from '../scripts/shortenLease';
-import { defineFindScript } from './reentrant';
+import { ACQUIRES, defineFindScript } from './reentrant';
 import { suffixName } from '../util/names';
 import { permitId } from '../util/permitId';
 import type { Renewable } from '../watchdog/Ownership';

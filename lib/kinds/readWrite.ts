@@ -1,8 +1,8 @@
-import { lua, ACQUIRES, defineScript, RELEASES, RENEWS } from '../scripts/Script';
-import { prefixName, remembered, suffixName, writeOwnerName } from '../util/names';
+import { lua, defineScript, RELEASES, RENEWS } from '../scripts/Script';
+import { prefixName, remembered, suffixName, WRITER } from '../util/names';
 import { decodeFlag, decodeFlags } from '../scripts/replies';
 import { SHORTEN_RW_LEASE, TELL_RELEASED, LEAVE_HOLDS } from '../scripts/shortenLease';
-import { defineForceReleaseScript, handOverLock, USUAL } from './reentrant';
+import { ACQUIRES, defineForceReleaseScript, handOverLock, ownerName, USUAL } from './reentrant';
 import type { LockDescriptor } from './Kind';
 
 /*
@@ -353,6 +353,17 @@ return 0
 `,
   decode: decodeFlag,
 });
+
+/**
+ * The owner of a write lock on the wire: `<clientId>:<threadId>:write`.
+ *
+ * @param clientId - lower-case UUID of the client
+ * @param threadId - the logical thread
+ * Source: `RedissonWriteLock.getLockName`.
+ */
+export function writeOwnerName(clientId: string, threadId: number): string {
+  return `${ownerName(clientId, threadId)}${WRITER}`;
+}
 
 /**
  * The write half of the read/write lock. It is handed over while no reader of this process sleeps, by a thread that does

@@ -1,6 +1,14 @@
 import { LEAVE_HOLDS, SHORTEN_LEASE, TELL, TELL_RELEASED } from '../scripts/shortenLease';
-import { ACQUIRES, defineScript, RELEASES, lua, RENEWS, type Script } from '../scripts/Script';
-import { decodeFlag, decodeFlags, decodeRelease, RELEASED_HANDED } from '../scripts/replies';
+import { defineScript, RELEASES, lua, RENEWS, type Script } from '../scripts/Script';
+import {
+  ACQUIRED,
+  type AcquireReply,
+  decodeFlag,
+  decodeFlags,
+  decodeRelease,
+  REFUSED,
+  RELEASED_HANDED,
+} from '../scripts/replies';
 import { prefixName, remembered } from '../util/names';
 import type { Kind, LockDescriptor } from './Kind';
 import { lockWakeRule } from '../waiters/WaitQueue';
@@ -16,6 +24,33 @@ import { lockWakeRule } from '../waiters/WaitQueue';
  * Acquire and release send the hold count that they leave, instead of adding and subtracting. So a command whose reply
  * was lost can be sent again, and Redisson's unlock latch (two more writes per unlock) is not needed.
  */
+
+/**
+ * The owner of a lock on the wire: `<clientId>:<threadId>`.
+ *
+ * @param clientId - lower-case UUID of the client
+ * @param threadId - the logical thread
+ * Source: `RedissonBaseLock.getLockName`.
+ */
+export function ownerName(clientId: string, threadId: number): string {
+  return `${clientId}:${threadId}`;
+}
+
+const REENTRY: AcquireReply = Object.freeze({ ...REFUSED, reentry: true });
+
+/** Reads nil / `{holds}` (0 holds = a re-entry that was refused) / pttl. */
+export function decodeAcquire(reply: unknown): AcquireReply {
+  if (reply === null) return ACQUIRED;
+  if (Array.isArray(reply)) return reply[0] === 0 ? REENTRY : { acquired: true, holds: Number(reply[0]) };
+  return { acquired: false, ttl: Number(reply) };
+}
+
+/** The rules of a script that acquires: at least one replica must have an acquisition, or a failover loses it. */
+export const ACQUIRES = {
+  resend: 'connection',
+  synced: ({ acquired }: AcquireReply): boolean => acquired,
+  decode: decodeAcquire,
+} as const;
 
 /**
  * One attempt to acquire the lock, or to acquire it once more.

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type AcquireReply, decodeAcquire, decodeRelease, UNHEARD_MARK } from './replies';
+import { decodeRelease, UNHEARD_MARK } from './replies';
 
 /**
  * Stands for the publish command of this deployment as a script argument: the executor replaces it with `PUBLISH`,
@@ -44,13 +44,6 @@ export const SERVER_TIME = lua`
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
-
-/** The rules of a script that acquires: at least one replica must have an acquisition, or a failover loses it. */
-export const ACQUIRES = {
-  resend: 'connection',
-  synced: ({ acquired }: AcquireReply): boolean => acquired,
-  decode: decodeAcquire,
-} as const;
 
 /** The rules of a script that releases. */
 export const RELEASES = {

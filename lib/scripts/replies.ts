@@ -46,22 +46,6 @@ const KEPT: ReleaseReply = Object.freeze({ kind: 'kept' });
 export const HANDED: ReleaseReply = Object.freeze({ kind: 'handed' });
 const UNHEARD: ReleaseReply = Object.freeze({ kind: 'released', receivers: 0, unheard: true });
 
-const REENTRY: AcquireReply = Object.freeze({ ...REFUSED, reentry: true });
-
-/** Reads nil / `{holds}` (0 holds = a re-entry that was refused) / pttl. */
-export function decodeAcquire(reply: unknown): AcquireReply {
-  if (reply === null) return ACQUIRED;
-  if (Array.isArray(reply)) return reply[0] === 0 ? REENTRY : { acquired: true, holds: Number(reply[0]) };
-  return { acquired: false, ttl: Number(reply) };
-}
-
-/** Reads nil / `{holds}` / ms to the next attempt, negative if the waiter may never be notified. */
-export function decodeFairAcquire(reply: unknown): AcquireReply {
-  return typeof reply === 'number' && reply < 0
-    ? { acquired: false, ttl: -reply, unheard: true }
-    : decodeAcquire(reply);
-}
-
 /** Reads nil / 0 / -1 / -2 / 1 + receivers. */
 export function decodeRelease(reply: unknown): ReleaseReply {
   if (reply === null) return NOT_HELD;
@@ -70,11 +54,6 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   if (code === RELEASED_HANDED) return HANDED;
   if (code === RELEASED_UNHEARD) return UNHEARD;
   return { kind: 'released', receivers: code - 1 };
-}
-
-/** Reads nil / `{value, ...}` (acquired, but these values had been lost) / ms. */
-export function decodeGroupAcquire(reply: unknown): AcquireReply {
-  return Array.isArray(reply) ? { acquired: true, gone: reply.map(String) } : decodeAcquire(reply);
 }
 
 /** Reads per group the values that were gone. */

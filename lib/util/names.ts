@@ -47,30 +47,8 @@ export function suffixName(name: string, suffix: string): string {
   return name.includes('{') ? `${name}:${suffix}` : `{${name}}:${suffix}`;
 }
 
-/**
- * The owner of a lock on the wire: `<clientId>:<threadId>`.
- *
- * @param clientId - lower-case UUID of the client
- * @param threadId - the logical thread
- * Source: `RedissonBaseLock.getLockName`.
- */
-export function ownerName(clientId: string, threadId: number): string {
-  return `${clientId}:${threadId}`;
-}
-
 /** A writer's name ends with this. */
 export const WRITER = ':write';
-
-/**
- * The owner of a write lock on the wire: `<clientId>:<threadId>:write`.
- *
- * @param clientId - lower-case UUID of the client
- * @param threadId - the logical thread
- * Source: `RedissonWriteLock.getLockName`.
- */
-export function writeOwnerName(clientId: string, threadId: number): string {
-  return `${ownerName(clientId, threadId)}${WRITER}`;
-}
 
 /** How many hash slots a Redis Cluster has. */
 export const SLOT_COUNT = 16384;

@@ -3,7 +3,7 @@ import type { ObjectKind } from '../api';
 import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Origin, type Scope } from '../thread/threadScope';
-import type { Due } from '../util/DeadlineHeap';
+import type { Due } from '../util/timing';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });

@@ -1,9 +1,8 @@
 import { Alarm } from '../util/Alarm';
 import { tellRenewal } from '../util/channels';
-import { DeadlineHeap } from '../util/DeadlineHeap';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { afterCallers, laterTurn, settledWithin } from '../util/timing';
+import { afterCallers, DeadlineHeap, laterTurn, settledWithin } from '../util/timing';
 import { type Loss, lossOf, type OwnershipTable } from './OwnershipTable';
 import { type Charge, confirmedUntil, type Ownership, type Renewal, type Renewed } from './Ownership';
 

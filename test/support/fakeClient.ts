@@ -91,7 +91,7 @@ export class FakeClient {
       subscriptions: this.subscriptions,
       objectListeners: new ObjectListeners({ database: 0, open: () => this.subscriber }, this.executor, full),
       closing: this.closing,
-      begun: undefined,
+      introspection: undefined,
       selfWaits: new SelfWaits(this.ownerships, (name) => this.selfWaits.push(name)),
       warnReentry: (name) => this.reentries.push(name),
       warnUnheard: () => undefined,

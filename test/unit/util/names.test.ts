@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { ownerName, prefixName, remembered, slotOf, suffixName, writeOwnerName } from '../../../lib/util/names';
+import { writeOwnerName } from '../../../lib/kinds/readWrite';
+import { ownerName } from '../../../lib/kinds/reentrant';
+import { prefixName, remembered, slotOf, suffixName } from '../../../lib/util/names';
 
 const CLIENT = '3c2e0c5e-6f5b-4f0e-9d3a-0a1b2c3d4e5f';
 

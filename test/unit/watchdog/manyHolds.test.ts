@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
-import { DeadlineHeap } from '../../../lib/util/DeadlineHeap';
+import { DeadlineHeap } from '../../../lib/util/timing';
 import { fakeClock, stallClock, turn } from '../../support';
 import { FakeClient } from '../../support/fakeClient';
 import { FakeOwnerships, settled } from './fakeOwnerships';
