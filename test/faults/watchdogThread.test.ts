@@ -268,14 +268,13 @@ describe('the watchdog thread under faults', function () {
       /addr=(\S+)/.exec((await redis.client('LIST', 'ID', Number(one))) as string)![1]!;
     const thread = await address(id);
     const seen = trackClient(await monitor(server.url));
-    await sleep(2_500);
+    // Longer than the lease: this thread can renew nothing.
+    stall(7_000);
     // The first on a connection brings the script: EVAL.
     const renewals = (await seen.sent()).filter(({ name, args }) => name.startsWith('eval') && args.includes('6000'));
     const byThread = renewals.filter(({ source }) => source === thread);
-    expect(byThread.length).to.be.within(50, 110);
-    // The main thread renews what the other is late with: where the machine is loaded, some of the first.
-    expect(renewals.length - byThread.length).to.be.lessThan(byThread.length);
-    stall(7_000);
+    // 50 batches each 2 s; a busy machine may be behind by a round.
+    expect(byThread.length).to.be.within(100, 210);
     expect(await redis.dbsize()).to.equal(5_000);
     await Promise.all(locks.map((lock) => lock.unlock(1)));
     expect(await redis.dbsize()).to.equal(0);

@@ -6,8 +6,8 @@ export interface SleepUntilOptions {
   readonly timeout?: number;
   /** Looks again after so many milliseconds. Default 5. */
   readonly interval?: number;
-  /** Says in the error what never happened. */
-  readonly message?: string;
+  /** Says in the error what never happened; a function is called then. */
+  readonly message?: string | (() => string);
 }
 
 const realClock = { sleep, monotonicNow };
@@ -23,7 +23,9 @@ export async function sleepUntil<T>(
   for (;;) {
     const value = await condition();
     if (value) return value;
-    if (clock.monotonicNow() >= deadline) throw new Error(`not within ${timeout} ms: ${message}`);
+    if (clock.monotonicNow() >= deadline) {
+      throw new Error(`not within ${timeout} ms: ${typeof message === 'string' ? message : message()}`);
+    }
     await clock.sleep(interval);
   }
 }

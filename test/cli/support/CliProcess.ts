@@ -68,10 +68,10 @@ export class CliProcess {
   }
 
   /** Waits until it has printed something. @returns the first match */
-  async prints(pattern: RegExp): Promise<RegExpExecArray> {
+  async prints(pattern: RegExp, timeout = TIMEOUT_MS): Promise<RegExpExecArray> {
     return sleepUntil(() => pattern.exec(this.stdout), {
-      timeout: TIMEOUT_MS,
-      message: `${String(pattern)} in: ${this.stdout} ${this.stderr}`,
+      timeout,
+      message: () => `${String(pattern)} in: ${this.stdout} ${this.stderr}`,
     });
   }
 
