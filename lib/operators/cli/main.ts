@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander';
 import { VERSION } from '../doctor';
 import { ExitCode, exitCodeOf, messageOf } from './exit';
-import { allSaid, print, ReaderGoneError, say, sayRaw } from './output';
+import { allSaid, print, say, sayRaw } from './output';
 import { type Actions, createProgram, textBeside } from './program';
 import type * as doctorModule from './doctor';
 import type * as dashboardModule from './dashboard';
@@ -41,9 +41,10 @@ async function main(): Promise<number> {
     if (help !== '') await print(help);
     return exitCode;
   } catch (error) {
-    if (error instanceof ReaderGoneError) return ExitCode.readerGone;
-    say(messageOf(error));
-    return exitCodeOf(error);
+    const code = exitCodeOf(error);
+    // As with `| head`: nobody is left to say anything to.
+    if (code !== ExitCode.readerGone) say(messageOf(error));
+    return code;
   } finally {
     clearInterval(alive);
   }

@@ -10,18 +10,10 @@ const FULL_PIPE_MS = 10;
 const STDOUT = 1;
 const STDERR = 2;
 
-/** The reader of our output has gone, as with `| head`: nobody is left to say anything to. */
-export class ReaderGoneError extends Error {
-  constructor(cause: unknown) {
-    super('the reader of the output has gone', { cause });
-    this.name = 'ReaderGoneError';
-  }
-}
-
 /**
  * Prints on stdout.
  * @returns resolves when the system has taken all of it, however slow the reader is
- * @throws ReaderGoneError; a {@link Failure} where it cannot be written, e.g. on a full disk
+ * @throws Failure where the reader has gone, or it cannot be written, e.g. on a full disk
  */
 export async function print(text: string): Promise<void> {
   try {
@@ -30,8 +22,9 @@ export async function print(text: string): Promise<void> {
     else await writeToFile(STDOUT, text);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    if (['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'].includes(code)) throw new ReaderGoneError(error);
-    throw new Failure(`the output cannot be written: ${message}`, ExitCode.output, { cause: error });
+    const isGone = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'].includes(code);
+    const exitCode = isGone ? ExitCode.readerGone : ExitCode.output;
+    throw new Failure(`the output cannot be written: ${message}`, exitCode, { cause: error });
   }
 }
 

@@ -105,7 +105,7 @@ function addRun(program: Command, actions: Actions, done: Done): void {
     .option('-v, --verbose', 'say on stderr who holds it while waiting, and why it was not acquired')
     .addOption(
       new Option('-E, --conflict-exit-code <n>', 'exit code when not acquired')
-        .argParser(exitCodeArgument)
+        .argParser(wholeNumber(0, 255))
         .default(ExitCode.no),
     )
     .addOption(
@@ -159,14 +159,14 @@ function addOthers(program: Command, actions: Actions, done: Done): void {
         .argParser(positiveTimeArgument)
         .default(DEFAULT_INTERVAL_MS, '1s'),
     )
-    .addOption(new Option('--count <n>', 'end after so many looks').argParser(countArgument))
+    .addOption(new Option('--count <n>', 'end after so many looks').argParser(wholeNumber(1, 999_999_999)))
     .action(async (pattern: string | undefined, options: TopOptions) => done(await actions.top(pattern, options)));
 
   add('dashboard')
     .summary('serve a page that shows the locks')
     .description('Serves a page that shows the locks, live: who holds them, for how long, who waits. Ctrl-C ends it.')
     .option('--host <address>', 'where to listen', '127.0.0.1')
-    .addOption(new Option('--port <n>', 'the port; 0 = any').argParser(portArgument).default(DEFAULT_PORT))
+    .addOption(new Option('--port <n>', 'the port; 0 = any').argParser(wholeNumber(0, 65_535)).default(DEFAULT_PORT))
     .option('--allow-unlock', 'let the page release locks, whoever holds them')
     .option('--label <text>', 'what the page calls this Redis: production, staging')
     .addOption(
@@ -252,20 +252,11 @@ function positiveTimeArgument(text: string): number {
   return ms;
 }
 
-/** An exit code, 0 to 255. @throws InvalidArgumentError for anything else */
-function exitCodeArgument(text: string): number {
-  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) throw new InvalidArgumentError('It must be 0 to 255.');
-  return Number(text);
-}
-
-/** A port, 0 to 65535. @throws InvalidArgumentError for anything else */
-function portArgument(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It must be 0 to 65535.');
-  return Number(text);
-}
-
-/** A number from 1 on. @throws InvalidArgumentError for anything else */
-function countArgument(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 on.');
-  return Number(text);
+/** Reads a number of the command line. Its reader throws InvalidArgumentError for anything else. */
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be ${least} to ${most}.`);
+  };
 }
