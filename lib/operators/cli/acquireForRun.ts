@@ -16,15 +16,6 @@ export interface Wish {
   readonly wait?: number | undefined;
   /** `undefined` = the watchdog keeps the lock. */
   readonly lease?: number;
-  /** It stays for so long at least, counted from when it was acquired. */
-  readonly atLeast?: number;
-}
-
-/** The lock, while the command may run. */
-export interface Held {
-  readonly hold: LockHold;
-  /** Ends it: gives the lock back, or leaves it to expire where it is to stay. Rejects with LockLostError where it was lost. */
-  leave(): Promise<unknown>;
 }
 
 /** A machine that starts many commands at once is slow to connect for so long at most, in ms; then Redis is gone. */
@@ -37,69 +28,39 @@ const SLOW_START_MS = 15_000;
  * @returns `undefined` when somebody else has it for all of that time
  * @throws what the lock's `acquire` throws; a {@link Failure} when the time was over and Redis gave no answer in it
  */
-export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal): Promise<Held | undefined> {
+export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal): Promise<LockHold | undefined> {
   const startedAt = performance.now();
   for (;;) {
     const elapsed = performance.now() - startedAt;
-    const wait = wish.wait === undefined ? undefined : Math.max(0, Math.ceil(wish.wait - elapsed));
+    const waitTime = wish.wait === undefined ? undefined : Math.max(0, Math.ceil(wish.wait - elapsed));
     try {
-      return await acquireOnce(lock, { ...wish, wait }, signal);
+      return await lock.acquire({ waitTime, leaseTime: wish.lease, signal });
     } catch (error) {
+      if (error instanceof LockTimeoutError) {
+        if (error.reason === 'held' || (error.reason === 'unanswered' && (await answers(lock)))) return undefined;
+        throw new Failure(messageOf(error.cause), ExitCode.unavailable, { cause: error });
+      }
       if (!isSlow(error) || performance.now() - startedAt > SLOW_START_MS) throw error;
     }
   }
 }
 
-async function acquireOnce(
-  lock: RLock,
-  { wait, lease = -1, atLeast = 0 }: Wish,
-  signal: AbortSignal,
-): Promise<Held | undefined> {
-  const options = { leaseTime: lease, atLeast, signal };
-  if (wait === 0) return enter((work) => lock.tryWithLock(work, options), atLeast);
-  try {
-    const waiting = wait === undefined ? options : { ...options, waitTime: wait };
-    return await enter((work) => lock.withLock(work, waiting), atLeast);
-  } catch (error) {
-    if (!(error instanceof LockTimeoutError)) throw error;
-    if (error.reason === 'held') return undefined;
-    if (error.reason === 'unanswered' && (await answers(lock))) return undefined;
-    throw new Failure(messageOf(error.cause), ExitCode.unavailable, { cause: error });
-  }
-}
-
-/** Enters a section of the lock. @returns `undefined` where it ended without being entered */
-function enter(
-  section: (work: (hold: LockHold) => Promise<void>) => Promise<unknown>,
-  atLeastMs: number,
-): Promise<Held | undefined> {
-  return new Promise((resolve, reject) => {
-    const over = section((hold) => {
-      const staysUntil = performance.now() + atLeastMs;
-      return new Promise<void>((end) => {
-        const leave = (): Promise<unknown> => {
-          end(atLeastMs === 0 ? undefined : leaveBehind(hold, staysUntil));
-          return over;
-        };
-        resolve({ hold, leave });
-      });
-    });
-    over.then(() => resolve(undefined), reject);
-  });
-}
-
 /**
- * This process is about to end, and the lock is to stay until then (monotonic). It is detached, and nobody gets the
- * ticket: so whoever looks at it can tell it from a lock whose process has died. A reader cannot leave it so, and leaves
- * it to expire at the end of its section.
+ * Gives the lock back at the end, or leaves it where it is to stay. It is then detached, and nobody gets the ticket: so
+ * whoever looks at it can tell it from a lock whose process has died. A reader cannot leave it so, and gives it a lease
+ * that ends then.
+ *
+ * @param staysUntil - monotonic time until which it stays
+ * @throws LockLostError if it was lost; errors of the connection
  */
-async function leaveBehind(hold: LockHold, staysUntil: number): Promise<void> {
+export async function leave(hold: LockHold, staysUntil: number): Promise<unknown> {
   const leaseTime = Math.ceil(staysUntil - performance.now());
-  if (leaseTime <= 0 || !hold.isHeld) return;
+  if (leaseTime <= 0 || !hold.isHeld) return hold.unlock();
   try {
-    await hold.detach({ leaseTime });
+    return await hold.detach({ leaseTime });
   } catch (error) {
     if (!(error instanceof UnsupportedOperationError)) throw error;
+    return hold.extend(leaseTime);
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ALL_KINDS, inTime } from '../doctor';
 import { type LockHold, LockLostError, type ObjectKind, Redisson, type RLock } from '../../index';
 import type * as inspectionModule from '../inspection';
-import { acquireForRun, type Held, type Wish } from './acquireForRun';
+import { acquireForRun, leave, type Wish } from './acquireForRun';
 import { ChildGroup } from './ChildGroup';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure, messageOf, receiveSignals, signalExitCode } from './exit';
@@ -11,7 +11,7 @@ import { Guard } from './Guard';
 import { isNested, nestedEnvironment, refuseNested } from './nesting';
 import { CLEANUP_MS, say } from './output';
 import { hasTerminal } from './processes';
-import { WaitReporter } from './WaitReporter';
+import { sayWhoHolds, sayWhyNot } from './waitReports';
 
 /** The shortest pause between two looks, in ms. */
 const MIN_PAUSE_MS = 5;
@@ -24,6 +24,8 @@ export interface RunOptions extends ClientOptions, Wish {
   readonly verbose?: true;
   readonly type: ObjectKind;
   readonly conflictExitCode: number;
+  /** The lock stays for so long at least, counted from when it was acquired. */
+  readonly atLeast?: number;
   /** Between TERM and KILL. */
   readonly grace: number;
 }
@@ -39,8 +41,8 @@ export async function run(name: string, command: readonly string[], options: Run
   try {
     if (inspector !== undefined && isNested()) await refuseNested(inspector, name, options.type);
     const { lockOf } = ALL_KINDS.find((kind) => kind.name === options.type)!;
-    const reporter = options.verbose === true ? new WaitReporter(inspector!, name) : undefined;
-    return await new LockedRun(client, lockOf!(client, name), command, options, reporter).run();
+    const reporter = options.verbose === true ? inspector : undefined;
+    return await new LockedRun({ client, lock: lockOf!(client, name), command, options, reporter }).run();
   } finally {
     await Promise.all([inTime(client.shutdown(), CLEANUP_MS), inspector && inTime(inspector.close(), CLEANUP_MS)]);
   }
@@ -53,14 +55,24 @@ function inspectorOf(config: Parameters<typeof Redisson.create>[0]): inspectionM
   return Inspector.open(config);
 }
 
-type State = 'waiting' | 'starting' | 'running' | 'losing' | 'terminating' | 'releasing' | 'done';
+/** What a {@link LockedRun} is to do. */
+interface Job {
+  readonly client: Redisson;
+  readonly lock: RLock;
+  readonly command: readonly string[];
+  readonly options: RunOptions;
+  /** Knows who holds the lock, where that is to be said while it is waited for. */
+  readonly reporter: inspectionModule.Inspector | undefined;
+}
+
+type State = 'waiting' | 'starting' | 'running' | 'losing' | 'releasing';
 
 /**
  * One command run while a lock is held.
  *
  * ```
  * waiting ──► starting ──► running ─────────────────────────────► releasing ──► done
- *    │            │           └──► losing ──► terminating ────────────▲
+ *    │            │           └──► losing ────────────────────────────▲
  *    │            └─ a signal came, or the command cannot be started ─┘
  *    └─ a signal, not acquired, Redis unreachable ──────────────────────────────► done
  * ```
@@ -71,7 +83,7 @@ type State = 'waiting' | 'starting' | 'running' | 'losing' | 'terminating' | 're
  * - With a terminal the command shares our process group, as below flock(1) and env(1): it can ask for a password,
  *   Ctrl-C and Ctrl-Z reach it and us alike, and what reached all of the group is not passed on again. A group of its
  *   own would be one in the background, which may not read the terminal, and Node cannot hand the terminal over.
- * - losing: the lock is lost, or about to be; terminating: TERM was sent to the group, KILL follows after the grace.
+ * - losing: the lock is lost, or about to be: TERM is sent to the group, KILL follows after the grace.
  * - releasing: signals have no effect.
  *
  * Invariants: 1. nothing of the group runs when the lock is released; 2. the grace of a command whose lease is about to
@@ -79,12 +91,7 @@ type State = 'waiting' | 'starting' | 'running' | 'losing' | 'terminating' | 're
  * seconds.
  */
 class LockedRun {
-  readonly #client: Redisson;
-  readonly #lock: RLock;
-  readonly #command: readonly string[];
-  readonly #options: RunOptions;
-  /** Says who holds the lock while it is waited for. */
-  readonly #reporter: WaitReporter | undefined;
+  readonly #job: Job;
   readonly #interrupt = new AbortController();
   readonly #shared = hasTerminal();
   #state: State = 'waiting';
@@ -93,18 +100,8 @@ class LockedRun {
   #signal: NodeJS.Signals | undefined;
   #lostBecause: string | undefined;
 
-  constructor(
-    client: Redisson,
-    lock: RLock,
-    command: readonly string[],
-    options: RunOptions,
-    reporter: WaitReporter | undefined,
-  ) {
-    this.#client = client;
-    this.#lock = lock;
-    this.#command = command;
-    this.#options = options;
-    this.#reporter = reporter;
+  constructor(job: Job) {
+    this.#job = job;
   }
 
   /**
@@ -115,31 +112,19 @@ class LockedRun {
   async run(): Promise<number> {
     const stopReceiving = receiveSignals((signal) => this.#onSignal(signal), this.#shared);
     try {
-      const held = await this.#acquire();
-      if (held === undefined) return this.#notAcquired();
-      return await this.#runHolding(held);
+      const hold = await this.#acquire();
+      if (hold === undefined) return this.#notAcquired();
+      return await this.#runHolding(hold);
     } finally {
-      this.#state = 'done';
       stopReceiving();
     }
   }
 
   #onSignal(signal: NodeJS.Signals): void {
-    switch (this.#state) {
-      case 'waiting':
-      case 'starting':
-        this.#signal ??= signal;
-        this.#interrupt.abort();
-        return;
-      case 'running':
-      case 'losing':
-      case 'terminating':
-        void this.#passOn(signal);
-        return;
-      case 'releasing':
-      case 'done':
-        return;
-    }
+    if (this.#state === 'waiting' || this.#state === 'starting') {
+      this.#signal ??= signal;
+      this.#interrupt.abort();
+    } else if (this.#state !== 'releasing') void this.#passOn(signal);
   }
 
   async #passOn(signal: NodeJS.Signals): Promise<void> {
@@ -147,30 +132,33 @@ class LockedRun {
     this.#group?.signal(signal);
   }
 
-  async #acquire(): Promise<Held | undefined> {
-    this.#reporter?.start();
+  async #acquire(): Promise<LockHold | undefined> {
+    const { lock, options, reporter } = this.#job;
+    const ended = new AbortController();
+    if (reporter !== undefined) void sayWhoHolds(reporter, lock.getName(), ended.signal);
     try {
-      return await acquireForRun(this.#lock, { ...this.#options, wait: this.#wait }, this.#interrupt.signal);
+      return await acquireForRun(lock, { ...options, wait: this.#wait }, this.#interrupt.signal);
     } catch (error) {
       if (this.#signal === undefined) throw error;
       return undefined;
     } finally {
-      this.#reporter?.stop();
+      ended.abort();
     }
   }
 
   async #notAcquired(): Promise<number> {
+    const { lock, options, reporter } = this.#job;
     if (this.#signal === undefined) {
-      await this.#reporter?.notAcquired(this.#wait ?? 0);
-      return this.#options.conflictExitCode;
+      if (reporter !== undefined) await sayWhyNot(reporter, lock.getName(), this.#wait ?? 0);
+      return options.conflictExitCode;
     }
     // What undoes an acquisition that was on its way is on the same connection before this question.
-    await inTime(this.#lock.isLocked(), CLEANUP_MS).catch(() => undefined);
+    await inTime(lock.isLocked(), CLEANUP_MS).catch(() => undefined);
     return signalExitCode(this.#signal);
   }
 
-  async #runHolding(held: Held): Promise<number> {
-    const { hold } = held;
+  async #runHolding(hold: LockHold): Promise<number> {
+    const staysUntil = performance.now() + (this.#job.options.atLeast ?? 0);
     this.#state = 'starting';
     if (this.#signal !== undefined) {
       await this.#release(hold, () => hold.unlock());
@@ -184,22 +172,23 @@ class LockedRun {
       await this.#release(hold, () => hold.unlock());
       throw error;
     }
-    await this.#release(hold, () => held.leave());
+    await this.#release(hold, () => leave(hold, staysUntil));
     if (this.#lostBecause === undefined) return code;
     say(`the lock '${hold.name}' was lost while the command ran: ${this.#lostBecause}`);
     return ExitCode.lockLost;
   }
 
   async #runCommand(hold: LockHold): Promise<number> {
-    const [command = '', ...args] = this.#command;
-    const { lease, grace } = this.#options;
+    const { client, options } = this.#job;
+    const [command = '', ...args] = this.#job.command;
+    const { lease, grace } = options;
     const guard = new Guard(this.#cutGraceMs);
     if (this.#shared) this.#ear = new GroupEar();
     let stopWatch: (() => void) | undefined;
     try {
       const mark = randomUUID();
       guard.watchMark(mark);
-      const environment = environmentOf(hold, this.#client.getId());
+      const environment = environmentOf(hold, client.getId());
       const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
       this.#group = group;
       if (group.id !== undefined) guard.watch(this.#shared ? group.id : -group.id);
@@ -232,22 +221,21 @@ class LockedRun {
   async #terminate(group: ChildGroup, hold: LockHold): Promise<void> {
     if (!group.runs) return;
     const left = hold.remainingLeaseMs;
-    const { grace } = this.#options;
-    if (this.#state !== 'losing') return group.terminate(grace);
-    this.#state = 'terminating';
-    await group.terminate(left > 0 ? Math.min(grace, left) : grace);
+    const { grace } = this.#job.options;
+    await group.terminate(this.#state === 'losing' && left > 0 ? Math.min(grace, left) : grace);
   }
 
   /** The grace as far as it surely fits into a lease that the watchdog has just not renewed. */
   get #cutGraceMs(): number {
-    const { grace, lease } = this.#options;
-    const { lockWatchdogTimeout } = this.#client.getConfig();
+    const { grace, lease } = this.#job.options;
+    const { lockWatchdogTimeout } = this.#job.client.getConfig();
     return lease === undefined ? Math.min(grace, lockWatchdogTimeout / RENEWALS_PER_TIMEOUT) : grace;
   }
 
   /** How long to wait; `undefined` = without limit. */
   get #wait(): number | undefined {
-    return this.#options.nonblock === true ? 0 : this.#options.wait;
+    const { nonblock, wait } = this.#job.options;
+    return nonblock === true ? 0 : wait;
   }
 
   /** Gives the lock back, if Redis answers in time. Whether it was lost is known afterwards. */
