@@ -1,11 +1,12 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP, isIPv4 } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
-import { inTime } from '../doctor';
+import { given, inTime } from '../doctor';
 import { createDashboard, type DashboardOptions } from '../dashboard';
 import { Redisson } from '../../index';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode, Failure, receiveSignals, signalExitCode } from './exit';
+import { ExitCode, Failure, untilSignal } from './exit';
 import { CLEANUP_MS, print, say } from './output';
 
 /** The options of `dashboard`. */
@@ -26,20 +27,11 @@ const MAX_CONNECTIONS = 2_500;
 export async function dashboard(options: DashboardCommandOptions): Promise<number> {
   const { host, port, allowUnlock = false, label, color } = options;
   const client = Redisson.create(await readClientOptions(options));
-  let exitCode: number = ExitCode.ok;
-  let end = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
-  const stopReceiving = receiveSignals((signal) => {
-    // Ctrl-C is how one leaves it.
-    if (signal !== 'SIGINT') exitCode = signalExitCode(signal);
-    end();
-  });
   const handler = createDashboard({
     redisson: client,
     readOnly: !allowUnlock,
     watchAlways: true,
-    ...(label !== undefined && { label }),
-    ...(color !== undefined && { color }),
+    ...given({ label, color }),
     ...(isIP(host) === 0 && { hosts: [host, ...ownNames()] }),
     audit: ({ name, kind, released, error, remoteAddress = 'unknown', holders }) => {
       const what = error === undefined ? (released === true ? 'released' : 'not held') : `failed: ${error}`;
@@ -51,33 +43,32 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
     else refuseName(res);
   });
   try {
-    await listen(server, host, port);
-    const address = server.address() as AddressInfo;
-    const shown = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-    await print(`http://${shown}:${address.port}/\n`);
-    if (!isLoopback(address.address)) {
-      const may = allowUnlock ? 'see and release all locks' : 'see all locks';
-      say(`warning: whoever reaches ${shown}:${address.port} can ${may}: there is no login`);
-    }
-    await ended;
+    return await untilSignal(async ({ signal }) => {
+      const ended = once(signal, 'abort');
+      await listen(server, host, port);
+      const address = server.address() as AddressInfo;
+      const shown = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+      await print(`http://${shown}:${address.port}/\n`);
+      if (!isLoopback(address.address)) {
+        const may = allowUnlock ? 'see and release all locks' : 'see all locks';
+        say(`warning: whoever reaches ${shown}:${address.port} can ${may}: there is no login`);
+      }
+      await ended;
+    });
   } finally {
-    stopReceiving();
     server.close();
     await inTime(handler.close(), CLEANUP_MS);
     server.closeAllConnections();
     await inTime(client.shutdown(), CLEANUP_MS);
   }
-  return exitCode;
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
   server.requestTimeout = REQUEST_MS;
   server.headersTimeout = REQUEST_MS;
   server.maxConnections = MAX_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  }).catch((error: unknown) => {
+  // It rejects where the server has an error instead.
+  await once(server.listen(port, host), 'listening').catch((error: unknown) => {
     throw new Failure(`cannot serve on ${host}:${port}: ${(error as Error).message}`, ExitCode.usage, { cause: error });
   });
 }

@@ -86,6 +86,26 @@ const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2
 const IGNORED = ['SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const;
 
 /**
+ * Does something until a signal ends it.
+ * @param act - ends when `end` is aborted, and may abort it itself
+ * @returns the exit code: that of the signal, but 0 for Ctrl-C, which is how one leaves it
+ */
+export async function untilSignal(act: (end: AbortController) => Promise<unknown>): Promise<number> {
+  const end = new AbortController();
+  let exitCode: number = ExitCode.ok;
+  const stopReceiving = receiveSignals((signal) => {
+    if (signal !== 'SIGINT') exitCode = signalExitCode(signal);
+    end.abort();
+  });
+  try {
+    await act(end);
+  } finally {
+    stopReceiving();
+  }
+  return exitCode;
+}
+
+/**
  * Receives the signals sent to this process, instead of dying of them.
  *
  * @param listener - called for each signal that is to be passed on

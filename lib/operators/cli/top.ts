@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { inTime } from '../doctor';
 import { type InspectionPage, Inspector, type ObjectReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
-import { ExitCode, messageOf, receiveSignals, signalExitCode } from './exit';
+import { messageOf, untilSignal } from './exit';
 import { oneLine, print } from './output';
 import { Screen } from './Screen';
 import { objectTable, toldSince, troubleFirst, type WaitedSince } from './tables';
@@ -29,23 +30,19 @@ const HEAD_LINES = 3;
  */
 export async function top(pattern: string | undefined, options: TopOptions): Promise<number> {
   const inspector = Inspector.open(await readClientOptions(options));
-  let exitCode: number = ExitCode.ok;
-  const end = new AbortController();
-  const stopReceiving = receiveSignals((signal) => {
-    // Ctrl-C is how one leaves it.
-    if (signal !== 'SIGINT') exitCode = signalExitCode(signal);
-    end.abort();
-  });
-  const screen = Screen.isPossible() ? new Screen(() => end.abort()) : undefined;
   try {
-    await showFrames(inspector, pattern, options, end.signal, screen);
+    return await untilSignal(async (end) => {
+      const screen = Screen.isPossible() ? new Screen(() => end.abort()) : undefined;
+      try {
+        await showFrames(inspector, pattern, options, end.signal, screen);
+      } finally {
+        screen?.leave();
+      }
+    });
   } finally {
-    screen?.leave();
-    stopReceiving();
     // Nothing is left behind in Redis: who quits need not wait for an answer of a server that is slow or gone.
     void inspector.close().catch(() => undefined);
   }
-  return exitCode;
 }
 
 async function showFrames(
@@ -55,7 +52,7 @@ async function showFrames(
   end: AbortSignal,
   screen: Screen | undefined,
 ): Promise<void> {
-  const ended = new Promise<undefined>((resolve) => end.addEventListener('abort', () => resolve(undefined)));
+  const ended = once(end, 'abort').then(() => undefined);
   const seen = new Sightings();
   let pages = inspector.pages(pattern);
   const draw = async (trouble: string | undefined): Promise<void> => {

@@ -19,7 +19,7 @@ export type { FindingStatus } from './findings';
 // For the command line, which loads the library from its entry points only.
 export { adviceOf, RUNBOOK } from '../inspection/advice';
 export { readableTime } from '../../util/readableTime';
-export { groupBy } from '../../util/collections';
+export { given, groupBy } from '../../util/collections';
 export { inTime } from '../../util/timing';
 export { VERSION } from '../../util/version';
 export { ALL_KINDS } from '../../kinds/allKinds';
