@@ -1,16 +1,9 @@
-import { examine, type Finding, type FindingStatus, groupBy } from '../doctor';
+import { examine, type Finding, groupBy } from '../doctor';
 import { readClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
 import { stdoutWidth, wrap } from './fit';
 import type { ReportOptions } from './inspect';
 import { oneLine, print, printJson } from './output';
-
-const LABELS: Readonly<Record<FindingStatus, string>> = {
-  ok: 'ok      ',
-  warning: 'WARNING ',
-  error: 'ERROR   ',
-  unknown: 'UNKNOWN ',
-};
 
 /** `ioredisson doctor`. @returns the exit code: 0 fine, 1 warnings or what could not be checked, 2 errors */
 export async function doctor(name: string | undefined, options: ReportOptions): Promise<number> {
@@ -30,7 +23,8 @@ function screen(findings: readonly Finding[], width = stdoutWidth()): string {
     const [{ check, status, found, why, advice }] = group;
     const places = group.map(({ server }) => server).filter((server) => server !== '-');
     const where = places.length === 0 ? '' : `${places.join(', ')}: `;
-    say(`${LABELS[status]}${check.padEnd(12)}${oneLine(where + found)}`, 20);
+    const label = status === 'ok' ? status : status.toUpperCase();
+    say(`${label.padEnd(8)}${check.padEnd(12)}${oneLine(where + found)}`, 20);
     if (status === 'ok' || advice === '') continue;
     say(`          why: ${why}`, 15);
     // One cause has one advice, however many checks find it.

@@ -1,3 +1,4 @@
+import { Help } from 'commander';
 import stringWidth from 'string-width';
 
 /** How many columns of a terminal a text takes. */
@@ -30,6 +31,9 @@ export function cutMiddle(text: string, width: number): string {
   return `${fit(text, width - widthOf(tail) - 1)}…${[...tail].reverse().join('')}`;
 }
 
+/** How commander breaks lines, with other widths than its own. */
+const layout = Object.assign(new Help(), { displayWidth: widthOf, minWidthToWrap: 0 });
+
 /**
  * A text in as many lines as it needs. A word that is too long for a line, an address or a file, gets one of its own,
  * where a terminal breaks it and it can still be copied.
@@ -39,23 +43,12 @@ export function cutMiddle(text: string, width: number): string {
 export function wrap(text: string, width: number, indent: number): string {
   if (widthOf(text) <= width) return text;
   const margin = ' '.repeat(indent);
-  const lines: string[] = [];
-  let line = text.slice(0, indent);
-  const end = (next: string): void => {
-    if (line.trim() !== '') lines.push(line.trimEnd());
-    line = next;
-  };
-  for (const word of text.slice(indent).split(' ')) {
-    const joined = line.length <= indent ? line + word : `${line} ${word}`;
-    if (widthOf(joined) <= width) line = joined;
-    else if (indent + widthOf(word) <= width) end(margin + word);
-    else {
-      end(margin);
-      lines.push(word);
-    }
-  }
-  end('');
-  return lines.join('\n');
+  const lines = layout.boxWrap(text.slice(indent), Math.max(0, width - indent)).split('\n');
+  const placed = lines.map((line) => (indent + widthOf(line) <= width ? margin + line : line));
+  const label = text.slice(0, indent);
+  if (placed[0] !== lines[0]) placed[0] = label + lines[0];
+  else placed.unshift(label.trimEnd());
+  return placed.join('\n');
 }
 
 /** A text in lines of exactly that width, broken anywhere. */

@@ -1,16 +1,6 @@
 import { UnsupportedOperationError } from '../../index';
-import { adviceOf, ALL_KINDS, inTime, RUNBOOK } from '../doctor';
-import {
-  type CircleLink,
-  type ForcedUnlock,
-  type HolderReport,
-  Inspector,
-  type ObjectReport,
-  type PermitReport,
-  type Verdict,
-  type WaiterReport,
-  type WaitingProcess,
-} from '../inspection';
+import { adviceOf, ALL_KINDS, given, inTime, RUNBOOK } from '../doctor';
+import { type ForcedUnlock, type HolderReport, Inspector, type ObjectReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { stdoutWidth, wrap } from './fit';
@@ -97,88 +87,76 @@ async function inspecting<T>(options: ClientOptions, act: (inspector: Inspector)
   }
 }
 
-const HOLDERS: readonly Column<HolderReport>[] = [
-  ['PROCESS', processText],
-  ['HELD FOR', ({ hold }) => (hold === undefined ? '?' : sinceText(hold.since))],
-  ['KEPT BY', keptText],
-  ['HOLDS', ({ holdCount }) => String(holdCount)],
-  ['LEASES', leasesText],
-  ['CONNECTED', connectionText],
-  ['CLIENT', clientText],
-  ['OWNER', ({ owner }) => owner],
-];
-const WAITING: readonly Column<WaitingProcess>[] = [
-  ['PROCESS', ({ host, pid }) => `${host}/${pid}`],
-  ['CALLERS', ({ callers }) => String(callers)],
-  ['FOR', ({ since }) => sinceText(since)],
-  ['AT', ({ callSite = '' }) => callSite],
-];
-const QUEUE: readonly Column<WaiterReport>[] = [
-  ['NO', (_waiter, i) => String(i + 1)],
-  ['PROCESS', processText],
-  ['PLACE KEPT FOR', ({ remainingMs }) => remainingText(remainingMs)],
-  ['LISTENS', ({ listening }) => (listening ? 'yes' : 'no')],
-  ['CLIENT', clientText],
-  ['OWNER', ({ owner }) => owner],
-];
-const PERMITS: readonly Column<PermitReport>[] = [
-  ['ID', ({ id }) => id],
-  ['LEASE', ({ remainingMs }) => remainingText(remainingMs)],
-];
-const CHANNELS: readonly Column<ObjectReport['channels'][number]>[] = [
-  ['CHANNEL', ({ name }) => name],
-  ['SUBSCRIBERS', ({ subscribers }) => String(subscribers)],
-];
-
 /** The object as text. */
 function paragraphs(report: ObjectReport): string[] {
-  const { holders, queue, permits, channels, waiting, verdict } = report;
+  const { circle } = report.verdict;
+  // Who has a part of a group, and waits for another part, names the same group twice.
+  const same = circle?.length === 1 ? 'itself' : 'other values of it';
   return [
     facts(report),
-    section('Held by', HOLDERS, holders),
-    section('Waiting', WAITING, waiting),
-    section('Dead-lock', circleColumns(verdict.circle), verdict.circle),
-    section('Queue', QUEUE, queue),
-    section('Permits', PERMITS, permits),
-    section('Channels', CHANNELS, channels),
+    section('Held by', report.holders, [
+      ['PROCESS', processText],
+      ['HELD FOR', ({ hold }) => (hold === undefined ? '?' : sinceText(hold.since))],
+      ['KEPT BY', keptText],
+      ['HOLDS', ({ holdCount }) => String(holdCount)],
+      ['LEASES', leasesText],
+      ['CONNECTED', connectionText],
+      ['CLIENT', clientText],
+      ['OWNER', ({ owner }) => owner],
+    ]),
+    section('Waiting', report.waiting, [
+      ['PROCESS', ({ host, pid }) => `${host}/${pid}`],
+      ['CALLERS', ({ callers }) => String(callers)],
+      ['FOR', ({ since }) => sinceText(since)],
+      ['AT', ({ callSite = '' }) => callSite],
+    ]),
+    section('Dead-lock', circle, [
+      ['LOCK', ({ name }) => name],
+      ['HELD BY', ({ host, pid }) => `${host}/${pid}`],
+      ['WAITS FOR', ({ name, waitsFor }) => (waitsFor === name ? same : waitsFor)],
+      ['FOR', ({ since }) => sinceText(since)],
+      ['AT', ({ callSite = '' }) => callSite],
+    ]),
+    section('Queue', report.queue, [
+      ['NO', (_waiter, i) => String(i + 1)],
+      ['PROCESS', processText],
+      ['PLACE KEPT FOR', ({ remainingMs }) => remainingText(remainingMs)],
+      ['LISTENS', ({ listening }) => (listening ? 'yes' : 'no')],
+      ['CLIENT', clientText],
+      ['OWNER', ({ owner }) => owner],
+    ]),
+    section('Permits', report.permits, [
+      ['ID', ({ id }) => id],
+      ['LEASE', ({ remainingMs }) => remainingText(remainingMs)],
+    ]),
+    section('Channels', report.channels, [
+      ['CHANNEL', ({ name }) => name],
+      ['SUBSCRIBERS', ({ subscribers }) => String(subscribers)],
+    ]),
   ].filter((paragraph) => paragraph !== '');
 }
 
-/** Who has a part of a group, and waits for another part, names the same group twice. */
-function circleColumns(circle: Verdict['circle']): readonly Column<CircleLink>[] {
-  const same = circle?.length === 1 ? 'itself' : 'other values of it';
-  return [
-    ['LOCK', ({ name }) => name],
-    ['HELD BY', ({ host, pid }) => `${host}/${pid}`],
-    ['WAITS FOR', ({ name, waitsFor }) => (waitsFor === name ? same : waitsFor)],
-    ['FOR', ({ since }) => sinceText(since)],
-    ['AT', ({ callSite = '' }) => callSite],
-  ];
-}
-
 function facts(report: ObjectReport): string {
-  const lines: (readonly [string, string | undefined])[] = [
-    ['Name', report.name],
-    ['Key', report.key === report.name ? undefined : report.key],
-    ['Kind', report.kind === 'number' ? 'a number (semaphore, latch or counter)' : kindText(report)],
-    ['State', stateOf(report)],
-    ['Verdict', `${report.verdict.kind}. ${report.verdict.sentence}`],
-    ['What to do', whatToDo(report)],
-    ['Held for', report.heldSince === undefined ? undefined : sinceText(report.heldSince)],
-    ['Taken at', listed(report.holders.map(({ hold }) => hold?.callSite))],
-    [
-      'Waits for',
-      listed(report.holders.map(({ waitsFor }) => waitsFor && `${waitsFor.name}, for ${sinceText(waitsFor.since)}`)),
-    ],
-    ['TTL', report.kind === 'none' ? undefined : ttlText(report.ttlMs)],
-    ['Token', report.token],
-    ['Value', report.value?.toString()],
-    ['Permits out', report.acquired?.toString()],
-    ['Waiters', report.kind === 'none' ? undefined : waitersText(report, toldSince(report))],
-  ];
-  return lines
-    .filter((line): line is readonly [string, string] => line[1] !== undefined)
-    .map(([what, value]) => wrap(`${what}:`.padEnd(INDENT) + oneLine(value), stdoutWidth(), INDENT))
+  const { name, key, kind, verdict, heldSince, holders, ttlMs, token, value, acquired } = report;
+  const waits = holders.map(({ waitsFor }) => waitsFor && `${waitsFor.name}, for ${sinceText(waitsFor.since)}`);
+  const lines = given({
+    Name: name,
+    Key: key === name ? undefined : key,
+    Kind: kind === 'number' ? 'a number (semaphore, latch or counter)' : kindText(report),
+    State: stateOf(report),
+    Verdict: `${verdict.kind}. ${verdict.sentence}`,
+    'What to do': whatToDo(report),
+    'Held for': heldSince === undefined ? undefined : sinceText(heldSince),
+    'Taken at': listed(holders.map(({ hold }) => hold?.callSite)),
+    'Waits for': listed(waits),
+    TTL: kind === 'none' ? undefined : ttlText(ttlMs),
+    Token: token,
+    Value: value?.toString(),
+    'Permits out': acquired?.toString(),
+    Waiters: kind === 'none' ? undefined : waitersText(report, toldSince(report)),
+  });
+  return Object.entries<string>(lines)
+    .map(([what, text]) => wrap(`${what}:`.padEnd(INDENT) + oneLine(text), stdoutWidth(), INDENT))
     .join('\n');
 }
 
@@ -213,7 +191,7 @@ function stateOf({ kind, holders }: ObjectReport): string | undefined {
 }
 
 /** Things with a title, a line for each; empty where there are none. */
-function section<T>(title: string, columns: readonly Column<T>[], things: readonly T[] = []): string {
+function section<T>(title: string, things: readonly T[] = [], columns: readonly Column<T>[]): string {
   if (things.length === 0) return '';
   const lines = table(columns, things, stdoutWidth() - 2).split('\n');
   return [title, ...lines.map((line) => `  ${line}`.trimEnd())].join('\n');
