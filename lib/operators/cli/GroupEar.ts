@@ -17,12 +17,12 @@ const MEMORY_MS = 2 * NOTICE_MS;
  * has ended, all of the group were meant. It ends with us, too, as its stdin does.
  */
 export class GroupEar {
-  #listener: ChildProcess;
-  #ended: Promise<NodeJS.Signals | null>;
+  #listener!: ChildProcess;
+  #ended!: Promise<NodeJS.Signals | null>;
   #timer: NodeJS.Timeout | undefined;
 
   constructor() {
-    [this.#listener, this.#ended] = this.#start();
+    this.#start();
   }
 
   /** Whether a signal that has just come went to all of the group. */
@@ -38,24 +38,20 @@ export class GroupEar {
     this.#listener.removeAllListeners('exit').kill('SIGKILL');
   }
 
-  #start(): [ChildProcess, Promise<NodeJS.Signals | null>] {
+  #start(): void {
     const listener = spawn('/bin/sh', ['-c', 'ulimit -c 0; exec cat'], {
       cwd: '/',
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     listener.stdin?.on('error', () => undefined);
-    const ended = new Promise<NodeJS.Signals | null>((resolve) => {
+    this.#listener = listener;
+    this.#ended = new Promise((resolve) => {
       listener.once('error', () => resolve(null));
       listener.once('exit', (_code, signal) => {
         resolve(signal);
         // One that ends of itself would do so again.
-        if (signal !== null) this.#timer = setTimeout(() => this.#restart(), MEMORY_MS);
+        if (signal !== null) this.#timer = setTimeout(() => this.#start(), MEMORY_MS);
       });
     });
-    return [listener, ended];
-  }
-
-  #restart(): void {
-    [this.#listener, this.#ended] = this.#start();
   }
 }

@@ -18,8 +18,6 @@ const CTRL_Z = '\u001a';
  */
 export class Screen {
   readonly #onQuit: () => void;
-  readonly #onKey = (key: string): void => this.#read(key);
-  readonly #onExit = (): void => this.leave();
   readonly #onContinue = (): void => this.#enter();
   #entered = false;
 
@@ -31,7 +29,7 @@ export class Screen {
   /** @param onQuit - called for q, Escape, Ctrl-C, Ctrl-D, and when the keyboard or the terminal is gone */
   constructor(onQuit: () => void) {
     this.#onQuit = onQuit;
-    process.on('exit', this.#onExit);
+    process.on('exit', this.leave);
     process.on('SIGCONT', this.#onContinue);
     process.stdout.on('error', onQuit);
     const { stdin } = process;
@@ -57,12 +55,12 @@ export class Screen {
   }
 
   /** Gives the terminal back. Idempotent. */
-  leave(): void {
-    process.off('exit', this.#onExit);
+  readonly leave = (): void => {
+    process.off('exit', this.leave);
     process.off('SIGCONT', this.#onContinue);
     this.#leave();
     if (process.stdin.isTTY) process.stdin.off('data', this.#onKey).pause();
-  }
+  };
 
   #enter(): void {
     if (process.stdin.isTTY) process.stdin.setRawMode(true).resume();
@@ -77,15 +75,13 @@ export class Screen {
     if (process.stdin.isTTY) process.stdin.setRawMode(false);
   }
 
-  #read(keys: string): void {
+  readonly #onKey = (keys: string): void => {
     const isQuit = keys === '\u001b' || [...keys].some((key) => 'qQ'.includes(key) || key === CTRL_C || key === CTRL_D);
     if (isQuit) this.#onQuit();
-    else if (keys.includes(CTRL_Z)) this.#stop();
-  }
-
-  /** Keys that are read one by one send no signals: Ctrl-Z is ours to obey. */
-  #stop(): void {
-    this.#leave();
-    process.kill(0, 'SIGSTOP');
-  }
+    else if (keys.includes(CTRL_Z)) {
+      // Keys that are read one by one send no signals: Ctrl-Z is ours to obey.
+      this.#leave();
+      process.kill(0, 'SIGSTOP');
+    }
+  };
 }

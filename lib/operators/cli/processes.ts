@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
 
 /** A process, as far as it matters here. */
-export interface ProcessFacts {
+interface ProcessFacts {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
@@ -27,14 +27,14 @@ export function hasTerminal(): boolean {
  * The processes that run. Zombies do not count: nobody may ever collect them in a container whose first process does
  * not.
  */
-export function runningProcesses(): ProcessFacts[] {
+function runningProcesses(): ProcessFacts[] {
   if (process.platform !== 'linux') return processesByPs();
   const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
   return pids.map(factsOf).filter((facts) => facts !== undefined);
 }
 
 /** Whether a process was started with our mark, itself or by whoever started it. Known on Linux alone. */
-export function carriesMark(pid: number, mark: string): boolean {
+function carriesMark(pid: number, mark: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${MARK}=${mark}`);
   } catch {
@@ -114,7 +114,7 @@ export function sharedGroup(leader: number, mark: string): Members {
       size = descendants.size;
       for (const { pid, parent } of all) if (descendants.has(parent)) descendants.add(pid);
     }
-    const isMember = ({ pid, group, session }: (typeof all)[number]): boolean =>
+    const isMember = ({ pid, group, session }: ProcessFacts): boolean =>
       descendants.has(pid) ? session === self.session : group === self.group && carriesMark(pid, mark);
     return all.filter(isMember).map(({ pid }) => pid);
   };

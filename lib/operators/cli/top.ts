@@ -55,16 +55,19 @@ async function showFrames(
   const ended = once(end, 'abort').then(() => undefined);
   const seen = new Sightings();
   let pages = inspector.pages(pattern);
-  const draw = async (trouble: string | undefined): Promise<void> => {
+  const what = pattern === undefined ? '' : ` matching ${oneLine(pattern)}`;
+  const keys = screen === undefined ? '' : '  q to quit';
+  const draw = async (trouble: string): Promise<void> => {
     const shown = seen.first(screen === undefined ? Infinity : Math.max(0, screen.height - HEAD_LINES));
-    const keys = screen === undefined ? '' : '  q to quit';
-    const lines = frameOf(shown, seen, pattern, keys, trouble, screen?.width);
+    const time = new Date().toTimeString().slice(0, 8);
+    const head = `ioredisson top ${time}  ${seen.size} ${seen.size === 1 ? 'object' : 'objects'}${what}${keys}`;
+    const lines = [head, oneLine(trouble), ...objectTable(shown, screen?.width, seen.waitedSince).split('\n')];
     const written = screen === undefined ? print(`${lines.join('\n')}\n\n`) : screen.show(lines);
     // A reader that takes nothing must not keep us from ending.
     await Promise.race([written, ended]);
   };
   for (let frame = 0; frame < count && !end.aborted; frame++) {
-    let trouble: string | undefined;
+    let trouble = '';
     const lookUntil = performance.now() + interval * SHARE;
     try {
       let last: boolean;
@@ -129,24 +132,6 @@ class Sightings {
 
 async function isLate(look: Promise<unknown>): Promise<boolean> {
   // What it rejects with, the caller sees.
-  return (
-    (await inTime(
-      look.catch(() => undefined),
-      SILENT_MS,
-    )) === undefined
-  );
-}
-
-function frameOf(
-  reports: readonly ObjectReport[],
-  { size, waitedSince }: Sightings,
-  pattern: string | undefined,
-  keys: string,
-  trouble: string | undefined,
-  width: number | undefined,
-): string[] {
-  const what = pattern === undefined ? '' : ` matching ${oneLine(pattern)}`;
-  const time = new Date().toTimeString().slice(0, 8);
-  const head = `ioredisson top ${time}  ${size} ${size === 1 ? 'object' : 'objects'}${what}${keys}`;
-  return [head, trouble === undefined ? '' : oneLine(trouble), ...objectTable(reports, width, waitedSince).split('\n')];
+  const ended = look.catch(() => undefined);
+  return (await inTime(ended, SILENT_MS)) === undefined;
 }
