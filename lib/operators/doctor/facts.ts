@@ -1,7 +1,6 @@
 import type { Settings } from '../../config/Settings';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { CommandError } from '../../errors';
-import type { RedisView } from '../inspection/RedisView';
 
 /** What a server said, or why it did not. */
 export type Answer<T> = { readonly value: T } | { readonly refusal: string };
@@ -25,13 +24,17 @@ export type ServerSetting = (typeof SETTINGS)[number];
 /** So many round trips are measured. */
 const PINGS = 5;
 
-/** What is known of one server that holds locks. */
-export interface ServerFacts {
+/** A server that holds locks, asked directly, so that none answers for another. */
+export interface Server {
   /** `host:port` on a cluster, else empty. */
   readonly address: string;
-  /** What a key has in braces to be on this server; empty where there is only one. */
+  /** What a key has in braces to be on this server; empty where there is only one, or where it has no slot. */
   readonly tag: string;
   readonly executor: CommandExecutor;
+}
+
+/** What is known of one server. */
+export interface ServerFacts extends Server {
   /** Sends a command to this server. */
   readonly ask: (command: string, args: readonly (string | number)[]) => Promise<Answer<unknown>>;
   /** How long a round trip took, in ms: the middle one of some. */
@@ -63,16 +66,11 @@ export function settingOf({ settings }: ServerFacts, name: ServerSetting): strin
 }
 
 /** Asks a server all that the checks need, at once: a slow one takes its time once. */
-export async function gatherFacts(
-  { executor }: Pick<RedisView, 'executor'>,
-  routeBy: string,
-  address: string,
-  tag: string,
-): Promise<ServerFacts> {
-  const ask = (command: string, args: readonly (string | number)[]): Promise<Answer<unknown>> =>
-    answer(executor.call(command, args, { routeBy, what: `ask for ${command.toUpperCase()}` }));
+export async function gatherFacts({ address, tag, executor }: Server): Promise<ServerFacts> {
+  const ask: ServerFacts['ask'] = (command, args) =>
+    answer(executor.call(command, args, { routeBy: tag, what: `ask for ${command.toUpperCase()}` }));
   const [roundTripMs, info, clock, ...values] = await Promise.all([
-    measure(executor, routeBy),
+    measure(ask),
     ask('info', []),
     askForClock(ask),
     ...SETTINGS.map((name) => ask('config', ['GET', name])),
@@ -109,11 +107,11 @@ function map<T, U>(from: Answer<T>, change: (value: T) => U): Answer<U> {
   return 'value' in from ? { value: change(from.value) } : from;
 }
 
-async function measure(executor: CommandExecutor, routeBy: string): Promise<Answer<number>> {
+async function measure(ask: ServerFacts['ask']): Promise<Answer<number>> {
   const times: number[] = [];
   for (let i = 0; i < PINGS; i++) {
     const startedAt = performance.now();
-    const reply = await answer(executor.call('ping', [], { routeBy, what: 'ping' }));
+    const reply = await ask('ping', []);
     if ('refusal' in reply) return reply;
     times.push(performance.now() - startedAt);
   }

@@ -6,13 +6,15 @@ export type FindingStatus = 'ok' | 'warning' | 'error' | 'unknown';
 /** A finding without what its place says. */
 export interface Diagnosis {
   readonly status: FindingStatus;
+  /** What was found. */
   readonly found: string;
-  readonly advice?: string;
+  /** What to do; empty where nothing is to be done. */
+  readonly advice: string;
 }
 
 /** All is well. */
 export function ok(found: string): Diagnosis {
-  return { status: 'ok', found };
+  return { status: 'ok', found, advice: '' };
 }
 
 /** Locks work, but less well than they seem to. */

@@ -62,7 +62,6 @@ const COSTS: Readonly<Record<string, string>> = {
   '+client|setname': 'its connections have no names: an inspector cannot say whose a lock is',
   '+info': 'it cannot see that a server still loads its data, nor whether it is another one than before',
 };
-const CLASSIC = ['publish', 'subscribe', 'unsubscribe'];
 /** A name that nobody uses. */
 const NO_NAME = 'ioredisson:doctor';
 
@@ -103,7 +102,7 @@ async function examineUser(examiner: Examiner, server: ServerFacts, patient: Pat
   let places = 0;
   for (const [kind, needed] of Object.entries(KIND_RIGHTS)) {
     const listens = needed.commands.includes('subscribe');
-    const own = needed.commands.filter((command) => !isSharded || !CLASSIC.includes(command));
+    const own = needed.commands.filter((command) => !isSharded || !PUBSUB.includes(command));
     const more = isCluster && listens ? BASE_RIGHTS[isSharded ? 'sharded' : 'classic'].split(' ') : [];
     const commands = [...own, ...more];
     const keys = await examiner.places((place) => ['eval', '', 1, place], needed.keys(key), '~');

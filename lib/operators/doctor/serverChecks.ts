@@ -4,9 +4,9 @@ import { CommandError, NoSyncedReplicasError } from '../../errors';
 import { LOCK, UNLOCK_MESSAGE, acquireLock, releaseLock } from '../../kinds/reentrant';
 import { PUBLISH_COMMAND } from '../../scripts/Script';
 import { slotOf } from '../../util/names';
-import { type Answer, infoOf, type ServerFacts, settingOf, textOf } from './facts';
+import { infoOf, settingOf, textOf } from './facts';
 import { error, ok, type ServerCheck, unknown, warning } from './findings';
-import { RULES_ADVICE } from './rights';
+import { rights, RULES_ADVICE } from './rights';
 
 /** A round trip that takes longer is worth a warning, in ms: a lock takes one, a wake-up two. */
 const SLOW_MS = 50;
@@ -24,7 +24,7 @@ const GOOD_REPLICAS = 'start the replicas that are missing or frozen, or lower m
 const NO_INFO = 'allow the user INFO (docs/security.md), or look at the server yourself';
 const NO_CONFIG = 'allow this user CONFIG GET, or ask whoever runs the server';
 
-export const reachable: ServerCheck = {
+const reachable: ServerCheck = {
   why: 'Taking a lock is one round trip, and being woken is two.',
   examine({ roundTripMs }) {
     if ('refusal' in roundTripMs) {
@@ -37,7 +37,7 @@ export const reachable: ServerCheck = {
   },
 };
 
-export const version: ServerCheck = {
+const version: ServerCheck = {
   why: 'Scripts, ACLs and sharded pub/sub depend on it.',
   examine(server) {
     if ('refusal' in server.info) return unknown(`INFO: ${server.info.refusal}`, NO_INFO);
@@ -52,7 +52,7 @@ export const version: ServerCheck = {
   },
 };
 
-export const memory: ServerCheck = {
+const memory: ServerCheck = {
   why: 'A lock that is evicted is free while somebody holds it; a full server refuses to give locks.',
   examine(server) {
     const policy = settingOf(server, 'maxmemory-policy') ?? infoOf(server, 'maxmemory_policy');
@@ -75,7 +75,7 @@ export const memory: ServerCheck = {
   },
 };
 
-export const persistence: ServerCheck = {
+const persistence: ServerCheck = {
   why: 'Locks that a restart forgets are given to others while their holders go on.',
   examine(server) {
     const failed = ['rdb_last_bgsave_status', 'aof_last_write_status', 'aof_last_bgrewrite_status'].filter(
@@ -85,11 +85,11 @@ export const persistence: ServerCheck = {
       const advice = 'look at its log and its disk; it may refuse all writes until it can save (MISCONF)';
       return error(`the last save failed (${failed.join(', ')})`, advice);
     }
-    const aof = settingOf(server, 'appendonly') ?? onOff(infoOf(server, 'aof_enabled'));
+    const aof = settingOf(server, 'appendonly') ?? infoOf(server, 'aof_enabled');
     const save = settingOf(server, 'save');
     if (aof === undefined) return unknown('neither CONFIG GET nor INFO tells whether it saves', NO_CONFIG);
     const advice = 'set appendonly yes; or have whoever restarts it wait for the longest lease before it serves again';
-    if (aof === 'yes') {
+    if (aof === 'yes' || aof === '1') {
       const fsync = settingOf(server, 'appendfsync') ?? 'unknown';
       if (fsync === 'no') return warning('appendonly yes, appendfsync no', 'set appendfsync everysec, or always');
       const lost = fsync === 'everysec' ? ': a crash of the machine may forget the last second' : '';
@@ -100,7 +100,7 @@ export const persistence: ServerCheck = {
   },
 };
 
-export const replicas: ServerCheck = {
+const replicas: ServerCheck = {
   why: 'A failover forgets locks that no replica has; a master that is cut off goes on giving them.',
   examine(server, { settings }) {
     if ('refusal' in server.info) return unknown(`INFO: ${server.info.refusal}`, NO_INFO);
@@ -112,7 +112,7 @@ export const replicas: ServerCheck = {
     const minimum = settingOf(server, 'min-replicas-to-write');
     // Only counted where a minimum is set: those that have answered within min-replicas-max-lag.
     const good = Number(infoOf(server, 'min_slaves_good_slaves') ?? count);
-    const silent = silentReplicas(server);
+    const silent = silentReplicas(server.info.value);
     if (Number(minimum ?? 0) > good) {
       const who = silent.length === 0 ? '' : ` (${silent.join(', ')})`;
       const found = `${count} replicas, ${good} of them good${who}, min-replicas-to-write ${minimum}`;
@@ -139,20 +139,17 @@ export const replicas: ServerCheck = {
 };
 
 /** The replicas that do not follow, and what is wrong with each. */
-function silentReplicas({ info }: ServerFacts): readonly string[] {
-  if ('refusal' in info) return [];
-  return [...info.value].flatMap(([field, text]) => {
+function silentReplicas(info: ReadonlyMap<string, string>): readonly string[] {
+  return [...info].flatMap(([field, text]) => {
     if (!/^slave\d+$/.test(field)) return [];
-    const { ip, port, state, lag } = Object.fromEntries(text.split(',').map((pair) => pair.split('=', 2))) as Record<
-      string,
-      string | undefined
-    >;
+    const pairs = text.split(',').map((pair) => pair.split('=', 2));
+    const { ip, port, state, lag } = Object.fromEntries(pairs) as Record<string, string | undefined>;
     if (state !== 'online') return [`${ip}:${port} is ${state}`];
     return Number(lag) > MAX_LAG_S ? [`${ip}:${port} has said nothing for ${lag} s`] : [];
   });
 }
 
-export const pubsub: ServerCheck = {
+const pubsub: ServerCheck = {
   why: 'Waiters are woken by messages; both sides must use the same kind, Java clients as well.',
   async examine(server, { settings, isCluster }) {
     if (!isCluster) return ok('classic pub/sub: no cluster');
@@ -176,7 +173,7 @@ export const pubsub: ServerCheck = {
 const CLOCK_WARNING_MS = 500;
 const CLOCK_ERROR_MS = 5_000;
 
-export const clock: ServerCheck = {
+const clock: ServerCheck = {
   why: 'Java clients compare places in a fair queue, and leases of permits and values of a group, with their own clocks.',
   examine(server) {
     if ('refusal' in server.clock) {
@@ -194,7 +191,7 @@ export const clock: ServerCheck = {
 /** A subscriber is cut off above this, in bytes; below it is too easily. */
 const SMALL_BUFFER = 1 << 20;
 
-export const buffers: ServerCheck = {
+const buffers: ServerCheck = {
   why: 'A subscriber that is cut off misses wake-ups; one that may lag for ever fills the memory of the server.',
   examine(server) {
     const setting = settingOf(server, 'client-output-buffer-limit');
@@ -212,7 +209,7 @@ export const buffers: ServerCheck = {
 /** A server that closes idle connections earlier than that, in s, closes those of waiters' clients all the time. */
 const SHORT_TIMEOUT_S = 60;
 
-export const timeouts: ServerCheck = {
+const timeouts: ServerCheck = {
   why: 'A connection that the server closes is made anew by the next call; one that is dead must be noticed in time.',
   examine(server, { settings }) {
     const { timeout, lockWatchdogTimeout, connectTimeout } = settings;
@@ -245,10 +242,6 @@ export const timeouts: ServerCheck = {
   },
 };
 
-function onOff(flag: string | undefined): string | undefined {
-  return flag === undefined ? undefined : flag === '1' ? 'yes' : 'no';
-}
-
 /** Of the lock that is tried, in ms: should we end in the middle, it is gone soon. */
 const LEASE_MS = 5_000;
 
@@ -265,7 +258,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /** Takes a lock of its own and gives it back. */
-export const lock: ServerCheck = {
+const lock: ServerCheck = {
   why: 'Whatever else is well: a server that refuses this gives no lock to anybody.',
   async examine({ executor, tag }, { settings, name }) {
     const place = tag === '' ? '' : `:{${tag}}`;
@@ -299,72 +292,65 @@ export const lock: ServerCheck = {
   },
 };
 
-/** What a managed service may refuse to everybody, and what that costs. */
-const USED: readonly {
-  readonly command: string;
-  readonly args: readonly (string | number)[];
-  readonly cost: string;
-  /** Whether no lock works without it. */
-  readonly vital?: true;
-}[] = [
-  {
-    command: 'EVAL',
+/** What a managed service may refuse to everybody: how it is asked for, and what a refusal costs. */
+const USED: Readonly<Record<string, { readonly args: readonly (string | number)[]; readonly cost: string }>> = {
+  EVAL: {
     args: ['return 1', 0],
     cost: 'no lock works: all are scripts',
-    vital: true,
   },
-  {
-    command: 'WAIT',
+  WAIT: {
     args: [0, 1],
     cost: 'no replica confirms an acquisition: a failover may forget the newest locks',
   },
-  {
-    command: 'PUBSUB NUMSUB',
+  'PUBSUB NUMSUB': {
     args: ['ioredisson'],
     cost: 'on a cluster fairness between processes is estimated; list shows no waiters',
   },
-  {
-    command: 'CLIENT LIST',
+  'CLIENT LIST': {
     args: [],
     cost: 'an inspector cannot say whether a holder is still connected',
   },
-  {
-    command: 'CONFIG GET',
+  'CONFIG GET': {
     args: ['maxmemory-policy'],
     cost: 'eviction, persistence and time-outs are to be looked up in the console of the provider',
   },
-  {
-    command: 'INFO',
+  INFO: {
     args: ['server'],
     cost: 'version, replicas and memory are to be looked up in the console of the provider',
   },
-];
+};
 
 /** What a server says that cannot serve it just now, or not in its place. All else is a refusal: each has its own words. */
 const FOR_NOW = /^(?:NOAUTH|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS)\b|\breplica/;
 /** What only the user's rights forbid. */
 const FORBIDDEN = /^NOPERM\b/;
 
-export const provider: ServerCheck = {
+const provider: ServerCheck = {
   why: 'Managed services refuse commands; locks work without these, but less well.',
   async examine({ ask }) {
-    const replies: Answer<unknown>[] = await Promise.all(
-      USED.map(({ command, args }) => {
+    const commands = Object.keys(USED);
+    const words = await Promise.all(
+      commands.map(async (command) => {
         const [name = '', ...subcommand] = command.split(' ');
-        return ask(name.toLowerCase(), [...subcommand, ...args]);
+        const reply = await ask(name.toLowerCase(), [...subcommand, ...USED[command]!.args]);
+        return 'refusal' in reply && !FOR_NOW.test(reply.refusal) ? reply.refusal : '';
       }),
     );
-    const words = replies.map((reply) => ('refusal' in reply && !FOR_NOW.test(reply.refusal) ? reply.refusal : ''));
-    const refused = USED.filter((_, i) => words[i] !== '' && !FORBIDDEN.test(words[i]!));
-    const forbidden = USED.filter((_, i) => FORBIDDEN.test(words[i]!));
+    const refused = commands.filter((_, i) => words[i] !== '' && !FORBIDDEN.test(words[i]!));
+    const forbidden = commands.filter((_, i) => FORBIDDEN.test(words[i]!));
     const forbids = forbidden.length === 0 ? '' : `; this user may not ${listed(forbidden)}`;
     if (refused.length === 0) return ok(`refuses no command that locks have use for${forbids}`);
     const what = `refuses ${listed(refused)}${forbids}`;
-    if (refused.some(({ vital }) => vital)) return error(what, 'use a service, or a plan of it, that runs Lua scripts');
+    if (refused.includes('EVAL')) return error(what, 'use a service, or a plan of it, that runs Lua scripts');
     return warning(what, 'see docs/managed.md for the settings that fit the service');
   },
 };
 
-function listed(commands: typeof USED): string {
-  return commands.map(({ command, cost }) => `${command} (${cost})`).join('; ');
+function listed(commands: readonly string[]): string {
+  return commands.map((command) => `${command} (${USED[command]!.cost})`).join('; ');
 }
+
+/** What the doctor looks at, in this order. */
+export const CHECKS = {
+  ...{ reachable, lock, version, memory, persistence, replicas, pubsub, rights, clock, buffers, timeouts, provider },
+};

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Patient, ServerFacts, ServerSetting } from '../../../lib/operators/doctor/facts';
-import * as checks from '../../../lib/operators/doctor/serverChecks';
+import { CHECKS as checks } from '../../../lib/operators/doctor/serverChecks';
 
 type Info = Readonly<Record<string, string | number>>;
 type Given = Partial<Record<ServerSetting, string>>;
