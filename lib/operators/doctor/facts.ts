@@ -49,7 +49,6 @@ export interface ServerFacts extends Server {
 /** What all checks are given. */
 export interface Patient {
   readonly settings: Settings;
-  readonly isCluster: boolean;
   /** A name of a lock that the user gave, to check rights with. */
   readonly name: string | undefined;
 }

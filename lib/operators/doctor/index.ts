@@ -48,7 +48,7 @@ export async function examine(config?: string | Config | RedissonOptions, name?:
   const opened: CommandExecutor[] = [];
   try {
     const nodes = await serverNodes(named, opened);
-    const patient: Patient = { settings: named, isCluster: named.topology.kind === 'cluster', name };
+    const patient: Patient = { settings: named, name };
     // Each by itself: one that is frozen holds up whoever goes through the cluster, and the others look guilty.
     const findings = (await Promise.all(nodes.map((node) => examineNode(node, patient)))).flat();
     return NAMES.flatMap((check) => findings.filter((finding) => finding.check === check));

@@ -73,9 +73,8 @@ export const rights: ServerCheck = {
   async examine(server, patient) {
     const who = await server.ask('acl', ['WHOAMI']);
     const user = 'value' in who ? String(who.value) : (patient.settings.username ?? 'default');
-    const examiner = new Examiner(server, user);
     try {
-      return await examineUser(examiner, server, patient);
+      return await examineUser(new Examiner(server, user), server, patient);
     } catch (failure) {
       const advice = 'use Redis 7 and allow the user acl|dryrun; or try each kind once as this user';
       return unknown(`ACL DRYRUN: ${(failure as Error).message}`, advice);
@@ -84,7 +83,8 @@ export const rights: ServerCheck = {
 };
 
 async function examineUser(examiner: Examiner, server: ServerFacts, patient: Patient): Promise<Diagnosis> {
-  const { settings, name, isCluster } = patient;
+  const { settings, name } = patient;
+  const isCluster = settings.topology.kind === 'cluster';
   const key = mapName(name ?? NO_NAME, settings.nameMapper);
   const isSharded = isCluster && (await sharded(server, settings.shardedSubscriptionMode));
   const replicated = ['sentinel', 'masterSlave', 'replicated'].includes(settings.topology.kind);

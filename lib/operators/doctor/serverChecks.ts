@@ -151,8 +151,8 @@ function silentReplicas(info: ReadonlyMap<string, string>): readonly string[] {
 
 const pubsub: ServerCheck = {
   why: 'Waiters are woken by messages; both sides must use the same kind, Java clients as well.',
-  async examine(server, { settings, isCluster }) {
-    if (!isCluster) return ok('classic pub/sub: no cluster');
+  async examine(server, { settings }) {
+    if (settings.topology.kind !== 'cluster') return ok('classic pub/sub: no cluster');
     const mode = settings.shardedSubscriptionMode;
     const reply = await server.ask('pubsub', ['SHARDNUMSUB', '0']);
     const isRefused = 'refusal' in reply && /NOPERM/.test(reply.refusal);
