@@ -66,16 +66,13 @@ interface Metadata {
  */
 export function decorateMethod(name: string, around: Around): MethodDecoratorOfEither {
   return (target, keyOrContext, descriptor) => {
-    if (isMethodContext(keyOrContext) && typeof target === 'function') return wrapped(target as AnyMethod, around);
+    const isStandard = (keyOrContext as { readonly kind?: unknown } | undefined)?.kind === 'method';
+    if (isStandard && typeof target === 'function') return wrapped(target as AnyMethod, around);
     const method = (descriptor as PropertyDescriptor | undefined)?.value as unknown;
     if (typeof method !== 'function') throw new TypeError(`${name} decorates methods, and nothing else`);
     (descriptor as PropertyDescriptor).value = wrapped(method as AnyMethod, around);
     return undefined;
   };
-}
-
-function isMethodContext(context: unknown): boolean {
-  return typeof context === 'object' && context !== null && (context as { kind?: unknown }).kind === 'method';
 }
 
 function wrapped(method: AnyMethod, around: Around): AnyMethod {

@@ -3,7 +3,7 @@ import { flag, integer, millis } from '../../config/parse/parsers';
 import { validateName } from '../../config/validateName';
 import { ConfigError } from '../../errors';
 import { describe, nearest } from '../../util/describe';
-import { leaseMillis, NO_LEASE, toMillis } from '../../util/duration';
+import { leaseMillis, toMillis } from '../../util/duration';
 import {
   decorateMethod,
   type Fits,
@@ -70,7 +70,7 @@ interface DecoratedLock extends RLock {
   runDecorated<T>(
     fn: () => T | PromiseLike<T>,
     options: RunOptions & { readonly skip: boolean },
-    inner: { readonly watchdogMs: number | undefined; readonly letsExpire: boolean },
+    inner: Pick<DisLockSettings, 'watchdogMs' | 'letsExpire'>,
   ): Promise<TryResult<T>>;
 }
 
@@ -141,16 +141,11 @@ export interface DisLockOptions<K extends DisLockKey = DisLockKey> {
   readonly client?: RedissonClient | undefined;
 }
 
-/** The options as they are used. */
-export interface DisLockSettings {
+/** The options as they are used. `waitTime` `undefined`: without limit. */
+export interface DisLockSettings extends RunOptions {
   readonly key: DisLockKey;
-  /** `undefined`: without limit. */
-  readonly waitTime: number | undefined;
-  readonly leaseTime: number;
   readonly watchdogMs: number | undefined;
-  readonly maxRenewTimes: number;
   readonly letsExpire: boolean;
-  readonly atLeast: number;
   readonly skip: boolean;
   readonly client: RedissonClient | undefined;
 }
@@ -182,25 +177,25 @@ export function readDisLockOptions(options: DisLockOptions): DisLockSettings {
     if (KNOWN.includes(name)) continue;
     throw new ConfigError(`@DisLock has no option '${name}'; did you mean '${nearest(name, KNOWN)}'?`);
   }
-  const { key, waitTime, expire, lockWatchdogTimeout, maxRenewTimes, ifExpireWhenFinish, atLeast, skip, client } =
-    options;
+  const { key, waitTime, expire, lockWatchdogTimeout, client } = options;
+  const { maxRenewTimes = MAX_RENEW_TIMES, ifExpireWhenFinish = true, atLeast = 0, skip = false } = options;
   if (typeof key !== 'function') validateName(key, 'lock (the key of @DisLock)');
   return {
     key,
     waitTime: waitTime === undefined ? undefined : toMillis(waitTime, undefined, 'waitTime'),
-    leaseTime: expire === undefined ? NO_LEASE : leaseMillis(expire, undefined, 'expire'),
+    leaseTime: leaseMillis(expire, undefined, 'expire'),
     watchdogMs:
       lockWatchdogTimeout === undefined ? undefined : millis(3).parse(lockWatchdogTimeout, 'lockWatchdogTimeout'),
-    maxRenewTimes: maxRenewTimes === undefined ? MAX_RENEW_TIMES : integer(0).parse(maxRenewTimes, 'maxRenewTimes'),
-    letsExpire: ifExpireWhenFinish !== undefined && !flag.parse(ifExpireWhenFinish, 'ifExpireWhenFinish'),
-    atLeast: atLeast === undefined ? 0 : millis(0).parse(atLeast, 'atLeast'),
-    skip: skip !== undefined && flag.parse(skip, 'skip'),
+    maxRenewTimes: integer(0).parse(maxRenewTimes, 'maxRenewTimes'),
+    letsExpire: !flag.parse(ifExpireWhenFinish, 'ifExpireWhenFinish'),
+    atLeast: millis(0).parse(atLeast, 'atLeast'),
+    skip: flag.parse(skip, 'skip'),
     client: client === undefined ? undefined : checkClient(client),
   };
 }
 
 /** @throws ConfigError unless it is a client */
-export function checkClient(client: RedissonClient): RedissonClient {
+function checkClient(client: RedissonClient): RedissonClient {
   if (typeof client === 'object' && client !== null && typeof client.getLock === 'function') return client;
   throw new ConfigError(`The client of @DisLock must be a Redisson, got ${describe(client)}`);
 }

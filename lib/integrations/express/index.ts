@@ -4,7 +4,7 @@
  */
 
 import type { RedissonClient } from '../../api';
-import { lockForRequest, type RequestLock, type ResponseLike } from '../frameworks/requestLock';
+import { requestLock, type RequestLock, type ResponseLike } from '../frameworks/requestLock';
 
 export type { RequestLock, ResponseLike } from '../frameworks/requestLock';
 
@@ -44,9 +44,7 @@ export function redissonMiddleware(
 ): (request: object, response: ResponseLike, next: () => void) => void {
   if (typeof redisson?.getLock !== 'function') throw new TypeError('redissonMiddleware needs a Redisson');
   return (request, response, next) => {
-    const withLock: RequestLock = (nameOrLock, fn, options) =>
-      lockForRequest(redisson, response, nameOrLock, fn, options);
-    (request as { withLock?: RequestLock }).withLock = withLock;
+    (request as { withLock?: RequestLock }).withLock = requestLock(redisson, response);
     next();
   };
 }

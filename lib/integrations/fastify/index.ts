@@ -3,11 +3,11 @@
  * @module ioredisson/fastify
  */
 
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
-import type { LockHold, RedissonClient, RLock, RunOptions } from '../../api';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { RedissonClient } from '../../api';
 import { hostedClient, type HostOptions } from '../frameworks/hostedClient';
 import { needPeer } from '../frameworks/needPeer';
-import { lockForRequest, type RequestLock, type ResponseLike } from '../frameworks/requestLock';
+import { requestLock, type RequestLock } from '../frameworks/requestLock';
 import { pluginLibrary } from './pluginLibrary';
 
 needPeer('ioredisson/fastify', 'fastify', '5.0');
@@ -31,8 +31,6 @@ declare module 'fastify' {
     withLock: RequestLock;
   }
 }
-
-const responses = new WeakMap<object, ResponseLike>();
 
 /**
  * A plugin of Fastify 5: `fastify.redisson` is a client, and `request.withLock(nameOrLock, fn, options?)` runs `fn` under
@@ -59,13 +57,10 @@ export const redissonPlugin: FastifyPluginAsync<RedissonPluginOptions> = pluginL
 async function registerRedisson(fastify: FastifyInstance, options: RedissonPluginOptions): Promise<void> {
   const { redisson, shutdown } = hostedClient(options);
   fastify.decorate('redisson', redisson);
-  fastify.decorateRequest('withLock', function withLock<
-    T,
-  >(this: FastifyRequest, nameOrLock: string | RLock, fn: (hold: LockHold) => T | PromiseLike<T>, lockOptions?: RunOptions): Promise<T> {
-    return lockForRequest(redisson, responses.get(this.raw)!, nameOrLock, fn, lockOptions);
-  });
+  // So that requests have their shape from the beginning: it is set below.
+  fastify.decorateRequest('withLock');
   fastify.addHook('onRequest', (request, reply, done) => {
-    responses.set(request.raw, reply.raw);
+    request.withLock = requestLock(redisson, reply.raw);
     done();
   });
   // Before the server waits for its requests: those that wait for a lock would keep it waiting.

@@ -19,6 +19,11 @@ export type RequestLock = <T>(
   options?: RunOptions,
 ) => Promise<T>;
 
+/** `withLock` for the request that this response answers. */
+export function requestLock(redisson: RedissonClient, response: ResponseLike): RequestLock {
+  return (nameOrLock, fn, options) => lockForRequest(redisson, response, nameOrLock, fn, options);
+}
+
 /** What is needed of Node's `ServerResponse`, of HTTP 1 and 2. */
 export interface ResponseLike {
   /** Whether the handler has ended its answer. (`writableFinished` is true of HTTP/2 when the client has gone, too.) */
@@ -38,7 +43,7 @@ export interface ResponseLike {
  *
  * @throws what `RLock.withLock` does, and an `AbortError` (a DOMException)
  */
-export async function lockForRequest<T>(
+async function lockForRequest<T>(
   redisson: RedissonClient,
   response: ResponseLike,
   nameOrLock: string | RLock,

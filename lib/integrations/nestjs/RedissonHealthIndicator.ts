@@ -31,11 +31,7 @@ export class RedissonHealthError extends Error {
   /** The result of the check. */
   readonly causes: Readonly<Record<string, RedissonHealth>>;
 
-  constructor(
-    message: string,
-    causes: Readonly<Record<string, RedissonHealth>>,
-    options?: { readonly cause: unknown },
-  ) {
+  constructor(message: string, causes: Readonly<Record<string, RedissonHealth>>, options?: ErrorOptions) {
     super(message, options);
     this.causes = causes;
   }
@@ -72,15 +68,12 @@ export class RedissonHealthIndicator {
     try {
       const answered = await inTime(this.#redisson.ping(), Math.min(timeoutMs, MAX_TIMER_MS));
       if (answered === undefined) throw new Error(`Redis has not answered within ${timeoutMs} ms`);
-      return this.#result(key, { status: 'up', state: this.#redisson.state, ms: Math.round(answered.value) });
+      const up: RedissonHealth = { status: 'up', state: this.#redisson.state, ms: Math.round(answered.value) };
+      return { [key]: up } as Record<K, RedissonHealth>;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      const down = this.#result(key, { status: 'down', state: this.#redisson.state, message });
-      throw new RedissonHealthError(`${key} is down: ${message}`, down, { cause: error });
+      const down: RedissonHealth = { status: 'down', state: this.#redisson.state, message };
+      throw new RedissonHealthError(`${key} is down: ${message}`, { [key]: down }, { cause: error });
     }
-  }
-
-  #result<K extends string>(key: K, health: RedissonHealth): Record<K, RedissonHealth> {
-    return { [key]: health } as Record<K, RedissonHealth>;
   }
 }
