@@ -13,11 +13,7 @@ import { ConfigError } from '../../errors';
  */
 export function needPeer(subpath: string, name: string, oldest: string): void {
   const found = installedVersion(name);
-  if (found === undefined) return;
-  const [[major = 0, minor = 0], [oldestMajor = 0, oldestMinor = 0]] = [found, oldest].map((version) =>
-    version.split('.').map((part) => Number.parseInt(part, 10)),
-  ) as [number[], number[]];
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
+  if (found === undefined || found.localeCompare(oldest, 'en', { numeric: true }) >= 0) return;
   throw new ConfigError(
     `${subpath} needs ${name} ${oldest} or later, but found ${found}. Install a newer one: npm i ${name}@latest. ` +
       'The rest of ioredisson works beside any version of it.',

@@ -52,7 +52,7 @@ export class LockTelemetry implements LockListener<Context> {
 
   acquireStarted(message: AcquireMessage): Context {
     const parent = context.active();
-    const attributes = this.#metricAttributes(message);
+    const attributes = this.#attributes(message);
     // Before it is in the map: new instruments count what is in there.
     const instruments = this.#current();
     instruments.waiters.add(1, attributes);
@@ -84,7 +84,7 @@ export class LockTelemetry implements LockListener<Context> {
   }
 
   holdStarted(message: HoldMessage): void {
-    const attributes = this.#metricAttributes(message);
+    const attributes = this.#attributes(message);
     const instruments = this.#current();
     instruments.held.add(1, attributes);
     // So that the first loss is an increase.
@@ -119,22 +119,18 @@ export class LockTelemetry implements LockListener<Context> {
 
   /** As a child of the span that is active where this is called. */
   #startSpan(name: string, message: AcquireSubject): Span {
-    const attributes: Attributes = {
-      ...SYSTEM,
-      'ioredisson.lock.kind': message.kind,
-      'ioredisson.client.id': message.clientId,
-      'ioredisson.thread.id': message.threadId,
-    };
-    const shown = shownName(this.#source.nameOf(), message.name, message.name);
-    if (shown !== undefined) attributes['ioredisson.lock.name'] = shown;
+    const attributes = this.#attributes(message, message.name);
+    attributes['ioredisson.client.id'] = message.clientId;
+    attributes['ioredisson.thread.id'] = message.threadId;
     if (message.waitTime !== Infinity) attributes['ioredisson.lock.wait_time'] = message.waitTime;
     if (message.leaseTime !== -1) attributes['ioredisson.lock.lease_time'] = message.leaseTime;
     return this.#source.tracer().startSpan(name, { kind: SpanKind.INTERNAL, attributes });
   }
 
-  #metricAttributes({ kind, name }: AcquireSubject): Attributes {
+  /** @param usual - what is shown of the name where the user has not said */
+  #attributes({ kind, name }: AcquireSubject, usual?: string): Attributes {
     const attributes: Attributes = { ...SYSTEM, 'ioredisson.lock.kind': kind };
-    const shown = shownName(this.#source.nameOf(), name);
+    const shown = shownName(this.#source.nameOf(), name, usual);
     if (shown !== undefined) attributes['ioredisson.lock.name'] = shown;
     return attributes;
   }

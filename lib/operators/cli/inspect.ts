@@ -1,16 +1,13 @@
 import { UnsupportedOperationError } from '../../index';
-import { adviceOf, ALL_KINDS, given, inTime, RUNBOOK } from '../doctor';
-import { type ForcedUnlock, type HolderReport, Inspector, type ObjectReport } from '../inspection';
+import { adviceOf, ALL_KINDS, given, inTime, readableTime, RUNBOOK } from '../doctor';
+import { type ForcedUnlock, type HolderReport, Inspector, type ObjectReport, type OwnerReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { stdoutWidth, wrap } from './fit';
 import { CLEANUP_MS, oneLine, print, printJson, say } from './output';
 import {
-  clientText,
   type Column,
-  connectionText,
   kindText,
-  leasesText,
   objectTable,
   processText,
   remainingText,
@@ -177,6 +174,24 @@ function keptText({ hold, silent }: HolderReport): string {
   return leaseMs === -1
     ? `watchdog, ${renewals} ${renewals === 1 ? 'time' : 'times'}`
     : `a lease of ${remainingText(leaseMs)}`;
+}
+
+/** Which client it is, as far as that can be known. */
+function clientText({ client, process }: OwnerReport): string {
+  if (process.unknownBecause === 'detached') return 'none: detached';
+  return client === 'node' ? 'Node' : 'Java, or an explicit thread id';
+}
+
+/** For how long the process has been connected, and from where. */
+function connectionText({ process: { address, connected, connectedForMs } }: OwnerReport): string {
+  if (connected === 'unknown') return 'unknown';
+  if (!connected) return 'no';
+  return `for ${readableTime(connectedForMs ?? 0)}, from ${address}`;
+}
+
+/** The leases of a holder's holds. */
+function leasesText({ leasesMs }: HolderReport): string {
+  return leasesMs?.map((ms) => (ms === -1 ? 'none' : ms < 0 ? 'over' : readableTime(ms))).join(', ') ?? '';
 }
 
 function whatToDo({ verdict, waiters }: ObjectReport): string | undefined {

@@ -103,11 +103,7 @@ function addRun(program: Command, actions: Actions, done: Done): void {
       timeArgument,
     )
     .option('-v, --verbose', 'say on stderr who holds it while waiting, and why it was not acquired')
-    .addOption(
-      new Option('-E, --conflict-exit-code <n>', 'exit code when not acquired')
-        .argParser(wholeNumber(0, 255))
-        .default(ExitCode.no),
-    )
+    .option('-E, --conflict-exit-code <n>', 'exit code when not acquired', wholeNumber(0, 255), ExitCode.no)
     .addOption(
       new Option('--grace <time>', 'after the lock is lost: TERM to the process group, this long, then KILL')
         .argParser(timeArgument)

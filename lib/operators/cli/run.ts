@@ -65,25 +65,24 @@ interface Job {
   readonly reporter: inspectionModule.Inspector | undefined;
 }
 
-type State = 'waiting' | 'starting' | 'running' | 'losing' | 'releasing';
+type State = 'waiting' | 'starting' | 'running' | 'releasing';
 
 /**
  * One command run while a lock is held.
  *
  * ```
  * waiting ──► starting ──► running ─────────────────────────────► releasing ──► done
- *    │            │           └──► losing ────────────────────────────▲
- *    │            └─ a signal came, or the command cannot be started ─┘
+ *    │            └─ a signal came, or the command cannot be started ─▲
  *    └─ a signal, not acquired, Redis unreachable ──────────────────────────────► done
  * ```
  *
  * - waiting: a signal ends the acquisition; nothing is started any more.
  * - running: signals are passed on to the group of the command. When the command has ended, what it left behind in its
- *   group is ended, too, while the lock is still held.
+ *   group is ended, too, while the lock is still held. When the lock is lost, or about to be, TERM is sent to the group,
+ *   and KILL follows after the grace.
  * - With a terminal the command shares our process group, as below flock(1) and env(1): it can ask for a password,
  *   Ctrl-C and Ctrl-Z reach it and us alike, and what reached all of the group is not passed on again. A group of its
  *   own would be one in the background, which may not read the terminal, and Node cannot hand the terminal over.
- * - losing: the lock is lost, or about to be: TERM is sent to the group, KILL follows after the grace.
  * - releasing: signals have no effect.
  *
  * Invariants: 1. nothing of the group runs when the lock is released; 2. the grace of a command whose lease is about to
@@ -161,7 +160,7 @@ class LockedRun {
     const staysUntil = performance.now() + (this.#job.options.atLeast ?? 0);
     this.#state = 'starting';
     if (this.#signal !== undefined) {
-      await this.#release(hold, () => hold.unlock());
+      await this.#release(hold);
       return signalExitCode(this.#signal);
     }
     let code: number;
@@ -169,10 +168,10 @@ class LockedRun {
       code = await this.#runCommand(hold);
     } catch (error) {
       // Nothing has run: nothing to be kept from being run again.
-      await this.#release(hold, () => hold.unlock());
+      await this.#release(hold);
       throw error;
     }
-    await this.#release(hold, () => leave(hold, staysUntil));
+    await this.#release(hold, staysUntil);
     if (this.#lostBecause === undefined) return code;
     say(`the lock '${hold.name}' was lost while the command ran: ${this.#lostBecause}`);
     return ExitCode.lockLost;
@@ -195,7 +194,6 @@ class LockedRun {
       this.#state = 'running';
       const losing = new Promise<void>((resolve) => {
         const lose = (why: string): void => {
-          if (this.#state === 'running') this.#state = 'losing';
           this.#lostBecause ??= why;
           resolve();
         };
@@ -209,20 +207,16 @@ class LockedRun {
       });
       await Promise.race([group.ended, losing]);
       // Also what the command has left behind.
-      await this.#terminate(group, hold);
+      if (group.runs) {
+        const left = hold.remainingLeaseMs;
+        await group.terminate(this.#lostBecause !== undefined && left > 0 ? Math.min(grace, left) : grace);
+      }
       return await group.ended;
     } finally {
       stopWatch?.();
       this.#ear?.close();
       await guard.dismiss();
     }
-  }
-
-  async #terminate(group: ChildGroup, hold: LockHold): Promise<void> {
-    if (!group.runs) return;
-    const left = hold.remainingLeaseMs;
-    const { grace } = this.#job.options;
-    await group.terminate(this.#state === 'losing' && left > 0 ? Math.min(grace, left) : grace);
   }
 
   /** The grace as far as it surely fits into a lease that the watchdog has just not renewed. */
@@ -238,12 +232,12 @@ class LockedRun {
     return nonblock === true ? 0 : wait;
   }
 
-  /** Gives the lock back, if Redis answers in time. Whether it was lost is known afterwards. */
-  async #release(hold: LockHold, giveBack: () => Promise<unknown>): Promise<void> {
+  /** Gives the lock back, or leaves it, if Redis answers in time. Whether it was lost is known afterwards. */
+  async #release(hold: LockHold, staysUntil = 0): Promise<void> {
     this.#state = 'releasing';
     const left = Math.ceil(hold.remainingLeaseMs / 1_000);
     try {
-      const released = await inTime(giveBack(), CLEANUP_MS);
+      const released = await inTime(leave(hold, staysUntil), CLEANUP_MS);
       if (released === undefined) throw new Failure('Redis does not answer', ExitCode.unavailable);
     } catch (error) {
       if (error instanceof LockLostError) this.#lostBecause ??= messageOf(error);

@@ -1,4 +1,4 @@
-import { type HolderReport, type ObjectReport, type OwnerReport, waitersOf } from '../inspection';
+import { type ObjectReport, type OwnerReport, waitersOf } from '../inspection';
 import { chop, cutMiddle, fit, stdoutWidth, widthOf } from './fit';
 import { oneLine } from './output';
 import { readableTime } from '../doctor';
@@ -118,25 +118,12 @@ export function kindText({ kind, mode }: ObjectReport): string {
   return kind === 'readWrite' ? `${mode} lock` : (SPOKEN[kind] ?? kind);
 }
 
-/** Which client it is, as far as that can be known. */
-export function clientText({ client, process }: OwnerReport): string {
-  if (process.unknownBecause === 'detached') return 'none: detached';
-  return client === 'node' ? 'Node' : 'Java, or an explicit thread id';
-}
-
 /** Whose process it is: host and process id, as far as that can be known. */
 export function processText({ process: { host, pid, connected, java, unknownBecause } }: OwnerReport): string {
   if (unknownBecause === 'detached') return 'none';
   const where = host === undefined ? '' : `${host}/${pid}`;
   if (connected === false) return where === '' ? 'gone' : `${where}, gone`;
   return where === '' ? (java ? 'Java?' : '?') : where;
-}
-
-/** For how long the process has been connected, and from where. */
-export function connectionText({ process: { address, connected, connectedForMs } }: OwnerReport): string {
-  if (connected === 'unknown') return 'unknown';
-  if (!connected) return 'no';
-  return `for ${readableTime(connectedForMs ?? 0)}, from ${address}`;
 }
 
 function firstAndMore([first, ...others]: readonly string[]): string {
@@ -152,11 +139,6 @@ export function ttlText(ttlMs: number): string {
 /** What is left of a lease or a place, for people. */
 export function remainingText(ms: number | null): string {
   return ms === null ? 'no limit' : ms < 0 ? 'over' : readableTime(ms);
-}
-
-/** The leases of a holder's holds. */
-export function leasesText({ leasesMs }: HolderReport): string {
-  return leasesMs?.map((ms) => (ms === -1 ? 'none' : ms < 0 ? 'over' : readableTime(ms))).join(', ') ?? '';
 }
 
 function holdsText({ kind, holders, value, acquired }: ObjectReport): string {
