@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { ExitCode, Failure, signalExitCode } from './exit';
-import { MARK, type Members, ownGroup, sharedGroup } from './processes';
+import { MARK, ownGroup, send, sharedGroup } from './processes';
 
 /** How often to look whether members of the group are left, in ms. */
 const LOOK_MS = 20;
@@ -29,7 +29,8 @@ export class ChildGroup {
   /** The exit code of the command, as a shell gives it. Rejects with a {@link Failure} when it could not be started. */
   readonly ended: Promise<number>;
   readonly #child: ChildProcess;
-  readonly #members: Members | undefined;
+  /** Whom signals go to: processes, or, negative, a group; empty where nothing of it runs. */
+  readonly #targets: () => readonly number[];
   #leaderRuns: boolean;
 
   constructor(command: string, args: readonly string[], { environment, shared, mark }: ChildOptions) {
@@ -37,7 +38,7 @@ export class ChildGroup {
     this.#child = spawn(command, args, { detached: !shared, stdio: 'inherit', env });
     const { pid } = this.#child;
     this.#leaderRuns = pid !== undefined;
-    if (pid !== undefined) this.#members = shared ? sharedGroup(pid, mark) : ownGroup(pid);
+    this.#targets = () => (pid === undefined ? [] : shared ? sharedGroup(pid, mark) : ownGroup(pid));
     this.ended = new Promise((resolve, reject) => {
       this.#child.once('error', (error: NodeJS.ErrnoException) => {
         if (!this.#leaderRuns) reject(startFailure(command, error));
@@ -56,12 +57,12 @@ export class ChildGroup {
 
   /** Whether any of it runs. */
   get runs(): boolean {
-    return this.#leaderRuns || this.#members?.run() === true;
+    return this.#leaderRuns || this.#targets().length > 0;
   }
 
   /** Sends a signal to all of it. */
   signal(signal: NodeJS.Signals): void {
-    this.#members?.signal(signal);
+    for (const target of this.#targets()) send(target, signal);
   }
 
   /**

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { inTime } from '../doctor';
 import { MARK } from './processes';
 
@@ -59,7 +60,7 @@ send KILL
  */
 export class Guard {
   readonly #shell: ChildProcess;
-  readonly #ended: Promise<void>;
+  readonly #ended: Promise<unknown>;
 
   /** @param graceMs - what the command gets between TERM and KILL, in ms */
   constructor(graceMs: number) {
@@ -71,10 +72,8 @@ export class Guard {
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     this.#shell.stdin?.on('error', () => undefined);
-    this.#ended = new Promise((resolve) => {
-      this.#shell.once('error', () => resolve());
-      this.#shell.once('exit', () => resolve());
-    });
+    // One that could not be started has ended, too.
+    this.#ended = once(this.#shell, 'exit').catch(() => undefined);
   }
 
   /** From now on it guards what has that mark, in whatever group. Said before it is started. */

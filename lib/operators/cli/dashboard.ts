@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, isIP, isIPv4 } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 import { given, inTime } from '../doctor';
@@ -39,8 +39,9 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
     },
   });
   const server = createServer((req, res) => {
-    if (isOurName(req, host)) handler(req, res);
-    else refuseName(res);
+    if (isOurName(req, host)) return handler(req, res);
+    res.writeHead(403, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+    res.end('403 This server is not known by that name. Use its address, or start it with --host and that name.\n');
   });
   try {
     return await untilSignal(async ({ signal }) => {
@@ -87,11 +88,6 @@ function isOurName({ headers }: IncomingMessage, host: string): boolean {
   const named = (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');
   const bare = named.replace(/^\[(.*)\]$/, '$1');
   return isIP(bare) !== 0 || [host.toLowerCase(), 'localhost', hostname().toLowerCase()].includes(bare);
-}
-
-function refuseName(res: ServerResponse): void {
-  res.writeHead(403, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
-  res.end('403 This server is not known by that name. Use its address, or start it with --host and that name.\n');
 }
 
 function isLoopback(address: string): boolean {

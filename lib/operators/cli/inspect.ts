@@ -1,6 +1,6 @@
 import { UnsupportedOperationError } from '../../index';
 import { adviceOf, ALL_KINDS, given, inTime, readableTime, RUNBOOK } from '../doctor';
-import { type ForcedUnlock, type HolderReport, Inspector, type ObjectReport, type OwnerReport } from '../inspection';
+import { type HolderReport, Inspector, type ObjectReport, type OwnerReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { stdoutWidth, wrap } from './fit';
@@ -59,7 +59,12 @@ export async function unlock(name: string, options: UnlockOptions): Promise<numb
     // Who came after the look is not in it.
     const holders = report.holders.filter(({ owner }) => takenFrom.includes(owner));
     await printJson({ name, kind: report.kind, released, holders, takenFrom });
-  } else await print(`${oneLine(outcome(report, { released, takenFrom }))}\n`);
+  } else {
+    const outcome = released
+      ? `'${name}' (${kindText(report)}) is released; it was taken from ${takenFrom.join(', ')}`
+      : `'${name}' is not locked`;
+    await print(`${oneLine(outcome)}\n`);
+  }
   return released ? ExitCode.ok : ExitCode.no;
 }
 
@@ -67,11 +72,6 @@ function fail({ name, kind }: ObjectReport, error: unknown): never {
   if (!(error instanceof UnsupportedOperationError)) throw error;
   const what = kind === 'other' ? 'holds data of another type' : `a ${kind}: there is no owner to take it from`;
   throw new Failure(`'${name}' is no lock, but ${what}`, ExitCode.data);
-}
-
-function outcome(report: ObjectReport, { released, takenFrom }: Pick<ForcedUnlock, 'released' | 'takenFrom'>): string {
-  if (!released) return `'${report.name}' is not locked`;
-  return `'${report.name}' (${kindText(report)}) is released; it was taken from ${takenFrom.join(', ')}`;
 }
 
 /** Connects, does something, and disconnects, whatever becomes of it. */

@@ -12,10 +12,16 @@ interface OuterHold {
   readonly owner: string;
 }
 
-/** What the command of a `run` sees of the holds around it: those that we see, and ours. */
-export function nestedEnvironment(hold: LockHold, clientId: string): NodeJS.ProcessEnv {
+/** The environment of the command of a `run`: with its lock, and the holds around it, those that we see and ours. */
+export function environmentInside(hold: LockHold, clientId: string): NodeJS.ProcessEnv {
   const own: OuterHold = { name: hold.name, owner: `${clientId}:${hold.threadId}` };
-  return { [HELD]: JSON.stringify([...outerHolds(), own]) };
+  return {
+    ...process.env,
+    IOREDISSON_LOCK: hold.name,
+    // Where it has none, it is not there: a command inside the command must not believe that it has ours.
+    IOREDISSON_TOKEN: hold.token?.toString(),
+    [HELD]: JSON.stringify([...outerHolds(), own]),
+  };
 }
 
 /** Whether a `run` around us may hold something: only then a nested one can wait for itself. */

@@ -73,27 +73,15 @@ function processesByPs(): ProcessFacts[] {
     .map(([pid, parent, group]) => ({ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0 }));
 }
 
-/** The processes that signals for the command go to. */
-export interface Members {
-  /** Whether any of them runs. */
-  run(): boolean;
-  signal(signal: NodeJS.Signals): void;
-}
-
-/** The members of a process group. @param id - of the group: the process id of its leader */
-export function ownGroup(id: number): Members {
-  return {
-    run() {
-      if (!send(-id, 0)) return false;
-      if (process.platform !== 'linux') return true;
-      try {
-        return runningProcesses().some(({ group }) => group === id);
-      } catch {
-        return true;
-      }
-    },
-    signal: (signal) => void send(-id, signal),
-  };
+/** @param id - of a process group: the process id of its leader @returns its target, where any of it runs */
+export function ownGroup(id: number): readonly number[] {
+  if (!send(-id, 0)) return [];
+  if (process.platform !== 'linux') return [-id];
+  try {
+    return runningProcesses().some(({ group }) => group === id) ? [-id] : [];
+  } catch {
+    return [-id];
+  }
 }
 
 /**
@@ -103,31 +91,27 @@ export function ownGroup(id: number): Members {
  *
  * @param leader - the process id of the command
  * @param mark - the value of `MARK` in its environment
+ * @returns a target for each that runs
  */
-export function sharedGroup(leader: number, mark: string): Members {
-  const members = (): number[] => {
-    const all = runningProcesses();
-    const self = all.find(({ pid }) => pid === process.pid);
-    if (self === undefined) return [];
-    const descendants = new Set([leader]);
-    for (let size = 0; size !== descendants.size;) {
-      size = descendants.size;
-      for (const { pid, parent } of all) if (descendants.has(parent)) descendants.add(pid);
-    }
-    const isMember = ({ pid, group, session }: ProcessFacts): boolean =>
-      descendants.has(pid) ? session === self.session : group === self.group && carriesMark(pid, mark);
-    return all.filter(isMember).map(({ pid }) => pid);
-  };
-  return {
-    run: () => members().length > 0,
-    signal(signal) {
-      for (const pid of members()) send(pid, signal);
-    },
-  };
+export function sharedGroup(leader: number, mark: string): readonly number[] {
+  const all = runningProcesses();
+  const self = all.find(({ pid }) => pid === process.pid);
+  if (self === undefined) return [];
+  const descendants = new Set([leader]);
+  for (let size = 0; size !== descendants.size;) {
+    size = descendants.size;
+    for (const { pid, parent } of all) if (descendants.has(parent)) descendants.add(pid);
+  }
+  const isMember = ({ pid, group, session }: ProcessFacts): boolean =>
+    descendants.has(pid) ? session === self.session : group === self.group && carriesMark(pid, mark);
+  return all.filter(isMember).map(({ pid }) => pid);
 }
 
-/** @returns whether there was somebody to send it to */
-function send(target: number, signal: NodeJS.Signals | 0): boolean {
+/**
+ * @param target - a process, or, negative, a group
+ * @returns whether there was somebody to send it to
+ */
+export function send(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(target, signal);
     return true;

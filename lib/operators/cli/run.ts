@@ -8,7 +8,7 @@ import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure, messageOf, receiveSignals, signalExitCode } from './exit';
 import { GroupEar } from './GroupEar';
 import { Guard } from './Guard';
-import { isNested, nestedEnvironment, refuseNested } from './nesting';
+import { environmentInside, isNested, refuseNested } from './nesting';
 import { CLEANUP_MS, say } from './output';
 import { hasTerminal } from './processes';
 import { sayWhoHolds, sayWhyNot } from './waitReports';
@@ -187,7 +187,7 @@ class LockedRun {
     try {
       const mark = randomUUID();
       guard.watchMark(mark);
-      const environment = environmentOf(hold, client.getId());
+      const environment = environmentInside(hold, client.getId());
       const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
       this.#group = group;
       if (group.id !== undefined) guard.watch(this.#shared ? group.id : -group.id);
@@ -244,18 +244,6 @@ class LockedRun {
       else say(`the lock '${hold.name}' could not be released, it runs out in about ${left} s: ${messageOf(error)}`);
     }
   }
-}
-
-function environmentOf(hold: LockHold, clientId: string): NodeJS.ProcessEnv {
-  const environment: NodeJS.ProcessEnv = {
-    ...process.env,
-    IOREDISSON_LOCK: hold.name,
-    ...nestedEnvironment(hold, clientId),
-  };
-  // A command inside the command must not believe that it has ours.
-  delete environment['IOREDISSON_TOKEN'];
-  if (hold.token !== undefined) environment['IOREDISSON_TOKEN'] = String(hold.token);
-  return environment;
 }
 
 /**
