@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, isIP, isIPv4 } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 import { given, inTime } from '../doctor';
@@ -38,15 +38,19 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
       say(`unlock '${name}' (${kind}) from ${remoteAddress}: ${what}; holders: ${holders.join(', ') || 'none'}`);
     },
   });
-  const server = createServer((req, res) => {
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (req, res) => {
     if (isOurName(req, host)) return handler(req, res);
     res.writeHead(403, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
     res.end('403 This server is not known by that name. Use its address, or start it with --host and that name.\n');
   });
+  server.maxConnections = MAX_CONNECTIONS;
   try {
     return await untilSignal(async ({ signal }) => {
       const ended = once(signal, 'abort');
-      await listen(server, host, port);
+      // It rejects where the server has an error instead.
+      await once(server.listen(port, host), 'listening').catch((error: Error) => {
+        throw new Failure(`cannot serve on ${host}:${port}: ${error.message}`, ExitCode.usage, { cause: error });
+      });
       const address = server.address() as AddressInfo;
       const shown = address.family === 'IPv6' ? `[${address.address}]` : address.address;
       await print(`http://${shown}:${address.port}/\n`);
@@ -62,16 +66,6 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
     server.closeAllConnections();
     await inTime(client.shutdown(), CLEANUP_MS);
   }
-}
-
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  server.requestTimeout = REQUEST_MS;
-  server.headersTimeout = REQUEST_MS;
-  server.maxConnections = MAX_CONNECTIONS;
-  // It rejects where the server has an error instead.
-  await once(server.listen(port, host), 'listening').catch((error: unknown) => {
-    throw new Failure(`cannot serve on ${host}:${port}: ${(error as Error).message}`, ExitCode.usage, { cause: error });
-  });
 }
 
 /** The names and addresses of this machine. */

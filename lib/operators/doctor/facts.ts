@@ -80,7 +80,7 @@ export async function gatherFacts({ address, tag, executor }: Server): Promise<S
     executor,
     ask,
     roundTripMs,
-    info: map(info, (text) => fieldsOf(String(text))),
+    info: 'value' in info ? { value: fieldsOf(String(info.value)) } : info,
     settings: new Map(SETTINGS.map((name, i) => [name, settingIn(values[i]!, name)])),
     clock,
   };
@@ -100,10 +100,6 @@ export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   return error instanceof CommandError && cause instanceof Error ? cause.message : error.message;
-}
-
-function map<T, U>(from: Answer<T>, change: (value: T) => U): Answer<U> {
-  return 'value' in from ? { value: change(from.value) } : from;
 }
 
 async function measure(ask: ServerFacts['ask']): Promise<Answer<number>> {
