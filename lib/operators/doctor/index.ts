@@ -43,14 +43,12 @@ export interface Finding extends Diagnosis {
  */
 export async function examine(config?: string | Config | RedissonOptions, name?: string): Promise<readonly Finding[]> {
   if (name !== undefined) validateName(name, 'lock');
-  const settings = resolveConfig(config);
-  const named: Settings = { ...settings, clientName: connectionName('doctor') };
+  const settings: Settings = { ...resolveConfig(config), clientName: connectionName('doctor') };
   const opened: CommandExecutor[] = [];
   try {
-    const nodes = await serverNodes(named, opened);
-    const patient: Patient = { settings: named, name };
+    const nodes = await serverNodes(settings, opened);
     // Each by itself: one that is frozen holds up whoever goes through the cluster, and the others look guilty.
-    const findings = (await Promise.all(nodes.map((node) => examineNode(node, patient)))).flat();
+    const findings = (await Promise.all(nodes.map((node) => examineNode(node, { settings, name })))).flat();
     return NAMES.flatMap((check) => findings.filter((finding) => finding.check === check));
   } finally {
     await Promise.all(opened.map((executor) => executor.close()));
