@@ -19,11 +19,6 @@ export type RequestLock = <T>(
   options?: RunOptions,
 ) => Promise<T>;
 
-/** `withLock` for the request that this response answers. */
-export function requestLock(redisson: RedissonClient, response: ResponseLike): RequestLock {
-  return (nameOrLock, fn, options) => lockForRequest(redisson, response, nameOrLock, fn, options);
-}
-
 /** What is needed of Node's `ServerResponse`, of HTTP 1 and 2. */
 export interface ResponseLike {
   /** Whether the handler has ended its answer. (`writableFinished` is true of HTTP/2 when the client has gone, too.) */
@@ -37,59 +32,55 @@ export interface ResponseLike {
 }
 
 /**
- * Runs `fn` under a lock for a request. If the client disconnects while it waits, the wait is aborted: the promise
- * rejects with an `AbortError`, and `fn` does not run. Once it runs, a disconnect changes nothing: it is told by the
- * request itself, and only `fn` knows whether it may stop half-way.
+ * `withLock` for the request that a response answers. If the client disconnects while it waits, the wait is aborted: the
+ * promise rejects with an `AbortError`, and `fn` does not run. Once it runs, a disconnect changes nothing: it is told by
+ * the request itself, and only `fn` knows whether it may stop half-way.
  *
- * @throws what `RLock.withLock` does, and an `AbortError` (a DOMException)
+ * @returns it throws what `RLock.withLock` does, and an `AbortError` (a DOMException)
  */
-async function lockForRequest<T>(
-  redisson: RedissonClient,
-  response: ResponseLike,
-  nameOrLock: string | RLock,
-  fn: (hold: LockHold) => T | PromiseLike<T>,
-  options: RunOptions = {},
-): Promise<T> {
-  const lock = typeof nameOrLock === 'object' && nameOrLock !== null ? nameOrLock : redisson.getLock(nameOrLock);
-  const { signal } = options;
-  // No signal at all: the lock says so, and nothing may listen to the response by then.
-  if (signal !== undefined && typeof (Object(signal) as Partial<AbortSignal>).addEventListener !== 'function')
-    return lock.withLock(fn, options);
-  const controller = new AbortController();
-  const gone = (): void => {
-    if (!response.writableEnded) {
-      controller.abort(
-        new DOMException(`The client has disconnected while it waited for '${lock.name}'`, 'AbortError'),
+export function requestLock(redisson: RedissonClient, response: ResponseLike): RequestLock {
+  return async (nameOrLock, fn, options = {}) => {
+    const lock = typeof nameOrLock === 'object' && nameOrLock !== null ? nameOrLock : redisson.getLock(nameOrLock);
+    const { signal } = options;
+    // No signal at all: the lock says so, and nothing may listen to the response by then.
+    if (signal !== undefined && typeof (Object(signal) as Partial<AbortSignal>).addEventListener !== 'function')
+      return lock.withLock(fn, options);
+    const controller = new AbortController();
+    const gone = (): void => {
+      if (!response.writableEnded) {
+        controller.abort(
+          new DOMException(`The client has disconnected while it waited for '${lock.name}'`, 'AbortError'),
+        );
+      }
+    };
+    const aborted = (): void => controller.abort(signal?.reason);
+    const stopListening = (): void => {
+      response.removeListener('close', gone);
+      signal?.removeEventListener('abort', aborted);
+    };
+    // The close of a response that is over is not told again.
+    if (response.destroyed === true || response.closed === true || response.stream?.destroyed === true) gone();
+    if (signal?.aborted === true) aborted();
+    response.once('close', gone);
+    signal?.addEventListener('abort', aborted, { once: true });
+    let entered = false;
+    try {
+      return await lock.withLock(
+        (hold) => {
+          entered = true;
+          stopListening();
+          return fn(hold);
+        },
+        { ...options, signal: controller.signal },
       );
+    } catch (error) {
+      // Errors of `fn` are its own.
+      if (!entered) markStatus(error);
+      throw error;
+    } finally {
+      stopListening();
     }
   };
-  const aborted = (): void => controller.abort(signal?.reason);
-  const stopListening = (): void => {
-    response.removeListener('close', gone);
-    signal?.removeEventListener('abort', aborted);
-  };
-  // The close of a response that is over is not told again.
-  if (response.destroyed === true || response.closed === true || response.stream?.destroyed === true) gone();
-  if (signal?.aborted === true) aborted();
-  response.once('close', gone);
-  signal?.addEventListener('abort', aborted, { once: true });
-  let entered = false;
-  try {
-    return await lock.withLock(
-      (hold) => {
-        entered = true;
-        stopListening();
-        return fn(hold);
-      },
-      { ...options, signal: controller.signal },
-    );
-  } catch (error) {
-    // Errors of `fn` are its own.
-    if (!entered) markStatus(error);
-    throw error;
-  } finally {
-    stopListening();
-  }
 }
 
 /** What Fastify and Express answer with. */
