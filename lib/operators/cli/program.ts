@@ -68,14 +68,13 @@ export function createProgram(
     .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
-    .configureOutput({ ...output, outputError: (text, write) => write(usageError('ioredisson', text)) })
-    .addHelpText('after', () => notesOf('ioredisson'));
+    .configureOutput({ ...output });
   addRun(program, actions, done);
   addOthers(program, actions, done);
-  for (const command of program.commands) {
+  for (const command of [program, ...program.commands]) {
     // Its own help has the option that is wrong.
-    const name = `ioredisson ${command.name()}`;
-    command.configureOutput({ outputError: (text, write) => write(usageError(name, text)) });
+    const help = command === program ? 'ioredisson --help' : `ioredisson ${command.name()} --help`;
+    command.configureOutput({ outputError: (text, write) => write(`ioredisson: ${oneLine(text)} (see ${help})\n`) });
     command.addHelpText('after', () => notesOf(command.name()));
   }
   return program;
@@ -204,11 +203,6 @@ function separated(program: Command, rest: readonly string[]): readonly string[]
   const behind = rawArgs.length - at - 1;
   if (behind === rest.length) return rest;
   return behind === rest.length + 1 && rest[0] === '--' && rest.length > 1 ? rest.slice(1) : undefined;
-}
-
-/** @param command - whose help tells what is right */
-function usageError(command: string, text: string): string {
-  return `ioredisson: ${oneLine(text)} (see ${command} --help)\n`;
 }
 
 const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
