@@ -10,6 +10,7 @@ import { connect } from '../../connection/connect';
 import { ConfigError, ShutdownError } from '../../errors';
 import type { ClientAnswer } from '../../introspection/wire';
 import { connectionName } from '../../util/connectionName';
+import { laterTurn } from '../../util/timing';
 import { forceUnlock, type ForcedUnlock } from './forceUnlock';
 import { Asker } from './Asker';
 import type { ObjectDraft } from './describe';
@@ -279,7 +280,7 @@ export class Inspector {
     for (let i = 0; i < drafts.length; i += REPORTS_PER_TURN) {
       const batch = drafts.slice(i, i + REPORTS_PER_TURN);
       for (const one of await identify(batch, processOf, reader)) reports.push(this.#judge(one, before, whoWaits));
-      await new Promise(setImmediate);
+      await laterTurn();
     }
     return reports;
   }

@@ -70,46 +70,21 @@ export class RedisView implements KeyReader {
   async subscribers(channels: readonly string[]): Promise<ReadonlyMap<string, number> | undefined> {
     const counts = new Map<string, number>(channels.map((channel) => [channel, 0]));
     if (channels.length === 0) return counts;
-    const add = (reply: unknown): void => {
-      const pairs = reply as (string | number)[];
-      for (let i = 0; i + 1 < pairs.length; i += 2) {
-        const channel = String(pairs[i]);
-        counts.set(channel, (counts.get(channel) ?? 0) + Number(pairs[i + 1]));
-      }
-    };
-    const asked = (await this.#servers()).map((routeBy) =>
-      this.executor.call('pubsub', ['NUMSUB', ...channels], { routeBy }).then(add),
-    );
-    if (this.isCluster) {
-      for (const channel of channels) {
-        const sharded = this.executor.call('pubsub', ['SHARDNUMSUB', channel], { routeBy: channel }).then(add);
-        asked.push(sharded.catch(beforeRedis7));
-      }
-    }
     try {
-      await Promise.all(asked);
+      const replies = await this.#askOfChannels('NUMSUB', channels);
+      for (const [channel, count] of replies.flatMap(pairs))
+        counts.set(channel, (counts.get(channel) ?? 0) + Number(count));
+      return counts;
     } catch (error) {
       if (error instanceof CommandError) return undefined;
       throw error;
     }
-    return counts;
   }
 
   /** The ids of the clients that listen for questions. */
   async listeningClients(): Promise<readonly string[]> {
-    const pattern = clientChannel('*');
-    const found = new Set<string>();
-    const add = (reply: unknown): void => {
-      for (const channel of reply as string[]) found.add(/\{(.*)\}/.exec(channel)![1]!);
-    };
-    const asked = (await this.#servers()).flatMap((routeBy) => [
-      this.executor.call('pubsub', ['CHANNELS', pattern], { routeBy }).then(add),
-      ...(this.isCluster
-        ? [this.executor.call('pubsub', ['SHARDCHANNELS', pattern], { routeBy }).then(add).catch(beforeRedis7)]
-        : []),
-    ]);
-    await Promise.all(asked);
-    return [...found];
+    const channels = (await this.#askOfChannels('CHANNELS', [clientChannel('*')])).flat();
+    return [...new Set(channels.map((channel) => /\{(.*)\}/.exec(channel)![1]!))];
   }
 
   /** The run ids of all masters, as one text; empty where INFO is refused. */
@@ -155,6 +130,23 @@ export class RedisView implements KeyReader {
     return [...found.values()];
   }
 
+  /** Asks each master of its channels; in a cluster, of those of its shard, too. */
+  async #askOfChannels(subcommand: 'NUMSUB' | 'CHANNELS', args: readonly string[]): Promise<string[][]> {
+    const servers = await this.#servers();
+    const ask = (what: string, routeBy: string): Promise<string[]> =>
+      this.executor.call('pubsub', [what, ...args], { routeBy }) as Promise<string[]>;
+    const asked = servers.map((routeBy) => ask(subcommand, routeBy));
+    if (this.isCluster) {
+      // Before Redis 7 there are none.
+      const refused = (error: unknown): string[] => {
+        if (error instanceof CommandError) return [];
+        throw error;
+      };
+      asked.push(...servers.map((routeBy) => ask(`SHARD${subcommand}`, routeBy).catch(refused)));
+    }
+    return Promise.all(asked);
+  }
+
   /** A key on each master. */
   async #servers(): Promise<readonly string[]> {
     return (await this.masters()).map(({ routeBy }) => routeBy);
@@ -165,6 +157,9 @@ export class RedisView implements KeyReader {
   }
 }
 
-function beforeRedis7(error: unknown): void {
-  if (!(error instanceof CommandError)) throw error;
+/** A flat reply as pairs. */
+export function pairs(flat: readonly string[]): [string, string][] {
+  const result: [string, string][] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) result.push([flat[i]!, flat[i + 1]!]);
+  return result;
 }

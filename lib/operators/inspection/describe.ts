@@ -1,7 +1,7 @@
 import { KINDS } from '../../kinds/allKinds';
 import { defineScript, lua } from '../../scripts/Script';
 import { PERMIT_WITHOUT_LEASE } from '../../kinds/permit';
-import type { KeyReader } from './RedisView';
+import { type KeyReader, pairs } from './RedisView';
 import type { HolderReport, ObjectReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 
 /** A hash with more fields than this is no lock. */
@@ -138,13 +138,6 @@ async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
   });
 }
 
-/** A flat reply as pairs. */
-function pairs(flat: readonly string[]): [string, string][] {
-  const result: [string, string][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) result.push([flat[i]!, flat[i + 1]!]);
-  return result;
-}
-
 /** A decimal integer: a number where that is exact, else the text. */
 function exactInteger(text: string): number | string {
   const value = Number(text);
@@ -237,12 +230,10 @@ export async function permitReports(redis: KeyReader, key: string): Promise<read
     { permits: KINDS.permit.keysOf(key).permits },
     { last: MAX_PERMITS - 1 },
   );
-  const reports: PermitReport[] = [];
-  for (let i = 0; i + 1 < found.length; i += 2) {
-    const [id = '', score = ''] = [found[i], found[i + 1]];
-    reports.push({ id, remainingMs: score === PERMIT_WITHOUT_LEASE ? null : Number(score) - Date.now() });
-  }
-  return reports;
+  return pairs(found).map(([id, score]) => ({
+    id,
+    remainingMs: score === PERMIT_WITHOUT_LEASE ? null : Number(score) - Date.now(),
+  }));
 }
 
 /** A field of a group: the hash of a value, alone or with an owner and what is kept of it. */
