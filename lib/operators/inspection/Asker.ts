@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import pDefer from 'p-defer';
+import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Connections } from '../../connection/connect';
 import { CommandError } from '../../errors';
 import {
@@ -53,7 +53,7 @@ export class Asker {
   readonly #subscriber: Connections['subscriber'];
   readonly #channel = answerChannel(randomUUID());
   /** By the id of the question. */
-  readonly #asked = new Map<string, { readonly clientId: string; readonly end: (reply: Reply) => void }>();
+  readonly #asked = new Map<string, { readonly clientId: string; readonly reply: DeferredPromise<Reply> }>();
   /** Those of the last survey. */
   #silent: ReadonlyMap<string, number> = new Map();
   #listening: Promise<void> | undefined;
@@ -68,7 +68,7 @@ export class Asker {
 
   /** Ends what is under way, as not answered. */
   close(): void {
-    for (const asked of this.#asked.values()) asked.end('silent');
+    for (const { reply } of this.#asked.values()) reply.resolve('silent');
     this.#subscriber.close();
   }
 
@@ -138,14 +138,14 @@ export class Asker {
     // Whoever has been asked something else cannot guess it.
     const id = randomUUID();
     const question: Question = { id, to: this.#channel, ...what };
-    const { promise: reply, resolve: end } = pDefer<Reply>();
-    this.#asked.set(id, { clientId, end });
+    const reply = pDefer<Reply>();
+    this.#asked.set(id, { clientId, reply });
     try {
       const receivers = await this.#executor.publish(clientChannel(clientId), JSON.stringify(question));
       // A cluster counts the receivers of one node only.
       if (receivers === 0 && this.#subscriber.countsReceivers) return 'unheard';
-      for (let step = 0; step < ANSWER_STEPS; step++) await settledWithin([reply], STEP_MS);
-      return await Promise.race([reply, 'silent' as const]);
+      for (let step = 0; step < ANSWER_STEPS; step++) await settledWithin([reply.promise], STEP_MS);
+      return await Promise.race([reply.promise, Promise.resolve('silent' as const)]);
     } finally {
       this.#asked.delete(id);
     }
@@ -164,7 +164,7 @@ export class Asker {
   #heard(text: string): void {
     const answer = readAnswer(text);
     const asked = answer && this.#asked.get(answer.id);
-    if (answer !== undefined && asked?.clientId === answer.clientId) asked.end(answer);
+    if (answer !== undefined && asked?.clientId === answer.clientId) asked.reply.resolve(answer);
   }
 }
 

@@ -1,4 +1,4 @@
-import pDefer from 'p-defer';
+import pDefer, { type DeferredPromise } from 'p-defer';
 import { callListener } from '../../util/listeners';
 import { runOutside } from '../../util/outside';
 import { settledWithin } from '../../util/timing';
@@ -30,8 +30,8 @@ export class Watch {
   #truncated = false;
   #outage: Error | undefined;
   #polling = false;
-  /** Ends the pause between two looks. */
-  #wake: (() => void) | undefined;
+  /** The pause between two looks. */
+  #pausing: DeferredPromise<void> | undefined;
 
   constructor(look: LookAround) {
     this.#look = look;
@@ -43,19 +43,19 @@ export class Watch {
     this.#listeners.set(id, { listener, interval });
     runOutside(() => {
       if (this.#complete) queueMicrotask(() => this.#listeners.has(id) && this.#welcome(listener));
-      this.#wake?.();
+      this.#pausing?.resolve();
       if (!this.#polling) void this.#poll();
     });
     return () => {
       this.#listeners.delete(id);
-      if (this.#listeners.size === 0) this.#wake?.();
+      if (this.#listeners.size === 0) this.#pausing?.resolve();
     };
   }
 
   /** Removes all listeners. */
   close(): void {
     this.#listeners.clear();
-    this.#wake?.();
+    this.#pausing?.resolve();
   }
 
   #welcome(listener: WatchListener): void {
@@ -99,9 +99,8 @@ export class Watch {
       const interval = Math.min(...[...this.#listeners.values()].map((one) => one.interval));
       const rest = startedAt + Math.max(interval, 2 * took) - performance.now();
       if (rest <= 0) return;
-      const woken = pDefer<void>();
-      this.#wake = woken.resolve;
-      await settledWithin([woken.promise], rest);
+      this.#pausing = pDefer();
+      await settledWithin([this.#pausing.promise], rest);
     }
   }
 
