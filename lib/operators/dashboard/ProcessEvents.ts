@@ -30,7 +30,6 @@ export class ProcessEvents {
   readonly #waits = new Map<string, number>();
   /** The losses that holds have told of. */
   readonly #told = new WeakSet<object>();
-  #stop: (() => void) | undefined;
 
   /** @param onEvent - called with the name of the lock after each event */
   constructor(history: History, known: KnownLocks, onEvent: (name: string) => void) {
@@ -39,8 +38,8 @@ export class ProcessEvents {
     this.#onEvent = onEvent;
   }
 
-  start(): void {
-    if (this.#stop !== undefined) return;
+  /** Listens until the returned function is called. */
+  start(): () => void {
     const unfollow = followLocks({
       acquireStarted: () => undefined,
       acquireEnded: (message, ended) => ended && this.#acquired(message),
@@ -50,17 +49,12 @@ export class ProcessEvents {
     });
     const onLost = (event: LockLostEvent): void => this.#lost(event);
     lostChannel.subscribe(onLost as Parameters<typeof lostChannel.subscribe>[0]);
-    this.#stop = () => {
+    return () => {
       unfollow();
       lostChannel.unsubscribe(onLost as Parameters<typeof lostChannel.unsubscribe>[0]);
+      this.#holds.clear();
+      this.#waits.clear();
     };
-  }
-
-  stop(): void {
-    this.#stop?.();
-    this.#stop = undefined;
-    this.#holds.clear();
-    this.#waits.clear();
   }
 
   /** Since when this process holds a lock that is held by these owners. */

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { keepNewest } from '../../util/collections';
 import type { Feed } from './Feed';
-import { countAll, keyOf, type Query, select } from './query';
-import { type Fresh, rowOf, type Tracked } from './rows';
-import type { LockDetail, LockRow, StreamMessages, WindowHead, WindowView } from './wire';
+import { keyOf, type Query, select, type Selection } from './query';
+import { type Fresh, rowOf } from './rows';
+import type { HealthView, LockDetail, StreamMessages, WindowChange, WindowView } from './wire';
 
 /** Changes within this time go out together, in ms. */
 const GATHER_MS = 200;
@@ -29,10 +30,7 @@ const RETRY_MS = 2_000;
 interface View {
   readonly query: Query;
   readonly streams: Set<EventStream>;
-  /** Name -> the row as text. */
-  rows: ReadonlyMap<string, string>;
-  order: string;
-  head: string;
+  shown: Omit<WindowView, 'now'>;
   version: number;
 }
 
@@ -40,7 +38,8 @@ interface View {
 interface Focus {
   readonly name: string;
   readonly streams: Set<EventStream>;
-  text: string;
+  /** What they have been told of it; `null`: there is nothing by that name. */
+  lock: LockDetail | null | undefined;
   fresh: Fresh | undefined;
   asked: number;
   asking: boolean;
@@ -57,19 +56,18 @@ export class Streams {
   readonly #all = new Map<EventStream, NodeJS.Timeout>();
   readonly #views = new Map<string, View>();
   readonly #focuses = new Map<string, Focus>();
-  readonly #selections = new Map<string, { readonly version: number; readonly found: readonly Tracked[] }>();
-  #counts: { readonly version: number; readonly counts: ReturnType<typeof countAll> } | undefined;
-  #health = '';
+  readonly #selections = new Map<string, Selection & { readonly version: number }>();
+  #health: HealthView | undefined;
   #gather: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(feed: Feed, max: number) {
     this.#feed = feed;
     this.#max = max;
-    feed.onChange((name) => {
+    feed.onChange = (name) => {
       // The events of a lock that nobody looks at are for later.
       if (this.#all.size > 0 && (name === undefined || this.#focuses.has(name))) this.#soon();
-    });
+    };
   }
 
   get isFull(): boolean {
@@ -87,7 +85,10 @@ export class Streams {
       view.streams.delete(stream);
       if (view.streams.size === 0) this.#views.delete(keyOf(query));
       focus?.streams.delete(stream);
-      if (focus?.streams.size === 0) this.#leave(focus);
+      if (focus?.streams.size === 0) {
+        clearTimeout(focus.timer);
+        this.#focuses.delete(focus.name);
+      }
       if (this.#all.size === 0) this.#rest();
       release();
     });
@@ -95,11 +96,11 @@ export class Streams {
     view.streams.add(stream);
     focus?.streams.add(stream);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
-    stream.send(encode('health', { ...this.#feed.health, now: Date.now() }));
+    stream.send(healthMessage(this.#feed.health));
     // What the others of this view have been told: the changes that follow are counted from there.
-    stream.send(windowMessage(view));
+    stream.send(encode('window', { now: Date.now(), ...view.shown }));
     if (focus !== undefined) {
-      if (focus.text !== '') stream.send(lockMessage(focus));
+      if (focus.lock !== undefined) stream.send(lockMessage(focus));
       this.#refresh(focus);
     }
     this.#soon();
@@ -107,8 +108,7 @@ export class Streams {
 
   /** A part of the list now. */
   window(query: Query): WindowView {
-    const found = this.#select(query).slice(query.offset, query.offset + query.limit);
-    return { now: Date.now(), ...this.#head(query), rows: found.map(rowOf) };
+    return { now: Date.now(), ...this.#part(query) };
   }
 
   /** Ends all streams. */
@@ -133,10 +133,10 @@ export class Streams {
   }
 
   #tell(): void {
-    const health = JSON.stringify(this.#feed.health);
+    const { health } = this.#feed;
     if (health !== this.#health) {
       this.#health = health;
-      const message = encode('health', { ...this.#feed.health, now: Date.now() });
+      const message = healthMessage(health);
       for (const stream of this.#all.keys()) stream.send(message);
     }
     for (const view of this.#views.values()) this.#tellView(view);
@@ -147,37 +147,30 @@ export class Streams {
     const key = keyOf(query);
     const known = this.#views.get(key);
     if (known !== undefined) return known;
-    const view: View = { query, streams: new Set(), rows: new Map(), order: '', head: '', version: -1 };
+    const view: View = { query, streams: new Set(), shown: this.#part(query), version: this.#feed.version };
     this.#views.set(key, view);
-    this.#update(view);
     return view;
-  }
-
-  /** Brings a view up to date. @returns the rows with something new as text; `undefined` where nothing is */
-  #update(view: View): { readonly rows: readonly string[]; readonly order: readonly string[] | undefined } | undefined {
-    if (view.version === this.#feed.version) return undefined;
-    const { query, rows: before } = view;
-    const found = this.#select(query).slice(query.offset, query.offset + query.limit);
-    const rows = new Map(found.map(rowOf).map((row) => [row.name, JSON.stringify(row)]));
-    const order = JSON.stringify([...rows.keys()]);
-    const head = JSON.stringify(this.#head(query));
-    const changed = [...rows].filter(([name, text]) => before.get(name) !== text).map(([, text]) => text);
-    const isNew = order !== view.order;
-    const same = changed.length === 0 && !isNew && head === view.head;
-    Object.assign(view, { rows, order, head, version: this.#feed.version });
-    return same ? undefined : { rows: changed, order: isNew ? [...rows.keys()] : undefined };
   }
 
   #tellView(view: View): void {
     const change = this.#update(view);
     if (change === undefined) return;
-    const message = encode('change', {
-      now: Date.now(),
-      ...(JSON.parse(view.head) as Omit<WindowHead, 'now'>),
-      rows: change.rows.map((text) => JSON.parse(text) as LockRow),
-      ...(change.order && { order: change.order }),
-    });
+    const message = encode('change', { now: Date.now(), ...change });
     for (const stream of view.streams) stream.send(message);
+  }
+
+  /** Brings a view up to date. @returns what has changed in it */
+  #update(view: View): Omit<WindowChange, 'now'> | undefined {
+    if (view.version === this.#feed.version) return undefined;
+    const { rows: before, ...headBefore } = view.shown;
+    view.version = this.#feed.version;
+    view.shown = this.#part(view.query);
+    const { rows: all, ...head } = view.shown;
+    const known = new Map(before.map((row) => [row.name, row]));
+    const rows = all.filter((row) => !isDeepStrictEqual(row, known.get(row.name)));
+    const order = all.map(({ name }) => name);
+    if (!isDeepStrictEqual(order, [...known.keys()])) return { ...head, rows, order };
+    return rows.length > 0 || !isDeepStrictEqual(head, headBefore) ? { ...head, rows } : undefined;
   }
 
   #focusOf(name: string): Focus {
@@ -186,7 +179,7 @@ export class Streams {
     const focus: Focus = {
       name,
       streams: new Set(),
-      text: '',
+      lock: undefined,
       fresh: undefined,
       asked: -Infinity,
       asking: false,
@@ -196,18 +189,11 @@ export class Streams {
     return focus;
   }
 
-  #leave(focus: Focus): void {
-    clearTimeout(focus.timer);
-    this.#focuses.delete(focus.name);
-  }
-
   #tellFocus(focus: Focus): void {
     this.#refresh(focus);
-    const lock = this.#feed.detail(focus.name, focus.fresh);
-    if (lock === undefined && focus.fresh === undefined && this.#feed.lock(focus.name) === undefined) return;
-    const text = JSON.stringify(lock ?? null);
-    if (text === focus.text) return;
-    focus.text = text;
+    const lock = this.#feed.detail(focus.name, focus.fresh) ?? null;
+    if ((lock === null && focus.fresh === undefined) || isDeepStrictEqual(lock, focus.lock)) return;
+    focus.lock = lock;
     const message = lockMessage(focus);
     for (const stream of focus.streams) stream.send(message);
   }
@@ -233,20 +219,22 @@ export class Streams {
     this.#feed.inspect(focus.name).then(done, () => done(undefined));
   }
 
-  #select(query: Query): readonly Tracked[] {
+  #select(query: Query): Selection {
     const { state, kind, sort, search } = query;
+    const { version, locks } = this.#feed;
     const key = JSON.stringify([state, kind, sort, search]);
     const known = this.#selections.get(key);
-    if (known?.version === this.#feed.version) return known.found;
-    const found = select(this.#feed.locks.values(), query);
-    keepNewest(this.#selections, key, { version: this.#feed.version, found }, MAX_SELECTIONS);
-    return found;
+    if (known?.version === version) return known;
+    const selection = { version, ...select(locks.values(), query) };
+    keepNewest(this.#selections, key, selection, MAX_SELECTIONS);
+    return selection;
   }
 
-  #head(query: Query): Omit<WindowHead, 'now'> {
-    const { version, complete, truncated, locks } = this.#feed;
-    if (this.#counts?.version !== version) this.#counts = { version, counts: countAll(locks.values()) };
-    return { counts: this.#counts.counts, matched: this.#select(query).length, complete, truncated };
+  #part(query: Query): Omit<WindowView, 'now'> {
+    const { complete, truncated } = this.#feed;
+    const { found, counts } = this.#select(query);
+    const rows = found.slice(query.offset, query.offset + query.limit).map(rowOf);
+    return { counts, matched: found.length, complete, truncated, rows };
   }
 
   #beat(): void {
@@ -256,14 +244,12 @@ export class Streams {
   }
 }
 
-function lockMessage({ name, text }: Focus): string {
-  return encode('lock', { now: Date.now(), name, lock: JSON.parse(text) as LockDetail | null });
+function healthMessage(health: HealthView): string {
+  return encode('health', { ...health, now: Date.now() });
 }
 
-/** All of a view, as it was last told. */
-function windowMessage({ rows, head }: View): string {
-  const all = [...rows.values()].map((text) => JSON.parse(text) as LockRow);
-  return encode('window', { now: Date.now(), ...(JSON.parse(head) as Omit<WindowHead, 'now'>), rows: all });
+function lockMessage({ name, lock = null }: Focus): string {
+  return encode('lock', { now: Date.now(), name, lock });
 }
 
 /** A message as it is on the wire. JSON has no line breaks, so nobody's name can forge a message. */

@@ -208,7 +208,7 @@ class Routes {
     });
     let outcome: ForcedUnlock;
     try {
-      outcome = await this.#feed.releaseFrom(name, seen);
+      outcome = await this.#feed.source.releaseFrom(name, seen);
     } catch (error) {
       if (error instanceof UnsupportedOperationError) {
         throw new http.Refusal(

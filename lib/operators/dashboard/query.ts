@@ -5,9 +5,9 @@ import type { Tracked } from './rows';
 import type { Counts } from './wire';
 
 /** The orders of the list. */
-export const SORTS = ['trouble', 'held', 'waited', 'ends', 'name'] as const;
+const SORTS = ['trouble', 'held', 'waited', 'ends', 'name'] as const;
 /** What of the list is shown. */
-export const STATES = ['all', 'held', 'waited', 'trouble', 'free'] as const;
+const STATES = ['all', 'held', 'waited', 'trouble', 'free'] as const;
 const KINDS: readonly ObjectKind[] = [...new Set(ALL_KINDS.map(({ report }) => report))];
 
 /** Which part of the list is asked for. */
@@ -55,16 +55,23 @@ export function keyOf({ search, state, kind, sort, offset, limit }: Query): stri
   return JSON.stringify([state, kind, sort, offset, limit, search]);
 }
 
-/** The objects that match, in their order. */
-export function select(all: Iterable<Tracked>, { search, state, kind, sort }: Query): readonly Tracked[] {
-  const matching: Tracked[] = [];
+/** What a query finds. */
+export interface Selection {
+  /** The objects that match, in their order. */
+  readonly found: readonly Tracked[];
+  /** How many there are of each state, of all. */
+  readonly counts: Counts;
+}
+
+export function select(all: Iterable<Tracked>, { search, state, kind, sort }: Query): Selection {
+  const found: Tracked[] = [];
+  const counts = { all: 0, held: 0, waited: 0, trouble: 0, free: 0 };
   for (const one of all) {
+    for (const each of STATES) if (IS[each](one)) counts[each]++;
     if (kind !== undefined && one.report.kind !== kind) continue;
-    if (state !== 'all' && !IS[state](one)) continue;
-    if (search !== '' && !matches(one, search)) continue;
-    matching.push(one);
+    if (IS[state](one) && (search === '' || matches(one, search))) found.push(one);
   }
-  return matching.sort(COMPARE[sort]);
+  return { found: found.sort(COMPARE[sort]), counts };
 }
 
 /** In the name, and in who holds it or waits: where does this process hang? */
@@ -76,26 +83,13 @@ function matches({ report }: Tracked, search: string): boolean {
   );
 }
 
-const IS = {
-  held: ({ report }: Tracked) => report.verdict.kind !== 'free',
-  waited: ({ report }: Tracked) => report.waiters > 0,
-  trouble: ({ report }: Tracked) => isTrouble(report.verdict.kind),
-  free: ({ report }: Tracked) => report.verdict.kind === 'free',
+const IS: Readonly<Record<Query['state'], (one: Tracked) => boolean>> = {
+  all: () => true,
+  held: ({ report }) => report.verdict.kind !== 'free',
+  waited: ({ report }) => report.waiters > 0,
+  trouble: ({ report }) => report.verdict.kind !== 'free' && report.verdict.kind !== 'held',
+  free: ({ report }) => report.verdict.kind === 'free',
 };
-
-function isTrouble(verdict: Tracked['report']['verdict']['kind']): boolean {
-  return verdict !== 'free' && verdict !== 'held';
-}
-
-/** How many there are of each state. */
-export function countAll(all: Iterable<Tracked>): Counts {
-  const counts = { all: 0, held: 0, waited: 0, trouble: 0, free: 0 };
-  for (const one of all) {
-    counts.all++;
-    for (const state of ['held', 'waited', 'trouble', 'free'] as const) if (IS[state](one)) counts[state]++;
-  }
-  return counts;
-}
 
 function byName(a: Tracked, b: Tracked): number {
   return a.report.name < b.report.name ? -1 : a.report.name > b.report.name ? 1 : 0;
