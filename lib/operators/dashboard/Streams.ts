@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { keepNewest } from '../../util/collections';
 import type { Feed } from './Feed';
-import { keyOf, type Query, select, type Selection } from './query';
+import { type Query, select, type Selection } from './query';
 import { type Fresh, rowOf } from './rows';
 import type { HealthView, LockDetail, StreamMessages, WindowChange, WindowView } from './wire';
 
@@ -83,7 +83,7 @@ export class Streams {
       clearTimeout(this.#all.get(stream));
       this.#all.delete(stream);
       view.streams.delete(stream);
-      if (view.streams.size === 0) this.#views.delete(keyOf(query));
+      if (view.streams.size === 0) this.#views.delete(JSON.stringify(query));
       focus?.streams.delete(stream);
       if (focus?.streams.size === 0) {
         clearTimeout(focus.timer);
@@ -144,7 +144,7 @@ export class Streams {
   }
 
   #viewOf(query: Query): View {
-    const key = keyOf(query);
+    const key = JSON.stringify(query);
     const known = this.#views.get(key);
     if (known !== undefined) return known;
     const view: View = { query, streams: new Set(), shown: this.#part(query), version: this.#feed.version };

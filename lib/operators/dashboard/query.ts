@@ -50,11 +50,6 @@ function integer(what: string, text: string, least: number, most: number): numbe
   return value;
 }
 
-/** What two requests for the same lines have in common. */
-export function keyOf({ search, state, kind, sort, offset, limit }: Query): string {
-  return JSON.stringify([state, kind, sort, offset, limit, search]);
-}
-
 /** What a query finds. */
 export interface Selection {
   /** The objects that match, in their order. */

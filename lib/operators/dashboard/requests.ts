@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { on } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
@@ -138,34 +139,26 @@ function parse(text: string): unknown {
   }
 }
 
-function readBody(req: IncomingMessage): Promise<string> {
+async function readBody(req: IncomingMessage): Promise<string> {
   const tooLarge = new Refusal(413, 'The body is too large.', { connection: 'close' });
   if (Number(req.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge;
   if (req.readableEnded) throw new Refusal(400, 'A body parser has read the body and left nothing in req.body.');
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let size = 0;
-    const timer = setTimeout(
-      () => fail(new Refusal(408, 'The body takes too long.', { connection: 'close' })),
-      BODY_MS,
-    ).unref();
-    const fail = (error: Error): void => {
-      clearTimeout(timer);
-      req.off('data', onData).pause();
-      reject(error);
-    };
-    const onData = (part: Buffer): void => {
+  const parts: Buffer[] = [];
+  let size = 0;
+  const signal = AbortSignal.timeout(BODY_MS);
+  try {
+    for await (const [part] of on(req, 'data', { signal, close: ['end'] }) as AsyncIterable<[Buffer]>) {
       size += part.length;
-      if (size > MAX_BODY) return fail(tooLarge);
+      if (size > MAX_BODY) throw tooLarge;
       parts.push(part);
-    };
-    req.on('data', onData);
-    req.once('end', () => {
-      clearTimeout(timer);
-      resolve(Buffer.concat(parts).toString('utf8'));
-    });
-    for (const event of ['error', 'close']) req.once(event, () => fail(new Refusal(400, 'The request was aborted.')));
-  });
+    }
+  } catch (error) {
+    req.pause();
+    if (signal.aborted) throw new Refusal(408, 'The body takes too long.', { connection: 'close' });
+    if (error === tooLarge) throw tooLarge;
+    throw new Refusal(400, 'The request was aborted.');
+  }
+  return Buffer.concat(parts).toString('utf8');
 }
 
 /** The header that carries the token. A page of another origin cannot send it without asking first, which we refuse. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { given } from '../../util/collections';
 import {
-  type CircleLink,
   type HolderReport,
   type ObjectReport,
   type OwnerReport,
@@ -121,25 +120,19 @@ export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: n
   if (known.report.holders.some(({ hold }) => hold !== undefined)) return all;
   const { kind, endsAt } = known.report.verdict;
   const end = endsAt === undefined ? {} : { endsAt };
+  const answers = new Map(holders.map((one) => [one.owner, one]));
   const said = {
     ...all.report,
-    holders: holders.map((one) => later(one, known.at - at)),
+    // What does not run with the time.
+    holders: all.report.holders.map((one) => {
+      const { hold, waitsFor, silent, silentSince } = answers.get(one.owner)!;
+      return given({ ...one, hold, waitsFor, silent, silentSince });
+    }),
     ...(heldSince !== undefined && { heldSince }),
     ...(waiting !== undefined && { waiting }),
     ...(kind === verdict.kind && { verdict: { ...verdict, ...end } }),
   };
   return { ...track(said, known.at, known, exactSince), expiresAt: known.expiresAt };
-}
-
-/** A holder, as it is so many ms later. */
-function later(holder: HolderReport, ms: number): HolderReport {
-  const { process, leasesMs } = holder;
-  const { connectedForMs } = process;
-  return {
-    ...holder,
-    ...(connectedForMs !== undefined && { process: { ...process, connectedForMs: connectedForMs + ms } }),
-    ...(leasesMs && { leasesMs: leasesMs.map((one) => (one < 0 ? one : Math.max(0, one - ms))) }),
-  };
 }
 
 /** Who holds it, as one text. */
@@ -160,13 +153,13 @@ function shownName(name: string): string {
 export function rowOf(tracked: Tracked): LockRow {
   const { report, at, expiresAt, leaseMs, heldSince, exact, waitedSince } = tracked;
   const { name, kind, mode, verdict, holders, token, value, acquired } = report;
-  const { kind: state, sentence, endsAt } = verdict;
+  const { circle: _circle, ...said } = verdict;
   return given({
     name: shownName(name),
     fullLength: name.length > MAX_NAME ? name.length : undefined,
     kind,
     mode,
-    verdict: given({ kind: state, sentence, endsAt }),
+    verdict: said,
     expiresAt,
     leaseMs,
     heldSince,
@@ -186,17 +179,17 @@ export function rowOf(tracked: Tracked): LockRow {
 export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDetail {
   const { report, at } = tracked;
   const { key, holders, queue, permits, channels, waiting, verdict } = report;
-  const { circle } = verdict;
-  const shownLink = (link: CircleLink): CircleLink => {
-    return { ...link, name: shownName(link.name), waitsFor: shownName(link.waitsFor) };
-  };
   return given({
     ...rowOf(tracked),
     key: key.slice(0, MAX_NAME),
     holders: holders.slice(0, DETAIL_OWNERS).map((one) => holderView(one, at, tracked.callSites.get(one.owner))),
     queue: queue?.slice(0, DETAIL_OWNERS).map((one) => queuedView(one, at)),
     waiting: waiting && waitingView(waiting, tracked.waitedSince),
-    circle: circle?.map(shownLink),
+    circle: verdict.circle?.map((link) => ({
+      ...link,
+      name: shownName(link.name),
+      waitsFor: shownName(link.waitsFor),
+    })),
     permits: permits?.slice(0, DETAIL_PERMITS).map(({ id, remainingMs }) => ({ id, endsAt: endOf(remainingMs, at) })),
     channels: channels.slice(0, MAX_CHANNELS).map((one) => ({ ...one, name: one.name.slice(0, MAX_NAME) })),
     events,
