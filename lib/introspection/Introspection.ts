@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackOffWaits } from '../acquire/BackOffWaits';
 import type { NameMapper } from '../config/NameMapper';
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
@@ -108,7 +109,7 @@ export class Introspection {
   #look(): void {
     if (this.#closed) return;
     const now = performance.now();
-    const since = this.#oldest(now - NOTEWORTHY_MS);
+    const since = this.#oldest();
     const noteworthy = since <= now - NOTEWORTHY_MS;
     if (noteworthy) this.#listen();
     else this.#leave();
@@ -116,18 +117,11 @@ export class Introspection {
     if (!this.#idle) this.#alarm.set((noteworthy ? now : since) + NOTEWORTHY_MS);
   }
 
-  /** Since when (monotonic) the oldest hold or wait is there, or any that is so old. `Infinity`: there is none. */
-  #oldest(enough: number): number {
+  /** Since when (monotonic) the oldest hold or wait is there. `Infinity`: there is none. */
+  #oldest(): number {
     let oldest = Infinity;
-    for (const { holds } of this.#client.ownerships.all()) {
-      const [first] = holds;
-      if (first !== undefined && first.since < oldest) oldest = first.since;
-      if (oldest <= enough) return oldest;
-    }
-    for (const { joinedAt } of this.#waiting()) {
-      if (joinedAt < oldest) oldest = joinedAt;
-      if (oldest <= enough) return oldest;
-    }
+    for (const { holds } of this.#client.ownerships.all()) oldest = Math.min(oldest, holds[0]?.since ?? Infinity);
+    for (const { joinedAt } of this.#waiting()) oldest = Math.min(oldest, joinedAt);
     return oldest;
   }
 
@@ -302,12 +296,8 @@ function readQuestion(text: string): Question | undefined {
 }
 
 /** How late a timer fires now, in ms. */
-function loopDelay(): Promise<number> {
+async function loopDelay(): Promise<number> {
   const startedAt = performance.now();
-  return new Promise((resolve) => {
-    setTimeout(
-      () => resolve(Math.max(0, Math.round(performance.now() - startedAt - LOOP_WATCH_MS))),
-      LOOP_WATCH_MS,
-    ).unref();
-  });
+  await sleep(LOOP_WATCH_MS, undefined, { ref: false });
+  return Math.max(0, Math.round(performance.now() - startedAt - LOOP_WATCH_MS));
 }

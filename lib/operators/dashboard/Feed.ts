@@ -27,7 +27,6 @@ const MAX_CLIENTS = 10_000;
 export class Feed {
   readonly source: LockSource;
   readonly #redisson: RedissonClient;
-  /** By name. */
   readonly #locks = new Map<string, Tracked>();
   readonly #clients = new Set<string>();
   readonly #history = new History();
@@ -62,6 +61,7 @@ export class Feed {
     return this.#health.view;
   }
 
+  /** What the watch knows, by name. */
   get locks(): ReadonlyMap<string, Tracked> {
     return this.#locks;
   }
@@ -85,23 +85,21 @@ export class Feed {
     await settledWithin([this.#firstLook.promise], limitMs);
   }
 
-  /** What is known of a lock by the watch. */
-  lock(name: string): Tracked | undefined {
-    return this.#locks.get(name);
-  }
-
   /**
    * All about a lock: what the watch knows, with the permits of a fresh look, and what its holders have said in it.
    * @returns `undefined`: nothing by that name
    */
   detail(name: string, fresh: Fresh | undefined): LockDetail | undefined {
     const events = this.#history.of(name);
-    const known = this.lock(name);
+    const known = this.#locks.get(name);
     if (known !== undefined) {
-      return detailOf(fresh === undefined ? known : withAnswers(known, fresh, this.#since(fresh.report)), events);
+      return detailOf(
+        fresh === undefined ? known : withAnswers(known, fresh, this.#process.since(fresh.report)),
+        events,
+      );
     }
     if (fresh === undefined || (fresh.report.kind === 'none' && events.length === 0)) return undefined;
-    return detailOf(track(fresh.report, fresh.at, undefined, this.#since(fresh.report)), events);
+    return detailOf(track(fresh.report, fresh.at, undefined, this.#process.since(fresh.report)), events);
   }
 
   /** A fresh look at one object. */
@@ -178,20 +176,11 @@ export class Feed {
     }
     const before = this.#locks.get(name);
     if (before !== undefined && hasOthers(before.report, report)) this.#restarts?.gone(name);
-    const tracked = track(report, at, before, this.#since(report));
+    const tracked = track(report, at, before, this.#process.since(report));
     this.#locks.set(name, tracked);
     // The first look finds things as they are: nothing has happened.
     if (!this.complete && before === undefined) return;
-    const isTold = (owner: string): boolean => this.#process.tells(name, owner);
-    for (const one of eventsBetween(before, report, at, isTold)) this.#history.add(name, one);
-  }
-
-  /** Since when this process holds it, where it does. */
-  #since({ name, holders }: ObjectReport): number | undefined {
-    return this.#process.since(
-      name,
-      holders.map(({ owner }) => owner),
-    );
+    this.#history.add(name, ...eventsBetween(before, report, at, (owner) => this.#process.tells(name, owner)));
   }
 
   #remove(name: string, at: number): void {
@@ -199,13 +188,12 @@ export class Feed {
     this.#locks.delete(name);
     if (before === undefined) return;
     if (before.report.holders.length > 0) this.#restarts?.gone(name);
-    for (const one of eventsOfRemoval(before, at, (owner) => this.#process.tells(name, owner)))
-      this.#history.add(name, one);
+    this.#history.add(name, ...eventsOfRemoval(before, at, (owner) => this.#process.tells(name, owner)));
   }
 
   /** Also of a lock that is gone: the last look sees that before its holder does. */
   #holderOf(name: string, threadId: string): string | undefined {
-    const holder = this.lock(name)?.report.holders.find((one) => one.threadId === threadId);
+    const holder = this.#locks.get(name)?.report.holders.find((one) => one.threadId === threadId);
     return holder?.owner ?? this.#history.of(name).find(({ owner }) => owner?.split(':')[1] === threadId)?.owner;
   }
 }

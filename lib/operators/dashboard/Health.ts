@@ -30,7 +30,6 @@ export class Health {
   #pinging = false;
   #pingToldAt = 0;
   #lost: LossView | undefined;
-  #slowTimer: NodeJS.Timeout | undefined;
 
   constructor(redisson: RedissonClient, onChange: () => void) {
     this.#redisson = redisson;
@@ -49,7 +48,6 @@ export class Health {
     this.update();
     return () => {
       clearInterval(timer);
-      clearTimeout(this.#slowTimer);
       this.#unansweredSince = undefined;
       this.#pinging = false;
       this.#lost = undefined;
@@ -69,16 +67,13 @@ export class Health {
   }
 
   #ping(): void {
-    // One at a time: a server that hangs is not asked again and again.
-    if (this.#pinging) return;
+    // One at a time: a server that hangs is not asked again and again. It may be slow by now.
+    if (this.#pinging) return this.update();
     this.#pinging = true;
     this.#unansweredSince ??= performance.now();
-    clearTimeout(this.#slowTimer);
-    this.#slowTimer = setTimeout(() => this.update(), SLOW_MS).unref();
     const done = (ms: number | undefined): void => {
       this.#pinging = false;
       this.#unansweredSince = undefined;
-      clearTimeout(this.#slowTimer);
       this.#pingMs = ms;
       this.update();
     };

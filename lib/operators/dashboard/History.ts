@@ -10,12 +10,12 @@ const MAX_LOCKS = 2_000;
 
 /** The last events of locks, as far as this process has seen them. */
 export class History {
-  readonly #byName = new Map<string, LockEvent[]>();
+  readonly #byName = new Map<string, readonly LockEvent[]>();
 
-  add(name: string, event: LockEvent): void {
-    const events = this.#byName.get(name) ?? [];
-    events.unshift(event);
-    if (events.length > MAX_EVENTS) events.pop();
+  /** @param news - the oldest first */
+  add(name: string, ...news: readonly LockEvent[]): void {
+    if (news.length === 0) return;
+    const events = [...[...news].reverse(), ...this.of(name)].slice(0, MAX_EVENTS);
     keepNewest(this.#byName, name, events, MAX_LOCKS);
   }
 

@@ -3,6 +3,7 @@ import { ShutdownError } from '../../errors';
 import { ALL_KINDS } from '../../kinds/allKinds';
 import { followLocks } from '../../telemetry/followLocks';
 import { lostChannel } from '../../util/channels';
+import type { ObjectReport } from '../inspection';
 import type { History } from './History';
 import type { LockEvent } from './wire';
 
@@ -24,9 +25,9 @@ export class ProcessEvents {
   readonly #history: History;
   readonly #known: KnownLocks;
   readonly #onEvent: (name: string) => void;
-  /** Name -> owner -> since when, and how many times. */
-  readonly #holds = new Map<string, Map<string, { readonly since: number; count: number }>>();
-  /** Waits whose hold is about to begin: name and owner -> how long, in ms. */
+  /** By owner and name: since when, and how many times. */
+  readonly #holds = new Map<string, { readonly since: number; count: number }>();
+  /** Waits whose hold is about to begin, by owner and name: how long, in ms. */
   readonly #waits = new Map<string, number>();
   /** The losses that holds have told of. */
   readonly #told = new WeakSet<object>();
@@ -57,11 +58,9 @@ export class ProcessEvents {
     };
   }
 
-  /** Since when this process holds a lock that is held by these owners. */
-  since(name: string, owners: readonly string[]): number | undefined {
-    const holds = this.#holds.get(name);
-    if (holds === undefined) return undefined;
-    const times = owners.flatMap((owner) => holds.get(owner)?.since ?? []);
+  /** Since when this process holds it, where it does. */
+  since({ name, holders }: Pick<ObjectReport, 'name' | 'holders'>): number | undefined {
+    const times = holders.flatMap(({ owner }) => this.#holds.get(`${owner} ${name}`)?.since ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
@@ -91,22 +90,18 @@ export class ProcessEvents {
     const waitedMs = this.#waits.get(keyOf(message));
     this.#waits.delete(keyOf(message));
     if (!this.#known.hasClient(message.clientId)) return;
-    const holds = this.#holds.get(message.name) ?? new Map<string, { since: number; count: number }>();
-    this.#holds.set(message.name, holds);
-    const hold = holds.get(ownerOf(message));
-    if (hold === undefined) holds.set(ownerOf(message), { since: Date.now(), count: 1 });
+    const hold = this.#holds.get(keyOf(message));
+    if (hold === undefined) this.#holds.set(keyOf(message), { since: Date.now(), count: 1 });
     else hold.count++;
     const after = waitedMs === undefined ? '' : ` after ${duration(waitedMs)} of waiting`;
     this.#add(message, 'info', hold === undefined ? `acquired${after}` : 'acquired again by its holder');
   }
 
   #over(message: HoldMessage): void {
-    const { name, outcome, heldMs, error } = message;
-    const holds = this.#holds.get(name);
-    const hold = holds?.get(ownerOf(message));
+    const { outcome, heldMs, error } = message;
+    const hold = this.#holds.get(keyOf(message));
     const left = hold === undefined ? 0 : --hold.count;
-    if (left === 0) holds?.delete(ownerOf(message));
-    if (holds?.size === 0) this.#holds.delete(name);
+    if (left === 0) this.#holds.delete(keyOf(message));
     const after = heldMs === undefined ? '' : ` after ${duration(heldMs)}`;
     if (outcome !== 'lost') {
       const what = left === 0 ? 'released' : `released once, held ${left === 1 ? 'once' : `${left} times`} more,`;

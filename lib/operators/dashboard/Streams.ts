@@ -200,7 +200,7 @@ export class Streams {
 
   /** Permits, what is not in the list, and what its holders say, only a look at that one object tells. */
   #refresh(focus: Focus): void {
-    const known = this.#feed.lock(focus.name)?.report;
+    const known = this.#feed.locks.get(focus.name)?.report;
     const isFree = known !== undefined && known.holders.length === 0 && known.kind !== 'permitExpirableSemaphore';
     if (isFree || focus.asking) return;
     const pause = known === undefined || known.kind === 'permitExpirableSemaphore' ? FRESH_MS : ASK_MS;

@@ -15,8 +15,6 @@ import type { SessionView } from './wire';
 
 /** Pages that are open at a time. */
 const MAX_STREAMS = 2_000;
-/** Why nothing can be taken from somebody. */
-const NO_OWNER: Readonly<Record<string, string>> = { other: 'its key holds data of another type' };
 /** How long a request of the API waits for the first look at all keys, in ms. */
 const FIRST_LOOK_MS = 5_000;
 
@@ -211,10 +209,9 @@ class Routes {
       outcome = await this.#feed.source.releaseFrom(name, seen);
     } catch (error) {
       if (error instanceof UnsupportedOperationError) {
-        throw new http.Refusal(
-          409,
-          `This is no lock: ${NO_OWNER[report.kind] ?? 'there is no owner to take it from'}.`,
-        );
+        const why =
+          report.kind === 'other' ? 'its key holds data of another type' : 'there is no owner to take it from';
+        throw new http.Refusal(409, `This is no lock: ${why}.`);
       }
       await this.#audit({ ...entry, error: error instanceof Error ? error.message : String(error) });
       throw error;

@@ -230,12 +230,8 @@ export function isKnownHost({ headers }: DashboardRequest, hosts: readonly strin
 }
 
 function hostOf(origin: string): string {
-  try {
-    return new URL(origin).host;
-  } catch {
-    // `null`: a sandboxed page, a file.
-    return '';
-  }
+  // `null`: a sandboxed page, a file.
+  return URL.canParse(origin) ? new URL(origin).host : '';
 }
 
 /** What a page asks for. */

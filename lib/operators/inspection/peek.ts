@@ -62,14 +62,8 @@ export async function peek(redis: RedisView, keys: readonly string[]): Promise<K
   }
   return {
     executor: redis.executor,
-    read(command, key, ...args) {
-      const value = known.get(nameOf(command, key));
-      return value === undefined ? redis.read(command, key, ...args) : Promise.resolve(value);
-    },
-    typeOf(key) {
-      const type = known.get(nameOf('type', key));
-      return type === undefined ? redis.typeOf(key) : Promise.resolve(type as string);
-    },
+    read: async (command, key, ...args) => known.get(nameOf(command, key)) ?? redis.read(command, key, ...args),
+    typeOf: async (key) => (known.get(nameOf('type', key)) as string | undefined) ?? redis.typeOf(key),
   };
 }
 
