@@ -284,12 +284,10 @@ function holdOf(ownership: Ownership, now: number): ClientHold {
 function readQuestion(text: string): Question | undefined {
   try {
     const { id, to, keys, from } = JSON.parse(text) as Partial<Record<keyof Question, unknown>>;
-    if (typeof id !== 'string' || typeof to !== 'string' || !ANSWER_CHANNEL.test(to)) return undefined;
-    if (from !== undefined && !(Number.isSafeInteger(from) && (from as number) >= 0)) return undefined;
-    const question = { id, to, ...(from !== undefined && { from: from as number }) };
-    if (keys === undefined) return question;
-    if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string')) return undefined;
-    return { ...question, keys };
+    const isAddressed = typeof id === 'string' && typeof to === 'string' && ANSWER_CHANNEL.test(to);
+    const isPage = from === undefined || (Number.isSafeInteger(from) && (from as number) >= 0);
+    const areKeys = keys === undefined || (Array.isArray(keys) && keys.every((key) => typeof key === 'string'));
+    return isAddressed && isPage && areKeys ? ({ id, to, keys, from } as Question) : undefined;
   } catch {
     return undefined;
   }

@@ -39,11 +39,11 @@ interface Focus {
   readonly name: string;
   readonly streams: Set<EventStream>;
   /** What they have been told of it; `null`: there is nothing by that name. */
-  lock: LockDetail | null | undefined;
-  fresh: Fresh | undefined;
+  lock?: LockDetail | null;
+  fresh?: Fresh;
   asked: number;
   asking: boolean;
-  timer: NodeJS.Timeout | undefined;
+  timer?: NodeJS.Timeout;
 }
 
 /**
@@ -145,9 +145,8 @@ export class Streams {
 
   #viewOf(query: Query): View {
     const key = JSON.stringify(query);
-    const known = this.#views.get(key);
-    if (known !== undefined) return known;
-    const view: View = { query, streams: new Set(), shown: this.#part(query), version: this.#feed.version };
+    const { version } = this.#feed;
+    const view = this.#views.get(key) ?? { query, streams: new Set(), shown: this.#part(query), version };
     this.#views.set(key, view);
     return view;
   }
@@ -174,17 +173,7 @@ export class Streams {
   }
 
   #focusOf(name: string): Focus {
-    const known = this.#focuses.get(name);
-    if (known !== undefined) return known;
-    const focus: Focus = {
-      name,
-      streams: new Set(),
-      lock: undefined,
-      fresh: undefined,
-      asked: -Infinity,
-      asking: false,
-      timer: undefined,
-    };
+    const focus = this.#focuses.get(name) ?? { name, streams: new Set(), asked: -Infinity, asking: false };
     this.#focuses.set(name, focus);
     return focus;
   }

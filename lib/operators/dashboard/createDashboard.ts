@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperationError } from '../../errors';
 import { given } from '../../util/collections';
-import { type ForcedUnlock, Inspector } from '../inspection';
+import { Inspector } from '../inspection';
 import { RUNBOOK } from '../inspection/advice';
 import { Feed, type LockSource } from './Feed';
 import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
@@ -15,6 +15,8 @@ import type { SessionView } from './wire';
 
 /** Pages that are open at a time. */
 const MAX_STREAMS = 2_000;
+/** What changes something; all else only reads. */
+const CHANGES = 'api/unlock';
 /** How long a request of the API waits for the first look at all keys, in ms. */
 const FIRST_LOOK_MS = 5_000;
 
@@ -68,20 +70,14 @@ class Routes {
     this.#feed = new Feed(source, redisson);
     this.#streams = new Streams(this.#feed, maxStreams);
     this.#tokens = new http.Tokens(secret === undefined ? randomBytes(32) : Buffer.from(secret));
-    const reading = (answer: Route): Route => {
-      return (req, res, target) => {
-        http.checkMethod(req, 'GET', 'HEAD');
-        return answer(req, res, target);
-      };
-    };
     this.#routes = new Map<string, Route>([
-      ['', reading((req, res) => this.#page(req, res))],
-      ['api/session', reading((req, res) => this.#session(req, res))],
-      ['api/locks', reading((req, res, target) => this.#looking(() => this.#locks(req, res, target)))],
-      ['api/lock', reading((req, res, target) => this.#looking(() => this.#lock(req, res, target)))],
-      ['api/health', reading((req, res) => this.#looking(() => this.#health(req, res)))],
-      ['api/stream', reading((req, res, target) => this.#stream(req, res, target))],
-      ['api/unlock', (req, res) => this.#unlock(req, res)],
+      ['', (req, res) => this.#page(req, res)],
+      ['api/session', (req, res) => this.#session(req, res)],
+      ['api/locks', (req, res, target) => this.#looking(() => this.#locks(req, res, target))],
+      ['api/lock', (req, res, target) => this.#looking(() => this.#lock(req, res, target))],
+      ['api/health', (req, res) => this.#looking(() => this.#health(req, res))],
+      ['api/stream', (req, res, target) => this.#stream(req, res, target)],
+      [CHANGES, (req, res) => this.#unlock(req, res)],
     ]);
     this.#stopListening = redisson.onConnectionChange(({ state }) => {
       if (state === 'closed') void this.close();
@@ -112,11 +108,10 @@ class Routes {
       await this.#authorize(req);
       // Who is let in has gone meanwhile.
       if (res.destroyed) return;
-      const route = target?.path === undefined ? undefined : this.#routes.get(target.path);
-      if (route !== undefined && target !== undefined) return await route(req, res, target);
-      if (target === undefined || target.path !== undefined) throw new http.Refusal(404, 'There is no such page.');
-      http.checkMethod(req, 'GET', 'HEAD');
-      http.answer(req, res, 302, 'text/plain', '', { location: target.page });
+      if (target === undefined || !this.has(target)) throw new http.Refusal(404, 'There is no such page.');
+      http.checkMethod(req, ...(target.path === CHANGES ? ['POST'] : ['GET', 'HEAD']));
+      if (target.path !== undefined) await this.#routes.get(target.path)!(req, res, target);
+      else http.answer(req, res, 302, 'text/plain', '', { location: target.page });
     } catch (error) {
       this.#answerError(req, res, error);
     }
@@ -182,7 +177,6 @@ class Routes {
   }
 
   async #unlock(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
-    http.checkMethod(req, 'POST');
     if (this.#isReadOnly) throw new http.Refusal(403, 'This dashboard is read-only.');
     if (!http.isKnownHost(req, this.#options.hosts)) {
       throw new http.Refusal(403, 'This dashboard is not known by that name: see its option hosts.');
@@ -204,10 +198,7 @@ class Routes {
       remoteAddress,
       at: new Date(),
     });
-    let outcome: ForcedUnlock;
-    try {
-      outcome = await this.#feed.source.releaseFrom(name, seen);
-    } catch (error) {
+    const release = this.#feed.source.releaseFrom(name, seen).catch(async (error: unknown) => {
       if (error instanceof UnsupportedOperationError) {
         const why =
           report.kind === 'other' ? 'its key holds data of another type' : 'there is no owner to take it from';
@@ -215,8 +206,8 @@ class Routes {
       }
       await this.#audit({ ...entry, error: error instanceof Error ? error.message : String(error) });
       throw error;
-    }
-    const { released, takenFrom, others } = outcome;
+    });
+    const { released, takenFrom, others } = await release;
     if (others.length > 0) {
       throw new http.Refusal(409, 'Somebody else holds this lock by now. Nothing was changed. Look again.');
     }

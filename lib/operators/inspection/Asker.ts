@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Connections } from '../../connection/connect';
-import { CommandError } from '../../errors';
 import {
   type Answer,
   answerChannel,
@@ -14,7 +13,7 @@ import { addTo } from '../../util/collections';
 import { settledWithin } from '../../util/timing';
 import type { ObjectDraft } from './describe';
 import { readAnswer } from './readAnswer';
-import type { RedisView } from './RedisView';
+import { type RedisView, unlessRefused } from './RedisView';
 import { hasPermits } from './whoWaits';
 
 /**
@@ -99,38 +98,37 @@ export class Asker {
    * @param objects - only holds of these. Who has permits Redis does not tell: any may
    * @returns `undefined` where the user of the inspector may not ask
    */
-  async survey(redis: RedisView, objects: readonly ObjectDraft[]): Promise<Survey | undefined> {
-    try {
-      const listening = await redis.listeningClients();
-      const ofAny = objects.filter(({ kind }) => hasPermits(kind)).map(({ key }) => key);
-      const keysOf = new Map<string, string[]>();
-      for (const { key, kind, holders } of objects) {
-        if (hasPermits(kind)) continue;
-        for (const clientId of new Set(holders.map((one) => one.clientId))) addTo(keysOf, clientId, key);
-      }
-      const holdersFirst = [...listening].sort((a, b) => Number(keysOf.has(b)) - Number(keysOf.has(a)));
-      const answers: ClientAnswer[] = [];
-      const silent = new Map<string, number>();
-      await Promise.all(
-        holdersFirst.slice(0, MAX_ASKED).map(async (clientId) => {
-          const askedAt = Date.now();
-          for (const keys of questions([...(keysOf.get(clientId) ?? []), ...ofAny])) {
-            // A verdict rests on it: one that is only short of CPU gets a second chance.
-            const first = await this.#ask(clientId, { keys });
-            const reply = first === 'silent' ? await this.#ask(clientId, { keys }) : first;
-            if (reply === 'silent') silent.set(clientId, this.#silent.get(clientId) ?? askedAt);
-            if (typeof reply === 'string') return;
-            // It says with each answer who waits: once is enough.
-            answers.push(answers.some((one) => one.clientId === clientId) ? { ...reply, waits: [] } : reply);
-          }
-        }),
-      );
-      this.#silent = silent;
-      return { answers, listening: new Set(listening), silent };
-    } catch (error) {
-      if (error instanceof CommandError) return undefined;
-      throw error;
+  survey(redis: RedisView, objects: readonly ObjectDraft[]): Promise<Survey | undefined> {
+    return unlessRefused(this.#survey(redis, objects), undefined);
+  }
+
+  async #survey(redis: RedisView, objects: readonly ObjectDraft[]): Promise<Survey | undefined> {
+    const listening = await redis.listeningClients();
+    const ofAny = objects.filter(({ kind }) => hasPermits(kind)).map(({ key }) => key);
+    const keysOf = new Map<string, string[]>();
+    for (const { key, kind, holders } of objects) {
+      if (hasPermits(kind)) continue;
+      for (const clientId of new Set(holders.map((one) => one.clientId))) addTo(keysOf, clientId, key);
     }
+    const holdersFirst = [...listening].sort((a, b) => Number(keysOf.has(b)) - Number(keysOf.has(a)));
+    const answers: ClientAnswer[] = [];
+    const silent = new Map<string, number>();
+    await Promise.all(
+      holdersFirst.slice(0, MAX_ASKED).map(async (clientId) => {
+        const askedAt = Date.now();
+        for (const keys of questions([...(keysOf.get(clientId) ?? []), ...ofAny])) {
+          // A verdict rests on it: one that is only short of CPU gets a second chance.
+          const first = await this.#ask(clientId, { keys });
+          const reply = first === 'silent' ? await this.#ask(clientId, { keys }) : first;
+          if (reply === 'silent') silent.set(clientId, this.#silent.get(clientId) ?? askedAt);
+          if (typeof reply === 'string') return;
+          // It says with each answer who waits: once is enough.
+          answers.push(answers.some((one) => one.clientId === clientId) ? { ...reply, waits: [] } : reply);
+        }
+      }),
+    );
+    this.#silent = silent;
+    return { answers, listening: new Set(listening), silent };
   }
 
   async #ask(clientId: string, what: Pick<Question, 'keys' | 'from'>): Promise<Reply> {

@@ -160,8 +160,8 @@ export class Inspector {
     const { reader } = this.#open();
     const pages = reader.pages(pattern);
     for (;;) {
-      const { drafts, last } = (await pages.next()).value;
-      yield { reports: await this.#complete(drafts), last };
+      const { found, last } = (await pages.next()).value;
+      yield { reports: await this.#complete(found), last };
     }
   }
 
@@ -256,16 +256,16 @@ export class Inspector {
 
   /** Looks at all objects, at most `limit` of them. */
   async #look(pattern: string | undefined, limit: number, before?: LastSeen): Promise<Look> {
-    const found = new Map<string, ObjectDraft>();
+    const drafts = new Map<string, ObjectDraft>();
     let truncated = false;
-    for await (const { drafts, last } of this.#open().reader.pages(pattern)) {
-      for (const draft of drafts) {
-        if (found.size < limit || found.has(draft.key)) found.set(draft.key, draft);
+    for await (const { found, last } of this.#open().reader.pages(pattern)) {
+      for (const draft of found) {
+        if (drafts.size < limit || drafts.has(draft.key)) drafts.set(draft.key, draft);
         else truncated = true;
       }
       if (last || truncated) break;
     }
-    return { reports: await this.#complete([...found.values()], before), truncated };
+    return { reports: await this.#complete([...drafts.values()], before), truncated };
   }
 
   /** Adds who the owners are, and the verdicts. */

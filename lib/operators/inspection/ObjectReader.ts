@@ -5,14 +5,7 @@ import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
 import type { Kind } from '../../kinds/Kind';
 import { globTest, scanFilter } from './glob';
 import { peek } from './peek';
-import type { KeyReader, RedisView } from './RedisView';
-
-/** What a page of the keys brought. */
-export interface DraftPage {
-  readonly drafts: readonly ObjectDraft[];
-  /** Whether every key has been seen once (more). */
-  readonly last: boolean;
-}
+import type { KeyReader, Page, RedisView } from './RedisView';
 
 /** So many keys are read at once: a batch of commands and their replies keeps nobody else waiting for long. */
 const BATCH = 100;
@@ -44,17 +37,17 @@ export class ObjectReader {
    * All objects, a page of the keyspace at a time, for ever: after the last page the first comes again. Numbers that
    * nobody waits for are left out: any counter looks like that.
    */
-  async *pages(pattern?: string): AsyncGenerator<DraftPage, never> {
+  async *pages(pattern?: string): AsyncGenerator<Page<ObjectDraft>, never> {
     const matches = pattern === undefined ? () => true : globTest(pattern);
     // The keys around a lock have its name in them.
     const scan = this.#redis.pages(pattern === undefined ? undefined : scanFilter(pattern));
     for (;;) {
-      const { keys, last } = (await scan.next()).value;
+      const { found: keys, last } = (await scan.next()).value;
       const read = await inBatches(keys, async (batch) => {
         const peeked = await peek(this.#redis, batch);
         return this.#readAll(peeked, await this.#candidates(peeked, batch));
       });
-      yield { drafts: read.filter(({ kind, name }) => kind !== 'number' && matches(name)), last };
+      yield { found: read.filter(({ kind, name }) => kind !== 'number' && matches(name)), last };
     }
   }
 

@@ -2,10 +2,10 @@ import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { CommandError, CommandTimeoutError } from '../../errors';
 import { clientChannel } from '../../introspection/wire';
 
-/** One page of a scan. */
-export interface ScanPage {
-  readonly keys: readonly string[];
-  /** Whether it was the last page of the last server. */
+/** One page of what all keys bring. */
+export interface Page<T> {
+  readonly found: readonly T[];
+  /** Whether it was the last page of the last server: every key has been seen once (more). */
   readonly last: boolean;
 }
 
@@ -51,16 +51,16 @@ export class RedisView implements KeyReader {
   }
 
   /** Walks over the keys of all masters, for ever: after the last page the first comes again. */
-  async *pages(match: string | undefined): AsyncGenerator<ScanPage, never> {
+  async *pages(match: string | undefined): AsyncGenerator<Page<string>, never> {
     for (;;) {
       const servers = await this.#servers();
       for (const [i, routeBy] of servers.entries()) {
         let cursor = '0';
         do {
           const args = [cursor, ...(match === undefined ? [] : ['MATCH', match]), 'COUNT', PAGE_SIZE];
-          const [next, keys] = (await this.executor.call('scan', args, { routeBy })) as [string, string[]];
+          const [next, found] = (await this.executor.call('scan', args, { routeBy })) as [string, string[]];
           cursor = next;
-          yield { keys, last: cursor === '0' && i === servers.length - 1 };
+          yield { found, last: cursor === '0' && i === servers.length - 1 };
         } while (cursor !== '0');
       }
     }
@@ -70,15 +70,11 @@ export class RedisView implements KeyReader {
   async subscribers(channels: readonly string[]): Promise<ReadonlyMap<string, number> | undefined> {
     const counts = new Map<string, number>(channels.map((channel) => [channel, 0]));
     if (channels.length === 0) return counts;
-    try {
-      const replies = await this.#askOfChannels('NUMSUB', channels);
-      for (const [channel, count] of replies.flatMap(pairs))
-        counts.set(channel, (counts.get(channel) ?? 0) + Number(count));
-      return counts;
-    } catch (error) {
-      if (error instanceof CommandError) return undefined;
-      throw error;
+    const replies = await unlessRefused<string[][] | undefined>(this.#askOfChannels('NUMSUB', channels), undefined);
+    for (const [channel, count] of replies?.flatMap(pairs) ?? []) {
+      counts.set(channel, (counts.get(channel) ?? 0) + Number(count));
     }
+    return replies && counts;
   }
 
   /** The ids of the clients that listen for questions. */
@@ -93,12 +89,8 @@ export class RedisView implements KeyReader {
       const text = String(await this.executor.call('info', ['server'], { routeBy, what: 'ask which server it is' }));
       return /^run_id:(\w+)/m.exec(text)?.[1] ?? '';
     };
-    try {
-      return (await Promise.all((await this.#servers()).map(ask))).sort().join(' ');
-    } catch (error) {
-      if (error instanceof CommandError) return '';
-      throw error;
-    }
+    const askAll = async (): Promise<string[]> => Promise.all((await this.#servers()).map(ask));
+    return (await unlessRefused(askAll(), [])).sort().join(' ');
   }
 
   /** What each master says of its connections. */
@@ -136,14 +128,9 @@ export class RedisView implements KeyReader {
     const ask = (what: string, routeBy: string): Promise<string[]> =>
       this.executor.call('pubsub', [what, ...args], { routeBy }) as Promise<string[]>;
     const asked = servers.map((routeBy) => ask(subcommand, routeBy));
-    if (this.isCluster) {
-      // Before Redis 7 there are none.
-      const refused = (error: unknown): string[] => {
-        if (error instanceof CommandError) return [];
-        throw error;
-      };
-      asked.push(...servers.map((routeBy) => ask(`SHARD${subcommand}`, routeBy).catch(refused)));
-    }
+    // Before Redis 7 there are none.
+    const askShard = (routeBy: string) => unlessRefused(ask(`SHARD${subcommand}`, routeBy), []);
+    if (this.isCluster) asked.push(...servers.map(askShard));
     return Promise.all(asked);
   }
 
@@ -155,6 +142,14 @@ export class RedisView implements KeyReader {
   #keyIn(slot: number): string {
     for (let i = 0; ; i++) if (this.executor.slotOf(String(i)) === slot) return String(i);
   }
+}
+
+/** What Redis answers, or something else where it refuses the command. */
+export function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise<T> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof CommandError) return otherwise;
+    throw error;
+  });
 }
 
 /** A flat reply as pairs. */

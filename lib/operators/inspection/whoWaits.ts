@@ -40,8 +40,7 @@ export function waitersOf({ waiters, waiting = [] }: Pick<ObjectReport, 'waiters
  * What the answers of the clients tell of all objects: who waits, and who waits for whom.
  */
 export class WhoWaits {
-  readonly #silent: ReadonlyMap<string, number>;
-  readonly #listening: ReadonlySet<string>;
+  readonly #survey: Survey;
   /** When it was made, in ms since 1970. */
   readonly #at = Date.now();
   /** By the key of the object. */
@@ -50,10 +49,9 @@ export class WhoWaits {
   /** By the key of what is held meanwhile. */
   readonly #blocked = new Map<string, Blocked[]>();
 
-  constructor({ answers, silent, listening }: Survey) {
-    this.#silent = silent;
-    this.#listening = listening;
-    for (const client of answers) {
+  constructor(survey: Survey) {
+    this.#survey = survey;
+    for (const client of survey.answers) {
       for (const hold of client.holds) addTo(this.#holds, hold.key, [client, hold]);
       for (const wait of client.waits) {
         addTo(this.#waits, wait.key, [client, wait]);
@@ -80,7 +78,7 @@ export class WhoWaits {
 
   #withAnswer(key: string, holder: HolderReport): HolderReport {
     const { clientId, owner } = holder;
-    const silentSince = this.#silent.get(clientId);
+    const silentSince = this.#survey.silent.get(clientId);
     if (silentSince !== undefined) return { ...holder, silent: true, silentSince };
     const isIts = (client: ClientAnswer, one: HeldAround): boolean =>
       client.clientId === clientId && one.owner === owner;
@@ -165,7 +163,7 @@ export class WhoWaits {
 
   /** Whether a live holder has been seen for a while, has not renewed, and does not listen as a client does by then. */
   #mayBeBlocked([holder]: readonly HolderReport[], watched: History | undefined): boolean {
-    if (holder?.client !== 'node' || holder.process.connected !== true || this.#listening.has(holder.clientId))
+    if (holder?.client !== 'node' || holder.process.connected !== true || this.#survey.listening.has(holder.clientId))
       return false;
     if (watched?.heldSince === undefined || watched.renewedTo !== undefined) return false;
     return watched.heldSince <= this.#at - LISTENS_MS;
