@@ -161,12 +161,9 @@ export class Introspection {
     const now = performance.now();
     const { utilization } = performance.eventLoopUtilization(this.#utilization);
     this.#utilization = performance.eventLoopUtilization();
-    const held: Ownership[] = [];
-    let holds = 0;
-    for (const ownership of this.#client.ownerships.all()) {
-      if (ownership.holds.length === 0 || keys?.has(ownership.rawName) === false) continue;
-      if (holds++ >= from && held.length < PAGE_SIZE) held.push(ownership);
-    }
+    const held = [...this.#client.ownerships.all()].filter(
+      ({ holds, rawName }) => holds.length > 0 && keys?.has(rawName) !== false,
+    );
     const waits = this.#waits(now);
     return {
       clientId: this.#client.clientId,
@@ -175,9 +172,9 @@ export class Introspection {
       uptimeMs: Math.round(process.uptime() * 1_000),
       versions: { node: process.versions.node, ioredisson: VERSION },
       eventLoop: { delayMs, utilization: Math.round(utilization * 100) / 100 },
-      holds: held.map((ownership) => holdOf(ownership, now)),
+      holds: held.slice(from, from + PAGE_SIZE).map((ownership) => holdOf(ownership, now)),
       waits: waits.slice(0, PAGE_SIZE),
-      total: { holds, waits: waits.length },
+      total: { holds: held.length, waits: waits.length },
     };
   }
 

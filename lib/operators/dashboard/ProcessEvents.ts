@@ -1,7 +1,6 @@
 import type { AcquireMessage, HoldMessage, LockLostEvent } from '../../api';
-import { ShutdownError } from '../../errors';
 import { ALL_KINDS } from '../../kinds/allKinds';
-import { followLocks } from '../../telemetry/followLocks';
+import { followLocks, isUnexpectedLoss } from '../../telemetry/followLocks';
 import { lostChannel } from '../../util/channels';
 import type { ObjectReport } from '../inspection';
 import type { History } from './History';
@@ -109,7 +108,7 @@ export class ProcessEvents {
     }
     if (error instanceof Error) this.#told.add(error);
     // All holds of an owner are lost together.
-    if (left === 0) this.#add(message, isAsked(error) ? 'info' : 'error', `lost${after}${reasonOf(error)}`);
+    if (left === 0) this.#add(message, isUnexpectedLoss(message) ? 'error' : 'info', `lost${after}${reasonOf(error)}`);
   }
 
   /** Only of holds that began before anybody looked: of the others {@link #over} tells. */
@@ -117,8 +116,9 @@ export class ProcessEvents {
     if (this.#told.has(cause)) return;
     // The message has no client: it is about this Redis when its thread has been seen to hold the lock there.
     const owner = this.#known.holderOf(name, threadId);
-    if (owner !== undefined)
-      this.#record(name, { level: isAsked(cause) ? 'info' : 'error', text: `lost${reasonOf(cause)}`, owner });
+    if (owner === undefined) return;
+    const level = isUnexpectedLoss({ outcome: 'lost', error: cause }) ? 'error' : 'info';
+    this.#record(name, { level, text: `lost${reasonOf(cause)}`, owner });
   }
 
   #add(message: AcquireMessage | HoldMessage, level: LockEvent['level'], text: string): void {
@@ -146,11 +146,6 @@ function stopped({ outcome, error }: AcquireMessage): string {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? `: ${error.message}` : '';
-}
-
-/** A hold that a shutdown leaves behind is lost as its process wanted it. */
-function isAsked(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof ShutdownError;
 }
 
 function duration(ms: number): string {

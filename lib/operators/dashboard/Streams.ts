@@ -197,15 +197,17 @@ export class Streams {
     if ([...this.#focuses.values()].filter(({ asking }) => asking).length >= MAX_FRESH) return;
     focus.asking = true;
     focus.asked = performance.now();
-    const done = (fresh: Fresh | undefined): void => {
+    const looked = (): void => {
       focus.asking = false;
-      if (fresh !== undefined) focus.fresh = fresh;
       if (this.#focuses.get(focus.name) !== focus) return;
       focus.timer = setTimeout(() => this.#soon(), pause).unref();
       this.#soon();
     };
     // What is wrong, the watch tells.
-    this.#feed.inspect(focus.name).then(done, () => done(undefined));
+    this.#feed
+      .inspect(focus.name)
+      .then((fresh) => (focus.fresh = fresh))
+      .then(looked, looked);
   }
 
   #select(query: Query): Selection {

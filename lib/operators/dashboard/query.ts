@@ -66,7 +66,7 @@ export function select(all: Iterable<Tracked>, { search, state, kind, sort }: Qu
     if (kind !== undefined && one.report.kind !== kind) continue;
     if (IS[state](one) && (search === '' || matches(one, search))) found.push(one);
   }
-  return { found: found.sort(COMPARE[sort]), counts };
+  return { found: found.sort((a, b) => COMPARE[sort](a, b) || byName(a, b)), counts };
 }
 
 /** In the name, and in who holds it or waits: where does this process hang? */
@@ -86,27 +86,22 @@ const IS: Readonly<Record<Query['state'], (one: Tracked) => boolean>> = {
   free: ({ report }) => report.verdict.kind === 'free',
 };
 
-function byName(a: Tracked, b: Tracked): number {
-  return a.report.name < b.report.name ? -1 : a.report.name > b.report.name ? 1 : 0;
-}
-
-/** What is in trouble, who waits longest, then what has been held longest. */
-function byTrouble(a: Tracked, b: Tracked): number {
-  return (
+/** What those orders begin with; what is equal there, is by name. */
+const COMPARE: Readonly<Record<Query['sort'], (a: Tracked, b: Tracked) => number>> = {
+  // What is in trouble, who waits longest, then what has been held longest.
+  trouble: (a, b) =>
     Number(IS.trouble(b)) - Number(IS.trouble(a)) ||
     earlier(a.waitedSince, b.waitedSince) ||
-    earlier(a.heldSince, b.heldSince) ||
-    byName(a, b)
-  );
-}
-
-const COMPARE: Readonly<Record<Query['sort'], (a: Tracked, b: Tracked) => number>> = {
-  trouble: byTrouble,
-  held: (a, b) => earlier(a.heldSince, b.heldSince) || byName(a, b),
-  waited: (a, b) => b.report.waiters - a.report.waiters || earlier(a.waitedSince, b.waitedSince) || byName(a, b),
-  ends: (a, b) => earlier(a.expiresAt, b.expiresAt) || byName(a, b),
-  name: byName,
+    earlier(a.heldSince, b.heldSince),
+  held: (a, b) => earlier(a.heldSince, b.heldSince),
+  waited: (a, b) => b.report.waiters - a.report.waiters || earlier(a.waitedSince, b.waitedSince),
+  ends: (a, b) => earlier(a.expiresAt, b.expiresAt),
+  name: () => 0,
 };
+
+function byName({ report: a }: Tracked, { report: b }: Tracked): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}
 
 /** What has no time comes last. */
 function earlier(a: number | null | undefined, b: number | null | undefined): number {

@@ -96,10 +96,7 @@ function leaseOf(
 }
 
 /** A report of one object, and when it was made, in ms since 1970. */
-export interface Fresh {
-  readonly report: ObjectReport;
-  readonly at: number;
-}
+export type Fresh = Pick<Tracked, 'report' | 'at'>;
 
 /**
  * Adds what its holders have said when somebody looked at this one lock: the watch asks them only where somebody waits.

@@ -9,7 +9,7 @@ import {
   PAGE_SIZE,
   type Question,
 } from '../../introspection/wire';
-import { addTo } from '../../util/collections';
+import { addTo, chunks } from '../../util/collections';
 import { settledWithin } from '../../util/timing';
 import type { ObjectDraft } from './describe';
 import { readAnswer } from './readAnswer';
@@ -48,8 +48,7 @@ type Reply = Answer | 'unheard' | 'silent';
  * States: idle -> listening to its answers, from the first question on -> closed.
  */
 export class Asker {
-  readonly #executor: Connections['executor'];
-  readonly #subscriber: Connections['subscriber'];
+  readonly #connections: Connections;
   readonly #channel = answerChannel(randomUUID());
   /** By the id of the question. */
   readonly #asked = new Map<string, { readonly clientId: string; readonly reply: DeferredPromise<Reply> }>();
@@ -58,17 +57,16 @@ export class Asker {
   #listening: Promise<void> | undefined;
 
   /** @param connections - of which nobody else uses the subscriber */
-  constructor({ executor, subscriber }: Connections) {
-    this.#executor = executor;
-    this.#subscriber = subscriber;
+  constructor(connections: Connections) {
+    this.#connections = connections;
     const message = (_channel: string, text: string): void => this.#heard(text);
-    subscriber.events = { message, interrupted: () => undefined, restored: () => undefined };
+    connections.subscriber.events = { message, interrupted: () => undefined, restored: () => undefined };
   }
 
   /** Ends what is under way, as not answered. */
   close(): void {
     for (const { reply } of this.#asked.values()) reply.resolve('silent');
-    this.#subscriber.close();
+    this.#connections.subscriber.close();
   }
 
   /**
@@ -116,7 +114,9 @@ export class Asker {
     await Promise.all(
       holdersFirst.slice(0, MAX_ASKED).map(async (clientId) => {
         const askedAt = Date.now();
-        for (const keys of questions([...(keysOf.get(clientId) ?? []), ...ofAny])) {
+        const questions = chunks([...(keysOf.get(clientId) ?? []), ...ofAny], PAGE_SIZE).slice(0, MAX_QUESTIONS);
+        // Without any key it is asked, too: who waits?
+        for (const keys of questions.length === 0 ? [[]] : questions) {
           // A verdict rests on it: one that is only short of CPU gets a second chance.
           const first = await this.#ask(clientId, { keys });
           const reply = first === 'silent' ? await this.#ask(clientId, { keys }) : first;
@@ -139,9 +139,9 @@ export class Asker {
     const reply = pDefer<Reply>();
     this.#asked.set(id, { clientId, reply });
     try {
-      const receivers = await this.#executor.publish(clientChannel(clientId), JSON.stringify(question));
+      const receivers = await this.#connections.executor.publish(clientChannel(clientId), JSON.stringify(question));
       // A cluster counts the receivers of one node only.
-      if (receivers === 0 && this.#subscriber.countsReceivers) return 'unheard';
+      if (receivers === 0 && this.#connections.subscriber.countsReceivers) return 'unheard';
       for (let step = 0; step < ANSWER_STEPS; step++) await settledWithin([reply.promise], STEP_MS);
       return await Promise.race([reply.promise, Promise.resolve('silent' as const)]);
     } finally {
@@ -151,7 +151,7 @@ export class Asker {
 
   async #listen(): Promise<void> {
     try {
-      await this.#subscriber.subscribe(this.#channel);
+      await this.#connections.subscriber.subscribe(this.#channel);
     } catch (error) {
       this.#listening = undefined;
       throw error;
@@ -164,10 +164,4 @@ export class Asker {
     const asked = answer && this.#asked.get(answer.id);
     if (answer !== undefined && asked?.clientId === answer.clientId) asked.reply.resolve(answer);
   }
-}
-
-/** The keys of each question to a client. Without any it is asked, too: who waits? */
-function questions(keys: readonly string[]): readonly (readonly string[])[] {
-  const pages = Math.min(MAX_QUESTIONS, Math.max(1, Math.ceil(keys.length / PAGE_SIZE)));
-  return Array.from({ length: pages }, (_, i) => keys.slice(i * PAGE_SIZE, (i + 1) * PAGE_SIZE));
 }

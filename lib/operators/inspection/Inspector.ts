@@ -9,6 +9,7 @@ import { validateName } from '../../config/validateName';
 import { connect } from '../../connection/connect';
 import { ConfigError, ShutdownError } from '../../errors';
 import type { ClientAnswer } from '../../introspection/wire';
+import { chunks } from '../../util/collections';
 import { connectionName } from '../../util/connectionName';
 import { laterTurn } from '../../util/timing';
 import { forceUnlock, type ForcedUnlock } from './forceUnlock';
@@ -277,8 +278,7 @@ export class Inspector {
       processes.lookUp(owners, performance.now()),
     ]);
     const reports: ObjectReport[] = [];
-    for (let i = 0; i < drafts.length; i += REPORTS_PER_TURN) {
-      const batch = drafts.slice(i, i + REPORTS_PER_TURN);
+    for (const batch of chunks(drafts, REPORTS_PER_TURN)) {
       for (const one of await identify(batch, processOf, reader)) reports.push(this.#judge(one, before, whoWaits));
       await laterTurn();
     }

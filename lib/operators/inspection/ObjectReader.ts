@@ -1,5 +1,6 @@
 import { mapName } from '../../config/validateName';
 import type { NameMapper } from '../../config/NameMapper';
+import { chunks } from '../../util/collections';
 import { describeLock, describeNumber, type Found, type ObjectDraft, permitReports } from './describe';
 import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
 import type { Kind } from '../../kinds/Kind';
@@ -132,11 +133,7 @@ export class ObjectReader {
 /** Reads many things, a few batches at a time. */
 async function inBatches<T, R>(all: readonly T[], readBatch: (batch: T[]) => Promise<readonly R[]>): Promise<R[]> {
   const found: R[] = [];
-  for (let i = 0; i < all.length; i += BATCH * BATCHES) {
-    const some = all.slice(i, i + BATCH * BATCHES);
-    const batches = Array.from({ length: Math.ceil(some.length / BATCH) }, (_, n) =>
-      some.slice(n * BATCH).slice(0, BATCH),
-    );
+  for (const batches of chunks(chunks(all, BATCH), BATCHES)) {
     found.push(...(await Promise.all(batches.map(readBatch))).flat());
   }
   return found;

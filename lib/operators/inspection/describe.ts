@@ -114,9 +114,8 @@ async function reader(redis: KeyReader, key: string, [owner, count]: [string, st
   return { ...report, mode: 'read', leasesMs: (await Promise.all(holds)).map(Number) };
 }
 
-async function tokenOf(redis: KeyReader, key: string): Promise<string | null> {
-  const token = await redis.read('get', KINDS.fenced.keysOf(key).token).catch(() => null);
-  return token as string | null;
+function tokenOf(redis: KeyReader, key: string): Promise<string | null> {
+  return redis.read('get', KINDS.fenced.keysOf(key).token).catch(() => null) as Promise<string | null>;
 }
 
 async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {

@@ -213,8 +213,9 @@ function stuckSentence(holders: readonly HolderReport[], waitedMs: number, now: 
   const waits = `while somebody has waited for ${readableTime(waitedMs)}. It will not end by itself: look at`;
   if (processes.length > 1) {
     const shown = processes.slice(0, NAMED).join(', ');
+    const youngest = Math.max(...holders.map(({ hold }) => hold!.since));
     const more = processes.length > NAMED ? ` and ${processes.length - NAMED} more` : '';
-    return `Held by ${processes.length} live processes, by each for ${readableTime(now - latestOf(holders))} or longer, ${waits} ${shown}${more}.`;
+    return `Held by ${processes.length} live processes, by each for ${readableTime(now - youngest)} or longer, ${waits} ${shown}${more}.`;
   }
   const at = callSite === undefined ? '' : `, at ${callSite}`;
   const itself = waitsFor === undefined ? '' : ' It waits for something itself: see there.';
@@ -227,9 +228,4 @@ function stuckSentence(holders: readonly HolderReport[], waitedMs: number, now: 
 
 function processText({ process: { host, pid } }: HolderReport): string {
   return host === undefined ? 'its holder' : `process ${pid} on ${host}`;
-}
-
-/** When the youngest of the holds began. */
-function latestOf(holders: readonly HolderReport[]): number {
-  return Math.max(...holders.map(({ hold }) => hold!.since));
 }
