@@ -66,16 +66,13 @@ export class Feed {
     return this.#locks;
   }
 
-  /** Watches until the returned function is called, and a little longer. */
+  /** Watches until the returned function is called, once, and a little longer. */
   use(): () => void {
     if (this.#closed) return () => undefined;
     this.#users++;
     clearTimeout(this.#linger);
     this.#start();
-    let used = true;
     return () => {
-      if (!used) return;
-      used = false;
       if (--this.#users === 0) this.#linger = setTimeout(() => this.#stop(), LINGER_MS).unref();
     };
   }
@@ -99,7 +96,7 @@ export class Feed {
       );
     }
     if (fresh === undefined || (fresh.report.kind === 'none' && events.length === 0)) return undefined;
-    return detailOf(track(fresh.report, fresh.at, undefined, this.#process.since(fresh.report)), events);
+    return detailOf(track(fresh, undefined, this.#process.since(fresh.report)), events);
   }
 
   /** A fresh look at one object. */
@@ -176,7 +173,7 @@ export class Feed {
     }
     const before = this.#locks.get(name);
     if (before !== undefined && hasOthers(before.report, report)) this.#restarts?.gone(name);
-    const tracked = track(report, at, before, this.#process.since(report));
+    const tracked = track({ report, at }, before, this.#process.since(report));
     this.#locks.set(name, tracked);
     // The first look finds things as they are: nothing has happened.
     if (!this.complete && before === undefined) return;

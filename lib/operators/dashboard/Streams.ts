@@ -4,7 +4,7 @@ import { keepNewest } from '../../util/collections';
 import type { Feed } from './Feed';
 import { type Query, select, type Selection } from './query';
 import { type Fresh, rowOf } from './rows';
-import type { HealthView, LockDetail, StreamMessages, WindowChange, WindowView } from './wire';
+import type { HealthView, LockDetail, StreamMessages, WindowView } from './wire';
 
 /** Changes within this time go out together, in ms. */
 const GATHER_MS = 200;
@@ -77,13 +77,16 @@ export class Streams {
   /** Begins a stream. @param name - of the lock that is shown in full, if one is */
   open(response: ServerResponse, query: Query, name: string | undefined): void {
     const release = this.#feed.use();
-    const view = this.#viewOf(query);
+    const key = JSON.stringify(query);
+    const { version } = this.#feed;
+    const view = this.#views.get(key) ?? { query, streams: new Set(), shown: this.#part(query), version };
+    this.#views.set(key, view);
     const focus = name === undefined ? undefined : this.#focusOf(name);
     const stream = new EventStream(response, () => {
       clearTimeout(this.#all.get(stream));
       this.#all.delete(stream);
       view.streams.delete(stream);
-      if (view.streams.size === 0) this.#views.delete(JSON.stringify(query));
+      if (view.streams.size === 0) this.#views.delete(key);
       focus?.streams.delete(stream);
       if (focus?.streams.size === 0) {
         clearTimeout(focus.timer);
@@ -143,24 +146,8 @@ export class Streams {
     for (const focus of this.#focuses.values()) this.#tellFocus(focus);
   }
 
-  #viewOf(query: Query): View {
-    const key = JSON.stringify(query);
-    const { version } = this.#feed;
-    const view = this.#views.get(key) ?? { query, streams: new Set(), shown: this.#part(query), version };
-    this.#views.set(key, view);
-    return view;
-  }
-
   #tellView(view: View): void {
-    const change = this.#update(view);
-    if (change === undefined) return;
-    const message = encode('change', { now: Date.now(), ...change });
-    for (const stream of view.streams) stream.send(message);
-  }
-
-  /** Brings a view up to date. @returns what has changed in it */
-  #update(view: View): Omit<WindowChange, 'now'> | undefined {
-    if (view.version === this.#feed.version) return undefined;
+    if (view.version === this.#feed.version) return;
     const { rows: before, ...headBefore } = view.shown;
     view.version = this.#feed.version;
     view.shown = this.#part(view.query);
@@ -168,8 +155,10 @@ export class Streams {
     const known = new Map(before.map((row) => [row.name, row]));
     const rows = all.filter((row) => !isDeepStrictEqual(row, known.get(row.name)));
     const order = all.map(({ name }) => name);
-    if (!isDeepStrictEqual(order, [...known.keys()])) return { ...head, rows, order };
-    return rows.length > 0 || !isDeepStrictEqual(head, headBefore) ? { ...head, rows } : undefined;
+    const isOrdered = isDeepStrictEqual(order, [...known.keys()]);
+    if (isOrdered && rows.length === 0 && isDeepStrictEqual(head, headBefore)) return;
+    const message = encode('change', { now: Date.now(), ...head, rows, ...(!isOrdered && { order }) });
+    for (const stream of view.streams) stream.send(message);
   }
 
   #focusOf(name: string): Focus {

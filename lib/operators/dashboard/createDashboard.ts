@@ -71,11 +71,11 @@ class Routes {
     this.#streams = new Streams(this.#feed, maxStreams);
     this.#tokens = new http.Tokens(secret === undefined ? randomBytes(32) : Buffer.from(secret));
     this.#routes = new Map<string, Route>([
-      ['', (req, res) => this.#page(req, res)],
+      ['', (_req, res) => this.#page(res)],
       ['api/session', (req, res) => this.#session(req, res)],
-      ['api/locks', (req, res, target) => this.#looking(() => this.#locks(req, res, target))],
-      ['api/lock', (req, res, target) => this.#looking(() => this.#lock(req, res, target))],
-      ['api/health', (req, res) => this.#looking(() => this.#health(req, res))],
+      ['api/locks', (_req, res, target) => this.#looking(() => this.#locks(res, target))],
+      ['api/lock', (_req, res, target) => this.#looking(() => this.#lock(res, target))],
+      ['api/health', (_req, res) => this.#looking(() => this.#health(res))],
       ['api/stream', (req, res, target) => this.#stream(req, res, target)],
       [CHANGES, (req, res) => this.#unlock(req, res)],
     ]);
@@ -111,7 +111,7 @@ class Routes {
       if (target === undefined || !this.has(target)) throw new http.Refusal(404, 'There is no such page.');
       http.checkMethod(req, ...(target.path === CHANGES ? ['POST'] : ['GET', 'HEAD']));
       if (target.path !== undefined) await this.#routes.get(target.path)!(req, res, target);
-      else http.answer(req, res, 302, 'text/plain', '', { location: target.page });
+      else http.answer(res, 302, 'text/plain', '', { location: target.page });
     } catch (error) {
       this.#answerError(req, res, error);
     }
@@ -131,8 +131,8 @@ class Routes {
     if (isAllowed !== true) throw new http.Refusal(403, 'You may not see this.');
   }
 
-  #page(req: http.DashboardRequest, res: ServerResponse): void {
-    http.answer(req, res, 200, 'text/html', page.html, { 'content-security-policy': page.policy });
+  #page(res: ServerResponse): void {
+    http.answer(res, 200, 'text/html', page.html, { 'content-security-policy': page.policy });
   }
 
   #session(req: http.DashboardRequest, res: ServerResponse): void {
@@ -143,34 +143,34 @@ class Routes {
       ...{ readOnly, now: Date.now(), target: targetOf(redisson.getConfig(), label, color), runbook: RUNBOOK },
       ...(!readOnly && { token: this.#tokens.create() }),
     };
-    http.answerJson(req, res, 200, view);
+    http.answerJson(res, 200, view);
   }
 
-  async #locks(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): Promise<void> {
+  async #locks(res: ServerResponse, { params }: http.Target): Promise<void> {
     const query = parseQuery(params);
     await this.#feed.firstLook(FIRST_LOOK_MS);
     const { health, complete } = this.#feed;
     // An old list is better than none, with what is wrong beside it; none is an error.
     const status = complete || this.#feed.locks.size > 0 || health.state === 'ok' ? 200 : 503;
-    http.answerJson(req, res, status, { ...this.#streams.window(query), health });
+    http.answerJson(res, status, { ...this.#streams.window(query), health });
   }
 
-  async #lock(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): Promise<void> {
+  async #lock(res: ServerResponse, { params }: http.Target): Promise<void> {
     const name = nameOf(params);
     if (name === undefined) throw new http.Refusal(400, 'Say which lock: ?name=...');
     const fresh = await this.#feed.inspect(name);
     const lock = this.#feed.detail(name, fresh) ?? null;
-    http.answerJson(req, res, lock === null ? 404 : 200, { now: Date.now(), name, lock });
+    http.answerJson(res, lock === null ? 404 : 200, { now: Date.now(), name, lock });
   }
 
-  async #health(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
+  async #health(res: ServerResponse): Promise<void> {
     await this.#feed.firstLook(FIRST_LOOK_MS);
-    http.answerJson(req, res, 200, { ...this.#feed.health, now: Date.now() });
+    http.answerJson(res, 200, { ...this.#feed.health, now: Date.now() });
   }
 
   #stream(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): void {
     const query = parseQuery(params);
-    if (req.method === 'HEAD') return http.answer(req, res, 200, 'text/event-stream', '');
+    if (req.method === 'HEAD') return http.answer(res, 200, 'text/event-stream', '');
     if (this.#closed !== undefined) throw new http.Refusal(503, 'The dashboard is shut down.');
     if (this.#streams.isFull) throw new http.Refusal(503, 'Too many pages are open.', { 'retry-after': '10' });
     this.#streams.open(res, query, nameOf(params));
@@ -215,7 +215,7 @@ class Routes {
     const text = released ? `released by force${who}` : `to be released by force${who}, but nobody had it`;
     this.#feed.record(name, { at: Date.now(), source: 'page', level: 'warning', text });
     const audited = await this.#audit({ ...entry, holders: takenFrom, released });
-    http.answerJson(req, res, 200, {
+    http.answerJson(res, 200, {
       name,
       released,
       ...(!audited && { warning: 'The audit of this change has failed.' }),
@@ -251,11 +251,11 @@ class Routes {
     const [status, message, headers] = this.#describe(error);
     // A person reads it in the place of the page; a program, as all else of the API.
     const wantsPage = (req.headers.accept ?? '').includes('text/html');
-    if (wantsPage) http.answer(req, res, status, 'text/plain', `${status} ${message}\n`, headers);
-    else http.answer(req, res, status, 'application/json', JSON.stringify({ error: message }), headers);
+    if (wantsPage) http.answer(res, status, 'text/plain', `${status} ${message}\n`, headers);
+    else http.answer(res, status, 'application/json', JSON.stringify({ error: message }), headers);
   }
 
-  #describe(error: unknown): [status: number, message: string, headers?: Readonly<Record<string, string>>] {
+  #describe(error: unknown): [status: number, message: string, headers?: http.Headers] {
     if (error instanceof http.Refusal) return [error.status, error.message, error.headers];
     const unavailable = [ConnectionError, CommandTimeoutError, ShutdownError].some((kind) => error instanceof kind);
     if (unavailable) return [503, (error as Error).message, { 'retry-after': '5' }];

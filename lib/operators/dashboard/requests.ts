@@ -4,16 +4,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
+/** Headers of an answer. */
+export type Headers = Readonly<Record<string, string>>;
+
 /** A request that is refused: what is answered. */
 export class Refusal extends Error {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
 
   static {
     this.prototype.name = 'Refusal';
   }
 
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, message: string, headers: Headers = {}) {
     super(message);
     this.status = status;
     this.headers = headers;
@@ -38,7 +41,7 @@ const MAX_BODY = 16_384;
 const BODY_MS = 10_000;
 
 /** What every answer says. The page is one file with a script and a style of its own; nothing else may load or frame it. */
-const HEADERS: Readonly<Record<string, string>> = {
+const HEADERS: Headers = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
@@ -54,23 +57,16 @@ export function setHeaders(res: ServerResponse): void {
 }
 
 /** Answers. To HEAD without the body. */
-export function answer(
-  req: IncomingMessage,
-  res: ServerResponse,
-  status: number,
-  type: string,
-  text: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
+export function answer(res: ServerResponse, status: number, type: string, text: string, headers: Headers = {}): void {
   if (res.headersSent || res.destroyed) return;
   const length = String(Buffer.byteLength(text));
   res.writeHead(status, { ...headers, 'content-type': `${type}; charset=utf-8`, 'content-length': length });
-  res.end(req.method === 'HEAD' ? undefined : text);
+  res.end(res.req.method === 'HEAD' ? undefined : text);
 }
 
 /** Answers with JSON. */
-export function answerJson(req: IncomingMessage, res: ServerResponse, status: number, value: unknown): void {
-  answer(req, res, status, 'application/json', JSON.stringify(value));
+export function answerJson(res: ServerResponse, status: number, value: unknown): void {
+  answer(res, status, 'application/json', JSON.stringify(value));
 }
 
 /** Where a request leads: its path below the base, and what it asks. */

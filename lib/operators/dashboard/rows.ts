@@ -35,6 +35,9 @@ export interface Tracked {
   readonly callSites: ReadonlyMap<string, string>;
 }
 
+/** A report of one object, and when it was made, in ms since 1970. */
+export type Fresh = Pick<Tracked, 'report' | 'at'>;
+
 const NO_LINES: ReadonlyMap<string, string> = new Map();
 
 /**
@@ -42,12 +45,7 @@ const NO_LINES: ReadonlyMap<string, string> = new Map();
  * @param before - what was known
  * @param exactSince - since when this process holds it, where it does
  */
-export function track(
-  report: ObjectReport,
-  at: number,
-  before: Tracked | undefined,
-  exactSince: number | undefined,
-): Tracked {
+export function track({ report, at }: Fresh, before: Tracked | undefined, exactSince: number | undefined): Tracked {
   const sameHold = before !== undefined && holdersOf(before.report) === holdersOf(report);
   const isTold = exactSince !== undefined || report.holders.some(({ hold }) => hold !== undefined);
   // What a holder has said stays true when it says nothing more: it is frozen, or gone.
@@ -83,20 +81,13 @@ function steady(since: number, before: number | undefined): number {
   return before !== undefined && Math.abs(since - before) < JITTER_MS ? before : since;
 }
 
-function leaseOf(
-  { ttlMs }: ObjectReport,
-  at: number,
-  before: Tracked | undefined,
-): Pick<Tracked, 'expiresAt' | 'leaseMs'> {
+function leaseOf({ ttlMs }: ObjectReport, at: number, before: Tracked | undefined) {
   if (ttlMs < 0) return { expiresAt: null, leaseMs: null };
   const end = at + ttlMs;
   const known = before?.expiresAt ?? null;
   const expiresAt = known !== null && Math.abs(end - known) < JITTER_MS ? known : end;
   return { expiresAt, leaseMs: Math.max(ttlMs, before?.leaseMs ?? 0) };
 }
-
-/** A report of one object, and when it was made, in ms since 1970. */
-export type Fresh = Pick<Tracked, 'report' | 'at'>;
 
 /**
  * Adds what its holders have said when somebody looked at this one lock: the watch asks them only where somebody waits.
@@ -112,7 +103,8 @@ export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: n
   const isEnding =
     known.report.verdict.kind === 'not-renewed' && at + report.ttlMs < (known.expiresAt ?? 0) + JITTER_MS;
   if (at >= known.at) {
-    return track(isEnding ? { ...report, verdict: known.report.verdict } : report, at, known, exactSince);
+    const seen = isEnding ? { ...report, verdict: known.report.verdict } : report;
+    return track({ report: seen, at }, known, exactSince);
   }
   if (known.report.holders.some(({ hold }) => hold !== undefined)) return all;
   const { kind, endsAt } = known.report.verdict;
@@ -129,7 +121,7 @@ export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: n
     ...(waiting !== undefined && { waiting }),
     ...(kind === verdict.kind && { verdict: { ...verdict, ...end } }),
   };
-  return { ...track(said, known.at, known, exactSince), expiresAt: known.expiresAt };
+  return { ...track({ report: said, at: known.at }, known, exactSince), expiresAt: known.expiresAt };
 }
 
 /** Who holds it, as one text. */

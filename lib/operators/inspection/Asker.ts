@@ -149,13 +149,11 @@ export class Asker {
     }
   }
 
-  async #listen(): Promise<void> {
-    try {
-      await this.#connections.subscriber.subscribe(this.#channel);
-    } catch (error) {
+  #listen(): Promise<void> {
+    return this.#connections.subscriber.subscribe(this.#channel).catch((error: unknown) => {
       this.#listening = undefined;
       throw error;
-    }
+    });
   }
 
   /** Anybody may publish there: only who was asked is believed. */

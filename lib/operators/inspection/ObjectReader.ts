@@ -55,17 +55,16 @@ export class ObjectReader {
   /** One object, as fully as possible. @param name - valid */
   async one(name: string): Promise<ObjectDraft> {
     const key = mapName(name, this.#mapper);
-    let draft: ObjectDraft | undefined;
-    let nothing: ObjectDraft | undefined;
-    // A lock may change hands while we look: it is foreign data only if that is what it is each time.
-    for (let look = 0; draft === undefined && nothing?.kind !== 'none' && look < LOOKS; look++) {
+    for (let look = 1; ; look++) {
       const type = (await this.#redis.read('type', key)) as string;
-      [draft] = await this.#readAll(this.#redis, new Map([[key, type]]));
-      if (draft === undefined) nothing = await this.#noObject(name, key);
+      const [draft] = await this.#readAll(this.#redis, new Map([[key, type]]));
+      if (draft?.kind === 'permitExpirableSemaphore') {
+        return { ...draft, permits: await permitReports(this.#redis, key) };
+      }
+      const found = draft ?? (await this.#noObject(name, key));
+      // A lock may change hands while we look: it is foreign data only if that is what it is each time.
+      if (found.kind !== 'other' || look === LOOKS) return found;
     }
-    if (draft === undefined) return nothing!;
-    if (draft.kind !== 'permitExpirableSemaphore') return draft;
-    return { ...draft, permits: await permitReports(this.#redis, key) };
   }
 
   /** Reads locks once more. @returns those that are still there */
