@@ -157,7 +157,7 @@ export class Feed {
       this.#restarts?.back();
       return this.#health.outage(undefined);
     }
-    for (const report of [...event.added, ...event.changed]) this.#add(report, event.at);
+    for (const report of [...event.added, ...event.changed]) this.#add({ report, at: event.at });
     for (const { name } of event.removed) this.#remove(name, event.at);
     this.complete = event.complete;
     this.truncated = event.truncated;
@@ -166,18 +166,19 @@ export class Feed {
     this.onChange();
   }
 
-  #add(report: ObjectReport, at: number): void {
+  #add(fresh: Fresh): void {
+    const { report } = fresh;
     const { name } = report;
     for (const { clientId } of [...report.holders, ...(report.queue ?? [])]) {
       if (this.#clients.size < MAX_CLIENTS) this.#clients.add(clientId);
     }
     const before = this.#locks.get(name);
     if (before !== undefined && hasOthers(before.report, report)) this.#restarts?.gone(name);
-    const tracked = track({ report, at }, before, this.#process.since(report));
+    const tracked = track(fresh, before, this.#process.since(report));
     this.#locks.set(name, tracked);
     // The first look finds things as they are: nothing has happened.
     if (!this.complete && before === undefined) return;
-    this.#history.add(name, ...eventsBetween(before, report, at, (owner) => this.#process.tells(name, owner)));
+    this.#history.add(name, ...eventsBetween(before, fresh, (owner) => this.#process.tells(name, owner)));
   }
 
   #remove(name: string, at: number): void {

@@ -79,7 +79,7 @@ export class Streams {
     const release = this.#feed.use();
     const key = JSON.stringify(query);
     const { version } = this.#feed;
-    const view = this.#views.get(key) ?? { query, streams: new Set(), shown: this.#part(query), version };
+    const view = this.#views.get(key) ?? { query, streams: new Set(), shown: this.part(query), version };
     this.#views.set(key, view);
     const focus = name === undefined ? undefined : this.#focusOf(name);
     const stream = new EventStream(response, () => {
@@ -107,11 +107,6 @@ export class Streams {
       this.#refresh(focus);
     }
     this.#soon();
-  }
-
-  /** A part of the list now. */
-  window(query: Query): WindowView {
-    return { now: Date.now(), ...this.#part(query) };
   }
 
   /** Ends all streams. */
@@ -150,7 +145,7 @@ export class Streams {
     if (view.version === this.#feed.version) return;
     const { rows: before, ...headBefore } = view.shown;
     view.version = this.#feed.version;
-    view.shown = this.#part(view.query);
+    view.shown = this.part(view.query);
     const { rows: all, ...head } = view.shown;
     const known = new Map(before.map((row) => [row.name, row]));
     const rows = all.filter((row) => !isDeepStrictEqual(row, known.get(row.name)));
@@ -210,7 +205,8 @@ export class Streams {
     return selection;
   }
 
-  #part(query: Query): Omit<WindowView, 'now'> {
+  /** A part of the list as it is now. */
+  part(query: Query): Omit<WindowView, 'now'> {
     const { complete, truncated } = this.#feed;
     const { found, counts } = this.#select(query);
     const rows = found.slice(query.offset, query.offset + query.limit).map(rowOf);

@@ -152,7 +152,7 @@ class Routes {
     const { health, complete } = this.#feed;
     // An old list is better than none, with what is wrong beside it; none is an error.
     const status = complete || this.#feed.locks.size > 0 || health.state === 'ok' ? 200 : 503;
-    http.answerJson(res, status, { ...this.#streams.window(query), health });
+    http.answerJson(res, status, { now: Date.now(), ...this.#streams.part(query), health });
   }
 
   async #lock(res: ServerResponse, { params }: http.Target): Promise<void> {
