@@ -11,10 +11,9 @@ import {
 } from '../../introspection/wire';
 import { addTo, chunks } from '../../util/collections';
 import { settledWithin } from '../../util/timing';
-import type { ObjectDraft } from './describe';
+import { hasPermits, type ObjectDraft } from './describe';
 import { readAnswer } from './readAnswer';
 import { type RedisView, unlessRefused } from './RedisView';
-import { hasPermits } from './whoWaits';
 
 /**
  * A client that has not answered after so many steps of so long (ms) is silent: frozen, or its event loop is busy. In

@@ -14,7 +14,7 @@ import { connectionName } from '../../util/connectionName';
 import { laterTurn } from '../../util/timing';
 import { forceUnlock, type ForcedUnlock } from './forceUnlock';
 import { Asker } from './Asker';
-import type { ObjectDraft } from './describe';
+import { hasPermits, type ObjectDraft } from './describe';
 import { ObjectReader } from './ObjectReader';
 import { aged, identify, type Identified } from './owners';
 import { Processes } from './Processes';
@@ -24,7 +24,7 @@ import { historyOf, type LastSeen } from './sightings';
 import { describe } from '../../util/describe';
 import { verdictOf } from './verdict';
 import { type Look, Watch } from './Watch';
-import { hasPermits, WhoWaits } from './whoWaits';
+import { WhoWaits } from './whoWaits';
 
 /** What a page of the keys brought. */
 export interface InspectionPage {

@@ -169,6 +169,11 @@ export async function describeNumber(redis: KeyReader, key: string): Promise<Fou
   };
 }
 
+/** Whether it has permits, of which only their clients know who has them. */
+export function hasPermits(kind: ObjectReport['kind']): boolean {
+  return kind === 'semaphore' || kind === 'permitExpirableSemaphore';
+}
+
 /** Client id, thread id (in Rust `ThreadId(7)`, see docs/interop.md), and what writers and transactions add. */
 const OWNER =
   /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(?:(-?\d{1,19})|ThreadId\((\d{1,19})\))(:write)?(?::[0-9a-f-]{32,36})?$/;

@@ -2,6 +2,7 @@ import { addTo, given } from '../../util/collections';
 import { readableTime } from '../../util/readableTime';
 import type { ClientAnswer, ClientHold, ClientWait, HeldAround, HeldByWaiter } from '../../introspection/wire';
 import type { Survey } from './Asker';
+import { hasPermits } from './describe';
 import type { CircleLink, HolderReport, ObjectReport, Verdict, WaitingProcess } from './reports';
 import type { History } from './sightings';
 import type { Unjudged } from './verdict';
@@ -24,11 +25,6 @@ interface Blocked {
 
 /** A thing of a client. */
 type Of<T> = readonly [client: ClientAnswer, thing: T];
-
-/** Whether it has permits, of which only their clients know who has them. */
-export function hasPermits(kind: ObjectReport['kind']): boolean {
-  return kind === 'semaphore' || kind === 'permitExpirableSemaphore';
-}
 
 /** How many wait: callers where their processes have said so, else connections, or the queue of a fair lock. */
 export function waitersOf({ waiters, waiting = [] }: Pick<ObjectReport, 'waiters' | 'waiting'>): number {
