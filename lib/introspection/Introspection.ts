@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackOffWaits } from '../acquire/BackOffWaits';
 import type { NameMapper } from '../config/NameMapper';
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
@@ -108,7 +109,7 @@ export class Introspection {
   #look(): void {
     if (this.#closed) return;
     const now = performance.now();
-    const since = this.#oldest(now - NOTEWORTHY_MS);
+    const since = this.#oldest();
     const noteworthy = since <= now - NOTEWORTHY_MS;
     if (noteworthy) this.#listen();
     else this.#leave();
@@ -116,18 +117,11 @@ export class Introspection {
     if (!this.#idle) this.#alarm.set((noteworthy ? now : since) + NOTEWORTHY_MS);
   }
 
-  /** Since when (monotonic) the oldest hold or wait is there, or any that is so old. `Infinity`: there is none. */
-  #oldest(enough: number): number {
+  /** Since when (monotonic) the oldest hold or wait is there. `Infinity`: there is none. */
+  #oldest(): number {
     let oldest = Infinity;
-    for (const { holds } of this.#client.ownerships.all()) {
-      const [first] = holds;
-      if (first !== undefined && first.since < oldest) oldest = first.since;
-      if (oldest <= enough) return oldest;
-    }
-    for (const { joinedAt } of this.#waiting()) {
-      if (joinedAt < oldest) oldest = joinedAt;
-      if (oldest <= enough) return oldest;
-    }
+    for (const { holds } of this.#client.ownerships.all()) oldest = Math.min(oldest, holds[0]?.since ?? Infinity);
+    for (const { joinedAt } of this.#waiting()) oldest = Math.min(oldest, joinedAt);
     return oldest;
   }
 
@@ -167,12 +161,9 @@ export class Introspection {
     const now = performance.now();
     const { utilization } = performance.eventLoopUtilization(this.#utilization);
     this.#utilization = performance.eventLoopUtilization();
-    const held: Ownership[] = [];
-    let holds = 0;
-    for (const ownership of this.#client.ownerships.all()) {
-      if (ownership.holds.length === 0 || keys?.has(ownership.rawName) === false) continue;
-      if (holds++ >= from && held.length < PAGE_SIZE) held.push(ownership);
-    }
+    const held = [...this.#client.ownerships.all()].filter(
+      ({ holds, rawName }) => holds.length > 0 && keys?.has(rawName) !== false,
+    );
     const waits = this.#waits(now);
     return {
       clientId: this.#client.clientId,
@@ -181,9 +172,9 @@ export class Introspection {
       uptimeMs: Math.round(process.uptime() * 1_000),
       versions: { node: process.versions.node, ioredisson: VERSION },
       eventLoop: { delayMs, utilization: Math.round(utilization * 100) / 100 },
-      holds: held.map((ownership) => holdOf(ownership, now)),
+      holds: held.slice(from, from + PAGE_SIZE).map((ownership) => holdOf(ownership, now)),
       waits: waits.slice(0, PAGE_SIZE),
-      total: { holds, waits: waits.length },
+      total: { holds: held.length, waits: waits.length },
     };
   }
 
@@ -290,24 +281,18 @@ function holdOf(ownership: Ownership, now: number): ClientHold {
 function readQuestion(text: string): Question | undefined {
   try {
     const { id, to, keys, from } = JSON.parse(text) as Partial<Record<keyof Question, unknown>>;
-    if (typeof id !== 'string' || typeof to !== 'string' || !ANSWER_CHANNEL.test(to)) return undefined;
-    if (from !== undefined && !(Number.isSafeInteger(from) && (from as number) >= 0)) return undefined;
-    const question = { id, to, ...(from !== undefined && { from: from as number }) };
-    if (keys === undefined) return question;
-    if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string')) return undefined;
-    return { ...question, keys };
+    const isAddressed = typeof id === 'string' && typeof to === 'string' && ANSWER_CHANNEL.test(to);
+    const isPage = from === undefined || (Number.isSafeInteger(from) && (from as number) >= 0);
+    const areKeys = keys === undefined || (Array.isArray(keys) && keys.every((key) => typeof key === 'string'));
+    return isAddressed && isPage && areKeys ? ({ id, to, keys, from } as Question) : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** How late a timer fires now, in ms. */
-function loopDelay(): Promise<number> {
+async function loopDelay(): Promise<number> {
   const startedAt = performance.now();
-  return new Promise((resolve) => {
-    setTimeout(
-      () => resolve(Math.max(0, Math.round(performance.now() - startedAt - LOOP_WATCH_MS))),
-      LOOP_WATCH_MS,
-    ).unref();
-  });
+  await sleep(LOOP_WATCH_MS, undefined, { ref: false });
+  return Math.max(0, Math.round(performance.now() - startedAt - LOOP_WATCH_MS));
 }

@@ -71,7 +71,7 @@ export const DURATION_BUCKETS = [
 ];
 
 /** Whether the loss of a hold is news: that a shutdown left it behind is not, since it was asked for. */
-export function isUnexpectedLoss({ outcome, error }: HoldMessage): boolean {
+export function isUnexpectedLoss({ outcome, error }: Pick<HoldMessage, 'outcome' | 'error'>): boolean {
   if (outcome !== 'lost') return false;
   for (let one: unknown = error; one instanceof Error; one = one.cause) {
     if ('code' in one && one.code === 'SHUTDOWN') return false;

@@ -12,6 +12,11 @@ export function groupBy<K, T>(things: Iterable<T>, keyOf: (thing: T) => K): Map<
   return groups;
 }
 
+/** A list in pieces of that size; the last one may be shorter. */
+export function chunks<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}
+
 /** Makes an entry the newest of a map that keeps so many: the oldest is dropped. */
 export function keepNewest<K, T>(map: Map<K, T>, key: K, thing: T, most: number): void {
   map.delete(key);

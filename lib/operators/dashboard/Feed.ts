@@ -1,6 +1,6 @@
 import pDefer from 'p-defer';
 import type { RedissonClient } from '../../api';
-import type { ForcedUnlock, Inspector, ObjectReport, WatchListener } from '../inspection';
+import type { Inspector, ObjectReport, WatchListener } from '../inspection';
 import { settledWithin } from '../../util/timing';
 import { Health } from './Health';
 import { eventsBetween, eventsOfRemoval, History } from './History';
@@ -19,81 +19,67 @@ const LINGER_MS = 15_000;
 /** Clients whose ids are remembered. */
 const MAX_CLIENTS = 10_000;
 
-/** Told that something has changed; the name of a lock where it is only that one's events. */
-export type FeedListener = (name?: string) => void;
-
 /**
  * What all pages look at: one watch, however many there are, and none when there is no page.
  *
  * States: idle -> watching -> idle ... -> closed.
  */
 export class Feed {
-  readonly #source: LockSource;
+  readonly source: LockSource;
+  readonly #redisson: RedissonClient;
   readonly #locks = new Map<string, Tracked>();
-  readonly #byName = new Map<string, Tracked>();
   readonly #clients = new Set<string>();
   readonly #history = new History();
   readonly #process: ProcessEvents;
   readonly #health: Health;
-  readonly #restarts: Restarts;
-  readonly #listeners = new Set<FeedListener>();
+  #restarts: Restarts | undefined;
   #users = 0;
-  #stopWatch: (() => void) | undefined;
+  /** What ends what watches. */
+  readonly #stops: (() => void)[] = [];
   #linger: NodeJS.Timeout | undefined;
   #firstLook = pDefer<void>();
   #closed = false;
+  /** Told that something has changed; the name of a lock where it is only that one's events. */
+  onChange: (name?: string) => void = () => undefined;
   complete = false;
   truncated = false;
   /** Counted up with each change of the locks. */
   version = 0;
 
   constructor(source: LockSource, redisson: RedissonClient) {
-    this.#source = source;
+    this.source = source;
+    this.#redisson = redisson;
     const known: KnownLocks = {
       hasClient: (clientId) => clientId === redisson.getId() || this.#clients.has(clientId),
       holderOf: (name, threadId) => this.#holderOf(name, String(threadId)),
     };
-    this.#process = new ProcessEvents(this.#history, known, (name) => this.#tell(name));
-    this.#health = new Health(redisson, () => this.#tell());
-    this.#restarts = new Restarts(source, redisson, (lost) => this.#health.lose(lost));
+    this.#process = new ProcessEvents(this.#history, known, (name) => this.onChange(name));
+    this.#health = new Health(redisson, () => this.onChange());
   }
 
   get health(): Health['view'] {
     return this.#health.view;
   }
 
+  /** What the watch knows, by name. */
   get locks(): ReadonlyMap<string, Tracked> {
     return this.#locks;
   }
 
-  /** Watches until the returned function is called, and a little longer. */
+  /** Watches until the returned function is called, once, and a little longer. */
   use(): () => void {
     if (this.#closed) return () => undefined;
     this.#users++;
     clearTimeout(this.#linger);
     this.#start();
-    let used = true;
     return () => {
-      if (!used) return;
-      used = false;
       if (--this.#users === 0) this.#linger = setTimeout(() => this.#stop(), LINGER_MS).unref();
     };
-  }
-
-  /** Tells of changes. @returns what removes the listener */
-  onChange(listener: FeedListener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
   }
 
   /** Resolves when all keys have been looked at once, or that has failed, or the time is over. */
   async firstLook(limitMs: number): Promise<void> {
     await settledWithin([this.#firstLook.promise], limitMs);
-  }
-
-  /** What is known of a lock by the watch. */
-  lock(name: string): Tracked | undefined {
-    return this.#byName.get(name);
   }
 
   /**
@@ -102,29 +88,27 @@ export class Feed {
    */
   detail(name: string, fresh: Fresh | undefined): LockDetail | undefined {
     const events = this.#history.of(name);
-    const known = this.lock(name);
+    const known = this.#locks.get(name);
     if (known !== undefined) {
-      return detailOf(fresh === undefined ? known : withAnswers(known, fresh, this.#since(fresh.report)), events);
+      return detailOf(
+        fresh === undefined ? known : withAnswers(known, fresh, this.#process.since(fresh.report)),
+        events,
+      );
     }
     if (fresh === undefined || (fresh.report.kind === 'none' && events.length === 0)) return undefined;
-    return detailOf(track(fresh.report, fresh.at, undefined, this.#since(fresh.report)), events);
+    return detailOf(track(fresh, undefined, this.#process.since(fresh.report)), events);
   }
 
   /** A fresh look at one object. */
   async inspect(name: string): Promise<Fresh> {
-    const report = await this.#source.inspect(name);
+    const report = await this.source.inspect(name);
     return { report, at: Date.now() };
-  }
-
-  /** Takes a lock from these holders, and from nobody else. */
-  releaseFrom(name: string, holders: readonly string[]): Promise<ForcedUnlock> {
-    return this.#source.releaseFrom(name, holders);
   }
 
   /** Adds what a user of a page has done. */
   record(name: string, event: LockEvent): void {
     this.#history.add(name, event);
-    this.#tell(name);
+    this.onChange(name);
   }
 
   /** Ends for good. */
@@ -132,26 +116,29 @@ export class Feed {
     this.#closed = true;
     this.#stop();
     this.#firstLook.resolve();
-    await this.#source.close();
+    await this.source.close();
   }
 
   #start(): void {
-    if (this.#stopWatch !== undefined) return;
-    this.#process.start();
-    this.#health.start();
-    this.#restarts.start();
-    this.#stopWatch = this.#source.watch((event) => this.#see(event), { interval: LOOK_MS });
+    if (this.#stops.length > 0) return;
+    this.#restarts = new Restarts(this.source, (lost) => this.#health.lose(lost));
+    this.#stops.push(
+      this.#process.start(),
+      this.#health.start(),
+      this.#redisson.onConnectionChange(({ state }) => {
+        if (state === 'reconnecting') this.#restarts?.away();
+        if (state === 'ready') this.#restarts?.back();
+        this.#health.update();
+      }),
+      this.source.watch((event) => this.#see(event), { interval: LOOK_MS }),
+    );
   }
 
   #stop(): void {
     clearTimeout(this.#linger);
-    this.#stopWatch?.();
-    this.#stopWatch = undefined;
-    this.#process.stop();
-    this.#health.stop();
-    this.#restarts.stop();
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#restarts = undefined;
     this.#locks.clear();
-    this.#byName.clear();
     this.#clients.clear();
     this.#history.clear();
     this.complete = false;
@@ -162,65 +149,50 @@ export class Feed {
 
   #see(event: Parameters<WatchListener>[0]): void {
     if (event.kind === 'outage') {
-      this.#restarts.away();
+      this.#restarts?.away();
       this.#health.outage(event.error);
       return this.#firstLook.resolve();
     }
     if (event.kind === 'recovered') {
-      this.#restarts.back();
+      this.#restarts?.back();
       return this.#health.outage(undefined);
     }
-    for (const report of [...event.added, ...event.changed]) this.#add(report, event.at);
-    for (const { key, name } of event.removed) this.#remove(key, name, event.at);
+    for (const report of [...event.added, ...event.changed]) this.#add({ report, at: event.at });
+    for (const { name } of event.removed) this.#remove(name, event.at);
     this.complete = event.complete;
     this.truncated = event.truncated;
     if (event.complete) this.#firstLook.resolve();
     this.version++;
-    this.#tell();
+    this.onChange();
   }
 
-  #add(report: ObjectReport, at: number): void {
-    const { key, name } = report;
+  #add(fresh: Fresh): void {
+    const { report } = fresh;
+    const { name } = report;
     for (const { clientId } of [...report.holders, ...(report.queue ?? [])]) {
       if (this.#clients.size < MAX_CLIENTS) this.#clients.add(clientId);
     }
-    const before = this.#locks.get(key);
-    if (before !== undefined && hasOthers(before.report, report)) this.#restarts.gone(name);
-    const tracked = track(report, at, before, this.#since(report));
-    this.#locks.set(key, tracked);
-    this.#byName.set(name, tracked);
+    const before = this.#locks.get(name);
+    if (before !== undefined && hasOthers(before.report, report)) this.#restarts?.gone(name);
+    const tracked = track(fresh, before, this.#process.since(report));
+    this.#locks.set(name, tracked);
     // The first look finds things as they are: nothing has happened.
     if (!this.complete && before === undefined) return;
-    const isTold = (owner: string): boolean => this.#process.tells(name, owner);
-    for (const one of eventsBetween(before, report, at, isTold)) this.#history.add(name, one);
+    this.#history.add(name, ...eventsBetween(before, fresh, (owner) => this.#process.tells(name, owner)));
   }
 
-  /** Since when this process holds it, where it does. */
-  #since({ name, holders }: ObjectReport): number | undefined {
-    return this.#process.since(
-      name,
-      holders.map(({ owner }) => owner),
-    );
-  }
-
-  #remove(key: string, name: string, at: number): void {
-    const before = this.#locks.get(key);
-    this.#locks.delete(key);
-    this.#byName.delete(name);
+  #remove(name: string, at: number): void {
+    const before = this.#locks.get(name);
+    this.#locks.delete(name);
     if (before === undefined) return;
-    if (before.report.holders.length > 0) this.#restarts.gone(name);
-    for (const one of eventsOfRemoval(before, at, (owner) => this.#process.tells(name, owner)))
-      this.#history.add(name, one);
+    if (before.report.holders.length > 0) this.#restarts?.gone(name);
+    this.#history.add(name, ...eventsOfRemoval(before, at, (owner) => this.#process.tells(name, owner)));
   }
 
   /** Also of a lock that is gone: the last look sees that before its holder does. */
   #holderOf(name: string, threadId: string): string | undefined {
-    const holder = this.#byName.get(name)?.report.holders.find((one) => one.threadId === threadId);
+    const holder = this.#locks.get(name)?.report.holders.find((one) => one.threadId === threadId);
     return holder?.owner ?? this.#history.of(name).find(({ owner }) => owner?.split(':')[1] === threadId)?.owner;
-  }
-
-  #tell(name?: string): void {
-    for (const listener of this.#listeners) listener(name);
   }
 }
 

@@ -30,9 +30,6 @@ export class Health {
   #pinging = false;
   #pingToldAt = 0;
   #lost: LossView | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #slowTimer: NodeJS.Timeout | undefined;
-  #stopListening: (() => void) | undefined;
 
   constructor(redisson: RedissonClient, onChange: () => void) {
     this.#redisson = redisson;
@@ -43,50 +40,42 @@ export class Health {
     return this.#view;
   }
 
-  start(): void {
-    if (this.#timer !== undefined) return;
+  /** Asks until the returned function is called. */
+  start(): () => void {
     this.#outage = undefined;
-    this.#timer = setInterval(() => this.#ping(), PING_MS).unref();
-    this.#stopListening = this.#redisson.onConnectionChange(() => this.#update());
+    const timer = setInterval(() => this.#ping(), PING_MS).unref();
     this.#ping();
-    this.#update();
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-    clearTimeout(this.#slowTimer);
-    this.#timer = undefined;
-    this.#stopListening?.();
-    this.#unansweredSince = undefined;
-    this.#pinging = false;
-    this.#lost = undefined;
+    this.update();
+    return () => {
+      clearInterval(timer);
+      this.#unansweredSince = undefined;
+      this.#pinging = false;
+      this.#lost = undefined;
+    };
   }
 
   /** A restart or a failover has lost locks. */
   lose(lost: LossView): void {
     this.#lost = lost;
-    this.#update();
+    this.update();
   }
 
   /** @param error - why Redis cannot be looked at; `undefined`: it can again */
   outage(error: Error | undefined): void {
     this.#outage = error;
-    this.#update();
+    this.update();
   }
 
   #ping(): void {
-    // One at a time: a server that hangs is not asked again and again.
-    if (this.#pinging) return;
+    // One at a time: a server that hangs is not asked again and again. It may be slow by now.
+    if (this.#pinging) return this.update();
     this.#pinging = true;
     this.#unansweredSince ??= performance.now();
-    clearTimeout(this.#slowTimer);
-    this.#slowTimer = setTimeout(() => this.#update(), SLOW_MS).unref();
     const done = (ms: number | undefined): void => {
       this.#pinging = false;
       this.#unansweredSince = undefined;
-      clearTimeout(this.#slowTimer);
       this.#pingMs = ms;
-      this.#update();
+      this.update();
     };
     this.#redisson.ping().then(done, (error: unknown) => {
       // A user without the right to PING has no round trip to show. Without an answer, it is as it was.
@@ -95,7 +84,8 @@ export class Health {
     });
   }
 
-  #update(): void {
+  /** Judges anew: something may have changed. */
+  update(): void {
     const { state, message } = this.#judge();
     const { lost } = this.#view;
     const shownLoss = this.#lost !== undefined && Date.now() - this.#lost.at < LOSS_SHOWN_MS ? this.#lost : undefined;
@@ -129,7 +119,7 @@ export class Health {
 }
 
 /** What an error of ours says of Redis. Errors hold no password, no arguments and no script (api: errors). */
-export function judgeError(error: Error): Pick<HealthView, 'state' | 'message'> {
+function judgeError(error: Error): Pick<HealthView, 'state' | 'message'> {
   const { cause } = error;
   const reason = cause instanceof Error ? cause.message : error.message;
   if (error instanceof ShutdownError) return { state: 'closed', message: error.message };

@@ -1,6 +1,5 @@
 import { given, keepNewest } from '../../util/collections';
-import type { ObjectReport } from '../inspection';
-import { holdersOf, type Tracked } from './rows';
+import { type Fresh, holdersOf, type Tracked } from './rows';
 import type { LockEvent } from './wire';
 
 /** Events that are kept of a lock. */
@@ -10,12 +9,12 @@ const MAX_LOCKS = 2_000;
 
 /** The last events of locks, as far as this process has seen them. */
 export class History {
-  readonly #byName = new Map<string, LockEvent[]>();
+  readonly #byName = new Map<string, readonly LockEvent[]>();
 
-  add(name: string, event: LockEvent): void {
-    const events = this.#byName.get(name) ?? [];
-    events.unshift(event);
-    if (events.length > MAX_EVENTS) events.pop();
+  /** @param news - the oldest first */
+  add(name: string, ...news: readonly LockEvent[]): void {
+    if (news.length === 0) return;
+    const events = [...[...news].reverse(), ...this.of(name)].slice(0, MAX_EVENTS);
     keepNewest(this.#byName, name, events, MAX_LOCKS);
   }
 
@@ -29,16 +28,11 @@ export class History {
   }
 }
 
-/**
- * What has happened between two looks.
- * @param isTold - whether this process tells of the holds of an owner itself, and better
- */
-export function eventsBetween(
-  before: Tracked | undefined,
-  report: ObjectReport,
-  at: number,
-  isTold: (owner: string) => boolean,
-): LockEvent[] {
+/** Whether this process tells of the holds of an owner itself, and better. */
+type IsTold = (owner: string) => boolean;
+
+/** What has happened between two looks. */
+export function eventsBetween(before: Tracked | undefined, { report, at }: Fresh, isTold: IsTold): LockEvent[] {
   const events: LockEvent[] = [];
   const add = (level: LockEvent['level'], text: string, owner?: string): void => {
     events.push(given({ at, source: 'seen' as const, level, text, owner }));
@@ -70,7 +64,7 @@ export function eventsBetween(
 }
 
 /** The key is no longer there. That its holders no longer hold it is part of it. */
-export function eventsOfRemoval(before: Tracked, at: number, isTold: (owner: string) => boolean): LockEvent[] {
+export function eventsOfRemoval(before: Tracked, at: number, isTold: IsTold): LockEvent[] {
   const gone = before.report.holders.filter(({ owner }) => !isTold(owner));
   const owners = gone.length === 0 ? [undefined] : gone.slice(0, MAX_EVENTS).map(({ owner }) => owner);
   if (gone.length === 0 && before.report.holders.length > 0) return [];

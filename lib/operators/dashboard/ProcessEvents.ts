@@ -1,8 +1,8 @@
 import type { AcquireMessage, HoldMessage, LockLostEvent } from '../../api';
-import { ShutdownError } from '../../errors';
 import { ALL_KINDS } from '../../kinds/allKinds';
-import { followLocks } from '../../telemetry/followLocks';
+import { followLocks, isUnexpectedLoss } from '../../telemetry/followLocks';
 import { lostChannel } from '../../util/channels';
+import type { ObjectReport } from '../inspection';
 import type { History } from './History';
 import type { LockEvent } from './wire';
 
@@ -24,13 +24,12 @@ export class ProcessEvents {
   readonly #history: History;
   readonly #known: KnownLocks;
   readonly #onEvent: (name: string) => void;
-  /** Name -> owner -> since when, and how many times. */
-  readonly #holds = new Map<string, Map<string, { readonly since: number; count: number }>>();
-  /** Waits whose hold is about to begin: name and owner -> how long, in ms. */
+  /** By owner and name: since when, and how many times. */
+  readonly #holds = new Map<string, { readonly since: number; count: number }>();
+  /** Waits whose hold is about to begin, by owner and name: how long, in ms. */
   readonly #waits = new Map<string, number>();
   /** The losses that holds have told of. */
   readonly #told = new WeakSet<object>();
-  #stop: (() => void) | undefined;
 
   /** @param onEvent - called with the name of the lock after each event */
   constructor(history: History, known: KnownLocks, onEvent: (name: string) => void) {
@@ -39,8 +38,8 @@ export class ProcessEvents {
     this.#onEvent = onEvent;
   }
 
-  start(): void {
-    if (this.#stop !== undefined) return;
+  /** Listens until the returned function is called. */
+  start(): () => void {
     const unfollow = followLocks({
       acquireStarted: () => undefined,
       acquireEnded: (message, ended) => ended && this.#acquired(message),
@@ -50,24 +49,17 @@ export class ProcessEvents {
     });
     const onLost = (event: LockLostEvent): void => this.#lost(event);
     lostChannel.subscribe(onLost as Parameters<typeof lostChannel.subscribe>[0]);
-    this.#stop = () => {
+    return () => {
       unfollow();
       lostChannel.unsubscribe(onLost as Parameters<typeof lostChannel.unsubscribe>[0]);
+      this.#holds.clear();
+      this.#waits.clear();
     };
   }
 
-  stop(): void {
-    this.#stop?.();
-    this.#stop = undefined;
-    this.#holds.clear();
-    this.#waits.clear();
-  }
-
-  /** Since when this process holds a lock that is held by these owners. */
-  since(name: string, owners: readonly string[]): number | undefined {
-    const holds = this.#holds.get(name);
-    if (holds === undefined) return undefined;
-    const times = owners.flatMap((owner) => holds.get(owner)?.since ?? []);
+  /** Since when this process holds it, where it does. */
+  since({ name, holders }: Pick<ObjectReport, 'name' | 'holders'>): number | undefined {
+    const times = holders.flatMap(({ owner }) => this.#holds.get(`${owner} ${name}`)?.since ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
@@ -97,22 +89,18 @@ export class ProcessEvents {
     const waitedMs = this.#waits.get(keyOf(message));
     this.#waits.delete(keyOf(message));
     if (!this.#known.hasClient(message.clientId)) return;
-    const holds = this.#holds.get(message.name) ?? new Map<string, { since: number; count: number }>();
-    this.#holds.set(message.name, holds);
-    const hold = holds.get(ownerOf(message));
-    if (hold === undefined) holds.set(ownerOf(message), { since: Date.now(), count: 1 });
+    const hold = this.#holds.get(keyOf(message));
+    if (hold === undefined) this.#holds.set(keyOf(message), { since: Date.now(), count: 1 });
     else hold.count++;
     const after = waitedMs === undefined ? '' : ` after ${duration(waitedMs)} of waiting`;
     this.#add(message, 'info', hold === undefined ? `acquired${after}` : 'acquired again by its holder');
   }
 
   #over(message: HoldMessage): void {
-    const { name, outcome, heldMs, error } = message;
-    const holds = this.#holds.get(name);
-    const hold = holds?.get(ownerOf(message));
+    const { outcome, heldMs, error } = message;
+    const hold = this.#holds.get(keyOf(message));
     const left = hold === undefined ? 0 : --hold.count;
-    if (left === 0) holds?.delete(ownerOf(message));
-    if (holds?.size === 0) this.#holds.delete(name);
+    if (left === 0) this.#holds.delete(keyOf(message));
     const after = heldMs === undefined ? '' : ` after ${duration(heldMs)}`;
     if (outcome !== 'lost') {
       const what = left === 0 ? 'released' : `released once, held ${left === 1 ? 'once' : `${left} times`} more,`;
@@ -120,7 +108,7 @@ export class ProcessEvents {
     }
     if (error instanceof Error) this.#told.add(error);
     // All holds of an owner are lost together.
-    if (left === 0) this.#add(message, isAsked(error) ? 'info' : 'error', `lost${after}${reasonOf(error)}`);
+    if (left === 0) this.#add(message, isUnexpectedLoss(message) ? 'error' : 'info', `lost${after}${reasonOf(error)}`);
   }
 
   /** Only of holds that began before anybody looked: of the others {@link #over} tells. */
@@ -128,8 +116,9 @@ export class ProcessEvents {
     if (this.#told.has(cause)) return;
     // The message has no client: it is about this Redis when its thread has been seen to hold the lock there.
     const owner = this.#known.holderOf(name, threadId);
-    if (owner !== undefined)
-      this.#record(name, { level: isAsked(cause) ? 'info' : 'error', text: `lost${reasonOf(cause)}`, owner });
+    if (owner === undefined) return;
+    const level = isUnexpectedLoss({ outcome: 'lost', error: cause }) ? 'error' : 'info';
+    this.#record(name, { level, text: `lost${reasonOf(cause)}`, owner });
   }
 
   #add(message: AcquireMessage | HoldMessage, level: LockEvent['level'], text: string): void {
@@ -157,11 +146,6 @@ function stopped({ outcome, error }: AcquireMessage): string {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? `: ${error.message}` : '';
-}
-
-/** A hold that a shutdown leaves behind is lost as its process wanted it. */
-function isAsked(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof ShutdownError;
 }
 
 function duration(ms: number): string {

@@ -1,4 +1,3 @@
-import type { RedissonClient } from '../../api';
 import type { Inspector } from '../inspection';
 import type { LossView } from './wire';
 
@@ -15,37 +14,18 @@ const MAX_NAMES = 5;
  */
 export class Restarts {
   readonly #servers: Pick<Inspector, 'serverRuns'>;
-  readonly #redisson: RedissonClient;
   readonly #onLoss: (lost: LossView) => void;
   readonly #gone = new Set<string>();
   #known = '';
   #isAway = false;
   #isOther = false;
   #cameBackAt: number | undefined;
-  #stopListening: (() => void) | undefined;
 
-  /** @param onLoss - told each time when more is found gone */
-  constructor(servers: Pick<Inspector, 'serverRuns'>, redisson: RedissonClient, onLoss: (lost: LossView) => void) {
+  /** @param onLoss - called each time when more is found gone */
+  constructor(servers: Pick<Inspector, 'serverRuns'>, onLoss: (lost: LossView) => void) {
     this.#servers = servers;
-    this.#redisson = redisson;
     this.#onLoss = onLoss;
-  }
-
-  start(): void {
-    if (this.#stopListening !== undefined) return;
     void this.#ask().then((runs) => (this.#known = runs));
-    this.#stopListening = this.#redisson.onConnectionChange(({ state }) => {
-      if (state === 'reconnecting') this.away();
-      if (state === 'ready') this.back();
-    });
-  }
-
-  stop(): void {
-    this.#stopListening?.();
-    this.#stopListening = undefined;
-    this.#gone.clear();
-    this.#isAway = this.#isOther = false;
-    this.#cameBackAt = undefined;
   }
 
   /** Redis cannot be reached. */

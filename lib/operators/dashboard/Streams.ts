@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { keepNewest } from '../../util/collections';
 import type { Feed } from './Feed';
-import { countAll, keyOf, type Query, select } from './query';
-import { type Fresh, rowOf, type Tracked } from './rows';
-import type { LockDetail, LockRow, StreamMessages, WindowHead, WindowView } from './wire';
+import { type Query, select, type Selection } from './query';
+import { type Fresh, rowOf } from './rows';
+import type { HealthView, LockDetail, StreamMessages, WindowView } from './wire';
 
 /** Changes within this time go out together, in ms. */
 const GATHER_MS = 200;
@@ -29,10 +30,7 @@ const RETRY_MS = 2_000;
 interface View {
   readonly query: Query;
   readonly streams: Set<EventStream>;
-  /** Name -> the row as text. */
-  rows: ReadonlyMap<string, string>;
-  order: string;
-  head: string;
+  shown: Omit<WindowView, 'now'>;
   version: number;
 }
 
@@ -40,11 +38,12 @@ interface View {
 interface Focus {
   readonly name: string;
   readonly streams: Set<EventStream>;
-  text: string;
-  fresh: Fresh | undefined;
+  /** What they have been told of it; `null`: there is nothing by that name. */
+  lock?: LockDetail | null;
+  fresh?: Fresh;
   asked: number;
   asking: boolean;
-  timer: NodeJS.Timeout | undefined;
+  timer?: NodeJS.Timeout;
 }
 
 /**
@@ -57,19 +56,18 @@ export class Streams {
   readonly #all = new Map<EventStream, NodeJS.Timeout>();
   readonly #views = new Map<string, View>();
   readonly #focuses = new Map<string, Focus>();
-  readonly #selections = new Map<string, { readonly version: number; readonly found: readonly Tracked[] }>();
-  #counts: { readonly version: number; readonly counts: ReturnType<typeof countAll> } | undefined;
-  #health = '';
+  readonly #selections = new Map<string, Selection & { readonly version: number }>();
+  #health: HealthView | undefined;
   #gather: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(feed: Feed, max: number) {
     this.#feed = feed;
     this.#max = max;
-    feed.onChange((name) => {
+    feed.onChange = (name) => {
       // The events of a lock that nobody looks at are for later.
       if (this.#all.size > 0 && (name === undefined || this.#focuses.has(name))) this.#soon();
-    });
+    };
   }
 
   get isFull(): boolean {
@@ -79,15 +77,21 @@ export class Streams {
   /** Begins a stream. @param name - of the lock that is shown in full, if one is */
   open(response: ServerResponse, query: Query, name: string | undefined): void {
     const release = this.#feed.use();
-    const view = this.#viewOf(query);
+    const key = JSON.stringify(query);
+    const { version } = this.#feed;
+    const view = this.#views.get(key) ?? { query, streams: new Set(), shown: this.part(query), version };
+    this.#views.set(key, view);
     const focus = name === undefined ? undefined : this.#focusOf(name);
     const stream = new EventStream(response, () => {
       clearTimeout(this.#all.get(stream));
       this.#all.delete(stream);
       view.streams.delete(stream);
-      if (view.streams.size === 0) this.#views.delete(keyOf(query));
+      if (view.streams.size === 0) this.#views.delete(key);
       focus?.streams.delete(stream);
-      if (focus?.streams.size === 0) this.#leave(focus);
+      if (focus?.streams.size === 0) {
+        clearTimeout(focus.timer);
+        this.#focuses.delete(focus.name);
+      }
       if (this.#all.size === 0) this.#rest();
       release();
     });
@@ -95,20 +99,14 @@ export class Streams {
     view.streams.add(stream);
     focus?.streams.add(stream);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
-    stream.send(encode('health', { ...this.#feed.health, now: Date.now() }));
+    stream.send(healthMessage(this.#feed.health));
     // What the others of this view have been told: the changes that follow are counted from there.
-    stream.send(windowMessage(view));
+    stream.send(encode('window', { now: Date.now(), ...view.shown }));
     if (focus !== undefined) {
-      if (focus.text !== '') stream.send(lockMessage(focus));
+      if (focus.lock !== undefined) stream.send(lockMessage(focus));
       this.#refresh(focus);
     }
     this.#soon();
-  }
-
-  /** A part of the list now. */
-  window(query: Query): WindowView {
-    const found = this.#select(query).slice(query.offset, query.offset + query.limit);
-    return { now: Date.now(), ...this.#head(query), rows: found.map(rowOf) };
   }
 
   /** Ends all streams. */
@@ -133,88 +131,49 @@ export class Streams {
   }
 
   #tell(): void {
-    const health = JSON.stringify(this.#feed.health);
+    const { health } = this.#feed;
     if (health !== this.#health) {
       this.#health = health;
-      const message = encode('health', { ...this.#feed.health, now: Date.now() });
+      const message = healthMessage(health);
       for (const stream of this.#all.keys()) stream.send(message);
     }
     for (const view of this.#views.values()) this.#tellView(view);
     for (const focus of this.#focuses.values()) this.#tellFocus(focus);
   }
 
-  #viewOf(query: Query): View {
-    const key = keyOf(query);
-    const known = this.#views.get(key);
-    if (known !== undefined) return known;
-    const view: View = { query, streams: new Set(), rows: new Map(), order: '', head: '', version: -1 };
-    this.#views.set(key, view);
-    this.#update(view);
-    return view;
-  }
-
-  /** Brings a view up to date. @returns the rows with something new as text; `undefined` where nothing is */
-  #update(view: View): { readonly rows: readonly string[]; readonly order: readonly string[] | undefined } | undefined {
-    if (view.version === this.#feed.version) return undefined;
-    const { query, rows: before } = view;
-    const found = this.#select(query).slice(query.offset, query.offset + query.limit);
-    const rows = new Map(found.map(rowOf).map((row) => [row.name, JSON.stringify(row)]));
-    const order = JSON.stringify([...rows.keys()]);
-    const head = JSON.stringify(this.#head(query));
-    const changed = [...rows].filter(([name, text]) => before.get(name) !== text).map(([, text]) => text);
-    const isNew = order !== view.order;
-    const same = changed.length === 0 && !isNew && head === view.head;
-    Object.assign(view, { rows, order, head, version: this.#feed.version });
-    return same ? undefined : { rows: changed, order: isNew ? [...rows.keys()] : undefined };
-  }
-
   #tellView(view: View): void {
-    const change = this.#update(view);
-    if (change === undefined) return;
-    const message = encode('change', {
-      now: Date.now(),
-      ...(JSON.parse(view.head) as Omit<WindowHead, 'now'>),
-      rows: change.rows.map((text) => JSON.parse(text) as LockRow),
-      ...(change.order && { order: change.order }),
-    });
+    if (view.version === this.#feed.version) return;
+    const { rows: before, ...headBefore } = view.shown;
+    view.version = this.#feed.version;
+    view.shown = this.part(view.query);
+    const { rows: all, ...head } = view.shown;
+    const known = new Map(before.map((row) => [row.name, row]));
+    const rows = all.filter((row) => !isDeepStrictEqual(row, known.get(row.name)));
+    const order = all.map(({ name }) => name);
+    const isOrdered = isDeepStrictEqual(order, [...known.keys()]);
+    if (isOrdered && rows.length === 0 && isDeepStrictEqual(head, headBefore)) return;
+    const message = encode('change', { now: Date.now(), ...head, rows, ...(!isOrdered && { order }) });
     for (const stream of view.streams) stream.send(message);
   }
 
   #focusOf(name: string): Focus {
-    const known = this.#focuses.get(name);
-    if (known !== undefined) return known;
-    const focus: Focus = {
-      name,
-      streams: new Set(),
-      text: '',
-      fresh: undefined,
-      asked: -Infinity,
-      asking: false,
-      timer: undefined,
-    };
+    const focus = this.#focuses.get(name) ?? { name, streams: new Set(), asked: -Infinity, asking: false };
     this.#focuses.set(name, focus);
     return focus;
   }
 
-  #leave(focus: Focus): void {
-    clearTimeout(focus.timer);
-    this.#focuses.delete(focus.name);
-  }
-
   #tellFocus(focus: Focus): void {
     this.#refresh(focus);
-    const lock = this.#feed.detail(focus.name, focus.fresh);
-    if (lock === undefined && focus.fresh === undefined && this.#feed.lock(focus.name) === undefined) return;
-    const text = JSON.stringify(lock ?? null);
-    if (text === focus.text) return;
-    focus.text = text;
+    const lock = this.#feed.detail(focus.name, focus.fresh) ?? null;
+    if ((lock === null && focus.fresh === undefined) || isDeepStrictEqual(lock, focus.lock)) return;
+    focus.lock = lock;
     const message = lockMessage(focus);
     for (const stream of focus.streams) stream.send(message);
   }
 
   /** Permits, what is not in the list, and what its holders say, only a look at that one object tells. */
   #refresh(focus: Focus): void {
-    const known = this.#feed.lock(focus.name)?.report;
+    const known = this.#feed.locks.get(focus.name)?.report;
     const isFree = known !== undefined && known.holders.length === 0 && known.kind !== 'permitExpirableSemaphore';
     if (isFree || focus.asking) return;
     const pause = known === undefined || known.kind === 'permitExpirableSemaphore' ? FRESH_MS : ASK_MS;
@@ -222,31 +181,36 @@ export class Streams {
     if ([...this.#focuses.values()].filter(({ asking }) => asking).length >= MAX_FRESH) return;
     focus.asking = true;
     focus.asked = performance.now();
-    const done = (fresh: Fresh | undefined): void => {
+    const looked = (): void => {
       focus.asking = false;
-      if (fresh !== undefined) focus.fresh = fresh;
       if (this.#focuses.get(focus.name) !== focus) return;
       focus.timer = setTimeout(() => this.#soon(), pause).unref();
       this.#soon();
     };
     // What is wrong, the watch tells.
-    this.#feed.inspect(focus.name).then(done, () => done(undefined));
+    this.#feed
+      .inspect(focus.name)
+      .then((fresh) => (focus.fresh = fresh))
+      .then(looked, looked);
   }
 
-  #select(query: Query): readonly Tracked[] {
+  #select(query: Query): Selection {
     const { state, kind, sort, search } = query;
+    const { version, locks } = this.#feed;
     const key = JSON.stringify([state, kind, sort, search]);
     const known = this.#selections.get(key);
-    if (known?.version === this.#feed.version) return known.found;
-    const found = select(this.#feed.locks.values(), query);
-    keepNewest(this.#selections, key, { version: this.#feed.version, found }, MAX_SELECTIONS);
-    return found;
+    if (known?.version === version) return known;
+    const selection = { version, ...select(locks.values(), query) };
+    keepNewest(this.#selections, key, selection, MAX_SELECTIONS);
+    return selection;
   }
 
-  #head(query: Query): Omit<WindowHead, 'now'> {
-    const { version, complete, truncated, locks } = this.#feed;
-    if (this.#counts?.version !== version) this.#counts = { version, counts: countAll(locks.values()) };
-    return { counts: this.#counts.counts, matched: this.#select(query).length, complete, truncated };
+  /** A part of the list as it is now. */
+  part(query: Query): Omit<WindowView, 'now'> {
+    const { complete, truncated } = this.#feed;
+    const { found, counts } = this.#select(query);
+    const rows = found.slice(query.offset, query.offset + query.limit).map(rowOf);
+    return { counts, matched: found.length, complete, truncated, rows };
   }
 
   #beat(): void {
@@ -256,14 +220,12 @@ export class Streams {
   }
 }
 
-function lockMessage({ name, text }: Focus): string {
-  return encode('lock', { now: Date.now(), name, lock: JSON.parse(text) as LockDetail | null });
+function healthMessage(health: HealthView): string {
+  return encode('health', { ...health, now: Date.now() });
 }
 
-/** All of a view, as it was last told. */
-function windowMessage({ rows, head }: View): string {
-  const all = [...rows.values()].map((text) => JSON.parse(text) as LockRow);
-  return encode('window', { now: Date.now(), ...(JSON.parse(head) as Omit<WindowHead, 'now'>), rows: all });
+function lockMessage({ name, lock = null }: Focus): string {
+  return encode('lock', { now: Date.now(), name, lock });
 }
 
 /** A message as it is on the wire. JSON has no line breaks, so nobody's name can forge a message. */

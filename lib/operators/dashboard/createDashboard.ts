@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperationError } from '../../errors';
 import { given } from '../../util/collections';
-import { type ForcedUnlock, Inspector } from '../inspection';
+import { Inspector } from '../inspection';
 import { RUNBOOK } from '../inspection/advice';
 import { Feed, type LockSource } from './Feed';
 import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
@@ -15,8 +15,8 @@ import type { SessionView } from './wire';
 
 /** Pages that are open at a time. */
 const MAX_STREAMS = 2_000;
-/** Why nothing can be taken from somebody. */
-const NO_OWNER: Readonly<Record<string, string>> = { other: 'its key holds data of another type' };
+/** What changes something; all else only reads. */
+const CHANGES = 'api/unlock';
 /** How long a request of the API waits for the first look at all keys, in ms. */
 const FIRST_LOOK_MS = 5_000;
 
@@ -70,20 +70,14 @@ class Routes {
     this.#feed = new Feed(source, redisson);
     this.#streams = new Streams(this.#feed, maxStreams);
     this.#tokens = new http.Tokens(secret === undefined ? randomBytes(32) : Buffer.from(secret));
-    const reading = (answer: Route): Route => {
-      return (req, res, target) => {
-        http.checkMethod(req, 'GET', 'HEAD');
-        return answer(req, res, target);
-      };
-    };
     this.#routes = new Map<string, Route>([
-      ['', reading((req, res) => this.#page(req, res))],
-      ['api/session', reading((req, res) => this.#session(req, res))],
-      ['api/locks', reading((req, res, target) => this.#looking(() => this.#locks(req, res, target)))],
-      ['api/lock', reading((req, res, target) => this.#looking(() => this.#lock(req, res, target)))],
-      ['api/health', reading((req, res) => this.#looking(() => this.#health(req, res)))],
-      ['api/stream', reading((req, res, target) => this.#stream(req, res, target))],
-      ['api/unlock', (req, res) => this.#unlock(req, res)],
+      ['', (_req, res) => this.#page(res)],
+      ['api/session', (req, res) => this.#session(req, res)],
+      ['api/locks', (_req, res, target) => this.#looking(() => this.#locks(res, target))],
+      ['api/lock', (_req, res, target) => this.#looking(() => this.#lock(res, target))],
+      ['api/health', (_req, res) => this.#looking(() => this.#health(res))],
+      ['api/stream', (req, res, target) => this.#stream(req, res, target)],
+      [CHANGES, (req, res) => this.#unlock(req, res)],
     ]);
     this.#stopListening = redisson.onConnectionChange(({ state }) => {
       if (state === 'closed') void this.close();
@@ -114,11 +108,10 @@ class Routes {
       await this.#authorize(req);
       // Who is let in has gone meanwhile.
       if (res.destroyed) return;
-      const route = target?.path === undefined ? undefined : this.#routes.get(target.path);
-      if (route !== undefined && target !== undefined) return await route(req, res, target);
-      if (target === undefined || target.path !== undefined) throw new http.Refusal(404, 'There is no such page.');
-      http.checkMethod(req, 'GET', 'HEAD');
-      http.answer(req, res, 302, 'text/plain', '', { location: target.page });
+      if (target === undefined || !this.has(target)) throw new http.Refusal(404, 'There is no such page.');
+      http.checkMethod(req, ...(target.path === CHANGES ? ['POST'] : ['GET', 'HEAD']));
+      if (target.path !== undefined) await this.#routes.get(target.path)!(req, res, target);
+      else http.answer(res, 302, 'text/plain', '', { location: target.page });
     } catch (error) {
       this.#answerError(req, res, error);
     }
@@ -138,8 +131,8 @@ class Routes {
     if (isAllowed !== true) throw new http.Refusal(403, 'You may not see this.');
   }
 
-  #page(req: http.DashboardRequest, res: ServerResponse): void {
-    http.answer(req, res, 200, 'text/html', page.html, { 'content-security-policy': page.policy });
+  #page(res: ServerResponse): void {
+    http.answer(res, 200, 'text/html', page.html, { 'content-security-policy': page.policy });
   }
 
   #session(req: http.DashboardRequest, res: ServerResponse): void {
@@ -150,41 +143,40 @@ class Routes {
       ...{ readOnly, now: Date.now(), target: targetOf(redisson.getConfig(), label, color), runbook: RUNBOOK },
       ...(!readOnly && { token: this.#tokens.create() }),
     };
-    http.answerJson(req, res, 200, view);
+    http.answerJson(res, 200, view);
   }
 
-  async #locks(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): Promise<void> {
+  async #locks(res: ServerResponse, { params }: http.Target): Promise<void> {
     const query = parseQuery(params);
     await this.#feed.firstLook(FIRST_LOOK_MS);
     const { health, complete } = this.#feed;
     // An old list is better than none, with what is wrong beside it; none is an error.
     const status = complete || this.#feed.locks.size > 0 || health.state === 'ok' ? 200 : 503;
-    http.answerJson(req, res, status, { ...this.#streams.window(query), health });
+    http.answerJson(res, status, { now: Date.now(), ...this.#streams.part(query), health });
   }
 
-  async #lock(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): Promise<void> {
+  async #lock(res: ServerResponse, { params }: http.Target): Promise<void> {
     const name = nameOf(params);
     if (name === undefined) throw new http.Refusal(400, 'Say which lock: ?name=...');
     const fresh = await this.#feed.inspect(name);
     const lock = this.#feed.detail(name, fresh) ?? null;
-    http.answerJson(req, res, lock === null ? 404 : 200, { now: Date.now(), name, lock });
+    http.answerJson(res, lock === null ? 404 : 200, { now: Date.now(), name, lock });
   }
 
-  async #health(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
+  async #health(res: ServerResponse): Promise<void> {
     await this.#feed.firstLook(FIRST_LOOK_MS);
-    http.answerJson(req, res, 200, { ...this.#feed.health, now: Date.now() });
+    http.answerJson(res, 200, { ...this.#feed.health, now: Date.now() });
   }
 
   #stream(req: http.DashboardRequest, res: ServerResponse, { params }: http.Target): void {
     const query = parseQuery(params);
-    if (req.method === 'HEAD') return http.answer(req, res, 200, 'text/event-stream', '');
+    if (req.method === 'HEAD') return http.answer(res, 200, 'text/event-stream', '');
     if (this.#closed !== undefined) throw new http.Refusal(503, 'The dashboard is shut down.');
     if (this.#streams.isFull) throw new http.Refusal(503, 'Too many pages are open.', { 'retry-after': '10' });
     this.#streams.open(res, query, nameOf(params));
   }
 
   async #unlock(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
-    http.checkMethod(req, 'POST');
     if (this.#isReadOnly) throw new http.Refusal(403, 'This dashboard is read-only.');
     if (!http.isKnownHost(req, this.#options.hosts)) {
       throw new http.Refusal(403, 'This dashboard is not known by that name: see its option hosts.');
@@ -206,20 +198,16 @@ class Routes {
       remoteAddress,
       at: new Date(),
     });
-    let outcome: ForcedUnlock;
-    try {
-      outcome = await this.#feed.releaseFrom(name, seen);
-    } catch (error) {
+    const release = this.#feed.source.releaseFrom(name, seen).catch(async (error: unknown) => {
       if (error instanceof UnsupportedOperationError) {
-        throw new http.Refusal(
-          409,
-          `This is no lock: ${NO_OWNER[report.kind] ?? 'there is no owner to take it from'}.`,
-        );
+        const why =
+          report.kind === 'other' ? 'its key holds data of another type' : 'there is no owner to take it from';
+        throw new http.Refusal(409, `This is no lock: ${why}.`);
       }
       await this.#audit({ ...entry, error: error instanceof Error ? error.message : String(error) });
       throw error;
-    }
-    const { released, takenFrom, others } = outcome;
+    });
+    const { released, takenFrom, others } = await release;
     if (others.length > 0) {
       throw new http.Refusal(409, 'Somebody else holds this lock by now. Nothing was changed. Look again.');
     }
@@ -227,7 +215,7 @@ class Routes {
     const text = released ? `released by force${who}` : `to be released by force${who}, but nobody had it`;
     this.#feed.record(name, { at: Date.now(), source: 'page', level: 'warning', text });
     const audited = await this.#audit({ ...entry, holders: takenFrom, released });
-    http.answerJson(req, res, 200, {
+    http.answerJson(res, 200, {
       name,
       released,
       ...(!audited && { warning: 'The audit of this change has failed.' }),
@@ -263,11 +251,11 @@ class Routes {
     const [status, message, headers] = this.#describe(error);
     // A person reads it in the place of the page; a program, as all else of the API.
     const wantsPage = (req.headers.accept ?? '').includes('text/html');
-    if (wantsPage) http.answer(req, res, status, 'text/plain', `${status} ${message}\n`, headers);
-    else http.answer(req, res, status, 'application/json', JSON.stringify({ error: message }), headers);
+    if (wantsPage) http.answer(res, status, 'text/plain', `${status} ${message}\n`, headers);
+    else http.answer(res, status, 'application/json', JSON.stringify({ error: message }), headers);
   }
 
-  #describe(error: unknown): [status: number, message: string, headers?: Readonly<Record<string, string>>] {
+  #describe(error: unknown): [status: number, message: string, headers?: http.Headers] {
     if (error instanceof http.Refusal) return [error.status, error.message, error.headers];
     const unavailable = [ConnectionError, CommandTimeoutError, ShutdownError].some((kind) => error instanceof kind);
     if (unavailable) return [503, (error as Error).message, { 'retry-after': '5' }];

@@ -5,9 +5,9 @@ import type { Tracked } from './rows';
 import type { Counts } from './wire';
 
 /** The orders of the list. */
-export const SORTS = ['trouble', 'held', 'waited', 'ends', 'name'] as const;
+const SORTS = ['trouble', 'held', 'waited', 'ends', 'name'] as const;
 /** What of the list is shown. */
-export const STATES = ['all', 'held', 'waited', 'trouble', 'free'] as const;
+const STATES = ['all', 'held', 'waited', 'trouble', 'free'] as const;
 const KINDS: readonly ObjectKind[] = [...new Set(ALL_KINDS.map(({ report }) => report))];
 
 /** Which part of the list is asked for. */
@@ -50,21 +50,23 @@ function integer(what: string, text: string, least: number, most: number): numbe
   return value;
 }
 
-/** What two requests for the same lines have in common. */
-export function keyOf({ search, state, kind, sort, offset, limit }: Query): string {
-  return JSON.stringify([state, kind, sort, offset, limit, search]);
+/** What a query finds. */
+export interface Selection {
+  /** The objects that match, in their order. */
+  readonly found: readonly Tracked[];
+  /** How many there are of each state, of all. */
+  readonly counts: Counts;
 }
 
-/** The objects that match, in their order. */
-export function select(all: Iterable<Tracked>, { search, state, kind, sort }: Query): readonly Tracked[] {
-  const matching: Tracked[] = [];
+export function select(all: Iterable<Tracked>, { search, state, kind, sort }: Query): Selection {
+  const found: Tracked[] = [];
+  const counts = { all: 0, held: 0, waited: 0, trouble: 0, free: 0 };
   for (const one of all) {
+    for (const each of STATES) if (IS[each](one)) counts[each]++;
     if (kind !== undefined && one.report.kind !== kind) continue;
-    if (state !== 'all' && !IS[state](one)) continue;
-    if (search !== '' && !matches(one, search)) continue;
-    matching.push(one);
+    if (IS[state](one) && (search === '' || matches(one, search))) found.push(one);
   }
-  return matching.sort(COMPARE[sort]);
+  return { found: found.sort((a, b) => COMPARE[sort](a, b) || byName(a, b)), counts };
 }
 
 /** In the name, and in who holds it or waits: where does this process hang? */
@@ -76,48 +78,30 @@ function matches({ report }: Tracked, search: string): boolean {
   );
 }
 
-const IS = {
-  held: ({ report }: Tracked) => report.verdict.kind !== 'free',
-  waited: ({ report }: Tracked) => report.waiters > 0,
-  trouble: ({ report }: Tracked) => isTrouble(report.verdict.kind),
-  free: ({ report }: Tracked) => report.verdict.kind === 'free',
+const IS: Readonly<Record<Query['state'], (one: Tracked) => boolean>> = {
+  all: () => true,
+  held: ({ report }) => report.verdict.kind !== 'free',
+  waited: ({ report }) => report.waiters > 0,
+  trouble: ({ report }) => report.verdict.kind !== 'free' && report.verdict.kind !== 'held',
+  free: ({ report }) => report.verdict.kind === 'free',
 };
 
-function isTrouble(verdict: Tracked['report']['verdict']['kind']): boolean {
-  return verdict !== 'free' && verdict !== 'held';
-}
-
-/** How many there are of each state. */
-export function countAll(all: Iterable<Tracked>): Counts {
-  const counts = { all: 0, held: 0, waited: 0, trouble: 0, free: 0 };
-  for (const one of all) {
-    counts.all++;
-    for (const state of ['held', 'waited', 'trouble', 'free'] as const) if (IS[state](one)) counts[state]++;
-  }
-  return counts;
-}
-
-function byName(a: Tracked, b: Tracked): number {
-  return a.report.name < b.report.name ? -1 : a.report.name > b.report.name ? 1 : 0;
-}
-
-/** What is in trouble, who waits longest, then what has been held longest. */
-function byTrouble(a: Tracked, b: Tracked): number {
-  return (
+/** What those orders begin with; what is equal there, is by name. */
+const COMPARE: Readonly<Record<Query['sort'], (a: Tracked, b: Tracked) => number>> = {
+  // What is in trouble, who waits longest, then what has been held longest.
+  trouble: (a, b) =>
     Number(IS.trouble(b)) - Number(IS.trouble(a)) ||
     earlier(a.waitedSince, b.waitedSince) ||
-    earlier(a.heldSince, b.heldSince) ||
-    byName(a, b)
-  );
-}
-
-const COMPARE: Readonly<Record<Query['sort'], (a: Tracked, b: Tracked) => number>> = {
-  trouble: byTrouble,
-  held: (a, b) => earlier(a.heldSince, b.heldSince) || byName(a, b),
-  waited: (a, b) => b.report.waiters - a.report.waiters || earlier(a.waitedSince, b.waitedSince) || byName(a, b),
-  ends: (a, b) => earlier(a.expiresAt, b.expiresAt) || byName(a, b),
-  name: byName,
+    earlier(a.heldSince, b.heldSince),
+  held: (a, b) => earlier(a.heldSince, b.heldSince),
+  waited: (a, b) => b.report.waiters - a.report.waiters || earlier(a.waitedSince, b.waitedSince),
+  ends: (a, b) => earlier(a.expiresAt, b.expiresAt),
+  name: () => 0,
 };
+
+function byName({ report: a }: Tracked, { report: b }: Tracked): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}
 
 /** What has no time comes last. */
 function earlier(a: number | null | undefined, b: number | null | undefined): number {

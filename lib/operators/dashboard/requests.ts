@@ -1,18 +1,22 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { on } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
+/** Headers of an answer. */
+export type Headers = Readonly<Record<string, string>>;
+
 /** A request that is refused: what is answered. */
 export class Refusal extends Error {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
 
   static {
     this.prototype.name = 'Refusal';
   }
 
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, message: string, headers: Headers = {}) {
     super(message);
     this.status = status;
     this.headers = headers;
@@ -37,7 +41,7 @@ const MAX_BODY = 16_384;
 const BODY_MS = 10_000;
 
 /** What every answer says. The page is one file with a script and a style of its own; nothing else may load or frame it. */
-const HEADERS: Readonly<Record<string, string>> = {
+const HEADERS: Headers = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
@@ -53,23 +57,16 @@ export function setHeaders(res: ServerResponse): void {
 }
 
 /** Answers. To HEAD without the body. */
-export function answer(
-  req: IncomingMessage,
-  res: ServerResponse,
-  status: number,
-  type: string,
-  text: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
+export function answer(res: ServerResponse, status: number, type: string, text: string, headers: Headers = {}): void {
   if (res.headersSent || res.destroyed) return;
   const length = String(Buffer.byteLength(text));
   res.writeHead(status, { ...headers, 'content-type': `${type}; charset=utf-8`, 'content-length': length });
-  res.end(req.method === 'HEAD' ? undefined : text);
+  res.end(res.req.method === 'HEAD' ? undefined : text);
 }
 
 /** Answers with JSON. */
-export function answerJson(req: IncomingMessage, res: ServerResponse, status: number, value: unknown): void {
-  answer(req, res, status, 'application/json', JSON.stringify(value));
+export function answerJson(res: ServerResponse, status: number, value: unknown): void {
+  answer(res, status, 'application/json', JSON.stringify(value));
 }
 
 /** Where a request leads: its path below the base, and what it asks. */
@@ -138,34 +135,26 @@ function parse(text: string): unknown {
   }
 }
 
-function readBody(req: IncomingMessage): Promise<string> {
+async function readBody(req: IncomingMessage): Promise<string> {
   const tooLarge = new Refusal(413, 'The body is too large.', { connection: 'close' });
   if (Number(req.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge;
   if (req.readableEnded) throw new Refusal(400, 'A body parser has read the body and left nothing in req.body.');
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let size = 0;
-    const timer = setTimeout(
-      () => fail(new Refusal(408, 'The body takes too long.', { connection: 'close' })),
-      BODY_MS,
-    ).unref();
-    const fail = (error: Error): void => {
-      clearTimeout(timer);
-      req.off('data', onData).pause();
-      reject(error);
-    };
-    const onData = (part: Buffer): void => {
+  const parts: Buffer[] = [];
+  let size = 0;
+  const signal = AbortSignal.timeout(BODY_MS);
+  try {
+    for await (const [part] of on(req, 'data', { signal, close: ['end'] }) as AsyncIterable<[Buffer]>) {
       size += part.length;
-      if (size > MAX_BODY) return fail(tooLarge);
+      if (size > MAX_BODY) throw tooLarge;
       parts.push(part);
-    };
-    req.on('data', onData);
-    req.once('end', () => {
-      clearTimeout(timer);
-      resolve(Buffer.concat(parts).toString('utf8'));
-    });
-    for (const event of ['error', 'close']) req.once(event, () => fail(new Refusal(400, 'The request was aborted.')));
-  });
+    }
+  } catch (error) {
+    req.pause();
+    if (signal.aborted) throw new Refusal(408, 'The body takes too long.', { connection: 'close' });
+    if (error === tooLarge) throw tooLarge;
+    throw new Refusal(400, 'The request was aborted.');
+  }
+  return Buffer.concat(parts).toString('utf8');
 }
 
 /** The header that carries the token. A page of another origin cannot send it without asking first, which we refuse. */
@@ -237,12 +226,8 @@ export function isKnownHost({ headers }: DashboardRequest, hosts: readonly strin
 }
 
 function hostOf(origin: string): string {
-  try {
-    return new URL(origin).host;
-  } catch {
-    // `null`: a sandboxed page, a file.
-    return '';
-  }
+  // `null`: a sandboxed page, a file.
+  return URL.canParse(origin) ? new URL(origin).host : '';
 }
 
 /** What a page asks for. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { given } from '../../util/collections';
 import {
-  type CircleLink,
   type HolderReport,
   type ObjectReport,
   type OwnerReport,
@@ -36,6 +35,9 @@ export interface Tracked {
   readonly callSites: ReadonlyMap<string, string>;
 }
 
+/** A report of one object, and when it was made, in ms since 1970. */
+export type Fresh = Pick<Tracked, 'report' | 'at'>;
+
 const NO_LINES: ReadonlyMap<string, string> = new Map();
 
 /**
@@ -43,12 +45,7 @@ const NO_LINES: ReadonlyMap<string, string> = new Map();
  * @param before - what was known
  * @param exactSince - since when this process holds it, where it does
  */
-export function track(
-  report: ObjectReport,
-  at: number,
-  before: Tracked | undefined,
-  exactSince: number | undefined,
-): Tracked {
+export function track({ report, at }: Fresh, before: Tracked | undefined, exactSince: number | undefined): Tracked {
   const sameHold = before !== undefined && holdersOf(before.report) === holdersOf(report);
   const isTold = exactSince !== undefined || report.holders.some(({ hold }) => hold !== undefined);
   // What a holder has said stays true when it says nothing more: it is frozen, or gone.
@@ -84,22 +81,12 @@ function steady(since: number, before: number | undefined): number {
   return before !== undefined && Math.abs(since - before) < JITTER_MS ? before : since;
 }
 
-function leaseOf(
-  { ttlMs }: ObjectReport,
-  at: number,
-  before: Tracked | undefined,
-): Pick<Tracked, 'expiresAt' | 'leaseMs'> {
+function leaseOf({ ttlMs }: ObjectReport, at: number, before: Tracked | undefined) {
   if (ttlMs < 0) return { expiresAt: null, leaseMs: null };
   const end = at + ttlMs;
   const known = before?.expiresAt ?? null;
   const expiresAt = known !== null && Math.abs(end - known) < JITTER_MS ? known : end;
   return { expiresAt, leaseMs: Math.max(ttlMs, before?.leaseMs ?? 0) };
-}
-
-/** A report of one object, and when it was made, in ms since 1970. */
-export interface Fresh {
-  readonly report: ObjectReport;
-  readonly at: number;
 }
 
 /**
@@ -116,30 +103,25 @@ export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: n
   const isEnding =
     known.report.verdict.kind === 'not-renewed' && at + report.ttlMs < (known.expiresAt ?? 0) + JITTER_MS;
   if (at >= known.at) {
-    return track(isEnding ? { ...report, verdict: known.report.verdict } : report, at, known, exactSince);
+    const seen = isEnding ? { ...report, verdict: known.report.verdict } : report;
+    return track({ report: seen, at }, known, exactSince);
   }
   if (known.report.holders.some(({ hold }) => hold !== undefined)) return all;
   const { kind, endsAt } = known.report.verdict;
   const end = endsAt === undefined ? {} : { endsAt };
+  const answers = new Map(holders.map((one) => [one.owner, one]));
   const said = {
     ...all.report,
-    holders: holders.map((one) => later(one, known.at - at)),
+    // What does not run with the time.
+    holders: all.report.holders.map((one) => {
+      const { hold, waitsFor, silent, silentSince } = answers.get(one.owner)!;
+      return given({ ...one, hold, waitsFor, silent, silentSince });
+    }),
     ...(heldSince !== undefined && { heldSince }),
     ...(waiting !== undefined && { waiting }),
     ...(kind === verdict.kind && { verdict: { ...verdict, ...end } }),
   };
-  return { ...track(said, known.at, known, exactSince), expiresAt: known.expiresAt };
-}
-
-/** A holder, as it is so many ms later. */
-function later(holder: HolderReport, ms: number): HolderReport {
-  const { process, leasesMs } = holder;
-  const { connectedForMs } = process;
-  return {
-    ...holder,
-    ...(connectedForMs !== undefined && { process: { ...process, connectedForMs: connectedForMs + ms } }),
-    ...(leasesMs && { leasesMs: leasesMs.map((one) => (one < 0 ? one : Math.max(0, one - ms))) }),
-  };
+  return { ...track({ report: said, at: known.at }, known, exactSince), expiresAt: known.expiresAt };
 }
 
 /** Who holds it, as one text. */
@@ -160,13 +142,13 @@ function shownName(name: string): string {
 export function rowOf(tracked: Tracked): LockRow {
   const { report, at, expiresAt, leaseMs, heldSince, exact, waitedSince } = tracked;
   const { name, kind, mode, verdict, holders, token, value, acquired } = report;
-  const { kind: state, sentence, endsAt } = verdict;
+  const { circle: _circle, ...said } = verdict;
   return given({
     name: shownName(name),
     fullLength: name.length > MAX_NAME ? name.length : undefined,
     kind,
     mode,
-    verdict: given({ kind: state, sentence, endsAt }),
+    verdict: said,
     expiresAt,
     leaseMs,
     heldSince,
@@ -186,17 +168,17 @@ export function rowOf(tracked: Tracked): LockRow {
 export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDetail {
   const { report, at } = tracked;
   const { key, holders, queue, permits, channels, waiting, verdict } = report;
-  const { circle } = verdict;
-  const shownLink = (link: CircleLink): CircleLink => {
-    return { ...link, name: shownName(link.name), waitsFor: shownName(link.waitsFor) };
-  };
   return given({
     ...rowOf(tracked),
     key: key.slice(0, MAX_NAME),
     holders: holders.slice(0, DETAIL_OWNERS).map((one) => holderView(one, at, tracked.callSites.get(one.owner))),
     queue: queue?.slice(0, DETAIL_OWNERS).map((one) => queuedView(one, at)),
     waiting: waiting && waitingView(waiting, tracked.waitedSince),
-    circle: circle?.map(shownLink),
+    circle: verdict.circle?.map((link) => ({
+      ...link,
+      name: shownName(link.name),
+      waitsFor: shownName(link.waitsFor),
+    })),
     permits: permits?.slice(0, DETAIL_PERMITS).map(({ id, remainingMs }) => ({ id, endsAt: endOf(remainingMs, at) })),
     channels: channels.slice(0, MAX_CHANNELS).map((one) => ({ ...one, name: one.name.slice(0, MAX_NAME) })),
     events,

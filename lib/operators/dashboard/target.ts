@@ -20,20 +20,17 @@ export function targetOf(settings: Settings, label: string | undefined, color: T
   const nodes = server.split(',');
   const more = nodes.length - NAMED;
   const user = userOf(settings);
+  const at = user === 'default' || user === '' ? '' : `${encodeURIComponent(user)}@`;
   const isOne = nodes.length === 1 && !server.includes('@');
   const chosen = color ?? (label === undefined ? undefined : BY_LABEL.find(([text]) => text.test(label))?.[1]);
   return {
     server: more > 0 ? `${nodes.slice(0, NAMED).join(', ')} and ${more} more` : nodes.join(', '),
     database: Number(database),
     user,
-    ...(isOne && { url: `redis${settings.tls === undefined ? '' : 's'}://${atOf(user)}${server}/${database}` }),
+    ...(isOne && { url: `redis${settings.tls === undefined ? '' : 's'}://${at}${server}/${database}` }),
     ...(label !== undefined && { label }),
     ...(chosen !== undefined && { color: chosen }),
   };
-}
-
-function atOf(user: string): string {
-  return user === 'default' || user === '' ? '' : `${encodeURIComponent(user)}@`;
 }
 
 /** As Redis calls it; empty where a function tells it anew for each connection. */

@@ -139,10 +139,8 @@ export interface WindowView extends WindowHead {
   readonly rows: readonly LockRow[];
 }
 
-/** What has changed in it. */
-export interface WindowChange extends WindowHead {
-  /** New rows, and rows with something new. */
-  readonly rows: readonly LockRow[];
+/** What has changed in it: new rows, and rows with something new. */
+export interface WindowChange extends WindowView {
   /** The names in their order, when that has changed. */
   readonly order?: readonly string[];
 }

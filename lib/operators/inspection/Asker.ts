@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Settings } from '../../config/Settings';
-import { connect, type Connections } from '../../connection/connect';
-import { CommandError } from '../../errors';
+import pDefer, { type DeferredPromise } from 'p-defer';
+import type { Connections } from '../../connection/connect';
 import {
   type Answer,
   answerChannel,
@@ -10,10 +9,11 @@ import {
   PAGE_SIZE,
   type Question,
 } from '../../introspection/wire';
-import { addTo } from '../../util/collections';
-import { Alarm } from '../../util/Alarm';
+import { addTo, chunks } from '../../util/collections';
+import { settledWithin } from '../../util/timing';
+import { hasPermits, type ObjectDraft } from './describe';
 import { readAnswer } from './readAnswer';
-import type { RedisView } from './RedisView';
+import { type RedisView, unlessRefused } from './RedisView';
 
 /**
  * A client that has not answered after so many steps of so long (ms) is silent: frozen, or its event loop is busy. In
@@ -25,13 +25,6 @@ const STEP_MS = 100;
 const MAX_ASKED = 1_000;
 /** The most questions of one survey to one client, each about {@link PAGE_SIZE} keys. */
 const MAX_QUESTIONS = 10;
-
-/** A key to ask about, and which clients have it, as far as Redis tells. */
-export interface AskedKey {
-  readonly key: string;
-  /** The ids of the clients; `undefined`: any may. */
-  readonly of: readonly string[] | undefined;
-}
 
 /** What several clients have answered. */
 export interface Survey {
@@ -48,37 +41,31 @@ export interface Survey {
 /** What became of a question: `unheard`: the client does not listen; `silent`: it does, and did not answer in time. */
 type Reply = Answer | 'unheard' | 'silent';
 
-interface Asked {
-  readonly clientId: string;
-  stepsLeft: number;
-  end(reply: Reply): void;
-}
-
 /**
- * Asks clients what they hold, and who waits. It has connections of its own, opened when it first asks.
+ * Asks clients what they hold, and who waits.
  *
- * States: idle -> open (it listens to its answers) -> closed.
+ * States: idle -> listening to its answers, from the first question on -> closed.
  */
 export class Asker {
-  readonly #settings: Settings;
+  readonly #connections: Connections;
   readonly #channel = answerChannel(randomUUID());
-  readonly #asked = new Map<string, Asked>();
+  /** By the id of the question. */
+  readonly #asked = new Map<string, { readonly clientId: string; readonly reply: DeferredPromise<Reply> }>();
   /** Those of the last survey. */
   #silent: ReadonlyMap<string, number> = new Map();
-  readonly #alarm = new Alarm(() => this.#step(), true);
-  #opened: Promise<Connections> | undefined;
-  #connections: Connections | undefined;
+  #listening: Promise<void> | undefined;
 
-  constructor(settings: Settings) {
-    this.#settings = settings;
+  /** @param connections - of which nobody else uses the subscriber */
+  constructor(connections: Connections) {
+    this.#connections = connections;
+    const message = (_channel: string, text: string): void => this.#heard(text);
+    connections.subscriber.events = { message, interrupted: () => undefined, restored: () => undefined };
   }
 
   /** Ends what is under way, as not answered. */
-  async close(): Promise<void> {
-    this.#alarm.off();
-    for (const asked of this.#asked.values()) asked.end('silent');
-    this.#connections?.subscriber.close();
-    await this.#connections?.executor.close();
+  close(): void {
+    for (const { reply } of this.#asked.values()) reply.resolve('silent');
+    this.#connections.subscriber.close();
   }
 
   /**
@@ -104,116 +91,74 @@ export class Asker {
   }
 
   /**
-   * Asks every client that has held something, or waited, for some seconds; those that have one of the keys first.
-   * @param keys - only holds of these
+   * Asks every client that has held something, or waited, for some seconds; those that have one of the objects first.
+   * @param objects - only holds of these. Who has permits Redis does not tell: any may
    * @returns `undefined` where the user of the inspector may not ask
    */
-  async survey(redis: RedisView, keys: readonly AskedKey[]): Promise<Survey | undefined> {
-    try {
-      const listening = await redis.listeningClients();
-      const keysOf = new KeysByClient(keys);
-      const answers: ClientAnswer[] = [];
-      const silent = new Map<string, number>();
-      await Promise.all(
-        keysOf.holdersFirst(listening, MAX_ASKED).map(async (clientId) => {
-          const askedAt = Date.now();
-          for (const some of keysOf.questions(clientId)) {
-            // A verdict rests on it: one that is only short of CPU gets a second chance.
-            const first = await this.#ask(clientId, { keys: some });
-            const reply = first === 'silent' ? await this.#ask(clientId, { keys: some }) : first;
-            if (reply === 'silent') silent.set(clientId, this.#silent.get(clientId) ?? askedAt);
-            if (typeof reply === 'string') return;
-            // It says with each answer who waits: once is enough.
-            answers.push(answers.some((one) => one.clientId === clientId) ? { ...reply, waits: [] } : reply);
-          }
-        }),
-      );
-      this.#silent = silent;
-      return { answers, listening: new Set(listening), silent };
-    } catch (error) {
-      if (error instanceof CommandError) return undefined;
-      throw error;
+  survey(redis: RedisView, objects: readonly ObjectDraft[]): Promise<Survey | undefined> {
+    return unlessRefused(this.#survey(redis, objects), undefined);
+  }
+
+  async #survey(redis: RedisView, objects: readonly ObjectDraft[]): Promise<Survey | undefined> {
+    const listening = await redis.listeningClients();
+    const ofAny = objects.filter(({ kind }) => hasPermits(kind)).map(({ key }) => key);
+    const keysOf = new Map<string, string[]>();
+    for (const { key, kind, holders } of objects) {
+      if (hasPermits(kind)) continue;
+      for (const clientId of new Set(holders.map((one) => one.clientId))) addTo(keysOf, clientId, key);
     }
+    const holdersFirst = [...listening].sort((a, b) => Number(keysOf.has(b)) - Number(keysOf.has(a)));
+    const answers: ClientAnswer[] = [];
+    const silent = new Map<string, number>();
+    await Promise.all(
+      holdersFirst.slice(0, MAX_ASKED).map(async (clientId) => {
+        const askedAt = Date.now();
+        const questions = chunks([...(keysOf.get(clientId) ?? []), ...ofAny], PAGE_SIZE).slice(0, MAX_QUESTIONS);
+        // Without any key it is asked, too: who waits?
+        for (const keys of questions.length === 0 ? [[]] : questions) {
+          // A verdict rests on it: one that is only short of CPU gets a second chance.
+          const first = await this.#ask(clientId, { keys });
+          const reply = first === 'silent' ? await this.#ask(clientId, { keys }) : first;
+          if (reply === 'silent') silent.set(clientId, this.#silent.get(clientId) ?? askedAt);
+          if (typeof reply === 'string') return;
+          // It says with each answer who waits: once is enough.
+          answers.push(answers.some((one) => one.clientId === clientId) ? { ...reply, waits: [] } : reply);
+        }
+      }),
+    );
+    this.#silent = silent;
+    return { answers, listening: new Set(listening), silent };
   }
 
   async #ask(clientId: string, what: Pick<Question, 'keys' | 'from'>): Promise<Reply> {
-    const { executor } = await (this.#opened ??= this.#open());
+    await (this.#listening ??= this.#listen());
     // Whoever has been asked something else cannot guess it.
     const id = randomUUID();
     const question: Question = { id, to: this.#channel, ...what };
-    const replied = new Promise<Reply>((resolve) => {
-      const end = (reply: Reply): void => {
-        this.#asked.delete(id);
-        resolve(reply);
-      };
-      this.#asked.set(id, { clientId, stepsLeft: ANSWER_STEPS, end });
-      this.#alarm.setBy(performance.now() + STEP_MS);
-    });
+    const reply = pDefer<Reply>();
+    this.#asked.set(id, { clientId, reply });
     try {
-      const receivers = await executor.publish(clientChannel(clientId), JSON.stringify(question));
+      const receivers = await this.#connections.executor.publish(clientChannel(clientId), JSON.stringify(question));
       // A cluster counts the receivers of one node only.
-      if (receivers === 0 && this.#connections?.subscriber.countsReceivers === true)
-        this.#asked.get(id)?.end('unheard');
-    } catch (error) {
+      if (receivers === 0 && this.#connections.subscriber.countsReceivers) return 'unheard';
+      for (let step = 0; step < ANSWER_STEPS; step++) await settledWithin([reply.promise], STEP_MS);
+      return await Promise.race([reply.promise, Promise.resolve('silent' as const)]);
+    } finally {
       this.#asked.delete(id);
-      throw error;
     }
-    return replied;
   }
 
-  async #open(): Promise<Connections> {
-    const connections = connect(this.#settings);
-    this.#connections = connections;
-    connections.subscriber.events = {
-      message: (_channel, text) => this.#heard(text),
-      interrupted: () => undefined,
-      restored: () => undefined,
-    };
-    try {
-      await connections.subscriber.subscribe(this.#channel);
-    } catch (error) {
-      this.#opened = undefined;
-      connections.subscriber.close();
-      void connections.executor.close();
+  #listen(): Promise<void> {
+    return this.#connections.subscriber.subscribe(this.#channel).catch((error: unknown) => {
+      this.#listening = undefined;
       throw error;
-    }
-    return connections;
+    });
   }
 
   /** Anybody may publish there: only who was asked is believed. */
   #heard(text: string): void {
     const answer = readAnswer(text);
     const asked = answer && this.#asked.get(answer.id);
-    if (answer !== undefined && asked?.clientId === answer.clientId) asked.end(answer);
-  }
-
-  #step(): void {
-    for (const asked of [...this.#asked.values()]) if (asked.stepsLeft-- <= 0) asked.end('silent');
-    if (this.#asked.size > 0) this.#alarm.set(performance.now() + STEP_MS);
-  }
-}
-
-/** Which of some keys each client is asked about. */
-class KeysByClient {
-  readonly #ofAny: string[] = [];
-  readonly #byClient = new Map<string, string[]>();
-
-  constructor(keys: readonly AskedKey[]) {
-    for (const { key, of } of keys) {
-      if (of === undefined) this.#ofAny.push(key);
-      for (const clientId of new Set(of)) addTo(this.#byClient, clientId, key);
-    }
-  }
-
-  holdersFirst(clientIds: readonly string[], most: number): readonly string[] {
-    const [holders, others] = [true, false].map((has) => clientIds.filter((id) => this.#byClient.has(id) === has));
-    return [...holders!, ...others!].slice(0, most);
-  }
-
-  /** The keys of each question. Without any it is asked, too: who waits? */
-  questions(clientId: string): readonly (readonly string[])[] {
-    const keys = [...(this.#byClient.get(clientId) ?? []), ...this.#ofAny];
-    const pages = Math.min(MAX_QUESTIONS, Math.max(1, Math.ceil(keys.length / PAGE_SIZE)));
-    return Array.from({ length: pages }, (_, i) => keys.slice(i * PAGE_SIZE, (i + 1) * PAGE_SIZE));
+    if (answer !== undefined && asked?.clientId === answer.clientId) asked.reply.resolve(answer);
   }
 }

@@ -6,13 +6,15 @@ import { checkOptionNames, FORCE_UNLOCK_OPTIONS, WATCH_OPTIONS } from '../../con
 import type { Settings } from '../../config/Settings';
 import { isInMemory } from '../../config/serverIdentity';
 import { validateName } from '../../config/validateName';
-import { connect, type Connections } from '../../connection/connect';
+import { connect } from '../../connection/connect';
 import { ConfigError, ShutdownError } from '../../errors';
 import type { ClientAnswer } from '../../introspection/wire';
+import { chunks } from '../../util/collections';
 import { connectionName } from '../../util/connectionName';
+import { laterTurn } from '../../util/timing';
 import { forceUnlock, type ForcedUnlock } from './forceUnlock';
 import { Asker } from './Asker';
-import type { ObjectDraft } from './describe';
+import { hasPermits, type ObjectDraft } from './describe';
 import { ObjectReader } from './ObjectReader';
 import { aged, identify, type Identified } from './owners';
 import { Processes } from './Processes';
@@ -22,7 +24,7 @@ import { historyOf, type LastSeen } from './sightings';
 import { describe } from '../../util/describe';
 import { verdictOf } from './verdict';
 import { type Look, Watch } from './Watch';
-import { hasPermits, WhoWaits } from './whoWaits';
+import { WhoWaits } from './whoWaits';
 
 /** What a page of the keys brought. */
 export interface InspectionPage {
@@ -47,14 +49,6 @@ export type AskResult =
    */
   | { readonly answered: false; readonly because: 'unheard' | 'silent' };
 
-interface Opened {
-  readonly connections: Connections;
-  readonly reader: ObjectReader;
-  readonly processes: Processes;
-  readonly redis: RedisView;
-  readonly asker: Asker;
-}
-
 /** The shortest interval of `watch`, in ms. */
 const MIN_INTERVAL_MS = 50;
 /** So many reports are made in one turn. */
@@ -73,7 +67,7 @@ const FIELDS = [
  * Looks at the locks and synchronizers in Redis: who has them, who waits, and what that comes to. Changes nothing but by
  * {@link forceUnlock}, and asks for no key but those that SCAN shows. Keys that its user has no right to are passed over.
  *
- * It has a connection of its own, opened when it is first asked something, so that what it reads holds no lock up.
+ * It has connections of its own, opened when it is first asked something, so that what it reads holds no lock up.
  * Close it: neither `shutdown()` of the client closes it, nor the other way round.
  *
  * Needs the rights of the section "Operators" of docs/security.md. Without `CLIENT LIST` the processes are `unknown`.
@@ -81,7 +75,7 @@ const FIELDS = [
 export class Inspector {
   readonly #settings: Settings;
   readonly #watch = new Watch((before, limit) => this.#look(undefined, limit, before));
-  #opened: Opened | undefined;
+  #opened: ReturnType<typeof open> | undefined;
   #closed = false;
   #whoWaits: { readonly at: number; readonly answers: Promise<WhoWaits | undefined> } | undefined;
 
@@ -107,11 +101,12 @@ export class Inspector {
     return new Inspector({ getConfig: () => settings });
   }
 
-  /** Ends `watch`, and closes the connection: what is under way rejects with ShutdownError. Idempotent. Never rejects. */
+  /** Ends `watch`, and closes the connections: what is under way rejects with ShutdownError. Idempotent. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#watch.close();
-    await Promise.all([this.#opened?.asker.close(), this.#opened?.connections.executor.close()]);
+    this.#opened?.asker.close();
+    await this.#opened?.executor.close();
   }
 
   /**
@@ -166,8 +161,8 @@ export class Inspector {
     const { reader } = this.#open();
     const pages = reader.pages(pattern);
     for (;;) {
-      const { drafts, last } = (await pages.next()).value;
-      yield { reports: await this.#complete(drafts), last };
+      const { found, last } = (await pages.next()).value;
+      yield { reports: await this.#complete(found), last };
     }
   }
 
@@ -221,8 +216,8 @@ export class Inspector {
    */
   async releaseFrom(name: string, holders?: readonly string[]): Promise<ForcedUnlock> {
     if (holders !== undefined) checkOwners(holders);
-    const { reader, connections } = this.#open();
-    return forceUnlock(connections.executor, await reader.one(validateName(name, 'lock')), holders);
+    const { reader, executor } = this.#open();
+    return forceUnlock(executor, await reader.one(validateName(name, 'lock')), holders);
   }
 
   /**
@@ -255,31 +250,23 @@ export class Inspector {
     return this.#open().redis.runs();
   }
 
-  #open(): Opened {
+  #open(): ReturnType<typeof open> {
     if (this.#closed) throw new ShutdownError('inspect');
-    if (this.#opened === undefined) {
-      const connections = connect(this.#settings);
-      // It listens to nothing.
-      connections.subscriber.close();
-      const redis = new RedisView(connections.executor);
-      const reader = new ObjectReader(redis, this.#settings.nameMapper);
-      const asker = new Asker(this.#settings);
-      this.#opened = { connections, reader, processes: new Processes(redis), redis, asker };
-    }
-    return this.#opened;
+    return (this.#opened ??= open(this.#settings));
   }
 
   /** Looks at all objects, at most `limit` of them. */
   async #look(pattern: string | undefined, limit: number, before?: LastSeen): Promise<Look> {
-    const found = new Map<string, ObjectDraft>();
-    for await (const { drafts, last } of this.#open().reader.pages(pattern)) {
-      for (const draft of drafts) {
-        if (found.size < limit || found.has(draft.key)) found.set(draft.key, draft);
-        else return { reports: await this.#complete([...found.values()], before), truncated: true };
+    const drafts = new Map<string, ObjectDraft>();
+    let truncated = false;
+    for await (const { found, last } of this.#open().reader.pages(pattern)) {
+      for (const draft of found) {
+        if (drafts.size < limit || drafts.has(draft.key)) drafts.set(draft.key, draft);
+        else truncated = true;
       }
-      if (last) break;
+      if (last || truncated) break;
     }
-    return { reports: await this.#complete([...found.values()], before), truncated: false };
+    return { reports: await this.#complete([...drafts.values()], before), truncated };
   }
 
   /** Adds who the owners are, and the verdicts. */
@@ -291,10 +278,9 @@ export class Inspector {
       processes.lookUp(owners, performance.now()),
     ]);
     const reports: ObjectReport[] = [];
-    for (let i = 0; i < drafts.length; i += REPORTS_PER_TURN) {
-      const batch = drafts.slice(i, i + REPORTS_PER_TURN);
+    for (const batch of chunks(drafts, REPORTS_PER_TURN)) {
       for (const one of await identify(batch, processOf, reader)) reports.push(this.#judge(one, before, whoWaits));
-      await new Promise(setImmediate);
+      await laterTurn();
     }
     return reports;
   }
@@ -311,14 +297,7 @@ export class Inspector {
     if (asked.length === 0) return undefined;
     const now = performance.now();
     if (!again || this.#whoWaits === undefined || now - this.#whoWaits.at > ANSWERS_SERVE_MS) {
-      const survey = asker.survey(
-        redis,
-        asked.map(({ key, kind, holders }) => {
-          const of = hasPermits(kind) ? undefined : holders.map(({ clientId }) => clientId);
-          return { key, of };
-        }),
-      );
-      const answers = survey.then((found) => found && new WhoWaits(found));
+      const answers = asker.survey(redis, asked).then((found) => found && new WhoWaits(found));
       answers.catch(() => (this.#whoWaits = undefined));
       this.#whoWaits = { at: now, answers };
     }
@@ -340,6 +319,15 @@ export class Inspector {
       FIELDS.flatMap((field) => (all[field] === undefined ? [] : [[field, all[field]]])),
     ) as unknown as ObjectReport;
   }
+}
+
+/** Connects, and makes what reads. */
+function open(settings: Settings) {
+  const connections = connect(settings);
+  const { executor } = connections;
+  const redis = new RedisView(executor);
+  const reader = new ObjectReader(redis, settings.nameMapper);
+  return { executor, redis, reader, processes: new Processes(redis), asker: new Asker(connections) };
 }
 
 /** @throws TypeError unless it is a list of texts */

@@ -1,18 +1,12 @@
 import { mapName } from '../../config/validateName';
 import type { NameMapper } from '../../config/NameMapper';
+import { chunks } from '../../util/collections';
 import { describeLock, describeNumber, type Found, type ObjectDraft, permitReports } from './describe';
 import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
 import type { Kind } from '../../kinds/Kind';
 import { globTest, scanFilter } from './glob';
 import { peek } from './peek';
-import type { KeyReader, RedisView } from './RedisView';
-
-/** What a page of the keys brought. */
-export interface DraftPage {
-  readonly drafts: readonly ObjectDraft[];
-  /** Whether every key has been seen once (more). */
-  readonly last: boolean;
-}
+import type { KeyReader, Page, RedisView } from './RedisView';
 
 /** So many keys are read at once: a batch of commands and their replies keeps nobody else waiting for long. */
 const BATCH = 100;
@@ -44,34 +38,33 @@ export class ObjectReader {
    * All objects, a page of the keyspace at a time, for ever: after the last page the first comes again. Numbers that
    * nobody waits for are left out: any counter looks like that.
    */
-  async *pages(pattern?: string): AsyncGenerator<DraftPage, never> {
+  async *pages(pattern?: string): AsyncGenerator<Page<ObjectDraft>, never> {
     const matches = pattern === undefined ? () => true : globTest(pattern);
     // The keys around a lock have its name in them.
     const scan = this.#redis.pages(pattern === undefined ? undefined : scanFilter(pattern));
     for (;;) {
-      const { keys, last } = (await scan.next()).value;
+      const { found: keys, last } = (await scan.next()).value;
       const read = await inBatches(keys, async (batch) => {
         const peeked = await peek(this.#redis, batch);
         return this.#readAll(peeked, await this.#candidates(peeked, batch));
       });
-      yield { drafts: read.filter(({ kind, name }) => kind !== 'number' && matches(name)), last };
+      yield { found: read.filter(({ kind, name }) => kind !== 'number' && matches(name)), last };
     }
   }
 
   /** One object, as fully as possible. @param name - valid */
   async one(name: string): Promise<ObjectDraft> {
     const key = mapName(name, this.#mapper);
-    let draft: ObjectDraft | undefined;
-    let nothing: ObjectDraft | undefined;
-    // A lock may change hands while we look: it is foreign data only if that is what it is each time.
-    for (let look = 0; draft === undefined && nothing?.kind !== 'none' && look < LOOKS; look++) {
+    for (let look = 1; ; look++) {
       const type = (await this.#redis.read('type', key)) as string;
-      [draft] = await this.#readAll(this.#redis, new Map([[key, type]]));
-      if (draft === undefined) nothing = await this.#noObject(name, key);
+      const [draft] = await this.#readAll(this.#redis, new Map([[key, type]]));
+      if (draft?.kind === 'permitExpirableSemaphore') {
+        return { ...draft, permits: await permitReports(this.#redis, key) };
+      }
+      const found = draft ?? (await this.#noObject(name, key));
+      // A lock may change hands while we look: it is foreign data only if that is what it is each time.
+      if (found.kind !== 'other' || look === LOOKS) return found;
     }
-    if (draft === undefined) return nothing!;
-    if (draft.kind !== 'permitExpirableSemaphore') return draft;
-    return { ...draft, permits: await permitReports(this.#redis, key) };
   }
 
   /** Reads locks once more. @returns those that are still there */
@@ -139,11 +132,7 @@ export class ObjectReader {
 /** Reads many things, a few batches at a time. */
 async function inBatches<T, R>(all: readonly T[], readBatch: (batch: T[]) => Promise<readonly R[]>): Promise<R[]> {
   const found: R[] = [];
-  for (let i = 0; i < all.length; i += BATCH * BATCHES) {
-    const some = all.slice(i, i + BATCH * BATCHES);
-    const batches = Array.from({ length: Math.ceil(some.length / BATCH) }, (_, n) =>
-      some.slice(n * BATCH).slice(0, BATCH),
-    );
+  for (const batches of chunks(chunks(all, BATCH), BATCHES)) {
     found.push(...(await Promise.all(batches.map(readBatch))).flat());
   }
   return found;

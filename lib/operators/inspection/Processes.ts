@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepNewest } from '../../util/collections';
+import { laterTurn } from '../../util/timing';
 import type { OwnerDraft } from './describe';
 import type { RedisView } from './RedisView';
 import type { ProcessReport } from './reports';
@@ -112,20 +113,20 @@ export class Processes {
     let otherNames = false;
     let unnamed = false;
     let mayHaveJava = false;
-    for (const text of texts) {
-      for await (const line of linesOf(text)) {
-        const name = / name=([^ ]+)/.exec(line)?.[1];
-        const [, clientId, host, pid] = NAME.exec(name ?? '') ?? [];
-        if (clientId !== undefined) {
-          note(clients, clientId, host!, Number(pid), line);
-        } else if (line !== '' && !NO_OWNER.test(name ?? '')) {
-          if (mayBeOurs(line)) {
-            if (name !== undefined) otherNames = true;
-            else if (OWNER_COMMANDS.has(lastCommand(line))) unnamed = true;
-          }
-          if (mayBeJava(line)) mayHaveJava = true;
+    for (const [i, line] of texts.flatMap((text) => text.split('\n')).entries()) {
+      const name = / name=([^ ]+)/.exec(line)?.[1];
+      const [, clientId, host, pid] = NAME.exec(name ?? '') ?? [];
+      if (clientId !== undefined) {
+        note(clients, clientId, host!, Number(pid), line);
+      } else if (line !== '' && !NO_OWNER.test(name ?? '')) {
+        if (mayBeOurs(line)) {
+          if (name !== undefined) otherNames = true;
+          else if (OWNER_COMMANDS.has(lastCommand(line))) unnamed = true;
         }
+        if (mayBeJava(line)) mayHaveJava = true;
       }
+      // A list of 10 000 connections is 4 MB: others have their turn meanwhile.
+      if ((i + 1) % LINES_PER_TURN === 0) await laterTurn();
     }
     for (const [clientId, seen] of clients) keepNewest(this.#remembered, clientId, seen, MAX_REMEMBERED);
     this.#last = { askedAt, clients, otherNames, unnamed, mayHaveJava, complete, isDenied: texts.length === 0 };
@@ -193,16 +194,4 @@ function mayBeJava(line: string): boolean {
 /** The last command, without its subcommand. */
 function lastCommand(line: string): string {
   return (/ cmd=([^ |]+)/.exec(line)?.[1] ?? 'null').toLowerCase();
-}
-
-/** The lines of a text, with a pause for others every now and then: a list of 10 000 connections is 4 MB. */
-async function* linesOf(text: string): AsyncGenerator<string> {
-  let count = 0;
-  for (let from = 0; from < text.length;) {
-    const end = text.indexOf('\n', from);
-    const to = end === -1 ? text.length : end;
-    yield text.slice(from, to);
-    from = to + 1;
-    if (++count % LINES_PER_TURN === 0) await new Promise(setImmediate);
-  }
 }

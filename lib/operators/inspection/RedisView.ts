@@ -2,10 +2,10 @@ import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { CommandError, CommandTimeoutError } from '../../errors';
 import { clientChannel } from '../../introspection/wire';
 
-/** One page of a scan. */
-export interface ScanPage {
-  readonly keys: readonly string[];
-  /** Whether it was the last page of the last server. */
+/** One page of what all keys bring. */
+export interface Page<T> {
+  readonly found: readonly T[];
+  /** Whether it was the last page of the last server: every key has been seen once (more). */
   readonly last: boolean;
 }
 
@@ -51,16 +51,16 @@ export class RedisView implements KeyReader {
   }
 
   /** Walks over the keys of all masters, for ever: after the last page the first comes again. */
-  async *pages(match: string | undefined): AsyncGenerator<ScanPage, never> {
+  async *pages(match: string | undefined): AsyncGenerator<Page<string>, never> {
     for (;;) {
       const servers = await this.#servers();
       for (const [i, routeBy] of servers.entries()) {
         let cursor = '0';
         do {
           const args = [cursor, ...(match === undefined ? [] : ['MATCH', match]), 'COUNT', PAGE_SIZE];
-          const [next, keys] = (await this.executor.call('scan', args, { routeBy })) as [string, string[]];
+          const [next, found] = (await this.executor.call('scan', args, { routeBy })) as [string, string[]];
           cursor = next;
-          yield { keys, last: cursor === '0' && i === servers.length - 1 };
+          yield { found, last: cursor === '0' && i === servers.length - 1 };
         } while (cursor !== '0');
       }
     }
@@ -70,46 +70,17 @@ export class RedisView implements KeyReader {
   async subscribers(channels: readonly string[]): Promise<ReadonlyMap<string, number> | undefined> {
     const counts = new Map<string, number>(channels.map((channel) => [channel, 0]));
     if (channels.length === 0) return counts;
-    const add = (reply: unknown): void => {
-      const pairs = reply as (string | number)[];
-      for (let i = 0; i + 1 < pairs.length; i += 2) {
-        const channel = String(pairs[i]);
-        counts.set(channel, (counts.get(channel) ?? 0) + Number(pairs[i + 1]));
-      }
-    };
-    const asked = (await this.#servers()).map((routeBy) =>
-      this.executor.call('pubsub', ['NUMSUB', ...channels], { routeBy }).then(add),
-    );
-    if (this.isCluster) {
-      for (const channel of channels) {
-        const sharded = this.executor.call('pubsub', ['SHARDNUMSUB', channel], { routeBy: channel }).then(add);
-        asked.push(sharded.catch(beforeRedis7));
-      }
+    const replies = await unlessRefused<string[][] | undefined>(this.#askOfChannels('NUMSUB', channels), undefined);
+    for (const [channel, count] of replies?.flatMap(pairs) ?? []) {
+      counts.set(channel, (counts.get(channel) ?? 0) + Number(count));
     }
-    try {
-      await Promise.all(asked);
-    } catch (error) {
-      if (error instanceof CommandError) return undefined;
-      throw error;
-    }
-    return counts;
+    return replies && counts;
   }
 
   /** The ids of the clients that listen for questions. */
   async listeningClients(): Promise<readonly string[]> {
-    const pattern = clientChannel('*');
-    const found = new Set<string>();
-    const add = (reply: unknown): void => {
-      for (const channel of reply as string[]) found.add(/\{(.*)\}/.exec(channel)![1]!);
-    };
-    const asked = (await this.#servers()).flatMap((routeBy) => [
-      this.executor.call('pubsub', ['CHANNELS', pattern], { routeBy }).then(add),
-      ...(this.isCluster
-        ? [this.executor.call('pubsub', ['SHARDCHANNELS', pattern], { routeBy }).then(add).catch(beforeRedis7)]
-        : []),
-    ]);
-    await Promise.all(asked);
-    return [...found];
+    const channels = (await this.#askOfChannels('CHANNELS', [clientChannel('*')])).flat();
+    return [...new Set(channels.map((channel) => /\{(.*)\}/.exec(channel)![1]!))];
   }
 
   /** The run ids of all masters, as one text; empty where INFO is refused. */
@@ -118,12 +89,8 @@ export class RedisView implements KeyReader {
       const text = String(await this.executor.call('info', ['server'], { routeBy, what: 'ask which server it is' }));
       return /^run_id:(\w+)/m.exec(text)?.[1] ?? '';
     };
-    try {
-      return (await Promise.all((await this.#servers()).map(ask))).sort().join(' ');
-    } catch (error) {
-      if (error instanceof CommandError) return '';
-      throw error;
-    }
+    const askAll = async (): Promise<string[]> => Promise.all((await this.#servers()).map(ask));
+    return (await unlessRefused(askAll(), [])).sort().join(' ');
   }
 
   /** What each master says of its connections. */
@@ -155,6 +122,18 @@ export class RedisView implements KeyReader {
     return [...found.values()];
   }
 
+  /** Asks each master of its channels; in a cluster, of those of its shard, too. */
+  async #askOfChannels(subcommand: 'NUMSUB' | 'CHANNELS', args: readonly string[]): Promise<string[][]> {
+    const servers = await this.#servers();
+    const ask = (what: string, routeBy: string): Promise<string[]> =>
+      this.executor.call('pubsub', [what, ...args], { routeBy }) as Promise<string[]>;
+    const asked = servers.map((routeBy) => ask(subcommand, routeBy));
+    // Before Redis 7 there are none.
+    const askShard = (routeBy: string) => unlessRefused(ask(`SHARD${subcommand}`, routeBy), []);
+    if (this.isCluster) asked.push(...servers.map(askShard));
+    return Promise.all(asked);
+  }
+
   /** A key on each master. */
   async #servers(): Promise<readonly string[]> {
     return (await this.masters()).map(({ routeBy }) => routeBy);
@@ -165,6 +144,17 @@ export class RedisView implements KeyReader {
   }
 }
 
-function beforeRedis7(error: unknown): void {
-  if (!(error instanceof CommandError)) throw error;
+/** What Redis answers, or something else where it refuses the command. */
+export function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise<T> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof CommandError) return otherwise;
+    throw error;
+  });
+}
+
+/** A flat reply as pairs. */
+export function pairs(flat: readonly string[]): [string, string][] {
+  const result: [string, string][] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) result.push([flat[i]!, flat[i + 1]!]);
+  return result;
 }

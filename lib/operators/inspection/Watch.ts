@@ -1,5 +1,7 @@
+import pDefer, { type DeferredPromise } from 'p-defer';
 import { callListener } from '../../util/listeners';
 import { runOutside } from '../../util/outside';
+import { settledWithin } from '../../util/timing';
 import type { ObjectReport, WatchEvent, WatchListener } from './reports';
 import { historyOf, isOther, type Sighting, type LastSeen } from './sightings';
 
@@ -18,7 +20,7 @@ export type LookAround = (before: LastSeen, limit: number) => Promise<Look>;
 /**
  * One poll for all listeners.
  *
- * States: idle -> polling while there are listeners -> idle ...; closed.
+ * States: idle -> polling while there are listeners -> idle ...
  */
 export class Watch {
   readonly #look: LookAround;
@@ -28,9 +30,8 @@ export class Watch {
   #truncated = false;
   #outage: Error | undefined;
   #polling = false;
-  #closed = false;
-  /** Ends the pause between two looks. */
-  #wake: (() => void) | undefined;
+  /** The pause between two looks. */
+  #pausing: DeferredPromise<void> | undefined;
 
   constructor(look: LookAround) {
     this.#look = look;
@@ -42,19 +43,19 @@ export class Watch {
     this.#listeners.set(id, { listener, interval });
     runOutside(() => {
       if (this.#complete) queueMicrotask(() => this.#listeners.has(id) && this.#welcome(listener));
-      this.#wake?.();
+      this.#pausing?.resolve();
       if (!this.#polling) void this.#poll();
     });
     return () => {
       this.#listeners.delete(id);
-      if (this.#listeners.size === 0) this.#wake?.();
+      if (this.#listeners.size === 0) this.#pausing?.resolve();
     };
   }
 
+  /** Removes all listeners. */
   close(): void {
-    this.#closed = true;
     this.#listeners.clear();
-    this.#wake?.();
+    this.#pausing?.resolve();
   }
 
   #welcome(listener: WatchListener): void {
@@ -74,14 +75,11 @@ export class Watch {
 
   async #poll(): Promise<void> {
     this.#polling = true;
-    while (this.#listeners.size > 0 && !this.#closed) {
+    while (this.#listeners.size > 0) {
       const startedAt = performance.now();
       try {
-        const look = await this.#look(this.#seen, MAX_WATCHED);
-        if (this.#closed) break;
-        this.#saw(look);
+        this.#saw(await this.#look(this.#seen, MAX_WATCHED));
       } catch (error) {
-        if (this.#closed) break;
         this.#troubled(error as Error);
       }
       await this.#pause(startedAt);
@@ -91,25 +89,18 @@ export class Watch {
     this.#seen = new Map();
     this.#complete = false;
     this.#outage = undefined;
-    if (this.#listeners.size > 0 && !this.#closed) void this.#poll();
   }
 
   /** Until it is time for the next look; a listener that comes or goes may change that. */
   async #pause(startedAt: number): Promise<void> {
     const took = performance.now() - startedAt;
     for (;;) {
-      if (this.#closed || this.#listeners.size === 0) return;
+      if (this.#listeners.size === 0) return;
       const interval = Math.min(...[...this.#listeners.values()].map((one) => one.interval));
       const rest = startedAt + Math.max(interval, 2 * took) - performance.now();
       if (rest <= 0) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, rest).unref();
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      this.#wake = undefined;
+      this.#pausing = pDefer();
+      await settledWithin([this.#pausing.promise], rest);
     }
   }
 

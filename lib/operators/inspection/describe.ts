@@ -1,7 +1,7 @@
 import { KINDS } from '../../kinds/allKinds';
 import { defineScript, lua } from '../../scripts/Script';
 import { PERMIT_WITHOUT_LEASE } from '../../kinds/permit';
-import type { KeyReader } from './RedisView';
+import { type KeyReader, pairs } from './RedisView';
 import type { HolderReport, ObjectReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 
 /** A hash with more fields than this is no lock. */
@@ -114,9 +114,8 @@ async function reader(redis: KeyReader, key: string, [owner, count]: [string, st
   return { ...report, mode: 'read', leasesMs: (await Promise.all(holds)).map(Number) };
 }
 
-async function tokenOf(redis: KeyReader, key: string): Promise<string | null> {
-  const token = await redis.read('get', KINDS.fenced.keysOf(key).token).catch(() => null);
-  return token as string | null;
+function tokenOf(redis: KeyReader, key: string): Promise<string | null> {
+  return redis.read('get', KINDS.fenced.keysOf(key).token).catch(() => null) as Promise<string | null>;
 }
 
 async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
@@ -136,13 +135,6 @@ async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
     const endsAt = Math.min(Number(end ?? Infinity), claimed);
     return { ...ownerReport(owner), remainingMs: endsAt === Infinity ? null : Math.round(endsAt - now) };
   });
-}
-
-/** A flat reply as pairs. */
-function pairs(flat: readonly string[]): [string, string][] {
-  const result: [string, string][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) result.push([flat[i]!, flat[i + 1]!]);
-  return result;
 }
 
 /** A decimal integer: a number where that is exact, else the text. */
@@ -175,6 +167,11 @@ export async function describeNumber(redis: KeyReader, key: string): Promise<Fou
       return { ...number, kind: 'countDownLatch', waiters: latch.subscribers, channels: [latch] };
     },
   };
+}
+
+/** Whether it has permits, of which only their clients know who has them. */
+export function hasPermits(kind: ObjectReport['kind']): boolean {
+  return kind === 'semaphore' || kind === 'permitExpirableSemaphore';
 }
 
 /** Client id, thread id (in Rust `ThreadId(7)`, see docs/interop.md), and what writers and transactions add. */
@@ -237,12 +234,10 @@ export async function permitReports(redis: KeyReader, key: string): Promise<read
     { permits: KINDS.permit.keysOf(key).permits },
     { last: MAX_PERMITS - 1 },
   );
-  const reports: PermitReport[] = [];
-  for (let i = 0; i + 1 < found.length; i += 2) {
-    const [id = '', score = ''] = [found[i], found[i + 1]];
-    reports.push({ id, remainingMs: score === PERMIT_WITHOUT_LEASE ? null : Number(score) - Date.now() });
-  }
-  return reports;
+  return pairs(found).map(([id, score]) => ({
+    id,
+    remainingMs: score === PERMIT_WITHOUT_LEASE ? null : Number(score) - Date.now(),
+  }));
 }
 
 /** A field of a group: the hash of a value, alone or with an owner and what is kept of it. */

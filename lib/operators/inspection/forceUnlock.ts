@@ -1,7 +1,7 @@
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { UnsupportedOperationError } from '../../errors';
 import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
-import type { Kind, LockDescriptor } from '../../kinds/Kind';
+import type { LockDescriptor } from '../../kinds/Kind';
 import { UNLOCK_MESSAGE } from '../../kinds/reentrant';
 import { defineScript, lua, PUBLISH_COMMAND, type Script } from '../../scripts/Script';
 import type { ObjectReport } from './reports';
@@ -19,17 +19,8 @@ export interface ForcedUnlock {
 
 type Outcome = Omit<ForcedUnlock, 'kind'>;
 
-/** The owners in the hash of a lock, by what its key holds. */
-const OWNERS: Readonly<Record<Exclude<Kind['data'], 'number'>, string>> = {
-  owners: lua`
-local function ownersOf(name)
-  local found = {}
-  local fields = redis.call('hgetall', name)
-  for i = 1, #fields, 2 do found[#found + 1] = fields[i] end
-  return found
-end
-`,
-  mode: lua`
+/** Finds the owners in the hash of a lock; that of a read/write lock has its mode, too. */
+const OWNERS_OF_LOCK = lua`
 local function ownersOf(name)
   local found = {}
   local fields = redis.call('hgetall', name)
@@ -38,8 +29,10 @@ local function ownersOf(name)
   end
   return found
 end
-`,
-  values: lua`
+`;
+
+/** Finds those in the hash of a group. */
+const OWNERS_OF_GROUP = lua`
 local function ownersOf(name)
   local time = redis.call('time')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -55,8 +48,7 @@ local function ownersOf(name)
   end
   return found
 end
-`,
-};
+`;
 
 /**
  * The forced release of a kind, with a guard before it. In one script: who takes the lock between a look and the
@@ -67,7 +59,7 @@ end
  */
 function guarded(
   { name, forceRelease }: LockDescriptor,
-  data: keyof typeof OWNERS,
+  ownersOf: string,
 ): Script<string, 'message' | 'publish' | 'guarded', Outcome> {
   const { keys, body } = forceRelease;
   return defineScript({
@@ -77,7 +69,7 @@ function guarded(
     resend: 'never',
     synced: true,
     lua: lua`
-${OWNERS[data]}
+${ownersOf}
 local owners = ownersOf(name)
 if guarded == '1' then
   local allowed, others = {}, {}
@@ -121,9 +113,10 @@ export async function forceUnlock(
   if (found === undefined || found.data === 'number') {
     throw new UnsupportedOperationError(kind, 'forceUnlock', 'there is no owner to take it from');
   }
+  const isGroup = found.data === 'values';
   // The plain lock deletes the key of a group and calls the same channel, which frees all values.
-  const descriptor = (found.data === 'values' ? KINDS.lock : found) as LockDescriptor;
-  const script = scripts.get(found.name) ?? guarded(descriptor, found.data);
+  const descriptor = (isGroup ? KINDS.lock : found) as LockDescriptor;
+  const script = scripts.get(found.name) ?? guarded(descriptor, isGroup ? OWNERS_OF_GROUP : OWNERS_OF_LOCK);
   scripts.set(found.name, script);
   const { message = UNLOCK_MESSAGE } = descriptor;
   const outcome = await executor.run(

@@ -19,24 +19,20 @@ export async function identify(
   reader: ObjectReader,
 ): Promise<readonly Identified[]> {
   const first = drafts.map((draft) => identified(draft, processOf));
-  const doubtful = drafts.filter((_draft, i) => first[i]!.holders.some(({ process }) => process.connected === false));
-  if (doubtful.length === 0) return first;
-  const again = new Map((await reader.again(doubtful)).map((draft) => [draft.key, draft]));
-  const isDoubtful = new Set(doubtful);
-  const result: Identified[] = [];
-  for (const [i, draft] of drafts.entries()) {
-    if (!isDoubtful.has(draft)) result.push(first[i]!);
-    const now = isDoubtful.has(draft) ? again.get(draft.key) : undefined;
-    if (now === undefined) continue;
+  const isDoubtful = first.map(({ holders }) => holders.some(({ process }) => process.connected === false));
+  const again = new Map(
+    (await reader.again(drafts.filter((_, i) => isDoubtful[i]))).map((draft) => [draft.key, draft]),
+  );
+  return drafts.flatMap((draft, i) => {
+    if (!isDoubtful[i]) return first[i]!;
+    const now = again.get(draft.key);
+    if (now === undefined) return [];
     const holders = new Set(draft.holders.map(({ owner }) => owner));
     const waiters = new Set(draft.queue?.map(({ owner }) => owner));
-    result.push(
-      identified(now, (one) =>
-        ('holdCount' in one ? holders : waiters).has(one.owner) ? processOf(one) : ofChanged(processOf(one)),
-      ),
+    return identified(now, (one) =>
+      ('holdCount' in one ? holders : waiters).has(one.owner) ? processOf(one) : ofChanged(processOf(one)),
     );
-  }
-  return result;
+  });
 }
 
 function identified(draft: ObjectDraft, processOf: ProcessOf): Identified {

@@ -1,7 +1,6 @@
-import { CommandError } from '../../errors';
 import { KINDS } from '../../kinds/allKinds';
 import { defineScript, lua } from '../../scripts/Script';
-import type { KeyReader, RedisView } from './RedisView';
+import { type KeyReader, type RedisView, unlessRefused } from './RedisView';
 
 /** Names of one script are no longer than this together, in characters. */
 const MAX_NAMES = 200_000;
@@ -58,47 +57,36 @@ export async function peek(redis: RedisView, keys: readonly string[]): Promise<K
       length += PER_KEY * key.length;
       batch.push(key);
     } while (from < keys.length && length < MAX_NAMES);
-    if (!(await peekAtSome(redis, batch, known))) return redis;
+    await peekAtSome(redis, batch, known);
+    if (redis.refusesScripts) return redis;
   }
   return {
     executor: redis.executor,
-    read(command, key, ...args) {
-      const value = known.get(nameOf(command, key));
-      return value === undefined ? redis.read(command, key, ...args) : Promise.resolve(value);
-    },
-    typeOf(key) {
-      const type = known.get(nameOf('type', key));
-      return type === undefined ? redis.typeOf(key) : Promise.resolve(type as string);
-    },
+    read: async (command, key, ...args) => known.get(nameOf(command, key)) ?? redis.read(command, key, ...args),
+    typeOf: async (key) => (known.get(nameOf('type', key)) as string | undefined) ?? redis.typeOf(key),
   };
 }
 
-/** @returns whether our user may run scripts */
-async function peekAtSome(redis: RedisView, keys: readonly string[], known: Map<string, unknown>): Promise<boolean> {
+async function peekAtSome(redis: RedisView, keys: readonly string[], known: Map<string, unknown>): Promise<void> {
   const names = keys.map((key) => [
     key,
     KINDS.fair.keysOf(key).queue,
     KINDS.fenced.keysOf(key).token,
     KINDS.permit.keysOf(key).permits,
   ]);
-  try {
-    const answers = await redis.executor.run(peekAtKeys, {}, {}, { moreArgs: names.flat() });
-    for (const [i, [key, queue, , permits]] of names.entries()) {
-      const [type, ttl, third, fourth] = answers[i] ?? [];
-      // A refusal answers null.
-      const note = (command: string, of: string, value: unknown): void => {
-        if (value !== null && value !== undefined) known.set(nameOf(command, of), value);
-      };
-      note('type', key!, type);
-      note('pttl', key!, ttl);
-      note(type === 'hash' ? 'exists' : 'getrange', type === 'hash' ? queue! : key!, third);
-      note(type === 'hash' ? 'hscan' : 'zcard', type === 'hash' ? key! : permits!, fourth);
-    }
-    return true;
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    redis.refusesScripts = true;
-    return false;
+  const asked = redis.executor.run(peekAtKeys, {}, {}, { moreArgs: names.flat() });
+  const answers = await unlessRefused<Awaited<typeof asked> | undefined>(asked, undefined);
+  redis.refusesScripts = answers === undefined;
+  for (const [i, [key, queue, , permits]] of names.entries()) {
+    const [type, ttl, third, fourth] = answers?.[i] ?? [];
+    // A refusal answers null.
+    const note = (command: string, of: string, value: unknown): void => {
+      if (value !== null && value !== undefined) known.set(nameOf(command, of), value);
+    };
+    note('type', key!, type);
+    note('pttl', key!, ttl);
+    note(type === 'hash' ? 'exists' : 'getrange', type === 'hash' ? queue! : key!, third);
+    note(type === 'hash' ? 'hscan' : 'zcard', type === 'hash' ? key! : permits!, fourth);
   }
 }
 

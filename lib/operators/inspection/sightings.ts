@@ -57,17 +57,10 @@ export function isOther(before: Sighting, report: ObjectReport, at: number): boo
   return then.length !== now.length || then.some((end, i) => Math.abs(end - now[i]!) > SAME_END_MS);
 }
 
-/** What the clients say of themselves. */
-const RUNNING = ['since', 'renewals', 'delayMs', 'utilization'];
 const TIMES = new Set([
-  'ttlMs',
-  'remainingMs',
-  'leasesMs',
-  'connectedForMs',
-  'sentence',
-  'endsAt',
-  'heldSince',
-  ...RUNNING,
+  ...['ttlMs', 'remainingMs', 'leasesMs', 'connectedForMs', 'sentence', 'endsAt', 'heldSince'],
+  // What the clients say of themselves.
+  ...['since', 'renewals', 'delayMs', 'utilization'],
 ]);
 
 /** A report without what runs with the time. */

@@ -2,6 +2,7 @@ import { addTo, given } from '../../util/collections';
 import { readableTime } from '../../util/readableTime';
 import type { ClientAnswer, ClientHold, ClientWait, HeldAround, HeldByWaiter } from '../../introspection/wire';
 import type { Survey } from './Asker';
+import { hasPermits } from './describe';
 import type { CircleLink, HolderReport, ObjectReport, Verdict, WaitingProcess } from './reports';
 import type { History } from './sightings';
 import type { Unjudged } from './verdict';
@@ -25,11 +26,6 @@ interface Blocked {
 /** A thing of a client. */
 type Of<T> = readonly [client: ClientAnswer, thing: T];
 
-/** Whether it has permits, of which only their clients know who has them. */
-export function hasPermits(kind: ObjectReport['kind']): boolean {
-  return kind === 'semaphore' || kind === 'permitExpirableSemaphore';
-}
-
 /** How many wait: callers where their processes have said so, else connections, or the queue of a fair lock. */
 export function waitersOf({ waiters, waiting = [] }: Pick<ObjectReport, 'waiters' | 'waiting'>): number {
   const callers = waiting.reduce((sum, one) => sum + one.callers, 0);
@@ -40,8 +36,7 @@ export function waitersOf({ waiters, waiting = [] }: Pick<ObjectReport, 'waiters
  * What the answers of the clients tell of all objects: who waits, and who waits for whom.
  */
 export class WhoWaits {
-  readonly #silent: ReadonlyMap<string, number>;
-  readonly #listening: ReadonlySet<string>;
+  readonly #survey: Survey;
   /** When it was made, in ms since 1970. */
   readonly #at = Date.now();
   /** By the key of the object. */
@@ -50,10 +45,9 @@ export class WhoWaits {
   /** By the key of what is held meanwhile. */
   readonly #blocked = new Map<string, Blocked[]>();
 
-  constructor({ answers, silent, listening }: Survey) {
-    this.#silent = silent;
-    this.#listening = listening;
-    for (const client of answers) {
+  constructor(survey: Survey) {
+    this.#survey = survey;
+    for (const client of survey.answers) {
       for (const hold of client.holds) addTo(this.#holds, hold.key, [client, hold]);
       for (const wait of client.waits) {
         addTo(this.#waits, wait.key, [client, wait]);
@@ -80,7 +74,7 @@ export class WhoWaits {
 
   #withAnswer(key: string, holder: HolderReport): HolderReport {
     const { clientId, owner } = holder;
-    const silentSince = this.#silent.get(clientId);
+    const silentSince = this.#survey.silent.get(clientId);
     if (silentSince !== undefined) return { ...holder, silent: true, silentSince };
     const isIts = (client: ClientAnswer, one: HeldAround): boolean =>
       client.clientId === clientId && one.owner === owner;
@@ -165,7 +159,7 @@ export class WhoWaits {
 
   /** Whether a live holder has been seen for a while, has not renewed, and does not listen as a client does by then. */
   #mayBeBlocked([holder]: readonly HolderReport[], watched: History | undefined): boolean {
-    if (holder?.client !== 'node' || holder.process.connected !== true || this.#listening.has(holder.clientId))
+    if (holder?.client !== 'node' || holder.process.connected !== true || this.#survey.listening.has(holder.clientId))
       return false;
     if (watched?.heldSince === undefined || watched.renewedTo !== undefined) return false;
     return watched.heldSince <= this.#at - LISTENS_MS;
@@ -215,8 +209,9 @@ function stuckSentence(holders: readonly HolderReport[], waitedMs: number, now: 
   const waits = `while somebody has waited for ${readableTime(waitedMs)}. It will not end by itself: look at`;
   if (processes.length > 1) {
     const shown = processes.slice(0, NAMED).join(', ');
+    const youngest = Math.max(...holders.map(({ hold }) => hold!.since));
     const more = processes.length > NAMED ? ` and ${processes.length - NAMED} more` : '';
-    return `Held by ${processes.length} live processes, by each for ${readableTime(now - latestOf(holders))} or longer, ${waits} ${shown}${more}.`;
+    return `Held by ${processes.length} live processes, by each for ${readableTime(now - youngest)} or longer, ${waits} ${shown}${more}.`;
   }
   const at = callSite === undefined ? '' : `, at ${callSite}`;
   const itself = waitsFor === undefined ? '' : ' It waits for something itself: see there.';
@@ -229,9 +224,4 @@ function stuckSentence(holders: readonly HolderReport[], waitedMs: number, now: 
 
 function processText({ process: { host, pid } }: HolderReport): string {
   return host === undefined ? 'its holder' : `process ${pid} on ${host}`;
-}
-
-/** When the youngest of the holds began. */
-function latestOf(holders: readonly HolderReport[]): number {
-  return Math.max(...holders.map(({ hold }) => hold!.since));
 }
