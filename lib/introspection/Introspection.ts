@@ -109,7 +109,7 @@ export class Introspection {
   #look(): void {
     if (this.#closed) return;
     const now = performance.now();
-    const since = this.#oldest();
+    const since = this.#oldest(now - NOTEWORTHY_MS);
     const noteworthy = since <= now - NOTEWORTHY_MS;
     if (noteworthy) this.#listen();
     else this.#leave();
@@ -117,12 +117,19 @@ export class Introspection {
     if (!this.#idle) this.#alarm.set((noteworthy ? now : since) + NOTEWORTHY_MS);
   }
 
-  /** Since when (monotonic) the oldest hold or wait is there. `Infinity`: there is none. */
-  #oldest(): number {
+  /** Since when (monotonic) the oldest hold or wait is there, or any that is so old. `Infinity`: there is none. */
+  #oldest(enough: number): number {
     let oldest = Infinity;
-    for (const { holds } of this.#client.ownerships.all()) oldest = Math.min(oldest, holds[0]?.since ?? Infinity);
-    for (const { joinedAt } of this.#waiting()) oldest = Math.min(oldest, joinedAt);
+    for (const since of this.#beginnings()) {
+      oldest = Math.min(oldest, since);
+      if (oldest <= enough) break;
+    }
     return oldest;
+  }
+
+  *#beginnings(): Iterable<number> {
+    for (const { holds } of this.#client.ownerships.all()) if (holds.length > 0) yield holds[0]!.since;
+    for (const { joinedAt } of this.#waiting()) yield joinedAt;
   }
 
   #listen(): void {
