@@ -27,6 +27,8 @@ export function transpiled(file: string): string {
 
 function translate(file: string, into: string): string {
   const target = path.join(into, path.relative(projectRoot, file)).replace(/\.ts$/, '.js');
+  // A child may be reading it: one that finds it cut off to be written again would run nothing, and end with 0.
+  if (fs.existsSync(target)) return target;
   const { outputText } = ts.transpileModule(fs.readFileSync(file, 'utf8'), {
     fileName: file,
     compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS, esModuleInterop: true },
