@@ -18,7 +18,7 @@ import {
   WAITERS,
   WAKE,
 } from './fairQueue';
-import { decodeFairRelease, decodeFlag } from '../scripts/replies';
+import { decodeFlag, decodeRelease, type ReleaseReply } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
 import { lockChannel, handOverLock, USUAL } from './reentrant';
@@ -116,7 +116,10 @@ end
 redis.call('del', name)
 return {wake(q), redis.call('llen', queue)}
 `,
-  decode: decodeFairRelease,
+  decode: (reply): ReleaseReply =>
+    Array.isArray(reply)
+      ? { kind: 'released', receivers: Number(reply[0]), queued: Number(reply[1]) }
+      : decodeRelease(reply),
 });
 
 /** Reply of {@link abandonFairLock}: it was the head of a free lock. */

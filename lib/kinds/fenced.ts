@@ -1,5 +1,5 @@
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
-import { decodeFencedAcquire, decodeFencedHandOver } from '../scripts/replies';
+import { type AcquireReply, NOT_HELD, type ReleaseReply } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { prefixName } from '../util/names';
 import { ACQUIRES, LOCK, lockChannel } from './reentrant';
@@ -64,7 +64,12 @@ if ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
 if held == wanted then return {current} end
 return {current, held}
 `,
-  decode: decodeFencedAcquire,
+  decode(reply: unknown): AcquireReply {
+    if (!Array.isArray(reply)) return { acquired: false, ttl: Number(reply) };
+    // Text: above 2^53 a Lua number is not exact.
+    const token = BigInt(reply[0] as string);
+    return reply.length > 1 ? { acquired: true, token, holds: Number(reply[1]) } : { acquired: true, token };
+  },
 });
 
 /**
@@ -92,7 +97,8 @@ redis.call('hdel', name, owner)
 redis.call('pexpire', name, lease)
 return redis.call('get', token)
 `,
-  decode: decodeFencedHandOver,
+  decode: (reply: unknown): ReleaseReply =>
+    reply === null ? NOT_HELD : { kind: 'handed', token: BigInt(reply as string) },
 });
 
 /** The fenced lock (Redisson: RedissonFencedLock): a token for each acquisition, hand-overs included. */

@@ -2,9 +2,9 @@ import {
   type AcquireReply,
   decodeFlag,
   decodeFlags,
-  decodeGone,
-  decodeGroupRelease,
+  decodeRelease,
   RELEASED_HANDED,
+  type ReleaseReply,
 } from '../scripts/replies';
 import { defineScript, lua, RENEWS, SERVER_TIME, type ScriptArg } from '../scripts/Script';
 import { NOTICE_MS, TELL } from '../scripts/shortenLease';
@@ -113,6 +113,11 @@ return nil
     Array.isArray(reply) ? { acquired: true, gone: reply.map(String) } : decodeAcquire(reply),
 });
 
+/** Reads 0 / 1 + receivers / `{value, ...}` (these values were not held). */
+function decodeValuesRelease(reply: unknown): ReleaseReply {
+  return Array.isArray(reply) ? { kind: 'notHeld', gone: reply.map(String) } : decodeRelease(reply);
+}
+
 /**
  * Releases holds of values. The holds that are left may have a shorter lease than the released ones; waiters are then
  * notified, as by an unlock. Values that the owner does not have (any more) are skipped; Redisson does not notify the
@@ -163,7 +168,7 @@ if freed or shorter then receivers = math.max(0, tell(publish, channel, message)
 if #gone > 0 then return gone end
 return freed and 1 + receivers or 0
 `,
-  decode: decodeGroupRelease,
+  decode: decodeValuesRelease,
 });
 
 /**
@@ -206,7 +211,7 @@ if #gone == 0 then return ${RELEASED_HANDED} end
 if #own > 0 then tell(publish, channel, message) end
 return gone
 `,
-  decode: decodeGroupRelease,
+  decode: decodeValuesRelease,
 });
 
 /**
@@ -273,7 +278,7 @@ for k = 1, #KEYS do
 end
 return result
 `,
-  decode: decodeGone,
+  decode: (reply): string[][] => (reply as unknown[][]).map((gone) => gone.map(String)),
 });
 
 /**

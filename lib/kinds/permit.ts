@@ -1,5 +1,5 @@
 import { decodeFlag, decodeFlags, decodeNumber } from '../scripts/replies';
-import { defineScript, lua, type Script, SERVER_TIME, type ScriptArg } from '../scripts/Script';
+import { COUNTS, defineScript, lua, type Script, SERVER_TIME, type ScriptArg } from '../scripts/Script';
 import { NO_LEASE } from '../util/duration';
 import type { PermitKeys, SynchronizerKind } from './Kind';
 import { NOTICE_MS } from '../scripts/shortenLease';
@@ -190,10 +190,8 @@ return 1
    */
   addPermits: defineScript({
     name: 'permitExpirableSemaphore.addPermits',
-    keys: ['name', 'channel'],
+    ...COUNTS,
     args: ['added', 'publish'],
-    resend: 'never',
-    synced: true,
     lua: lua`
 local available = redis.call('incrby', name, added)
 redis.call('persist', name)

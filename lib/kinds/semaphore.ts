@@ -1,5 +1,5 @@
 import { decodeFlag, decodeNumber } from '../scripts/replies';
-import { defineScript, lua, type Script } from '../scripts/Script';
+import { COUNTS, defineScript, lua, type Script } from '../scripts/Script';
 import type { SynchronizerKind } from './Kind';
 import { prefixName } from '../util/names';
 import { semaphoreWakeRule } from '../waiters/WaitQueue';
@@ -84,10 +84,8 @@ return 1
    */
   release: defineScript({
     name: 'semaphore.release',
-    keys: ['name', 'channel'],
+    ...COUNTS,
     args: ['permits', 'existing', 'publish'],
-    resend: 'never',
-    synced: true,
     lua: lua`
 if existing == '1' and redis.call('exists', name) == 0 then return nil end
 local available = redis.pcall('incrby', name, permits)
@@ -110,10 +108,8 @@ return available
    */
   trySetPermits: defineScript({
     name: 'semaphore.trySetPermits',
-    keys: ['name', 'channel'],
+    ...COUNTS,
     args: ['permits', 'ttl', 'publish'],
-    resend: 'never',
-    synced: true,
     lua: lua`
 if redis.call('get', name) then return 0 end
 if ttl == '0' then redis.call('set', name, permits) else redis.call('set', name, permits, 'px', ttl) end
@@ -130,10 +126,8 @@ return 1
    */
   addPermits: defineScript({
     name: 'semaphore.addPermits',
-    keys: ['name', 'channel'],
+    ...COUNTS,
     args: ['permits', 'publish'],
-    resend: 'never',
-    synced: true,
     lua: lua`
 local available = redis.call('incrby', name, permits)
 redis.call('persist', name)

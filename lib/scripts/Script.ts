@@ -53,6 +53,9 @@ export const RELEASES = {
   decode: decodeRelease,
 } as const;
 
+/** The rules of a script that changes a number, and notifies the waiters. A repeat would count twice. */
+export const COUNTS = { keys: ['name', 'channel'], resend: 'never', synced: true } as const;
+
 /** The rules of a script that renews many holds. It is sent once: the next renewal follows soon. */
 export const RENEWS = { keys: [], args: ['lease'], resend: 'never', synced: true } as const;
 

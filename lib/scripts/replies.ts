@@ -56,34 +56,6 @@ export function decodeRelease(reply: unknown): ReleaseReply {
   return { kind: 'released', receivers: code - 1 };
 }
 
-/** Reads per group the values that were gone. */
-export function decodeGone(reply: unknown): string[][] {
-  return Array.isArray(reply) ? reply.map((gone) => (Array.isArray(gone) ? gone.map(String) : [])) : [];
-}
-
-/** Reads 0 / 1 + receivers / `{value, ...}` (these values were not held). */
-export function decodeGroupRelease(reply: unknown): ReleaseReply {
-  return Array.isArray(reply) ? { kind: 'notHeld', gone: reply.map(String) } : decodeRelease(reply);
-}
-
-/** Reads nil / 0 / `{receivers, queued}`. */
-export function decodeFairRelease(reply: unknown): ReleaseReply {
-  if (!Array.isArray(reply)) return decodeRelease(reply);
-  return { kind: 'released', receivers: Number(reply[0]), queued: Number(reply[1]) };
-}
-
-/** Reads `{token}` / `{token, holds}` / pttl. A token is text: above 2^53 a Lua number is not exact. */
-export function decodeFencedAcquire(reply: unknown): AcquireReply {
-  if (!Array.isArray(reply)) return { acquired: false, ttl: Number(reply) };
-  const token = BigInt(reply[0] as string);
-  return reply.length > 1 ? { acquired: true, token, holds: Number(reply[1]) } : { acquired: true, token };
-}
-
-/** Reads nil / token. */
-export function decodeFencedHandOver(reply: unknown): ReleaseReply {
-  return reply === null ? NOT_HELD : { kind: 'handed', token: BigInt(reply as string) };
-}
-
 /** Reads 1 as yes, everything else as no. */
 export function decodeFlag(reply: unknown): boolean {
   return reply === 1;

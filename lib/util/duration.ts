@@ -8,22 +8,6 @@ export const MAX_TIMER_MS = 2 ** 31 - 1;
 export const NO_LEASE = -1;
 
 /**
- * @param value - anything
- * @returns whether it is a number that is neither `NaN` nor infinite
- */
-export function isFiniteNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
-}
-
-/**
- * @param value - anything
- * @returns whether it is one of the seven units
- */
-export function isTimeUnit(value: unknown): value is TimeUnit {
-  return value instanceof TimeUnit;
-}
-
-/**
  * @param unit - the unit of a caller; `undefined` is milliseconds
  * @param what - what it is the unit of, for the error
  * @returns the unit
@@ -31,7 +15,7 @@ export function isTimeUnit(value: unknown): value is TimeUnit {
  */
 export function checkUnit(unit: unknown, what: string): TimeUnit {
   const checked = unit === undefined ? TimeUnit.MILLISECONDS : unit;
-  if (isTimeUnit(checked)) return checked;
+  if (checked instanceof TimeUnit) return checked;
   throw new TypeError(`the unit of ${what} must be a TimeUnit, got ${inspect(unit)}`);
 }
 
@@ -49,7 +33,7 @@ export function checkUnit(unit: unknown, what: string): TimeUnit {
  * @throws TypeError when `unit` is not a `TimeUnit`
  */
 export function toMillis(value: number, unit: TimeUnit | undefined, what: string): number {
-  if (!isFiniteNumber(value)) throw new RangeError(`${what} must be a finite number, got ${inspect(value)}`);
+  if (!Number.isFinite(value)) throw new RangeError(`${what} must be a finite number, got ${inspect(value)}`);
   const source = checkUnit(unit, what);
   const exact = source.toMillis(value);
   if (Math.abs(exact) > Number.MAX_SAFE_INTEGER) {

@@ -5,8 +5,8 @@ import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError } from '../../errors';
 import type { ReleaseReply } from '../../scripts/replies';
 import { checkThreadId, type Scope, tookIn } from '../../thread/threadScope';
-import { isTimeUnit, leaseMillis, NO_LEASE, toMillis } from '../../util/duration';
-import type { TimeUnit } from '../../util/TimeUnit';
+import { leaseMillis, NO_LEASE, toMillis } from '../../util/duration';
+import { TimeUnit } from '../../util/TimeUnit';
 import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
 import { checkSignal } from '../../acquire/WaitLimit';
@@ -429,7 +429,7 @@ export function readTryLock(
   if (first === undefined || (typeof first === 'object' && first !== null)) {
     return { waitMs: 0, waits: false, leaseMs: NO_LEASE, options: first ?? options };
   }
-  if (isTimeUnit(second)) {
+  if (second instanceof TimeUnit) {
     return { waitMs: toMillis(first, second, 'waitTime'), waits: true, leaseMs: NO_LEASE, options };
   }
   return { waitMs: toMillis(first, unit, 'waitTime'), waits: true, leaseMs: leaseMillis(second, unit), options };

@@ -487,8 +487,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'kinds/semaphore.ts',
-        search: "resend: 'never',\n    synced: true,\n    lua: lua`\nif existing",
-        replace: "resend: 'connection',\n    synced: true,\n    lua: lua`\nif existing",
+        search: "args: ['permits', 'existing', 'publish'],",
+        replace: "args: ['permits', 'existing', 'publish'], resend: 'connection',",
       },
     ],
   },

@@ -1,14 +1,6 @@
 import { expect } from 'chai';
 import { inspect } from 'node:util';
-import {
-  clampTimer,
-  isFiniteNumber,
-  isTimeUnit,
-  leaseMillis,
-  MAX_TIMER_MS,
-  NO_LEASE,
-  toMillis,
-} from '../../../lib/util/duration';
+import { clampTimer, leaseMillis, MAX_TIMER_MS, NO_LEASE, toMillis } from '../../../lib/util/duration';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 
 describe('duration', () => {
@@ -93,13 +85,5 @@ describe('duration', () => {
       expect(clampTimer(0.1)).to.equal(1);
       expect(clampTimer(9.01)).to.equal(10);
     });
-  });
-
-  it('guards', () => {
-    expect(isFiniteNumber(0)).to.equal(true);
-    expect(isFiniteNumber('0')).to.equal(false);
-    expect(isFiniteNumber(NaN)).to.equal(false);
-    expect(isTimeUnit(TimeUnit.DAYS)).to.equal(true);
-    expect(isTimeUnit({ name: 'DAYS' })).to.equal(false);
   });
 });
