@@ -32,7 +32,8 @@ export class PendingCommand implements ReplicaAck {
   /** Until when it waits, for a connection or for its answer (monotonic). */
   deadline = 0;
   queue: Queued['queue'];
-  position = 0;
+  older: Queued | undefined;
+  newer: Queued | undefined;
   /** How often it was written and may have run. */
   sends = 0;
   /** How often it was written at all: what comes of an earlier writing does not matter any more. */
