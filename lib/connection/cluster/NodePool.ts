@@ -48,12 +48,12 @@ export class NodePool {
 
   /** Why no node lets us in, while none does. */
   get refusal(): Error | undefined {
-    return this.usable.length > 0 ? undefined : this.#first((link) => link.refusal);
+    return this.usable.length > 0 ? undefined : this.#links.find(({ refusal }) => refusal !== undefined)?.refusal;
   }
 
   /** What went wrong last with one of them. */
   get lastError(): Error | undefined {
-    return this.#first((link) => link.lastError);
+    return this.#links.find(({ lastError }) => lastError !== undefined)?.lastError;
   }
 
   /** Connects to a node, unless that is done. */
@@ -88,15 +88,11 @@ export class NodePool {
 
   /** Closes all connections. */
   async close(): Promise<void> {
-    await Promise.all([...this.#nodes.values()].map(({ link }) => link.close()));
+    await Promise.all(this.#links.map((link) => link.close()));
   }
 
-  #first(read: (link: StandaloneLink) => Error | undefined): Error | undefined {
-    for (const { link } of this.#nodes.values()) {
-      const error = read(link);
-      if (error !== undefined) return error;
-    }
-    return undefined;
+  get #links(): StandaloneLink[] {
+    return [...this.#nodes.values()].map(({ link }) => link);
   }
 }
 

@@ -7,6 +7,7 @@ import { jittered } from '../../util/timing';
 import { authArguments, authenticate, authenticateIfAsked, type AuthenticateOptions, opened } from './authenticate';
 import { driverError } from './driverError';
 import type { Login, LoginSource } from './loginSources';
+import { isReply } from './replyErrors';
 
 /** A login is renewed when this part of its time is over. */
 const RENEW_PART = 0.8;
@@ -141,7 +142,7 @@ export class Logins {
       } catch (error) {
         if (number !== count) return;
         // A connection that was just lost has refused nothing: the next one is logged in anyway.
-        if (login === undefined || isReplyError(error)) this.#source.refused?.(driverError(error as Error), login);
+        if (login === undefined || isReply(error as Error)) this.#source.refused?.(driverError(error as Error), login);
         renewIn(jittered(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures++, 10), MAX_PAUSE_MS)));
       }
     };
@@ -181,7 +182,7 @@ export class Logins {
     try {
       await (request.role === 'sentinel' ? authenticateIfAsked : authenticate)(stream, login, options);
     } catch (error) {
-      if (!isReplyError(error)) throw error;
+      if (!isReply(error as Error)) throw error;
       this.#source.refused?.(error as Error, login);
       throw this.#failed(error as Error);
     }
@@ -198,8 +199,4 @@ export class Logins {
   #options(secure: boolean): AuthenticateOptions {
     return { secure, ...this.#limits };
   }
-}
-
-function isReplyError(error: unknown): boolean {
-  return (error as Error).name === 'ReplyError';
 }
