@@ -11,7 +11,7 @@ import { ConnectionSubscriber, endpointOf, type ListenOptions } from './pubsub/C
 import { Executor } from './Executor';
 import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
 import { MasterFinder } from './link/MasterFinder';
-import { keyTracking } from './pubsub/KeyTracking';
+import { KeyTracking } from './pubsub/KeyTracking';
 import { type KeyEventSource, NO_SUBSCRIBER } from './pubsub/Subscriber';
 import { ownOptionsOf } from './link/ownOptions';
 import { StandaloneLink } from './link/StandaloneLink';
@@ -42,10 +42,11 @@ export type { Connections };
  */
 export function connect(settings: ConnectSettings): Connections {
   checkIoredis();
-  const { credentials, connectTimeout } = settings;
+  const { credentials, connectTimeout, trackHolds, commandsOnly } = settings;
   const asked = credentials && new Logins(loginSource(credentials.reveal(), connectTimeout), settings);
   const logins = settings.logins ?? asked;
-  return runOutside(() => ({ ...connectTo({ ...settings, logins }), logins: logins?.source }));
+  const tracking = trackHolds && commandsOnly !== true ? new KeyTracking() : undefined;
+  return runOutside(() => ({ ...connectTo({ ...settings, logins, tracking }), logins: logins?.source, tracking }));
 }
 
 function connectTo(settings: ConnectSettings): Connections {
@@ -123,11 +124,10 @@ function connectServer(
   deployment: Deployment,
 ): Connections {
   const { replicated, ...more } = deployment;
-  const { timeout, commandsOnly, logins } = settings;
-  const listening: ListenOptions = { timeout, onSilence: () => link.probe(), ...(logins && { logins, open }) };
+  const { timeout, commandsOnly, logins, tracking } = settings;
+  const listening: ListenOptions = { timeout, onSilence: () => link.probe(), logins, open };
   const subscriber = commandsOnly === true ? undefined : new ConnectionSubscriber(open(), listening);
   const commands = open();
-  const tracking = keyTracking(settings);
   let events: ConnectionSubscriber | undefined;
   let before: string | undefined;
   commands.on('ready', () => {
@@ -153,11 +153,5 @@ function connectServer(
     database: commands.options.db ?? 0,
     open: () => (events = runOutside(() => new ConnectionSubscriber(open(), listening))),
   };
-  return {
-    executor,
-    subscriber: subscriber ?? NO_SUBSCRIBER,
-    monitor: new ConnectionMonitor(link),
-    keyEvents,
-    tracking,
-  };
+  return { executor, subscriber: subscriber ?? NO_SUBSCRIBER, monitor: new ConnectionMonitor(link), keyEvents };
 }
