@@ -96,19 +96,20 @@ export class Logins {
    * @throws LoginError, or the error of the socket
    */
   async open(request: CredentialsRequest, secure: boolean, open: () => Socket, unwanted: AbortSignal): Promise<Socket> {
-    const asked = this.#ask(request, unwanted);
-    const login = await asked;
+    const options = { secure, ...this.#limits };
+    const login = await this.#ask(request, unwanted);
     const stream = open();
-    await this.#logIn(stream, request, login, secure);
+    await opened(stream, options);
+    await this.#logIn(stream, request, login, options);
     return stream;
   }
 
   /** As {@link open}, for a socket that is open or about to be. */
   async logIn(stream: Socket, role: CredentialsRequest['role'], secure: boolean, unwanted: AbortSignal): Promise<void> {
-    const options = this.#options(secure);
+    const options = { secure, ...this.#limits };
     await opened(stream, options);
     const request = { host: stream.remoteAddress ?? '', port: stream.remotePort ?? 0, role };
-    await this.#logIn(stream, request, await this.#ask(request, unwanted), secure);
+    await this.#logIn(stream, request, await this.#ask(request, unwanted), options);
   }
 
   /**
@@ -176,9 +177,8 @@ export class Logins {
     }
   }
 
-  async #logIn(stream: Socket, request: CredentialsRequest, login: Login, secure: boolean): Promise<void> {
-    const options = this.#options(secure);
-    await opened(stream, options);
+  /** Logs an open socket in. */
+  async #logIn(stream: Socket, request: CredentialsRequest, login: Login, options: AuthenticateOptions): Promise<void> {
     try {
       await (request.role === 'sentinel' ? authenticateIfAsked : authenticate)(stream, login, options);
     } catch (error) {
@@ -194,9 +194,5 @@ export class Logins {
     const now = performance.now();
     this.#failingSince ??= now;
     return new LoginError(error, now - this.#failingSince >= this.#limits.timeout);
-  }
-
-  #options(secure: boolean): AuthenticateOptions {
-    return { secure, ...this.#limits };
   }
 }
