@@ -56,6 +56,8 @@ function authError(text: string, login: Login): Error {
 
 /** Sends a command. @returns the first line of the reply */
 async function exchange(stream: Socket, words: readonly string[], options: AuthenticateOptions): Promise<string> {
+  // It may have been closed while its login was asked for.
+  if (stream.destroyed) throw new Error('Connection is closed.');
   let text = '';
   const bulks = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
   const asked = settled(stream, options.timeout, 'the server does not answer', (resolve) => {
