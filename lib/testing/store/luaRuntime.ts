@@ -99,48 +99,19 @@ export function toNumber(value: LuaValue): number | undefined {
 }
 
 const patterns = new Map<string, RegExp>();
-/** Lua's classes of bytes, as they stand in a set. */
-const CLASSES: Readonly<Record<string, string>> = {
-  d: '0-9',
-  a: 'A-Za-z',
-  l: 'a-z',
-  u: 'A-Z',
-  w: 'A-Za-z0-9',
-  x: '0-9A-Fa-f',
-  s: '\\s',
-};
+/** What the scripts use of Lua's patterns a regular expression has as well. It writes these otherwise ... */
+const ESCAPED = /%([d\W])|([{}|/\\])/g;
+/** ... and means something else by these: classes but `%d`, `-` for "as few as possible", anchors that are none. */
+const UNKNOWN = /%[^d\W]|[^(^]-|[^[]\^|\$./s;
 
-/** A pattern of Lua as a regular expression: all but `%b`, `%f` and positions. */
+/** A pattern of Lua as a regular expression. */
 function pattern(text: string): RegExp {
   let found = patterns.get(text);
-  if (found === undefined) patterns.set(text, (found = new RegExp(translate(text), 's')));
-  return found;
-}
-
-function translate(text: string): string {
-  let made = '';
-  let inSet = false;
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i]!;
-    if (char === '%') {
-      const next = text[++i] ?? '';
-      const bytes = CLASSES[next];
-      if (bytes === undefined && /\w/.test(next))
-        throw new LuaError(`the simulation does not know %${next} in a pattern`);
-      made += bytes === undefined ? `\\${next}` : inSet ? bytes : `[${bytes}]`;
-    } else if (inSet) {
-      inSet = char !== ']';
-      made += char === '\\' || char === '[' ? `\\${char}` : char;
-    } else if (char === '[') {
-      inSet = true;
-      made += char;
-    } else if (char === '-') {
-      made += i > 0 && /[^(^]/.test(text[i - 1]!) ? '*?' : '-';
-    } else if (char === '^' ? i > 0 : char === '$' ? i < text.length - 1 : '\\{}|/'.includes(char)) {
-      made += `\\${char}`;
-    } else made += char;
+  if (found === undefined) {
+    if (UNKNOWN.test(text)) throw new LuaError(`the store in memory does not know the pattern ${text}`);
+    patterns.set(text, (found = new RegExp(text.replace(ESCAPED, '\\$1$2'), 's')));
   }
-  return made;
+  return found;
 }
 
 function textOf(value: LuaValue): string {
@@ -235,7 +206,6 @@ export const library: Readonly<Record<string, LuaFunction | Readonly<Record<stri
     min: (...values) => Math.min(...values.map(operand)),
     max: (...values) => Math.max(...values.map(operand)),
     floor: (value) => Math.floor(operand(value)),
-    abs: (value) => Math.abs(operand(value)),
     ceil: (value) => Math.ceil(operand(value)),
     huge: Infinity,
   },
@@ -258,14 +228,10 @@ export const library: Readonly<Record<string, LuaFunction | Readonly<Record<stri
       const found = pattern(textOf(what)).exec(textOf(text));
       return found === null ? undefined : operators.returned(found.length > 1 ? found.slice(1) : [found[0]]);
     },
-    len: (text) => textOf(text).length,
-    lower: (text) => textOf(text).toLowerCase(),
-    upper: (text) => textOf(text).toUpperCase(),
     format(text, value) {
       if (text !== '%.0f') throw new LuaError(`the store in memory knows no format ${textOf(text)}`);
       return String(Math.round(operand(value)));
     },
-    byte: (text, at) => textOf(text).charCodeAt(operand(at ?? 1) - 1),
   },
 };
 
