@@ -4,7 +4,7 @@ import { Filled, type Hidden, reveal } from '../parse/Filled';
 import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
 import type { IntrospectionOption, Logger, ShardedSubscriptionMode, WatchdogThreadOption } from '../Settings';
 import { readDocument } from '../parse/readDocument';
-import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
+import { COMMON, type CommonValues, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
 import type {
   ClusterServersConfig,
   MasterSlaveServersConfig,
@@ -123,7 +123,7 @@ export class Config {
    */
   static fromYAML(textOrPath: string | URL): Config {
     const config = new Config();
-    const { content, filledKeys } = readDocument(textOrPath, formOf, process.env);
+    const { content, filledKeys } = readDocument(textOrPath);
     for (const [key, value] of Object.entries(content)) config.#load(key, value, filledKeys);
     warnIgnored([...config.#common.ignoredKeys, ...(config.#servers?.ignoredKeys ?? [])]);
     return config;

@@ -26,7 +26,7 @@ export interface StandaloneOptions {
   /** How long replicas may take to confirm, in ms; 0: they are never asked. */
   readonly syncTimeout: number;
   /** Asks the server so often whether it is the master, in ms, and leaves it when it is not. @default never */
-  readonly roleInterval?: number;
+  readonly roleInterval?: number | undefined;
   /** Keeps it logged in, where passwords change. */
   readonly logins?: Logins | undefined;
   /** Called when it is closed. */
