@@ -227,6 +227,8 @@ export class Executor implements CommandExecutor {
     this.#written.delete(pending);
     this.onReply?.();
     const failure = classify(error);
+    /** Whether its acquisition waits; `undefined` for what is none. */
+    const waits = pending.sendRecord?.acquirer?.waits;
     switch (failure) {
       case 'noScript':
         pending.unsend();
@@ -248,7 +250,7 @@ export class Executor implements CommandExecutor {
         pending.unsend();
         // Whoever makes a single attempt learns at once that a sound server cannot take it. (A red lock, of which it is a
         // member, asks again.) So does whoever gives something back, of a server that is full.
-        if (failure === 'full' ? pending.waits : !pending.isOnlyAttempt) return this.#later(pending, error);
+        if (failure === 'full' ? waits === true : waits !== false) return this.#later(pending, error);
         return pending.fail(denial(pending, this.#link, error));
       case 'wrongType':
       case 'refused':

@@ -27,7 +27,8 @@ export class Draft<S extends Schema, Section extends string = string> {
   readonly #alsoKnown: readonly string[];
   readonly #values = new Map<string, unknown>();
   readonly #lists = new Map<string, readonly unknown[]>();
-  readonly #ignoredKeys: string[] = [];
+  /** The settings given that have no effect here, for the warning. */
+  readonly ignoredKeys: string[] = [];
 
   static {
     for (const key of new Set(Object.values(SECTIONS).flatMap((schema) => Object.keys(schema)))) {
@@ -57,11 +58,6 @@ export class Draft<S extends Schema, Section extends string = string> {
     return new Draft(SECTIONS[section], IGNORED_SECTION_KEYS, section);
   }
 
-  /** The settings given that have no effect here, for the warning. */
-  get ignoredKeys(): readonly string[] {
-    return this.#ignoredKeys;
-  }
-
   /** The checked values. */
   get values(): Values<S> {
     return Object.freeze(Object.fromEntries(this.#values)) as Values<S>;
@@ -79,7 +75,7 @@ export class Draft<S extends Schema, Section extends string = string> {
     const parser = Object.hasOwn(this.#schema, key) ? this.#schema[key] : undefined;
     if (parser === undefined) {
       if (!this.#ignored.has(key)) throw this.#unknown(key, hidden?.(key));
-      if (value !== undefined && value !== null) this.#ignoredKeys.push(this.#path(key));
+      if (value !== undefined && value !== null) this.ignoredKeys.push(this.#path(key));
       return this;
     }
     const parsed = value === undefined || value === null ? undefined : parser.parse(value, this.#path(key), hidden);

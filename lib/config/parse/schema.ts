@@ -97,11 +97,7 @@ function toggle<const K extends string, T>(
 }
 
 /** Parses text that is not empty. */
-const text = plain(
-  'text',
-  'a non-empty string',
-  (value): value is string => typeof value === 'string' && value !== '',
-);
+const text = plain('text', 'a non-empty string', (value): value is string => typeof value === 'string' && value !== '');
 
 /** Parses text; empty text means "not given", as an unset variable in a file results in. */
 const optionalText: Parser<string | undefined> = {

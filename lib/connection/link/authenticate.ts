@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { driverError, hinted, TLS_ALERT, TLS_HINTS } from './driverError';
+import { hinted, replyError, TLS_ALERT, TLS_HINTS } from './driverError';
 import type { Login } from './loginSources';
 
 /** What an old server, or a sentinel without a password, says to AUTH: it lets everybody in. */
@@ -32,14 +32,14 @@ export async function opened(stream: Socket, { secure, connectTimeout }: Authent
  */
 export async function authenticate(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
   const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options);
-  if (reply.startsWith('-')) throw authError(reply.slice(1), login);
+  if (reply.startsWith('-')) throw authError(reply, login);
 }
 
 /** As {@link authenticate}, for a sentinel: one that has no password refuses every login, so it is asked first. */
 export async function authenticateIfAsked(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
   if (!(await exchange(stream, ['PING'], options)).startsWith('-NOAUTH')) return;
   const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options);
-  if (reply.startsWith('-') && !NEEDS_NONE.test(reply.slice(1))) throw authError(reply.slice(1), login);
+  if (reply.startsWith('-') && !NEEDS_NONE.test(reply.slice(1))) throw authError(reply, login);
 }
 
 /** The arguments of AUTH. */
@@ -48,10 +48,8 @@ export function authArguments({ username, password }: Login): string[] {
 }
 
 /** What a server said to AUTH, without what was sent. */
-function authError(text: string, login: Login): Error {
-  const error = Object.assign(new Error(text), { command: { name: 'auth', args: authArguments(login) } });
-  error.name = 'ReplyError';
-  return driverError(error);
+function authError(reply: string, login: Login): Error {
+  return replyError(reply.slice(1), { name: 'auth', args: authArguments(login) });
 }
 
 /** Sends a command. @returns the first line of the reply */

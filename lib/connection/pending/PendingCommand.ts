@@ -1,5 +1,5 @@
 import { CommandError, ConfigError, ConnectionError } from '../../errors';
-import type { Resend, ScriptArg } from '../../scripts/Script';
+import type { Resend, Script, ScriptArg } from '../../scripts/Script';
 import { callerContext, type Context, OUTSIDE } from '../../util/outside';
 import { driverError } from '../link/driverError';
 import type { Link, ReplicaAck } from '../link/Link';
@@ -7,14 +7,9 @@ import { classify, isReply } from '../link/replyErrors';
 import type { RunOptions, SendRecord } from './CommandExecutor';
 import type { Queued } from './DeadlineQueue';
 
-/** What a call needs of its script. */
-export interface SentScript {
-  readonly name: string;
-  readonly lua: string;
-  readonly resend: Resend;
-  readonly synced: boolean | ((value: never) => boolean);
-  readonly decode: (reply: unknown) => unknown;
-}
+/** What a call needs of its script, whatever that gives. */
+type SentScript = Pick<Script<string, string, unknown>, 'name' | 'lua' | 'resend' | 'decode'> &
+  Pick<Script<string, string, never>, 'synced'>;
 
 /** One command on its way, see {@link Executor} for its states. Settles once. */
 export class PendingCommand implements ReplicaAck {
@@ -93,16 +88,6 @@ export class PendingCommand implements ReplicaAck {
   get givesBack(): boolean {
     const changes = this.#script !== undefined && this.name !== undefined;
     return changes && !this.cancelled && !this.cleanup && this.sendRecord?.acquirer === undefined;
-  }
-
-  /** Whether it is an attempt of an acquisition that waits. */
-  get waits(): boolean {
-    return this.sendRecord?.acquirer?.waits === true;
-  }
-
-  /** Whether it is the only attempt of an acquisition: its caller does not wait until a sound server takes it. */
-  get isOnlyAttempt(): boolean {
-    return this.sendRecord?.acquirer?.waits === false;
   }
 
   get sendRecord(): SendRecord | undefined {

@@ -134,20 +134,26 @@ export function typeName(value: LuaValue): string {
   return typeof value;
 }
 
+function tableOf(value: LuaValue): LuaTable {
+  if (value instanceof LuaTable) return value;
+  throw new LuaError(`attempt to index a ${typeName(value)} value`);
+}
+
+/** Both operands of a comparison: two numbers, or two strings. */
+function comparable(a: LuaValue, b: LuaValue): readonly [number, number] | readonly [string, string] {
+  if (typeof a === 'number' && typeof b === 'number') return [a, b];
+  if (typeof a === 'string' && typeof b === 'string') return [a, b];
+  throw new LuaError(`attempt to compare ${typeName(a)} with ${typeName(b)}`);
+}
+
 /** What compiled scripts call. */
 export const operators = {
   one: (value: LuaValue | Multi): LuaValue => (value instanceof Multi ? value.values[0] : value),
   all: (value: LuaValue | Multi): readonly LuaValue[] => (value instanceof Multi ? value.values : [value]),
   returned: (values: readonly LuaValue[]): LuaValue | Multi => (values.length === 1 ? values[0] : new Multi(values)),
   truth: (value: LuaValue): boolean => value !== undefined && value !== false,
-  index(table: LuaValue, key: LuaValue): LuaValue {
-    if (!(table instanceof LuaTable)) throw new LuaError(`attempt to index a ${typeName(table)} value`);
-    return table.get(key);
-  },
-  assign(table: LuaValue, key: LuaValue, value: LuaValue): void {
-    if (!(table instanceof LuaTable)) throw new LuaError(`attempt to index a ${typeName(table)} value`);
-    table.set(key, value);
-  },
+  index: (table: LuaValue, key: LuaValue): LuaValue => tableOf(table).get(key),
+  assign: (table: LuaValue, key: LuaValue, value: LuaValue): void => tableOf(table).set(key, value),
   call(fn: LuaValue, ...args: LuaValue[]): LuaValue | Multi {
     if (typeof fn !== 'function') throw new LuaError(`attempt to call a ${typeName(fn)} value`);
     return fn(...args);
@@ -163,14 +169,12 @@ export const operators = {
   neg: (a: LuaValue): number => -operand(a),
   concat: (a: LuaValue, b: LuaValue): string => textOf(a) + textOf(b),
   less(a: LuaValue, b: LuaValue): boolean {
-    if (typeof a === 'number' && typeof b === 'number') return a < b;
-    if (typeof a === 'string' && typeof b === 'string') return a < b;
-    throw new LuaError(`attempt to compare ${typeName(a)} with ${typeName(b)}`);
+    const [x, y] = comparable(a, b);
+    return x < y;
   },
   lessEqual(a: LuaValue, b: LuaValue): boolean {
-    if (typeof a === 'number' && typeof b === 'number') return a <= b;
-    if (typeof a === 'string' && typeof b === 'string') return a <= b;
-    throw new LuaError(`attempt to compare ${typeName(a)} with ${typeName(b)}`);
+    const [x, y] = comparable(a, b);
+    return x <= y;
   },
   length(value: LuaValue): number {
     if (typeof value === 'string') return value.length;
