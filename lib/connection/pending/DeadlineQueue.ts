@@ -1,4 +1,3 @@
-import pDefer from 'p-defer';
 import { clampTimer } from '../../util/duration';
 import { runOutside } from '../../util/outside';
 
@@ -103,34 +102,5 @@ export class DeadlineQueue<T extends Queued> {
       this.#timer = undefined;
       if (this.#oldest !== undefined) this.#arm(this.#oldest.deadline);
     }
-  }
-}
-
-/**
- * The answers that a client waits for before it closes: of calls whose callers got an error, and who take back
- * what the answer brings.
- *
- * States: none awaited -> some awaited -> all have come | the time is up.
- */
-export class AwaitedReplies<C> {
-  readonly #awaited = new Set<C>();
-  readonly #over = pDefer<void>();
-
-  /** An answer to this call is to be waited for. */
-  add(call: C): void {
-    this.#awaited.add(call);
-  }
-
-  /** Nothing more is to be expected of a call. */
-  settled(call: C): void {
-    if (this.#awaited.delete(call) && this.#awaited.size === 0) this.#over.resolve();
-  }
-
-  /** Resolves when none is awaited. @param limitMs - it waits at most this long, in ms */
-  async whenSettled(limitMs: number): Promise<void> {
-    if (this.#awaited.size === 0) return;
-    const timer = setTimeout(() => this.#over.resolve(), limitMs);
-    await this.#over.promise;
-    clearTimeout(timer);
   }
 }
