@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { ConfigError } from '../../errors/usageErrors';
 import { describe } from '../../util/describe';
-import { parseAddress } from '../parse/address';
+import { isUrl, parseAddress } from '../parse/address';
 import { IGNORED_COMMON_KEYS, warnIgnored } from '../parse/ignoredKeys';
 import { COMMON, type CommonValues, isSectionName } from '../parse/schema';
 import type { RedissonOptions } from '../RedissonOptions';
@@ -38,10 +38,6 @@ export function resolveConfig(
     throw new ConfigError(`The configuration must be a URL, a Config, or an object of options, got ${describe(input)}`);
   }
   return fromOptions(input, environment);
-}
-
-function isUrl(value: unknown): value is URL {
-  return Object.prototype.toString.call(value) === '[object URL]';
 }
 
 /**

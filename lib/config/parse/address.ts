@@ -47,9 +47,9 @@ export function redactAddress(text: string): string {
   return `${scheme}${at === '' ? '' : '***@'}${(scheme === '' ? HOST_AND_PORT : HARMLESS).test(bare) ? bare : '***'}`;
 }
 
-/** The text of an address, which is given as text or as a URL object. */
-function textOf(value: unknown): unknown {
-  return Object.prototype.toString.call(value) === '[object URL]' ? String(value) : value;
+/** Whether it is a URL object, of any realm. */
+export function isUrl(value: unknown): value is URL {
+  return Object.prototype.toString.call(value) === '[object URL]';
 }
 
 /**
@@ -71,7 +71,7 @@ export function parseAddress(
   defaultPort: number = DEFAULT_PORT,
   hidden?: Hidden,
 ): ParsedAddress {
-  const given = textOf(value);
+  const given = isUrl(value) ? String(value) : value;
   if (typeof given !== 'string' || given.trim() === '') {
     throw new ConfigError(`${key} must be an address like redis://host:6379, got ${say(given, hidden)}`);
   }

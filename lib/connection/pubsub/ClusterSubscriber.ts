@@ -30,11 +30,7 @@ export class ClusterSubscriber implements Subscriber {
       if (this.#closed) throw new ShutdownError();
       this.#sharded = choice;
       const subscriber = open(choice);
-      subscriber.events = {
-        message: (channel, message) => this.events?.message(channel, message),
-        interrupted: () => this.events?.interrupted(),
-        restored: () => this.events?.restored(),
-      };
+      subscriber.events = this.events;
       return (this.#subscriber = subscriber);
     });
     this.#chosen.catch(() => undefined);
