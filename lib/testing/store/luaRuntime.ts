@@ -51,11 +51,6 @@ export class LuaTable {
       this.#fields.delete(next);
     }
   }
-
-  *entries(): IterableIterator<[LuaValue, LuaValue]> {
-    for (let i = 0; i < this.list.length; i++) yield [i + 1, this.list[i]];
-    yield* this.#fields;
-  }
 }
 
 /** An error that a script raises. */
@@ -188,12 +183,11 @@ export const operators = {
     for (const [key, value] of pairs) table.set(key, value);
     return table;
   },
-  /** What `ipairs(table)` and `pairs(table)` walk through. */
+  /** What `ipairs(table)` walks through. */
   *walk(iterator: LuaValue | Multi): IterableIterator<readonly [LuaValue, LuaValue]> {
-    const [kind, table] = operators.all(iterator);
+    const [, table] = operators.all(iterator);
     if (!(table instanceof LuaTable)) throw new LuaError(`table expected, got ${typeName(table)}`);
-    if (kind === 'pairs') yield* table.entries();
-    else for (let i = 0; i < table.list.length && table.list[i] !== undefined; i++) yield [i + 1, table.list[i]];
+    for (let i = 0; i < table.list.length && table.list[i] !== undefined; i++) yield [i + 1, table.list[i]];
   },
 };
 
@@ -204,8 +198,6 @@ export const library: Readonly<Record<string, LuaFunction | Readonly<Record<stri
     typeof value === 'boolean' || value === undefined ? (value === undefined ? 'nil' : String(value)) : textOf(value),
   type: (value) => typeName(value),
   ipairs: (table) => new Multi(['ipairs', table]),
-  pairs: (table) => new Multi(['pairs', table]),
-  unpack: (table) => new Multi([...(table as LuaTable).list]),
   math: {
     min: (...values) => Math.min(...values.map(operand)),
     max: (...values) => Math.max(...values.map(operand)),
@@ -243,7 +235,7 @@ export const library: Readonly<Record<string, LuaFunction | Readonly<Record<stri
 export type CompiledScript = (KEYS: LuaTable, ARGV: LuaTable) => LuaValue | Multi;
 
 /** The commands of a server. */
-export type RedisModule = Readonly<Record<'call' | 'pcall' | 'error_reply' | 'status_reply', LuaFunction>>;
+export type RedisModule = Readonly<Record<'call' | 'pcall' | 'error_reply', LuaFunction>>;
 
 type Parts = [redis: RedisModule, $: typeof operators, names: typeof library];
 /** What `tools/luaCompiler.ts` makes of scripts: binds them to the commands of a server. */
