@@ -1,6 +1,5 @@
 import { ConfigError } from '../../errors/usageErrors';
 import type { Hidden } from '../parse/Filled';
-import { IGNORED_SECTION_KEYS } from '../parse/ignoredKeys';
 import { MAY_HOLD_A_SECRET, nearest } from '../../util/describe';
 import { type Schema, SECTIONS, type SectionName, type Values } from '../parse/schema';
 
@@ -51,11 +50,6 @@ export class Draft<S extends Schema, Section extends string = string> {
     this.#ignored = ignored;
     this.section = section;
     this.#alsoKnown = alsoKnown;
-  }
-
-  /** That of a section. */
-  static ofSection(section: SectionName): SectionDraft {
-    return new Draft(SECTIONS[section], IGNORED_SECTION_KEYS, section);
   }
 
   /** The checked values. */

@@ -41,10 +41,8 @@ export class LoginError extends Error {
 export function searchError(end: Error, reasons: readonly unknown[]): Error {
   const logins = reasons.filter((one) => one instanceof LoginError);
   if (logins.length === 0) return end;
-  return new LoginError(
-    end,
-    logins.some(({ final }) => final),
-  );
+  const isFinal = logins.some(({ final }) => final);
+  return new LoginError(end, isFinal);
 }
 
 /** How a live connection is logged in again: by AUTH, or, where it may not send that, by another one in its place. */

@@ -196,15 +196,14 @@ export class PendingCommand implements ReplicaAck {
   }
 }
 
+/** What errors say of a call. */
+type Told = Pick<PendingCommand, 'what' | 'sends'>;
+
 /**
  * The error of a call that nobody could be reached for, or whose connection broke.
  * @param cause - what happened to it, where that is known better than by the link's last error
  */
-export function connectionError(
-  call: Pick<PendingCommand, 'what' | 'sends'>,
-  link: Link,
-  cause?: Error,
-): ConnectionError {
+export function connectionError(call: Told, link: Link, cause?: Error): ConnectionError {
   const raw = cause ?? link.refusal ?? link.lastError;
   const reason = raw && driverError(raw);
   return new ConnectionError(message(call, link, reason), call.sends > 0, reason && { cause: reason });
@@ -220,7 +219,7 @@ export function denial(pending: PendingCommand, link: Link, error: Error): Error
   return new CommandError(pending.what, driverError(error));
 }
 
-function message(call: Pick<PendingCommand, 'what' | 'sends'>, link: Link, reason: Error | undefined): string {
+function message(call: Told, link: Link, reason: Error | undefined): string {
   const where = `Redis at ${link.address}`;
   if (call.sends > 0) {
     return `The connection to ${where} was lost before the answer came (${call.what}); it may have been done or not.`;
