@@ -59,7 +59,7 @@ export class ClusterView {
   constructor(options: ClusterOptions) {
     this.#options = options;
     this.#slots = new SlotMap(options.translate);
-    this.#pool = new NodePool(options.connect, {
+    this.#pool = new NodePool(options.connect, (key) => ({
       ready: () => {
         if (this.#sharded === undefined) this.#refreshIn(0);
         else this.events?.ready();
@@ -68,11 +68,11 @@ export class ClusterView {
         this.events?.lost();
         this.trouble();
       },
-      reconnected: (key) => this.#replaced((slot) => this.ownerOf(slot) === key),
+      replaced: () => this.#replaced((slot) => this.ownerOf(slot) === key),
       refused: (error) => {
         if (this.refusal !== undefined) this.events?.refused(error);
       },
-    });
+    }));
     // At once: a timer that does not keep the process alive would let it end before the first socket opens.
     void this.#refresh();
   }

@@ -18,22 +18,16 @@ export interface ClusterNode {
   keepUntil: number;
 }
 
-/** The events of all nodes. */
-export interface NodeEvents extends LinkEvents {
-  /** A node whose connection was lost can be used again. */
-  reconnected(key: string): void;
-}
-
 /** The connections to the nodes of a cluster, by `host:port`. */
 export class NodePool {
   readonly #connect: (address: NodeAddress) => StandaloneLink;
-  readonly #events: NodeEvents;
+  readonly #eventsOf: (key: string) => LinkEvents;
   readonly #nodes = new Map<string, ClusterNode>();
 
-  /** @param connect - opens a connection @param events - receives the events of each */
-  constructor(connect: (address: NodeAddress) => StandaloneLink, events: NodeEvents) {
+  /** @param connect - opens a connection @param eventsOf - receives the events of a node */
+  constructor(connect: (address: NodeAddress) => StandaloneLink, eventsOf: (key: string) => LinkEvents) {
     this.#connect = connect;
-    this.#events = events;
+    this.#eventsOf = eventsOf;
   }
 
   /** The node of a key, if it is connected to, or about to be. */
@@ -62,7 +56,7 @@ export class NodePool {
     let node = this.#nodes.get(key);
     if (node === undefined) {
       node = { key, address, link: this.#connect(address), keepUntil: 0 };
-      node.link.events = { ...this.#events, replaced: () => this.#events.reconnected(key) };
+      node.link.events = this.#eventsOf(key);
       this.#nodes.set(key, node);
     }
     return node;
