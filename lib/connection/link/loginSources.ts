@@ -243,7 +243,7 @@ class Secrets {
 async function within<T>(ms: number, unwanted: AbortSignal, act: () => Promise<T>): Promise<T> {
   unwanted.throwIfAborted();
   const over = new AbortController();
-  const aborted = once(unwanted, 'abort', over).then(() => Promise.reject(unwanted.reason as Error));
+  const aborted = once(unwanted, 'abort', { signal: over.signal }).then(() => Promise.reject(unwanted.reason as Error));
   try {
     const given = await inTime(Promise.race([act(), aborted]), ms);
     if (given !== undefined) return given.value;
