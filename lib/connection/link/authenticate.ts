@@ -1,4 +1,6 @@
+import { on, once } from 'node:events';
 import type { Socket } from 'node:net';
+import { inTime } from '../../util/timing';
 import { hinted, replyError, TLS_ALERT, TLS_HINTS } from './driverError';
 import type { Login } from './loginSources';
 
@@ -19,11 +21,8 @@ export interface AuthenticateOptions {
 export async function opened(stream: Socket, { secure, connectTimeout }: AuthenticateOptions): Promise<void> {
   if (stream.destroyed) throw new Error('Connection is closed.');
   if (!secure && !stream.connecting) return;
-  await settled(stream, connectTimeout, 'connect ETIMEDOUT', (resolve) => {
-    const event = secure ? 'secureConnect' : 'connect';
-    stream.once(event, resolve);
-    return () => stream.off(event, resolve);
-  });
+  const event = secure ? 'secureConnect' : 'connect';
+  await settled(stream, connectTimeout, 'connect ETIMEDOUT', (signal) => once(stream, event, { signal }));
 }
 
 /**
@@ -58,17 +57,15 @@ async function exchange(stream: Socket, words: readonly string[], options: Authe
   if (stream.destroyed) throw new Error('Connection is closed.');
   let text = '';
   const bulks = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
-  const asked = settled(stream, options.timeout, 'the server does not answer', (resolve) => {
-    const read = (data: Buffer): void => {
-      text += data.toString('latin1');
-      if (text.includes('\r\n') || TLS_ALERT.test(text)) resolve();
-    };
-    stream.on('data', read);
-    stream.write(`*${words.length}\r\n${bulks.join('')}`);
-    return () => stream.off('data', read);
-  });
   try {
-    await asked;
+    await settled(stream, options.timeout, 'the server does not answer', async (signal) => {
+      const received = on(stream, 'data', { signal }) as AsyncIterable<[Buffer]>;
+      stream.write(`*${words.length}\r\n${bulks.join('')}`);
+      for await (const [data] of received) {
+        text += data.toString('latin1');
+        if (text.includes('\r\n') || TLS_ALERT.test(text)) return;
+      }
+    });
   } catch (error) {
     if (options.secure || text !== '' || !stream.destroyed) throw error;
     throw hinted(error as Error, TLS_HINTS.maybeTheirs);
@@ -78,28 +75,20 @@ async function exchange(stream: Socket, words: readonly string[], options: Authe
 }
 
 /** Waits for something of a socket, until it closes or takes too long. */
-function settled(
+async function settled(
   stream: Socket,
   ms: number,
   late: string,
-  start: (resolve: () => void) => () => unknown,
+  act: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      stop();
-      stream.off('error', failed).off('close', closed);
-    };
-    const failed = (error: Error): void => {
-      end();
-      reject(error);
-    };
-    const closed = (): void => failed(new Error('Connection is closed.'));
-    const timer = setTimeout(() => failed(new Error(late)), ms);
-    const stop = start(() => {
-      end();
-      resolve();
-    });
-    stream.once('error', failed).once('close', closed);
-  });
+  const over = new AbortController();
+  const { signal } = over;
+  // It rejects with the error of the socket, too.
+  const closed = once(stream, 'close', { signal }).then(() => Promise.reject(new Error('Connection is closed.')));
+  try {
+    const done = await inTime(Promise.race([act(signal), closed]), ms);
+    if (done === undefined) throw new Error(late);
+  } finally {
+    over.abort();
+  }
 }
