@@ -371,7 +371,9 @@ export class Redisson {
    * @throws RangeError for a `drain` that is not a valid time; ConfigError for an unknown option
    */
   async shutdown(options?: ShutdownOptions): Promise<void> {
-    const drainMs = readDrain(options);
+    // What has no options, such as the time itself, is refused: without a drain the work under locks would lose them.
+    if (options !== undefined) checkOptionNames(options, SHUTDOWN_OPTIONS);
+    const drainMs = atLeastMillis(options?.drain ?? 0, 'drain');
     if (this.#shutdown === undefined) this.#shutdown = this.#close(drainMs);
     else void this.#drain?.within(drainMs);
     return this.#shutdown;
@@ -438,15 +440,4 @@ export class Redisson {
     checkSlots(this.#context.executor, name, object.allKeys);
     return object;
   }
-}
-
-/**
- * Reads the options of `shutdown`.
- * @returns ms; 0: no drain
- * @throws RangeError for an invalid time; ConfigError for an unknown option, and for what has no options, such as the
- * time itself: without a drain the work under locks would lose them
- */
-function readDrain(options: ShutdownOptions | undefined): number {
-  if (options !== undefined) checkOptionNames(options, SHUTDOWN_OPTIONS);
-  return atLeastMillis(options?.drain ?? 0, 'drain');
 }

@@ -11,7 +11,7 @@ const BINARY: Readonly<Record<string, string>> = {
 };
 
 /** What brings another number of values than one. */
-const MANY_VALUES = new Set(['_ipairs', '_pairs', '_unpack', '_string.find', '_string.match']);
+const MANY_VALUES = new Set(['_ipairs', '_string.find', '_string.match']);
 
 /**
  * Compiles scripts to JavaScript: only the Lua that they use. Whatever it does not know is an error. A function that

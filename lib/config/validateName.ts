@@ -17,13 +17,14 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
  * @throws ConfigError unless it is a non-empty string, without lone surrogates
  */
 export function validateName(name: unknown, what = 'lock'): string {
-  if (typeof name === 'string' && name !== '') {
-    if (!LONE_SURROGATE.test(name)) return name;
-    throw new ConfigError(
-      `The name of a ${what} must be well-formed Unicode (no lone surrogate), got ${inspect(name)}`,
-    );
-  }
-  throw new ConfigError(`The name of a ${what} must be a non-empty string, got ${inspect(name)}`);
+  if (isName(name)) return name;
+  const must =
+    typeof name === 'string' && name !== '' ? 'well-formed Unicode (no lone surrogate)' : 'a non-empty string';
+  throw new ConfigError(`The name of a ${what} must be ${must}, got ${inspect(name)}`);
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !LONE_SURROGATE.test(value);
 }
 
 /**
@@ -37,7 +38,7 @@ export function validateName(name: unknown, what = 'lock'): string {
  */
 export function mapName(name: string, mapper: NameMapper, what = 'lock'): string {
   const mapped: unknown = mapper.map(name);
-  if (typeof mapped === 'string' && mapped !== '' && !LONE_SURROGATE.test(mapped)) return mapped;
+  if (isName(mapped)) return mapped;
   throw new ConfigError(
     `The nameMapper must give a non-empty string of well-formed Unicode for the ${what} '${name}', but gave ${inspect(mapped)}`,
   );

@@ -80,6 +80,8 @@ export class ConnectionMonitor {
 export interface ConnectSettings extends ConnectionSettings {
   /** Only the connection for commands is opened, none that listens. @default false */
   readonly commandsOnly?: boolean;
+  /** Follows what they read, with `trackHolds`. */
+  readonly tracking?: KeyTracking | undefined;
 }
 
 /** The connections of one client: for commands, and to listen. */

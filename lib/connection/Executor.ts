@@ -1,9 +1,10 @@
+import pDefer from 'p-defer';
 import type { CommonSettings } from '../config/Settings';
 import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
-import { laterTurn } from '../util/timing';
-import { AwaitedReplies, DeadlineQueue } from './pending/DeadlineQueue';
+import { inTime, laterTurn } from '../util/timing';
+import { DeadlineQueue } from './pending/DeadlineQueue';
 import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
 import type { CommandExecutor, RunOptions } from './pending/CommandExecutor';
 import type { Link } from './link/Link';
@@ -59,7 +60,10 @@ export class Executor implements CommandExecutor {
     pending.fail(connectionError(pending, this.#link)),
   );
   readonly #pausing = new Map<PendingCommand, NodeJS.Timeout>();
-  readonly #awaited = new AwaitedReplies<PendingCommand>();
+  /** While it closes: calls whose callers got an error, and who take back what the answer brings. */
+  readonly #awaited = new Set<PendingCommand>();
+  /** Settled when the last of them is. */
+  readonly #allSettled = pDefer<void>();
   readonly #scripts = new KnownScripts();
   #connectionNumber = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
@@ -109,8 +113,7 @@ export class Executor implements CommandExecutor {
     options?: RunOptions<R>,
   ): Promise<R> {
     const flat = scriptArguments(script, keys, args, options);
-    const count = flat[1];
-    const key = count === 0 ? undefined : (flat[2] as string);
+    const key = flat[1] === 0 ? undefined : (flat[2] as string);
     return new Promise<R>((resolve, reject) => {
       const pending = new PendingCommand('evalsha', flat, key, script, options, resolve as never, reject);
       if (pending.cleanup) this.#resume(pending);
@@ -149,7 +152,8 @@ export class Executor implements CommandExecutor {
     this.#state = 'closing';
     for (const pending of this.#written) if (pending.takesBack) this.#awaited.add(pending);
     this.#end();
-    await this.#awaited.whenSettled(Math.min(this.#settings.timeout, MAX_CLOSING_MS));
+    const limitMs = Math.min(this.#settings.timeout, MAX_CLOSING_MS);
+    if (this.#awaited.size > 0) await inTime(this.#allSettled.promise, limitMs);
     await this.laterTurn();
     this.#state = 'closed';
     this.#end();
@@ -197,12 +201,17 @@ export class Executor implements CommandExecutor {
     this.#leave(pending);
     this.onReply?.();
     const doubt = pending.answer(this.#heard(pending, reply), this.#settings.checkLockSyncedSlaves);
-    this.#awaited.settled(pending);
+    this.#settled(pending);
     // All replies on that connection are out of step, as behind a proxy that has lost one.
     if (pending.misread) this.#link.giveUp?.(pending.key);
     if (doubt === undefined) return;
     if (doubt === 0) pending.fail(new NoSyncedReplicasError(pending.what, this.#settings.slavesSyncTimeout));
     else this.#lost(pending, doubt);
+  }
+
+  /** Nothing more is to be expected of a call. */
+  #settled(pending: PendingCommand): void {
+    if (this.#awaited.delete(pending) && this.#awaited.size === 0) this.#allSettled.resolve();
   }
 
   /** The answer without the mark that no waiter was notified, which becomes a warning of the client. */
@@ -221,12 +230,14 @@ export class Executor implements CommandExecutor {
   }
 
   #failed(pending: PendingCommand, writing: number, error: Error): void {
-    this.#awaited.settled(pending);
+    this.#settled(pending);
     // An earlier writing of a call that was written again: the later one decides.
     if (pending.settled || writing !== pending.writings) return;
     this.#written.delete(pending);
     this.onReply?.();
     const failure = classify(error);
+    /** Whether its acquisition waits; `undefined` for what is none. */
+    const waits = pending.sendRecord?.acquirer?.waits;
     switch (failure) {
       case 'noScript':
         pending.unsend();
@@ -248,7 +259,7 @@ export class Executor implements CommandExecutor {
         pending.unsend();
         // Whoever makes a single attempt learns at once that a sound server cannot take it. (A red lock, of which it is a
         // member, asks again.) So does whoever gives something back, of a server that is full.
-        if (failure === 'full' ? pending.waits : !pending.isOnlyAttempt) return this.#later(pending, error);
+        if (failure === 'full' ? waits === true : waits !== false) return this.#later(pending, error);
         return pending.fail(denial(pending, this.#link, error));
       case 'wrongType':
       case 'refused':

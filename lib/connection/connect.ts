@@ -11,7 +11,7 @@ import { ConnectionSubscriber, endpointOf, type ListenOptions } from './pubsub/C
 import { Executor } from './Executor';
 import { checkClientsIoredis, checkIoredis } from './link/ioredisCompat';
 import { MasterFinder } from './link/MasterFinder';
-import { keyTracking } from './pubsub/KeyTracking';
+import { KeyTracking } from './pubsub/KeyTracking';
 import { type KeyEventSource, NO_SUBSCRIBER } from './pubsub/Subscriber';
 import { ownOptionsOf } from './link/ownOptions';
 import { StandaloneLink } from './link/StandaloneLink';
@@ -20,17 +20,6 @@ import { StandaloneLink } from './link/StandaloneLink';
 const MASTER_SLAVE_SCAN_MS = 1_000;
 /** How often a master with replicas is asked whether it still is the master, in ms: nothing else would notify a waiter. */
 const MASTER_SLAVE_ROLE_MS = 5_000;
-
-/** What makes a server more than a single one. */
-interface Deployment {
-  /** Whether the master has replicas that confirm writes, and another one may take its place. */
-  readonly replicated: boolean;
-  /** How often to ask it whether it still is the master, in ms. @default never */
-  readonly roleInterval?: number;
-}
-
-const SINGLE: Deployment = { replicated: false };
-const REPLICATED: Deployment = { replicated: true };
 
 export type { Connections };
 
@@ -42,10 +31,11 @@ export type { Connections };
  */
 export function connect(settings: ConnectSettings): Connections {
   checkIoredis();
-  const { credentials, connectTimeout } = settings;
+  const { credentials, connectTimeout, trackHolds, commandsOnly } = settings;
   const asked = credentials && new Logins(loginSource(credentials.reveal(), connectTimeout), settings);
   const logins = settings.logins ?? asked;
-  return runOutside(() => ({ ...connectTo({ ...settings, logins }), logins: logins?.source }));
+  const tracking = trackHolds && commandsOnly !== true ? new KeyTracking() : undefined;
+  return runOutside(() => ({ ...connectTo({ ...settings, logins, tracking }), logins: logins?.source, tracking }));
 }
 
 function connectTo(settings: ConnectSettings): Connections {
@@ -53,7 +43,7 @@ function connectTo(settings: ConnectSettings): Connections {
   switch (topology.kind) {
     case 'single': {
       const options = { ...connectionOptions(settings), ...topology.address };
-      return connectServer(settings, () => new Redis(options), nodeKey(topology.address), SINGLE);
+      return connectServer(settings, () => new Redis(options), nodeKey(topology.address), false);
     }
     case 'sentinel': {
       const { clientName, logins } = settings;
@@ -62,18 +52,17 @@ function connectTo(settings: ConnectSettings): Connections {
       const options = { ...connectionOptions(settings), ...sentinelOptions(settings, topology), Connector };
       const address = `${topology.masterName} of the sentinels ${topology.sentinels.map(nodeKey).join(', ')}`;
       const open = (): Redis => sharePassword(new Redis(options), settings, topology);
-      return connectServer(settings, open, address, REPLICATED);
+      return connectServer(settings, open, address, true);
     }
     case 'masterSlave': {
       const nodes = [topology.master, ...topology.slaves];
-      const deployment = { replicated: true, roleInterval: MASTER_SLAVE_ROLE_MS };
       const slaves = new Set(topology.slaves.map(nodeKey));
       const roleOf = (address: NodeAddress) => (slaves.has(nodeKey(address)) ? 'slave' : 'master');
-      return connectFound(settings, nodes, MASTER_SLAVE_SCAN_MS, deployment, roleOf);
+      return connectFound(settings, nodes, MASTER_SLAVE_SCAN_MS, MASTER_SLAVE_ROLE_MS, roleOf);
     }
     case 'replicated': {
       const { nodes, scanInterval } = topology;
-      return connectFound(settings, nodes, scanInterval, { replicated: true, roleInterval: scanInterval });
+      return connectFound(settings, nodes, scanInterval, scanInterval);
     }
     case 'cluster':
       return connectCluster(settings, topology);
@@ -92,10 +81,10 @@ function connectCopy(settings: ConnectSettings, client: Redis | Cluster): Connec
   if (sentinels !== undefined && sentinels !== null) {
     const Connector = redis.options.Connector ?? sentinelConnector(settings.clientName);
     const openMaster = (): Redis => redis.duplicate({ ...own, Connector });
-    return connectServer(settings, openMaster, `${name} of the client's sentinels`, REPLICATED);
+    return connectServer(settings, openMaster, `${name} of the client's sentinels`, true);
   }
   const open = (): Redis => redis.duplicate(own);
-  return connectServer(settings, open, path ?? `${host ?? 'localhost'}:${port ?? 6379}`, SINGLE);
+  return connectServer(settings, open, path ?? `${host ?? 'localhost'}:${port ?? 6379}`, false);
 }
 
 /** Connects to the one of some servers that is the master. */
@@ -103,7 +92,7 @@ function connectFound(
   settings: ConnectSettings,
   nodes: readonly NodeAddress[],
   pause: number,
-  deployment: Deployment,
+  roleInterval: number,
   roleOf?: LoginPlan['roleOf'],
 ): Connections {
   const options = connectionOptions(settings, roleOf);
@@ -112,22 +101,26 @@ function connectFound(
   const plan: LoginPlan | undefined = logins && { logins, roleOf: () => 'master' };
   const Connector = chosenConnector((trouble, unwanted) => finder.find(trouble, unwanted), true, plan);
   const open = (): Redis => new Redis({ ...options, Connector });
-  return connectServer(settings, open, nodes.map(nodeKey).join(', '), deployment);
+  return connectServer(settings, open, nodes.map(nodeKey).join(', '), true, roleInterval);
 }
 
-/** @param open - makes a connection to the (present) master @param address - for errors */
+/**
+ * @param open - makes a connection to the (present) master
+ * @param address - for errors
+ * @param replicated - whether the master has replicas that confirm writes, and another one may take its place
+ * @param roleInterval - how often to ask it whether it still is the master, in ms; `undefined`: never
+ */
 function connectServer(
   settings: ConnectSettings,
   open: () => Redis,
   address: string,
-  deployment: Deployment,
+  replicated: boolean,
+  roleInterval?: number,
 ): Connections {
-  const { replicated, ...more } = deployment;
-  const { timeout, commandsOnly, logins } = settings;
-  const listening: ListenOptions = { timeout, onSilence: () => link.probe(), ...(logins && { logins, open }) };
+  const { timeout, commandsOnly, logins, tracking } = settings;
+  const listening: ListenOptions = { timeout, onSilence: () => link.probe(), logins, open };
   const subscriber = commandsOnly === true ? undefined : new ConnectionSubscriber(open(), listening);
   const commands = open();
-  const tracking = keyTracking(settings);
   let events: ConnectionSubscriber | undefined;
   let before: string | undefined;
   commands.on('ready', () => {
@@ -140,10 +133,10 @@ function connectServer(
     events?.follow(endpoint);
   });
   const link = new StandaloneLink(commands, {
-    ...more,
     address,
     timeout,
     logins,
+    roleInterval,
     syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
     onSilence: () => subscriber?.probe(),
     onClose: tracking?.follow(commands),
@@ -153,11 +146,5 @@ function connectServer(
     database: commands.options.db ?? 0,
     open: () => (events = runOutside(() => new ConnectionSubscriber(open(), listening))),
   };
-  return {
-    executor,
-    subscriber: subscriber ?? NO_SUBSCRIBER,
-    monitor: new ConnectionMonitor(link),
-    keyEvents,
-    tracking,
-  };
+  return { executor, subscriber: subscriber ?? NO_SUBSCRIBER, monitor: new ConnectionMonitor(link), keyEvents };
 }

@@ -4,7 +4,7 @@ import * as nodeTls from 'node:tls';
 import type { PeerCertificate } from 'node:tls';
 import type { ClusterTopology, NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
-import { chosenConnector } from './link/connectors';
+import { chosenConnector, type LoginPlan } from './link/connectors';
 import { ClusterLink } from './cluster/ClusterLink';
 import { ClusterSubscriber } from './pubsub/ClusterSubscriber';
 import { type ClusterOptions, ClusterView } from './cluster/ClusterView';
@@ -14,11 +14,10 @@ import { ConnectionSubscriber, type ListenOptions } from './pubsub/ConnectionSub
 import { Executor } from './Executor';
 import { startNodesOf } from './link/ioredisCompat';
 import { ownOptionsOf, type OwnRedisOptions } from './link/ownOptions';
-import { keyTracking } from './pubsub/KeyTracking';
 import { MastersSubscriber } from './pubsub/MastersSubscriber';
 import { ShardedSubscriber } from './pubsub/ShardedSubscriber';
 import { type KeyEventSource, NO_SUBSCRIBER, type Subscriber } from './pubsub/Subscriber';
-import { StandaloneLink, type StandaloneOptions } from './link/StandaloneLink';
+import { StandaloneLink } from './link/StandaloneLink';
 
 /**
  * How often the cluster of a user's own client is asked for its slots, in ms, unless that client says how often
@@ -31,22 +30,16 @@ interface ClusterSource extends Pick<ClusterOptions, 'seeds' | 'translate' | 'sc
   /** For errors. */
   readonly address: string;
   /** The options of the connections to a node. */
-  readonly optionsOf: (address: NodeAddress) => OwnRedisOptions;
-  /** Called with the view of it, which is to come to know it. */
-  readonly known?: (view: ClusterView) => void;
+  readonly optionsOf: (address: NodeAddress, roleOf: LoginPlan['roleOf']) => OwnRedisOptions;
 }
 
 /** Connects to a cluster. */
 export function connectCluster(settings: ConnectSettings, topology: ClusterTopology): Connections {
-  // Who is a replica is known as soon as the cluster is; until then each is taken for a master.
-  let isReplica: (address: NodeAddress) => boolean = () => false;
-  const options = connectionOptions(settings, (address) => (isReplica(address) ? 'slave' : 'master'));
   const endpoint = topology.nodes.find(({ host }) => isIP(host) === 0)?.host;
   return join(settings, {
-    known: (view) => (isReplica = (address) => view.isReplica(address)),
     address: topology.nodes.map(nodeKey).join(', '),
     seeds: () => Promise.resolve(topology.nodes),
-    optionsOf: ({ host }) => namedFor(host, endpoint, options),
+    optionsOf: ({ host }, roleOf) => namedFor(host, endpoint, connectionOptions(settings, roleOf)),
     translate: translator(topology.natMapper),
     scanInterval: topology.scanInterval,
   });
@@ -92,50 +85,40 @@ export function connectClusterCopy(settings: ConnectSettings, client: Cluster): 
 }
 
 function join(settings: ConnectSettings, source: ClusterSource): Connections {
-  const node: Omit<StandaloneOptions, 'address'> = {
-    timeout: settings.timeout,
-    logins: settings.logins,
-    syncTimeout: settings.slavesSyncTimeout,
-    onSilence: () => subscriber.probe(),
-  };
+  const { timeout, logins, slavesSyncTimeout: syncTimeout, tracking } = settings;
+  // Who is a replica is known as soon as the cluster is; until then each is taken for a master.
+  const roleOf: LoginPlan['roleOf'] = (address) => (view.isReplica(address) ? 'slave' : 'master');
   // Outside: a command that is sent elsewhere may need a node that nobody has needed before.
-  const open = (address: NodeAddress, more?: Pick<RedisOptions, 'Connector'>): Redis =>
-    runOutside(() => new Redis({ ...source.optionsOf(address), host: address.host, port: address.port, ...more }));
-  const tracking = keyTracking(settings);
+  const open = (address: NodeAddress, more?: Pick<RedisOptions, 'Connector'>): Redis => {
+    const options = source.optionsOf(address, roleOf);
+    return runOutside(() => new Redis({ ...options, host: address.host, port: address.port, ...more }));
+  };
   const view = new ClusterView({
     ...source,
     connect(address) {
       const redis = open(address);
-      return new StandaloneLink(redis, { ...node, address: nodeKey(address), onClose: tracking?.follow(redis) });
+      const onClose = tracking?.follow(redis);
+      const onSilence = (): void => subscriber.probe();
+      return new StandaloneLink(redis, { address: nodeKey(address), timeout, logins, syncTimeout, onSilence, onClose });
     },
     shardedSubscriptionMode: settings.shardedSubscriptionMode,
   });
-  source.known?.(view);
-  const { logins } = settings;
-  const listening = { timeout: settings.timeout, onSilence: () => view.trouble() };
-  /** How another connection takes the place of one to a node. */
-  const again = (address: NodeAddress) => logins && { logins, open: () => open(address) };
-  const listen = (sharded: boolean): Subscriber => {
-    if (!sharded) return listenAnywhere(view, open, listening, settings);
-    return new ShardedSubscriber(
-      view,
-      (address, moved) => new ConnectionSubscriber(open(address), { ...listening, ...again(address), moved }),
-    );
+  const listenAt = (address: NodeAddress, moved?: ListenOptions['moved'], more?: Pick<RedisOptions, 'Connector'>) => {
+    const reopen = (): Redis => open(address, more);
+    const listening = { timeout, onSilence: () => view.trouble(), moved, logins, open: reopen };
+    return new ConnectionSubscriber(reopen(), listening);
   };
+  const listen = (sharded: boolean): Subscriber =>
+    sharded
+      ? new ShardedSubscriber(view, listenAt)
+      : listenAnywhere(view, logins && { logins, roleOf }, (address, more) => listenAt(address, undefined, more));
   const subscriber: Subscriber = settings.commandsOnly
     ? NO_SUBSCRIBER
     : new ClusterSubscriber(view.known, listen, (channel) => view.countListeners(channel));
-  const link = new ClusterLink(view, source.address, settings.slavesSyncTimeout);
+  const link = new ClusterLink(view, source.address, syncTimeout);
   const executor = new Executor(link, settings);
-  const keyEvents: KeyEventSource = {
-    database: 0,
-    open: () =>
-      new MastersSubscriber(
-        view,
-        (address) => new ConnectionSubscriber(open(address), { ...listening, ...again(address) }),
-      ),
-  };
-  return { executor, subscriber, monitor: new ConnectionMonitor(link), keyEvents, tracking };
+  const keyEvents: KeyEventSource = { database: 0, open: () => new MastersSubscriber(view, listenAt) };
+  return { executor, subscriber, monitor: new ConnectionMonitor(link), keyEvents };
 }
 
 /**
@@ -146,9 +129,8 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
  */
 function listenAnywhere(
   view: ClusterView,
-  open: (address: NodeAddress, more: Pick<RedisOptions, 'Connector'>) => Redis,
-  listening: ListenOptions,
-  { logins }: ConnectSettings,
+  login: LoginPlan | undefined,
+  listenAt: (address: NodeAddress, more: Pick<RedisOptions, 'Connector'>) => ConnectionSubscriber,
 ): Subscriber {
   const first = view.someNode(undefined)!;
   let last: string | undefined;
@@ -159,10 +141,9 @@ function listenAnywhere(
       return Promise.resolve(node);
     },
     false,
-    logins && { logins, roleOf: (address) => (view.isReplica(address) ? 'slave' : 'master') },
+    login,
   );
-  const reopen = (): Redis => open(first, { Connector });
-  const subscriber = new ConnectionSubscriber(reopen(), { ...listening, ...(logins && { logins, open: reopen }) });
+  const subscriber = listenAt(first, { Connector });
   let masters = [...view.masters.keys()];
   view.onChange(() => {
     const isGone = masters.some((key) => !view.masters.has(key));

@@ -20,11 +20,6 @@ interface PackedClient {
   readonly options: object;
 }
 
-/** A secret in packed settings. */
-interface PackedSecret {
-  readonly packedSecret: unknown;
-}
-
 /** Options of a client that its copies do not use, or that they have of their own. */
 const UNUSED = new Set([
   ...Object.keys(ownOptions),
@@ -108,7 +103,7 @@ function used(options: object, where: string): object {
 function pack(value: unknown, where: string): unknown {
   if (typeof value === 'function') throw uncloneable(where);
   if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Secret) return { packedSecret: value.reveal() as unknown } satisfies PackedSecret;
+  if (value instanceof Secret) return { packedSecret: value.reveal() as unknown };
   if (Array.isArray(value)) return value.map((one, i) => pack(one, `${where}[${i}]`));
   const prototype = Object.getPrototypeOf(value) as object | null;
   if (ArrayBuffer.isView(value)) return value;
@@ -121,7 +116,7 @@ function unpack(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(unpack);
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   if ('packedSecret' in value) {
-    const { packedSecret } = value as PackedSecret;
+    const { packedSecret } = value;
     return new Secret(ArrayBuffer.isView(packedSecret) ? bufferOf(packedSecret) : packedSecret);
   }
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, unpack(one)]));

@@ -1,5 +1,5 @@
 import { ACQUIRE_OPTIONS, RUN_OPTIONS } from '../config/optionNames';
-import { watchdogThread } from '../config/parse/parsers';
+import { watchdogThread } from '../config/parse/schema';
 import type { WatchdogThreadOption } from '../config/Settings';
 import { serverIdentity } from '../config/serverIdentity';
 import type {

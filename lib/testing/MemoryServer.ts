@@ -8,9 +8,7 @@ import { ScriptEngine } from './store/ScriptEngine';
 import { Store } from './store/Store';
 
 /** Who listens to channels. */
-export interface Listener {
-  receive(channel: string, message: string): void;
-}
+export type Listener = (channel: string, message: string) => void;
 
 /** A client of this store, as {@link TestRedisson} methods of another client see it. */
 export interface StoreClient {
@@ -135,7 +133,7 @@ export class MemoryServer {
     const [name, text] = [fromBytes(channel), fromBytes(message)];
     for (const listener of listeners) {
       // Not with `queueMicrotask`, which fake timers may hold back.
-      runOutside(() => void Promise.resolve().then(() => listener.receive(name, text)));
+      runOutside(() => void Promise.resolve().then(() => listener(name, text)));
     }
     return listeners.size;
   }

@@ -69,10 +69,8 @@ function memoryLink(server: MemoryServer): Link {
 
 function memorySubscriber(server: MemoryServer): Subscriber {
   let closed = false;
-  const listener: Listener = {
-    receive(channel, message) {
-      if (!closed) subscriber.events?.message(channel, message);
-    },
+  const listener: Listener = (channel, message) => {
+    if (!closed) subscriber.events?.message(channel, message);
   };
   const subscriber: Subscriber = {
     events: undefined,

@@ -1,10 +1,10 @@
 import { ConfigError } from '../../errors/usageErrors';
 import { Draft, type SectionDraft, setterOf } from './Draft';
 import { Filled, type Hidden, reveal } from '../parse/Filled';
-import { IGNORED_COMMON_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
+import { IGNORED_COMMON_KEYS, IGNORED_SECTION_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
 import type { IntrospectionOption, Logger, ShardedSubscriptionMode, WatchdogThreadOption } from '../Settings';
 import { readDocument } from '../parse/readDocument';
-import { COMMON, type CommonValues, formOf, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
+import { COMMON, type CommonValues, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
 import type {
   ClusterServersConfig,
   MasterSlaveServersConfig,
@@ -123,7 +123,7 @@ export class Config {
    */
   static fromYAML(textOrPath: string | URL): Config {
     const config = new Config();
-    const { content, filledKeys } = readDocument(textOrPath, formOf, process.env);
+    const { content, filledKeys } = readDocument(textOrPath);
     for (const [key, value] of Object.entries(content)) config.#load(key, value, filledKeys);
     warnIgnored([...config.#common.ignoredKeys, ...(config.#servers?.ignoredKeys ?? [])]);
     return config;
@@ -181,7 +181,7 @@ export class Config {
 
   /** @typeParam T - how its setters are declared: a test takes each of them */
   #use<T>(section: SectionName): T {
-    this.#servers ??= Draft.ofSection(section);
+    this.#servers ??= new Draft(SECTIONS[section], IGNORED_SECTION_KEYS, section);
     if (this.#servers.section === section) return this.#servers as T;
     throw new ConfigError(`${section} cannot be used: ${this.#servers.section} is already; choose one of them`);
   }

@@ -1,6 +1,5 @@
 import { ConfigError } from '../../errors/usageErrors';
 import type { Hidden } from '../parse/Filled';
-import { IGNORED_SECTION_KEYS } from '../parse/ignoredKeys';
 import { MAY_HOLD_A_SECRET, nearest } from '../../util/describe';
 import { type Schema, SECTIONS, type SectionName, type Values } from '../parse/schema';
 
@@ -27,7 +26,8 @@ export class Draft<S extends Schema, Section extends string = string> {
   readonly #alsoKnown: readonly string[];
   readonly #values = new Map<string, unknown>();
   readonly #lists = new Map<string, readonly unknown[]>();
-  readonly #ignoredKeys: string[] = [];
+  /** The settings given that have no effect here, for the warning. */
+  readonly ignoredKeys: string[] = [];
 
   static {
     for (const key of new Set(Object.values(SECTIONS).flatMap((schema) => Object.keys(schema)))) {
@@ -52,16 +52,6 @@ export class Draft<S extends Schema, Section extends string = string> {
     this.#alsoKnown = alsoKnown;
   }
 
-  /** That of a section. */
-  static ofSection(section: SectionName): SectionDraft {
-    return new Draft(SECTIONS[section], IGNORED_SECTION_KEYS, section);
-  }
-
-  /** The settings given that have no effect here, for the warning. */
-  get ignoredKeys(): readonly string[] {
-    return this.#ignoredKeys;
-  }
-
   /** The checked values. */
   get values(): Values<S> {
     return Object.freeze(Object.fromEntries(this.#values)) as Values<S>;
@@ -79,7 +69,7 @@ export class Draft<S extends Schema, Section extends string = string> {
     const parser = Object.hasOwn(this.#schema, key) ? this.#schema[key] : undefined;
     if (parser === undefined) {
       if (!this.#ignored.has(key)) throw this.#unknown(key, hidden?.(key));
-      if (value !== undefined && value !== null) this.#ignoredKeys.push(this.#path(key));
+      if (value !== undefined && value !== null) this.ignoredKeys.push(this.#path(key));
       return this;
     }
     const parsed = value === undefined || value === null ? undefined : parser.parse(value, this.#path(key), hidden);

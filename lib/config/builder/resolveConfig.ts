@@ -1,9 +1,8 @@
 import { inspect } from 'node:util';
 import { ConfigError } from '../../errors/usageErrors';
 import { describe } from '../../util/describe';
-import { parseAddress } from '../parse/address';
+import { isUrl, parseAddress } from '../parse/address';
 import { IGNORED_COMMON_KEYS, warnIgnored } from '../parse/ignoredKeys';
-import type { Environment } from '../parse/readDocument';
 import { COMMON, type CommonValues, isSectionName } from '../parse/schema';
 import type { RedissonOptions } from '../RedissonOptions';
 import { Secret } from '../Secret';
@@ -29,7 +28,7 @@ const NOT_WITH_CLIENT = (Object.keys(COMMON) as (keyof typeof COMMON)[]).filter(
  */
 export function resolveConfig(
   input?: string | URL | Config | RedissonOptions,
-  environment: Environment = process.env,
+  environment: NodeJS.ProcessEnv = process.env,
 ): Settings {
   if (input === undefined) return fromUrl(undefined, {}, environment);
   if (typeof input === 'string' || isUrl(input)) return fromUrl(input, {}, environment);
@@ -39,10 +38,6 @@ export function resolveConfig(
     throw new ConfigError(`The configuration must be a URL, a Config, or an object of options, got ${describe(input)}`);
   }
   return fromOptions(input, environment);
-}
-
-function isUrl(value: unknown): value is URL {
-  return Object.prototype.toString.call(value) === '[object URL]';
 }
 
 /**
@@ -72,7 +67,7 @@ function fromConfig(config: Config): Settings {
   return buildSettings(topology, { ...servers.values, ...config.commonValues }, addresses, config.hidden);
 }
 
-function fromOptions(options: RedissonOptions, environment: Environment): Settings {
+function fromOptions(options: RedissonOptions, environment: NodeJS.ProcessEnv): Settings {
   const draft = new Draft(COMMON, IGNORED_COMMON_KEYS, '', ['client', 'url']);
   const { client, url, ...settings } = options;
   for (const [key, value] of Object.entries(settings)) {
@@ -97,7 +92,7 @@ function fromClient(client: unknown, values: CommonValues): Settings {
   return buildSettings(topology, values, []);
 }
 
-function fromUrl(url: string | URL | undefined, values: CommonValues, environment: Environment): Settings {
+function fromUrl(url: string | URL | undefined, values: CommonValues, environment: NodeJS.ProcessEnv): Settings {
   const variable = environment[URL_VARIABLE];
   if (url === undefined && variable?.trim() === '') {
     // A secret that was not filled in: nobody means another server by that.

@@ -13,12 +13,8 @@ export interface ParsedAddress {
   readonly database: number | undefined;
 }
 
-const SCHEMES: ReadonlyMap<string, { readonly tls: boolean }> = new Map([
-  ['redis:', { tls: false }],
-  ['valkey:', { tls: false }],
-  ['rediss:', { tls: true }],
-  ['valkeys:', { tls: true }],
-]);
+/** The schemes of an address; with an `s` at the end it is encrypted. */
+const SCHEME = /^(?:redis|valkey)(s?):$/;
 
 /** The port of an address without one. */
 export const DEFAULT_PORT = 6379;
@@ -47,9 +43,9 @@ export function redactAddress(text: string): string {
   return `${scheme}${at === '' ? '' : '***@'}${(scheme === '' ? HOST_AND_PORT : HARMLESS).test(bare) ? bare : '***'}`;
 }
 
-/** The text of an address, which is given as text or as a URL object. */
-function textOf(value: unknown): unknown {
-  return Object.prototype.toString.call(value) === '[object URL]' ? String(value) : value;
+/** Whether it is a URL object, of any realm. */
+export function isUrl(value: unknown): value is URL {
+  return Object.prototype.toString.call(value) === '[object URL]';
 }
 
 /**
@@ -71,7 +67,7 @@ export function parseAddress(
   defaultPort: number = DEFAULT_PORT,
   hidden?: Hidden,
 ): ParsedAddress {
-  const given = textOf(value);
+  const given = isUrl(value) ? String(value) : value;
   if (typeof given !== 'string' || given.trim() === '') {
     throw new ConfigError(`${key} must be an address like redis://host:6379, got ${say(given, hidden)}`);
   }
@@ -81,8 +77,8 @@ export function parseAddress(
 
   const scheme = /^([a-z][a-z0-9+.-]*:)\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme?.endsWith('+uds:') === true || scheme === 'unix:') throw fail('Unix sockets are not supported');
-  const known = SCHEMES.get(scheme ?? '');
-  if (known === undefined) {
+  const known = SCHEME.exec(scheme ?? '');
+  if (known === null) {
     throw fail('an address starts with redis:// or valkey://, or, for TLS, with rediss:// or valkeys://');
   }
   let url: URL;
@@ -111,7 +107,7 @@ export function parseAddress(
       host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
       port: url.port === '' ? defaultPort : Number(url.port),
     }),
-    tls: known.tls,
+    tls: known[1] === 's',
     ...credentials,
     database: path === '' ? undefined : Number(path),
   });

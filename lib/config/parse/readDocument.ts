@@ -4,14 +4,8 @@ import type { Document, Scalar } from 'yaml';
 import { ConfigError } from '../../errors/usageErrors';
 import { MAY_HOLD_A_SECRET, describe } from '../../util/describe';
 import { Filled } from './Filled';
-import type { TextForm } from './parsers';
+import { formOf, type TextForm } from './schema';
 import { yamlLibrary } from './yamlLibrary';
-
-/** The variables that a configuration may use. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** How to read the text of each setting; `undefined` for ignored settings. */
-export type FormOf = (key: string) => TextForm | undefined;
 
 /** The result of {@link readDocument}. */
 export interface ReadDocument {
@@ -29,14 +23,12 @@ export interface ReadDocument {
  * - Text settings stay text (`password: 0123`), and numbers and flags may be quoted, as in Redisson's reader.
  *
  * @param textOrPath - the text itself, or the path or `file:` URL of a file
- * @param formOf - how to read each setting
- * @param environment - normally `process.env`
  * @throws ConfigError if it cannot be read; never shows the text, which may contain passwords
  */
-export function readDocument(textOrPath: string | URL, formOf: FormOf, environment: Environment): ReadDocument {
+export function readDocument(textOrPath: string | URL): ReadDocument {
   const { isMap, isPair, LineCounter, parseDocument, visit } = yamlLibrary();
   const { text, source } = load(textOrPath);
-  const variables = new Variables(environment);
+  const variables = new Variables(process.env);
   const filledKeys = new Map<string, string>();
   const lines = new LineCounter();
   const document = parseDocument(variables.mark(text), {
@@ -71,7 +63,7 @@ export function readDocument(textOrPath: string | URL, formOf: FormOf, environme
       }
       const className = javaClass(node.tag);
       if (className !== undefined) return document.createNode({ class: className });
-      const owner = ownerOf(path, formOf);
+      const owner = ownerOf(path);
       if (owner === undefined) return undefined;
       const isWhole = isPair(path.at(-1));
       node.value = scalarValue(node, owner, isWhole, variables);
@@ -128,7 +120,7 @@ interface Owner {
 }
 
 /** The innermost known setting that contains a value: entries of `hostsMap` belong to their `natMapper`. */
-function ownerOf(path: readonly unknown[], formOf: FormOf): Owner | undefined {
+function ownerOf(path: readonly unknown[]): Owner | undefined {
   const { isPair, isScalar } = yamlLibrary();
   for (const pair of path.toReversed()) {
     if (!isPair(pair) || !isScalar(pair.key)) continue;
@@ -192,10 +184,10 @@ const WHOLE = /^\uE0F0\d+\uE0F1$/;
  */
 export class Variables {
   readonly #found: { readonly name: string; readonly fallback: string | undefined }[] = [];
-  readonly #environment: Environment;
+  readonly #environment: NodeJS.ProcessEnv;
 
   /** @param environment - where the values are; normally `process.env` */
-  constructor(environment: Environment) {
+  constructor(environment: NodeJS.ProcessEnv) {
     this.#environment = environment;
   }
 

@@ -13,6 +13,7 @@ import { isReply, redirected, unsent } from '../link/replyErrors';
 export class ClusterLink implements Link {
   readonly address: string;
   readonly syncTimeout: number;
+  readonly slotOf = slotOf;
   readonly #view: ClusterView;
 
   /**
@@ -66,10 +67,6 @@ export class ClusterLink implements Link {
     return sent.catch((error: Error) =>
       this.#redirect(error, node, connection, (target) => target.link.ask(command, args, replicaAck)),
     );
-  }
-
-  slotOf(key: string): number {
-    return slotOf(key);
   }
 
   serverOf(key: string | undefined): string {

@@ -4,6 +4,7 @@ import type { NodeAddress } from '../../config/Topology';
 import { Alarm } from '../../util/Alarm';
 import { slotOf } from '../../util/names';
 import { jittered } from '../../util/timing';
+import { once } from '../../util/warnings';
 import { askNode, type ClusterNode, NodePool } from './NodePool';
 import { nodeKey } from '../link/connectionOptions';
 import type { LinkEvents } from '../link/Link';
@@ -48,8 +49,7 @@ export class ClusterView {
     if (!this.#refreshing) void this.#refresh();
   });
   #refreshing = false;
-  /** Whether it was said that the user may not count listeners. */
-  #warned = false;
+  readonly #warnNoCount = once(warnNoCount);
   #refreshes = 0;
   #refreshError: Error | undefined;
   /** Why it cannot be used as it is configured. */
@@ -59,7 +59,7 @@ export class ClusterView {
   constructor(options: ClusterOptions) {
     this.#options = options;
     this.#slots = new SlotMap(options.translate);
-    this.#pool = new NodePool(options.connect, {
+    this.#pool = new NodePool(options.connect, (key) => ({
       ready: () => {
         if (this.#sharded === undefined) this.#refreshIn(0);
         else this.events?.ready();
@@ -68,11 +68,11 @@ export class ClusterView {
         this.events?.lost();
         this.trouble();
       },
-      reconnected: (key) => this.#replaced((slot) => this.ownerOf(slot) === key),
+      replaced: () => this.#replaced((slot) => this.ownerOf(slot) === key),
       refused: (error) => {
         if (this.refusal !== undefined) this.events?.refused(error);
       },
-    });
+    }));
     // At once: a timer that does not keep the process alive would let it end before the first socket opens.
     void this.#refresh();
   }
@@ -133,19 +133,9 @@ export class ClusterView {
       const replies = (await Promise.all(asked)) as [string, number | string][];
       return replies.reduce((sum, [, count]) => sum + Number(count), 0);
     } catch (error) {
-      if (!this.#warned && (error as Error).message.startsWith('NOPERM')) this.#warnNoCount();
+      if ((error as Error).message.startsWith('NOPERM')) this.#warnNoCount();
       return undefined;
     }
-  }
-
-  #warnNoCount(): void {
-    this.#warned = true;
-    process.emitWarning(
-      'Redis does not let this user count who listens to a channel. On a cluster with classic pub/sub no unlock says how ' +
-        'many processes wait for a lock, so this process may have a contended lock more often than others, or less ' +
-        'often. Give the user the right +pubsub|numsub, see docs/security.md.',
-      { code: 'IOREDISSON_NO_NUMSUB' },
-    );
   }
 
   /** A node has redirected a command. @param reply - its `MOVED` or `ASK`. @returns the node it named, unless closed */
@@ -262,6 +252,16 @@ export class ClusterView {
     for (const listener of this.#listeners) listener();
     this.events?.ready();
   }
+}
+
+/** Warns that the user may not count listeners. */
+function warnNoCount(): void {
+  process.emitWarning(
+    'Redis does not let this user count who listens to a channel. On a cluster with classic pub/sub no unlock says how ' +
+      'many processes wait for a lock, so this process may have a contended lock more often than others, or less ' +
+      'often. Give the user the right +pubsub|numsub, see docs/security.md.',
+    { code: 'IOREDISSON_NO_NUMSUB' },
+  );
 }
 
 function pick<T>(items: readonly T[]): T | undefined {

@@ -18,22 +18,16 @@ export interface ClusterNode {
   keepUntil: number;
 }
 
-/** The events of all nodes. */
-export interface NodeEvents extends LinkEvents {
-  /** A node whose connection was lost can be used again. */
-  reconnected(key: string): void;
-}
-
 /** The connections to the nodes of a cluster, by `host:port`. */
 export class NodePool {
   readonly #connect: (address: NodeAddress) => StandaloneLink;
-  readonly #events: NodeEvents;
+  readonly #eventsOf: (key: string) => LinkEvents;
   readonly #nodes = new Map<string, ClusterNode>();
 
-  /** @param connect - opens a connection @param events - receives the events of each */
-  constructor(connect: (address: NodeAddress) => StandaloneLink, events: NodeEvents) {
+  /** @param connect - opens a connection @param eventsOf - receives the events of a node */
+  constructor(connect: (address: NodeAddress) => StandaloneLink, eventsOf: (key: string) => LinkEvents) {
     this.#connect = connect;
-    this.#events = events;
+    this.#eventsOf = eventsOf;
   }
 
   /** The node of a key, if it is connected to, or about to be. */
@@ -48,12 +42,12 @@ export class NodePool {
 
   /** Why no node lets us in, while none does. */
   get refusal(): Error | undefined {
-    return this.usable.length > 0 ? undefined : this.#first((link) => link.refusal);
+    return this.usable.length > 0 ? undefined : this.#links.find(({ refusal }) => refusal !== undefined)?.refusal;
   }
 
   /** What went wrong last with one of them. */
   get lastError(): Error | undefined {
-    return this.#first((link) => link.lastError);
+    return this.#links.find(({ lastError }) => lastError !== undefined)?.lastError;
   }
 
   /** Connects to a node, unless that is done. */
@@ -62,7 +56,7 @@ export class NodePool {
     let node = this.#nodes.get(key);
     if (node === undefined) {
       node = { key, address, link: this.#connect(address), keepUntil: 0 };
-      node.link.events = { ...this.#events, replaced: () => this.#events.reconnected(key) };
+      node.link.events = this.#eventsOf(key);
       this.#nodes.set(key, node);
     }
     return node;
@@ -88,15 +82,11 @@ export class NodePool {
 
   /** Closes all connections. */
   async close(): Promise<void> {
-    await Promise.all([...this.#nodes.values()].map(({ link }) => link.close()));
+    await Promise.all(this.#links.map((link) => link.close()));
   }
 
-  #first(read: (link: StandaloneLink) => Error | undefined): Error | undefined {
-    for (const { link } of this.#nodes.values()) {
-      const error = read(link);
-      if (error !== undefined) return error;
-    }
-    return undefined;
+  get #links(): StandaloneLink[] {
+    return [...this.#nodes.values()].map(({ link }) => link);
   }
 }
 

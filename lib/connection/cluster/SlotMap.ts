@@ -67,13 +67,9 @@ export class SlotMap {
       this.#owners.fill(owner, Number(from), Number(to) + 1);
       for (const replica of replicas) this.#note(this.#replicas, replica, asked);
     }
-    let change: 'same' | 'grown' = 'same';
-    for (let slot = 0; slot < SLOT_COUNT; slot++) {
-      if (before[slot] === this.#owners[slot]) continue;
-      if (before[slot] !== undefined) return 'moved';
-      change = 'grown';
-    }
-    return change;
+    const changed = before.filter((owner, slot) => owner !== this.#owners[slot]);
+    if (changed.some((owner) => owner !== undefined)) return 'moved';
+    return changed.length > 0 ? 'grown' : 'same';
   }
 
   /**

@@ -7,6 +7,7 @@ import { jittered } from '../../util/timing';
 import { authArguments, authenticate, authenticateIfAsked, type AuthenticateOptions, opened } from './authenticate';
 import { driverError } from './driverError';
 import type { Login, LoginSource } from './loginSources';
+import { isReply } from './replyErrors';
 
 /** A login is renewed when this part of its time is over. */
 const RENEW_PART = 0.8;
@@ -40,10 +41,8 @@ export class LoginError extends Error {
 export function searchError(end: Error, reasons: readonly unknown[]): Error {
   const logins = reasons.filter((one) => one instanceof LoginError);
   if (logins.length === 0) return end;
-  return new LoginError(
-    end,
-    logins.some(({ final }) => final),
-  );
+  const isFinal = logins.some(({ final }) => final);
+  return new LoginError(end, isFinal);
 }
 
 /** How a live connection is logged in again: by AUTH, or, where it may not send that, by another one in its place. */
@@ -95,19 +94,20 @@ export class Logins {
    * @throws LoginError, or the error of the socket
    */
   async open(request: CredentialsRequest, secure: boolean, open: () => Socket, unwanted: AbortSignal): Promise<Socket> {
-    const asked = this.#ask(request, unwanted);
-    const login = await asked;
+    const options = { secure, ...this.#limits };
+    const login = await this.#ask(request, unwanted);
     const stream = open();
-    await this.#logIn(stream, request, login, secure);
+    await opened(stream, options);
+    await this.#logIn(stream, request, login, options);
     return stream;
   }
 
   /** As {@link open}, for a socket that is open or about to be. */
   async logIn(stream: Socket, role: CredentialsRequest['role'], secure: boolean, unwanted: AbortSignal): Promise<void> {
-    const options = this.#options(secure);
+    const options = { secure, ...this.#limits };
     await opened(stream, options);
     const request = { host: stream.remoteAddress ?? '', port: stream.remotePort ?? 0, role };
-    await this.#logIn(stream, request, await this.#ask(request, unwanted), secure);
+    await this.#logIn(stream, request, await this.#ask(request, unwanted), options);
   }
 
   /**
@@ -141,7 +141,7 @@ export class Logins {
       } catch (error) {
         if (number !== count) return;
         // A connection that was just lost has refused nothing: the next one is logged in anyway.
-        if (login === undefined || isReplyError(error)) this.#source.refused?.(driverError(error as Error), login);
+        if (login === undefined || isReply(error as Error)) this.#source.refused?.(driverError(error as Error), login);
         renewIn(jittered(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures++, 10), MAX_PAUSE_MS)));
       }
     };
@@ -175,13 +175,12 @@ export class Logins {
     }
   }
 
-  async #logIn(stream: Socket, request: CredentialsRequest, login: Login, secure: boolean): Promise<void> {
-    const options = this.#options(secure);
-    await opened(stream, options);
+  /** Logs an open socket in. */
+  async #logIn(stream: Socket, request: CredentialsRequest, login: Login, options: AuthenticateOptions): Promise<void> {
     try {
       await (request.role === 'sentinel' ? authenticateIfAsked : authenticate)(stream, login, options);
     } catch (error) {
-      if (!isReplyError(error)) throw error;
+      if (!isReply(error as Error)) throw error;
       this.#source.refused?.(error as Error, login);
       throw this.#failed(error as Error);
     }
@@ -194,12 +193,4 @@ export class Logins {
     this.#failingSince ??= now;
     return new LoginError(error, now - this.#failingSince >= this.#limits.timeout);
   }
-
-  #options(secure: boolean): AuthenticateOptions {
-    return { secure, ...this.#limits };
-  }
-}
-
-function isReplyError(error: unknown): boolean {
-  return (error as Error).name === 'ReplyError';
 }

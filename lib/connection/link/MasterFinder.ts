@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { NodeAddress } from '../../config/Topology';
@@ -43,7 +44,8 @@ export class MasterFinder {
    * @param unwanted - aborts: rejects at once; a client that is shut down leaves no timer and no socket behind (B10)
    */
   async find(trouble: (error: Error) => void, unwanted: AbortSignal): Promise<NodeAddress> {
-    const ended = rejectedBy(unwanted);
+    const ended = once(unwanted, 'abort').then(() => Promise.reject(unwanted.reason as Error));
+    ended.catch(() => undefined);
     this.#searches++;
     try {
       for (;;) {
@@ -113,13 +115,4 @@ export class MasterFinder {
     }
     throw new Error(`${nodeKey(node)} is a replica`);
   }
-}
-
-/** Rejects when a signal aborts, and never otherwise. */
-function rejectedBy(signal: AbortSignal): Promise<never> {
-  const rejected = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-  rejected.catch(() => undefined);
-  return rejected;
 }

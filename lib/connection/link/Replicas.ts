@@ -6,6 +6,8 @@ import { isReply } from './replyErrors';
 const MAX_AGE_MS = 30_000;
 /** The same without a replica: after a failover the old master comes back as the replica of the new one. */
 const MAX_AGE_ALONE_MS = 1_000;
+/** What a server says that has no WAIT, or does not let us use it. */
+const NO_WAIT = /unknown command|NOPERM|not (?:available|supported|allowed)/i;
 
 /** What the replicas of a master are asked through: the connection whose writes they are to confirm. */
 export interface ReplicaChannel {
@@ -132,11 +134,7 @@ export class Replicas {
       if (acked < asked) void this.read();
       return acked;
     } catch (error) {
-      if (
-        !isReply(error as Error) ||
-        !/unknown command|NOPERM|not (?:available|supported|allowed)/i.test((error as Error).message)
-      )
-        return error as Error;
+      if (!isReply(error as Error) || !NO_WAIT.test((error as Error).message)) return error as Error;
       this.#off = true;
       return undefined;
     }

@@ -26,7 +26,7 @@ export interface StandaloneOptions {
   /** How long replicas may take to confirm, in ms; 0: they are never asked. */
   readonly syncTimeout: number;
   /** Asks the server so often whether it is the master, in ms, and leaves it when it is not. @default never */
-  readonly roleInterval?: number;
+  readonly roleInterval?: number | undefined;
   /** Keeps it logged in, where passwords change. */
   readonly logins?: Logins | undefined;
   /** Called when it is closed. */
@@ -45,6 +45,7 @@ export class StandaloneLink implements Link {
   events: LinkEvents | undefined;
   readonly publishCommand = 'PUBLISH';
   readonly address: string;
+  readonly syncTimeout: number;
   readonly #redis: Redis;
   readonly #send: Send;
   readonly #batch: WriteBatch;
@@ -75,6 +76,7 @@ export class StandaloneLink implements Link {
     this.#redis = redis;
     this.#options = options;
     this.address = options.address;
+    this.syncTimeout = options.syncTimeout;
     this.#send = senderOf(redis);
     this.#batch = new WriteBatch(redis, options.syncTimeout > 0);
     this.#handshake = new Handshake(redis, options.timeout, (error, refused) => this.#trouble(error, refused));
@@ -136,10 +138,6 @@ export class StandaloneLink implements Link {
   ask(command: string, args: CommandArgs, replicaAck: ReplicaAck | undefined): Promise<unknown> {
     if (this.ready) this.#write('asking', []).catch(() => undefined);
     return this.send(command, args, undefined, replicaAck);
-  }
-
-  get syncTimeout(): number {
-    return this.#options.syncTimeout;
   }
 
   unanswered(_key: string | undefined, sentAt: number): void {

@@ -36,13 +36,9 @@ export class WriteBatch {
 
   /** Takes one command. */
   write(data: string | Buffer): boolean {
-    if (typeof data !== 'string') {
+    const isAlone = this.alone && this.#commands === 0 && !this.#keepsAll;
+    if (isAlone || typeof data !== 'string') {
       this.flush();
-      this.#text = data;
-      this.#send();
-      return true;
-    }
-    if (this.alone && this.#commands === 0 && !this.#keepsAll) {
       this.alone = false;
       this.#text = data;
       this.#send();

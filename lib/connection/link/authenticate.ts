@@ -1,5 +1,7 @@
+import { on, once } from 'node:events';
 import type { Socket } from 'node:net';
-import { driverError, hinted, TLS_ALERT, TLS_HINTS } from './driverError';
+import { inTime } from '../../util/timing';
+import { hinted, replyError, TLS_ALERT, TLS_HINTS } from './driverError';
 import type { Login } from './loginSources';
 
 /** What an old server, or a sentinel without a password, says to AUTH: it lets everybody in. */
@@ -19,11 +21,8 @@ export interface AuthenticateOptions {
 export async function opened(stream: Socket, { secure, connectTimeout }: AuthenticateOptions): Promise<void> {
   if (stream.destroyed) throw new Error('Connection is closed.');
   if (!secure && !stream.connecting) return;
-  await settled(stream, connectTimeout, 'connect ETIMEDOUT', (resolve) => {
-    const event = secure ? 'secureConnect' : 'connect';
-    stream.once(event, resolve);
-    return () => stream.off(event, resolve);
-  });
+  const event = secure ? 'secureConnect' : 'connect';
+  await settled(stream, connectTimeout, 'connect ETIMEDOUT', (signal) => once(stream, event, { signal }));
 }
 
 /**
@@ -32,14 +31,14 @@ export async function opened(stream: Socket, { secure, connectTimeout }: Authent
  */
 export async function authenticate(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
   const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options);
-  if (reply.startsWith('-')) throw authError(reply.slice(1), login);
+  if (reply.startsWith('-')) throw authError(reply, login);
 }
 
 /** As {@link authenticate}, for a sentinel: one that has no password refuses every login, so it is asked first. */
 export async function authenticateIfAsked(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
   if (!(await exchange(stream, ['PING'], options)).startsWith('-NOAUTH')) return;
   const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options);
-  if (reply.startsWith('-') && !NEEDS_NONE.test(reply.slice(1))) throw authError(reply.slice(1), login);
+  if (reply.startsWith('-') && !NEEDS_NONE.test(reply.slice(1))) throw authError(reply, login);
 }
 
 /** The arguments of AUTH. */
@@ -48,27 +47,25 @@ export function authArguments({ username, password }: Login): string[] {
 }
 
 /** What a server said to AUTH, without what was sent. */
-function authError(text: string, login: Login): Error {
-  const error = Object.assign(new Error(text), { command: { name: 'auth', args: authArguments(login) } });
-  error.name = 'ReplyError';
-  return driverError(error);
+function authError(reply: string, login: Login): Error {
+  return replyError(reply.slice(1), { name: 'auth', args: authArguments(login) });
 }
 
 /** Sends a command. @returns the first line of the reply */
 async function exchange(stream: Socket, words: readonly string[], options: AuthenticateOptions): Promise<string> {
+  // It may have been closed while its login was asked for.
+  if (stream.destroyed) throw new Error('Connection is closed.');
   let text = '';
   const bulks = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
-  const asked = settled(stream, options.timeout, 'the server does not answer', (resolve) => {
-    const read = (data: Buffer): void => {
-      text += data.toString('latin1');
-      if (text.includes('\r\n') || TLS_ALERT.test(text)) resolve();
-    };
-    stream.on('data', read);
-    stream.write(`*${words.length}\r\n${bulks.join('')}`);
-    return () => stream.off('data', read);
-  });
   try {
-    await asked;
+    await settled(stream, options.timeout, 'the server does not answer', async (signal) => {
+      const received = on(stream, 'data', { signal }) as AsyncIterable<[Buffer]>;
+      stream.write(`*${words.length}\r\n${bulks.join('')}`);
+      for await (const [data] of received) {
+        text += data.toString('latin1');
+        if (text.includes('\r\n') || TLS_ALERT.test(text)) return;
+      }
+    });
   } catch (error) {
     if (options.secure || text !== '' || !stream.destroyed) throw error;
     throw hinted(error as Error, TLS_HINTS.maybeTheirs);
@@ -78,28 +75,20 @@ async function exchange(stream: Socket, words: readonly string[], options: Authe
 }
 
 /** Waits for something of a socket, until it closes or takes too long. */
-function settled(
+async function settled(
   stream: Socket,
   ms: number,
   late: string,
-  start: (resolve: () => void) => () => unknown,
+  act: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      stop();
-      stream.off('error', failed).off('close', closed);
-    };
-    const failed = (error: Error): void => {
-      end();
-      reject(error);
-    };
-    const closed = (): void => failed(new Error('Connection is closed.'));
-    const timer = setTimeout(() => failed(new Error(late)), ms);
-    const stop = start(() => {
-      end();
-      resolve();
-    });
-    stream.once('error', failed).once('close', closed);
-  });
+  const over = new AbortController();
+  const { signal } = over;
+  // It rejects with the error of the socket, too.
+  const closed = once(stream, 'close', { signal }).then(() => Promise.reject(new Error('Connection is closed.')));
+  try {
+    const done = await inTime(Promise.race([act(signal), closed]), ms);
+    if (done === undefined) throw new Error(late);
+  } finally {
+    over.abort();
+  }
 }

@@ -12,6 +12,9 @@ import { type Logins, searchError } from './Logins';
 import { DISCONNECT_MS } from './ownOptions';
 import { TLS_HINTS } from './driverError';
 
+/** How a connection of ioredis gets its socket. */
+export type Connector = NonNullable<RedisOptions['Connector']>;
+
 /** Chooses a server. @param unwanted - aborts when nobody wants one any more: it ends at once, and leaves nothing */
 export type Choice = (trouble: (error: Error) => void, unwanted: AbortSignal) => Promise<NodeAddress>;
 
@@ -35,11 +38,7 @@ export function loginOption(logins: Logins | undefined, roleOf: LoginPlan['roleO
  * @param masterOnly - whether a server that is a replica is left at once
  * @param login - how its sockets are logged in; `undefined`: by ioredis
  */
-export function chosenConnector(
-  choose: Choice | undefined,
-  masterOnly: boolean,
-  login?: LoginPlan,
-): NonNullable<RedisOptions['Connector']> {
+export function chosenConnector(choose: Choice | undefined, masterOnly: boolean, login?: LoginPlan): Connector {
   class ChosenConnector {
     firstError: Error | undefined;
     readonly #options: RedisOptions;
@@ -118,7 +117,7 @@ export function sentinelConnector(
   connectionName: string | undefined,
   logins?: Logins,
   sentinelLogins = logins,
-): NonNullable<RedisOptions['Connector']> {
+): Connector {
   const options = {
     disconnectTimeout: DISCONNECT_MS,
     ...(connectionName !== undefined && { connectionName }),

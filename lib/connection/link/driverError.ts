@@ -71,11 +71,10 @@ export function driverError(error: Error): Error {
 /**
  * An error as Redis would have answered it, for what ioredis does not report.
  * @param text - e.g. `ERR max number of clients reached`
+ * @param command - what it was the answer to, for what must not be shown of that
  */
-export function replyError(text: string): Error {
-  const error = new Error(text);
-  Object.defineProperty(error, 'name', { value: 'ReplyError', configurable: true, writable: true });
-  return driverError(error);
+export function replyError(text: string, command?: DriverError['command']): Error {
+  return driverError(Object.assign(new Error(text), { name: 'ReplyError', command }));
 }
 
 function cleanMessage(error: DriverError): string {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type {
   BasicAuth,
   Credentials,
@@ -5,7 +6,7 @@ import type {
   CredentialsRequest,
   StreamingCredentialsProvider,
 } from '../../config/Credentials';
-import { jittered } from '../../util/timing';
+import { inTime, jittered } from '../../util/timing';
 
 /** What a server is given to let us in. */
 export interface Login {
@@ -241,20 +242,13 @@ class Secrets {
 /** What the user's code gives in time. */
 async function within<T>(ms: number, unwanted: AbortSignal, act: () => Promise<T>): Promise<T> {
   unwanted.throwIfAborted();
-  let end: (() => void) | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-    const aborted = (): void => reject(unwanted.reason as Error);
-    unwanted.addEventListener('abort', aborted, { once: true });
-    end = () => {
-      clearTimeout(timer);
-      unwanted.removeEventListener('abort', aborted);
-    };
-  });
+  const over = new AbortController();
+  const aborted = once(unwanted, 'abort', { signal: over.signal }).then(() => Promise.reject(unwanted.reason as Error));
   try {
-    const given = act();
-    return await Promise.race([given, late]);
+    const given = await inTime(Promise.race([act(), aborted]), ms);
+    if (given !== undefined) return given.value;
+    throw new Error(`no answer within ${ms} ms`);
   } finally {
-    end?.();
+    over.abort();
   }
 }

@@ -1,5 +1,7 @@
+import pDefer, { type DeferredPromise } from 'p-defer';
 import type { MessagePort } from 'node:worker_threads';
 import type { CredentialsRequest } from '../../config/Credentials';
+import { inTime } from '../../util/timing';
 import type { Login, LoginSource } from './loginSources';
 
 /** A main thread that does not answer within so many ms is busy: what it gave before is used, where it is still valid. */
@@ -43,7 +45,7 @@ export class PortLogins implements LoginSource {
   readonly listeners = new Set<() => void>();
   readonly #port: MessagePort;
   readonly #limitMs: number;
-  readonly #open = new Map<number, (answer: Exclude<Answer, 'changed'>) => void>();
+  readonly #open = new Map<number, DeferredPromise<Login>>();
   #count = 0;
   #last: { readonly login: Login; readonly at: number } | undefined;
 
@@ -53,31 +55,24 @@ export class PortLogins implements LoginSource {
     this.#limitMs = limitMs;
     port.on('message', (answer: Answer) => {
       if (answer === 'changed') return this.listeners.forEach((listener) => listener());
-      this.#open.get(answer.ticket)?.(answer);
+      const question = this.#open.get(answer.ticket);
       this.#open.delete(answer.ticket);
+      if ('error' in answer) return question?.reject(new Error(answer.error));
+      this.#last = { login: answer.login, at: performance.now() };
+      question?.resolve(answer.login);
     });
   }
 
-  ask(request: CredentialsRequest): Promise<Login> {
+  async ask(request: CredentialsRequest): Promise<Login> {
     const ticket = ++this.#count;
-    return new Promise<Login>((resolve, reject) => {
-      const busy = setTimeout(() => {
-        const known = this.#known();
-        if (known !== undefined) resolve(known);
-      }, BUSY_MS);
-      const late = setTimeout(() => {
-        this.#open.delete(ticket);
-        reject(new Error(`credentials: no answer within ${this.#limitMs} ms: the event loop is blocked`));
-      }, this.#limitMs);
-      this.#open.set(ticket, (answer) => {
-        clearTimeout(busy);
-        clearTimeout(late);
-        if ('error' in answer) return reject(new Error(answer.error));
-        this.#last = { login: answer.login, at: performance.now() };
-        resolve(answer.login);
-      });
-      this.#port.postMessage({ ticket, request } satisfies Question);
-    });
+    const question = pDefer<Login>();
+    this.#open.set(ticket, question);
+    this.#port.postMessage({ ticket, request } satisfies Question);
+    const busyMs = Math.min(BUSY_MS, this.#limitMs);
+    const soon = await inTime(question.promise, busyMs);
+    const login = soon?.value ?? this.#known() ?? (await inTime(question.promise, this.#limitMs - busyMs))?.value;
+    if (login !== undefined) return login;
+    throw new Error(`credentials: no answer within ${this.#limitMs} ms: the event loop is blocked`);
   }
 
   /** What was given last, if it is still valid. */

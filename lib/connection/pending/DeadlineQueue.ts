@@ -1,4 +1,3 @@
-import pDefer from 'p-defer';
 import { clampTimer } from '../../util/duration';
 import { runOutside } from '../../util/outside';
 
@@ -8,25 +7,22 @@ export interface Queued {
   deadline: number;
   /** The queue it is in; it is in one at a time. */
   queue: { delete(item: Queued): void } | undefined;
-  /** Where it stands there. */
-  position: number;
+  /** Its neighbours there. */
+  older?: Queued | undefined;
+  newer?: Queued | undefined;
 }
-
-/** Gaps of items that were taken out: so many may be there before the others are moved together. */
-const MAX_GAPS = 64;
 
 /**
  * Calls that end at a deadline, unless taken out before. All that are put in have the same time left, so the oldest is
  * due first, and one timer watches it; it is left alone when the oldest is taken out, and checks again when it fires.
  *
- * An array of which the front is taken: commands are answered in the order they were sent in, and a Set would outlive
- * every garbage collection together with what it refers to.
+ * A list that its items link: a Set would outlive every garbage collection together with what it refers to. So an item
+ * that was taken out keeps no neighbour either.
  */
 export class DeadlineQueue<T extends Queued> {
   readonly #expired: (item: T) => void;
-  #items: T[] = [];
-  /** Where the oldest is; what stands before was taken out. */
-  #front = 0;
+  #oldest: Queued | undefined;
+  #newest: Queued | undefined;
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
   /** What the timer starts when it fires. */
@@ -44,8 +40,9 @@ export class DeadlineQueue<T extends Queued> {
 
   /** The oldest first. Items may be taken out and put in meanwhile; those put in do not come any more. */
   *[Symbol.iterator](): IterableIterator<T> {
-    const items = this.#items.filter((item, i) => this.#isAt(item, i));
-    for (const item of items) if (item.queue === this) yield item;
+    const items: Queued[] = [];
+    for (let item = this.#oldest; item !== undefined; item = item.newer) items.push(item);
+    for (const item of items) if (item.queue === this) yield item as T;
   }
 
   /** Puts an item in, behind all others. @param deadline - monotonic time, not before those of the others */
@@ -53,7 +50,10 @@ export class DeadlineQueue<T extends Queued> {
     item.queue?.delete(item);
     item.deadline = deadline;
     item.queue = this;
-    item.position = this.#items.push(item) - 1;
+    item.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = item;
+    else this.#newest.newer = item;
+    this.#newest = item;
     this.#size++;
     if (this.#timer === undefined) this.#arm(deadline);
   }
@@ -61,42 +61,21 @@ export class DeadlineQueue<T extends Queued> {
   /** Takes an item out, if it is in. */
   delete(item: Queued): void {
     if (item.queue !== this) return;
-    item.queue = undefined;
-    if (--this.#size === 0) {
-      this.#items.length = 0;
-      this.#front = 0;
-      return;
-    }
-    if (item.position === this.#front) this.#closeUp();
-    else if (this.#items.length - this.#front > 2 * this.#size + MAX_GAPS) this.#compact();
+    const { older, newer } = item;
+    item.queue = item.older = item.newer = undefined;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    this.#size--;
   }
 
   /** Takes everything out. */
   clear(): void {
-    for (const item of this) item.queue = undefined;
-    this.#items = [];
-    this.#front = this.#size = 0;
+    for (const item of this) this.delete(item);
     clearTimeout(this.#timer);
     clearImmediate(this.#look);
     this.#timer = undefined;
-  }
-
-  /** Moves the front to the oldest that is still in. */
-  #closeUp(): void {
-    const { length } = this.#items;
-    while (this.#front < length && !this.#isAt(this.#items[this.#front], this.#front)) this.#front++;
-    if (this.#front >= MAX_GAPS && 2 * this.#front >= this.#items.length) this.#compact();
-  }
-
-  #compact(): void {
-    this.#items = this.#items.filter((item, i) => this.#isAt(item, i));
-    this.#items.forEach((item, i) => (item.position = i));
-    this.#front = 0;
-  }
-
-  /** An item that was taken out and put in again stands further back; where it stood is a gap. */
-  #isAt(item: T | undefined, position: number): boolean {
-    return item?.queue === this && item.position === position;
   }
 
   #arm(at: number): void {
@@ -121,37 +100,7 @@ export class DeadlineQueue<T extends Queued> {
       }
     } finally {
       this.#timer = undefined;
-      const [oldest] = this;
-      if (oldest !== undefined) this.#arm(oldest.deadline);
+      if (this.#oldest !== undefined) this.#arm(this.#oldest.deadline);
     }
-  }
-}
-
-/**
- * The answers that a client waits for before it closes: of calls whose callers got an error, and who take back
- * what the answer brings.
- *
- * States: none awaited -> some awaited -> all have come | the time is up.
- */
-export class AwaitedReplies<C> {
-  readonly #awaited = new Set<C>();
-  readonly #over = pDefer<void>();
-
-  /** An answer to this call is to be waited for. */
-  add(call: C): void {
-    this.#awaited.add(call);
-  }
-
-  /** Nothing more is to be expected of a call. */
-  settled(call: C): void {
-    if (this.#awaited.delete(call) && this.#awaited.size === 0) this.#over.resolve();
-  }
-
-  /** Resolves when none is awaited. @param limitMs - it waits at most this long, in ms */
-  async whenSettled(limitMs: number): Promise<void> {
-    if (this.#awaited.size === 0) return;
-    const timer = setTimeout(() => this.#over.resolve(), limitMs);
-    await this.#over.promise;
-    clearTimeout(timer);
   }
 }

@@ -1,5 +1,5 @@
 import { CommandError, ConfigError, ConnectionError } from '../../errors';
-import type { Resend, ScriptArg } from '../../scripts/Script';
+import type { Resend, Script, ScriptArg } from '../../scripts/Script';
 import { callerContext, type Context, OUTSIDE } from '../../util/outside';
 import { driverError } from '../link/driverError';
 import type { Link, ReplicaAck } from '../link/Link';
@@ -7,14 +7,9 @@ import { classify, isReply } from '../link/replyErrors';
 import type { RunOptions, SendRecord } from './CommandExecutor';
 import type { Queued } from './DeadlineQueue';
 
-/** What a call needs of its script. */
-export interface SentScript {
-  readonly name: string;
-  readonly lua: string;
-  readonly resend: Resend;
-  readonly synced: boolean | ((value: never) => boolean);
-  readonly decode: (reply: unknown) => unknown;
-}
+/** What a call needs of its script, whatever that gives. */
+type SentScript = Pick<Script<string, string, unknown>, 'name' | 'lua' | 'resend' | 'decode'> &
+  Pick<Script<string, string, never>, 'synced'>;
 
 /** One command on its way, see {@link Executor} for its states. Settles once. */
 export class PendingCommand implements ReplicaAck {
@@ -32,7 +27,8 @@ export class PendingCommand implements ReplicaAck {
   /** Until when it waits, for a connection or for its answer (monotonic). */
   deadline = 0;
   queue: Queued['queue'];
-  position = 0;
+  older: Queued | undefined;
+  newer: Queued | undefined;
   /** How often it was written and may have run. */
   sends = 0;
   /** How often it was written at all: what comes of an earlier writing does not matter any more. */
@@ -92,16 +88,6 @@ export class PendingCommand implements ReplicaAck {
   get givesBack(): boolean {
     const changes = this.#script !== undefined && this.name !== undefined;
     return changes && !this.cancelled && !this.cleanup && this.sendRecord?.acquirer === undefined;
-  }
-
-  /** Whether it is an attempt of an acquisition that waits. */
-  get waits(): boolean {
-    return this.sendRecord?.acquirer?.waits === true;
-  }
-
-  /** Whether it is the only attempt of an acquisition: its caller does not wait until a sound server takes it. */
-  get isOnlyAttempt(): boolean {
-    return this.sendRecord?.acquirer?.waits === false;
   }
 
   get sendRecord(): SendRecord | undefined {
@@ -210,15 +196,14 @@ export class PendingCommand implements ReplicaAck {
   }
 }
 
+/** What errors say of a call. */
+type Told = Pick<PendingCommand, 'what' | 'sends'>;
+
 /**
  * The error of a call that nobody could be reached for, or whose connection broke.
  * @param cause - what happened to it, where that is known better than by the link's last error
  */
-export function connectionError(
-  call: Pick<PendingCommand, 'what' | 'sends'>,
-  link: Link,
-  cause?: Error,
-): ConnectionError {
+export function connectionError(call: Told, link: Link, cause?: Error): ConnectionError {
   const raw = cause ?? link.refusal ?? link.lastError;
   const reason = raw && driverError(raw);
   return new ConnectionError(message(call, link, reason), call.sends > 0, reason && { cause: reason });
@@ -234,7 +219,7 @@ export function denial(pending: PendingCommand, link: Link, error: Error): Error
   return new CommandError(pending.what, driverError(error));
 }
 
-function message(call: Pick<PendingCommand, 'what' | 'sends'>, link: Link, reason: Error | undefined): string {
+function message(call: Told, link: Link, reason: Error | undefined): string {
   const where = `Redis at ${link.address}`;
   if (call.sends > 0) {
     return `The connection to ${where} was lost before the answer came (${call.what}); it may have been done or not.`;

@@ -1,3 +1,4 @@
+import pDefer from 'p-defer';
 import { ShutdownError } from '../../errors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
@@ -11,8 +12,8 @@ export class ClusterSubscriber implements Subscriber {
   readonly #chosen: Promise<Subscriber>;
   #subscriber: Subscriber | undefined;
   #sharded = false;
+  readonly #over = pDefer<never>();
   #closed = false;
-  #close!: () => void;
 
   /**
    * @param sharded - whether pub/sub is sharded; may stay pending
@@ -25,18 +26,11 @@ export class ClusterSubscriber implements Subscriber {
     countListeners: (channel: string) => Promise<number | undefined>,
   ) {
     this.countListeners = countListeners;
-    const closed = new Promise<never>((_resolve, reject) => {
-      this.#close = () => reject(new ShutdownError());
-    });
-    this.#chosen = Promise.race([closed, sharded]).then((choice) => {
+    this.#chosen = Promise.race([this.#over.promise, sharded]).then((choice) => {
       if (this.#closed) throw new ShutdownError();
       this.#sharded = choice;
       const subscriber = open(choice);
-      subscriber.events = {
-        message: (channel, message) => this.events?.message(channel, message),
-        interrupted: () => this.events?.interrupted(),
-        restored: () => this.events?.restored(),
-      };
+      subscriber.events = this.events;
       return (this.#subscriber = subscriber);
     });
     this.#chosen.catch(() => undefined);
@@ -60,7 +54,7 @@ export class ClusterSubscriber implements Subscriber {
 
   close(): void {
     this.#closed = true;
-    this.#close();
+    this.#over.reject(new ShutdownError());
     this.#subscriber?.close();
   }
 }

@@ -28,9 +28,9 @@ export interface ListenOptions {
   /** Called when the server does not answer any more: other connections that lead there may be dead, too. */
   readonly onSilence?: () => void;
   /** Set for sharded pub/sub: called with each channel whose slot is on another node, after it is forgotten here. */
-  readonly moved?: (channel: string, error: Error) => void;
+  readonly moved?: ((channel: string, error: Error) => void) | undefined;
   /** Keeps the connection logged in, where passwords change. */
-  readonly logins?: Logins;
+  readonly logins?: Logins | undefined;
   /** Makes another connection like it; with `logins`. */
   readonly open?: () => Redis;
 }

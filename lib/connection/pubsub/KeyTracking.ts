@@ -16,16 +16,6 @@ const CHANNEL = '__redis__:invalidate';
 /** The connection for the messages is another one now, which the server has not got yet. */
 const NO_SUCH_CLIENT = /redirect to does not exist/i;
 
-/** For the connections of these settings, if they want it. */
-export function keyTracking({ trackHolds, commandsOnly }: TrackingSettings): KeyTracking | undefined {
-  return trackHolds && commandsOnly !== true ? new KeyTracking() : undefined;
-}
-
-interface TrackingSettings {
-  readonly trackHolds: boolean;
-  readonly commandsOnly?: boolean;
-}
-
 /**
  * Has the servers report which keys have changed, of those that this client has read (CLIENT TRACKING): a key is reported
  * once, until it is read again. For each connection that sends commands there is one that hears the messages (REDIRECT).

@@ -1,5 +1,5 @@
 import type { RedissonClient, RLock, RunOptions, TryResult } from '../../api';
-import { flag, integer, millis } from '../../config/parse/parsers';
+import { flag, integer, millis } from '../../config/parse/schema';
 import { validateName } from '../../config/validateName';
 import { ConfigError } from '../../errors';
 import { describe, nearest } from '../../util/describe';

@@ -36,7 +36,6 @@ export class ScriptEngine {
       },
       pcall: (...args) => toLua(this.#command(args)),
       error_reply: (text) => operators.table([], [['err', text]]),
-      status_reply: (text) => operators.table([], [['ok', text]]),
     };
     this.#compiled = host.compiler(redis, operators, library);
   }

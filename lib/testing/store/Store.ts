@@ -90,26 +90,24 @@ export class Store {
   }
 
   hash(key: string): Map<string, string> | undefined {
-    const value = this.value(key);
-    if (value === undefined || value instanceof Map) return value;
-    throw new RedisError(WRONG_TYPE);
+    return this.#as(key, (value) => value instanceof Map);
   }
 
   list(key: string): string[] | undefined {
-    const value = this.value(key);
-    if (value === undefined || Array.isArray(value)) return value;
-    throw new RedisError(WRONG_TYPE);
+    return this.#as(key, (value) => Array.isArray(value));
   }
 
   sortedSet(key: string): SortedSet | undefined {
-    const value = this.value(key);
-    if (value === undefined || value instanceof SortedSet) return value;
-    throw new RedisError(WRONG_TYPE);
+    return this.#as(key, (value) => value instanceof SortedSet);
   }
 
   text(key: string): string | undefined {
+    return this.#as(key, (value) => typeof value === 'string');
+  }
+
+  #as<V extends Value>(key: string, is: (value: Value) => value is V): V | undefined {
     const value = this.value(key);
-    if (value === undefined || typeof value === 'string') return value;
+    if (value === undefined || is(value)) return value;
     throw new RedisError(WRONG_TYPE);
   }
 

@@ -72,8 +72,6 @@ const commands: Readonly<Record<string, Command>> = {
   hexists: (store, [key, field]) => Number(store.hash(key!)?.has(field!) ?? false),
   hlen: (store, [key]) => store.hash(key!)?.size ?? 0,
   hkeys: (store, [key]) => [...(store.hash(key!)?.keys() ?? [])],
-  hvals: (store, [key]) => [...(store.hash(key!)?.values() ?? [])],
-  hmget: (store, [key, ...fields]) => fields.map((field) => store.hash(key!)?.get(field) ?? null),
   hgetall: (store, [key]) => [...(store.hash(key!) ?? [])].flat(),
   hset(store, [key, ...pairs]) {
     const hash = store.hash(key!) ?? store.put(key!, new Map<string, string>());
@@ -125,34 +123,31 @@ const commands: Readonly<Record<string, Command>> = {
     const found = store.sortedSet(key!)?.scores.get(member!);
     return found === undefined ? null : formatG(found, 17);
   },
-  zcount(store, [key, from, to]) {
-    const [low, high] = [limit(from!), limit(to!)];
-    return (store.sortedSet(key!)?.sorted ?? []).filter(([, value]) => value >= low && value <= high).length;
-  },
+  zcount: (store, [key, from, to]) => byScore(store, key!, from!, to!).length,
   zrange(store, [key, from, to, withScores]) {
     if (withScores !== undefined && withScores.toLowerCase() !== 'withscores') throw new RedisError('ERR syntax error');
-    const found = slice(store.sortedSet(key!)?.sorted ?? [], from!, to!);
+    const found = byRank(store, key!, from!, to!);
     return found.flatMap(([member, value]) => (withScores === undefined ? member : [member, formatG(value, 17)]));
   },
   zrem: (store, [key, ...members]) => removeMembers(store, key!, members),
-  zremrangebyrank(store, [key, from, to]) {
-    const found = slice(store.sortedSet(key!)?.sorted ?? [], from!, to!);
-    return removeMembers(
-      store,
-      key!,
-      found.map(([member]) => member),
-    );
-  },
-  zremrangebyscore(store, [key, from, to]) {
-    const [low, high] = [limit(from!), limit(to!)];
-    const found = (store.sortedSet(key!)?.sorted ?? []).filter(([, value]) => value >= low && value <= high);
-    return removeMembers(
-      store,
-      key!,
-      found.map(([member]) => member),
-    );
-  },
+  zremrangebyrank: (store, [key, from, to]) => removeMembers(store, key!, membersOf(byRank(store, key!, from!, to!))),
+  zremrangebyscore: (store, [key, from, to]) => removeMembers(store, key!, membersOf(byScore(store, key!, from!, to!))),
 };
+
+type Scored = readonly [member: string, score: number];
+
+function byRank(store: Store, key: string, from: string, to: string): Scored[] {
+  return slice(store.sortedSet(key)?.sorted ?? [], from, to);
+}
+
+function byScore(store: Store, key: string, from: string, to: string): Scored[] {
+  const [low, high] = [limit(from), limit(to)];
+  return (store.sortedSet(key)?.sorted ?? []).filter(([, value]) => value >= low && value <= high);
+}
+
+function membersOf(scored: readonly Scored[]): string[] {
+  return scored.map(([member]) => member);
+}
 
 function removeMembers(store: Store, key: string, members: readonly string[]): number {
   const set = store.sortedSet(key);

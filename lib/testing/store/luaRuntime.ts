@@ -51,11 +51,6 @@ export class LuaTable {
       this.#fields.delete(next);
     }
   }
-
-  *entries(): IterableIterator<[LuaValue, LuaValue]> {
-    for (let i = 0; i < this.list.length; i++) yield [i + 1, this.list[i]];
-    yield* this.#fields;
-  }
 }
 
 /** An error that a script raises. */
@@ -99,48 +94,19 @@ export function toNumber(value: LuaValue): number | undefined {
 }
 
 const patterns = new Map<string, RegExp>();
-/** Lua's classes of bytes, as they stand in a set. */
-const CLASSES: Readonly<Record<string, string>> = {
-  d: '0-9',
-  a: 'A-Za-z',
-  l: 'a-z',
-  u: 'A-Z',
-  w: 'A-Za-z0-9',
-  x: '0-9A-Fa-f',
-  s: '\\s',
-};
+/** What the scripts use of Lua's patterns a regular expression has as well. It writes these otherwise ... */
+const ESCAPED = /%([d\W])|([{}|/\\])/g;
+/** ... and means something else by these: classes but `%d`, `-` for "as few as possible", anchors that are none. */
+const UNKNOWN = /%[^d\W]|[^(^]-|[^[]\^|\$./s;
 
-/** A pattern of Lua as a regular expression: all but `%b`, `%f` and positions. */
+/** A pattern of Lua as a regular expression. */
 function pattern(text: string): RegExp {
   let found = patterns.get(text);
-  if (found === undefined) patterns.set(text, (found = new RegExp(translate(text), 's')));
-  return found;
-}
-
-function translate(text: string): string {
-  let made = '';
-  let inSet = false;
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i]!;
-    if (char === '%') {
-      const next = text[++i] ?? '';
-      const bytes = CLASSES[next];
-      if (bytes === undefined && /\w/.test(next))
-        throw new LuaError(`the simulation does not know %${next} in a pattern`);
-      made += bytes === undefined ? `\\${next}` : inSet ? bytes : `[${bytes}]`;
-    } else if (inSet) {
-      inSet = char !== ']';
-      made += char === '\\' || char === '[' ? `\\${char}` : char;
-    } else if (char === '[') {
-      inSet = true;
-      made += char;
-    } else if (char === '-') {
-      made += i > 0 && /[^(^]/.test(text[i - 1]!) ? '*?' : '-';
-    } else if (char === '^' ? i > 0 : char === '$' ? i < text.length - 1 : '\\{}|/'.includes(char)) {
-      made += `\\${char}`;
-    } else made += char;
+  if (found === undefined) {
+    if (UNKNOWN.test(text)) throw new LuaError(`the store in memory does not know the pattern ${text}`);
+    patterns.set(text, (found = new RegExp(text.replace(ESCAPED, '\\$1$2'), 's')));
   }
-  return made;
+  return found;
 }
 
 function textOf(value: LuaValue): string {
@@ -163,20 +129,26 @@ export function typeName(value: LuaValue): string {
   return typeof value;
 }
 
+function tableOf(value: LuaValue): LuaTable {
+  if (value instanceof LuaTable) return value;
+  throw new LuaError(`attempt to index a ${typeName(value)} value`);
+}
+
+/** Both operands of a comparison: two numbers, or two strings. */
+function comparable(a: LuaValue, b: LuaValue): readonly [number, number] | readonly [string, string] {
+  if (typeof a === 'number' && typeof b === 'number') return [a, b];
+  if (typeof a === 'string' && typeof b === 'string') return [a, b];
+  throw new LuaError(`attempt to compare ${typeName(a)} with ${typeName(b)}`);
+}
+
 /** What compiled scripts call. */
 export const operators = {
   one: (value: LuaValue | Multi): LuaValue => (value instanceof Multi ? value.values[0] : value),
   all: (value: LuaValue | Multi): readonly LuaValue[] => (value instanceof Multi ? value.values : [value]),
   returned: (values: readonly LuaValue[]): LuaValue | Multi => (values.length === 1 ? values[0] : new Multi(values)),
   truth: (value: LuaValue): boolean => value !== undefined && value !== false,
-  index(table: LuaValue, key: LuaValue): LuaValue {
-    if (!(table instanceof LuaTable)) throw new LuaError(`attempt to index a ${typeName(table)} value`);
-    return table.get(key);
-  },
-  assign(table: LuaValue, key: LuaValue, value: LuaValue): void {
-    if (!(table instanceof LuaTable)) throw new LuaError(`attempt to index a ${typeName(table)} value`);
-    table.set(key, value);
-  },
+  index: (table: LuaValue, key: LuaValue): LuaValue => tableOf(table).get(key),
+  assign: (table: LuaValue, key: LuaValue, value: LuaValue): void => tableOf(table).set(key, value),
   call(fn: LuaValue, ...args: LuaValue[]): LuaValue | Multi {
     if (typeof fn !== 'function') throw new LuaError(`attempt to call a ${typeName(fn)} value`);
     return fn(...args);
@@ -192,14 +164,12 @@ export const operators = {
   neg: (a: LuaValue): number => -operand(a),
   concat: (a: LuaValue, b: LuaValue): string => textOf(a) + textOf(b),
   less(a: LuaValue, b: LuaValue): boolean {
-    if (typeof a === 'number' && typeof b === 'number') return a < b;
-    if (typeof a === 'string' && typeof b === 'string') return a < b;
-    throw new LuaError(`attempt to compare ${typeName(a)} with ${typeName(b)}`);
+    const [x, y] = comparable(a, b);
+    return x < y;
   },
   lessEqual(a: LuaValue, b: LuaValue): boolean {
-    if (typeof a === 'number' && typeof b === 'number') return a <= b;
-    if (typeof a === 'string' && typeof b === 'string') return a <= b;
-    throw new LuaError(`attempt to compare ${typeName(a)} with ${typeName(b)}`);
+    const [x, y] = comparable(a, b);
+    return x <= y;
   },
   length(value: LuaValue): number {
     if (typeof value === 'string') return value.length;
@@ -213,12 +183,11 @@ export const operators = {
     for (const [key, value] of pairs) table.set(key, value);
     return table;
   },
-  /** What `ipairs(table)` and `pairs(table)` walk through. */
+  /** What `ipairs(table)` walks through. */
   *walk(iterator: LuaValue | Multi): IterableIterator<readonly [LuaValue, LuaValue]> {
-    const [kind, table] = operators.all(iterator);
+    const [, table] = operators.all(iterator);
     if (!(table instanceof LuaTable)) throw new LuaError(`table expected, got ${typeName(table)}`);
-    if (kind === 'pairs') yield* table.entries();
-    else for (let i = 0; i < table.list.length && table.list[i] !== undefined; i++) yield [i + 1, table.list[i]];
+    for (let i = 0; i < table.list.length && table.list[i] !== undefined; i++) yield [i + 1, table.list[i]];
   },
 };
 
@@ -229,13 +198,10 @@ export const library: Readonly<Record<string, LuaFunction | Readonly<Record<stri
     typeof value === 'boolean' || value === undefined ? (value === undefined ? 'nil' : String(value)) : textOf(value),
   type: (value) => typeName(value),
   ipairs: (table) => new Multi(['ipairs', table]),
-  pairs: (table) => new Multi(['pairs', table]),
-  unpack: (table) => new Multi([...(table as LuaTable).list]),
   math: {
     min: (...values) => Math.min(...values.map(operand)),
     max: (...values) => Math.max(...values.map(operand)),
     floor: (value) => Math.floor(operand(value)),
-    abs: (value) => Math.abs(operand(value)),
     ceil: (value) => Math.ceil(operand(value)),
     huge: Infinity,
   },
@@ -258,14 +224,10 @@ export const library: Readonly<Record<string, LuaFunction | Readonly<Record<stri
       const found = pattern(textOf(what)).exec(textOf(text));
       return found === null ? undefined : operators.returned(found.length > 1 ? found.slice(1) : [found[0]]);
     },
-    len: (text) => textOf(text).length,
-    lower: (text) => textOf(text).toLowerCase(),
-    upper: (text) => textOf(text).toUpperCase(),
     format(text, value) {
       if (text !== '%.0f') throw new LuaError(`the store in memory knows no format ${textOf(text)}`);
       return String(Math.round(operand(value)));
     },
-    byte: (text, at) => textOf(text).charCodeAt(operand(at ?? 1) - 1),
   },
 };
 
@@ -273,7 +235,7 @@ export const library: Readonly<Record<string, LuaFunction | Readonly<Record<stri
 export type CompiledScript = (KEYS: LuaTable, ARGV: LuaTable) => LuaValue | Multi;
 
 /** The commands of a server. */
-export type RedisModule = Readonly<Record<'call' | 'pcall' | 'error_reply' | 'status_reply', LuaFunction>>;
+export type RedisModule = Readonly<Record<'call' | 'pcall' | 'error_reply', LuaFunction>>;
 
 type Parts = [redis: RedisModule, $: typeof operators, names: typeof library];
 /** What `tools/luaCompiler.ts` makes of scripts: binds them to the commands of a server. */

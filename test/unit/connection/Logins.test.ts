@@ -89,6 +89,16 @@ describe('Logins (D1)', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 
+  it('a master that sentinels named is logged in over TLS, too, as soon as its socket is open', async () => {
+    const logins = loginsOf(() => ({ password: 'token' }));
+    const socket = new FakeSocket();
+    const loggedIn = logins.logIn(socket.socket, 'master', true, never);
+    socket.emit('secureConnect');
+    await clock.tickAsync(1);
+    expect(socket.written).to.deep.equal(['*2\r\n$4\r\nAUTH\r\n$5\r\ntoken\r\n']);
+    await loggedIn;
+  });
+
   it('a provider that fails for two minutes of each token is asked again until it gives the next in time', async () => {
     let until = 0;
     const logins = loginsOf(() => {
