@@ -281,12 +281,12 @@ export class Redisson {
   }
 
   /** Runs `fn` under the lock of that name, unless another process runs it. @returns whether it ran, and its value */
-  runOnce<T>(name: string, fn: (hold: LockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<TryResult<T>> {
-    try {
-      return this.getLock(name).tryWithLock(fn, options);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async runOnce<T>(
+    name: string,
+    fn: (hold: LockHold) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Promise<TryResult<T>> {
+    return this.getLock(name).tryWithLock(fn, options);
   }
 
   /** The client id: a lower-case v4 UUID, the first part of every owner name. */

@@ -199,10 +199,9 @@ export class PermitNotFoundError extends RedissonError {
    * @param permitIds - the ids that were to be released or read, one or more
    */
   constructor(semaphoreName: string, permitIds: readonly string[]) {
-    const [first = ''] = permitIds;
     super(
       permitIds.length === 1
-        ? `Permit with id ${first} has already been released or doesn't exist (semaphore '${semaphoreName}')`
+        ? `Permit with id ${permitIds[0]} has already been released or doesn't exist (semaphore '${semaphoreName}')`
         : `Permits with ids [${permitIds.join(', ')}] have already been released or don't exist (semaphore '${semaphoreName}')`,
     );
     this.semaphoreName = semaphoreName;

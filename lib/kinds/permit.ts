@@ -5,7 +5,6 @@ import type { PermitKeys, SynchronizerKind } from './Kind';
 import { NOTICE_MS } from '../scripts/shortenLease';
 import { ACQUIRES, defineFindScript } from './reentrant';
 import { suffixName } from '../util/names';
-import { permitId } from '../util/permitId';
 import type { Renewable } from '../watchdog/Ownership';
 import { SEMAPHORE, semaphoreChannel } from './semaphore';
 import { permitWakeRule } from '../waiters/WaitQueue';
@@ -80,6 +79,9 @@ local function purge(name, permits, channel, publish, now)
 end
 `;
 
+/** The keys and rules of the scripts that change permits. */
+const CHANGES = { keys: ['name', 'permits', 'channel'], synced: true } as const;
+
 /**
  * KEYS: name, permits, channel. ARGV: publish.
  * Output: the value of `count` after expired permits were made available.
@@ -110,7 +112,7 @@ export function permitKeys({ rawName }: Pick<Renewable, 'rawName'>): readonly st
 /** As {@link permitKeys}: their arguments. */
 export function permitLeases({ rawName, values }: Pick<Renewable, 'rawName' | 'values'>): readonly ScriptArg[] {
   const { fields } = values!;
-  return [semaphoreChannel(rawName), fields.length, ...fields.map(permitId)];
+  return [semaphoreChannel(rawName), fields.length, ...fields.map((id) => Buffer.from(id, 'hex'))];
 }
 
 /** Whether all permits of each hold are there. */
@@ -161,9 +163,8 @@ export const PERMIT = {
    */
   setPermits: defineScript({
     name: 'permitExpirableSemaphore.setPermits',
-    keys: ['name', 'permits', 'channel'],
+    ...CHANGES,
     args: ['total', 'publish'],
-    synced: true,
     lua: lua`${READ_AVAILABLE}
 local available, failure = readAvailable(name)
 if failure then return failure end
@@ -255,9 +256,8 @@ return math.max(math.ceil(nearest - now), 1)
    */
   release: defineScript({
     name: 'permitExpirableSemaphore.release',
-    keys: ['name', 'permits', 'channel'],
+    ...CHANGES,
     args: ['id', 'publish', 'repeated'],
-    synced: true,
     lua: lua`${SERVER_TIME}${READ_AVAILABLE}
 local _, failure = readAvailable(name)
 if failure then return failure end
@@ -281,9 +281,8 @@ return expiry >= now and 1 or -1
    */
   releaseMany: defineScript({
     name: 'permitExpirableSemaphore.releaseMany',
-    keys: ['name', 'permits', 'channel'],
+    ...CHANGES,
     args: ['publish', 'repeated'],
-    synced: true,
     lua: lua`${SERVER_TIME}${PURGE}
 local seen, ids, there, live = {}, {}, 0, 0
 for i = moreArgs + 1, #ARGV do

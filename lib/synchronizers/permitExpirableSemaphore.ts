@@ -4,7 +4,7 @@ import type { SendRecord } from '../connection/pending/CommandExecutor';
 import { PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
 import { holdLease, NO_LEASE, toMillis } from '../util/duration';
-import { newPermitIds, parsePermitId, permitIdText } from '../util/permitId';
+import { newPermitIds, parsePermitId } from '../util/permitId';
 import type { TimeUnit } from '../util/TimeUnit';
 import type { AcquireReply } from '../scripts/replies';
 import { Acquisition, type Target, type Wait } from '../acquire/acquireWithin';
@@ -210,7 +210,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
   }
 
   get ids(): string[] {
-    return this.#ids.map(permitIdText);
+    return this.#ids.map((id) => id.toString('hex'));
   }
 
   async release(sendRecord: SendRecord): Promise<boolean> {

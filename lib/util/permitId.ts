@@ -18,11 +18,6 @@ export function newPermitIds(count: number): Buffer[] {
   return Array.from({ length: count }, (_, i) => random.subarray(i * ID_BYTES, (i + 1) * ID_BYTES));
 }
 
-/** The id in the API: 32 lower-case hex digits. */
-export function permitIdText(id: Buffer): string {
-  return id.toString('hex');
-}
-
 /**
  * The id as stored in Redis.
  *
@@ -31,10 +26,5 @@ export function permitIdText(id: Buffer): string {
  */
 export function parsePermitId(text: unknown): Buffer | undefined {
   if (typeof text !== 'string') throw new TypeError('a permit id must be a string');
-  return ID_TEXT.test(text) ? permitId(text) : undefined;
-}
-
-/** The id as stored in Redis, of one that is {@link permitIdText}. */
-export function permitId(text: string): Buffer {
-  return Buffer.from(text, 'hex');
+  return ID_TEXT.test(text) ? Buffer.from(text, 'hex') : undefined;
 }

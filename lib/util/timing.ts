@@ -65,9 +65,7 @@ export async function runAndEnd<T>(work: () => Promise<T>, end: () => Promise<vo
 
 /** Resolves in a later turn of the event loop: what waits in the sockets is read before. */
 export function laterTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+  return new Promise((resolve) => void setImmediate(resolve));
 }
 
 /** Resolves when all have settled, or after so many ms. It alone does not keep the process alive. */

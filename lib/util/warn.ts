@@ -5,11 +5,8 @@ export function warn(
   fields: object,
   message: string,
 ): void {
-  if (logger === undefined) {
-    process.emitWarning(message, { code });
-    return;
-  }
-  logSafely(logger, 'warn', fields, message);
+  if (logger === undefined) process.emitWarning(message, { code });
+  else logSafely(logger, 'warn', fields, message);
 }
 
 type Log = (fields: object, message: string) => void;

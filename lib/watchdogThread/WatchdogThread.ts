@@ -86,8 +86,7 @@ class WatchdogThread implements RenewalThread {
     this.#families = new Map(families.map((family) => [client.renewals[family], family]));
     const logins = client.logins && new MessageChannel();
     if (logins !== undefined) this.#stopServing = runOutside(() => serveLogins(client.logins!, logins.port1));
-    const { memory } = this.#shared;
-    const workerData: ThreadData = { port: port2, memory, settings, logins: logins?.port2 };
+    const workerData: ThreadData = { port: port2, memory: this.#shared.memory, settings, logins: logins?.port2 };
     this.#port = port1;
     const options = {
       name: 'ioredisson-watchdog',

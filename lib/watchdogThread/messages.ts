@@ -130,7 +130,5 @@ export function copyError(error: Error): ErrorCopy {
 
 /** The error of the other thread. */
 export function errorOf({ name, message, code }: ErrorCopy): Error {
-  const error = new Error(message);
-  error.name = name;
-  return code === undefined ? error : Object.assign(error, { code });
+  return Object.assign(new Error(message), { name }, code !== undefined && { code });
 }

@@ -257,8 +257,10 @@ const natMapper: Parser<NatMapper> = {
     if (java === undefined)
       throw new ConfigError(`${key} must be an object with the function map, got ${say(value, hidden)}`);
     if (java.simpleName === 'DefaultNatMapper') return { map: (address) => address };
-    if (java.simpleName === 'HostNatMapper')
-      return hostNatMapper(table(java.properties['hostsMap'], `${key}.hostsMap`, hidden));
+    if (java.simpleName === 'HostNatMapper') {
+      const hosts = table(java.properties['hostsMap'], `${key}.hostsMap`, hidden);
+      return { map: ({ host, port }) => ({ host: hosts.get(host) ?? host, port }) };
+    }
     if (java.simpleName === 'HostPortNatMapper') {
       return hostPortNatMapper(table(java.properties['hostsPortMap'], `${key}.hostsPortMap`, hidden), key, hidden);
     }
@@ -267,10 +269,6 @@ const natMapper: Parser<NatMapper> = {
     );
   },
 };
-
-function hostNatMapper(hosts: ReadonlyMap<string, string>): NatMapper {
-  return { map: ({ host, port }) => ({ host: hosts.get(host) ?? host, port }) };
-}
 
 function hostPortNatMapper(entries: ReadonlyMap<string, string>, key: string, hidden: Hidden | undefined): NatMapper {
   const targets = new Map<string, NodeAddress>();

@@ -2,6 +2,7 @@ import pDefer, { type DeferredPromise } from 'p-defer';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { CommandError, ShutdownError } from '../../errors';
+import { chunks } from '../../util/collections';
 import { runOutside } from '../../util/outside';
 import { driverError } from '../link/driverError';
 import { Handshake } from '../link/Handshake';
@@ -256,9 +257,7 @@ export class ConnectionSubscriber implements Subscriber {
 
   /** As many channels as one command can have: those of one slot, where they are sharded. */
   #chunks(channels: readonly string[]): string[][] {
-    const size = this.#sharded ? 1 : CHANNELS_PER_COMMAND;
-    const count = Math.ceil(channels.length / size);
-    return Array.from({ length: count }, (_, i) => channels.slice(i * size, (i + 1) * size));
+    return chunks(channels, this.#sharded ? 1 : CHANNELS_PER_COMMAND);
   }
 
   #ask(redis: Redis, channels: readonly string[]): Promise<unknown> {

@@ -352,5 +352,16 @@ function listed(commands: readonly string[]): string {
 
 /** What the doctor looks at, in this order. */
 export const CHECKS = {
-  ...{ reachable, lock, version, memory, persistence, replicas, pubsub, rights, clock, buffers, timeouts, provider },
+  reachable,
+  lock,
+  version,
+  memory,
+  persistence,
+  replicas,
+  pubsub,
+  rights,
+  clock,
+  buffers,
+  timeouts,
+  provider,
 };
