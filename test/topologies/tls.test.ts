@@ -34,6 +34,28 @@ describe('TLS', () => {
     });
   }
 
+  it('sentinels and their master are logged in with credentials that change', async () => {
+    const password = 'token-1';
+    const master = trackClient(await RedisServer.start({ tls: files!, password }));
+    const config = [
+      'tls-replication yes',
+      `sentinel monitor mymaster ${master.host} ${master.port} 1`,
+      `sentinel auth-pass mymaster ${password}`,
+    ];
+    const sentinel = trackClient(await RedisServer.start({ tls: files!, args: ['--sentinel'], config, password }));
+    const asked: string[] = [];
+    const use = new Config().setSslTruststore(files!.ca).setCredentials(({ role }) => {
+      asked.push(role);
+      return { password };
+    });
+    use.useSentinelServers().setMasterName('mymaster').addSentinelAddress(sentinel.url);
+    const client = trackClient(Redisson.create(use));
+    const lock = client.getLock(uniqueName());
+    await within(SOON_MS, lock.lock());
+    await lock.unlock();
+    expect(asked).to.include.members(['sentinel', 'master']);
+  });
+
   it('a certificate nobody vouches for is told at once', async () => {
     const client = trackClient(Redisson.create(server.url));
     const startedAt = performance.now();
