@@ -35,7 +35,7 @@ export function logClient(
     const level = state === 'reconnecting' ? 'warn' : 'info';
     log(level, cause === undefined ? { state } : { state, err: cause }, `Redis connection is ${state}`);
   });
-  monitor.onRefused = (err) => log('error', { err }, `Redis does not let us in: ${err.message}`);
+  monitor.onRefused = (err) => log('error', { err }, `Redis refuses the connection: ${err.message}`);
   ownerships.onLost(({ name, threadId, cause }) => log('error', { lock: name, threadId, err: cause }, cause.message));
   return (renewal) => ({
     batchOf: (one) => renewal.batchOf(one),

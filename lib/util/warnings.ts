@@ -57,7 +57,7 @@ export function warnSelfWait(name: string): void {
 export function unheardWarning(): (what: string) => void {
   return once((what) =>
     process.emitWarning(
-      `This was done, but Redis does not let this user publish: ${what}. Nobody was told: those who wait for a lock in other ` +
+      `Succeeded, but Redis does not let this user publish: ${what}. Waiters were not notified: those for a lock in other ` +
         'clients come only when the lease they saw would have ended, and those of semaphores and latches not at all. Give the ' +
         'user the right to PUBLISH (SPUBLISH on a cluster) on the channels of its objects, see docs/security.md.',
       { code: 'IOREDISSON_NO_PUBLISH' },

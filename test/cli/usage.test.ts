@@ -100,7 +100,7 @@ describe('the command line', function () {
     }
   });
 
-  it('exits 69 when Redis does not let us in, and takes the password from REDIS_URL', async () => {
+  it('exits 69 when Redis refuses the connection, and takes the password from REDIS_URL', async () => {
     const server = trackClient(await RedisServer.start({ password: 'open sesame' }));
     const without = { REDIS_URL: `redis://127.0.0.1:${server.port}` };
     const wrong = { REDIS_URL: `redis://:sesame@127.0.0.1:${server.port}` };

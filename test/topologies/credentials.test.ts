@@ -156,7 +156,7 @@ describe('credentials in deployments (D1)', function () {
       for (const [error, ms] of await Promise.all(calls)) {
         expect(error).to.be.instanceOf(ConnectionError);
         expect(error).to.have.property('code', 'CONNECTION');
-        expect(error.message).to.contain('does not let us in').and.to.contain('WRONGPASS');
+        expect(error.message).to.contain('refuses the connection').and.to.contain('WRONGPASS');
         expect(inspect(error, { depth: 10, showHidden: true })).not.to.contain('geheim');
         expect(ms).to.be.within(900, 6_000);
       }

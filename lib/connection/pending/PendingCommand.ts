@@ -226,7 +226,7 @@ function message(call: Told, link: Link, reason: Error | undefined): string {
   }
   if (link.refusal instanceof ConfigError) return `${where} cannot serve us (${call.what}): ${link.refusal.message}`;
   if (link.refusal !== undefined) {
-    return `${where} does not let us in (${call.what}): ${driverError(link.refusal).message}`;
+    return `${where} refuses the connection (${call.what}): ${driverError(link.refusal).message}`;
   }
   // A network that drops everything, or a process that is frozen: it accepts connections, and is as silent.
   const why = `: ${reason === undefined ? 'it has neither refused nor answered' : reason.message}`;

@@ -19,7 +19,7 @@ export const ExitCode = {
   usage: 64,
   /** The name belongs to data of another type, or the user may not use it. */
   data: 65,
-  /** Redis is unreachable, does not answer, refuses to write, or does not let us in. */
+  /** Redis is unreachable, does not answer, refuses to write, or refuses the connection. */
   unavailable: 69,
   /** A defect of ours. */
   internal: 70,

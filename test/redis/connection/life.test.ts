@@ -90,7 +90,7 @@ describe('the life of a client', function () {
     await server.restart();
     const wrong = trackClient(Redisson.create({ url: server.url.replace('geheim', 'geheim-falsch'), ...settings }));
     await errorOf(wrong.ping());
-    expect(told('error', /does not let us in: WRONGPASS/)).to.equal(true);
+    expect(told('error', /refuses the connection: WRONGPASS/)).to.equal(true);
     expect(inspect(lines, { depth: Infinity, showHidden: true })).to.not.contain('geheim');
     expect(() => Redisson.create({ logger: {} as never })).to.throw(/logger must be an object with debug/);
   });

@@ -66,7 +66,7 @@ describe('a connection that is refused a part of its handshake (B1)', function (
     await nothingIsSent(server, async () => {
       for (let i = 0; i < 3; i++) {
         const error = await errorOf(client.getLock(name).lock());
-        expect(error.message).to.match(/does not let us in.*NOPERM.*select/);
+        expect(error.message).to.match(/refuses the connection.*NOPERM.*select/);
         expect(error.mayHaveRun).to.equal(false);
       }
       await errorOf(client.getLock(name).tryLock(5_000));
@@ -146,7 +146,7 @@ describe('a connection that is refused a part of its handshake (B1)', function (
       .getLock(uniqueName())
       .tryLock()
       .catch((error: unknown) => error);
-    if (outcome !== true) expect((outcome as Error).message).to.match(/does not let us in.*NOPERM.*hello/);
+    if (outcome !== true) expect((outcome as Error).message).to.match(/refuses the connection.*NOPERM.*hello/);
     await tell(server, '+hello');
     await sleepUntil(async () =>
       client

@@ -236,7 +236,7 @@ describe('Executor', () => {
     });
   });
 
-  describe('a server that does not let us in', () => {
+  describe('a server that refuses the connection', () => {
     it('is told at once to those who wait and to those who come', async () => {
       link.up = false;
       const waiting = run('always');
