@@ -81,9 +81,7 @@ export class Guard {
     this.#tell(`mark ${MARK}=${mark}\n`);
   }
 
-  /**
-   * Guards this process or, if the id is negative, this group. It must work at once: we may be killed the next moment.
-   */
+  /** Guards this process or, if the id is negative, this group. Effective at once: we may be killed the next moment. */
   watch(id: number): void {
     this.#tell(`target ${id}\n`);
   }

@@ -15,7 +15,7 @@ export async function doctor(name: string | undefined, options: ReportOptions): 
 }
 
 /**
- * The report on one screen: equal findings of several servers share a line, so do skipped checks, and no advice is
+ * The report, on one screen: equal findings of several servers share a line, and so do skipped checks. No advice is
  * repeated.
  */
 function screen(findings: readonly Finding[], width = stdoutWidth()): string {

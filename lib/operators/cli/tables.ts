@@ -53,7 +53,7 @@ function linesOf(row: readonly string[]): readonly (readonly string[])[] {
 }
 
 /**
- * Longer names, in characters, are cut in the middle: one name must not push the other columns off the screen.
+ * Names longer than this, in columns, are cut in the middle: one name must not push the other columns off the screen.
  * `--json` prints full names.
  */
 const MAX_NAME = 26;
@@ -99,7 +99,7 @@ export function objectTable(
     .join('\n');
 }
 
-/** The number of waiters, and how long the first of them has waited. */
+/** The number of waiters, and how long the longest wait has lasted. */
 export function waitersText(report: ObjectReport, since: number | undefined): string {
   const waiters = waitersOf(report);
   return waiters === 0 || since === undefined ? String(waiters) : `${waiters} for ${sinceText(since)}`;

@@ -17,7 +17,7 @@ export interface TopOptions extends ClientOptions {
 
 /** Share of the interval spent on scanning. A longer scan continues in the next frames. */
 const SHARE = 1 / 2;
-/** A slower scan is reported as unanswered, in ms; it goes on. */
+/** Time without an answer, in ms, after which the live view reports that Redis does not answer. The scan goes on. */
 const SILENT_MS = 1_500;
 /** A wait seen for this long, in ms, is shown with its time, unless its process reports the time itself. */
 const SEEN_MS = 1_000;

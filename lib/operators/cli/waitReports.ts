@@ -11,8 +11,8 @@ const FIRST_LOOK_MS = 200;
 const LOOK_MS = 1_000;
 
 /**
- * Reports the holders of the lock on stderr during the wait, whenever they change. @param ended - aborts after the
- * wait
+ * Reports the holders of the lock on stderr during the wait, whenever they change.
+ * @param ended - aborted when the wait is over
  */
 export async function sayWhoHolds(inspector: Inspector, name: string, ended: AbortSignal): Promise<void> {
   let said = '';
