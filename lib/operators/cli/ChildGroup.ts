@@ -2,34 +2,36 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { ExitCode, Failure, signalExitCode } from './exit';
 import { MARK, ownGroup, send, sharedGroup } from './processes';
 
-/** How often to look whether members of the group are left, in ms. */
+/** Time between two checks for remaining members of the group, in ms. */
 const LOOK_MS = 20;
-/** How long the kernel may take to end what was killed, in ms; what hangs in a device takes for ever. */
+/** How long to wait for the kernel to end killed processes, in ms. One that hangs in a device never ends. */
 const AFTER_KILL_MS = 2_000;
 
 /** How a command is started. */
 export interface ChildOptions {
-  /** All of it. */
+  /** The complete environment. */
   readonly environment: NodeJS.ProcessEnv;
   /**
-   * Whether it shares our process group, and so our terminal: it can ask for a password, Ctrl-C and Ctrl-Z reach it as
-   * they reach us. Otherwise it gets a group and a session of its own.
+   * Whether it shares our process group and so our terminal: it can ask for a password, and Ctrl-C and Ctrl-Z reach it
+   * and us alike. Otherwise it gets its own group and session.
    */
   readonly shared: boolean;
-  /** In the environment of what it starts: tells that from everybody else in our group. */
+  /** In the environment of the command and its descendants: separates them from other processes in our group. */
   readonly mark: string;
 }
 
 /**
- * The command and all it starts.
+ * The command and its descendants.
  *
- * States: running -> (leader gone) others still run -> gone.
+ * States: running -> leader exited, others still run -> gone.
  */
 export class ChildGroup {
-  /** The exit code of the command, as a shell gives it. Rejects with a {@link Failure} when it could not be started. */
+  /**
+   * The exit code of the command, as a shell reports it. Rejects with a {@link Failure} if the command cannot start.
+   */
   readonly ended: Promise<number>;
   readonly #child: ChildProcess;
-  /** Whom signals go to: processes, or, negative, a group; empty where nothing of it runs. */
+  /** Targets of signals: processes, or, negative, a group; empty if none of them runs. */
   readonly #targets: () => readonly number[];
   #leaderRuns: boolean;
 
@@ -50,34 +52,34 @@ export class ChildGroup {
     });
   }
 
-  /** The process id of the command; `undefined` where nothing was started. */
+  /** The process id of the command; `undefined` if it did not start. */
   get id(): number | undefined {
     return this.#child.pid;
   }
 
-  /** Whether any of it runs. */
+  /** Whether any of its processes still runs. */
   get runs(): boolean {
     return this.#leaderRuns || this.#targets().length > 0;
   }
 
-  /** Sends a signal to all of it. */
+  /** Sends a signal to all of its processes. */
   signal(signal: NodeJS.Signals): void {
     for (const target of this.#targets()) send(target, signal);
   }
 
   /**
-   * Ends all of it: TERM, the grace, KILL.
-   * @param graceMs - in ms; 0: KILL at once
-   * @returns resolves when nothing of it runs any more
+   * Ends all of its processes: TERM, the grace, KILL.
+   * @param graceMs - time between TERM and KILL, in ms; 0: KILL at once
+   * @returns resolves when all have ended, at the latest `AFTER_KILL_MS` after the first KILL
    */
   async terminate(graceMs: number): Promise<void> {
     if (graceMs > 0) {
       this.signal('SIGTERM');
-      // What is stopped hears nothing.
+      // A stopped process handles TERM only after CONT.
       this.signal('SIGCONT');
       await this.#gone(graceMs);
     }
-    // Again and again: what is killed may have started something in that moment.
+    // Repeat KILL: a process may have started another one just before it died.
     await this.#gone(AFTER_KILL_MS, () => this.signal('SIGKILL'));
   }
 

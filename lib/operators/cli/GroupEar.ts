@@ -3,18 +3,18 @@ import { constants } from 'node:os';
 import { inTime } from '../doctor';
 import { isPending } from './processes';
 
-/** How long the end of the listener may take to be known, in ms. */
+/** How long to wait for the listener to exit, in ms. */
 const NOTICE_MS = 200;
-/** How long it is remembered, in ms: our own signal may come later. */
+/** How long its exit counts, in ms: our own copy of the signal may arrive later. A new listener starts after that. */
 const MEMORY_MS = 2 * NOTICE_MS;
 
 /**
- * Tells whether a signal that we have received went to all of our process group, as Ctrl-C does, or to us alone, as
- * with kill(1): what the terminal sends reaches the command without us, and must not reach it twice. A second Ctrl-C
- * makes many programs give up what they are cleaning up.
+ * Finds out whether a signal went to our whole process group, as Ctrl-C does, or to us alone, as with kill(1). A
+ * signal from the terminal reaches the command without us and must not reach it twice: on a second Ctrl-C many
+ * programs abort their cleanup.
  *
- * Nothing in Node says where a signal comes from. So a small process of our group lets itself be ended by any: when it
- * has ended, all of the group were meant. It ends with us, too, as its stdin does.
+ * Node does not report the sender of a signal. So a small listener process in our group lets any signal kill it. If it
+ * has died, the signal went to the whole group. It also exits when we do, because its stdin closes.
  */
 export class GroupEar {
   #listener!: ChildProcess;
@@ -25,7 +25,7 @@ export class GroupEar {
     this.#start();
   }
 
-  /** Whether a signal that has just come went to all of the group. */
+  /** Whether the signal that just arrived went to the whole group. */
   async heard(signal: NodeJS.Signals): Promise<boolean> {
     const { pid } = this.#listener;
     const end = await inTime(this.#ended, NOTICE_MS);
@@ -49,7 +49,7 @@ export class GroupEar {
       listener.once('error', () => resolve(null));
       listener.once('exit', (_code, signal) => {
         resolve(signal);
-        // One that ends of itself would do so again.
+        // No restart after an exit without a signal: the new listener would exit, too.
         if (signal !== null) this.#timer = setTimeout(() => this.#start(), MEMORY_MS);
       });
     });

@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { inTime } from '../doctor';
 import { MARK } from './processes';
 
-/** What the guard waits between two looks, in ms. */
+/** Time between two checks of the guard, in ms. */
 const TICK_MS = 100;
-/** How long to wait for the end of a guard that was told to stop, in ms. */
+/** How long to wait for a guard to exit after `done`, in ms. */
 const END_MS = 1_000;
 
 /**
- * Reads lines until the pipe closes. `done` stops it; a pipe that closes without it means that we died. Then the
- * command is ended as we would have ended it: its group, or what has the mark, or, where a mark cannot be seen, the
- * command alone. The mark is also for a command that was started, but whose group could not be said any more: it may run
- * before we do, and we may be killed in that moment. `$1` is the grace in ticks of 0.1 s.
+ * Reads lines until the pipe closes. The line `done` stops it. If the pipe closes without `done`, we have died, and it
+ * ends the command as we would have: its group, or all processes with the mark, or, where it cannot read marks, the
+ * command alone. The mark also covers a command that has just started: it may run before we can send its group, and we
+ * may be killed at that moment. `$1` is the grace in ticks of 0.1 s.
  */
 const SHELL = `
 trap '' INT TERM HUP QUIT USR1 USR2 PIPE TSTP TTIN TTOU
@@ -53,47 +53,47 @@ send KILL
 `;
 
 /**
- * A small shell that outlives us when we are killed without a chance to do anything (SIGKILL, out of memory), and then
- * ends the command, so that it does not run on without the lock. The lock itself runs out with its lease.
+ * A small shell that outlives us when we are killed and can do nothing (SIGKILL, out of memory). It then ends the
+ * command, which must not run on without the lock. The lock itself expires with its lease.
  *
- * States: watching nobody -> watching a command -> stopped | left alone: ends the command.
+ * States: idle -> watching a command -> stopped | orphaned: ends the command.
  */
 export class Guard {
   readonly #shell: ChildProcess;
   readonly #ended: Promise<unknown>;
 
-  /** @param graceMs - what the command gets between TERM and KILL, in ms */
+  /** @param graceMs - time between TERM and KILL, in ms */
   constructor(graceMs: number) {
     const ticks = String(Math.ceil(graceMs / TICK_MS));
     this.#shell = spawn('/bin/sh', ['-c', SHELL, 'ioredisson-guard', ticks], {
-      // No terminal to hear from, no folder kept busy, no descriptor of ours kept open.
+      // It gets no signals from a terminal, blocks no directory, and keeps none of our descriptors open.
       detached: true,
       cwd: '/',
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     this.#shell.stdin?.on('error', () => undefined);
-    // One that could not be started has ended, too.
+    // A failed start counts as an exit, too.
     this.#ended = once(this.#shell, 'exit').catch(() => undefined);
   }
 
-  /** From now on it guards what has that mark, in whatever group. Said before it is started. */
+  /** Guards all processes with this mark, in any group. Call it before the command starts. */
   watchMark(mark: string): void {
     this.#tell(`mark ${MARK}=${mark}\n`);
   }
 
-  /** From now on it guards that process, or, where the id is negative, that group. We may be killed the next moment. */
+  /** Guards this process or, if the id is negative, this group. Effective at once: we may be killed the next moment. */
   watch(id: number): void {
     this.#tell(`target ${id}\n`);
   }
 
-  /** Stops it: the group is gone. Resolves when the guard is gone, too. */
+  /** Stops the guard after the group has ended. Resolves when the guard has exited, or after a time limit. */
   async dismiss(): Promise<void> {
     this.#tell('done\n');
     this.#shell.stdin?.end();
     await inTime(this.#ended, END_MS);
   }
 
-  /** A write to an idle pipe is done before it returns; where the guard is gone, nothing else depends on it. */
+  /** A write to an idle pipe is done before it returns. If the guard is gone, a lost line does no harm. */
   #tell(line: string): void {
     this.#shell.stdin?.write(line);
   }

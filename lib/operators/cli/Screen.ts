@@ -11,10 +11,10 @@ const CTRL_D = '\u0004';
 const CTRL_Z = '\u001a';
 
 /**
- * The terminal while a live view is shown: its second screen, without a cursor, keys read one by one. Left as it was
- * found, however we end short of SIGKILL.
+ * The terminal during a live view: alternate screen, no cursor, keys read one by one. Restores the terminal however we
+ * end, except on SIGKILL.
  *
- * States: entered -> left; stopped by Ctrl-Z in between.
+ * States: entered -> left; Ctrl-Z suspends in between.
  */
 export class Screen {
   readonly #onQuit: () => void;
@@ -46,15 +46,16 @@ export class Screen {
   }
 
   /**
-   * Shows lines, cut to the screen. One write, over what is there: nothing flickers, also over a slow connection.
-   * @returns resolves when the terminal has taken them
+   * Shows lines, cut to the screen size. It overwrites the old frame in one write, so nothing flickers, even over a
+   * slow connection.
+   * @returns resolves when the frame is written
    */
   async show(lines: readonly string[]): Promise<void> {
     const shown = lines.slice(0, this.height).map((line) => fit(line, this.width) + REST_OF_LINE);
     await print(HOME + shown.join('\r\n') + REST_OF_SCREEN);
   }
 
-  /** Gives the terminal back. Idempotent. */
+  /** Restores the terminal. Idempotent. */
   readonly leave = (): void => {
     process.off('exit', this.leave);
     process.off('SIGCONT', this.#onContinue);
@@ -79,7 +80,7 @@ export class Screen {
     const isQuit = keys === '\u001b' || [...keys].some((key) => 'qQ'.includes(key) || key === CTRL_C || key === CTRL_D);
     if (isQuit) this.#onQuit();
     else if (keys.includes(CTRL_Z)) {
-      // Keys that are read one by one send no signals: Ctrl-Z is ours to obey.
+      // In raw mode keys send no signals, so we handle Ctrl-Z ourselves.
       this.#leave();
       process.kill(0, 'SIGSTOP');
     }

@@ -10,7 +10,7 @@ import { inTime } from '../doctor';
 import { ExitCode, Failure, messageOf } from './exit';
 import { CLEANUP_MS } from './output';
 
-/** How the lock is wanted. Times in ms. */
+/** How to acquire the lock. Times in ms. */
 export interface Wish {
   /** How long to wait; `undefined` = without limit, 0 = one attempt. */
   readonly wait?: number | undefined;
@@ -18,15 +18,14 @@ export interface Wish {
   readonly lease?: number;
 }
 
-/** A machine that starts many commands at once is slow to connect for so long at most, in ms; then Redis is gone. */
+/** How long slow connects and answers are retried, in ms: a machine that starts many commands at once may need it. */
 const SLOW_START_MS = 15_000;
 
 /**
- * Takes the lock. A connection that nobody refuses, but that is not there yet, or an answer that is late, is waited for
- * once more in the beginning.
+ * Acquires the lock. In the beginning it retries if a connection is slow but not refused, or if an answer is late.
  *
- * @returns `undefined` when somebody else has it for all of that time
- * @throws what the lock's `acquire` throws; a {@link Failure} when the time was over and Redis gave no answer in it
+ * @returns `undefined` if others held the lock for the whole wait
+ * @throws the errors of the lock's `acquire`; a {@link Failure} if the wait ended without an answer from Redis
  */
 export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal): Promise<LockHold | undefined> {
   const startedAt = performance.now();
@@ -46,11 +45,11 @@ export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal
 }
 
 /**
- * Gives the lock back at the end, or leaves it where it is to stay. It is then detached, and nobody gets the ticket: so
- * whoever looks at it can tell it from a lock whose process has died. A reader cannot leave it so, and gives it a lease
- * that ends then.
+ * Releases the lock at the end, or leaves it held for `--at-least`. To leave it, it detaches the lock and discards the
+ * ticket: so an inspection can distinguish it from the lock of a dead process. A read lock cannot be detached; it gets
+ * a lease for that time instead.
  *
- * @param staysUntil - monotonic time until which it stays
+ * @param staysUntil - monotonic time until which the lock stays held, in ms
  * @throws LockLostError if it was lost; errors of the connection
  */
 export async function leave(hold: LockHold, staysUntil: number): Promise<unknown> {
@@ -69,7 +68,7 @@ async function answers(lock: RLock): Promise<boolean> {
   return (await inTime(lock.isLocked(), CLEANUP_MS).catch(() => undefined)) !== undefined;
 }
 
-/** Whether nothing says that Redis is not there, only that it takes its time. */
+/** Whether Redis may only be slow: nothing shows that it is gone. */
 function isSlow(error: unknown): boolean {
   if (error instanceof ConnectionError) return !error.mayHaveRun && error.cause === undefined;
   return error instanceof CommandTimeoutError;

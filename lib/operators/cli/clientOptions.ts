@@ -2,13 +2,13 @@ import { type Command, Option } from 'commander';
 import { pathToFileURL } from 'node:url';
 import { Config, ConfigError, type RedissonOptions } from '../../index';
 
-/** Where Redis is, as the command line says it. */
+/** The address of Redis, as given on the command line. */
 export interface ClientOptions {
   readonly url?: string;
   readonly config?: string;
 }
 
-/** Adds the options that say where Redis is. */
+/** Adds the options for the address of Redis. */
 export function addClientOptions(command: Command): Command {
   return command
     .addOption(
@@ -21,18 +21,18 @@ export function addClientOptions(command: Command): Command {
 }
 
 /**
- * The configuration that the options name. A module can hold what a file of Java cannot, such as `credentials`: it
- * exports, by default, what `Redisson.create` takes.
+ * Loads the configuration that the options name. A module can hold settings that a Java file cannot, such as
+ * `credentials`: its default export is what `Redisson.create` accepts.
  *
- * @returns `undefined` where they name none: `REDIS_URL`, else `redis://127.0.0.1:6379`
- * @throws ConfigError when the file cannot be read or the URL is none
+ * @returns `undefined` without options: then `REDIS_URL` applies, else `redis://127.0.0.1:6379`
+ * @throws ConfigError when the file cannot be loaded
  */
 export async function readClientOptions({
   url,
   config,
 }: ClientOptions): Promise<Config | RedissonOptions | string | undefined> {
   if (config === undefined) return url;
-  // As a URL: what does not exist is not taken for the text itself.
+  // As a URL: fromYAML would read the path of a missing file as YAML text.
   const file = pathToFileURL(config);
   if (!/\.[cm]?js$/.test(config)) return Config.fromYAML(file);
   try {

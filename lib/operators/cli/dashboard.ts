@@ -18,9 +18,9 @@ export interface DashboardCommandOptions extends ClientOptions {
   readonly color?: DashboardOptions['color'];
 }
 
-/** A request has to be there as a whole within this, in ms. */
+/** Time limit for receiving a complete request, in ms. */
 const REQUEST_MS = 30_000;
-/** Open pages, and what they ask for besides. */
+/** Maximum number of connections: open pages, and their other requests. */
 const MAX_CONNECTIONS = 2_500;
 
 /** `ioredisson dashboard`: serves the page until a signal ends it. @returns the exit code */
@@ -47,7 +47,7 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
   try {
     return await untilSignal(async ({ signal }) => {
       const ended = once(signal, 'abort');
-      // It rejects where the server has an error instead.
+      // Rejects if the server emits an error first.
       await once(server.listen(port, host), 'listening').catch((error: Error) => {
         throw new Failure(`cannot serve on ${host}:${port}: ${error.message}`, ExitCode.usage, { cause: error });
       });
@@ -75,8 +75,8 @@ function ownNames(): string[] {
 }
 
 /**
- * Whether a request names this server as somebody who means it does: by an address, or by its own name. A page of another
- * site whose name has been made to lead here (DNS rebinding) is of the same origin for its browser.
+ * Whether the Host header names this server by an address or by its own name. With DNS rebinding, the name of another
+ * site leads to this server, and for the browser that site's page has the same origin as ours.
  */
 function isOurName({ headers }: IncomingMessage, host: string): boolean {
   const named = (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');

@@ -5,7 +5,7 @@ import { stdoutWidth, wrap } from './fit';
 import type { ReportOptions } from './inspect';
 import { oneLine, print, printJson } from './output';
 
-/** `ioredisson doctor`. @returns the exit code: 0 fine, 1 warnings or what could not be checked, 2 errors */
+/** `ioredisson doctor`. @returns the exit code: 0 fine, 1 warnings or checks that could not run, 2 errors */
 export async function doctor(name: string | undefined, options: ReportOptions): Promise<number> {
   const findings = await examine(await readClientOptions(options), name);
   if (options.json === true) await printJson(findings);
@@ -14,7 +14,10 @@ export async function doctor(name: string | undefined, options: ReportOptions): 
   return findings.every(({ status }) => status === 'ok') ? ExitCode.ok : ExitCode.no;
 }
 
-/** One screen: what is the same on several servers once, what was not checked in one line, an advice once. */
+/**
+ * The report, on one screen: equal findings of several servers share a line, and so do skipped checks. No advice is
+ * repeated.
+ */
 function screen(findings: readonly Finding[], width = stdoutWidth()): string {
   const said = new Set<string>();
   const lines: string[] = [];
@@ -27,7 +30,7 @@ function screen(findings: readonly Finding[], width = stdoutWidth()): string {
     say(`${label.padEnd(8)}${check.padEnd(12)}${oneLine(where + found)}`, 20);
     if (status === 'ok' || advice === '') continue;
     say(`          why: ${why}`, 15);
-    // One cause has one advice, however many checks find it.
+    // Several checks may find the same cause: print its advice once.
     say(`          do:  ${said.has(advice) ? 'as above' : oneLine(advice)}`, 15);
     said.add(advice);
   }
@@ -40,14 +43,14 @@ function screen(findings: readonly Finding[], width = stdoutWidth()): string {
   return lines.join('\n');
 }
 
-/** What was not checked, since the server does not answer, has no advice of its own. */
+/** Whether the check was skipped because the server does not answer. Such a finding has no advice of its own. */
 function isSkipped({ status, advice, found }: Finding): boolean {
   return status === 'unknown' && advice === '' && found.startsWith('not checked');
 }
 
 function grouped(findings: readonly Finding[]): readonly (readonly [Finding, ...Finding[]])[] {
   const keyOf = ({ check, status, found, advice }: Finding): string => {
-    // Round trips differ a little everywhere.
+    // Round-trip times always differ a little: ignore them.
     const what = status === 'ok' ? found.replace(/[\d.]+ ms/, 'ms') : found;
     return JSON.stringify([check, status, what, advice]);
   };

@@ -8,10 +8,13 @@ import {
   SubscriptionTimeoutError,
 } from '../../index';
 
-/** What the exit codes of the command mean; those from 64 on are numbered as in BSD's sysexits.h. */
+/** Exit codes of the command. Those from 64 to 75 are numbered as in BSD's sysexits.h. */
 export const ExitCode = {
   ok: 0,
-  /** `unlock`: there was no such lock. `doctor`: warnings. `run`: not acquired, unless `--conflict-exit-code` says otherwise. */
+  /**
+   * `unlock`: there was no such lock. `doctor`: warnings. `run`: not acquired, unless `--conflict-exit-code` sets
+   * another code.
+   */
   no: 1,
   /** `doctor`: something breaks locks. */
   errors: 2,
@@ -19,11 +22,11 @@ export const ExitCode = {
   usage: 64,
   /** The name belongs to data of another type, or the user may not use it. */
   data: 65,
-  /** Redis is unreachable, does not answer, refuses to write, or refuses the connection. */
+  /** Redis is unreachable, does not answer, refuses writes, or refuses the connection. */
   unavailable: 69,
-  /** A defect of ours. */
+  /** A bug in this package. */
   internal: 70,
-  /** Our output cannot be written: a full disk. */
+  /** Our output cannot be written, e.g. on a full disk. */
   output: 74,
   /** The lock was lost while the command ran. */
   lockLost: 75,
@@ -31,18 +34,18 @@ export const ExitCode = {
   notExecutable: 126,
   /** As in a shell: there is no such command. */
   notFound: 127,
-  /** As in a shell: plus the number of the signal. */
+  /** As in a shell: added to the number of the signal. */
   signalled: 128,
-  /** As in a shell for a command that SIGPIPE ended: whoever read our output has gone. */
+  /** As in a shell for a command that SIGPIPE ended: the reader of our output is gone. */
   readerGone: 141,
 } as const;
 
-/** The exit code of what a signal has ended. */
+/** The exit code of a process that a signal ended. */
 export function signalExitCode(signal: NodeJS.Signals): number {
   return ExitCode.signalled + constants.signals[signal];
 }
 
-/** An error whose text is for the user, with the exit code it leads to. */
+/** An error with a text for the user and an exit code. */
 export class Failure extends Error {
   readonly exitCode: number;
 
@@ -53,7 +56,7 @@ export class Failure extends Error {
   }
 }
 
-/** Replies of a server that cannot serve now, whatever the name. */
+/** Error replies of a server that cannot serve now, whatever the name of the lock. */
 const REFUSES_WRITES = new Set([
   ...['NOREPLICAS', 'READONLY', 'MISCONF', 'OOM', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN'],
 ]);
@@ -67,28 +70,29 @@ export function exitCodeOf(error: unknown): number {
   return unavailable.some((kind) => error instanceof kind) ? ExitCode.unavailable : ExitCode.internal;
 }
 
-/** What to say of an error. */
+/** The text to print for an error. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
-  // Redis' own words say what is wrong with the name.
+  // The reply of Redis explains what is wrong with the name.
   if (error instanceof CommandError && cause instanceof Error && !error.message.includes(cause.message)) {
     return `${error.message} (${cause.message})`;
   }
   return error.message;
 }
 
-/** The signals that ask a command to end, or tell it something. */
+/** Signals that ask a command to end, or notify it. */
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 /**
- * Without a terminal nobody could continue us, and the command, a session of its own, would run on without renewals.
+ * Job-control signals. Without a terminal, no shell would continue us after a stop, and the command, in its own
+ * session, would run on without renewals.
  */
 const IGNORED = ['SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const;
 
 /**
- * Does something until a signal ends it.
- * @param act - ends when `end` is aborted, and may abort it itself
- * @returns the exit code: that of the signal, but 0 for Ctrl-C, which is how one leaves it
+ * Runs `act` until it ends or a signal ends it.
+ * @param act - must end when `end` is aborted, and may abort it itself
+ * @returns the exit code: that of the signal, but 0 for Ctrl-C, the usual way to quit
  */
 export async function untilSignal(act: (end: AbortController) => Promise<unknown>): Promise<number> {
   const end = new AbortController();
@@ -106,11 +110,11 @@ export async function untilSignal(act: (end: AbortController) => Promise<unknown
 }
 
 /**
- * Receives the signals sent to this process, instead of dying of them.
+ * Handles the signals sent to this process, instead of dying of them.
  *
- * @param listener - called for each signal that is to be passed on
- * @param mayStop - whether the signals of job control, such as Ctrl-Z's, stop us as they stop any command
- * @returns what ends it. Until then these signals have no other effect
+ * @param listener - called for each signal that asks us to end or notifies us
+ * @param mayStop - whether job-control signals, such as that of Ctrl-Z, stop us as they stop any command
+ * @returns a function that ends the handling. Until then these signals have no other effect
  */
 export function receiveSignals(listener: (signal: NodeJS.Signals) => void, mayStop = false): () => void {
   const ignore = (): void => undefined;

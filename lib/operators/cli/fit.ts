@@ -1,17 +1,17 @@
 import { Help } from 'commander';
 import stringWidth from 'string-width';
 
-/** How many columns of a terminal a text takes. */
+/** The width of a text, in terminal columns. */
 export function widthOf(text: string): number {
   return /^[ -~]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** The columns of stdout. What a file or a pipe takes has no end. */
+/** The width of stdout, in columns. A file or a pipe has no limit. */
 export function stdoutWidth(): number {
   return process.stdout.columns || Infinity;
 }
 
-/** The beginning of a text that fits. */
+/** The start of a text, as much as fits into the width. */
 export function fit(text: string, width: number): string {
   if (text.length <= width && widthOf(text) <= width) return text;
   let taken = 0;
@@ -24,21 +24,21 @@ export function fit(text: string, width: number): string {
   return text.slice(0, end).trimEnd();
 }
 
-/** A text without its middle: the end of a name tells it from its neighbours. */
+/** Cuts out the middle of a text: names often differ only at the end. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   const tail = fit([...text].reverse().join(''), Math.floor(width / 3));
   return `${fit(text, width - widthOf(tail) - 1)}…${[...tail].reverse().join('')}`;
 }
 
-/** How commander breaks lines, with other widths than its own. */
+/** Commander's line wrapping, with our own measure of width. */
 const layout = Object.assign(new Help(), { displayWidth: widthOf, minWidthToWrap: 0 });
 
 /**
- * A text in as many lines as it needs. A word that is too long for a line, an address or a file, gets one of its own,
- * where a terminal breaks it and it can still be copied.
+ * Wraps a text. A word that is too long for a line, such as an address or a file name, gets a line of its own without
+ * an indent: the terminal breaks it, and the user can still copy it.
  *
- * @param indent - where the text begins, after its label, and of the lines that follow
+ * @param indent - the column in which the text begins, after its label, and in which further lines begin
  */
 export function wrap(text: string, width: number, indent: number): string {
   if (widthOf(text) <= width) return text;
@@ -51,11 +51,11 @@ export function wrap(text: string, width: number, indent: number): string {
   return placed.join('\n');
 }
 
-/** A text in lines of exactly that width, broken anywhere. */
+/** Splits a text into lines that fit the width, at any character. */
 export function chop(text: string, width: number): string {
   const lines: string[] = [];
   for (let rest = text; rest !== '';) {
-    // At least one character, or there is no end.
+    // At least one character per line, or the loop never ends.
     const line = fit(rest, width) || [...rest][0]!;
     lines.push(line);
     rest = rest.slice(line.length).trimStart();

@@ -19,7 +19,7 @@ import {
   waitersText,
 } from './tables';
 
-/** Options of the commands that look at what is there. */
+/** Options of the commands that print a report. */
 export interface ReportOptions extends ClientOptions {
   readonly json?: true;
 }
@@ -34,7 +34,7 @@ export async function list(pattern: string | undefined, options: ReportOptions):
   const reports = await inspecting(options, (inspector) => inspector.list(pattern));
   if (options.json === true) await printJson(reports);
   else if (reports.length > 0) await print(`${objectTable(troubleFirst(reports))}\n`);
-  // On stderr: a program that reads the table finds no line in it that is none.
+  // On stderr: programs that parse the table find only its rows on stdout.
   else say(pattern === undefined ? 'no locks' : `no locks match '${pattern}'`);
   return ExitCode.ok;
 }
@@ -56,7 +56,7 @@ export async function unlock(name: string, options: UnlockOptions): Promise<numb
     return [seen, await inspector.releaseFrom(name).catch((error: unknown) => fail(seen, error))] as const;
   });
   if (options.json === true) {
-    // Who came after the look is not in it.
+    // Holders that came after the inspection are missing here.
     const holders = report.holders.filter(({ owner }) => takenFrom.includes(owner));
     await printJson({ name, kind: report.kind, released, holders, takenFrom });
   } else {
@@ -74,7 +74,7 @@ function fail({ name, kind }: ObjectReport, error: unknown): never {
   throw new Failure(`'${name}' is no lock, but ${what}`, ExitCode.data);
 }
 
-/** Connects, does something, and disconnects, whatever becomes of it. */
+/** Connects, calls `act`, and disconnects even if `act` fails. */
 async function inspecting<T>(options: ClientOptions, act: (inspector: Inspector) => Promise<T>): Promise<T> {
   const inspector = Inspector.open(await readClientOptions(options));
   try {
@@ -84,10 +84,10 @@ async function inspecting<T>(options: ClientOptions, act: (inspector: Inspector)
   }
 }
 
-/** The object as text. */
+/** The report as paragraphs of text. */
 function paragraphs(report: ObjectReport): string[] {
   const { circle } = report.verdict;
-  // Who has a part of a group, and waits for another part, names the same group twice.
+  // A holder of one part of a group that waits for another part names the same group twice.
   const same = circle?.length === 1 ? 'itself' : 'other values of it';
   return [
     facts(report),
@@ -157,16 +157,16 @@ function facts(report: ObjectReport): string {
     .join('\n');
 }
 
-/** Where the values of facts begin. */
+/** Column in which the values of the facts begin. */
 const INDENT = 13;
 
-/** Each of them once. */
+/** Each text once, separated by commas; `undefined` if there is no text. */
 function listed(texts: readonly (string | undefined)[]): string | undefined {
   const found = [...new Set(texts)].filter((text) => text !== undefined);
   return found.length === 0 ? undefined : found.join(', ');
 }
 
-/** What keeps it, as its process says. */
+/** How the hold is kept, as its process reports it. */
 function keptText({ hold, silent }: HolderReport): string {
   if (hold === undefined) return silent === true ? 'does not answer' : '?';
   const { leaseMs, renewals } = hold;
@@ -176,7 +176,7 @@ function keptText({ hold, silent }: HolderReport): string {
     : `a lease of ${remainingText(leaseMs)}`;
 }
 
-/** Which client it is, as far as that can be known. */
+/** The kind of client, as far as it is known. */
 function clientText({ client, process }: OwnerReport): string {
   if (process.unknownBecause === 'detached') return 'none: detached';
   return client === 'node' ? 'Node' : 'Java, or an explicit thread id';
@@ -205,7 +205,7 @@ function stateOf({ kind, holders }: ObjectReport): string | undefined {
   return holders.length > 0 ? 'held' : 'free';
 }
 
-/** Things with a title, a line for each; empty where there are none. */
+/** A title, and a table with a line for each thing; empty without things. */
 function section<T>(title: string, things: readonly T[] = [], columns: readonly Column<T>[]): string {
   if (things.length === 0) return '';
   const lines = table(columns, things, stdoutWidth() - 2).split('\n');

@@ -10,7 +10,7 @@ import type * as inspectModule from './inspect';
 import { run } from './run';
 import type * as topModule from './top';
 
-// Loaded when asked for: `run` starts as fast as it can.
+// Loaded on demand, so that `run` starts fast.
 /* eslint-disable @typescript-eslint/no-require-imports */
 const actions: Actions = {
   run,
@@ -23,18 +23,18 @@ const actions: Actions = {
 };
 /* eslint-enable @typescript-eslint/no-require-imports */
 
-/** Reads the command line and does what it says. @returns the exit code */
+/** Runs the command on the command line. @returns the exit code */
 async function main(): Promise<number> {
   let exitCode: number = ExitCode.ok;
   let help = '';
   const output = { writeOut: (text: string) => void (help += text), writeErr: sayRaw };
   const notesOf = (command: string): string => `\n${textBeside(`help/${command}.txt`)}`;
   const program = createProgram(VERSION, actions, (code) => (exitCode = code), output, notesOf);
-  // Connections that are being made, and pauses between two attempts, keep no process alive.
+  // Pending connects and retry pauses do not keep the process alive. This timer does.
   const alive = setInterval(() => undefined, 60_000);
   try {
     await program.parseAsync().catch((error: unknown) => {
-      // Commander has said what is wrong, or wants to print the help.
+      // Commander has printed the error, or wants the help printed.
       if (!(error instanceof CommanderError)) throw error;
       if (error.exitCode !== 0) exitCode = ExitCode.usage;
     });
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
     return exitCode;
   } catch (error) {
     const code = exitCodeOf(error);
-    // As with `| head`: nobody is left to say anything to.
+    // As with `| head`: the reader is gone, so print no error.
     if (code !== ExitCode.readerGone) say(messageOf(error));
     return code;
   } finally {
@@ -50,7 +50,7 @@ async function main(): Promise<number> {
   }
 }
 
-// In one line, like everything else.
+// Print warnings on one line, like all other messages.
 process.removeAllListeners('warning');
 process.on('warning', (warning) => say(`warning: ${warning.message}`));
 

@@ -2,39 +2,43 @@ import { ConnectionError, type LockHold, type ObjectKind } from '../../index';
 import type { Inspector, ObjectReport } from '../inspection';
 import { ExitCode, Failure } from './exit';
 
-/** The variable that lists the locks that the `run`s around a command hold. */
+/** Environment variable with the locks that the enclosing `run`s hold. */
 const HELD = 'IOREDISSON_HELD';
 
-/** A hold of a `run` around us. */
+/** A hold of an enclosing `run`. */
 interface OuterHold {
   readonly name: string;
   /** `<clientId>:<threadId>`. */
   readonly owner: string;
 }
 
-/** The environment of the command of a `run`: with its lock, and the holds around it, those that we see and ours. */
+/**
+ * The environment for the command of a `run`: ours, plus its lock, its token, and the list of enclosing holds with
+ * this one.
+ */
 export function environmentInside(hold: LockHold, clientId: string): NodeJS.ProcessEnv {
   const own: OuterHold = { name: hold.name, owner: `${clientId}:${hold.threadId}` };
   return {
     ...process.env,
     IOREDISSON_LOCK: hold.name,
-    // Where it has none, it is not there: a command inside the command must not believe that it has ours.
+    // Unset if the lock has no token: a nested command must not take the outer token for its own.
     IOREDISSON_TOKEN: hold.token?.toString(),
     [HELD]: JSON.stringify([...outerHolds(), own]),
   };
 }
 
-/** Whether a `run` around us may hold something: only then a nested one can wait for itself. */
+/** Whether an enclosing `run` may hold a lock: only then can a nested `run` wait for itself. */
 export function isNested(): boolean {
   return outerHolds().length > 0;
 }
 
 /**
- * Refuses to wait for a lock that a `run` around us holds: it waits for us. Redis says who holds it, since the variable
- * outlives its `run` in what that left behind, and a name means another lock on another server. Readers may be several.
+ * Refuses to wait for a lock that an enclosing `run` holds, because that `run` waits for us. Redis decides who holds
+ * it: the variable lives on in processes that an ended `run` left behind, and on another server the same name is
+ * another lock. Readers may share the lock.
  *
  * @param name - of the lock
- * @param kind - as what it is to be taken
+ * @param kind - the kind to acquire it as
  * @throws Failure (wrong usage)
  */
 export async function refuseNested(inspector: Inspector, name: string, kind: ObjectKind): Promise<void> {
@@ -44,7 +48,7 @@ export async function refuseNested(inspector: Inspector, name: string, kind: Obj
     held = heldBy(outer, await inspector.inspect(name), kind);
   } catch (error) {
     if (error instanceof ConnectionError) throw error;
-    // We may not look, or Redis is slow: the names have to do.
+    // We may not inspect the lock, or Redis is slow: compare the names instead.
     held = kind !== 'read' && outer.some((one) => one.name === name);
   }
   if (held)
@@ -63,7 +67,7 @@ function outerHolds(): readonly OuterHold[] {
     const holds = JSON.parse(process.env[HELD] ?? '[]') as unknown;
     return Array.isArray(holds) ? holds.filter(isOuterHold) : [];
   } catch {
-    // It is not ours.
+    // Not written by us.
     return [];
   }
 }

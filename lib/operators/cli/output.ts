@@ -2,9 +2,9 @@ import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { ExitCode, Failure } from './exit';
 
-/** How long closing the client may keep the command, in ms. */
+/** Time limit for closing the client before the command exits, in ms. */
 export const CLEANUP_MS = 3_000;
-/** The pause before a write is tried again where the other end takes nothing at the moment, in ms. */
+/** Pause before the next attempt to write to a full pipe, in ms. */
 const FULL_PIPE_MS = 10;
 
 const STDOUT = 1;
@@ -12,8 +12,8 @@ const STDERR = 2;
 
 /**
  * Prints on stdout.
- * @returns resolves when the system has taken all of it, however slow the reader is
- * @throws Failure where the reader has gone, or it cannot be written, e.g. on a full disk
+ * @returns resolves when the system has accepted all of it, however slow the reader is
+ * @throws Failure if the reader is gone or the write fails, e.g. on a full disk
  */
 export async function print(text: string): Promise<void> {
   try {
@@ -28,12 +28,12 @@ export async function print(text: string): Promise<void> {
   }
 }
 
-/** Prints something as JSON. Resolves when all of it is written. */
+/** Prints a value as JSON. Resolves when all of it is written. */
 export function printJson(value: unknown): Promise<void> {
   return print(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** A pipe, a socket, a terminal: in the background, so that signals and keys are heard meanwhile. */
+/** For a pipe, a socket or a terminal: writes in the background, so that we still handle signals and keys. */
 function writeToStream(stream: Socket, text: string): Promise<void> {
   if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
   return new Promise((resolve, reject) => {
@@ -41,7 +41,7 @@ function writeToStream(stream: Socket, text: string): Promise<void> {
   });
 }
 
-/** A file or a device. A nearly full disk may take a part: the rest is written again, or is an error. */
+/** For a file or a device. A nearly full disk may accept only a part: then the rest is written again, or fails. */
 async function writeToFile(descriptor: number, text: string): Promise<void> {
   for (let rest = Buffer.from(text); rest.length > 0;) {
     try {
@@ -56,32 +56,32 @@ async function writeToFile(descriptor: number, text: string): Promise<void> {
 let said = Promise.resolve();
 
 /**
- * Says something on stderr, in one line.
+ * Prints a message on stderr, on one line.
  *
- * It does not use `process.stderr`, which makes a pipe non-blocking: the command that we run has the same one.
+ * It does not use `process.stderr`, which makes a pipe non-blocking: the command that we run shares that pipe.
  */
 export function say(message: string): void {
   sayRaw(`ioredisson: ${oneLine(message)}\n`);
 }
 
-/** Writes to stderr as it is. Where that fails there is nobody left to tell. */
+/** Writes to stderr unchanged. If that fails, the error cannot be reported anywhere. */
 export function sayRaw(text: string): void {
   said = said.then(() => writeToFile(STDERR, text)).catch(() => undefined);
 }
 
-/** Resolves when all that was said has been written. */
+/** Resolves when all messages are written. */
 export function allSaid(): Promise<void> {
   return said;
 }
 
 /**
- * Characters that turn the direction of writing, break lines or have no width: they make a line read as another one.
+ * Characters that change the writing direction, break lines or have no width: with them one line can pass for another.
  */
 const MISLEADING = /[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]/g;
 
 /**
- * A text without line breaks and control characters, and with misleading ones as `\u202e`, so that nobody's name or
- * error reply can forge output.
+ * A text without line breaks and control characters, and with misleading ones escaped, as in `\u202e`. So no name and
+ * no error reply can forge output.
  */
 export function oneLine(text: string): string {
   return text

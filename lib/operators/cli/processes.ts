@@ -1,19 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
 
-/** A process, as far as it matters here. */
+/** The facts about a process that matter here. */
 interface ProcessFacts {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
-  /** 0 where the system does not tell. */
+  /** 0 where the system does not report it. */
   readonly session: number;
 }
 
-/** The variable that marks the command and all it starts. */
+/** Environment variable that marks the command and all its descendants. */
 export const MARK = 'IOREDISSON_RUN';
 
-/** Whether we have a terminal that a command of ours could ask somebody for a password on. */
+/** Whether we have a terminal on which a command can ask for a password. */
 export function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', constants.O_RDWR | constants.O_NOCTTY));
@@ -24,8 +24,7 @@ export function hasTerminal(): boolean {
 }
 
 /**
- * The processes that run. Zombies do not count: nobody may ever collect them in a container whose first process does
- * not.
+ * The running processes, without zombies: in a container whose first process does not reap them, they stay for ever.
  */
 function runningProcesses(): ProcessFacts[] {
   if (process.platform !== 'linux') return processesByPs();
@@ -33,7 +32,7 @@ function runningProcesses(): ProcessFacts[] {
   return pids.map(factsOf).filter((facts) => facts !== undefined);
 }
 
-/** Whether a process was started with our mark, itself or by whoever started it. Known on Linux alone. */
+/** Whether a process has our mark in its environment, its own or inherited. Known on Linux alone. */
 function carriesMark(pid: number, mark: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${MARK}=${mark}`);
@@ -42,7 +41,7 @@ function carriesMark(pid: number, mark: string): boolean {
   }
 }
 
-/** Whether a process has been sent a signal that it has not received yet. Known on Linux alone. */
+/** Whether a signal is pending for a process: sent, but not delivered yet. Known on Linux alone. */
 export function isPending(pid: number, signal: number): boolean {
   try {
     const [, bits] = /^ShdPnd:\s*([0-9a-f]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
@@ -59,7 +58,7 @@ function factsOf(pid: string): ProcessFacts | undefined {
   } catch {
     return undefined;
   }
-  // pid (name) state parent group session ...; the name may hold anything.
+  // pid (name) state parent group session ...; the name may contain any character.
   const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (state === 'Z' || state === 'X') return undefined;
   return { pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(session) };
@@ -73,7 +72,7 @@ function processesByPs(): ProcessFacts[] {
     .map(([pid, parent, group]) => ({ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0 }));
 }
 
-/** @param id - of a process group: the process id of its leader @returns its target, where any of it runs */
+/** The signal target of a process group. @param id - the process id of its leader @returns empty if none of it runs */
 export function ownGroup(id: number): readonly number[] {
   if (!send(-id, 0)) return [];
   if (process.platform !== 'linux') return [-id];
@@ -85,13 +84,13 @@ export function ownGroup(id: number): readonly number[] {
 }
 
 /**
- * The command and what it has started, in a group that they share with us, and with whom we do not know: the other
- * commands of a pipe, the script that started us. They are told apart by who started them, and, where that has gone, by
- * a mark in their environment.
+ * The running processes of the command when it shares our process group. That group also has processes that we do not
+ * know: the other commands of a pipe, the script that started us. We recognize the command's own by their parent or,
+ * if that has exited, by a mark in their environment.
  *
  * @param leader - the process id of the command
  * @param mark - the value of `MARK` in its environment
- * @returns a target for each that runs
+ * @returns a signal target for each of them
  */
 export function sharedGroup(leader: number, mark: string): readonly number[] {
   const all = runningProcesses();
@@ -109,14 +108,14 @@ export function sharedGroup(leader: number, mark: string): readonly number[] {
 
 /**
  * @param target - a process, or, negative, a group
- * @returns whether there was somebody to send it to
+ * @returns whether the target exists
  */
 export function send(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(target, signal);
     return true;
   } catch (error) {
-    // EPERM: there are some, all of other users.
+    // EPERM: the target exists, but belongs to other users.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

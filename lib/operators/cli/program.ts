@@ -11,7 +11,7 @@ import type { ReportOptions, UnlockOptions } from './inspect';
 import type { RunOptions } from './run';
 import type { TopOptions } from './top';
 
-/** What the commands do; each resolves to the exit code. */
+/** The function behind each command; each resolves to the exit code. */
 export interface Actions {
   run(name: string, command: readonly string[], options: RunOptions): Promise<number>;
   list(pattern: string | undefined, options: ReportOptions): Promise<number>;
@@ -29,30 +29,33 @@ const DEFAULT_INTERVAL_MS = 1_000;
 /** Default of `dashboard --port`. */
 const DEFAULT_PORT = 7_380;
 
-/** What `run --type` takes. A command takes its lock once, so one that is not re-entrant is the same to it. */
+/**
+ * Kinds that `run --type` accepts. A run acquires its lock only once, so kinds that differ only in not being
+ * re-entrant are left out.
+ */
 const RUN_KINDS = ALL_KINDS.filter(({ lockOf, reentrant = true }) => lockOf !== undefined && reentrant).map(
   ({ name }) => name,
 );
 
-/** A text that the build has written beside the command. */
+/** Reads a text file that the build puts beside the command. */
 export function textBeside(file: string): string {
   return readFileSync(join(__dirname, file), 'utf8');
 }
 
-/** The shells that the build writes a completion script for, beside the command. */
+/** Shells for which the build writes a completion script, beside the command. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** Takes the exit code of the command that was run. */
+/** Receives the exit code of the command that ran. */
 type Done = (exitCode: number) => void;
 
 /**
  * The command line: arguments, options, help.
  *
  * @param version - of the package
- * @param actions - what the commands do
- * @param done - told the exit code of the command that was run
- * @param output - takes help, version and usage errors
- * @param notesOf - what stands below the options of a command, or of `ioredisson`: what it promises, and examples
+ * @param actions - the functions behind the commands
+ * @param done - receives the exit code of the command that ran
+ * @param output - receives help, version and usage errors
+ * @param notesOf - the text below the options of a command, or of `ioredisson`: its promises, and examples
  */
 export function createProgram(
   version: string,
@@ -72,7 +75,7 @@ export function createProgram(
   addRun(program, actions, done);
   addOthers(program, actions, done);
   for (const command of [program, ...program.commands]) {
-    // Its own help has the option that is wrong.
+    // Point to the command's own help: it lists the option that was used wrongly.
     const help = command === program ? 'ioredisson --help' : `ioredisson ${command.name()} --help`;
     command.configureOutput({ outputError: (text, write) => write(`ioredisson: ${oneLine(text)} (see ${help})\n`) });
     command.addHelpText('after', () => notesOf(command.name()));
@@ -115,7 +118,7 @@ function addRun(program: Command, actions: Actions, done: Done): void {
     });
 }
 
-/** Every command but `run`. */
+/** Adds every command except `run`. */
 function addOthers(program: Command, actions: Actions, done: Done): void {
   const add = (name: string): Command => addClientOptions(program.command(name));
 
@@ -190,11 +193,11 @@ function addOthers(program: Command, actions: Actions, done: Done): void {
 }
 
 /**
- * The command that stands behind `--`, and nothing else: a forgotten name must not make a lock of the command. A name
- * that begins with `-` has a `--` of its own before it.
+ * The command behind `--`, and nothing else: if the user forgets the name, the command must not become the name of a
+ * lock. A name that begins with `-` needs a `--` of its own before it.
  *
- * @param rest - what commander leaves behind the name
- * @returns `undefined` where there is no `--` between name and command
+ * @param rest - what commander leaves after the name
+ * @returns `undefined` without a `--` between name and command
  */
 function separated(program: Command, rest: readonly string[]): readonly string[] | undefined {
   const { rawArgs } = program as Command & { readonly rawArgs: readonly string[] };
@@ -206,7 +209,7 @@ function separated(program: Command, rest: readonly string[]): readonly string[]
 }
 
 const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
-  // As flock(1) and sleep(1) have it.
+  // Seconds by default, as in flock(1) and sleep(1).
   ['', TimeUnit.SECONDS],
   ['ms', TimeUnit.MILLISECONDS],
   ['s', TimeUnit.SECONDS],
@@ -216,7 +219,7 @@ const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
 ]);
 
 /**
- * Reads a time of the command line: `500ms`, `10s`, `1.5s`, `2m`, `1h`, `1d`, or `10`, which is seconds.
+ * Parses a time from the command line: `500ms`, `10s`, `1.5s`, `2m`, `1h`, `1d`, or `10`, which means seconds.
  *
  * @returns whole milliseconds
  * @throws InvalidArgumentError (commander's) for anything else
@@ -235,14 +238,14 @@ function timeArgument(text: string): number {
   return ms;
 }
 
-/** As {@link timeArgument}, but not 0. */
+/** Like {@link timeArgument}, but rejects 0. */
 function positiveTimeArgument(text: string): number {
   const ms = timeArgument(text);
   if (ms === 0) throw new InvalidArgumentError('It must be longer than 0.');
   return ms;
 }
 
-/** Reads a number of the command line. Its reader throws InvalidArgumentError for anything else. */
+/** Returns a parser for whole numbers from `least` to `most`. It throws InvalidArgumentError for anything else. */
 function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = /^\d+$/.test(text) ? Number(text) : NaN;

@@ -13,9 +13,9 @@ import { CLEANUP_MS, say } from './output';
 import { hasTerminal } from './processes';
 import { sayWhoHolds, sayWhyNot } from './waitReports';
 
-/** The shortest pause between two looks, in ms. */
+/** Shortest pause between two checks of the lease, in ms. */
 const MIN_PAUSE_MS = 5;
-/** The watchdog renews every third of its time-out, so that two thirds of the lease are left as long as it works. */
+/** Renewals per watchdog time-out. While they succeed, at least two thirds of the lease remain. */
 const RENEWALS_PER_TIMEOUT = 3;
 
 /** The options of `run`, as commander reads them. Times in ms. */
@@ -24,9 +24,9 @@ export interface RunOptions extends ClientOptions, Wish {
   readonly verbose?: true;
   readonly type: ObjectKind;
   readonly conflictExitCode: number;
-  /** The lock stays for so long at least, counted from when it was acquired. */
+  /** Minimum time that the lock stays held, counted from its acquisition. */
   readonly atLeast?: number;
-  /** Between TERM and KILL. */
+  /** Time between TERM and KILL. */
   readonly grace: number;
 }
 
@@ -48,27 +48,27 @@ export async function run(name: string, command: readonly string[], options: Run
   }
 }
 
-/** Loaded when asked for: `run` starts as fast as it can. */
+/** Loads the inspection code only on demand, so that `run` starts fast. */
 function inspectorOf(config: Parameters<typeof Redisson.create>[0]): inspectionModule.Inspector {
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   const { Inspector } = require('../inspection') as typeof inspectionModule;
   return Inspector.open(config);
 }
 
-/** What a {@link LockedRun} is to do. */
+/** The task of a {@link LockedRun}. */
 interface Job {
   readonly client: Redisson;
   readonly lock: RLock;
   readonly command: readonly string[];
   readonly options: RunOptions;
-  /** Knows who holds the lock, where that is to be said while it is waited for. */
+  /** Finds the current holders, to report them during the wait; `undefined`: no reports. */
   readonly reporter: inspectionModule.Inspector | undefined;
 }
 
 type State = 'waiting' | 'starting' | 'running' | 'releasing';
 
 /**
- * One command run while a lock is held.
+ * Runs one command while a lock is held.
  *
  * ```
  * waiting ──► starting ──► running ─────────────────────────────► releasing ──► done
@@ -76,18 +76,17 @@ type State = 'waiting' | 'starting' | 'running' | 'releasing';
  *    └─ a signal, not acquired, Redis unreachable ──────────────────────────────► done
  * ```
  *
- * - waiting: a signal ends the acquisition; nothing is started any more.
- * - running: signals are passed on to the group of the command. When the command has ended, what it left behind in its
- *   group is ended, too, while the lock is still held. When the lock is lost, or about to be, TERM is sent to the group,
- *   and KILL follows after the grace.
- * - With a terminal the command shares our process group, as below flock(1) and env(1): it can ask for a password,
- *   Ctrl-C and Ctrl-Z reach it and us alike, and what reached all of the group is not passed on again. A group of its
- *   own would be one in the background, which may not read the terminal, and Node cannot hand the terminal over.
+ * - waiting: a signal cancels the acquisition, and no command starts.
+ * - running: we forward signals to the command's group. When the command ends, we end the rest of its group while the
+ *   lock is still held. When the lock is lost, or about to be, the group gets TERM, and KILL after the grace.
+ * - With a terminal the command shares our process group, as with flock(1) and env(1): it can ask for a password,
+ *   Ctrl-C and Ctrl-Z reach it and us alike, and we do not forward a signal that reached the whole group. In a group
+ *   of its own it would run in the background, where it may not read the terminal, and Node cannot hand the terminal
+ *   over.
  * - releasing: signals have no effect.
  *
- * Invariants: 1. nothing of the group runs when the lock is released; 2. the grace of a command whose lease is about to
- * end is cut to what is left of the lease; 3. a Redis that does not answer delays the end by no more than a few
- * seconds.
+ * Invariants: 1. no process of the group runs when the lock is released; 2. when the lease is about to end, the grace
+ * is cut to the rest of the lease; 3. a Redis that does not answer delays the exit by a few seconds at most.
  */
 class LockedRun {
   readonly #job: Job;
@@ -104,9 +103,9 @@ class LockedRun {
   }
 
   /**
-   * Does it all.
+   * Acquires the lock, runs the command, releases the lock.
    * @returns the exit code
-   * @throws what kept the lock from being acquired, or the command from starting
+   * @throws the error that prevented the acquisition or the start of the command
    */
   async run(): Promise<number> {
     const stopReceiving = receiveSignals((signal) => this.#onSignal(signal), this.#shared);
@@ -151,7 +150,8 @@ class LockedRun {
       if (reporter !== undefined) await sayWhyNot(reporter, lock.getName(), this.#wait ?? 0);
       return options.conflictExitCode;
     }
-    // What undoes an acquisition that was on its way is on the same connection before this question.
+    // The undo of a cancelled acquisition went out earlier on the same connection. So once this call is answered, the
+    // undo is done.
     await inTime(lock.isLocked(), CLEANUP_MS).catch(() => undefined);
     return signalExitCode(this.#signal);
   }
@@ -167,7 +167,7 @@ class LockedRun {
     try {
       code = await this.#runCommand(hold);
     } catch (error) {
-      // Nothing has run: nothing to be kept from being run again.
+      // No command has run, so there is no second run for --at-least to prevent: release at once.
       await this.#release(hold);
       throw error;
     }
@@ -206,7 +206,7 @@ class LockedRun {
         }
       });
       await Promise.race([group.ended, losing]);
-      // Also what the command has left behind.
+      // End the processes that the command left behind, too.
       if (group.runs) {
         const left = hold.remainingLeaseMs;
         await group.terminate(this.#lostBecause !== undefined && left > 0 ? Math.min(grace, left) : grace);
@@ -219,7 +219,7 @@ class LockedRun {
     }
   }
 
-  /** The grace as far as it surely fits into a lease that the watchdog has just not renewed. */
+  /** The grace, cut so that it fits into a lease that the watchdog failed to renew. */
   get #cutGraceMs(): number {
     const { grace, lease } = this.#job.options;
     const { lockWatchdogTimeout } = this.#job.client.getConfig();
@@ -232,7 +232,9 @@ class LockedRun {
     return nonblock === true ? 0 : wait;
   }
 
-  /** Gives the lock back, or leaves it, if Redis answers in time. Whether it was lost is known afterwards. */
+  /**
+   * Releases the lock, or leaves it held for --at-least, if Redis answers in time. Also finds out whether it was lost.
+   */
   async #release(hold: LockHold, staysUntil = 0): Promise<void> {
     this.#state = 'releasing';
     const left = Math.ceil(hold.remainingLeaseMs / 1_000);
@@ -247,12 +249,12 @@ class LockedRun {
 }
 
 /**
- * Tells once that a lease that should have been renewed is about to end: while there is still time to end the command
- * inside it. Renewals come at two thirds of the lease, so nothing is due while they work.
+ * Reports once that a lease is about to end although the watchdog should have renewed it. There is still time then to
+ * end the command within the lease. Renewals come at two thirds of the lease, so nothing is reported while they work.
  *
- * @param marginMs - told when so much of the lease is left, in ms
+ * @param marginMs - report when this much of the lease is left, in ms
  * @param onShort - called at most once, in a timer
- * @returns what ends the watch
+ * @returns a function that stops the watch
  */
 function watchLease(hold: LockHold, marginMs: number, onShort: () => void): () => void {
   let timer: NodeJS.Timeout;

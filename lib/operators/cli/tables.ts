@@ -3,17 +3,17 @@ import { chop, cutMiddle, fit, stdoutWidth, widthOf } from './fit';
 import { oneLine } from './output';
 import { readableTime } from '../doctor';
 
-/** The space between two columns. */
+/** Spaces between two columns. */
 const GAP = 2;
-/** A column is not made narrower than this to fit a table to a terminal. */
+/** Minimum width, in characters, to which a column is narrowed so that a table fits the terminal. */
 const LEAST_COLUMN = 24;
 
-/** A column of a table: its title, and what a thing has in it. */
+/** A column of a table: its title, and the text of a thing's cell in it. */
 export type Column<T> = readonly [title: string, cell: (thing: T, index: number) => string];
 
 /**
- * Lines of a table without a frame, one for each thing. What does not fit into the width breaks in its widest column;
- * where that would be too narrow, each row becomes a block, a line for each of its cells. Nothing is lost.
+ * A table without a frame, one row for each thing. If it is too wide, the text in its widest column wraps. If that
+ * column would become too narrow, each row becomes a block with a line for each cell. No text is lost.
  */
 export function table<T>(columns: readonly Column<T>[], things: readonly T[], width = Infinity): string {
   const head = columns.map(([title]) => title);
@@ -27,7 +27,7 @@ export function table<T>(columns: readonly Column<T>[], things: readonly T[], wi
   return plainTable([head, ...cells.map((row) => row.map((text, i) => (i === widest ? chop(text, left) : text)))]);
 }
 
-/** A block of lines for each row: the title and the cell. */
+/** A block for each row: one line with title and text for each cell. */
 function blocks(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
   const left = Math.max(1, width - Math.max(...head.map(widthOf)) - GAP);
   const block = (row: readonly string[]): readonly (readonly string[])[] =>
@@ -45,24 +45,27 @@ function plainTable(rows: readonly (readonly string[])[]): string {
   return cells.map((row) => row.map(pad).join('').trimEnd()).join('\n');
 }
 
-/** The lines of a row: as many as its highest cell has. */
+/** Splits a row into lines: as many as its tallest cell has. */
 function linesOf(row: readonly string[]): readonly (readonly string[])[] {
   const cells = row.map((text) => text.split('\n'));
   const height = Math.max(...cells.map(({ length }) => length));
   return Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''));
 }
 
-/** A longer name is cut in the middle: one such name must not push all that matters off the screen. `--json` has all. */
+/**
+ * Names longer than this, in columns, are cut in the middle: one name must not push the other columns off the screen.
+ * `--json` prints full names.
+ */
 const MAX_NAME = 26;
 const MAX_PROCESS = 24;
 
-/** Since when somebody has waited for an object, in ms since 1970; `undefined`: not known. */
+/** When the longest wait for an object began, in ms since 1970; `undefined`: unknown. */
 export type WaitedSince = (report: ObjectReport) => number | undefined;
 
-/** As the processes that wait have said. */
+/** As the waiting processes report it. */
 export const toldSince: WaitedSince = ({ waiting }) => waiting?.[0]?.since;
 
-/** What is in trouble first, then what has been waited for longest, and most, then by name. */
+/** Sorts by trouble, then by longest wait, then by most waiters, then by name. */
 export function troubleFirst(reports: readonly ObjectReport[], waitedSince = toldSince): readonly ObjectReport[] {
   const isTrouble = ({ verdict: { kind } }: ObjectReport): number => Number(kind !== 'free' && kind !== 'held');
   const since = (report: ObjectReport): number => waitedSince(report) ?? Number.MAX_VALUE;
@@ -72,8 +75,8 @@ export function troubleFirst(reports: readonly ObjectReport[], waitedSince = tol
 }
 
 /**
- * The table of `list` and `top`: the head, and a line for each object. What a person asks first stands first: the name,
- * what is wrong, who has it, who waits. Ids come last, and are what a narrow terminal cuts off.
+ * The table of `list` and `top`: a header, and a row for each object. The columns that people ask for first come
+ * first: name, verdict, holder, waiters. Ids come last, where a narrow terminal cuts them off.
  */
 export function objectTable(
   reports: readonly ObjectReport[],
@@ -96,18 +99,18 @@ export function objectTable(
     .join('\n');
 }
 
-/** How many wait, and the longest of them for how long. */
+/** The number of waiters, and how long the longest wait has lasted. */
 export function waitersText(report: ObjectReport, since: number | undefined): string {
   const waiters = waitersOf(report);
   return waiters === 0 || since === undefined ? String(waiters) : `${waiters} for ${sinceText(since)}`;
 }
 
-/** How long something has been so. @param since - in ms since 1970 */
+/** The time that has passed since a moment, for people. @param since - in ms since 1970 */
 export function sinceText(since: number): string {
   return readableTime(Math.max(0, Date.now() - since));
 }
 
-/** Kinds whose names are for programs. */
+/** Readable names for the kinds whose own names suit only programs. */
 const SPOKEN: Partial<Record<ObjectReport['kind'], string>> = {
   permitExpirableSemaphore: 'permits',
   countDownLatch: 'latch',
@@ -118,7 +121,7 @@ export function kindText({ kind, mode }: ObjectReport): string {
   return kind === 'readWrite' ? `${mode} lock` : (SPOKEN[kind] ?? kind);
 }
 
-/** Whose process it is: host and process id, as far as that can be known. */
+/** The process of an owner: host and process id, as far as they are known. */
 export function processText({ process: { host, pid, connected, java, unknownBecause } }: OwnerReport): string {
   if (unknownBecause === 'detached') return 'none';
   const where = host === undefined ? '' : `${host}/${pid}`;
@@ -136,7 +139,7 @@ export function ttlText(ttlMs: number): string {
   return ttlMs === -1 ? 'none' : ttlMs < 0 ? '-' : readableTime(ttlMs);
 }
 
-/** What is left of a lease or a place, for people. */
+/** The remaining time of a lease or of a place in a queue, for people. */
 export function remainingText(ms: number | null): string {
   return ms === null ? 'no limit' : ms < 0 ? 'over' : readableTime(ms);
 }

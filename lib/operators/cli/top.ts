@@ -9,23 +9,23 @@ import { objectTable, toldSince, troubleFirst, type WaitedSince } from './tables
 
 /** The options of `top`. */
 export interface TopOptions extends ClientOptions {
-  /** Between two frames, in ms. */
+  /** Time between two frames, in ms. */
   readonly interval: number;
-  /** How many frames; `undefined` = until it is told to end. */
+  /** Number of frames; `undefined` = until the user or a signal ends it. */
   readonly count?: number;
 }
 
-/** How much of the interval is spent on looking; a keyspace that takes longer takes several frames. */
+/** Share of the interval spent on scanning. A longer scan continues in the next frames. */
 const SHARE = 1 / 2;
-/** A look that takes longer is said to be without an answer, in ms; it goes on. */
+/** Time without an answer, in ms, after which the live view reports that Redis does not answer. The scan goes on. */
 const SILENT_MS = 1_500;
-/** A wait that was seen for so long, in ms, is shown with its time where its process has not said more. */
+/** A wait seen for this long, in ms, is shown with its time, unless its process reports the time itself. */
 const SEEN_MS = 1_000;
-/** The lines above the objects: title, trouble, head of the table. */
+/** Number of lines above the objects: title, trouble, table header. */
 const HEAD_LINES = 3;
 
 /**
- * `ioredisson top`: a page of the keyspace per tick. On a terminal a live view; otherwise frames, one after the other.
+ * `ioredisson top`: scans the keyspace page by page. A live view on a terminal; otherwise frames, one after the other.
  * @returns the exit code
  */
 export async function top(pattern: string | undefined, options: TopOptions): Promise<number> {
@@ -40,7 +40,7 @@ export async function top(pattern: string | undefined, options: TopOptions): Pro
       }
     });
   } finally {
-    // Nothing is left behind in Redis: who quits need not wait for an answer of a server that is slow or gone.
+    // We leave nothing behind in Redis, so quitting need not wait for a slow or dead server.
     void inspector.close().catch(() => undefined);
   }
 }
@@ -63,7 +63,7 @@ async function showFrames(
     const head = `ioredisson top ${time}  ${seen.size} ${seen.size === 1 ? 'object' : 'objects'}${what}${keys}`;
     const lines = [head, oneLine(trouble), ...objectTable(shown, screen?.width, seen.waitedSince).split('\n')];
     const written = screen === undefined ? print(`${lines.join('\n')}\n\n`) : screen.show(lines);
-    // A reader that takes nothing must not keep us from ending.
+    // A reader that does not read our output must not keep us from ending.
     await Promise.race([written, ended]);
   };
   for (let frame = 0; frame < count && !end.aborted; frame++) {
@@ -73,7 +73,7 @@ async function showFrames(
       let last: boolean;
       do {
         const look = pages.next();
-        // A frozen server is shown as such before the command gives up.
+        // Report a frozen server before the command times out.
         if (screen !== undefined && (await isLate(Promise.race([look, ended])))) {
           await draw('Redis does not answer: it is frozen or busy, or the way to it is cut.');
         }
@@ -83,7 +83,7 @@ async function showFrames(
         ({ last } = page.value);
       } while (!last && performance.now() < lookUntil);
     } catch (error) {
-      // In the live view an outage is something to look at. The walk begins anew.
+      // The live view shows an outage instead of ending, and starts the scan again.
       if (screen === undefined) throw error;
       trouble = messageOf(error);
       pages = inspector.pages(pattern);
@@ -93,11 +93,11 @@ async function showFrames(
   }
 }
 
-/** What was seen on the walk over the keys that is under way and on the one before. */
+/** The objects seen in the current scan and in the one before. */
 class Sightings {
   #last = new Map<string, ObjectReport>();
   #present = new Map<string, ObjectReport>();
-  /** Key -> since when somebody was seen waiting, in ms since 1970. */
+  /** Key -> since when we have seen it with waiters, in ms since 1970. */
   readonly #waitedSince = new Map<string, number>();
 
   add({ reports, last }: InspectionPage): void {
@@ -117,21 +117,21 @@ class Sightings {
     return this.#last.size + this.#present.size;
   }
 
-  /** Since when somebody has waited, as the processes say, else has been seen waiting. */
+  /** Since when there are waiters: as their processes report it, else as seen here. */
   readonly waitedSince: WaitedSince = (report) => {
     const seen = this.#waitedSince.get(report.key) ?? Infinity;
-    // What was only just seen may have waited for long.
+    // A wait first seen just now may have begun long ago: show no time yet.
     return toldSince(report) ?? (Date.now() - seen >= SEEN_MS ? seen : undefined);
   };
 
-  /** What is in trouble first. @param count - how many at most */
+  /** The objects, those in trouble first. @param count - maximum number */
   first(count: number): readonly ObjectReport[] {
     return troubleFirst([...this.#last.values(), ...this.#present.values()], this.waitedSince).slice(0, count);
   }
 }
 
 async function isLate(look: Promise<unknown>): Promise<boolean> {
-  // What it rejects with, the caller sees.
+  // The caller handles the rejection.
   const ended = look.catch(() => undefined);
   return (await inTime(ended, SILENT_MS)) === undefined;
 }

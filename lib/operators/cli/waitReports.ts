@@ -5,25 +5,28 @@ import { say } from './output';
 import { processText } from './tables';
 import { readableTime } from '../doctor';
 
-/** A lock that is free is acquired before this, in ms: then nothing is said. */
+/** Delay before the first report, in ms. A free lock is acquired sooner, and nothing is reported. */
 const FIRST_LOOK_MS = 200;
-/** Between two looks at who holds it, in ms. */
+/** Time between two checks of the holders, in ms. */
 const LOOK_MS = 1_000;
 
-/** Says on stderr who holds the lock that is waited for, each time that changes. @param ended - the wait is over */
+/**
+ * Reports the holders of the lock on stderr during the wait, whenever they change.
+ * @param ended - aborted when the wait is over
+ */
 export async function sayWhoHolds(inspector: Inspector, name: string, ended: AbortSignal): Promise<void> {
   let said = '';
   for (let pause = FIRST_LOOK_MS; ; pause = LOOK_MS) {
     await setTimeout(pause, undefined, { signal: ended }).catch(() => undefined);
     if (ended.aborted) return;
     const who = await whoHolds(inspector, name);
-    // It may have been acquired meanwhile.
+    // The lock may have been acquired meanwhile.
     if (!ended.aborted && who !== said) say(`waiting for '${name}': ${who}`);
     said = who;
   }
 }
 
-/** Says on stderr why the lock was not acquired. @param waitMs - how long it was waited for, in ms; 0: not at all */
+/** Reports on stderr why the lock was not acquired. @param waitMs - length of the wait, in ms; 0: no wait */
 export async function sayWhyNot(inspector: Inspector, name: string, waitMs: number): Promise<void> {
   const how = waitMs === 0 ? '' : ` within ${readableTime(waitMs)}`;
   say(`'${name}' was not acquired${how}: ${await whoHolds(inspector, name)}`);

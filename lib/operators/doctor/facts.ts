@@ -2,10 +2,10 @@ import type { Settings } from '../../config/Settings';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { CommandError } from '../../errors';
 
-/** What a server said, or why it did not. */
+/** The reply of a server, or the reason why it gave no value. */
 export type Answer<T> = { readonly value: T } | { readonly refusal: string };
 
-/** Settings of a server that are asked for, one by one: all of them together would have its passwords among them. */
+/** Server settings that the checks read, one by one: a request for all settings would return passwords, too. */
 const SETTINGS = [
   'maxmemory',
   'maxmemory-policy',
@@ -18,53 +18,53 @@ const SETTINGS = [
   'tcp-keepalive',
 ] as const;
 
-/** A setting of a server that is asked for. */
+/** A server setting that the checks read. */
 export type ServerSetting = (typeof SETTINGS)[number];
 
-/** So many round trips are measured. */
+/** Number of round trips per measurement. */
 const PINGS = 5;
 
-/** A server that holds locks, asked directly, so that none answers for another. */
+/** A server that holds locks. Each has its own executor, so that no other server answers for it. */
 export interface Server {
   /** `host:port` on a cluster, else empty. */
   readonly address: string;
-  /** What a key has in braces to be on this server; empty where there is only one, or where it has no slot. */
+  /** The hash tag that puts a key on this server; empty if it is the only server, or has no slot. */
   readonly tag: string;
   readonly executor: CommandExecutor;
 }
 
-/** What is known of one server. */
+/** What the checks know about one server. */
 export interface ServerFacts extends Server {
   /** Sends a command to this server. */
   readonly ask: (command: string, args: readonly (string | number)[]) => Promise<Answer<unknown>>;
-  /** How long a round trip took, in ms: the middle one of some. */
+  /** Median time of a round trip, in ms. */
   readonly roundTripMs: Answer<number>;
   /** The fields of INFO. */
   readonly info: Answer<ReadonlyMap<string, string>>;
   readonly settings: ReadonlyMap<ServerSetting, Answer<string>>;
-  /** How much its clock is ahead of ours, in ms, and how much that may be wrong. */
+  /** How far its clock is ahead of ours, in ms, and the possible error of that value, in ms. */
   readonly clock: Answer<{ readonly aheadMs: number; readonly blurMs: number }>;
 }
 
-/** What all checks are given. */
+/** The input of all checks. */
 export interface Patient {
   readonly settings: Settings;
-  /** A name of a lock that the user gave, to check rights with. */
+  /** A lock name from the user, to check rights with. */
   readonly name: string | undefined;
 }
 
-/** A value of INFO. @returns `undefined` where INFO was refused, or has no such field */
+/** A field of INFO. @returns `undefined` if INFO was refused, or has no such field */
 export function infoOf({ info }: ServerFacts, field: string): string | undefined {
   return 'value' in info ? info.value.get(field) : undefined;
 }
 
-/** A setting of the server. @returns `undefined` where CONFIG was refused */
+/** A setting of the server. @returns `undefined` if CONFIG was refused */
 export function settingOf({ settings }: ServerFacts, name: ServerSetting): string | undefined {
   const answer = settings.get(name);
   return answer !== undefined && 'value' in answer ? answer.value : undefined;
 }
 
-/** Asks a server all that the checks need, at once: a slow one takes its time once. */
+/** Sends a server all requests of the checks at once, so that a slow server causes its delay only once. */
 export async function gatherFacts({ address, tag, executor }: Server): Promise<ServerFacts> {
   const ask: ServerFacts['ask'] = (command, args) =>
     answer(executor.call(command, args, { routeBy: tag, what: `ask for ${command.toUpperCase()}` }));
@@ -86,7 +86,7 @@ export async function gatherFacts({ address, tag, executor }: Server): Promise<S
   };
 }
 
-/** @returns what came of a command; an error as its text, which holds no secret */
+/** @returns the reply to a command, or the text of its error, which contains no secret */
 export async function answer<T>(asked: Promise<T>): Promise<Answer<T>> {
   try {
     return { value: await asked };
@@ -95,7 +95,7 @@ export async function answer<T>(asked: Promise<T>): Promise<Answer<T>> {
   }
 }
 
-/** What an error says: the words of the server where it has answered. */
+/** The text of an error: that of the server if it has replied. */
 export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
@@ -113,7 +113,7 @@ async function measure(ask: ServerFacts['ask']): Promise<Answer<number>> {
   return { value: times.sort((a, b) => a - b)[Math.floor(PINGS / 2)]! };
 }
 
-/** The quickest of some questions tells it best. */
+/** The quickest of several requests gives the smallest error. */
 async function askForClock(ask: ServerFacts['ask']): Promise<ServerFacts['clock']> {
   let best: { readonly aheadMs: number; readonly blurMs: number } | undefined;
   for (let i = 0; i < PINGS; i++) {
@@ -132,7 +132,7 @@ function fieldsOf(text: string): ReadonlyMap<string, string> {
   return new Map([...text.matchAll(/^([^#:\r\n]+):(.*?)\r?$/gm)].map(([, name, value]) => [name!, value!]));
 }
 
-/** CONFIG GET answers pairs, or an object where ioredis knows the command. */
+/** CONFIG GET returns pairs, or an object if ioredis knows the command. */
 function settingIn(reply: Answer<unknown>, name: string): Answer<string> {
   if ('refusal' in reply) return reply;
   const { value } = reply;

@@ -3,12 +3,12 @@ import type { Patient, ServerFacts } from './facts';
 /** How bad it is. `unknown`: it could not be checked. */
 export type FindingStatus = 'ok' | 'warning' | 'error' | 'unknown';
 
-/** A finding without what its place says. */
+/** The result of a check, without its name and its server. */
 export interface Diagnosis {
   readonly status: FindingStatus;
   /** What was found. */
   readonly found: string;
-  /** What to do; empty where nothing is to be done. */
+  /** What to do; empty if there is nothing to do. */
   readonly advice: string;
 }
 

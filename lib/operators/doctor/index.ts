@@ -27,18 +27,18 @@ const NAMES = Object.keys(CHECKS) as CheckName[];
 
 /** One result of the doctor. The fields are stable: `--json` prints them. */
 export interface Finding extends Diagnosis {
-  /** What was looked at. */
+  /** The check that found it. */
   readonly check: CheckName;
-  /** The server that it is about: `host:port`; `-` where it is about the client or there is only one server. */
+  /** The server that it concerns: `host:port`; `-` if it concerns the client or if there is only one server. */
   readonly server: string;
   /** Why it matters to locks. */
   readonly why: string;
 }
 
 /**
- * Looks at what breaks locks: at every master. Takes a lock of its own and gives it back; changes nothing else.
+ * Checks every master for what breaks locks. Takes a lock of its own and releases it; changes nothing else.
  * @param config - as for `Redisson.create`
- * @param name - of a lock, to check the rights to its keys and channels with
+ * @param name - of a lock, to check the rights to its keys and channels
  * @throws ConfigError
  */
 export async function examine(config?: string | Config | RedissonOptions, name?: string): Promise<readonly Finding[]> {
@@ -47,7 +47,8 @@ export async function examine(config?: string | Config | RedissonOptions, name?:
   const opened: CommandExecutor[] = [];
   try {
     const nodes = await serverNodes(settings, opened);
-    // Each by itself: one that is frozen holds up whoever goes through the cluster, and the others look guilty.
+    // Ask each node directly. Through the cluster, a frozen node would delay every check, and the other nodes would
+    // get the blame.
     const findings = (await Promise.all(nodes.map((node) => examineNode(node, { settings, name })))).flat();
     return NAMES.flatMap((check) => findings.filter((finding) => finding.check === check));
   } finally {

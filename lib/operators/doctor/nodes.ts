@@ -5,7 +5,7 @@ import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { slotOf } from '../../util/names';
 import { type Answer, answer, type Server } from './facts';
 
-/** What a node that is asked for the first time may take, in ms: one that takes longer is frozen, or cut off. */
+/** Time limit for the first answer of a node, in ms. A slower node is frozen, or cut off. */
 const PROBE_MS = 2_000;
 
 /** A server, or a configured node of a cluster that does not answer. */
@@ -16,7 +16,7 @@ export interface ServerNode extends Server {
 
 type Slots = readonly [number, number, [string, number]][];
 
-/** Whom locks are taken from. @param opened - takes what is to be closed */
+/** The servers that hold locks. @param opened - collects the executors that the caller has to close */
 export async function serverNodes(settings: Settings, opened: CommandExecutor[]): Promise<readonly ServerNode[]> {
   const { topology } = settings;
   if (topology.kind === 'cluster') return clusterNodes(settings, topology, opened);
@@ -25,7 +25,7 @@ export async function serverNodes(settings: Settings, opened: CommandExecutor[])
   return [{ address: '', tag: '', silent: refusalOf(alive), executor }];
 }
 
-/** The masters of a cluster as its nodes tell, and the configured nodes that do not answer. */
+/** The masters of a cluster, as its nodes report them, and the configured nodes that do not answer. */
 async function clusterNodes(
   settings: Settings,
   { nodes: configured, natMapper }: ClusterTopology,
@@ -53,7 +53,7 @@ async function clusterNodes(
   }
   for (const [i, { executor, slots }] of probed.entries()) {
     const address = textOf(configured[i]!);
-    // A replica that answers is in the facts of its master; a node without a slot stands for itself where none has one.
+    // The facts of a master cover its replicas that answer. If no node has slots, each configured node is listed.
     const isNews = 'refusal' in slots || masters.size === 0;
     if (isNews && !masters.has(address)) nodes.push({ address, tag: '', silent: refusalOf(slots), executor });
   }

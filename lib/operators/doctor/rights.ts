@@ -4,10 +4,10 @@ import type { Kind } from '../../kinds/Kind';
 import { type Diagnosis, error, ok, type ServerCheck, unknown, warning } from './findings';
 import type { Patient, ServerFacts } from './facts';
 
-/** What a kind of object needs of its user. */
+/** The rights that a user needs for one kind of object. */
 export interface NeededRights {
   readonly commands: readonly string[];
-  /** The keys of an object of that name. */
+  /** The keys of an object with this name. */
   readonly keys: (key: string) => readonly string[];
   readonly channels: (key: string) => readonly string[];
 }
@@ -16,7 +16,10 @@ const OWNER = '00000000-0000-4000-8000-000000000000:1';
 
 const PUBSUB = ['publish', 'subscribe', 'unsubscribe'];
 
-/** What every client needs, and what some deployments need besides. As docs/security.md has it: a test compares. */
+/**
+ * Rights that every client needs, and those that some deployments also need. A test compares them with
+ * docs/security.md.
+ */
 export const BASE_RIGHTS = {
   connection: 'info ping client|setname',
   replicas: 'wait',
@@ -25,12 +28,12 @@ export const BASE_RIGHTS = {
   sharded: 'spublish ssubscribe sunsubscribe pubsub|shardnumsub',
 } as const;
 
-/** What each kind needs, by the blocks of docs/security.md: those that share a block are taken together. */
+/** Rights of each kind, by the blocks of docs/security.md: kinds in the same block share one entry. */
 export const KIND_RIGHTS: Readonly<Record<string, NeededRights>> = Object.fromEntries(
   ALL_KINDS.map(blockOf).map((block) => [block, needsOf(ALL_KINDS.filter((kind) => blockOf(kind) === block))]),
 );
 
-/** The block of docs/security.md that has the rights of a kind. */
+/** The block of docs/security.md with the rights of a kind. */
 export function blockOf({ rights, report }: Kind): string {
   return rights ?? report;
 }
@@ -55,17 +58,17 @@ function needsOf(kinds: readonly Kind[]): NeededRights {
   };
 }
 
-/** What to do about a right that is missing. */
+/** The advice for a missing right. */
 export const RULES_ADVICE = 'give the user the rules of docs/security.md for the kinds that it uses';
-/** What a client needs that works without it, too, and what that costs. */
+/** Rights that a client can work without, and what it loses then. */
 const COSTS: Readonly<Record<string, string>> = {
   '+client|setname': 'its connections have no names: an inspector cannot say whose a lock is',
   '+info': 'it cannot see that a server still loads its data, nor whether it is another one than before',
 };
-/** A name that nobody uses. */
+/** A lock name that no application uses. */
 const NO_NAME = 'ioredisson:doctor';
 
-/** What `ACL DRYRUN` says of one call: what is missing, if anything. */
+/** What `ACL DRYRUN` reports as missing for a call; `undefined`: the call is allowed. */
 type Missing = 'command' | 'key' | 'channel' | 'arguments' | undefined;
 
 export const rights: ServerCheck = {
@@ -135,7 +138,7 @@ async function sharded(server: ServerFacts, mode: Patient['settings']['shardedSu
   return mode === 'ON' || (mode === 'AUTO' && 'value' in (await server.ask('pubsub', ['SHARDNUMSUB', '0'])));
 }
 
-/** Asks what a user may do. It throws where that cannot be asked. */
+/** Asks the server what a user may do. Throws if the server refuses the question. */
 class Examiner {
   readonly #server: ServerFacts;
   readonly #user: string;
@@ -146,7 +149,7 @@ class Examiner {
     this.#user = user;
   }
 
-  /** @returns those that the user may not send, as rules */
+  /** @returns the commands that the user may not send, as ACL rules */
   async commands(commands: readonly string[], key: string): Promise<readonly string[]> {
     const allowed = await Promise.all(
       commands.map((command) => {
@@ -158,7 +161,7 @@ class Examiner {
     return commands.filter((_command, i) => !allowed[i]).map((command) => `+${command}`);
   }
 
-  /** `ACL DRYRUN` wants as many arguments as the command takes: it is asked with some of each number. */
+  /** `ACL DRYRUN` rejects a wrong number of arguments, so this tries each number from 0 to 4. */
   async #mayRun(command: string, key: string): Promise<boolean> {
     const rest = [key, 1, 1, 1];
     const calls = [0, 1, 2, 3, 4].map((count) => [...command.split('|'), ...rest.slice(0, count)]);
@@ -167,8 +170,8 @@ class Examiner {
   }
 
   /**
-   * @param callOf - a call about one of them
-   * @returns the keys or channels that the user may not use, as rules
+   * @param callOf - builds a call that uses one key or channel
+   * @returns the keys or channels that the user may not use, as ACL rules
    */
   async places(
     callOf: (place: string) => readonly (string | number)[],

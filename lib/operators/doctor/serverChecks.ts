@@ -8,17 +8,17 @@ import { infoOf, settingOf, textOf } from './facts';
 import { error, ok, type ServerCheck, unknown, warning } from './findings';
 import { rights, RULES_ADVICE } from './rights';
 
-/** A round trip that takes longer is worth a warning, in ms: a lock takes one, a wake-up two. */
+/** Round trips above this get a warning, in ms: a lock takes one, a wake-up two. */
 const SLOW_MS = 50;
-/** What is left of the memory when it is worth a warning. */
+/** Share of maxmemory in use from which there is a warning. */
 const NEARLY_FULL = 0.9;
-/** Oldest version that its makers still mend, and the oldest on which the scripts run. */
+/** Oldest major version that is still maintained, and the oldest on which the scripts run. */
 const MAINTAINED = 6;
 const OLDEST = 5;
 
-/** A replica that has said nothing for longer is frozen or cut off, in s: Redis' own min-replicas-max-lag. */
+/** A replica that is silent for longer is frozen or cut off, in s: the default of Redis for min-replicas-max-lag. */
 const MAX_LAG_S = 10;
-/** For all that comes of replicas that are missing, frozen or cut off. */
+/** The advice for replicas that are missing, frozen or cut off. */
 const GOOD_REPLICAS = 'start the replicas that are missing or frozen, or lower min-replicas-to-write';
 
 const NO_INFO = 'allow the user INFO (docs/security.md), or look at the server yourself';
@@ -110,7 +110,7 @@ const replicas: ServerCheck = {
       return error('connected to a replica', 'connect to its master, or through the sentinels');
     }
     const minimum = settingOf(server, 'min-replicas-to-write');
-    // Only counted where a minimum is set: those that have answered within min-replicas-max-lag.
+    // Replicas that answered within min-replicas-max-lag. Redis counts them only if a minimum is set.
     const good = Number(infoOf(server, 'min_slaves_good_slaves') ?? count);
     const silent = silentReplicas(server.info.value);
     if (Number(minimum ?? 0) > good) {
@@ -138,7 +138,7 @@ const replicas: ServerCheck = {
   },
 };
 
-/** The replicas that do not follow, and what is wrong with each. */
+/** The replicas that do not follow their master, and what is wrong with each. */
 function silentReplicas(info: ReadonlyMap<string, string>): readonly string[] {
   return [...info].flatMap(([field, text]) => {
     if (!/^slave\d+$/.test(field)) return [];
@@ -169,7 +169,7 @@ const pubsub: ServerCheck = {
   },
 };
 
-/** Above this, in ms, clocks differ more than a network explains. */
+/** Clock differences above this are too large to come from the network, in ms. */
 const CLOCK_WARNING_MS = 500;
 const CLOCK_ERROR_MS = 5_000;
 
@@ -188,7 +188,7 @@ const clock: ServerCheck = {
   },
 };
 
-/** A subscriber is cut off above this, in bytes; below it is too easily. */
+/** Output buffer limits below this, in bytes, cut off subscribers too early. */
 const SMALL_BUFFER = 1 << 20;
 
 const buffers: ServerCheck = {
@@ -206,7 +206,7 @@ const buffers: ServerCheck = {
   },
 };
 
-/** A server that closes idle connections earlier than that, in s, closes those of waiters' clients all the time. */
+/** A server whose idle time-out is below this, in s, cuts off waiting clients all the time. */
 const SHORT_TIMEOUT_S = 60;
 
 const timeouts: ServerCheck = {
@@ -242,10 +242,10 @@ const timeouts: ServerCheck = {
   },
 };
 
-/** Of the lock that is tried, in ms: should we end in the middle, it is gone soon. */
+/** Lease of the trial lock, in ms: if we die before its release, it is gone soon. */
 const LEASE_MS = 5_000;
 
-/** What to do about a server that answers, and refuses. */
+/** The advice for a server that answers with an error, by its error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   NOREPLICAS: GOOD_REPLICAS,
   READONLY: 'connect to the master: this is a replica',
@@ -257,13 +257,13 @@ const ADVICE: Readonly<Record<string, string>> = {
   BUSY: 'a script runs too long: SCRIPT KILL, or wait',
 };
 
-/** Takes a lock of its own and gives it back. */
+/** Takes a lock of its own and releases it. */
 const lock: ServerCheck = {
   why: 'Whatever else is well: a server that refuses this gives no lock to anybody.',
   async examine({ executor, tag }, { settings, name }) {
     const place = tag === '' ? '' : `:{${tag}}`;
     const key = mapName(`${name ?? 'ioredisson'}:doctor${place}:${randomUUID()}`, settings.nameMapper);
-    // The name has a tag of its own, so its locks are on another node.
+    // The user's name has its own hash tag, so its locks are on another node.
     if (tag !== '' && slotOf(key) !== slotOf(tag)) return ok('not tried here: that name belongs to another node');
     const keys = LOCK.keysOf(key);
     const owner = `${randomUUID()}:1`;
@@ -280,7 +280,7 @@ const lock: ServerCheck = {
         return error('a lock was taken, but no replica confirms it, so it is refused', GOOD_REPLICAS);
       }
       if (!(failure instanceof CommandError)) return error(`no lock is given: ${text}`, 'look at this server');
-      // A user without the command gets no lock of any name.
+      // A user without the command gets no lock, whatever its name.
       if (/permissions to run|can't run this command/.test(text))
         return error(`every lock is refused: ${text}`, RULES_ADVICE);
       if (/^(?:NOPERM|NOAUTH)\b|ACL failure/.test(text)) {
@@ -292,7 +292,7 @@ const lock: ServerCheck = {
   },
 };
 
-/** What a managed service may refuse to everybody: how it is asked for, and what a refusal costs. */
+/** Commands that a managed service may refuse to every user: the arguments for a trial, and the cost of a refusal. */
 const USED: Readonly<Record<string, { readonly args: readonly (string | number)[]; readonly cost: string }>> = {
   EVAL: {
     args: ['return 1', 0],
@@ -320,9 +320,12 @@ const USED: Readonly<Record<string, { readonly args: readonly (string | number)[
   },
 };
 
-/** What a server says that cannot serve it just now, or not in its place. All else is a refusal: each has its own words. */
+/**
+ * Replies of a server that cannot serve at the moment, or not in its role. Any other error is a refusal: each service
+ * words it differently.
+ */
 const FOR_NOW = /^(?:NOAUTH|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS)\b|\breplica/;
-/** What only the user's rights forbid. */
+/** Replies to commands that only the user's rights forbid. */
 const FORBIDDEN = /^NOPERM\b/;
 
 const provider: ServerCheck = {
@@ -350,7 +353,7 @@ function listed(commands: readonly string[]): string {
   return commands.map((command) => `${command} (${USED[command]!.cost})`).join('; ');
 }
 
-/** What the doctor looks at, in this order. */
+/** The checks of the doctor, in the order of its report. */
 export const CHECKS = {
   reachable,
   lock,

@@ -4,18 +4,18 @@ import { connect as connectTls } from 'node:tls';
 import type { Settings } from '../../config/Settings';
 import { inTime } from '../../util/timing';
 
-/** How long the other way of speaking is tried, in ms. */
+/** Time limit for trying the other protocol, in ms. */
 const TRY_MS = 1_500;
 
 /**
- * What to do where the server does not understand us, but would the other way: with TLS, or without.
- * @returns `undefined`: it does not understand that either
+ * The advice if the server speaks the other protocol: TLS where we used none, or the reverse.
+ * @returns `undefined` if it does not, or if there are several servers
  */
 export async function tlsHint({ topology, tls }: Settings): Promise<string | undefined> {
   if (topology.kind !== 'single') return undefined;
   const { host, port } = topology.address;
   if (tls === undefined) {
-    // Only whether it speaks TLS at all: nothing is sent, so no certificate has to be trusted.
+    // This only tests for TLS and sends no data, so the certificate need not be trusted.
     const socket = connectTls({ host, port, rejectUnauthorized: false });
     const speaks = await tryOn(socket, () => once(socket, 'secureConnect').then(() => true));
     return speaks ? 'the server speaks TLS: use rediss:// instead of redis://' : undefined;
