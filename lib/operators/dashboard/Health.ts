@@ -7,7 +7,7 @@ import type { HealthView, LossView } from './wire';
 const PING_MS = 500;
 /** A reply that takes longer counts as slow, in ms. */
 const SLOW_MS = 1_000;
-/** How often pages get a round trip that has changed a little, in ms. */
+/** A round trip that has changed only a little is sent this often at most, in ms. */
 const PING_TOLD_MS = 5_000;
 /** How long pages show that locks were lost, in ms. */
 const LOSS_SHOWN_MS = 15 * 60_000;
