@@ -32,10 +32,10 @@ const HOSTED = Symbol('client of RedissonModule');
 /**
  * The client for the whole application: `imports: [RedissonModule.forRoot({ url })]`.
  *
- * It is global. It provides the client (`@InjectRedisson()`, or by its class `Redisson`) and {@link
- * RedissonHealthIndicator}. When the application closes, waiters reject with `ShutdownError`. The shutdown then waits
- * up to `shutdownDrain` ms for held locks to be released, and closes the client. For signals, such as SIGTERM, call
- * `app.enableShutdownHooks()`. A client of `ioredisson/testing`, or one that a test substitutes with
+ * It is global. It provides the client (`@InjectRedisson()`, or by its class `Redisson`) and
+ * {@link RedissonHealthIndicator}. When the application closes, waiters reject with `ShutdownError`. The shutdown then
+ * waits up to `shutdownDrain` ms for held locks to be released, and closes the client. For signals, such as SIGTERM,
+ * call `app.enableShutdownHooks()`. A client of `ioredisson/testing`, or one that a test substitutes with
  * `overrideProvider(REDISSON)`, is not shut down.
  */
 export class RedissonModule {

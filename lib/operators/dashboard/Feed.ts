@@ -34,7 +34,7 @@ export class Feed {
   readonly #health: Health;
   #restarts: Restarts | undefined;
   #users = 0;
-  /** Undo what {@link #start} has started. */
+  /** Stop everything that {@link #start} has started. */
   readonly #stops: (() => void)[] = [];
   #linger: NodeJS.Timeout | undefined;
   #firstLook = pDefer<void>();

@@ -1,7 +1,7 @@
 import type { Inspector } from '../inspection';
 import type { LossView } from './wire';
 
-/** A lock that is found missing within this time after Redis came back counts as lost, in ms: two scans. */
+/** How long after Redis has come back a missing lock counts as lost by the restart, in ms: time for two scans. */
 const SETTLE_MS = 3_000;
 /** How many names are reported. */
 const MAX_NAMES = 5;
@@ -10,7 +10,7 @@ const MAX_NAMES = 5;
  * Detects what a restart or a failover has lost: held locks are gone, and the servers are not the same as before.
  * Locks that were released while only the network was down are no loss.
  *
- * States: here -> away -> back, until a scan has seen what is gone -> here.
+ * States: here -> away -> back -> here, after the time that scans need to see what is gone.
  */
 export class Restarts {
   readonly #servers: Pick<Inspector, 'serverRuns'>;

@@ -12,7 +12,7 @@ const GATHER_MS = 200;
 const HEARTBEAT_MS = 15_000;
 /** A stream that lives longer is ended, in ms. Its page reconnects, and is authorized again. */
 const MAX_LIFE_MS = 10 * 60_000;
-/** How often a lock that a page shows in full is read for what the watch does not know, in ms. */
+/** How often a lock that a page shows in full is read for details that the watch does not have, in ms. */
 const FRESH_MS = 2_000;
 /** How often the holders of a lock that a page shows in full are asked, in ms. */
 const ASK_MS = 5_000;

@@ -260,7 +260,7 @@ class Routes {
     const unavailable = [ConnectionError, CommandTimeoutError, ShutdownError].some((kind) => error instanceof kind);
     if (unavailable) return [503, (error as Error).message, { 'retry-after': '5' }];
     this.#log(error, 'a request to the dashboard has failed');
-    // An error of Redis says what is wrong. Other errors stay hidden from a stranger.
+    // Errors of Redis say what is wrong. All other errors stay hidden from strangers.
     if (error instanceof Error && 'code' in error && error.name === 'CommandError') return [502, error.message];
     return [500, 'The dashboard has failed; its process has logged why.'];
   }

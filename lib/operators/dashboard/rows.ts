@@ -90,7 +90,7 @@ function leaseOf({ ttlMs }: ObjectReport, at: number, before: Tracked | undefine
 }
 
 /**
- * Adds the holders' answers from a read of this one lock: the watch asks holders only of locks with waiters.
+ * Adds the holders' answers from a read of this one lock: the watch asks the holders only if it has waiters.
  * @param known - what the watch knows
  * @param exactSince - as for {@link track}
  */
@@ -211,7 +211,7 @@ function queuedView(waiter: WaiterReport, at: number): QueuedView {
   return { ...ownerView(waiter, at), keptUntil: endOf(remainingMs, at), listening };
 }
 
-/** The time of an end that is so far away; `null`: unknown, or never. */
+/** When something ends that has this time left; `null`: unknown, or never. */
 function endOf(remainingMs: number | null, at: number): number | null {
   return remainingMs === null ? null : at + remainingMs;
 }
