@@ -7,8 +7,8 @@ import { projectRoot } from '../buildOutput';
 const folder = path.join(__dirname, 'page');
 
 /**
- * Makes the dashboard's page: one file of HTML, with its script and its style in it, that asks for nothing else; and the
- * policy under which a browser runs it.
+ * Builds the dashboard's page: one HTML file that contains its script and style and loads nothing else; and the
+ * content security policy for it.
  */
 export function buildPage(): { readonly html: string; readonly policy: string } {
   const script = bundle('main.tsx').text;
@@ -24,7 +24,7 @@ export function buildPage(): { readonly html: string; readonly policy: string } 
   return { html, policy: policyOf(html) };
 }
 
-/** The script and the style of the page by their hashes, requests to where it came from, and nothing else. */
+/** Allows the page's script and style by their hashes, requests to its own origin, and nothing else. */
 function policyOf(html: string): string {
   return [
     "default-src 'none'",

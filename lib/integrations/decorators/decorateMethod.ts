@@ -1,12 +1,12 @@
-/** The name of a lock: always the same, or made of the arguments of the decorated method. */
+/** The name of a lock: a fixed one, or a function that makes it from the arguments of the decorated method. */
 export type LockKey = string | ((...args: never[]) => string);
 
 /** An async method. */
 export type Method<This, Args extends unknown[], R> = (this: This, ...args: Args) => Promise<R>;
 
 /**
- * Whether a key can be made of such arguments. Parameters without a type annotation are not compared: they have none
- * that could be.
+ * Whether the key function accepts these arguments. Parameters without a type annotation are not compared: they have
+ * no type to compare.
  */
 export type Fits<K extends LockKey, Args extends unknown[]> = K extends string | ((...args: Args) => string)
   ? true
@@ -16,7 +16,7 @@ export type Fits<K extends LockKey, Args extends unknown[]> = K extends string |
       : false
     : false;
 
-/** What the compiler then says that the method is not. */
+/** The compiler's message if the key function does not fit the method. */
 export type WrongKey = 'The key function of this decorator takes other parameters than the method';
 
 /** The name of the lock for a call with these arguments. */
@@ -24,7 +24,7 @@ export function nameFor(key: LockKey, args: readonly unknown[]): string {
   return typeof key === 'function' ? key(...(args as never[])) : key;
 }
 
-/** A legacy decorator (`experimentalDecorators`), for methods that the key function can be called with. */
+/** A legacy decorator (`experimentalDecorators`), for methods whose arguments the key function accepts. */
 export interface LegacyLockDecorator<K extends LockKey> {
   <Args extends unknown[], R>(
     target: object,
@@ -34,13 +34,13 @@ export interface LegacyLockDecorator<K extends LockKey> {
   ): void;
 }
 
-/** An async method, or whatever else is to be decorated. */
+/** A method to decorate, async or not. */
 type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
- * Does what a decorated method is to do.
+ * The code that runs in place of a decorated method.
  *
- * @param call - the method itself, with its `this` and its arguments
+ * @param call - runs the method itself, with its `this` and its arguments
  * @param args - those arguments
  * @param self - that `this`
  */
@@ -49,7 +49,7 @@ export type Around = (call: () => unknown, args: readonly unknown[], self: unkno
 /** The decorator of either flavour, as compilers call it. */
 type MethodDecoratorOfEither = (target: unknown, keyOrContext: unknown, descriptor?: unknown) => unknown;
 
-/** The part of the package reflect-metadata that keeps what decorators note. */
+/** The part of the package reflect-metadata that keeps the metadata of decorators. */
 interface Metadata {
   readonly getOwnMetadataKeys?: (target: object) => unknown[];
   readonly getOwnMetadata?: (key: unknown, target: object) => unknown;
@@ -57,12 +57,12 @@ interface Metadata {
 }
 
 /**
- * A decorator that replaces a method by one which runs it within `around`: a standard decorator, and a legacy one
- * (`experimentalDecorators`).
+ * A decorator that replaces a method by one that runs it within `around`. It works as a standard decorator, and as a
+ * legacy one (`experimentalDecorators`).
  *
- * @param name - of the decorator, for the error
- * @param around - rejects instead of throwing, or may throw: the method rejects then
- * @returns throws a TypeError where it decorates anything but a method
+ * @param name - the decorator's name, for the error
+ * @param around - may reject or throw: the method rejects in both cases
+ * @returns a decorator that throws a TypeError for anything but a method
  */
 export function decorateMethod(name: string, around: Around): MethodDecoratorOfEither {
   return (target, keyOrContext, descriptor) => {
@@ -79,13 +79,13 @@ function wrapped(method: AnyMethod, around: Around): AnyMethod {
   const wrapper = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
     return around(() => method.apply(this, args), args, this);
   };
-  // It is in the stack traces.
+  // Stack traces show this name.
   Object.defineProperty(wrapper, 'name', { value: method.name, configurable: true });
   copyMetadata(method, wrapper);
   return wrapper;
 }
 
-/** What the decorators below have noted at the method (a route of NestJS, say) is looked for at what replaces it. */
+/** Copies what inner decorators have stored at the method (a NestJS route, say): it is read from the replacement. */
 function copyMetadata(from: object, to: object): void {
   const { getOwnMetadataKeys, getOwnMetadata, defineMetadata } = Reflect as unknown as Metadata;
   if (!getOwnMetadataKeys || !getOwnMetadata || !defineMetadata) return;

@@ -15,8 +15,8 @@ import {
 } from './decorateMethod';
 
 /**
- * What `DisLock()` returns: a method decorator of either flavour, for methods that return a promise and that the key
- * function can be called with.
+ * What `DisLock()` returns: a method decorator, standard or legacy. It fits methods that return a promise and whose
+ * arguments the key function accepts.
  */
 export interface DisLockDecorator<K extends DisLockKey> extends LegacyLockDecorator<K> {
   /** As a standard decorator. */
@@ -31,20 +31,21 @@ let shared: RedissonClient | undefined;
 /**
  * Runs an async method under a lock: `@DisLock({ key: (id: string) => 'order:' + id })`.
  *
- * A call takes the lock of its key, waits for it if it must, runs the method in the thread scope of that hold (so that
+ * A call takes the lock of its key, waiting if it must. It runs the method in the thread scope of that hold (so that
  * decorated methods that call each other re-enter), and releases the lock. `this`, the arguments, the value and the
- * errors pass through. It is a standard decorator (TypeScript 5 and later; static and private methods too), and a
- * legacy one where `experimentalDecorators` is set (NestJS, TypeORM), with tsc and swc. What other decorators have
- * noted at the method (`reflect-metadata`) stays.
+ * errors pass through. It works as a standard decorator (TypeScript 5 and later; static and private methods too), and
+ * as a legacy one where `experimentalDecorators` is set (NestJS, TypeORM), with tsc and swc. Metadata that other
+ * decorators have stored at the method (`reflect-metadata`) stays.
  *
- * The decorated method rejects with what the method rejects with, and besides with
- * - `LockTimeoutError` when the lock was not to be had within `waitTime`; the method did not run then (with `skip` it
+ * The decorated method rejects with the errors of the method, and also with
+ * - `LockTimeoutError` if the lock was not acquired within `waitTime`; the method did not run then (with `skip` it
  *   resolves to `undefined` instead);
- * - `LockLostError` when the lock was lost before the method ended: what it did may not have been alone;
- * - `ConfigError` without a client, when the key is not a non-empty string, or for `lockWatchdogTimeout` and
- *   `ifExpireWhenFinish` with a client that this package did not make; errors of the connection.
+ * - `LockLostError` if the lock was lost before the method ended: another caller may have run meanwhile;
+ * - `ConfigError` without a client, for a key that is not a non-empty string, or for `lockWatchdogTimeout` and
+ *   `ifExpireWhenFinish` with a client that this package did not make;
+ * - errors of the connection.
  *
- * @throws ConfigError, RangeError for options it does not understand
+ * @throws ConfigError, RangeError for unknown or invalid options
  */
 export function DisLock<K extends DisLockKey>(options: DisLockOptions<K>): DisLockDecorator<K> {
   const settings = readDisLockOptions(options);
@@ -58,14 +59,14 @@ export function DisLock<K extends DisLockKey>(options: DisLockOptions<K>): DisLo
 }
 
 /**
- * Sets the client of all `@DisLock` without one of their own, wherever they are; it is looked up at each call.
- * @param client - `undefined`: none any more
+ * Sets the client of every `@DisLock` that has none of its own. Each call reads it anew.
+ * @param client - `undefined`: removes it
  */
 DisLock.use = (client: RedissonClient | undefined): void => {
   shared = client === undefined ? undefined : checkClient(client);
 };
 
-/** The locks of this package, which can do what no public method offers. */
+/** A lock of this package, which can do more than its public methods offer. */
 interface DecoratedLock extends RLock {
   runDecorated<T>(
     fn: () => T | PromiseLike<T>,
@@ -90,7 +91,7 @@ async function runUnder(lock: RLock | DecoratedLock, fn: () => unknown, settings
   return result.acquired ? result.value : undefined;
 }
 
-/** The name of the lock: always the same, or made of the arguments of the call. */
+/** The name of the lock: a fixed one, or a function that makes it from the arguments of the call. */
 export type DisLockKey = LockKey;
 
 /**
@@ -99,41 +100,42 @@ export type DisLockKey = LockKey;
  * Source: the annotation `DisLock` of the Java services this package was made for.
  */
 export interface DisLockOptions<K extends DisLockKey = DisLockKey> {
-  /** The lock's name, or how to make it of the method's arguments. */
+  /** The lock's name, or a function that makes it from the arguments of the method. */
   readonly key: K;
   /**
-   * How long a call waits for the lock; zero or less: one attempt. Past it the call rejects with `LockTimeoutError`,
-   * and the method does not run.
-   * @default without limit, as `RLock.acquire`; one attempt with `skip`
+   * How long a call waits for the lock; zero or less: one attempt. After that, the call rejects with
+   * `LockTimeoutError`, and the method does not run.
+   * @default without limit, like `RLock.acquire`; one attempt with `skip`
    */
   readonly waitTime?: number | undefined;
   /**
-   * A fixed lease, which is not renewed: the method should end before it does. Zero or less: none, the lock is renewed.
+   * A fixed lease, which is not renewed: the method should end before it does. Zero or less: no fixed lease, the lock
+   * is renewed.
    * @default none
    */
   readonly expire?: number | undefined;
   /**
-   * How long the lock outlives this process; it is renewed every third of it. Only without `expire`.
+   * How long the lock outlives this process; it is renewed every third of that time. Only without `expire`.
    * @default the client's setting
    */
   readonly lockWatchdogTimeout?: number | undefined;
-  /** How often the lock is renewed at most, so that a call that hangs gives it up; 0: no limit. @default 360 */
+  /** How often the lock is renewed at most, so that a call that hangs loses it; 0: no limit. @default 360 */
   readonly maxRenewTimes?: number | undefined;
   /**
-   * Whether the lock is released when the method ends. `false`: it is not; its renewal stops and it runs out by itself,
-   * so that the method runs once in that time at most.
+   * Whether the lock is released when the method ends. `false`: it is not released. Its renewal stops and it expires,
+   * so that the method runs at most once in that time.
    * @default true
    */
   readonly ifExpireWhenFinish?: boolean | undefined;
   /**
-   * How long the lock stays at least, in ms from when it was acquired, although the method has ended: it is then left to
-   * expire, so that a second machine a little later does not run the method again.
+   * The shortest time that the lock stays, in ms from its acquisition. If the method ends earlier, the lock is left
+   * to expire, so that a second machine does not run the method again a little later.
    * @default 0
    */
   readonly atLeast?: number | undefined;
   /**
    * Whether a call that does not acquire the lock within `waitTime` resolves to `undefined` instead of rejecting with
-   * `LockTimeoutError`; without `waitTime` it then makes one attempt. For jobs that run once in a fleet.
+   * `LockTimeoutError`. Without `waitTime`, such a call makes one attempt. For jobs that run once in a fleet.
    * @default false
    */
   readonly skip?: boolean | undefined;
@@ -141,7 +143,7 @@ export interface DisLockOptions<K extends DisLockKey = DisLockKey> {
   readonly client?: RedissonClient | undefined;
 }
 
-/** The options as they are used. `waitTime` `undefined`: without limit. */
+/** The parsed options. `waitTime` `undefined`: without limit. */
 export interface DisLockSettings extends RunOptions {
   readonly key: DisLockKey;
   readonly watchdogMs: number | undefined;
@@ -150,7 +152,7 @@ export interface DisLockSettings extends RunOptions {
   readonly client: RedissonClient | undefined;
 }
 
-/** One hour with the usual watchdog time-out. */
+/** One hour with the default watchdog time-out. */
 const MAX_RENEW_TIMES = 360;
 
 const KNOWN = [
@@ -166,7 +168,7 @@ const KNOWN = [
 ];
 
 /**
- * Checks the options where they are written.
+ * Checks the options when the decorator is made.
  * @throws ConfigError, RangeError that name the option and the value
  */
 export function readDisLockOptions(options: DisLockOptions): DisLockSettings {

@@ -14,8 +14,8 @@ declare global {
   namespace Express {
     interface Request {
       /**
-       * As `getLock(name).withLock(fn, options)`, or as `withLock` of a lock; the wait is aborted when the client
-       * disconnects.
+       * Like `getLock(name).withLock(fn, options)`, or `withLock` of a given lock. The wait is aborted when the
+       * client disconnects.
        */
       withLock: RequestLock;
     }
@@ -32,10 +32,10 @@ declare global {
  * });
  * ```
  *
- * It rejects as `RLock.withLock` does, and with an `AbortError` when the client disconnects while it waits. Where the
- * lock was not acquired the error has a `statusCode`, which Express answers with: 409 where others hold it
- * (`LockTimeoutError` with `reason` `held`), or 503 (`ShutdownError`, `ConnectionError`, and where Redis refused or did not
- * answer). The Redisson stays yours: shut it down when the server has closed.
+ * It rejects as `RLock.withLock` does, and with an `AbortError` if the client disconnects during the wait. If the
+ * lock was not acquired, the error has a `statusCode`, which Express answers with: 409 if others hold the lock
+ * (`LockTimeoutError` with `reason` `held`), or 503 (`ShutdownError`, `ConnectionError`, and if Redis refused or did
+ * not answer). The Redisson stays yours: shut it down after the server has closed.
  *
  * @param redisson - the client that takes the locks
  */

@@ -25,26 +25,26 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /**
-     * As `redisson.getLock(name).withLock(fn, options)`, or as `withLock` of a lock; the wait is aborted when the client
-     * disconnects.
+     * Like `redisson.getLock(name).withLock(fn, options)`, or `withLock` of a given lock. The wait is aborted when
+     * the client disconnects.
      */
     withLock: RequestLock;
   }
 }
 
 /**
- * A plugin of Fastify 5: `fastify.redisson` is a client, and `request.withLock(nameOrLock, fn, options?)` runs `fn` under
- * a lock. The wait for the lock is aborted when the client disconnects (HTTP/1 and HTTP/2). Where the lock was not
- * acquired, Fastify answers 409 where others hold it (`LockTimeoutError` with `reason` `held`), or 503 (`ShutdownError`,
- * `ConnectionError`, and where Redis refused or did not answer).
+ * A plugin of Fastify 5: `fastify.redisson` is a client, and `request.withLock(nameOrLock, fn, options?)` runs `fn`
+ * under a lock. The wait for the lock is aborted when the client disconnects (HTTP/1 and HTTP/2). If the lock was not
+ * acquired, Fastify answers 409 if others hold it (`LockTimeoutError` with `reason` `held`), or 503 (`ShutdownError`,
+ * `ConnectionError`, and if Redis refused or did not answer).
  *
  * ```ts
  * await app.register(redissonPlugin, { url: 'redis://127.0.0.1:6379' });
  * app.post('/checkout', (request) => request.withLock('stock', () => sell()));
  * ```
  *
- * When Fastify closes, waiters reject with `ShutdownError`, and locks that are held may be given back for
- * `shutdownDrain` ms (10 000); then the client closes.
+ * When Fastify closes, waiters reject with `ShutdownError`. The shutdown then waits up to `shutdownDrain` ms (10 000)
+ * for held locks to be released, and closes the client.
  */
 export const redissonPlugin: FastifyPluginAsync<RedissonPluginOptions> = pluginLibrary().fastifyPlugin(
   registerRedisson,
@@ -57,13 +57,13 @@ export const redissonPlugin: FastifyPluginAsync<RedissonPluginOptions> = pluginL
 async function registerRedisson(fastify: FastifyInstance, options: RedissonPluginOptions): Promise<void> {
   const { redisson, shutdown } = hostedClient(options);
   fastify.decorate('redisson', redisson);
-  // So that requests have their shape from the beginning: it is set below.
+  // So that all requests have the same shape from the beginning: the hook sets the value.
   fastify.decorateRequest('withLock');
   fastify.addHook('onRequest', (request, reply, done) => {
     request.withLock = requestLock(redisson, reply.raw);
     done();
   });
-  // Before the server waits for its requests: those that wait for a lock would keep it waiting.
+  // Before the server waits for its requests: requests that wait for a lock would delay it.
   let ended: Promise<void> | undefined;
   fastify.addHook('preClose', (done) => {
     ended = shutdown();

@@ -2,8 +2,8 @@ import type * as Library from 'fastify-plugin';
 import { missingPeer } from '../frameworks/needPeer';
 
 /**
- * fastify-plugin, which Fastify does not bring with it. In the build for bundlers, `tools/buildLibrary.ts` replaces this
- * by an import.
+ * fastify-plugin, which Fastify does not include. In the build for bundlers, `tools/buildLibrary.ts` replaces this by
+ * an import.
  * @throws ConfigError if it is not installed
  */
 export function pluginLibrary(): typeof Library {

@@ -6,18 +6,18 @@ import { ConfigError } from '../../errors';
 import { Redisson } from '../../Redisson';
 import { atLeastMillis } from '../../util/duration';
 
-/** What a framework is given: where Redis is, or a client, and how long its locks may take at the end. */
+/** What a framework is given: where Redis is, or a client, and how long the shutdown waits for releases. */
 export type HostOptions = RedissonOptions & {
   /**
-   * A client that exists already; then there are no other settings. It is shut down with the application, too, unless it
-   * is one of `ioredisson/testing`, which tests share.
+   * An existing client; no other settings are allowed then. It is shut down with the application, too, unless it is
+   * one of `ioredisson/testing`, which tests share.
    */
   readonly redisson?: RedissonClient | undefined;
-  /** A configuration in Redisson's words; then there are no other settings. */
+  /** A configuration in Redisson's terms; no other settings are allowed then. */
   readonly config?: Config | undefined;
   /**
-   * How long locks that are held when the application ends may take to be given back, in ms. Meanwhile the watchdog
-   * renews them. `false`: the client is left as it is; whoever made it shuts it down.
+   * How long the shutdown waits for held locks to be released, in ms. Meanwhile the watchdog renews them. `false`:
+   * the client is not shut down; whoever made it does that.
    * @default 10 000; `false` for a client of `ioredisson/testing`
    */
   readonly shutdownDrain?: number | false | undefined;
@@ -25,14 +25,14 @@ export type HostOptions = RedissonOptions & {
 
 const SHUTDOWN_DRAIN_MS = 10_000;
 
-/** A client and the end of it. */
+/** A client and its shutdown. */
 export interface HostedClient {
   readonly redisson: RedissonClient;
-  /** Rejects the waiters at once, and waits for what is held. The same promise at each call. */
+  /** Rejects the waiters at once, and waits for held locks. Every call returns the same promise. */
   readonly shutdown: () => Promise<void>;
 }
 
-/** @throws ConfigError, RangeError for options that it does not understand */
+/** @throws ConfigError, RangeError for unknown or invalid options */
 export function hostedClient(options: HostOptions | string | URL | undefined): HostedClient {
   const given: HostOptions = typeof options === 'object' && !(options instanceof URL) ? options : {};
   const { redisson: existing, config, shutdownDrain = drainOf(existing), ...settings } = given;
@@ -49,7 +49,7 @@ export function hostedClient(options: HostOptions | string | URL | undefined): H
   };
 }
 
-/** What is done with a client where nothing is said. */
+/** The default of `shutdownDrain`. */
 function drainOf(existing: RedissonClient | undefined): number | false {
   // A stub of a test may have no configuration.
   const topology = (existing as Partial<RedissonClient> | undefined)?.getConfig?.().topology;

@@ -8,10 +8,10 @@ import {
 } from '../../errors';
 
 /**
- * `withLock` of a request: as `getLock(name).withLock(fn, options)`, or as `withLock` of the lock that is given, but it
- * waits no longer than its client does. What keeps it from acquiring the lock has a `statusCode`: 409
- * where others hold it (`LockTimeoutError`); 503 for `ShutdownError`, `ConnectionError`, and where Redis refused or did
- * not answer.
+ * `withLock` of a request: like `getLock(name).withLock(fn, options)`, or `withLock` of a given lock, but it stops
+ * waiting when the client of the request disconnects. If the lock is not acquired, the error has a `statusCode`: 409
+ * if others hold the lock (`LockTimeoutError`); 503 for `ShutdownError`, `ConnectionError`, and if Redis refused or
+ * did not answer.
  */
 export type RequestLock = <T>(
   nameOrLock: string | RLock,
@@ -19,30 +19,30 @@ export type RequestLock = <T>(
   options?: RunOptions,
 ) => Promise<T>;
 
-/** What is needed of Node's `ServerResponse`, of HTTP 1 and 2. */
+/** The part of Node's `ServerResponse` that is used, in HTTP/1 and HTTP/2. */
 export interface ResponseLike {
-  /** Whether the handler has ended its answer. (`writableFinished` is true of HTTP/2 when the client has gone, too.) */
+  /** Whether the handler has ended its answer. (In HTTP/2, `writableFinished` is also true if the client has gone.) */
   readonly writableEnded: boolean;
   readonly destroyed?: boolean | undefined;
   readonly closed?: boolean | undefined;
-  /** Of HTTP/2. */
+  /** HTTP/2 only. */
   readonly stream?: { readonly destroyed: boolean } | null | undefined;
   once(event: 'close', listener: () => void): unknown;
   removeListener(event: 'close', listener: () => void): unknown;
 }
 
 /**
- * `withLock` for the request that a response answers. If the client disconnects while it waits, the wait is aborted: the
- * promise rejects with an `AbortError`, and `fn` does not run. Once it runs, a disconnect changes nothing: it is told by
- * the request itself, and only `fn` knows whether it may stop half-way.
+ * `withLock` for the request that a response answers. If the client disconnects during the wait, the wait is aborted:
+ * the promise rejects with an `AbortError`, and `fn` does not run. Once `fn` runs, a disconnect changes nothing: the
+ * request itself reports it, and only `fn` knows whether it may stop half-way.
  *
- * @returns it throws what `RLock.withLock` does, and an `AbortError` (a DOMException)
+ * @returns a function that throws what `RLock.withLock` does, and an `AbortError` (a DOMException)
  */
 export function requestLock(redisson: RedissonClient, response: ResponseLike): RequestLock {
   return async (nameOrLock, fn, options = {}) => {
     const lock = typeof nameOrLock === 'object' && nameOrLock !== null ? nameOrLock : redisson.getLock(nameOrLock);
     const { signal } = options;
-    // No signal at all: the lock says so, and nothing may listen to the response by then.
+    // Not an AbortSignal: the lock rejects it. Nothing may listen to the response by then.
     if (signal !== undefined && typeof (Object(signal) as Partial<AbortSignal>).addEventListener !== 'function')
       return lock.withLock(fn, options);
     const controller = new AbortController();
@@ -58,7 +58,7 @@ export function requestLock(redisson: RedissonClient, response: ResponseLike): R
       response.removeListener('close', gone);
       signal?.removeEventListener('abort', aborted);
     };
-    // The close of a response that is over is not told again.
+    // A response that is already closed does not emit `close` again.
     if (response.destroyed === true || response.closed === true || response.stream?.destroyed === true) gone();
     if (signal?.aborted === true) aborted();
     response.once('close', gone);
@@ -74,7 +74,7 @@ export function requestLock(redisson: RedissonClient, response: ResponseLike): R
         { ...options, signal: controller.signal },
       );
     } catch (error) {
-      // Errors of `fn` are its own.
+      // Errors of `fn` pass through unchanged.
       if (!entered) markStatus(error);
       throw error;
     } finally {
@@ -83,7 +83,7 @@ export function requestLock(redisson: RedissonClient, response: ResponseLike): R
   };
 }
 
-/** What Fastify and Express answer with. */
+/** Sets the status that Fastify and Express answer with. */
 function markStatus(error: unknown): void {
   const statusCode = httpStatusOf(error);
   if (statusCode === undefined) return;
@@ -94,7 +94,7 @@ function markStatus(error: unknown): void {
 const UNAVAILABLE = [ShutdownError, ConnectionError, CommandTimeoutError, SubscriptionTimeoutError];
 
 /**
- * The HTTP status that tells the client of a request why its lock was not acquired.
+ * The HTTP status that gives the reason why a request's lock was not acquired.
  *
  * @returns 409: others hold it; 503: we shut down, or Redis refuses or does not answer; `undefined`: another error
  */

@@ -2,11 +2,11 @@ import type { ConnectionState, RedissonClient } from '../../api';
 import { atLeastMillis, MAX_TIMER_MS } from '../../util/duration';
 import { inTime } from '../../util/timing';
 
-/** What is told about the client under its key. */
+/** The report about the client, under its key. */
 export interface RedissonHealth {
   readonly status: 'up' | 'down';
   readonly state: ConnectionState;
-  /** The round trip, in ms; where it is up. */
+  /** The round trip, in ms; only while it is up. */
   readonly ms?: number;
   /** Why it is down. */
   readonly message?: string;
@@ -15,7 +15,7 @@ export interface RedissonHealth {
 /** Options of a check. */
 export interface RedissonHealthOptions {
   /**
-   * How long Redis may take to answer, in ms: a probe of Kubernetes gives up after one second.
+   * How long Redis may take to answer, in ms. A probe of Kubernetes gives up after one second.
    * @default 1000
    */
   readonly timeout?: number | undefined;
@@ -23,10 +23,10 @@ export interface RedissonHealthOptions {
 
 const TIMEOUT_MS = 1_000;
 
-/** Redis cannot be reached. `@nestjs/terminus` knows it for the result of a check, in all of its versions. */
+/** Redis cannot be reached. All versions of `@nestjs/terminus` recognize it as the result of a check. */
 export class RedissonHealthError extends Error {
   override readonly name = 'RedissonHealthError';
-  /** What terminus looks for. */
+  /** The property by which terminus recognizes the error. */
   readonly isHealthCheckError = true;
   /** The result of the check. */
   readonly causes: Readonly<Record<string, RedissonHealth>>;
@@ -38,7 +38,7 @@ export class RedissonHealthError extends Error {
 }
 
 /**
- * Whether Redis answers, for `@nestjs/terminus` or for a controller of your own.
+ * Checks whether Redis answers, for `@nestjs/terminus` or for a controller of your own.
  *
  * ```ts
  * health.check([() => indicator.check('redis')]);
@@ -52,13 +52,13 @@ export class RedissonHealthIndicator {
   }
 
   /**
-   * Asks Redis, and waits no longer than `timeout` for its answer.
+   * Sends a PING, and waits no longer than `timeout` for the answer.
    *
-   * @param key - what the result is called
+   * @param key - the key of the result
    * @param options - `timeout`, in ms
    * @returns `{ [key]: { status: 'up', state, ms } }`
-   * @throws RedissonHealthError with `causes` `{ [key]: { status: 'down', state, message } }`; RangeError for
-   *   a `timeout` that is no time, or not positive
+   * @throws RedissonHealthError with `causes` `{ [key]: { status: 'down', state, message } }`; RangeError for a
+   *   `timeout` that is not a positive time
    */
   async check<K extends string = string>(
     key: K,

@@ -19,7 +19,7 @@ export type RedissonModuleOptions = HostOptions;
 export interface RedissonModuleAsyncOptions {
   /** Modules whose providers `useFactory` needs. */
   readonly imports?: ModuleMetadata['imports'];
-  /** What `useFactory` is called with. */
+  /** Providers that are passed to `useFactory`. */
   readonly inject?: FactoryProvider['inject'];
   /** Makes the options. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as that of a provider of NestJS
@@ -32,22 +32,22 @@ const HOSTED = Symbol('client of RedissonModule');
 /**
  * The client for the whole application: `imports: [RedissonModule.forRoot({ url })]`.
  *
- * It is global, and provides the client (`@InjectRedisson()`, or by its class `Redisson`) and
- * {@link RedissonHealthIndicator}. When the application closes, waiters reject with `ShutdownError`, and locks that are
- * held may be given back for `shutdownDrain` ms; then the client closes. For signals, such as SIGTERM, call
- * `app.enableShutdownHooks()`. A client of `ioredisson/testing`, or one that a test puts in its place by
- * `overrideProvider(REDISSON)`, is left as it is.
+ * It is global. It provides the client (`@InjectRedisson()`, or by its class `Redisson`) and
+ * {@link RedissonHealthIndicator}. When the application closes, waiters reject with `ShutdownError`. The shutdown then
+ * waits up to `shutdownDrain` ms for held locks to be released, and closes the client. For signals, such as SIGTERM,
+ * call `app.enableShutdownHooks()`. A client of `ioredisson/testing`, or one that a test substitutes with
+ * `overrideProvider(REDISSON)`, is not shut down.
  */
 export class RedissonModule {
   /**
-   * @param options - a URL, or the options; nothing: `REDIS_URL`, else `redis://127.0.0.1:6379`
-   * @throws ConfigError, RangeError when the application starts, for options that it does not understand
+   * @param options - a URL, or the options; without them: `REDIS_URL`, else `redis://127.0.0.1:6379`
+   * @throws ConfigError, RangeError when the application starts, for unknown or invalid options
    */
   static forRoot(options?: RedissonModuleOptions | string | URL): DynamicModule {
     return moduleWith({ provide: OPTIONS, useValue: options ?? {} });
   }
 
-  /** As {@link forRoot}, with options that are made when the application starts. */
+  /** Like {@link forRoot}, with options that are made when the application starts. */
   static forRootAsync({ imports, inject, useFactory }: RedissonModuleAsyncOptions): DynamicModule {
     return { ...moduleWith({ provide: OPTIONS, useFactory, inject: inject ?? [] }), imports: imports ?? [] };
   }
@@ -61,7 +61,7 @@ function moduleWith(options: Provider): DynamicModule {
       options,
       { provide: HOSTED, useFactory: () => new ClientOfApplication() },
       {
-        // The only one that makes a client: `overrideProvider(REDISSON)` replaces it, and then there is none.
+        // Only this provider makes a client: `overrideProvider(REDISSON)` replaces it, and then no client is made.
         provide: REDISSON,
         useFactory: (given: RedissonModuleOptions | string | URL, hosted: ClientOfApplication) => hosted.open(given),
         inject: [OPTIONS, HOSTED],
@@ -77,7 +77,7 @@ function moduleWith(options: Provider): DynamicModule {
   };
 }
 
-/** Ends the client with the application, where it has one. NestJS calls the hooks of whatever a provider has made. */
+/** Shuts down the client with the application, if it made one. NestJS calls these hooks on what a provider returns. */
 class ClientOfApplication {
   #hosted: HostedClient | undefined;
 
@@ -86,7 +86,7 @@ class ClientOfApplication {
     return this.#hosted.redisson;
   }
 
-  /** Before the server waits for its requests: those that wait for a lock would keep it waiting. */
+  /** Before the server waits for its requests: requests that wait for a lock would delay it. */
   beforeApplicationShutdown(): void {
     this.#hosted?.shutdown().catch(() => undefined);
   }

@@ -5,44 +5,44 @@ import { ConfigError } from '../../errors';
 import { httpStatusOf } from '../frameworks/requestLock';
 import { REDISSON } from './RedissonModule';
 
-/** The name of the lock: always the same, or made of the arguments of the call. */
+/** The name of the lock: a fixed one, or a function that makes it from the arguments of the call. */
 export type WithLockKey = LockKey;
 
-/** Options of `@WithLock`: those of `RLock.withLock`, `http` and `skip`. */
+/** Options of `@WithLock`: those of `RLock.withLock`, plus `http` and `skip`. */
 export interface WithLockOptions extends RunOptions {
   /**
-   * Whether a call that does not acquire the lock within `waitTime` resolves to `undefined` instead of rejecting;
-   * without `waitTime` it then makes one attempt. For `@Cron` methods that run once in a fleet.
+   * Whether a call that does not acquire the lock within `waitTime` resolves to `undefined` instead of rejecting.
+   * Without `waitTime`, such a call makes one attempt. For `@Cron` methods that run once in a fleet.
    * @default false
    */
   readonly skip?: boolean | undefined;
   /**
-   * The method answers a request. When the lock is not acquired, it rejects with an exception of NestJS, whose `cause` is
-   * the error itself: `ConflictException` (409) where others hold it (`LockTimeoutError` with `reason` `held`),
-   * `ServiceUnavailableException` (503) for `ShutdownError` and `ConnectionError`, and where Redis refused or did not
-   * answer.
+   * For methods that answer a request. If the lock is not acquired, the method rejects with an exception of NestJS,
+   * whose `cause` is the error itself: `ConflictException` (409) if others hold the lock (`LockTimeoutError` with
+   * `reason` `held`), `ServiceUnavailableException` (503) for `ShutdownError` and `ConnectionError`, and if Redis
+   * refused or did not answer.
    * @default false: it rejects with the error itself
    */
   readonly http?: boolean | undefined;
 }
 
-/** Where NestJS puts the client into each instance whose class has a method with `@WithLock`. */
+/** The property where NestJS puts the client, in each instance whose class has a method with `@WithLock`. */
 const CLIENT = Symbol('the client for @WithLock');
 
 /**
  * Runs an async method of a provider or controller under a lock: `@WithLock((id: string) => 'order:' + id)`.
  *
- * The lock is that of `getLock(key)` of the client of `RedissonModule`. The method runs in the thread scope of its hold,
- * and its errors pass through. Other decorators of the method may stand above and below.
+ * The lock is `getLock(key)` of the client of `RedissonModule`. The method runs in the thread scope of its hold, and
+ * its errors pass through. Other decorators of the method may stand above and below.
  *
- * The method then also rejects with
- * - `LockTimeoutError` when the lock was not to be had within `waitTime` (see `http`; with `skip` it resolves
- *   to `undefined` instead);
- * - `LockLostError` when the lock was lost before it ended: what it did may not have been alone;
- * - `ConfigError` for a key that is not a non-empty string, and where NestJS did not make the instance.
+ * The method can also reject with
+ * - `LockTimeoutError` if the lock was not acquired within `waitTime` (see `http`; with `skip` it resolves to
+ *   `undefined` instead);
+ * - `LockLostError` if the lock was lost before the method ended: another caller may have run meanwhile;
+ * - `ConfigError` for a key that is not a non-empty string, and if NestJS did not make the instance.
  *
- * @param key - the name, or how to make it of the arguments of a call
- * @param options - as those of `RLock.withLock`, `http` and `skip`
+ * @param key - the name, or a function that makes it from the arguments of a call
+ * @param options - those of `RLock.withLock`, plus `http` and `skip`
  */
 export function WithLock<K extends WithLockKey>(key: K, options: WithLockOptions = {}): LegacyLockDecorator<K> {
   const { http = false, skip = false, ...acquire } = options;
@@ -63,7 +63,7 @@ export function WithLock<K extends WithLockKey>(key: K, options: WithLockOptions
       const result = await lock.tryWithLock(run, acquire);
       return result.acquired ? result.value : undefined;
     } catch (error) {
-      // An error of the method itself is its own.
+      // Errors of the method itself pass through unchanged.
       const status = http && !acquired ? httpStatusOf(error) : undefined;
       if (status === 409) throw new ConflictException(`'${name}' is locked`, { cause: error });
       if (status === 503) throw new ServiceUnavailableException('Not available now, try again', { cause: error });
@@ -75,7 +75,7 @@ export function WithLock<K extends WithLockKey>(key: K, options: WithLockOptions
     decorate(target, propertyKey, descriptor);
     if (!Object.hasOwn(target, CLIENT)) {
       Inject(REDISSON)(target, CLIENT);
-      // A mark only: NestJS sets the property of each instance.
+      // Only a marker: NestJS sets the property on each instance.
       Object.defineProperty(target, CLIENT, { value: undefined, writable: true });
     }
   };

@@ -16,14 +16,14 @@ import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } fr
 import { Longest, type UnderWay } from '../../telemetry/Longest';
 import { shownName } from '../../telemetry/shownName';
 
-/** Where spans and metrics go. All of it may change at any time. */
+/** The destination of spans and metrics. All of it may change at any time. */
 export interface TelemetrySource {
   tracer(): Tracer;
   meter(): Meter;
   nameOf(): ((name: string) => string | undefined) | undefined;
 }
 
-/** What is kept of an acquisition or a hold that is under way. */
+/** The state of an acquisition or a hold that is under way. */
 interface Open extends UnderWay<Attributes> {
   readonly span: Span;
 }
@@ -32,7 +32,7 @@ type Instruments = ReturnType<typeof createInstruments>;
 
 const SYSTEM = { 'db.system.name': 'redis' } as const;
 
-/** Makes spans and metrics of the diagnostics channels. Nothing of it throws, whatever `nameOf` does. */
+/** Turns messages of the diagnostics channels into spans and metrics. Never throws, whatever `nameOf` does. */
 export class LockTelemetry implements LockListener<Context> {
   readonly #source: TelemetrySource;
   readonly #acquiring = new Map<AcquireMessage, Open>();
@@ -45,7 +45,7 @@ export class LockTelemetry implements LockListener<Context> {
     this.#source = source;
   }
 
-  /** Begins. @returns what ends it, and the spans that are open */
+  /** Starts. @returns a function that stops it, and ends the open spans */
   follow(): () => void {
     return followLocks(this, contextStore());
   }
@@ -53,10 +53,10 @@ export class LockTelemetry implements LockListener<Context> {
   acquireStarted(message: AcquireMessage): Context {
     const parent = context.active();
     const attributes = this.#attributes(message);
-    // Before it is in the map: new instruments count what is in there.
+    // Before the acquisition is in the map: new instruments count the entries of the map.
     const instruments = this.#current();
     instruments.waiters.add(1, attributes);
-    // So that the first error is an increase.
+    // Starts the series at 0, so that the first error counts as an increase.
     instruments.acquisitions.add(0, { ...attributes, outcome: 'error' });
     const span = this.#startSpan('lock acquire', message);
     this.#acquiring.set(message, { span, labels: attributes, since: performance.now() });
@@ -87,7 +87,7 @@ export class LockTelemetry implements LockListener<Context> {
     const attributes = this.#attributes(message);
     const instruments = this.#current();
     instruments.held.add(1, attributes);
-    // So that the first loss is an increase.
+    // Starts the series at 0, so that the first loss counts as an increase.
     instruments.lost.add(0, attributes);
     const span = this.#startSpan('lock hold', message);
     if (message.token !== undefined) span.setAttribute('ioredisson.lock.token', String(message.token));
@@ -117,7 +117,7 @@ export class LockTelemetry implements LockListener<Context> {
     this.#current().renewalErrors.add(error === undefined ? 0 : 1, SYSTEM);
   }
 
-  /** As a child of the span that is active where this is called. */
+  /** Starts a child of the span that is active at the call. */
   #startSpan(name: string, message: AcquireSubject): Span {
     const attributes = this.#attributes(message, message.name);
     attributes['ioredisson.client.id'] = message.clientId;
@@ -127,7 +127,7 @@ export class LockTelemetry implements LockListener<Context> {
     return this.#source.tracer().startSpan(name, { kind: SpanKind.INTERNAL, attributes });
   }
 
-  /** @param usual - what is shown of the name where the user has not said */
+  /** @param usual - the name to show without `nameOf` */
   #attributes({ kind, name }: AcquireSubject, usual?: string): Attributes {
     const attributes: Attributes = { ...SYSTEM, 'ioredisson.lock.kind': kind };
     const shown = shownName(this.#source.nameOf(), name, usual);
@@ -135,7 +135,7 @@ export class LockTelemetry implements LockListener<Context> {
     return attributes;
   }
 
-  /** The instruments of the present meter. New ones begin with what is under way. */
+  /** The instruments of the present meter. New instruments start with what is under way. */
   #current(): Instruments {
     const meter = this.#source.meter();
     if (this.#instruments?.meter === meter) return this.#instruments;
@@ -152,7 +152,7 @@ export class LockTelemetry implements LockListener<Context> {
   }
 }
 
-/** What the gauges are asked for when somebody collects. */
+/** The callbacks of the gauges, called when metrics are collected. */
 type Observers = Readonly<Record<'oldestWait' | 'longestHold', (result: ObservableResult) => void>>;
 
 function createInstruments(meter: Meter, observers: Observers) {
@@ -189,9 +189,7 @@ function createInstruments(meter: Meter, observers: Observers) {
   };
 }
 
-/**
- * Runs what it is bound to in a context of OpenTelemetry, whichever context manager there is. It stores nothing itself.
- */
+/** Runs bound functions in a context of OpenTelemetry, with any context manager. It stores nothing itself. */
 function contextStore(): AsyncLocalStorage<Context> {
   const run = <R>(active: Context, fn: () => R): R => context.with(active, fn);
   return Object.assign(new AsyncLocalStorage<Context>(), { run });

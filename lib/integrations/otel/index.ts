@@ -15,9 +15,9 @@ needPeer('ioredisson/otel', '@opentelemetry/instrumentation', '0.200');
 /** Options of {@link RedissonInstrumentation}. */
 export interface RedissonInstrumentationConfig extends InstrumentationConfig {
   /**
-   * What spans and metrics show of the name of a lock; `undefined`: nothing. It should give few values, since each one is
-   * a time series of its own.
-   * @default spans show the name as it is, metrics do not show it
+   * Returns what spans and metrics show as the name of a lock; `undefined`: nothing. It should return few different
+   * values, since each one is a time series of its own.
+   * @default spans show the name unchanged, metrics do not show it
    */
   nameOf?: (name: string) => string | undefined;
 }
@@ -28,14 +28,15 @@ const NAME = 'ioredisson';
  * OpenTelemetry for all locks and synchronizers of this process, of every client:
  * `registerInstrumentations({ instrumentations: [new RedissonInstrumentation()] })`.
  *
- * It listens to the diagnostics channels of the package and patches nothing, so it may be made before or after ioredisson
- * is loaded. What was under way when it is enabled is not told; what is under way when it is disabled ends then.
+ * It listens to the diagnostics channels of the package and patches nothing, so it may be created before or after
+ * ioredisson is loaded. Acquisitions and holds that began before it was enabled are not reported; those that are
+ * under way when it is disabled end then.
  *
  * Spans: `lock acquire`, the parent of the commands that the acquisition sends, and `lock hold`; both are children of the
  * caller's span. Metrics: see docs/observability.md.
  *
- * It extends the base class since `registerInstrumentations` and the auto-instrumentations expect all that the base class
- * has, which differs between its versions.
+ * It extends the base class because `registerInstrumentations` and the auto-instrumentations expect all members of
+ * the base class, which differ between its versions.
  */
 export class RedissonInstrumentation extends InstrumentationBase<RedissonInstrumentationConfig> {
   // Without initializers: the base class calls `enable` before they would run.
@@ -43,10 +44,10 @@ export class RedissonInstrumentation extends InstrumentationBase<RedissonInstrum
   declare private stopFollowing: (() => void) | undefined;
   /** Whether a meter provider was set that is not the global one. */
   declare private hasOwnMeters: boolean | undefined;
-  /** The global meter provider as it was last seen, and its meter: it may be set after this was made. */
+  /** The global meter provider last seen, and its meter. The provider may be set after this object is created. */
   declare private globalMeters: { readonly provider: MeterProvider; readonly meter: Meter } | undefined;
 
-  /** Enabled at once, unless `enabled` is `false`. */
+  /** Enables itself at once, unless `enabled` is `false`. */
   constructor(config: RedissonInstrumentationConfig = {}) {
     super(NAME, VERSION, config);
   }

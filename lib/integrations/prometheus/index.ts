@@ -15,33 +15,33 @@ needPeer('ioredisson/prometheus', 'prom-client', '15.0');
 
 /** Options of {@link collectLockMetrics}. */
 export interface LockMetricsOptions {
-  /** Where the metrics are registered. @default the registry of prom-client */
+  /** The registry for the metrics. @default the default registry of prom-client */
   readonly register?: Registry;
-  /** What their names begin with. @default `ioredisson_` */
+  /** The prefix of all metric names. @default `ioredisson_` */
   readonly prefix?: string;
   /**
-   * What the label `name` shows of the name of a lock; `undefined`: nothing. It should give few values, since each one is
-   * a time series of its own. Of several calls for one registry and prefix, the first decides.
+   * Returns the label `name` for the name of a lock; `undefined`: no label. It should return few different values,
+   * since each one is a time series of its own. Of several calls for one registry and prefix, the first decides.
    * @default there is no label `name`
    */
   readonly nameOf?: (name: string) => string | undefined;
 }
 
-/** A series of a lock. */
+/** The labels of a lock's series. */
 type Labels = Partial<Record<'kind' | 'name', string>>;
 
-/** What collects into one registry under one prefix, and how many calls want it. */
+/** A collector for one registry and prefix, and how many calls use it. */
 interface Collector {
   users: number;
   readonly stop: () => void;
 }
 
-/** Who collects into a registry: registry -> prefix -> collector. */
+/** The collectors of each registry: registry -> prefix -> collector. */
 const collectors = new WeakMap<Registry, Map<string, Collector>>();
 
 /**
- * Collects metrics of all locks and synchronizers of this process, of every client, from what begins from now on.
- * Called again for the same registry and prefix, it counts nothing twice.
+ * Collects metrics of all locks and synchronizers of this process, of every client. It counts what begins after the
+ * call. A second call for the same registry and prefix counts nothing twice.
  *
  * | metric                       | type      | labels                    |
  * |------------------------------|-----------|---------------------------|
@@ -55,14 +55,14 @@ const collectors = new WeakMap<Registry, Map<string, Collector>>();
  * | `lock_oldest_wait_seconds`   | gauge     | `kind`, `name`            |
  * | `lock_longest_hold_seconds`  | gauge     | `kind`, `name`            |
  *
- * The label `name` is there with `nameOf` only: there may be any number of names.
+ * The label `name` exists only with `nameOf`: there may be any number of names.
  *
- * @returns what stops it; the metrics stay registered, with what they have counted
- * @throws ConfigError for an option that it does not know
+ * @returns a function that stops the collection; the metrics stay registered, with their values
+ * @throws ConfigError for an unknown option
  */
 export function collectLockMetrics(options: LockMetricsOptions = {}): () => void {
   const { register = defaultRegister, prefix = 'ioredisson_', nameOf, ...others } = options;
-  // Not by `checkOptionNames`: the main entry point would be loaded from two files more.
+  // Not by `checkOptionNames`: loading the main entry point would then take two more files.
   for (const name in others) throw new ConfigError(`Unknown option '${name}'; there are register, prefix and nameOf`);
   let ofRegistry = collectors.get(register);
   if (ofRegistry === undefined) collectors.set(register, (ofRegistry = new Map<string, Collector>()));
@@ -91,7 +91,7 @@ function metricsListener(register: Registry, prefix: string, nameOf: LockMetrics
     labelNames: [...labelNames],
     registers: [register],
   });
-  /** The one that is registered already, by an earlier call that was stopped. With other labels it begins anew. */
+  /** Reuses a metric that an earlier, stopped call registered. A metric with other labels starts anew. */
   const known = <M>(name: string, labelNames: readonly string[], make: () => M): M => {
     const found = register.getSingleMetric(prefix + name) as (M & { readonly labelNames?: string[] }) | undefined;
     if (found?.labelNames?.join() === labelNames.join()) return found;
@@ -104,7 +104,7 @@ function metricsListener(register: Registry, prefix: string, nameOf: LockMetrics
     known(name, labels, () => new Counter(about(name, help, labels)));
   const gauge = (name: string, help: string): Gauge<keyof Labels> =>
     known(name, ofLock, () => new Gauge(about(name, help, ofLock)));
-  /** A gauge that is asked when somebody collects. */
+  /** A gauge that is computed when metrics are collected. */
   const longestOf = (name: string, help: string, underWay: ReadonlyMap<unknown, UnderWay<Labels>>): void => {
     const longest = new Longest<Labels>();
     register.removeSingleMetric(prefix + name);
@@ -149,7 +149,7 @@ function metricsListener(register: Registry, prefix: string, nameOf: LockMetrics
     acquireStarted: (message) => {
       const labels = begin(acquiring, message);
       waiters.inc(labels);
-      // So that the first error is an increase.
+      // Starts the series at 0, so that the first error counts as an increase.
       acquisitions.inc({ ...labels, outcome: 'error' }, 0);
     },
     acquireEnded: (message, ended) => {
@@ -162,7 +162,7 @@ function metricsListener(register: Registry, prefix: string, nameOf: LockMetrics
     holdStarted: (message) => {
       const labels = begin(holding, message);
       held.inc(labels);
-      // So that the first loss is an increase.
+      // Starts the series at 0, so that the first loss counts as an increase.
       losses.inc(labels, 0);
     },
     holdEnded: (message, ended) => {

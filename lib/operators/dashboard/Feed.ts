@@ -9,18 +9,18 @@ import { Restarts } from './Restarts';
 import { detailOf, type Fresh, track, type Tracked, withAnswers } from './rows';
 import type { LockDetail, LockEvent } from './wire';
 
-/** What of an Inspector is used. */
+/** The methods of an Inspector that the dashboard uses. */
 export type LockSource = Pick<Inspector, 'watch' | 'inspect' | 'releaseFrom' | 'serverRuns' | 'close'>;
 
-/** Between two looks, in ms. */
+/** Time between two scans, in ms. */
 export const LOOK_MS = 1_000;
-/** How long it goes on watching when nobody looks any more: a page that is loaded anew finds what it had, in ms. */
+/** How long watching goes on after the last page has closed, in ms: a page that reloads finds its data again. */
 const LINGER_MS = 15_000;
-/** Clients whose ids are remembered. */
+/** How many client ids are remembered. */
 const MAX_CLIENTS = 10_000;
 
 /**
- * What all pages look at: one watch, however many there are, and none when there is no page.
+ * The data behind all pages. One watch serves them all, and it stops when no page is open.
  *
  * States: idle -> watching -> idle ... -> closed.
  */
@@ -34,16 +34,16 @@ export class Feed {
   readonly #health: Health;
   #restarts: Restarts | undefined;
   #users = 0;
-  /** What ends what watches. */
+  /** Stop everything that {@link #start} has started. */
   readonly #stops: (() => void)[] = [];
   #linger: NodeJS.Timeout | undefined;
   #firstLook = pDefer<void>();
   #closed = false;
-  /** Told that something has changed; the name of a lock where it is only that one's events. */
+  /** Called after a change; with the name of a lock if only the events of that lock have changed. */
   onChange: (name?: string) => void = () => undefined;
   complete = false;
   truncated = false;
-  /** Counted up with each change of the locks. */
+  /** Goes up by one with each change of the locks. */
   version = 0;
 
   constructor(source: LockSource, redisson: RedissonClient) {
@@ -61,12 +61,12 @@ export class Feed {
     return this.#health.view;
   }
 
-  /** What the watch knows, by name. */
+  /** The last known state of each object, by name. */
   get locks(): ReadonlyMap<string, Tracked> {
     return this.#locks;
   }
 
-  /** Watches until the returned function is called, once, and a little longer. */
+  /** Watches until the caller calls the returned function (once), and LINGER_MS longer. */
   use(): () => void {
     if (this.#closed) return () => undefined;
     this.#users++;
@@ -77,14 +77,15 @@ export class Feed {
     };
   }
 
-  /** Resolves when all keys have been looked at once, or that has failed, or the time is over. */
+  /** Resolves when all keys have been scanned once, the scan has failed, or `limitMs` have passed. */
   async firstLook(limitMs: number): Promise<void> {
     await settledWithin([this.#firstLook.promise], limitMs);
   }
 
   /**
-   * All about a lock: what the watch knows, with the permits of a fresh look, and what its holders have said in it.
-   * @returns `undefined`: nothing by that name
+   * All details of a lock: what the watch knows, its events, and what a fresh report adds: permits and the holders'
+   * answers.
+   * @returns `undefined`: nothing has that name
    */
   detail(name: string, fresh: Fresh | undefined): LockDetail | undefined {
     const events = this.#history.of(name);
@@ -99,19 +100,19 @@ export class Feed {
     return detailOf(track(fresh, undefined, this.#process.since(fresh.report)), events);
   }
 
-  /** A fresh look at one object. */
+  /** Reads the present state of one object. */
   async inspect(name: string): Promise<Fresh> {
     const report = await this.source.inspect(name);
     return { report, at: Date.now() };
   }
 
-  /** Adds what a user of a page has done. */
+  /** Adds an event for what a user of a page has done. */
   record(name: string, event: LockEvent): void {
     this.#history.add(name, event);
     this.onChange(name);
   }
 
-  /** Ends for good. */
+  /** Stops watching for good. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stop();
@@ -176,7 +177,7 @@ export class Feed {
     if (before !== undefined && hasOthers(before.report, report)) this.#restarts?.gone(name);
     const tracked = track(fresh, before, this.#process.since(report));
     this.#locks.set(name, tracked);
-    // The first look finds things as they are: nothing has happened.
+    // The first scan finds what was there before: that is no event.
     if (!this.complete && before === undefined) return;
     this.#history.add(name, ...eventsBetween(before, fresh, (owner) => this.#process.tells(name, owner)));
   }
@@ -189,14 +190,14 @@ export class Feed {
     this.#history.add(name, ...eventsOfRemoval(before, at, (owner) => this.#process.tells(name, owner)));
   }
 
-  /** Also of a lock that is gone: the last look sees that before its holder does. */
+  /** Also finds the holder of a lock that is gone: a scan may notice the loss before the holder does. */
   #holderOf(name: string, threadId: string): string | undefined {
     const holder = this.#locks.get(name)?.report.holders.find((one) => one.threadId === threadId);
     return holder?.owner ?? this.#history.of(name).find(({ owner }) => owner?.split(':')[1] === threadId)?.owner;
   }
 }
 
-/** Whether nobody of those who held it holds it any more. */
+/** Whether the lock was held, and all of its earlier holders have lost or released it. */
 function hasOthers(before: ObjectReport, { holders }: ObjectReport): boolean {
   const now = new Set(holders.map(({ owner }) => owner));
   return before.holders.length > 0 && !before.holders.some(({ owner }) => now.has(owner));

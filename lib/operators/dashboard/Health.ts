@@ -3,29 +3,29 @@ import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } fro
 import { given } from '../../util/collections';
 import type { HealthView, LossView } from './wire';
 
-/** Between two PINGs, in ms. */
+/** Time between two PINGs, in ms. */
 const PING_MS = 500;
-/** An answer that takes longer is slow, in ms. */
+/** A reply that takes longer counts as slow, in ms. */
 const SLOW_MS = 1_000;
-/** How often a round trip that is a little different is told, in ms. */
+/** A round trip that has changed only a little is sent this often at most, in ms. */
 const PING_TOLD_MS = 5_000;
-/** How long it is said that locks were lost, in ms. */
+/** How long pages show that locks were lost, in ms. */
 const LOSS_SHOWN_MS = 15 * 60_000;
 const SILENT = {
   state: 'silent',
   message: 'Redis does not answer. It is frozen or busy, or the way to it is cut; its connection stands.',
 } as const;
-/** How Redis denies a command; in a script the versions of Redis each say it in their own words. */
+/** How Redis denies a command. Inside a script, each version of Redis words it differently. */
 const DENIED = /^(?:NOPERM|NOAUTH|WRONGPASS)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
 
-/** How Redis is: what the watch and the connection tell, and how fast it answers. */
+/** The health of Redis: what the watch and the connection report, and how fast Redis replies. */
 export class Health {
   readonly #redisson: RedissonClient;
   readonly #onChange: () => void;
   #view: HealthView = { state: 'connecting', message: 'Connecting to Redis.', since: Date.now() };
   #outage: Error | undefined;
   #pingMs: number | undefined;
-  /** When the first PING was sent that has no answer yet. */
+  /** When the oldest PING without a reply was sent. */
   #unansweredSince: number | undefined;
   #pinging = false;
   #pingToldAt = 0;
@@ -40,7 +40,7 @@ export class Health {
     return this.#view;
   }
 
-  /** Asks until the returned function is called. */
+  /** Sends PINGs until the caller calls the returned function. */
   start(): () => void {
     this.#outage = undefined;
     const timer = setInterval(() => this.#ping(), PING_MS).unref();
@@ -60,14 +60,14 @@ export class Health {
     this.update();
   }
 
-  /** @param error - why Redis cannot be looked at; `undefined`: it can again */
+  /** @param error - why Redis cannot be read; `undefined`: it can be read again */
   outage(error: Error | undefined): void {
     this.#outage = error;
     this.update();
   }
 
   #ping(): void {
-    // One at a time: a server that hangs is not asked again and again. It may be slow by now.
+    // One PING at a time: a server that hangs gets no more of them. It may count as slow by now.
     if (this.#pinging) return this.update();
     this.#pinging = true;
     this.#unansweredSince ??= performance.now();
@@ -78,13 +78,14 @@ export class Health {
       this.update();
     };
     this.#redisson.ping().then(done, (error: unknown) => {
-      // A user without the right to PING has no round trip to show. Without an answer, it is as it was.
+      // A user without the right to PING has no round trip to show. After a time-out, the PING still counts as
+      // unanswered.
       if (error instanceof CommandTimeoutError) this.#pinging = false;
       else done(undefined);
     });
   }
 
-  /** Judges anew: something may have changed. */
+  /** Judges again, since something may have changed. */
   update(): void {
     const { state, message } = this.#judge();
     const { lost } = this.#view;
@@ -92,7 +93,7 @@ export class Health {
     const changed = state !== this.#view.state || message !== this.#view.message || lost !== shownLoss;
     const since = state === this.#view.state ? this.#view.since : Date.now();
     const pingMs = this.#pingMs === undefined ? undefined : Math.round(this.#pingMs * 10) / 10;
-    // Twice a second it is a little different: that is no news.
+    // The round trip changes a little twice a second: that alone is no reason to update pages.
     const isFirst = this.#view.pingMs === undefined && pingMs !== undefined;
     const samePing = pingMs === this.#view.pingMs || (!isFirst && Date.now() - this.#pingToldAt < PING_TOLD_MS);
     if (!changed && samePing) return;
@@ -105,7 +106,7 @@ export class Health {
     const connection = this.#redisson.state;
     if (connection === 'closed') return { state: 'closed', message: 'The Redisson client of this page is shut down.' };
     const waitingMs = this.#unansweredSince === undefined ? 0 : performance.now() - this.#unansweredSince;
-    // Nothing else is known of a server that says nothing.
+    // A server that does not reply gives no other information.
     if (connection === 'ready' && waitingMs >= SLOW_MS - 1) return SILENT;
     if (this.#outage !== undefined) return judgeError(this.#outage);
     if (connection === 'reconnecting')
@@ -118,7 +119,7 @@ export class Health {
   }
 }
 
-/** What an error of ours says of Redis. Errors hold no password, no arguments and no script (api: errors). */
+/** What one of our errors says about Redis. Our errors contain no password, arguments or script (api: errors). */
 function judgeError(error: Error): Pick<HealthView, 'state' | 'message'> {
   const { cause } = error;
   const reason = cause instanceof Error ? cause.message : error.message;

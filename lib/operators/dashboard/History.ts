@@ -2,12 +2,12 @@ import { given, keepNewest } from '../../util/collections';
 import { type Fresh, holdersOf, type Tracked } from './rows';
 import type { LockEvent } from './wire';
 
-/** Events that are kept of a lock. */
+/** How many events are kept per lock. */
 const MAX_EVENTS = 50;
-/** Locks whose events are kept: those that something has happened to last. */
+/** How many locks keep their events: those with the newest events. */
 const MAX_LOCKS = 2_000;
 
-/** The last events of locks, as far as this process has seen them. */
+/** The latest events of each lock, as far as this process has seen them. */
 export class History {
   readonly #byName = new Map<string, readonly LockEvent[]>();
 
@@ -18,7 +18,7 @@ export class History {
     keepNewest(this.#byName, name, events, MAX_LOCKS);
   }
 
-  /** The newest first. */
+  /** The events of a lock, the newest first. */
   of(name: string): readonly LockEvent[] {
     return this.#byName.get(name) ?? [];
   }
@@ -28,10 +28,10 @@ export class History {
   }
 }
 
-/** Whether this process tells of the holds of an owner itself, and better. */
+/** Whether this process reports the holds of an owner itself, and in more detail. */
 type IsTold = (owner: string) => boolean;
 
-/** What has happened between two looks. */
+/** The events that the difference between two scans shows. */
 export function eventsBetween(before: Tracked | undefined, { report, at }: Fresh, isTold: IsTold): LockEvent[] {
   const events: LockEvent[] = [];
   const add = (level: LockEvent['level'], text: string, owner?: string): void => {
@@ -54,7 +54,7 @@ export function eventsBetween(before: Tracked | undefined, { report, at }: Fresh
     add('info', `value ${was.value ?? 'none'} to ${report.value ?? 'none'}`);
   const { kind, sentence } = report.verdict;
   if (was?.verdict.kind !== kind && kind !== 'free' && kind !== 'held') {
-    // When it ends stays true, in how long does not.
+    // The time of the end stays true; the remaining time does not.
     add(
       kind === 'not-renewed' ? 'warning' : 'error',
       sentence.replace(/ in [\d.]+ [smhd](?: \d+ [smh])?, at (?=\S+Z)/, ' at '),
@@ -63,7 +63,7 @@ export function eventsBetween(before: Tracked | undefined, { report, at }: Fresh
   return events;
 }
 
-/** The key is no longer there. That its holders no longer hold it is part of it. */
+/** The events of a key that is gone. They include that its holders no longer hold the lock. */
 export function eventsOfRemoval(before: Tracked, at: number, isTold: IsTold): LockEvent[] {
   const gone = before.report.holders.filter(({ owner }) => !isTold(owner));
   const owners = gone.length === 0 ? [undefined] : gone.slice(0, MAX_EVENTS).map(({ owner }) => owner);

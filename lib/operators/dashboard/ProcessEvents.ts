@@ -6,29 +6,29 @@ import type { ObjectReport } from '../inspection';
 import type { History } from './History';
 import type { LockEvent } from './wire';
 
-/** What is waited for and not held: these have no holds. */
+/** Kinds that callers wait for but do not hold: they have no holds. */
 const WITHOUT_HOLDS: ReadonlySet<AcquireMessage['kind']> = new Set(
   ALL_KINDS.filter(({ data }) => data === 'number').map(({ name }) => name),
 );
 
-/** What is asked of what the looks have told. */
+/** What earlier scans know. */
 export interface KnownLocks {
-  /** Whether a client works on the Redis that is looked at: the process may have others. */
+  /** Whether a client uses the Redis that the dashboard shows: the process may have clients of other servers. */
   hasClient(clientId: string): boolean;
-  /** The owner that was last seen to hold a lock by that thread. */
+  /** The owner with that thread id that was last seen holding the lock. */
   holderOf(name: string, threadId: number): string | undefined;
 }
 
-/** Keeps the events of the holds of this process, and since when it has them. Listens only while somebody looks. */
+/** Keeps the events of this process's holds, and when each hold began. Listens only while the dashboard is in use. */
 export class ProcessEvents {
   readonly #history: History;
   readonly #known: KnownLocks;
   readonly #onEvent: (name: string) => void;
-  /** By owner and name: since when, and how many times. */
+  /** By owner and name: when the hold began, and how many times it is held. */
   readonly #holds = new Map<string, { readonly since: number; count: number }>();
-  /** Waits whose hold is about to begin, by owner and name: how long, in ms. */
+  /** Waits whose hold is about to begin, by owner and name: how long they took, in ms. */
   readonly #waits = new Map<string, number>();
-  /** The losses that holds have told of. */
+  /** Losses that holds have already reported. */
   readonly #told = new WeakSet<object>();
 
   /** @param onEvent - called with the name of the lock after each event */
@@ -38,7 +38,7 @@ export class ProcessEvents {
     this.#onEvent = onEvent;
   }
 
-  /** Listens until the returned function is called. */
+  /** Listens until the caller calls the returned function. */
   start(): () => void {
     const unfollow = followLocks({
       acquireStarted: () => undefined,
@@ -57,13 +57,13 @@ export class ProcessEvents {
     };
   }
 
-  /** Since when this process holds it, where it does. */
+  /** When a hold of this process began; `undefined`: it has none, or took the lock before this class listened. */
   since({ name, holders }: Pick<ObjectReport, 'name' | 'holders'>): number | undefined {
     const times = holders.flatMap(({ owner }) => this.#holds.get(`${owner} ${name}`)?.since ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Whether what an owner does with a lock is told of here. It is not where it began before anybody looked. */
+  /** Whether this class reports what an owner does with a lock. It does not if the hold began before it listened. */
   tells(name: string, owner: string): boolean {
     return this.#history.of(name).some((event) => event.source === 'process' && event.owner === owner);
   }
@@ -71,14 +71,14 @@ export class ProcessEvents {
   #acquired(message: AcquireMessage): void {
     const { outcome, waitedMs = 0, attempts = 0, waitTime, kind } = message;
     if (outcome === 'acquired') {
-      // What the first attempt gets has not waited, however slow the answer was.
+      // An acquisition with one attempt has not waited, however slow the reply was.
       if (attempts < 2) return;
-      // Told with the hold that begins now.
+      // Reported together with the hold, which begins now.
       if (!WITHOUT_HOLDS.has(kind)) this.#waits.set(keyOf(message), waitedMs);
       else
         this.#add(message, 'info', `${kind === 'latch' ? 'open' : 'acquired'} after ${duration(waitedMs)} of waiting`);
     } else if (outcome === 'timeout') {
-      // Who tries again and again without waiting would push everything else out of the events.
+      // A caller that tries again and again without waiting would push out all other events.
       if (waitTime > 0) this.#add(message, 'warning', `gave up after ${duration(waitedMs)} of waiting`);
     } else {
       this.#add(message, outcome === 'error' ? 'error' : 'info', stopped(message));
@@ -111,10 +111,10 @@ export class ProcessEvents {
     if (left === 0) this.#add(message, isUnexpectedLoss(message) ? 'error' : 'info', `lost${after}${reasonOf(error)}`);
   }
 
-  /** Only of holds that began before anybody looked: of the others {@link #over} tells. */
+  /** Only for holds that began before this class listened: {@link #over} reports the others. */
   #lost({ name, threadId, cause }: LockLostEvent): void {
     if (this.#told.has(cause)) return;
-    // The message has no client: it is about this Redis when its thread has been seen to hold the lock there.
+    // The message names no client. It is about this Redis if its thread was seen holding the lock there.
     const owner = this.#known.holderOf(name, threadId);
     if (owner === undefined) return;
     const level = isUnexpectedLoss({ outcome: 'lost', error: cause }) ? 'error' : 'info';
@@ -131,7 +131,7 @@ export class ProcessEvents {
   }
 }
 
-/** As it is on the wire. */
+/** The owner as stored in Redis. */
 function ownerOf({ clientId, threadId, kind }: AcquireMessage | HoldMessage): string {
   return `${clientId}:${threadId}${kind === 'write' ? ':write' : ''}`;
 }

@@ -1,16 +1,16 @@
 import type { Inspector } from '../inspection';
 import type { LossView } from './wire';
 
-/** How long after Redis has come back a lock that is found gone was lost by that, in ms: two looks. */
+/** How long after Redis has come back a missing lock counts as lost by the restart, in ms: time for two scans. */
 const SETTLE_MS = 3_000;
-/** Names that are told. */
+/** How many names are reported. */
 const MAX_NAMES = 5;
 
 /**
- * Finds out what a restart or a failover has lost: other servers than before, and locks that were held are gone. Locks
- * that were given back while only the way to Redis was cut are no loss.
+ * Detects what a restart or a failover has lost: held locks are gone, and the servers are not the same as before.
+ * Locks that were released while only the network was down are no loss.
  *
- * States: here -> away -> back, for as long as a look takes to see what is gone -> here.
+ * States: here -> away -> back -> here, after the time that scans need to see what is gone.
  */
 export class Restarts {
   readonly #servers: Pick<Inspector, 'serverRuns'>;
@@ -21,7 +21,7 @@ export class Restarts {
   #isOther = false;
   #cameBackAt: number | undefined;
 
-  /** @param onLoss - called each time when more is found gone */
+  /** @param onLoss - called each time more locks are found missing */
   constructor(servers: Pick<Inspector, 'serverRuns'>, onLoss: (lost: LossView) => void) {
     this.#servers = servers;
     this.#onLoss = onLoss;
@@ -43,14 +43,14 @@ export class Restarts {
     this.#isAway = false;
     this.#cameBackAt = Date.now();
     void this.#ask().then((runs) => {
-      // Where it may not be asked, locks that are gone right after an outage have to do.
+      // If the server may not be asked, locks that are gone right after an outage are proof enough.
       this.#isOther = runs === '' || runs !== this.#known;
       this.#known = runs;
       this.#tell();
     });
   }
 
-  /** A lock that was held is gone, or is another's. */
+  /** A lock that was held is gone, or has another holder. */
   gone(name: string): void {
     const at = this.#cameBackAt;
     if (!this.#isAway && (at === undefined || Date.now() - at > SETTLE_MS)) return;

@@ -6,27 +6,27 @@ import { type Query, select, type Selection } from './query';
 import { type Fresh, rowOf } from './rows';
 import type { HealthView, LockDetail, StreamMessages, WindowView } from './wire';
 
-/** Changes within this time go out together, in ms. */
+/** Changes within this time are sent together, in ms. */
 const GATHER_MS = 200;
-/** Something is sent this often, so that a connection that is gone is found, in ms. */
+/** How often something is sent, so that a dead connection is noticed, in ms. */
 const HEARTBEAT_MS = 15_000;
-/** A stream that lives longer is ended: its page comes back, and is authorized again. */
+/** A stream that lives longer is ended, in ms. Its page reconnects, and is authorized again. */
 const MAX_LIFE_MS = 10 * 60_000;
-/** How often what only a fresh look tells is read of a lock that a page shows, in ms. */
+/** How often a lock that a page shows in full is read for details that the watch does not have, in ms. */
 const FRESH_MS = 2_000;
-/** How often the holders of a lock that a page shows are asked, in ms. */
+/** How often the holders of a lock that a page shows in full are asked, in ms. */
 const ASK_MS = 5_000;
-/** Locks that are looked at so at a time. */
+/** How many locks are read like this at a time. */
 const MAX_FRESH = 50;
-/** Orders of the whole list that are kept. */
+/** How many filtered and sorted lists are kept. */
 const MAX_SELECTIONS = 16;
 
-/** A reader that leaves more than this unread is dropped, in bytes: it comes back and begins anew. */
+/** A reader with more unread data than this is dropped, in bytes. It reconnects and starts anew. */
 const MAX_UNREAD = 4 * 1024 * 1024;
-/** What a browser waits before it comes back, in ms. */
+/** How long a browser waits before it reconnects, in ms. */
 const RETRY_MS = 2_000;
 
-/** A part of the list that pages show, and what they have been told of it. */
+/** A part of the list that pages show, and what was last sent to them. */
 interface View {
   readonly query: Query;
   readonly streams: Set<EventStream>;
@@ -38,7 +38,7 @@ interface View {
 interface Focus {
   readonly name: string;
   readonly streams: Set<EventStream>;
-  /** What they have been told of it; `null`: there is nothing by that name. */
+  /** What was last sent to them; `null`: nothing has that name. */
   lock?: LockDetail | null;
   fresh?: Fresh;
   asked: number;
@@ -46,10 +46,7 @@ interface Focus {
   timer?: NodeJS.Timeout;
 }
 
-/**
- * All open pages. What changes is worked out and written as text once for all pages that show the same, however many
- * they are.
- */
+/** All open pages. A change is computed and serialized once for all pages that show the same, however many they are. */
 export class Streams {
   readonly #feed: Feed;
   readonly #max: number;
@@ -65,7 +62,7 @@ export class Streams {
     this.#feed = feed;
     this.#max = max;
     feed.onChange = (name) => {
-      // The events of a lock that nobody looks at are for later.
+      // Events of a lock that no page shows in full are for later.
       if (this.#all.size > 0 && (name === undefined || this.#focuses.has(name))) this.#soon();
     };
   }
@@ -74,7 +71,7 @@ export class Streams {
     return this.#all.size >= this.#max;
   }
 
-  /** Begins a stream. @param name - of the lock that is shown in full, if one is */
+  /** Starts a stream. @param name - the lock that the page shows in full, if any */
   open(response: ServerResponse, query: Query, name: string | undefined): void {
     const release = this.#feed.use();
     const key = JSON.stringify(query);
@@ -100,7 +97,7 @@ export class Streams {
     focus?.streams.add(stream);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
     stream.send(healthMessage(this.#feed.health));
-    // What the others of this view have been told: the changes that follow are counted from there.
+    // What the other pages of this view have: the changes that follow are relative to it.
     stream.send(encode('window', { now: Date.now(), ...view.shown }));
     if (focus !== undefined) {
       if (focus.lock !== undefined) stream.send(lockMessage(focus));
@@ -171,7 +168,7 @@ export class Streams {
     for (const stream of focus.streams) stream.send(message);
   }
 
-  /** Permits, what is not in the list, and what its holders say, only a look at that one object tells. */
+  /** Reads the object itself. Only this gives permits, objects outside the list, and the holders' answers. */
   #refresh(focus: Focus): void {
     const known = this.#feed.locks.get(focus.name)?.report;
     const isFree = known !== undefined && known.holders.length === 0 && known.kind !== 'permitExpirableSemaphore';
@@ -187,7 +184,7 @@ export class Streams {
       focus.timer = setTimeout(() => this.#soon(), pause).unref();
       this.#soon();
     };
-    // What is wrong, the watch tells.
+    // The watch reports errors.
     this.#feed
       .inspect(focus.name)
       .then((fresh) => (focus.fresh = fresh))
@@ -205,7 +202,7 @@ export class Streams {
     return selection;
   }
 
-  /** A part of the list as it is now. */
+  /** The present content of a part of the list. */
   part(query: Query): Omit<WindowView, 'now'> {
     const { complete, truncated } = this.#feed;
     const { found, counts } = this.#select(query);
@@ -215,7 +212,7 @@ export class Streams {
 
   #beat(): void {
     for (const stream of this.#all.keys()) stream.send(':\n\n');
-    // What is only read on demand is looked at again, also where nothing else happens.
+    // Reads again what is only read on demand, even if nothing else happens.
     this.#soon();
   }
 }
@@ -228,12 +225,12 @@ function lockMessage({ name, lock = null }: Focus): string {
   return encode('lock', { now: Date.now(), name, lock });
 }
 
-/** A message as it is on the wire. JSON has no line breaks, so nobody's name can forge a message. */
+/** A message in its wire format. JSON has no line breaks, so no lock name can forge a message. */
 export function encode<K extends keyof StreamMessages>(event: K, data: StreamMessages[K]): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** One open page: a response that goes on until either side ends it. */
+/** One open page: a response that stays open until either side ends it. */
 export class EventStream {
   readonly #response: ServerResponse;
 
@@ -246,7 +243,7 @@ export class EventStream {
     response.write(`retry: ${RETRY_MS}\n\n`);
   }
 
-  /** Sends what {@link encode} has made. */
+  /** Sends a message that {@link encode} has made. */
   send(message: string): void {
     const response = this.#response;
     if (response.destroyed || response.writableEnded) return;

@@ -13,35 +13,35 @@ import { Streams } from './Streams';
 import { targetOf } from './target';
 import type { SessionView } from './wire';
 
-/** Pages that are open at a time. */
+/** How many pages may be open at a time. */
 const MAX_STREAMS = 2_000;
-/** What changes something; all else only reads. */
+/** The only path that changes something; all others only read. */
 const CHANGES = 'api/unlock';
-/** How long a request of the API waits for the first look at all keys, in ms. */
+/** How long an API request waits for the first scan of all keys, in ms. */
 const FIRST_LOOK_MS = 5_000;
 
 /**
- * Handles requests of `http.createServer`, Express, Fastify, Nest. What is not the dashboard's goes to `next`, and is
- * answered with 404 where there is none.
+ * A request handler for `http.createServer`, Express, Fastify and Nest. Requests for other paths go to `next`;
+ * without `next`, the answer is 404.
  */
 export interface Dashboard {
   (req: IncomingMessage, res: ServerResponse, next?: () => void): void;
-  /** Ends all open pages and the watch. Called by itself when the client is shut down. Idempotent. Never rejects. */
+  /** Ends all open pages and the watch. Happens by itself when the client shuts down. Idempotent. Never rejects. */
   close(): Promise<void>;
 }
 
 /**
- * Makes a dashboard of the locks in Redis: a page, live, and its JSON API.
+ * Makes a dashboard of the locks in Redis: a live page, and its JSON API.
  *
- * @param options - `redisson`, and where and for whom
- * @throws ConfigError for options that it does not understand
+ * @param options - `redisson`, the path of the dashboard, and who may use it
+ * @throws ConfigError for unknown or invalid options
  */
 export function createDashboard(options: DashboardOptions): Dashboard {
   const basePath = checkOptions(options);
   return dashboardOn(new Inspector(options.redisson), options, basePath);
 }
 
-/** As {@link createDashboard}, with another source. */
+/** Like {@link createDashboard}, with another source of locks. */
 export function dashboardOn(source: LockSource, options: DashboardOptions, basePath: string): Dashboard {
   const routes = new Routes(source, options);
   const handle = (req: IncomingMessage, res: ServerResponse, next?: () => void): void => {
@@ -54,7 +54,7 @@ export function dashboardOn(source: LockSource, options: DashboardOptions, baseP
 
 type Route = (req: http.DashboardRequest, res: ServerResponse, target: http.Target) => Promise<void> | void;
 
-/** What there is, by its path below the base. */
+/** The routes, by their path below the base. */
 class Routes {
   readonly #options: DashboardOptions;
   readonly #feed: Feed;
@@ -99,14 +99,14 @@ class Routes {
     await this.#feed.close();
   }
 
-  /** @param target - `undefined`: not ours */
+  /** @param target - `undefined`: not below our base path */
   async handle(req: http.DashboardRequest, res: ServerResponse, target: http.Target | undefined): Promise<void> {
     res.on('error', () => undefined);
     try {
       http.setHeaders(res);
       http.checkUrl(req);
       await this.#authorize(req);
-      // Who is let in has gone meanwhile.
+      // The client may have disconnected during `authorize`.
       if (res.destroyed) return;
       if (target === undefined || !this.has(target)) throw new http.Refusal(404, 'There is no such page.');
       http.checkMethod(req, ...(target.path === CHANGES ? ['POST'] : ['GET', 'HEAD']));
@@ -127,7 +127,7 @@ class Routes {
       this.#log(error, 'authorize of the dashboard has failed');
       throw new http.Refusal(500, 'It could not be decided whether you may see this.');
     }
-    // Nothing but true: a promise of something else, or a text, is a mistake that must not open the door.
+    // Only `true` counts: a promise of another value, or a text, is a mistake that must not open the door.
     if (isAllowed !== true) throw new http.Refusal(403, 'You may not see this.');
   }
 
@@ -137,7 +137,7 @@ class Routes {
 
   #session(req: http.DashboardRequest, res: ServerResponse): void {
     const { redisson, label, color, hosts } = this.#options;
-    // Under a name that is not ours nothing may be changed.
+    // A request under an unknown host name may change nothing.
     const readOnly = this.#isReadOnly || !http.isKnownHost(req, hosts);
     const view: SessionView = {
       ...{ readOnly, now: Date.now(), target: targetOf(redisson.getConfig(), label, color), runbook: RUNBOOK },
@@ -150,7 +150,7 @@ class Routes {
     const query = parseQuery(params);
     await this.#feed.firstLook(FIRST_LOOK_MS);
     const { health, complete } = this.#feed;
-    // An old list is better than none, with what is wrong beside it; none is an error.
+    // An old list, with the error beside it, is better than none. No list at all is an error.
     const status = complete || this.#feed.locks.size > 0 || health.state === 'ok' ? 200 : 503;
     http.answerJson(res, status, { now: Date.now(), ...this.#streams.part(query), health });
   }
@@ -236,7 +236,7 @@ class Routes {
     return this.#options.readOnly !== false;
   }
 
-  /** Watches as long as something is done, and a little longer. */
+  /** Watches during the call, and a little longer. */
   async #looking(act: () => Promise<void>): Promise<void> {
     const release = this.#feed.use();
     try {
@@ -249,7 +249,7 @@ class Routes {
   #answerError(req: http.DashboardRequest, res: ServerResponse, error: unknown): void {
     if (res.headersSent) return void res.destroy();
     const [status, message, headers] = this.#describe(error);
-    // A person reads it in the place of the page; a program, as all else of the API.
+    // A person reads the error in place of the page; a program gets JSON, as from the rest of the API.
     const wantsPage = (req.headers.accept ?? '').includes('text/html');
     if (wantsPage) http.answer(res, status, 'text/plain', `${status} ${message}\n`, headers);
     else http.answer(res, status, 'application/json', JSON.stringify({ error: message }), headers);
@@ -260,7 +260,7 @@ class Routes {
     const unavailable = [ConnectionError, CommandTimeoutError, ShutdownError].some((kind) => error instanceof kind);
     if (unavailable) return [503, (error as Error).message, { 'retry-after': '5' }];
     this.#log(error, 'a request to the dashboard has failed');
-    // Errors of Redis say what is wrong; of others nothing is told to a stranger.
+    // Errors of Redis say what is wrong. All other errors stay hidden from strangers.
     if (error instanceof Error && 'code' in error && error.name === 'CommandError') return [502, error.message];
     return [500, 'The dashboard has failed; its process has logged why.'];
   }

@@ -2,86 +2,85 @@ import type { IncomingMessage } from 'node:http';
 import type { RedissonClient } from '../../api';
 import { ConfigError } from '../../errors';
 
-/** A change that somebody made from a page. */
+/** A change that a user of a page made. */
 export interface AuditEntry {
   readonly action: 'forceUnlock';
-  /** Of the lock, as given to `getLock`. */
+  /** The lock's name, as given to `getLock`. */
   readonly name: string;
-  /** What it was: `lock`, `fair`, `fenced` or `readWrite`. */
+  /** The lock's kind: `lock`, `fair`, `fenced` or `readWrite`. */
   readonly kind: string;
   /**
-   * Whom it was taken from, as on the wire: `<client id>:<thread id>`; with {@link error}, those whom it was to be taken
-   * from.
+   * The owners it was taken from, as stored in Redis: `<client id>:<thread id>`; with {@link error}, the owners it
+   * was to be taken from.
    */
   readonly holders: readonly string[];
-  /** Whether there was something to release; `undefined` where that is not known (`error`). */
+  /** Whether there was something to release; `undefined` if that is not known (`error`). */
   readonly released?: boolean;
-  /** Why it failed: it may or may not have been released. */
+  /** Why it failed. The lock may or may not have been released. */
   readonly error?: string;
-  /** Who it was, as `identify` tells. */
+  /** Who made the change, as `identify` returned it. */
   readonly by?: string;
-  /** The address that the request came from: behind a proxy the proxy's. */
+  /** The address that the request came from; behind a proxy, the proxy's. */
   readonly remoteAddress?: string;
   readonly at: Date;
 }
 
 /** Options of `createDashboard`. */
 export interface DashboardOptions {
-  /** The client whose Redis is looked at. Its connections are used; locks are released by it. */
+  /** The client whose Redis the dashboard shows. The dashboard uses its connections, and releases locks through it. */
   readonly redisson: RedissonClient;
   /**
-   * Where the dashboard is, e.g. `/locks`. A framework that is told the path itself (`app.use('/locks', dashboard)`) needs
-   * none.
+   * The path of the dashboard, e.g. `/locks`. Not needed if a framework mounts it (`app.use('/locks', dashboard)`).
    * @default '/'
    */
   readonly basePath?: string;
-  /** `false`: locks can be released from the page, whoever holds them. @default true */
+  /** `false`: users can release locks from the page, whoever holds them. @default true */
   readonly readOnly?: boolean;
-  /** What the page calls this Redis, in its header: `production`, `staging`. @default nothing */
+  /** The name of this Redis in the header of the page: `production`, `staging`. @default nothing */
   readonly label?: string;
   /**
-   * The colour of the label, so that two pages do not look alike.
-   * @default by what the label says: red for production, amber for staging, green for development; else grey
+   * The colour of the label, so that users do not confuse two pages.
+   * @default by the label: red for production, amber for staging, green for development; else grey
    */
   readonly color?: 'red' | 'amber' | 'green' | 'blue' | 'purple';
   /**
-   * The names under which this page is known (`locks.example`, `locks.example:8443`): only there it releases locks. A page
-   * of another site whose name was made to lead here (DNS rebinding) has none of them.
+   * The host names of this page (`locks.example`, `locks.example:8443`): it releases locks only under these. This
+   * stops DNS rebinding, where another site makes its own name point here.
    * @default addresses, `localhost`, and the name of this machine
    */
   readonly hosts?: readonly string[];
   /**
-   * Asked before each request: page, API and events. Only `true` lets it in. `false` is answered with 403; an error, with
-   * 500. An open page is asked again every ten minutes.
-   * @default everybody is let in
+   * Called before each request: page, API and events. Only `true` grants access. `false` is answered with 403, an
+   * error with 500. An open page is checked again every ten minutes.
+   * @default everyone has access
    */
   readonly authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
-  /** Told of each change after it, also of one that failed. What it throws is in the answer and goes to the logger. */
+  /** Called after each change, also after one that failed. If it throws, the answer says so and the error is logged. */
   readonly audit?: (entry: AuditEntry) => void | Promise<void>;
-  /** Tells who makes a change, for `audit` and the events of the lock. */
+  /** Returns who makes a change, for `audit` and the events of the lock. */
   readonly identify?: (req: IncomingMessage) => string | undefined;
   /**
-   * What tokens are signed with. Processes behind one address need the same, so that one takes the token of another.
+   * The key that signs tokens. Processes behind one address need the same key, to accept each other's tokens.
    * @default random
    */
   readonly secret?: string;
-  /** How many pages may be open at a time; more are answered with 503. @default 2000 */
+  /** How many pages may be open at a time; the answer to others is 503. @default 2000 */
   readonly maxStreams?: number;
-  /** Watch also while no page is open, so that it is known how long locks have been held. @default false */
+  /** Watch even while no page is open, to know how long locks have been held. @default false */
   readonly watchAlways?: boolean;
 }
 
 const MAX_LABEL = 40;
 const COLORS: readonly unknown[] = ['red', 'amber', 'green', 'blue', 'purple'];
 
-/** What an option must be, and whether a value that was given is. */
+/** What an option must be, and the check of its value. */
 type Rule = readonly [wanted: string, fits: (value: unknown) => boolean];
 
 const aFunction = (name: string): Rule => [`a function as ${name}`, (value) => typeof value === 'function'];
 const isText = (value: unknown, least: number, most: number): boolean =>
   typeof value === 'string' && value.length >= least && value.length <= most;
 
-/** All options that there are. */
+/** All options. */
 const RULES: Readonly<Record<keyof DashboardOptions, Rule | undefined>> = {
   redisson: undefined,
   basePath: undefined,
@@ -100,11 +99,11 @@ const RULES: Readonly<Record<keyof DashboardOptions, Rule | undefined>> = {
   watchAlways: undefined,
 };
 
-/** Checks the options. @returns the base path without a slash at its end @throws ConfigError */
+/** Checks the options. @returns the base path without a trailing slash @throws ConfigError */
 export function checkOptions(options: DashboardOptions): string {
   const given: Partial<Record<string, unknown>> = { ...options };
   for (const name of Object.keys(given)) {
-    // A misspelt `authorize` would let everybody in.
+    // A misspelt `authorize` would let everyone in.
     if (!Object.hasOwn(RULES, name)) fail(`has no option '${name}' (known: ${Object.keys(RULES).join(', ')})`);
   }
   const { redisson, basePath = '/' } = options ?? {};
@@ -112,7 +111,7 @@ export function checkOptions(options: DashboardOptions): string {
   for (const [name, rule] of Object.entries(RULES)) {
     if (rule !== undefined && given[name] !== undefined && !rule[1](given[name])) fail(`needs ${rule[0]}`);
   }
-  // Given but undefined: an import or a setting that is missing must not open the door.
+  // Given but undefined: a missing import or setting must not open the door.
   if ('authorize' in options && options.authorize === undefined)
     fail('was given authorize: undefined; leave it out or give a function');
   return checkBasePath(basePath);

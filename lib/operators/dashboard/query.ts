@@ -4,13 +4,13 @@ import { Refusal } from './requests';
 import type { Tracked } from './rows';
 import type { Counts } from './wire';
 
-/** The orders of the list. */
+/** The sort orders of the list. */
 const SORTS = ['trouble', 'held', 'waited', 'ends', 'name'] as const;
-/** What of the list is shown. */
+/** The filters of the list by state. */
 const STATES = ['all', 'held', 'waited', 'trouble', 'free'] as const;
 const KINDS: readonly ObjectKind[] = [...new Set(ALL_KINDS.map(({ report }) => report))];
 
-/** Which part of the list is asked for. */
+/** The requested part of the list. */
 export interface Query {
   readonly search: string;
   readonly state: (typeof STATES)[number];
@@ -20,7 +20,7 @@ export interface Query {
   readonly limit: number;
 }
 
-/** The longest page. */
+/** The most rows of one page. */
 const MAX_LIMIT = 200;
 const DEFAULT_LIMIT = 50;
 const MAX_SEARCH = 200;
@@ -50,11 +50,11 @@ function integer(what: string, text: string, least: number, most: number): numbe
   return value;
 }
 
-/** What a query finds. */
+/** The result of a query. */
 export interface Selection {
-  /** The objects that match, in their order. */
+  /** The objects that match, in order. */
   readonly found: readonly Tracked[];
-  /** How many there are of each state, of all. */
+  /** How many objects each state has, among all objects. */
   readonly counts: Counts;
 }
 
@@ -69,7 +69,7 @@ export function select(all: Iterable<Tracked>, { search, state, kind, sort }: Qu
   return { found: found.sort((a, b) => COMPARE[sort](a, b) || byName(a, b)), counts };
 }
 
-/** In the name, and in who holds it or waits: where does this process hang? */
+/** Searches names, holders and waiters, so that a user finds where a process hangs. */
 function matches({ report }: Tracked, search: string): boolean {
   if (report.name.toLowerCase().includes(search)) return true;
   return [...report.holders, ...(report.queue ?? [])].some(
@@ -86,9 +86,9 @@ const IS: Readonly<Record<Query['state'], (one: Tracked) => boolean>> = {
   free: ({ report }) => report.verdict.kind === 'free',
 };
 
-/** What those orders begin with; what is equal there, is by name. */
+/** What each order compares first. Equal objects are sorted by name. */
 const COMPARE: Readonly<Record<Query['sort'], (a: Tracked, b: Tracked) => number>> = {
-  // What is in trouble, who waits longest, then what has been held longest.
+  // Trouble first, then the longest waits, then the longest holds.
   trouble: (a, b) =>
     Number(IS.trouble(b)) - Number(IS.trouble(a)) ||
     earlier(a.waitedSince, b.waitedSince) ||
@@ -103,7 +103,7 @@ function byName({ report: a }: Tracked, { report: b }: Tracked): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 
-/** What has no time comes last. */
+/** An object without a time comes last. */
 function earlier(a: number | null | undefined, b: number | null | undefined): number {
   return (a ?? Number.MAX_SAFE_INTEGER) - (b ?? Number.MAX_SAFE_INTEGER);
 }

@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 /** Headers of an answer. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** A request that is refused: what is answered. */
+/** A refused request, with its answer. */
 export class Refusal extends Error {
   readonly status: number;
   readonly headers: Headers;
@@ -23,13 +23,13 @@ export class Refusal extends Error {
   }
 }
 
-/** A request as http, Express and what is alike give it. */
+/** A request as http, Express and similar frameworks pass it. */
 export type DashboardRequest = IncomingMessage & {
-  /** Express: the path that it was mounted on and has taken off `url`. */
+  /** Express: the path where it is mounted, which Express has removed from `url`. */
   readonly baseUrl?: string;
-  /** Express: `url` as it came. */
+  /** Express: the original `url`. */
   readonly originalUrl?: string;
-  /** What a body parser has read already. */
+  /** What a body parser has already read. */
   readonly body?: unknown;
 };
 
@@ -37,10 +37,10 @@ export type DashboardRequest = IncomingMessage & {
 const MAX_URL = 8_192;
 /** The largest body, in bytes. */
 const MAX_BODY = 16_384;
-/** How long a body may take, in ms. */
+/** How long reading a body may take, in ms. */
 const BODY_MS = 10_000;
 
-/** What every answer says. The page is one file with a script and a style of its own; nothing else may load or frame it. */
+/** Headers of every answer. The page is one file with its own script and style; nothing else may load or frame it. */
 const HEADERS: Headers = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -51,12 +51,12 @@ const HEADERS: Headers = {
   'x-frame-options': 'DENY',
 };
 
-/** Sets the headers that every answer has. */
+/** Sets the headers of every answer. */
 export function setHeaders(res: ServerResponse): void {
   for (const [name, value] of Object.entries(HEADERS)) res.setHeader(name, value);
 }
 
-/** Answers. To HEAD without the body. */
+/** Sends an answer; to HEAD without the body. */
 export function answer(res: ServerResponse, status: number, type: string, text: string, headers: Headers = {}): void {
   if (res.headersSent || res.destroyed) return;
   const length = String(Buffer.byteLength(text));
@@ -69,27 +69,27 @@ export function answerJson(res: ServerResponse, status: number, value: unknown):
   answer(res, status, 'application/json', JSON.stringify(value));
 }
 
-/** Where a request leads: its path below the base, and what it asks. */
+/** The target of a request: its path below the base, and its parameters. */
 export interface Target {
-  /** Without the slash it begins with. `undefined`: the base without a slash at its end. */
+  /** Without the leading slash. `undefined`: the base path without its trailing slash. */
   readonly path: string | undefined;
   readonly params: URLSearchParams;
-  /** For {@link path} `undefined`: the page, relative to what was asked for. */
+  /** For {@link path} `undefined`: the page, relative to the requested URL. */
   readonly page: string;
 }
 
 /**
- * Takes the base off a path. A framework that has been told the path as well (`app.use(path, handler)`) has taken it off
- * `url` already. Nothing is decoded: what is not written as it is here is not found.
+ * Removes the base path. A framework that mounts the handler (`app.use(path, handler)`) has already removed it from
+ * `url`. Nothing is decoded: a path that is written differently is not found.
  *
- * @param basePath - without a slash at its end
- * @returns `undefined`: it is not below the base
+ * @param basePath - without a trailing slash
+ * @returns `undefined`: not below the base path
  */
 export function targetOf(req: DashboardRequest, basePath: string): Target | undefined {
   const [path, query] = splitUrl(req.url ?? '/');
   const [asked] = splitUrl(req.originalUrl ?? req.url ?? '/');
   const params = new URLSearchParams(query);
-  // Relative, so that it also holds behind a proxy that has taken a part of the path off.
+  // Relative, so that it also works behind a proxy that has removed a part of the path.
   const page = `./${asked.slice(asked.lastIndexOf('/') + 1)}/${query === '' ? '' : `?${query}`}`;
   const isMounted = req.baseUrl !== undefined && req.baseUrl !== '' && req.baseUrl.endsWith(basePath);
   const below = path === basePath ? '' : path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : undefined;
@@ -104,7 +104,7 @@ function splitUrl(url: string): [path: string, query: string] {
   return at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
 }
 
-/** @throws Refusal where the request is too large to be looked at */
+/** @throws Refusal if the URL is too long */
 export function checkUrl(req: DashboardRequest): void {
   if ((req.url ?? '').length > MAX_URL) throw new Refusal(414, 'The URL is too long.');
 }
@@ -116,8 +116,8 @@ export function checkMethod({ method = 'GET' }: IncomingMessage, ...allowed: rea
 }
 
 /**
- * Reads a body of JSON.
- * @throws Refusal for another content type, too much of it, one that takes too long, or what is no object
+ * Reads a JSON body.
+ * @throws Refusal for another content type, a body that is too large or too slow, or one that is no object
  */
 export async function readJson(req: DashboardRequest): Promise<Readonly<Record<string, unknown>>> {
   const type = (req.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
@@ -157,12 +157,12 @@ async function readBody(req: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** The header that carries the token. A page of another origin cannot send it without asking first, which we refuse. */
+/** The header that carries the token. Another origin's page cannot send it without a preflight, which we refuse. */
 export const TOKEN_HEADER = 'x-ioredisson-token';
-/** How long a token is good for, in ms. A page asks for one when it needs it. */
+/** How long a token is valid, in ms. A page fetches one when it needs it. */
 const TOKEN_MS = 60 * 60_000;
 
-/** Makes and checks the tokens that a change has to carry: proof that whoever sends it could read an answer of ours. */
+/** Makes and checks the tokens of changes. A token proves that its sender could read one of our answers. */
 export class Tokens {
   readonly #secret: Buffer;
 
@@ -195,8 +195,8 @@ export class Tokens {
 }
 
 /**
- * Only a page of our own may change something. A browser says with a change where the page that asks comes from, and no
- * page can forge that: `Sec-Fetch-Site` (on https and localhost), and `Origin`, which has to be the host of the request.
+ * Only a page of our own may change something. The browser sends the origin of the page with each change, and no page
+ * can forge it: `Sec-Fetch-Site` (on https and localhost), and `Origin`, which must match the host of the request.
  *
  * @throws Refusal
  */
@@ -207,16 +207,17 @@ export function checkSameOrigin(req: DashboardRequest): void {
     throw new Refusal(403, 'Neither Origin nor Sec-Fetch-Site says where this comes from.');
   }
   if (origin === undefined) return;
-  // A proxy that changes Host tells what it was. A page cannot set that header across origins without asking first.
+  // A proxy that changes Host passes the original on. A page cannot set that header across origins without a
+  // preflight.
   const ours = [host, ...String(forwarded ?? '').split(',')].flatMap((one) => one?.trim().toLowerCase() || []);
   if (!ours.includes(hostOf(origin))) throw new Refusal(403, 'This comes from a page of another origin.');
 }
 
 /**
- * Whether a request names this server as somebody who means it does. A page of another site whose name has been made to
- * lead here (DNS rebinding) is of the same origin for its browser.
+ * Whether a request uses a host name of this server. With DNS rebinding another site makes its name point here, and
+ * the browser then takes its page and this server for one origin.
  *
- * @param hosts - the names it has; `undefined`: an address, `localhost`, or the name of the machine
+ * @param hosts - the known names; `undefined`: an address, `localhost`, or the name of the machine
  */
 export function isKnownHost({ headers }: DashboardRequest, hosts: readonly string[] | undefined): boolean {
   const host = (headers.host ?? '').toLowerCase();
@@ -226,23 +227,23 @@ export function isKnownHost({ headers }: DashboardRequest, hosts: readonly strin
 }
 
 function hostOf(origin: string): string {
-  // `null`: a sandboxed page, a file.
+  // `null` comes from a sandboxed page or a file.
   return URL.canParse(origin) ? new URL(origin).host : '';
 }
 
-/** What a page asks for. */
+/** A page's request to release a lock. */
 export interface UnlockRequest {
   readonly name: string;
-  /** The holders that the person who asks has seen; `null`: those at the time of the request. */
+  /** The holders that the user has seen; `null`: those at the time of the request. */
   readonly holders: readonly string[] | null;
 }
 
-/** Reads what a page asks for. @throws Refusal unless the name was typed, and it says from whom */
+/** Reads a request to release a lock. @throws Refusal unless the user typed the name, and the holders are given */
 export function readUnlock({ name, confirm, holders }: Readonly<Record<string, unknown>>): UnlockRequest {
   if (typeof name !== 'string' || name === '') throw new Refusal(400, 'Send the name of the lock as name.');
   if (confirm !== name) throw new Refusal(400, 'Type the name of the lock: confirm must be equal to name.');
   const isList = Array.isArray(holders) && holders.every((one) => typeof one === 'string');
-  // JSON leaves `undefined` out: a client that has lost its list must not release the lock of others.
+  // JSON omits `undefined`: a client that has lost its list must not release another holder's lock.
   if (holders !== null && !isList)
     throw new Refusal(400, 'Send the owners that you have seen as holders; null: whoever has it now.');
   return { name, holders };

@@ -10,28 +10,28 @@ import {
 } from '../inspection';
 import type { HolderView, LockDetail, LockEvent, LockRow, OwnerView, QueuedView } from './wire';
 
-/** Holders of a line of the list. */
+/** How many holders a row of the list shows. */
 const ROW_HOLDERS = 3;
-/** Holders and waiters of the full view: who wants more asks the command line. */
+/** How many holders and waiters the full view shows; the command line shows more. */
 const DETAIL_OWNERS = 200;
 const DETAIL_PERMITS = 200;
 const MAX_CHANNELS = 200;
-/** Names are anybody's input, and may be as long as a key. */
+/** Anyone may choose a name, and it may be as long as a key. */
 const MAX_NAME = 1_000;
-/** An expiry that has moved by less is the inaccuracy of the look, in ms. */
+/** An expiry that has moved by less than this is inaccuracy of the scan, in ms. */
 const JITTER_MS = 400;
 
-/** What the looks at one object have told so far. */
+/** What the scans have found out about one object so far. */
 export interface Tracked {
   readonly report: ObjectReport;
-  /** When it was seen. */
+  /** When it was read, in ms since 1970. */
   readonly at: number;
   readonly expiresAt: number | null;
   readonly leaseMs: number | null;
   readonly heldSince: number | undefined;
   readonly exact: boolean;
   readonly waitedSince: number | undefined;
-  /** By its owner: the line that has taken it, as its client said while it could. */
+  /** By owner: the line of code that took the lock, as its client last reported it. */
   readonly callSites: ReadonlyMap<string, string>;
 }
 
@@ -41,14 +41,14 @@ export type Fresh = Pick<Tracked, 'report' | 'at'>;
 const NO_LINES: ReadonlyMap<string, string> = new Map();
 
 /**
- * Adds what a look has told.
+ * Adds the result of a scan.
  * @param before - what was known
- * @param exactSince - since when this process holds it, where it does
+ * @param exactSince - when the hold of this process began, if it has one
  */
 export function track({ report, at }: Fresh, before: Tracked | undefined, exactSince: number | undefined): Tracked {
   const sameHold = before !== undefined && holdersOf(before.report) === holdersOf(report);
   const isTold = exactSince !== undefined || report.holders.some(({ hold }) => hold !== undefined);
-  // What a holder has said stays true when it says nothing more: it is frozen, or gone.
+  // What a holder has reported stays true when it no longer answers: it is frozen, or gone.
   const wasTold = !isTold && sameHold && before.exact;
   return {
     report,
@@ -76,7 +76,7 @@ function callSitesOf({ holders }: ObjectReport): ReadonlyMap<string, string> {
   return found.length === 0 ? NO_LINES : new Map(found);
 }
 
-/** Each answer tells the same a little differently: lines of the list must not change places for that. */
+/** Each answer differs a little: rows of the list must not change places for that. */
 function steady(since: number, before: number | undefined): number {
   return before !== undefined && Math.abs(since - before) < JITTER_MS ? before : since;
 }
@@ -90,7 +90,7 @@ function leaseOf({ ttlMs }: ObjectReport, at: number, before: Tracked | undefine
 }
 
 /**
- * Adds what its holders have said when somebody looked at this one lock: the watch asks them only where somebody waits.
+ * Adds the holders' answers from a read of this one lock: the watch asks the holders only if it has waiters.
  * @param known - what the watch knows
  * @param exactSince - as for {@link track}
  */
@@ -99,7 +99,7 @@ export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: n
   const all = permits === undefined ? known : { ...known, report: { ...known.report, permits } };
   const isAnswered = holders.some(({ hold, silent }) => hold !== undefined || silent === true);
   if (!isAnswered || holdersOf(known.report) !== holdersOf(report)) return all;
-  // That it is renewed no more is learnt from several looks.
+  // Only several scans can show that the lock is no longer renewed.
   const isEnding =
     known.report.verdict.kind === 'not-renewed' && at + report.ttlMs < (known.expiresAt ?? 0) + JITTER_MS;
   if (at >= known.at) {
@@ -112,7 +112,7 @@ export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: n
   const answers = new Map(holders.map((one) => [one.owner, one]));
   const said = {
     ...all.report,
-    // What does not run with the time.
+    // Only what does not change with time.
     holders: all.report.holders.map((one) => {
       const { hold, waitsFor, silent, silentSince } = answers.get(one.owner)!;
       return given({ ...one, hold, waitsFor, silent, silentSince });
@@ -124,7 +124,7 @@ export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: n
   return { ...track({ report: said, at: known.at }, known, exactSince), expiresAt: known.expiresAt };
 }
 
-/** Who holds it, as one text. */
+/** The holders, as one text. */
 export function holdersOf({ holders }: ObjectReport): string {
   return holders
     .map(({ owner }) => owner)
@@ -132,13 +132,13 @@ export function holdersOf({ holders }: ObjectReport): string {
     .join();
 }
 
-/** Of a name that is too long its beginning, and what tells it from others that begin so. */
+/** Shortens a name that is too long to its beginning and a hash. */
 function shownName(name: string): string {
   if (name.length <= MAX_NAME) return name;
   return `${name.slice(0, MAX_NAME - 20)}… (${createHash('sha1').update(name).digest('hex').slice(0, 12)})`;
 }
 
-/** The line of an object in the list. */
+/** The row of an object in the list. */
 export function rowOf(tracked: Tracked): LockRow {
   const { report, at, expiresAt, leaseMs, heldSince, exact, waitedSince } = tracked;
   const { name, kind, mode, verdict, holders, token, value, acquired } = report;
@@ -164,7 +164,7 @@ export function rowOf(tracked: Tracked): LockRow {
   });
 }
 
-/** All about an object. */
+/** All details of an object. */
 export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDetail {
   const { report, at } = tracked;
   const { key, holders, queue, permits, channels, waiting, verdict } = report;
@@ -185,7 +185,7 @@ export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDe
   });
 }
 
-/** The first of them has waited longest: as long as the line of the list says. */
+/** The first process has waited longest: it gets the time that the row shows. */
 function waitingView(waiting: readonly WaitingProcess[], waitedSince: number | undefined): readonly WaitingProcess[] {
   const [first, ...others] = waiting.slice(0, DETAIL_OWNERS);
   return first === undefined ? [] : [{ ...first, since: waitedSince ?? first.since }, ...others];
@@ -211,7 +211,7 @@ function queuedView(waiter: WaiterReport, at: number): QueuedView {
   return { ...ownerView(waiter, at), keptUntil: endOf(remainingMs, at), listening };
 }
 
-/** When something ends that lasts for so long; `null`: nobody knows, or never. */
+/** When something ends that has this time left; `null`: unknown, or never. */
 function endOf(remainingMs: number | null, at: number): number | null {
   return remainingMs === null ? null : at + remainingMs;
 }

@@ -2,17 +2,17 @@ import { serverIdentity } from '../../config/serverIdentity';
 import type { Settings } from '../../config/Settings';
 import type { TargetView } from './wire';
 
-/** The colours of a label, by what it says: who has not chosen one still sees production in another one than staging. */
+/** Default colours by label: without a chosen colour, production still differs from staging. */
 const BY_LABEL = [
   [/prod|live/i, 'red'],
   [/stag|uat|pre|qa/i, 'amber'],
   [/dev|test|local|ci/i, 'green'],
 ] as const;
 
-/** Nodes that are named; of others only how many. */
+/** How many nodes are named; the others are only counted. */
 const NAMED = 2;
 
-/** Which Redis a page shows. No password is in it. */
+/** Which Redis a page shows. Contains no password. */
 export function targetOf(settings: Settings, label: string | undefined, color: TargetView['color']): TargetView {
   const identity = serverIdentity(settings);
   const cut = identity.lastIndexOf('/');
@@ -33,7 +33,7 @@ export function targetOf(settings: Settings, label: string | undefined, color: T
   };
 }
 
-/** As Redis calls it; empty where a function tells it anew for each connection. */
+/** The user as Redis calls it; empty if a function provides it anew for each connection. */
 function userOf({ topology, username, credentials }: Settings): string {
   if (credentials !== undefined) return '';
   if (topology.kind !== 'client') return username ?? 'default';

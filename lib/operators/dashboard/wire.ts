@@ -1,64 +1,64 @@
 import type { CircleLink, HolderReport, ObjectReport, OwnerReport, ProcessReport, Verdict } from '../inspection';
 
-// What the page and the JSON API are told. Times are ms since 1970 by the clock of the process that serves the page;
-// each message has that clock's `now`, so that a page whose own clock is wrong counts right.
+// Messages of the page and the JSON API. Times are ms since 1970 by the clock of the process that serves the page.
+// Each message has that clock's `now`, so that a page with a wrong clock shows the right times.
 
-/** Somebody who holds a lock, or waits in a queue. */
+/** A holder of a lock, or a waiter in a queue. */
 export interface OwnerView extends Omit<OwnerReport, 'process'> {
   readonly process: Omit<ProcessReport, 'connectedForMs'> & { readonly connectedSince?: number };
 }
 
-/** Somebody who holds a lock. */
+/** A holder of a lock. */
 export interface HolderView
   extends OwnerView, Pick<HolderReport, 'holdCount' | 'mode' | 'hold' | 'waitsFor' | 'silent' | 'silentSince'> {
-  /** Of a reader: when each of its holds ends; `null`: without expiry. */
+  /** For a reader: when each of its holds ends; `null`: without expiry. */
   readonly endsAt?: readonly (number | null)[];
-  /** The line that has taken it, as its client says, or has said while it could. Not in lists. */
+  /** The line of code that took the lock, as its client last reported it. Not in lists. */
   readonly callSite?: string;
 }
 
-/** Somebody in the queue of a fair lock. */
+/** A waiter in the queue of a fair lock. */
 export interface QueuedView extends OwnerView {
-  /** Until when its place is kept; `null`: unknown. */
+  /** When its place in the queue expires; `null`: unknown. */
   readonly keptUntil: number | null;
   readonly listening: boolean;
 }
 
-/** A permit that is out. */
+/** A permit that is in use. */
 export interface PermitView {
   readonly id: string;
   readonly endsAt: number | null;
 }
 
-/** One line of the list. */
+/** One row of the list. */
 export interface LockRow extends Pick<ObjectReport, 'kind' | 'mode' | 'token' | 'value' | 'acquired'> {
   readonly name: string;
-  /** The length of a name that is too long to be shown: `name` is its beginning. */
+  /** The length of a name that is too long to show: `name` has only its beginning. */
   readonly fullLength?: number;
   readonly verdict: Omit<Verdict, 'circle'>;
-  /** When the key expires; `null`: without expiry, or no key. */
+  /** When the key expires; `null`: it has no expiry, or does not exist. */
   readonly expiresAt: number | null;
-  /** The whole of the lease that `expiresAt` ends, as far as it was seen, in ms: the length of the bar. */
+  /** The full lease that ends at `expiresAt`, as far as scans have seen it, in ms: the length of the bar. */
   readonly leaseMs: number | null;
-  /** Since when its holders have it; at least, unless `exact`. */
+  /** Since when its holders have held it. Without `exact`, they may have held it longer. */
   readonly heldSince?: number;
-  /** This process took it, or its holder has said since when: `heldSince` is no estimate. */
+  /** `heldSince` is no estimate: this process took the lock, or its holder reported the time. */
   readonly exact?: true;
-  /** Connections that listen, or the queue of a fair lock; callers, where their processes have said how many. */
+  /** Listening connections, or the queue of a fair lock; callers, if their processes reported how many. */
   readonly waiters: number;
-  /** Since when somebody has waited; at least, unless `exactWait`. */
+  /** Since when there have been waiters. Without `exactWait`, they may have waited longer. */
   readonly waitedSince?: number;
-  /** A waiter has said since when: `waitedSince` is no estimate. */
+  /** `waitedSince` is no estimate: a waiter reported it. */
   readonly exactWait?: true;
-  /** The first few. */
+  /** Only the first few. */
   readonly holders: readonly HolderView[];
   readonly holderCount: number;
 }
 
-/** What happened to a lock. */
+/** An event of a lock. */
 export interface LockEvent {
   readonly at: number;
-  /** `process`: in the process that serves the page; `seen`: by looking at Redis; `page`: by a user of a page. */
+  /** `process`: in the process that serves the page; `seen`: found by a scan of Redis; `page`: by a user of a page. */
   readonly source: 'process' | 'seen' | 'page';
   readonly level: 'info' | 'warning' | 'error';
   readonly text: string;
@@ -66,7 +66,7 @@ export interface LockEvent {
   readonly owner?: string;
 }
 
-/** All about one lock. */
+/** All details of one lock. */
 export interface LockDetail extends LockRow, Pick<ObjectReport, 'key' | 'waiting' | 'channels'> {
   readonly queue?: readonly QueuedView[];
   /** Who waits for whom, in a dead-lock. */
@@ -80,40 +80,40 @@ export interface LockDetail extends LockRow, Pick<ObjectReport, 'key' | 'waiting
 export interface LossView {
   /** When Redis came back. */
   readonly at: number;
-  /** How many locks that were held are gone. */
+  /** How many held locks are gone. */
   readonly locks: number;
-  /** Some of them. */
+  /** The names of some of them. */
   readonly names: readonly string[];
 }
 
 /** Which Redis a page shows. */
 export interface TargetView {
-  /** Addresses, as they are configured. */
+  /** Addresses, as configured. */
   readonly server: string;
   readonly database: number;
-  /** Empty where it may change. */
+  /** Empty if it may change. */
   readonly user: string;
-  /** For a command, without a password; not where there are several servers. */
+  /** For a command line, without a password; only if there is one server. */
   readonly url?: string;
-  /** As `label` has it: production, staging. */
+  /** The option `label`: production, staging. */
   readonly label?: string;
   readonly color?: 'red' | 'amber' | 'green' | 'blue' | 'purple';
 }
 
-/** How Redis is. */
+/** The health of Redis. */
 export interface HealthView {
-  /** `silent`: the connection stands, and nothing is answered. */
+  /** `silent`: the connection is open, but Redis does not reply. */
   readonly state: 'ok' | 'connecting' | 'down' | 'silent' | 'slow' | 'denied' | 'error' | 'closed';
-  /** For a person; empty when all is well. */
+  /** A message for the user; empty when all is well. */
   readonly message: string;
   readonly since: number;
   /** Round trip of the last PING, in ms. */
   readonly pingMs?: number;
-  /** What the last restart or failover has lost, for a while. */
+  /** What the last restart or failover has lost; shown for a while. */
   readonly lost?: LossView;
 }
 
-/** How many locks there are, of all, whatever is searched for. */
+/** How many locks there are, whatever the search. */
 export interface Counts {
   readonly all: number;
   readonly held: number;
@@ -122,37 +122,37 @@ export interface Counts {
   readonly free: number;
 }
 
-/** What is common to a part of the list. */
+/** What all messages about a part of the list share. */
 export interface WindowHead {
   readonly now: number;
   readonly counts: Counts;
-  /** How many match the search and the filter. */
+  /** How many locks match the search and the filter. */
   readonly matched: number;
-  /** Whether all of Redis has been seen once. */
+  /** Whether all keys have been scanned once. */
   readonly complete: boolean;
-  /** Whether there are more than are watched. */
+  /** Whether there are more locks than the watch keeps. */
   readonly truncated: boolean;
 }
 
-/** A part of the list, as `api/locks` and the first message of a stream have it. */
+/** A part of the list, as in `api/locks` and in the first message of a stream. */
 export interface WindowView extends WindowHead {
   readonly rows: readonly LockRow[];
 }
 
-/** What has changed in it: new rows, and rows with something new. */
+/** Changes of a part of the list: new rows, and rows that have changed. */
 export interface WindowChange extends WindowView {
-  /** The names in their order, when that has changed. */
+  /** The names in order, if the order has changed. */
   readonly order?: readonly string[];
 }
 
-/** What `api/session` tells. */
+/** The answer of `api/session`. */
 export interface SessionView {
   readonly readOnly: boolean;
   readonly now: number;
   readonly target: TargetView;
-  /** The page that says what to do, with a section for each verdict. */
+  /** The URL of the runbook, which has a section for each verdict. */
   readonly runbook: string;
-  /** To be sent with each change, in the header `x-ioredisson-token`. */
+  /** Required with each change, in the header `x-ioredisson-token`. */
   readonly token?: string;
 }
 
@@ -160,7 +160,7 @@ export interface SessionView {
 export interface StreamMessages {
   readonly window: WindowView;
   readonly change: WindowChange;
-  /** `null`: there is nothing by that name. */
+  /** `null`: nothing has that name. */
   readonly lock: { readonly now: number; readonly name: string; readonly lock: LockDetail | null };
   readonly health: HealthView & { readonly now: number };
 }

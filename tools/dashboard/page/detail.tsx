@@ -29,18 +29,18 @@ import { ReleaseDialog } from './release';
 
 interface DetailProps {
   readonly name: string;
-  /** `undefined`: not known yet; `null`: there is nothing by that name. */
+  /** `undefined`: not loaded yet; `null`: nothing has that name. */
   readonly lock: LockDetail | null | undefined;
-  /** `undefined`: not known yet. */
+  /** `undefined`: not loaded yet. */
   readonly session: SessionView | undefined;
   readonly stale: boolean;
   readonly onClose: () => void;
 }
 
-/** All about one lock. */
+/** All details of one lock. */
 export function Detail({ name, lock, session, stale, onClose }: DetailProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
-  // Who opens it with the keyboard goes on there.
+  // Keyboard users continue here.
   useEffect(() => heading.current?.focus(), [name]);
   return (
     <aside class={stale ? 'detail stale' : 'detail'} aria-label="Lock">
@@ -69,7 +69,7 @@ export function Detail({ name, lock, session, stale, onClose }: DetailProps): JS
   );
 }
 
-/** As of when; and which Redis it is: on a phone this covers the header of the page. */
+/** The time of the data, and the server: on a phone the detail covers the header of the page. */
 function Place({ target, stale }: { target: SessionView['target']; stale: boolean }): JSX.Element {
   const now = useClock(1_000);
   const { label, server, database } = target;
@@ -188,7 +188,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
   );
 }
 
-/** What to do, and where more of it is. */
+/** What to do, with a link to the runbook. */
 function Advice({ lock, runbook }: { lock: LockDetail; runbook: string | undefined }): JSX.Element | null {
   const { kind } = lock.verdict;
   const advice = adviceOf(kind, lock.waiters > 0, lock.circle);
@@ -205,14 +205,14 @@ function Advice({ lock, runbook }: { lock: LockDetail; runbook: string | undefin
   );
 }
 
-/** A time as the server writes it. */
+/** A time span as the server writes it. */
 const TIME = String.raw`[\d.]+ [smhd](?: \d+ [smh])?`;
 const ENDS = new RegExp(` in ${TIME}, at \\S+Z`);
 const HELD = new RegExp(`^Held for ${TIME} by`);
 const WAITED = new RegExp(`has waited for ${TIME}\\.`);
 const ANSWERED = new RegExp(`not answered for ${TIME}:`);
 
-/** The sentence has times as they were when it was made: here they go on, as all others do. */
+/** Lets the time spans in the server's sentence run on, like all others on the page. */
 function Sentence({ lock, now }: { lock: LockDetail; now: number }): JSX.Element {
   const { verdict, heldSince = now, waitedSince = now } = lock;
   const { endsAt, kind } = verdict;
@@ -223,7 +223,7 @@ function Sentence({ lock, now }: { lock: LockDetail; now: number }): JSX.Element
   const [before, after] = sentence.split(ENDS);
   if (endsAt === undefined || before === undefined || after === undefined) return <>{sentence}</>;
   const end = `in ${span(endsAt - now)}`;
-  // Where it will not end then unless something goes wrong, that is nothing to look at first.
+  // Otherwise the lock ends then only if something goes wrong: the time deserves no emphasis.
   const isExpected = kind === 'holder-gone' || kind === 'not-renewed';
   return (
     <>
@@ -233,7 +233,7 @@ function Sentence({ lock, now }: { lock: LockDetail; now: number }): JSX.Element
   );
 }
 
-/** What the bar shows: that it becomes shorter does not mean that the lock will end. */
+/** The title of the bar: a bar that gets shorter does not mean that the lock will end. */
 function leaseTitle({ holders }: LockDetail): string {
   const renewed = holders.length > 0 && holders.every(({ hold }) => hold?.leaseMs === -1);
   return renewed ? 'Lease left; its holder renews it' : 'Lease left';
@@ -340,7 +340,7 @@ function HolderCard({ holder, now }: { holder: HolderView; now: number }): JSX.E
   );
 }
 
-/** What its client says: how the hold is kept alive, and whether the process can be asked in time. */
+/** What its client reports: how the hold is kept alive, and how late the process's event loop is. */
 function heldText({ leaseMs, renewals, delayMs }: NonNullable<HolderView['hold']>): string {
   const times = `${count(renewals)} ${renewals === 1 ? 'time' : 'times'}`;
   const kept = leaseMs === null ? 'no lease' : leaseMs === -1 ? `renewed ${times}` : `lease of ${span(leaseMs)}`;
@@ -397,7 +397,7 @@ function Circle({ circle, now }: { circle: NonNullable<LockDetail['circle']>; no
   );
 }
 
-/** Who has a part of a group, and waits for another part, names the same group twice. */
+/** A holder of a part of a group that waits for another part has the same name twice. */
 function CircleText(props: { names: readonly [string, string]; waited: string; isAlone: boolean }): JSX.Element {
   const { names, waited, isAlone } = props;
   const [has, wants] = names;
@@ -431,7 +431,7 @@ function QueuedCard({ waiter, place, now }: { waiter: QueuedView; place: number;
   );
 }
 
-/** The times in texts of the server; the page has those of the reader. */
+/** Times in the server's texts are UTC; the page shows local time. */
 const UTC = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
 
 function Events({ events }: { events: readonly LockEvent[] }): JSX.Element {
@@ -452,15 +452,15 @@ function Events({ events }: { events: readonly LockEvent[] }): JSX.Element {
   );
 }
 
-/** The beginning of the client id tells clients apart well enough. */
+/** The beginning of the client id is enough to distinguish clients. */
 function shortOwner(owner: string): string {
   return owner.replace(/^([0-9a-f]{8})-[0-9a-f-]{27}/, '$1…');
 }
 
-/** Where nobody is there who gives it back. */
+/** Verdicts where no holder may be left to release the lock. */
 const MAY_BE_RELEASED: readonly LockDetail['verdict']['kind'][] = ['holder-gone', 'no-expiry'];
 
-/** In sight only where there is a reason for it: somebody in a hurry takes what lies ready. */
+/** Shown openly only if there is a reason: a user in a hurry clicks what is at hand. */
 function Release({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
   const way = <ReleaseWay lock={lock} session={session} />;
   if (MAY_BE_RELEASED.includes(lock.verdict.kind)) {
@@ -513,7 +513,7 @@ function ReleaseWay({ lock, session }: { lock: LockDetail; session: SessionView 
   );
 }
 
-/** For a shell. */
+/** Quotes a name for a shell. */
 function quoted(name: string): string {
   if (/^[\w@%+=:,./-]+$/.test(name) && !name.startsWith('-')) return name;
   return visible(name) === name ? `${name.startsWith('-') ? '-- ' : ''}'${name.replace(/'/g, `'\\''`)}'` : '<name>';

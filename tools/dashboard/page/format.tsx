@@ -4,7 +4,7 @@ import type { LockRow, OwnerView } from '../../../lib/operators/dashboard/wire';
 import { readableTime } from '../../../lib/util/readableTime';
 import { serverNow } from './live';
 
-/** A time span for a person, in the form of the command line. */
+/** A time span for the user, in the format of the command line. */
 export function span(ms: number): string {
   return readableTime(Math.max(0, ms));
 }
@@ -13,7 +13,7 @@ export function clock(at: number): string {
   return new Date(at).toTimeString().slice(0, 8);
 }
 
-/** The time zone of all times that the page shows: the command line has UTC. */
+/** The time zone of all times on the page: the command line shows UTC. */
 export function zone(at: number): string {
   const offset = -new Date(at).getTimezoneOffset();
   const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
@@ -27,8 +27,8 @@ export function count(n: number): string {
 }
 
 /**
- * Control characters, those that turn the direction of writing or have no width, and all that looks like a space and is
- * none: a name could look like another.
+ * Control characters, characters that change the direction of writing or have no width, and all that only look like a
+ * space: they could make a name look like another.
  */
 const ODD =
   /[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
@@ -38,12 +38,12 @@ function escaped(char: string): string {
   return char.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** A name as one can see and type it. */
+/** A name in characters that a user can see and type. */
 export function visible(name: string): string {
   return name.replace(ODD, escaped);
 }
 
-/** A name, with what cannot be seen made visible. */
+/** A name, with its invisible characters made visible. */
 export function Name({ text }: { readonly text: string }): JSX.Element {
   const parts = text.split(new RegExp(`(${ODD.source})`, 'g'));
   return (
@@ -51,7 +51,7 @@ export function Name({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
-/** Renders anew so often; what is shown counts on. */
+/** Renders again at this interval, so that times run on. */
 export function useClock(everyMs: number): number {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -61,7 +61,7 @@ export function useClock(everyMs: number): number {
   return serverNow();
 }
 
-/** What each verdict is called, with a sign: colour alone tells not everybody something. */
+/** The label of each verdict, and a sign for users who cannot distinguish the colours. */
 export const VERDICTS = {
   free: ['free', '○'],
   held: ['held', '●'],
@@ -87,7 +87,7 @@ export function Badge({ lock, now }: { readonly lock: LockRow; readonly now: num
   );
 }
 
-/** Since when a holder has not answered; the first of those that are shown. */
+/** Since when a holder has not answered: the earliest among the holders shown. */
 export function silentSince({ holders }: LockRow): number | undefined {
   const all = holders.flatMap((one) => one.silentSince ?? []);
   return all.length === 0 ? undefined : Math.min(...all);
@@ -111,7 +111,7 @@ export function kindOf({ kind, mode }: LockRow): string {
   return mode === undefined ? KIND_NAMES[kind] : `${KIND_NAMES[kind]}, ${mode === 'read' ? 'reading' : 'writing'}`;
 }
 
-/** The process of an owner in a few words. */
+/** A short name for the process of an owner. */
 export function processOf({ process, clientId, owner }: OwnerView): string {
   const { host, pid, java } = process;
   if (host !== undefined) return pid === undefined ? host : `${host} · ${pid}`;
@@ -127,7 +127,10 @@ export function connectionOf(
   return process.connected === 'unknown' ? 'unknown' : process.connected ? 'connected' : 'gone';
 }
 
-/** How long the lease still lasts. It moves by itself; `…`: what comes after its end is looked up. */
+/**
+ * How long the lease still lasts. The bar moves by itself. `…`: the lease is over, and the next state is not known
+ * yet.
+ */
 export function LeaseBar({ lock, now, large }: { lock: LockRow; now: number; large?: boolean }): JSX.Element {
   const { expiresAt, leaseMs } = lock;
   if (expiresAt === null || leaseMs === null) {

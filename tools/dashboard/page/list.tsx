@@ -9,7 +9,7 @@ interface ListProps {
   readonly stale: boolean;
 }
 
-/** The locks. Each is a link: it can be opened with the keyboard, in a new tab, and sent to somebody. */
+/** The locks. Each is a link: users can reach it by keyboard, open it in a new tab, and share it. */
 export function List({ rows, view, stale }: ListProps): JSX.Element {
   const now = useClock(500);
   return (
@@ -76,7 +76,7 @@ function Row({ lock, now, view }: { lock: LockRow; now: number; view: View }): J
 
 export function HeldFor({ lock, now }: { lock: LockRow; now: number }): JSX.Element {
   const text = span(now - (lock.heldSince ?? now));
-  // Redis does not tell when a lock was taken.
+  // Redis does not store when a lock was taken.
   if (lock.exact) return <>{text}</>;
   return (
     <span title="At least: since it was first seen held">
@@ -100,7 +100,7 @@ function Holder({ lock }: { lock: LockRow }): JSX.Element {
   );
 }
 
-/** What a synchronizer has in the place of a holder. */
+/** What a synchronizer shows in place of a holder. */
 export function valueOf({ kind, value, acquired }: LockRow): string {
   if (value === undefined) return '';
   if (kind === 'countDownLatch') return `count ${value}`;

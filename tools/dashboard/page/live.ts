@@ -7,22 +7,22 @@ import type {
 } from '../../../lib/operators/dashboard/wire';
 import type { View } from './view';
 
-/** Where the dashboard is: also when a proxy has taken the slash off. */
+/** The base path of the dashboard, even if a proxy has removed its trailing slash. */
 export const BASE = location.pathname.replace(/\/*$/, '/');
 
-/** What the page knows. */
+/** The data of the page. */
 export interface Live {
-  /** `live`: told of every change. `lost`: the server of the page does not answer. `refused`: it lets us in no more. */
+  /** `live`: gets every change. `lost`: the page's server does not answer. `refused`: it no longer grants access. */
   readonly connection: 'loading' | 'live' | 'lost' | 'refused';
   readonly connectionNote: string;
   readonly health: HealthView | undefined;
   readonly head: WindowHead | undefined;
   readonly rows: readonly LockRow[];
-  /** What the lock that is shown in full is; `undefined`: not known yet; `null`: there is nothing by that name. */
+  /** The lock shown in full; `undefined`: not loaded yet; `lock: null`: nothing has that name. */
   readonly lock: { readonly name: string; readonly lock: LockDetail | null } | undefined;
-  /** The view that {@link rows} are of. */
+  /** The view that {@link rows} belong to. */
   readonly shown: string;
-  /** When we were told something last, by our clock. */
+  /** When the last message came, by the browser's clock. */
   readonly heardAt: number;
 }
 
@@ -37,15 +37,15 @@ export const NOTHING: Live = {
   heardAt: 0,
 };
 
-/** The clock of the server less ours. */
+/** The server's clock minus the browser's, in ms. */
 let offset = 0;
 
-/** What time it is for the server. */
+/** The present time by the server's clock. */
 export function serverNow(): number {
   return Date.now() + offset;
 }
 
-/** What a stream is asked for. */
+/** The query parameters of a view's stream. */
 export function paramsOf(view: View): string {
   const params = new URLSearchParams({
     sort: view.sort,
@@ -58,14 +58,14 @@ export function paramsOf(view: View): string {
   return params.toString();
 }
 
-/** Lines of a page. */
+/** Rows per page. */
 export const PAGE = 50;
-/** A page that nobody sees asks for nothing after this, in ms. */
+/** A hidden page closes its stream after this time, in ms. */
 const HIDDEN_MS = 20_000;
-/** Between two attempts to reach the server, in ms: the first, and the longest. */
+/** Pause between two attempts to reach the server, in ms: the first, and the longest. */
 const RETRY_MS = [1_000, 15_000] as const;
 
-/** The stream of a view. Comes back by itself when it is lost. Rests while nobody sees the page. */
+/** The stream of a view. Reconnects by itself when it is lost. Rests while the page is hidden. */
 export class LiveStream {
   readonly #params: string;
   readonly #name: string | undefined;
@@ -117,7 +117,7 @@ export class LiveStream {
     );
     this.#on(source, 'lock', (lock) => this.#update((live) => ({ ...live, lock })));
     source.onerror = () => {
-      // The browser would come back by itself, but not after an answer other than 200.
+      // The browser would reconnect by itself, but not after a status other than 200.
       source.close();
       if (this.#source === source) void this.#lost();
     };
@@ -144,17 +144,17 @@ export class LiveStream {
         note = await errorOf(response);
       } else note = '';
     } catch {
-      // It is as the note says.
+      // The note says so already.
     }
     if (this.#closed) return;
-    // A stream that has merely ended comes back at once, and says nothing.
+    // A stream that has merely ended reconnects at once, without a note.
     if (note !== '') this.#update((live) => ({ ...live, connection, connectionNote: note }));
     this.#retry = setTimeout(() => this.#open(), this.#pause);
     this.#pause = Math.min(this.#pause * 2, RETRY_MS[1]);
   }
 }
 
-/** Rows with what is new in them, in the order that is told. */
+/** Merges changed rows into the list, in the given order. */
 function merged(
   before: readonly LockRow[],
   fresh: readonly LockRow[],
@@ -164,14 +164,14 @@ function merged(
   return (order ?? before.map(({ name }) => name)).flatMap((name) => rows.get(name) ?? []);
 }
 
-/** What an answer says is wrong. */
+/** The error message of an answer. */
 export async function errorOf(response: Response): Promise<string> {
   const text = await response.text();
   try {
     const { error } = JSON.parse(text) as { error?: string };
     if (typeof error === 'string') return error;
   } catch {
-    // Not one of ours: a proxy's.
+    // Not one of our answers: a proxy's.
   }
   return `The server answers ${response.status} ${response.statusText}`.trim();
 }

@@ -64,14 +64,14 @@ async function readSession(): Promise<SessionView | undefined> {
 function closeDetail(view: View, change: (part: Partial<View>) => void): void {
   const { lock } = view;
   change({ lock: undefined });
-  // Who has come from the list goes on there.
+  // Keyboard users who came from the list continue there.
   requestAnimationFrame(() => {
     const rows = [...document.querySelectorAll<HTMLAnchorElement>('a.row')];
     rows.find((row) => new URLSearchParams(row.hash.slice(1)).get('lock') === lock)?.focus();
   });
 }
 
-/** `/` searches, arrows (or j and k) walk over the list, Escape closes what is open. */
+/** `/` searches, arrows (or j and k) move through the list, Escape closes what is open. */
 function useKeys(view: View, change: (part: Partial<View>) => void): void {
   const latest = useRef({ view, change });
   latest.current = { view, change };
@@ -159,7 +159,7 @@ function Header({ live: { health, connection }, target }: { live: Live; target: 
   );
 }
 
-/** What is wrong with Redis or with this page. */
+/** Problems of Redis or of this page. */
 function Trouble({ live: { connection, connectionNote, health, head } }: { live: Live }): JSX.Element {
   const now = useClock(1_000);
   const isLost = connection === 'lost' || connection === 'refused';
@@ -335,7 +335,7 @@ function Empty({ view, change, counts }: EmptyProps): JSX.Element {
       </div>
     );
   }
-  // Of all locks, not only of those that are searched for.
+  // The count covers all locks, not only those that match the search.
   const isCalm = view.state === 'trouble' && trouble === 0 && !isSearched;
   return (
     <div class="empty">

@@ -4,14 +4,14 @@ import type { LockDetail, SessionView } from '../../../lib/operators/dashboard/w
 import { connectionOf, Name, processOf, visible } from './format';
 import { BASE, errorOf } from './live';
 
-/** Asks for the name of the lock, and takes it from its holder. */
+/** Asks for the name of the lock, and takes the lock from its holders. */
 export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, type] = useState('');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const [outcome, setOutcome] = useState('');
-  // Those that one has seen when one decided: whoever comes later keeps it.
+  // The holders that the user saw when deciding: a later holder keeps the lock.
   const [holders] = useState(() => lock.holders.map(({ owner }) => owner));
   const isRight = typed === lock.name || typed === visible(lock.name);
   const alive = lock.holders.filter((holder) => ['connected', 'silent'].includes(connectionOf(holder)));
@@ -87,7 +87,7 @@ export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: ()
   );
 }
 
-/** @returns what came of it, for a person */
+/** @returns the outcome, for the user */
 async function send(name: string, holders: readonly string[]): Promise<string> {
   const session = await fetch(`${BASE}api/session`);
   if (!session.ok) throw new Error(await errorOf(session));

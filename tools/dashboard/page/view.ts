@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** What is shown. It stands in the address behind #: it can be sent to somebody else, and goes to no server. */
+/** What the page shows. It is stored in the address after #, so users can share it, and it goes to no server. */
 export interface View {
   readonly search: string;
   readonly state: string;
@@ -61,7 +61,7 @@ export function hashOf({ search, state, kind, sort, page, lock }: View): string 
   return `#${params.toString()}`;
 }
 
-/** The view of the address, and what changes it. A lock that is opened is a step that Back takes back. */
+/** The view in the address, and a function that changes it. Back undoes opening a lock. */
 export function useView(): [View, (change: Partial<View>) => void] {
   const [view, setView] = useState(read);
   useEffect(() => {
