@@ -38,7 +38,7 @@ export interface Survey {
   readonly silent: ReadonlyMap<string, number>;
 }
 
-/** The result of a question. `unheard`: the client does not listen; `silent`: it listens, but did not answer in time. */
+/** The result of a question. `unheard`: the client does not listen; `silent`: it listens, but was late. */
 type Reply = Answer | 'unheard' | 'silent';
 
 /**

@@ -46,7 +46,7 @@ function onChannel(
 /**
  * Reads the lock of a key.
  * @param type - the type of the key in Redis: `hash` or `none`
- * @returns `undefined` if the key is not a lock
+ * @returns `undefined` if there is no lock
  */
 export async function describeLock(redis: KeyReader, key: string, type: string): Promise<Found | undefined> {
   const [fields, ttl, around] = await Promise.all([

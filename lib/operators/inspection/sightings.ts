@@ -68,7 +68,7 @@ function stable(report: ObjectReport): string {
   return JSON.stringify(report, (key, value: unknown) => (TIMES.has(key) ? undefined : value));
 }
 
-/** When the lock, its leases and the places in its queue expire. Negative values mean no expiry and stay as they are. */
+/** When the key, leases, queue places and permits expire. Negative times stay as they are: they do not run down. */
 function endsOf({ ttlMs, holders, queue = [], permits = [] }: ObjectReport, at: number): number[] {
   const left = [
     ttlMs,
