@@ -96,7 +96,7 @@ export class Introspection {
   close(): void {
     this.#closed = true;
     inThisProcess.delete(this.#client);
-    // From now on acquisitions are refused: they must not set the alarm.
+    // An acquisition that begins from now on must not set the alarm.
     this.#setIdle(false);
     this.#alarm.off();
   }

@@ -70,7 +70,7 @@ export const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600,
 ];
 
-/** Whether a hold was lost unexpectedly. A hold that a shutdown left behind was not: the user asked for the shutdown. */
+/** Whether a hold was lost unexpectedly. If a shutdown left it behind, the loss was expected. */
 export function isUnexpectedLoss({ outcome, error }: Pick<HoldMessage, 'outcome' | 'error'>): boolean {
   if (outcome !== 'lost') return false;
   for (let one: unknown = error; one instanceof Error; one = one.cause) {

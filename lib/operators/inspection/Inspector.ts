@@ -65,7 +65,7 @@ const FIELDS = [
 
 /**
  * Reports the locks and synchronizers in Redis: who holds them, who waits, and a verdict. Only {@link forceUnlock} and
- * {@link releaseFrom} change anything. Keys are found with SCAN, and those that its user may not access are skipped.
+ * `releaseFrom` change anything. Keys are found with SCAN, and those that its user may not access are skipped.
  *
  * It has its own connections, opened on first use, so that its reads do not delay locks. Close it yourself:
  * `shutdown()` of the client does not close it, and `close()` does not shut the client down.

@@ -22,8 +22,8 @@ const PARTS = ['redisson_unlock_latch:', ...ALL_KINDS.flatMap(partsOf)];
 const READ_HOLD = /:rwlock_timeout:\d+$/s;
 
 /**
- * Reads the objects that keys belong to. It changes nothing, reads only the keys it is given, and skips keys that its
- * user may not access.
+ * Reads the objects that keys belong to. It changes nothing, finds keys with SCAN, and skips those that its user may
+ * not access.
  */
 export class ObjectReader {
   readonly #redis: RedisView;
@@ -143,7 +143,7 @@ async function read(redis: KeyReader, key: string, type: string): Promise<Found 
   return type === 'hash' || type === 'none' ? describeLock(redis, key, type) : undefined;
 }
 
-/** The pattern for such a key of any object. @param key - the key for an empty name */
+/** The pattern of a queue's or permits' key, for any name. @param key - the key for an empty name */
 function patternOf(key: string): RegExp {
   return new RegExp(`^${key.replace('{}', '(.*)')}$`, 's');
 }

@@ -51,8 +51,8 @@ end
 `;
 
 /**
- * The forced release of a kind, behind a check of the owners. Both are in one script: an owner that takes the lock
- * between the report and the release keeps it.
+ * The forced release of a kind, behind a check of the owners. Both are in one script: if guarded, an owner that takes
+ * the lock between the report and the release keeps it.
  *
  * KEYS: of the forced release. ARGV: those of the forced release, guarded (`1` = only from the given owners), then the
  * owners. Output: `{1, owners}` = taken from these; `{0, {}}` = it was not held; `{-1, owners}` = these have it, too.

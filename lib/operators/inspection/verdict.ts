@@ -5,7 +5,7 @@ import type { HolderReport, ObjectReport, UnknownReason, Verdict } from './repor
 export interface VerdictFacts {
   /** When the report was true, in ms since 1970. */
   readonly now: number;
-  /** The ttl after a renewal that was seen, in ms. It stands for the watchdog's timeout, which is not in Redis. */
+  /** The ttl after a renewal, in ms, if one was seen. It stands for the watchdog's timeout, which is not in Redis. */
   readonly renewedTo: number | undefined;
 }
 

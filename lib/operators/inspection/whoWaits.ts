@@ -90,7 +90,7 @@ export class WhoWaits {
     };
   }
 
-  /** The dead-lock that an object is part of, or that its holder waits for. Only `holders`, read from Redis, count. */
+  /** The dead-lock that an object is part of, or that one of its `holders` waits for. Other holders do not count. */
   #circleAt(key: string, holders: readonly HolderReport[]): readonly Blocked[] | undefined {
     const path: Blocked[] = [];
     const seen = new Set<Blocked>();
